@@ -1,39 +1,23 @@
 # Development tasks. `make` alone lists the targets; each prints the commands it runs and stops at the
-# first that fails.
+# first that fails. What maintainers need besides is in .ci/tasks.mk: `make tasks` lists it.
 
 CARGO    ?= cargo
 PACKAGE  := forgeline
 BINARY   := forgeline-cli
+# The crates of the library, lowest first; each is a folder of pkg/ with a Cargo.toml.
+CRATES   := json types parser llm core agent mcp skills store server testing
 # Features that must each build alone, as must the library without any.
 FEATURES := $(shell sed -n '/^\[features\]/,/^\[dependencies\]/s/^\([a-z][a-z0-9-]*\) *=.*/\1/p' Cargo.toml)
-# For tests that take no time to run: optimising them would be most of it.
-QUICK    := --config 'profile.test.package.$(PACKAGE).opt-level=0'
 # Moments at which a service is killed.
 KILLS    ?= 200
-# Seconds that each fuzz target runs.
-FUZZ_SECONDS ?= 600
-FUZZ_TARGETS := $(shell sed -n 's/^name = "\([a-z_]*\)"$$/\1/p' fuzz/Cargo.toml)
-FUZZ_FLAGS   := -dict=fuzz/markers.dict -max_len=4096 -print_final_stats=1
-# Decoders start from the bodies of their protocol.
-FUZZ_SEEDS   := case $$target in decode_*) echo testdata/bodies/$${target\#decode_} | tr _ -;; *) echo fuzz/seeds/$$target;; esac
-# Random cases of each property in `make properties`.
-CASES    ?= 300000
-# What `make deny` checks; without a network, `licenses bans sources`.
-DENY     ?= advisories licenses bans sources
 # The prompt of `make demo`.
 PROMPT   ?= Which file here mentions cancellation most, and how many lines has it times 3?
-# Arguments of `make bench-parsers`, such as `--json`, `--chunk 64` or names of workloads.
-PEERS    ?=
-# The commit that `make bench-build` compares with: the one before events were compared (ADR 0068).
-BASE     ?= cf7e9a5
-# Arguments of `make bench-clients`: `--json`, names of clients.
-CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-serve bench-peers bench-parsers bench-clients bench-report bench-build ctrlc kills kills-serve fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test record
+.PHONY: help demo serve test check fmt clippy doc features crates size gates kills kills-serve tasks
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: ## run the agent offline: the demo model reads files of this repository and answers
 	$(CARGO) build -p $(BINARY)
@@ -42,83 +26,45 @@ demo: ## run the agent offline: the demo model reads files of this repository an
 serve: ## serve the demo model, to browsers at http://127.0.0.1:8787/
 	$(CARGO) run -p $(BINARY) --features serve -- serve --provider demo
 
-test: ## run all tests (needs Rust and a C compiler)
+test: ## run all tests (needs Rust and a C compiler); of one crate: cargo test -p forgeline-llm
 	$(CARGO) test --workspace
 
 check: fmt clippy doc crates features test ## run everything that must be green before a merge
 	@echo "check: all green"
 
-fmt: ## check the formatting
+fmt:
 	$(CARGO) fmt --all --check
 
 clippy: ## lint everything
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
-doc: ## build the documentation without warnings, with the default features and with all: target/doc/forgeline/index.html
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p $(PACKAGE) --no-deps
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p $(PACKAGE) --no-deps --all-features
+doc: ## build the documentation without warnings: target/doc/forgeline/index.html
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p $(PACKAGE) $(CRATES:%=-p forgeline-%) --no-deps --all-features
 
 features: ## lint the library without features and with each alone, test it without TLS and with all of JSON Schema
 	$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features -- -D warnings
-	@# Checking a crate takes one core: half of the features has another target folder, so that two are checked at a time.
-	@set -e; half() { at=0; for feature in $(FEATURES); do \
-		at=$$((at + 1)); test $$((at % 2)) = $$1 || continue; \
+	@set -e; for feature in $(FEATURES); do \
 		echo "$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings"; \
-		$(CARGO) clippy -q -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings || return 1; \
-	done; }; \
-	(export CARGO_TARGET_DIR=target/features; half 0) & other=$$!; \
-	half 1 && wait $$other || { wait $$other; exit 1; }
-	$(CARGO) test -q $(QUICK) -p $(PACKAGE) --lib --no-default-features --features http,schema -- transport tools::
+		$(CARGO) clippy -q -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings; \
+	done
+	$(CARGO) test -q -p forgeline-llm --lib --features http -- transport
+	$(CARGO) test -q -p forgeline-agent --lib --features schema -- tools::
 
-crates: ## count the crates a user builds: library at most 125, command at most 200
+crates:
 	@set -e; limit() { \
-		echo "$(CARGO) tree -p $$1 -e normal,build --prefix none --no-dedupe | sort -u | wc -l"; \
-		count=$$($(CARGO) tree -q --locked -p $$1 -e normal,build --prefix none --no-dedupe -f '{p}' | sort -u | wc -l); \
-		echo "$$1: $$count crates, at most $$2"; \
-		test "$$count" -gt 1 -a "$$count" -le "$$2"; \
-	}; limit $(PACKAGE) 125; limit $(BINARY) 200
+		name=$$1 most=$$2; shift 2; \
+		echo "$(CARGO) tree -e normal,build --prefix none --no-dedupe $$* | sort -u"; \
+		count=$$($(CARGO) tree -q --locked -e normal,build --prefix none --no-dedupe -f '{p}' "$$@" | grep -v '^forgeline' | sort -u | wc -l); \
+		echo "$$name: $$count crates of others, at most $$most"; \
+		test "$$count" -gt 1 -a "$$count" -le "$$most"; \
+	}; limit library 125 -p $(PACKAGE); limit command 200 -p $(BINARY); \
+	limit sqlite 166 -p $(PACKAGE) --no-default-features --features sqlite; limit parser 14 -p forgeline-parser --depth 1
 
-deny: ## check licences, advisories and duplicate crates (needs `cargo install cargo-deny --locked`)
-	$(CARGO) deny check $(DENY)
-
-msrv: ## build with the minimum Rust of Cargo.toml
-	@set -e; minimum=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
-	case "$$(rustc --version | cut -d ' ' -f 2)" in \
-		$$minimum|$$minimum.*) echo "msrv: this toolchain is the minimum, $$minimum; make check builds with it" ;; \
-		*) echo "rustup run $$minimum cargo check --workspace --all-targets --locked"; \
-			rustup run $$minimum cargo check --workspace --all-targets --locked ;; \
-	esac
-
-size: ## lines of code of each room, repetition, import cycles, examples: now and as they should be
-	$(CARGO) test -q --workspace --test it sizes -- --nocapture
-
-found-table: ## list the measured defects, each with the tests that would see it again
-	$(CARGO) test -q --workspace --test it found_table -- --nocapture
-
-coverage-table: ## rewrite docs/coverage.md: what the agent must do, each row with its tests
-	FORGELINE_WRITE_COVERAGE=1 $(CARGO) test -q --workspace --test it coverage -- --nocapture
-
-mentions: ## read ten times as many texts without calls as the tests do, and texts about calls (minutes)
-	NEUTRAL_TEXTS=10 FORGELINE_REQUIRE_BODIES=1 $(CARGO) test -q --workspace --test it neutral -- --nocapture
-	DOCUMENTED=100 $(CARGO) test -q -p $(PACKAGE) --all-features --lib documented
-
-properties: ## draw a hundred times as many random cases as the tests do, other ones in each run (minutes)
-	PROPTEST_CASES=$(CASES) $(CARGO) test -q --release -p $(PACKAGE) --all-features --lib
-
-adr-index: ## rewrite docs/adr/README.md from the decisions beside it
-	FORGELINE_WRITE_ADR_INDEX=1 $(CARGO) test -q --workspace --test it adr_index -- --nocapture
+size: ## lines of code of each crate, repetition, import cycles, names, examples: now and as they should be
+	$(CARGO) test -q -p forgeline-itest --test it sizes -- --nocapture
 
 gates: ## measure the figures that must hold, one JSON line each; fails when one does not
 	$(CARGO) run -q --release -p forgeline-bench -- gates
-
-bench: ## print the same figures as a table, with the floors
-	$(CARGO) run -q --release -p forgeline-bench -- bench
-
-round-trips: ## write 1,000 random calls in each form of each family, and read them back
-	ROUND_TRIPS=1000 $(CARGO) test -q -p forgeline --all-features --lib round_trips
-
-ctrlc: ## press Ctrl-C 200 times in each of the ways of the tests, on terminals of their own (Linux)
-	FORGELINE_CTRLC=200 $(CARGO) test -q -p $(BINARY) --test cli terminal -- --nocapture --test-threads 2
 
 kills: ## kill a process with a journal at 100 moments, and finish its run in others
 	FORGELINE_KILLS=100 $(CARGO) test -q -p forgeline-itest --test it killed -- --nocapture
@@ -126,73 +72,7 @@ kills: ## kill a process with a journal at 100 moments, and finish its run in ot
 kills-serve: ## kill a service at 200 moments, and at each event of a run, and look for what it acknowledged
 	FORGELINE_KILLS_SERVE=$(KILLS) FORGELINE_CUTS_STEP=1 $(CARGO) test -q -p forgeline-itest --test it -- kept_service cut_readers --nocapture
 
-fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo install cargo-fuzz --locked`)
-	@for target in $(FUZZ_TARGETS); do \
-		echo "$(CARGO) fuzz run -s none $$target -- -max_total_time=$(FUZZ_SECONDS)"; \
-		mkdir -p fuzz/corpus/$$target; \
-		$(CARGO) fuzz run -s none $$target fuzz/corpus/$$target $$($(FUZZ_SEEDS)) -- $(FUZZ_FLAGS) \
-			-max_total_time=$(FUZZ_SECONDS) || exit 1; \
-	done
+tasks: ## list what maintainers need besides: fuzzing, benches, real servers and clients, generated pages
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' .ci/tasks.mk
 
-fuzz-short: ## run each fuzz target 20,000 times or for 30 seconds, the same each time
-	@for target in $(FUZZ_TARGETS); do \
-		rm -rf target/fuzz-short && mkdir -p target/fuzz-short; \
-		$(CARGO) fuzz run -s none $$target target/fuzz-short $$($(FUZZ_SEEDS)) -- $(FUZZ_FLAGS) \
-			-seed=1 -runs=20000 -max_total_time=30 || exit 1; \
-	done
-
-bench-serve: ## start the service and measure it with up to 10,000 readers, beside a server of prepared frames (Linux, 3 minutes)
-	$(CARGO) build -q --release -p $(BINARY) --features serve
-	$(CARGO) run -q --release -p forgeline-bench -- service target/release/forgeline
-
-bench-report: ## measure everything beside the peers and rewrite docs/benchmarks.md and its pictures (an hour)
-	@mkdir -p target/bench-report
-	-$(CARGO) run -q --release -p forgeline-bench -- gates > target/bench-report/gates.jsonl
-	-$(MAKE) -s bench-serve > target/bench-report/service.jsonl
-	$(MAKE) -s bench-parsers PEERS=--json > target/bench-report/parsers.jsonl
-	$(MAKE) -s bench-clients CLIENTS=--json > target/bench-report/clients.jsonl
-	$(CARGO) run -q --release -p forgeline-bench -- report target/bench-report docs
-
-bench-build: ## time cold builds of HEAD and of BASE, in seconds of CPU (minutes)
-	internal/bench/build.sh $(BASE)
-
-# One after the other: two measurements at the same time would disturb each other.
-.NOTPARALLEL: bench-peers
-
-bench-peers: bench-parsers bench-clients ## measure published parsers and clients beside ours (slow)
-
-bench-parsers: ## measure the same streams through published parsers and ours
-	$(CARGO) run -q --release --manifest-path internal/bench-peers/Cargo.toml \
-		--target-dir target/bench-peers -- $(PEERS)
-
-bench-clients: ## measure the same answer through rig, genai, async-openai, bare reqwest and ours
-	$(CARGO) run -q --release --manifest-path internal/bench-peers/Cargo.toml \
-		--target-dir target/bench-peers -p forgeline-bench-providers -- $(CLIENTS)
-
-llama-setup: ## install the llama.cpp server that runs offline into target/llama-venv (pip)
-	sh internal/testkit/llama/setup.sh
-
-llama-test: llama-setup ## run the tests against that server; they fail instead of skipping
-	FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it --test cli llama -- --nocapture
-
-mcp-setup: ## install the MCP conformance suite, its server and a Node into target/mcp (pip, npm)
-	sh internal/testkit/mcp/setup.sh
-
-mcp-test: mcp-setup ## run the tests against them; they fail instead of skipping
-	FORGELINE_REQUIRE_MCP=1 $(CARGO) test -p forgeline-itest --test it mcp_ -- --nocapture
-
-service-setup: ## install clients of the service that others made into target/service (pip, npm)
-	internal/testkit/service/setup.sh
-
-service-test: service-setup ## run them against the service; they fail instead of skipping
-	FORGELINE_REQUIRE_SERVICE=1 $(CARGO) test -q --workspace --test it service_clients -- --nocapture
-	FORGELINE_REQUIRE_SERVICE=1 $(CARGO) test -q --workspace --test cli serve::clients -- --nocapture
-
-console-setup: ## install what drives the browser of the console's tests into target/console (npm; Chromium is the machine's)
-	sh internal/testkit/console/setup.sh
-
-console-test: console-setup ## run the tests of the web console in Chromium; they fail instead of skipping
-	FORGELINE_REQUIRE_BROWSER=1 $(CARGO) test -p forgeline-itest --test it console:: -- --nocapture
-
-record: llama-setup ## rewrite the recordings in testdata/recordings from that server
-	FORGELINE_RECORD=1 FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it recordings::own -- --nocapture
+include .ci/tasks.mk

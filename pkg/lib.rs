@@ -48,54 +48,67 @@
 //!
 //! | feature | adds |
 //! | --- | --- |
-//! | `default` | `openai`, `anthropic` and `tls` |
-//! | `openai` | the OpenAI Chat Completions provider, for OpenAI and all servers that speak its protocol |
-//! | `anthropic` | the Anthropic Messages provider |
-//! | `responses` | the OpenAI Responses provider |
-//! | `gemini` | the Gemini provider |
-//! | `ollama` | the Ollama provider, chat and generate |
-//! | `cohere` | the Cohere provider, version 2 of its API |
-//! | `http` | the HTTP transport (reqwest), which every provider implies |
+//! | `default` | `http` and `tls` |
+//! | `http` | the providers over HTTP, by reqwest |
 //! | `tls` | TLS for the library's own client (rustls with *ring*); without it, bring a client, or use `http://` |
 //! | `runtime` | the agent, its channels and tools, without HTTP: everything that needs tokio |
-//! | `files` | the file tools: listing, reading, searching and changing files under a root |
-//! | `skills` | skills: folders with a `SKILL.md`, listed in the prompt and loaded by a tool |
-//! | `server` | the service: runs over HTTP, read by browsers and other programs, as routes for an axum application |
-//! | `sqlite` | the stores of the service in a file of SQLite, whose C source is compiled in |
-//! | `testing` | the conformance suite for authors of stores, for dev-dependencies |
-//! | `tokenizer` | exact counts of tokens by the vocabularies of OpenAI's models, which are compiled in |
-//! | `command` | the command tool: programs of an allow-list, run below a root |
+//! | `local-tools` | the tools that work on this machine: files below a root, programs of an allow-list, skills |
 //! | `mcp` | tools of MCP servers, of child processes and over HTTP |
 //! | `schema` | the whole of JSON Schema for the arguments of tools |
-//! | `record` | recording of sessions with a server, and their replay |
-//! | `conformance` | the conformance suite for authors of providers, for dev-dependencies |
+//! | `server` | the service: runs over HTTP, read by browsers and other programs, as routes for an axum application |
+//! | `sqlite` | the stores of the service in a file of `SQLite`, whose C source is compiled in |
+//! | `testing` | recording and replay of sessions, and the conformance suites for authors of providers and stores |
+//!
+//! Exact counts of tokens, by the vocabularies of OpenAI's models, are a feature of the crate below this one: add
+//! `forgeline-llm` with its feature `tokenizer`.
+//!
+//! # Crates
+//!
+//! This crate is a facade. A program that needs a part only can depend on the crate that has it:
+//! `forgeline-parser` finds reasoning and calls in text, without a runtime; `forgeline-llm` has the decoders and the
+//! providers; `forgeline-core` the event machine; `forgeline-agent` the loop. All have the same version.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-pub mod agent;
-mod json;
-pub mod llm;
-#[cfg(any(feature = "record", feature = "runtime"))]
-mod own_file;
+/// The agent: the loop that turns chunks into events, runs tools, and asks the model again.
+pub mod agent {
+    #[cfg(feature = "runtime")]
+    #[doc(inline)]
+    pub use forgeline_agent::*;
+    #[doc(inline)]
+    pub use forgeline_core as core;
+    #[cfg(feature = "mcp")]
+    #[doc(inline)]
+    pub use forgeline_mcp as mcp;
+    #[cfg(feature = "local-tools")]
+    #[doc(inline)]
+    pub use forgeline_skills as skills;
+}
 pub mod prelude;
-#[cfg(feature = "server")]
-pub mod server;
-#[cfg(feature = "server")]
-pub mod store;
-pub mod testing;
-pub mod types;
+/// Providers and transports for tests.
+pub mod testing {
+    #[cfg(feature = "runtime")]
+    #[doc(inline)]
+    pub use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
+    #[cfg(feature = "testing")]
+    #[doc(inline)]
+    pub use forgeline_testing::*;
+}
 
-pub use agent::core::TextPipeline;
+#[doc(inline)]
+pub use forgeline_core::TextPipeline;
+#[doc(inline)]
+pub use forgeline_llm as llm;
+#[cfg(feature = "server")]
+#[doc(inline)]
+pub use forgeline_server as server;
+#[cfg(feature = "server")]
+#[doc(inline)]
+pub use forgeline_store as store;
+#[doc(inline)]
+pub use forgeline_types as types;
 
 /// The programs of the README, compiled and run.
-#[cfg(all(
-    doctest,
-    feature = "anthropic",
-    feature = "openai",
-    feature = "responses",
-    feature = "gemini",
-    feature = "ollama",
-    feature = "cohere"
-))]
+#[cfg(all(doctest, feature = "http"))]
 #[doc = include_str!("../README.md")]
 mod readme {}

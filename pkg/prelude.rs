@@ -27,7 +27,7 @@
 //! # }
 //! ```
 
-#[cfg(feature = "files")]
+#[cfg(feature = "local-tools")]
 pub use crate::agent::tools::FileTools;
 #[cfg(feature = "runtime")]
 pub use crate::agent::{

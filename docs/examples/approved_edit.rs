@@ -5,7 +5,7 @@ use std::{error::Error, path::Path};
 
 use forgeline::{
     agent::{
-        ApprovalPolicy, Asked, Decision, DefaultAgent,
+        ApprovalContext, ApprovalPolicy, Decision, DefaultAgent,
         tools::{Calculator, FileTools},
     },
     llm::{Provider, demo::DemoProvider},
@@ -23,7 +23,7 @@ async fn work(
         .tool(Calculator)
         .tools(FileTools::new(root)?.into_changing_tools())
         .approval(ApprovalPolicy::Always)
-        .approver(move |asked: Asked| std::future::ready(decide(&asked.request)))
+        .approver(move |asked: ApprovalContext| std::future::ready(decide(&asked.request)))
         .build()?;
     Ok(agent.run(task).await?.text)
 }

@@ -5,7 +5,7 @@ use std::{error::Error, path::Path};
 
 use forgeline::{
     agent::{
-        ApprovalPolicy, Asked, Decision, DefaultAgent,
+        ApprovalContext, ApprovalPolicy, Decision, DefaultAgent,
         tools::{Calculator, CommandTool},
     },
     llm::{Provider, demo::DemoProvider},
@@ -24,7 +24,7 @@ async fn work(
         .tool(Calculator)
         .tool(CommandTool::new(root, ["echo"])?)
         .approval(ApprovalPolicy::Always)
-        .approver(move |asked: Asked| std::future::ready(decide(&asked.request)))
+        .approver(move |asked: ApprovalContext| std::future::ready(decide(&asked.request)))
         .build()?;
     let mut run = agent.run_stream(task);
     while let Some(envelope) = run.next().await {

@@ -5,7 +5,7 @@ use std::{error::Error, path::Path};
 
 use forgeline::{
     agent::{
-        Asked, Decision, DefaultAgent, RunOutcome,
+        ApprovalContext, Decision, DefaultAgent, RunOutcome,
         mcp::{McpConfig, McpOptions, McpQuestion, McpServers},
     },
     llm::{Provider, demo::DemoProvider},
@@ -35,11 +35,11 @@ async fn answer(
     provider: impl Provider + 'static,
     servers: McpServers,
     prompt: &str,
-    decide: impl Fn(&Asked) -> Decision + Send + Sync + 'static,
+    decide: impl Fn(&ApprovalContext) -> Decision + Send + Sync + 'static,
 ) -> Result<RunOutcome, Box<dyn Error>> {
     let agent = DefaultAgent::builder(provider)
         .tool_source(servers)
-        .approver(move |asked: Asked| std::future::ready(decide(&asked)))
+        .approver(move |asked: ApprovalContext| std::future::ready(decide(&asked)))
         .build()?;
     Ok(agent.run(prompt).await?)
 }
@@ -48,7 +48,7 @@ async fn answer(
 async fn main() -> Result<(), Box<dyn Error>> {
     let notes = std::env::temp_dir().join("forgeline-notes.txt");
     let servers = connect(&notes).await?;
-    let allow = |asked: &Asked| {
+    let allow = |asked: &ApprovalContext| {
         println!("allowed: {} {}", asked.request.tool_name, asked.request.arguments);
         Decision::Grant
     };
@@ -77,7 +77,7 @@ mod tests {
         ScriptedProvider::new([turn, ScriptedTurn::new().text("Noted.")])
     }
 
-    fn decide(decision: Decision) -> impl Fn(&Asked) -> Decision + Send + Sync + 'static {
+    fn decide(decision: Decision) -> impl Fn(&ApprovalContext) -> Decision + Send + Sync + 'static {
         move |asked| {
             assert_eq!(asked.request.tool_name, "mcp.notes.add");
             assert_eq!(asked.request.arguments.as_str(), r#"{"text":"buy tea"}"#);

@@ -4,10 +4,8 @@
 
 use std::{fs, path::PathBuf, process, sync::LazyLock};
 
-use forgeline::{
-    llm::transport::{HttpRequest, HttpResponse, Transport, TransportError},
-    testing::record::{Recording, RecordingTransport},
-};
+use forgeline::llm::transport::{HttpRequest, HttpResponse, Transport, TransportError};
+use forgeline_testing::record::{Recording, RecordingTransport};
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;

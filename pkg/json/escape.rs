@@ -5,15 +5,17 @@ use super::{
     slice,
 };
 
-/// The bytes that cannot appear unescaped in a JSON string.
-pub(crate) const BACKSLASH: Kind = Kind::of(b'\\');
-pub(crate) const QUOTE: Kind = Kind::of(b'"');
-pub(crate) const CONTROL: Kind = Kind::new(0xE0, 0);
+/// The backslash, which begins an escape.
+pub const BACKSLASH: Kind = Kind::of(b'\\');
+/// The quote, which ends a string.
+pub const QUOTE: Kind = Kind::of(b'"');
+/// The control characters, which must be escaped.
+pub const CONTROL: Kind = Kind::new(0xE0, 0);
 
 /// Returns the index of the first byte that ends a JSON string, starts an escape or must be
 /// escaped (`quote`, `"`, a backslash, a control character), or the length.
 #[inline]
-pub(crate) fn find_special(bytes: &[u8], quote: u8) -> usize {
+pub fn find_special(bytes: &[u8], quote: u8) -> usize {
     match quote {
         b'"' => Finder::new([BACKSLASH, QUOTE, CONTROL]).find(bytes),
         _ => Finder::new([BACKSLASH, QUOTE, CONTROL, Kind::of(quote)]).find(bytes),
@@ -27,34 +29,34 @@ const USUAL: Finder<2> = Finder::new([Kind::of(b'n'), QUOTE]);
 
 /// Returns the same as [`has_only_escapes`] for one block, without calling other functions.
 #[inline(always)]
-pub(crate) fn has_only_escapes_in_block<const N: usize>(
+pub fn has_only_escapes_in_block<const N: usize>(
     block: &[u8; BLOCK],
     stops: Finder<N>,
     is_escape: impl Fn(u8) -> bool,
 ) -> bool {
-    let masks = Masks {
+    let masks = EscapeMasks {
         found: stops.found(*block).into(),
         backslashes: BACKSLASHES.found(*block).into(),
         usual: USUAL.found(*block).into(),
     };
-    let mut escapes = Escapes::default();
+    let mut escapes = EscapeTable::default();
     escapes.pass(block, masks, is_escape) && !escapes.are_cut()
 }
 
 /// Returns `true` if all bytes in `text` that `stops` finds, which must include backslashes, belong to complete escapes that
 /// `is_escape` allows; it must allow `n` and `"`.
 #[inline(always)]
-pub(crate) fn has_only_escapes<const N: usize>(
+pub fn has_only_escapes<const N: usize>(
     text: &[u8],
     stops: Finder<N>,
     is_escape: impl Fn(u8) -> bool,
 ) -> bool {
-    let mut escapes = Escapes::default();
+    let mut escapes = EscapeTable::default();
     if let Some(halves) = Halves::of(text) {
         let found = stops.found_in_halves(halves);
         return found == 0 || {
             let backslashes = BACKSLASHES.found_in_halves(halves);
-            let masks = Masks { found, backslashes, usual: USUAL.found_in_halves(halves) };
+            let masks = EscapeMasks { found, backslashes, usual: USUAL.found_in_halves(halves) };
             escapes.pass(text, masks, is_escape) && !escapes.are_cut()
         };
     }
@@ -64,20 +66,20 @@ pub(crate) fn has_only_escapes<const N: usize>(
         let found = stops.found_in_wide(wide);
         found == 0 && !escapes.are_cut() || {
             let backslashes = BACKSLASHES.found_in_wide(wide);
-            let masks = Masks { found, backslashes, usual: USUAL.found_in_wide(wide) };
+            let masks = EscapeMasks { found, backslashes, usual: USUAL.found_in_wide(wide) };
             escapes.pass(wide, masks, &is_escape)
         }
     }) && blocks.iter().all(|block| {
         let found = stops.found(*block).into();
         found == 0 && !escapes.are_cut() || {
             let backslashes = BACKSLASHES.found(*block).into();
-            let masks = Masks { found, backslashes, usual: USUAL.found(*block).into() };
+            let masks = EscapeMasks { found, backslashes, usual: USUAL.found(*block).into() };
             escapes.pass(block, masks, &is_escape)
         }
     }) && (tail.is_empty() || {
         let (block, before, length) = last_block(text, tail);
         let bits = |found: u32| u64::from(found >> before & !(u32::MAX << length));
-        let masks = Masks {
+        let masks = EscapeMasks {
             found: bits(stops.found(block)),
             backslashes: bits(BACKSLASHES.found(block)),
             usual: bits(USUAL.found(block)),
@@ -88,7 +90,7 @@ pub(crate) fn has_only_escapes<const N: usize>(
 
 /// The bytes in a text that are relevant to escapes, as one bit each.
 #[derive(Debug, Clone, Copy)]
-struct Masks {
+struct EscapeMasks {
     /// All bytes that must not appear unescaped.
     found: u64,
     backslashes: u64,
@@ -98,12 +100,12 @@ struct Masks {
 
 /// The state of escapes in text that is read block by block.
 #[derive(Debug, Clone, Copy, Default)]
-struct Escapes {
+struct EscapeTable {
     /// 1 if the last byte was the backslash of an escape.
     carry: u64,
 }
 
-impl Escapes {
+impl EscapeTable {
     #[inline(always)]
     fn are_cut(self) -> bool {
         self.carry != 0
@@ -111,10 +113,10 @@ impl Escapes {
 
     /// Processes up to one wide block of `bytes`; returns `false` if it contains anything relevant besides escapes.
     #[inline(always)]
-    fn pass(&mut self, bytes: &[u8], masks: Masks, is_escape: impl Fn(u8) -> bool) -> bool {
+    fn pass(&mut self, bytes: &[u8], masks: EscapeMasks, is_escape: impl Fn(u8) -> bool) -> bool {
         /// Every second bit: a run of backslashes begins at one of them or between two.
         const SECOND: u64 = 0xAAAA_AAAA_AAAA_AAAA;
-        let Masks { found, backslashes, usual } = masks;
+        let EscapeMasks { found, backslashes, usual } = masks;
         // The difference carries through each run of backslashes up to the byte escaped by its last one.
         let starts = backslashes & !self.carry;
         let ends = (starts << 1 | SECOND).wrapping_sub(starts) ^ SECOND;
@@ -134,12 +136,12 @@ impl Escapes {
 
 /// Returns `true` if this byte after a backslash is an escape of one letter.
 #[inline]
-pub(crate) fn is_simple_escape(byte: u8) -> bool {
+pub fn is_simple_escape(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
 }
 
 /// Returns the escape that consists of a backslash and this letter.
-pub(crate) fn simple_escape(letter: u8) -> Option<&'static str> {
+pub fn simple_escape(letter: u8) -> Option<&'static str> {
     Some(match letter {
         b'"' => "\\\"",
         b'\\' => r"\\",
@@ -154,7 +156,7 @@ pub(crate) fn simple_escape(letter: u8) -> Option<&'static str> {
 }
 
 /// Returns the escape of a control character, `"` or backslash.
-pub(crate) fn escape_of(byte: u8) -> &'static str {
+pub fn escape_of(byte: u8) -> &'static str {
     const ESCAPES: [&str; 32] = [
         "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007",
         "\\b", "\\t", "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011",
@@ -170,7 +172,7 @@ pub(crate) fn escape_of(byte: u8) -> &'static str {
 
 /// Writes `text` as the content of a JSON string, in pieces.
 #[inline]
-pub(crate) fn escape_into(text: &str, out: &mut impl FnMut(&str)) {
+pub fn escape_into(text: &str, out: &mut impl FnMut(&str)) {
     const STOPS: Finder<3> = Finder::new([BACKSLASH, QUOTE, CONTROL]);
     let (bytes, mut from) = (text.as_bytes(), 0);
     STOPS.each(bytes, &mut |at| {
@@ -190,14 +192,14 @@ pub(crate) fn escape_into(text: &str, out: &mut impl FnMut(&str)) {
 ///
 /// An incomplete escape or surrogate pair is withheld; a lone surrogate becomes U+FFFD.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Unescape {
-    state: State,
+pub struct Unescape {
+    state: EscapePhase,
     /// The first half of a surrogate pair, until the second arrives.
     high: Option<u16>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-enum State {
+enum EscapePhase {
     #[default]
     Plain,
     Backslash,
@@ -209,12 +211,13 @@ enum State {
 
 impl Unescape {
     /// Decodes the next piece of the string's JSON text.
-    pub(crate) fn feed(&mut self, mut json: &str, out: &mut impl FnMut(&str)) {
+    #[doc(hidden)]
+    pub fn feed(&mut self, mut json: &str, out: &mut impl FnMut(&str)) {
         while let Some(first) = json.chars().next() {
             let mut taken = first.len_utf8();
             match (self.state, first) {
-                (State::Plain, '\\') => self.state = State::Backslash,
-                (State::Plain, _) => {
+                (EscapePhase::Plain, '\\') => self.state = EscapePhase::Backslash,
+                (EscapePhase::Plain, _) => {
                     self.end_pair(out);
                     let plain = memchr::memchr2(b'"', b'\\', json.as_bytes()).unwrap_or(json.len());
                     if plain > 0 {
@@ -222,18 +225,20 @@ impl Unescape {
                         taken = plain;
                     }
                 }
-                (State::Backslash, 'u') => self.state = State::Unicode { unit: 0, count: 0 },
-                (State::Backslash, letter) => {
-                    self.state = State::Plain;
+                (EscapePhase::Backslash, 'u') => {
+                    self.state = EscapePhase::Unicode { unit: 0, count: 0 }
+                }
+                (EscapePhase::Backslash, letter) => {
+                    self.state = EscapePhase::Plain;
                     self.end_pair(out);
                     out(simple(letter));
                 }
-                (State::Unicode { unit, count }, digit) => {
+                (EscapePhase::Unicode { unit, count }, digit) => {
                     let digit = digit.to_digit(16).unwrap_or_default();
                     let unit = unit << 4 | u16::try_from(digit).unwrap_or_default();
-                    self.state = State::Unicode { unit, count: count + 1 };
+                    self.state = EscapePhase::Unicode { unit, count: count + 1 };
                     if count == 3 {
-                        self.state = State::Plain;
+                        self.state = EscapePhase::Plain;
                         self.unit(unit, out);
                     }
                 }

@@ -8,17 +8,17 @@ use wide::u8x16;
 use super::subslice;
 
 /// The number of bytes that are compared at once.
-pub(crate) const BLOCK: usize = 16;
+pub const BLOCK: usize = 16;
 
 /// The number of bytes that are compared at once in longer text.
-pub(crate) const WIDE: usize = 4 * BLOCK;
+pub const WIDE: usize = 4 * BLOCK;
 
 /// Bytes, the number of bytes at the start to ignore, and the number of bytes after those.
-pub(crate) type Block = ([u8; BLOCK], usize, usize);
+pub type Block = ([u8; BLOCK], usize, usize);
 
 /// Returns the block that ends with `tail`, preceded by the bytes before it or followed by padding.
 #[inline(always)]
-pub(crate) fn last_block(bytes: &[u8], tail: &[u8]) -> Block {
+pub fn last_block(bytes: &[u8], tail: &[u8]) -> Block {
     if let Some(block) = bytes.last_chunk() {
         return (*block, BLOCK - tail.len(), tail.len());
     }
@@ -34,7 +34,7 @@ const HALF: usize = 2 * BLOCK;
 
 /// A text of between half a wide block and a whole one, as a half from each end; the halves may overlap.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Halves<'t> {
+pub struct Halves<'t> {
     first: &'t [u8; HALF],
     last: &'t [u8; HALF],
     length: usize,
@@ -43,26 +43,30 @@ pub(crate) struct Halves<'t> {
 impl<'t> Halves<'t> {
     /// Returns the halves of `bytes`; `None` for text of another length.
     #[inline(always)]
-    pub(crate) fn of(bytes: &'t [u8]) -> Option<Self> {
+    #[doc(hidden)]
+    pub fn of(bytes: &'t [u8]) -> Option<Self> {
         let (first, last) = (bytes.first_chunk()?, bytes.last_chunk()?);
         (bytes.len() <= WIDE).then_some(Self { first, last, length: bytes.len() })
     }
 
     /// Returns `true` if one of the last four bytes is a line end.
     #[inline(always)]
-    pub(crate) fn ends_in_line_end(self) -> bool {
+    #[doc(hidden)]
+    pub fn ends_in_line_end(self) -> bool {
         self.last.last_chunk().is_some_and(has_line_end)
     }
 
     /// Returns the last four bytes, with the last one in the highest position.
     #[inline(always)]
-    pub(crate) fn last_four(self) -> u32 {
+    #[doc(hidden)]
+    pub fn last_four(self) -> u32 {
         self.last.last_chunk().map_or(0, |last| u32::from_le_bytes(*last))
     }
 
     /// Returns the number of bytes.
     #[inline(always)]
-    pub(crate) fn len(self) -> usize {
+    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub fn len(self) -> usize {
         self.length
     }
 
@@ -77,31 +81,33 @@ impl<'t> Halves<'t> {
 
 /// A search for `N` kinds of bytes, and for `E` exact bytes, which are cheaper.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Finder<const N: usize, const E: usize = 0> {
+pub struct Finder<const N: usize, const E: usize = 0> {
     exact: [u8x16; E],
     kinds: [Kind; N],
 }
 
 /// The bytes that equal `value` once the bits outside `mask` are cleared.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kind {
+pub struct Kind {
     mask: u8x16,
     value: u8x16,
 }
 
 impl Kind {
     /// A kind without any byte.
-    pub(crate) const NONE: Self =
-        Self { mask: u8x16::new([0; BLOCK]), value: u8x16::new([1; BLOCK]) };
+    #[doc(hidden)]
+    pub const NONE: Self = Self { mask: u8x16::new([0; BLOCK]), value: u8x16::new([1; BLOCK]) };
 
     /// Creates a kind.
     #[inline(always)]
-    pub(crate) const fn new(mask: u8, value: u8) -> Self {
+    #[doc(hidden)]
+    pub const fn new(mask: u8, value: u8) -> Self {
         Self { mask: u8x16::new([mask; BLOCK]), value: u8x16::new([value & mask; BLOCK]) }
     }
 
     /// Returns the byte of the kind, if it has only one.
-    pub(crate) fn only(&self) -> Option<u8> {
+    #[doc(hidden)]
+    pub fn only(&self) -> Option<u8> {
         let [mask, ..] = self.mask.to_array();
         let [value, ..] = self.value.to_array();
         (mask == u8::MAX).then_some(value)
@@ -109,7 +115,8 @@ impl Kind {
 
     /// Creates the kind of one byte.
     #[inline(always)]
-    pub(crate) const fn of(byte: u8) -> Self {
+    #[doc(hidden)]
+    pub const fn of(byte: u8) -> Self {
         Self::new(u8::MAX, byte)
     }
 
@@ -123,20 +130,23 @@ impl Kind {
 impl<const N: usize> Finder<N> {
     /// Creates a search.
     #[inline(always)]
-    pub(crate) const fn new(kinds: [Kind; N]) -> Self {
+    #[doc(hidden)]
+    pub const fn new(kinds: [Kind; N]) -> Self {
         Self { exact: [], kinds }
     }
 }
 
 impl<const N: usize, const E: usize> Finder<N, E> {
     /// Creates a search that also finds the `exact` bytes.
-    pub(crate) fn with_exact(exact: [u8; E], kinds: [Kind; N]) -> Self {
+    #[doc(hidden)]
+    pub fn with_exact(exact: [u8; E], kinds: [Kind; N]) -> Self {
         Self { exact: exact.map(|byte| u8x16::new([byte; BLOCK])), kinds }
     }
 
     /// Returns the position of the first match, or else the length.
     #[inline(always)]
-    pub(crate) fn find(&self, bytes: &[u8]) -> usize {
+    #[doc(hidden)]
+    pub fn find(&self, bytes: &[u8]) -> usize {
         // A loop would load everything it searches for first, and pieces are short.
         match bytes.first_chunk() {
             None => self.find_in_short(bytes),
@@ -150,7 +160,8 @@ impl<const N: usize, const E: usize> Finder<N, E> {
 
     /// Returns `true` if `bytes` is at most one block and contains no match; meant as a first check.
     #[inline(always)]
-    pub(crate) fn are_absent_in_few(&self, bytes: &[u8]) -> bool {
+    #[doc(hidden)]
+    pub fn are_absent_in_few(&self, bytes: &[u8]) -> bool {
         match bytes.try_into() {
             Ok(block) => self.found(block) == 0,
             Err(_) => bytes.len() < BLOCK && self.find_in_short(bytes) == bytes.len(),
@@ -160,7 +171,8 @@ impl<const N: usize, const E: usize> Finder<N, E> {
     /// Returns `true` if `bytes` contains no match; meant as a second check, because it is more code than
     /// [`find`](Self::find).
     #[inline(always)]
-    pub(crate) fn are_absent(&self, bytes: &[u8]) -> bool {
+    #[doc(hidden)]
+    pub fn are_absent(&self, bytes: &[u8]) -> bool {
         let Some(last) = bytes.last_chunk() else { return self.are_absent_in_less(bytes) };
         let mut at = 0;
         // The last two blocks may overlap.
@@ -225,7 +237,8 @@ impl<const N: usize, const E: usize> Finder<N, E> {
 
     /// Calls `take` with the positions of all matches, in order, until it returns `false`.
     #[inline(always)]
-    pub(crate) fn each(&self, bytes: &[u8], take: &mut impl FnMut(usize) -> bool) {
+    #[doc(hidden)]
+    pub fn each(&self, bytes: &[u8], take: &mut impl FnMut(usize) -> bool) {
         let mut at = 0;
         if let Some(halves) = Halves::of(bytes) {
             each_bit(self.found_in_halves(halves), take);
@@ -264,7 +277,8 @@ impl<const N: usize, const E: usize> Finder<N, E> {
 
     /// Returns one bit for each match in at most a wide block of `bytes`; `None` for more bytes.
     #[inline(always)]
-    pub(crate) fn found_in(&self, bytes: &[u8]) -> Option<u64> {
+    #[doc(hidden)]
+    pub fn found_in(&self, bytes: &[u8]) -> Option<u64> {
         if let Some(halves) = Halves::of(bytes) {
             return Some(self.found_in_halves(halves));
         }
@@ -284,13 +298,15 @@ impl<const N: usize, const E: usize> Finder<N, E> {
 
     /// Returns one bit for each match.
     #[inline(always)]
-    pub(crate) fn found(&self, block: [u8; BLOCK]) -> u32 {
+    #[doc(hidden)]
+    pub fn found(&self, block: [u8; BLOCK]) -> u32 {
         self.lanes(block).to_bitmask()
     }
 
     /// Returns the same for a wide block.
     #[inline(always)]
-    pub(crate) fn found_in_wide(&self, wide: &[u8; WIDE]) -> u64 {
+    #[doc(hidden)]
+    pub fn found_in_wide(&self, wide: &[u8; WIDE]) -> u64 {
         let (blocks, _) = wide.as_chunks();
         let [one, two, three, four] = blocks else { return 0 };
         let found = |block: &[u8; BLOCK]| u64::from(self.found(*block));
@@ -305,7 +321,8 @@ impl<const N: usize, const E: usize> Finder<N, E> {
 
     /// Returns the same, with the bit of the last byte in the highest position.
     #[inline(always)]
-    pub(crate) fn found_at_top(&self, text: Halves<'_>) -> u64 {
+    #[doc(hidden)]
+    pub fn found_at_top(&self, text: Halves<'_>) -> u64 {
         self.found_in_half(text.first) << (WIDE - text.length)
             | self.found_in_half(text.last) << HALF
     }
@@ -319,7 +336,8 @@ impl<const N: usize, const E: usize> Finder<N, E> {
 
     /// Returns `true` if `text` contains no match.
     #[inline(always)]
-    pub(crate) fn are_absent_in_halves(&self, text: Halves<'_>) -> bool {
+    #[doc(hidden)]
+    pub fn are_absent_in_halves(&self, text: Halves<'_>) -> bool {
         let Some([one, two, three, four]) = text.blocks() else { return false };
         let all = self.lanes(one) | self.lanes(two) | self.lanes(three) | self.lanes(four);
         all.to_bitmask() == 0
@@ -362,7 +380,7 @@ fn halves_of_short(bytes: &[u8]) -> ([u8; BLOCK], usize) {
 
 /// Returns `true` if one of the four bytes is a line end.
 #[inline(always)]
-pub(crate) fn has_line_end(bytes: &[u8; 4]) -> bool {
+pub fn has_line_end(bytes: &[u8; 4]) -> bool {
     const LINE_ENDS: u32 = u32::from_le_bytes([b'\n'; 4]);
     const ONES: u32 = u32::from_le_bytes([1; 4]);
     const TOPS: u32 = ONES << 7;

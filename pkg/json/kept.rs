@@ -12,10 +12,7 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use super::{is_number, subslice};
-
-/// The name under which `serde_json` provides the source text of a value.
-pub(super) const RAW_VALUE: &str = "$serde_json::private::RawValue";
+use super::{is_number, raw_value::raw_value_name, subslice};
 
 /// The only key of the object that stands for a number whose spelling serde's buffers would lose.
 pub(super) const NUMBER: &str = "$forgeline::number";
@@ -87,7 +84,7 @@ fn compact(json: &str) -> String {
 }
 
 /// Returns a valid compact JSON text whose strings contain only the escapes that JSON requires.
-pub(crate) fn unescape_strings(json: &str) -> String {
+pub fn unescape_strings(json: &str) -> String {
     if !json.contains('\\') {
         return json.to_owned();
     }
@@ -175,14 +172,14 @@ impl Serialize for Json {
 impl<'de> Deserialize<'de> for Json {
     /// Keeps the spelling of numbers if the format is JSON.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(RAW_VALUE, Source)
+        deserializer.deserialize_newtype_struct(raw_value_name(), NumberSource)
     }
 }
 
 /// A visitor that reads the source text if the deserializer has it, or else the value.
-struct Source;
+struct NumberSource;
 
-impl<'de> Visitor<'de> for Source {
+impl<'de> Visitor<'de> for NumberSource {
     type Value = Json;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -196,17 +193,17 @@ impl<'de> Visitor<'de> for Source {
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        to_raw_value(&Respelled(&value)).map(Json).map_err(serde::de::Error::custom)
+        to_raw_value(&RespelledNumber(&value)).map(Json).map_err(serde::de::Error::custom)
     }
 }
 
 /// A value in which objects may stand for numbers, see [`NUMBER`].
-struct Respelled<'a>(&'a Value);
+struct RespelledNumber<'a>(&'a Value);
 
-impl Serialize for Respelled<'_> {
+impl Serialize for RespelledNumber<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Value::Array(items) => serializer.collect_seq(items.iter().map(Respelled)),
+            Value::Array(items) => serializer.collect_seq(items.iter().map(RespelledNumber)),
             Value::Object(members) => match (members.len(), members.get(NUMBER)) {
                 (1, Some(Value::String(number))) if is_number(number) => {
                     let raw: &RawValue = serde_json::from_str(number).map_err(S::Error::custom)?;
@@ -214,7 +211,8 @@ impl Serialize for Respelled<'_> {
                 }
                 _ => {
                     let members = members.iter();
-                    serializer.collect_map(members.map(|(key, value)| (key, Respelled(value))))
+                    serializer
+                        .collect_map(members.map(|(key, value)| (key, RespelledNumber(value))))
                 }
             },
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {

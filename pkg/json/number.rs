@@ -2,20 +2,29 @@
 
 /// The part of a number that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Number {
+pub enum Number {
+    /// The sign.
     Minus,
+    /// A leading zero, after which no digit may follow.
     Zero,
+    /// A digit before the point.
     Whole,
+    /// The point.
     Point,
+    /// A digit after the point.
     Fraction,
+    /// The letter of the exponent.
     Exponent,
+    /// The sign of the exponent.
     ExponentSign,
+    /// A digit of the exponent.
     Power,
 }
 
 impl Number {
     /// Returns the state after the first byte of a value; `None` if no number begins with this byte.
-    pub(crate) fn first(byte: u8) -> Option<Self> {
+    #[doc(hidden)]
+    pub fn first(byte: u8) -> Option<Self> {
         Some(match byte {
             b'-' => Self::Minus,
             b'0' => Self::Zero,
@@ -25,7 +34,8 @@ impl Number {
     }
 
     /// Returns the state after one more byte; `None` if the number ends before it.
-    pub(crate) fn next(self, byte: u8) -> Option<Self> {
+    #[doc(hidden)]
+    pub fn next(self, byte: u8) -> Option<Self> {
         Some(match (self, byte) {
             (Self::Minus, b'0') => Self::Zero,
             (Self::Minus, b'1'..=b'9') | (Self::Whole, b'0'..=b'9') => Self::Whole,
@@ -39,18 +49,20 @@ impl Number {
     }
 
     /// Returns `true` inside a run of digits that any digit can continue.
-    pub(crate) fn is_digits(self) -> bool {
+    #[doc(hidden)]
+    pub fn is_digits(self) -> bool {
         matches!(self, Self::Whole | Self::Fraction | Self::Power)
     }
 
     /// Returns `true` if the number is complete when it ends here.
-    pub(crate) fn may_end(self) -> bool {
+    #[doc(hidden)]
+    pub fn may_end(self) -> bool {
         matches!(self, Self::Zero | Self::Whole | Self::Fraction | Self::Power)
     }
 }
 
 /// Returns `true` if `text` is exactly one JSON number.
-pub(crate) fn is_number(text: &str) -> bool {
+pub fn is_number(text: &str) -> bool {
     let mut bytes = text.bytes();
     let first = bytes.next().and_then(Number::first);
     first.and_then(|first| bytes.try_fold(first, Number::next)).is_some_and(Number::may_end)

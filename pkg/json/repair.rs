@@ -17,8 +17,8 @@ macro_rules! repairs {
         /// assert_eq!(Repair::ExtraComma.to_string(), "extra_comma");
         /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[non_exhaustive]
         #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
         pub enum Repair {
             $($(#[$doc])+ $repair,)+
         }

@@ -13,25 +13,28 @@ const GAP: std::ops::RangeInclusive<u8> = b'Z' + 1..=b'a' - 1;
 /// As many bytes as possible are searched for as one range: for a range, the minimum difference over all blocks is
 /// compared once, while every other byte is compared in each block.
 #[derive(Debug, Clone)]
-pub(crate) struct Sieve {
+pub struct Sieve {
     kind: Kind,
     exact: u8x16,
 }
 
 impl Sieve {
     /// Creates a search.
-    pub(crate) fn new(kind: Kind, exact: u8) -> Self {
+    #[doc(hidden)]
+    pub fn new(kind: Kind, exact: u8) -> Self {
         Self { kind, exact: u8x16::new([exact; BLOCK]) }
     }
 
     /// Returns `true` for a byte between the letters; all of them are searched for.
-    pub(crate) fn is_in_gap(byte: u8) -> bool {
+    #[doc(hidden)]
+    pub fn is_in_gap(byte: u8) -> bool {
         GAP.contains(&byte)
     }
 
     /// Returns `true` if `text` contains no match.
     #[inline(always)]
-    pub(crate) fn are_absent(&self, text: Halves<'_>) -> bool {
+    #[doc(hidden)]
+    pub fn are_absent(&self, text: Halves<'_>) -> bool {
         const START: u8x16 = u8x16::new([*GAP.start(); BLOCK]);
         const LAST: u8x16 = u8x16::new([*GAP.end() - *GAP.start(); BLOCK]);
         let Some(blocks) = text.blocks() else { return false };

@@ -8,16 +8,16 @@ use std::slice::SliceIndex;
 /// `debug_assertions`, so that tests and fuzzing detect it, and yields `""` in release builds.
 #[inline]
 #[track_caller]
-pub(crate) fn slice(text: &str, range: impl SliceIndex<str, Output = str>) -> &str {
+pub fn slice(text: &str, range: impl SliceIndex<str, Output = str>) -> &str {
     let part = text.get(range);
     debug_assert!(part.is_some(), "slice is out of bounds or splits a character");
     part.unwrap_or_default()
 }
 
-/// Returns `items[range]`, such as bytes; an invalid range is a bug, as for [`slice`].
+/// Returns `items[range]`, such as bytes; an invalid range is a bug, as for [`slice()`].
 #[inline]
 #[track_caller]
-pub(crate) fn subslice<T>(items: &[T], range: impl SliceIndex<[T], Output = [T]>) -> &[T] {
+pub fn subslice<T>(items: &[T], range: impl SliceIndex<[T], Output = [T]>) -> &[T] {
     let part = items.get(range);
     debug_assert!(part.is_some(), "slice is out of bounds");
     part.unwrap_or_default()

@@ -7,7 +7,7 @@ use futures_core::{Stream, future::BoxFuture};
 #[cfg(feature = "runtime")]
 use super::{AnswerSchema, StructuredMethod, parser::ThinkingDialect};
 use super::{Health, ProviderError, Request, SchemaRules, StreamChunk, collect};
-use crate::types::{Completion, ModelInfo};
+use forgeline_types::{Completion, ModelInfo};
 
 /// A stream of one response. Dropping it closes its connection.
 pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<StreamChunk, ProviderError>> + Send>>;
@@ -123,7 +123,7 @@ pub trait Provider: Send + Sync {
 
     /// Returns the dialect in which the provider recognizes reasoning in the text, if that is the only
     /// reasoning without a signature: an agent may then write it back in that dialect, see
-    /// [`KeepThinking`](crate::agent::KeepThinking). Default: `None`, which leaves reasoning to the provider.
+    /// `KeepThinking`. Default: `None`, which leaves reasoning to the provider.
     #[cfg(feature = "runtime")]
     fn written_thinking(&self) -> Option<ThinkingDialect> {
         None

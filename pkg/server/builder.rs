@@ -6,21 +6,24 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Identify, Keep, Limits,
-    access::{identity::Local, origins::Origins, usage::Usage},
-    conversations::Conversations,
-    durable::Streams,
-    health::{Check, CheckState, Checks},
-    input::client_tools::OfRequest,
-    metrics::{Metrics, latency::LatencyWindow, latency_records::LatencyRecords},
-    retention::Sweeping,
-    runs::{Runs, places::Places},
-    service::{Inside, Service},
+    access::{
+        control::AccessControl, identity::LocalCallers, origins::AllowedOrigins,
+        usage::ServiceUsage,
+    },
+    conversations::{agents::AgentSet, directory::ConversationDirectory},
+    durable::HostStreams,
+    health::{CheckState, HealthCheck, HealthChecks},
+    input::client_tools::RequestToolSource,
+    lifecycle::RunLifecycle,
+    metrics::{ServiceMetrics, latency::LatencyWindow, latency_records::LatencyRecords},
+    readers::context::ReaderContext,
+    retention::{DataRetention, SweepTask},
+    runs::{directory::RunDirectory, slots::RunSlots},
+    service::{Service, ServiceHandles},
 };
-use crate::{
-    agent::{DefaultAgent, Observer},
-    store::{EventLog, NotificationChannel, Stores},
-    types::Text,
-};
+use forgeline_agent::{DefaultAgent, Observer};
+use forgeline_store::{EventLog, NotificationChannel, Stores};
+use forgeline_types::Text;
 
 /// Default maximum wait of a long poll.
 const LONG_POLL: Duration = Duration::from_secs(20);
@@ -34,7 +37,7 @@ pub struct ServiceBuilder {
     stores: Stores,
     long_poll: Duration,
     limits: Limits,
-    checks: Vec<Check>,
+    checks: Vec<HealthCheck>,
     keep: Keep,
     origins: Vec<String>,
     is_dev: bool,
@@ -67,7 +70,7 @@ impl Service {
     pub fn builder() -> ServiceBuilder {
         ServiceBuilder {
             agents: Vec::new(),
-            identify: Box::new(Local),
+            identify: Box::new(LocalCallers),
             stores: Stores::in_memory(),
             long_poll: LONG_POLL,
             limits: Limits::default(),
@@ -94,7 +97,7 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets the event log. Default: a [`MemoryLog`](crate::store::MemoryLog).
+    /// Sets the event log. Default: a [`MemoryLog`](forgeline_store::MemoryLog).
     pub fn log(mut self, log: impl EventLog) -> Self {
         self.stores.log = Arc::new(log);
         self
@@ -121,7 +124,7 @@ impl ServiceBuilder {
         F: Fn() -> R + Send + Sync + 'static,
         R: Future<Output = CheckState> + Send + 'static,
     {
-        self.checks.push(Check::new(name, check));
+        self.checks.push(HealthCheck::new(name, check));
         self
     }
 
@@ -188,49 +191,70 @@ impl ServiceBuilder {
             has_console,
         } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
-        let origins = Origins::new(origins).map_err(|origin| ServiceError::NoOrigin { origin })?;
-        let metrics = Arc::new(Metrics::default());
+        let origins =
+            AllowedOrigins::new(origins).map_err(|origin| ServiceError::NoOrigin { origin })?;
+        let metrics = Arc::new(ServiceMetrics::default());
         let records = Arc::<LatencyRecords>::default();
         let latency = is_dev.then(Arc::<LatencyWindow>::default);
         let mut watchers: Vec<Arc<dyn Observer>> =
             vec![Arc::clone(&metrics) as _, Arc::clone(&records) as _];
         watchers.extend(latency.clone().map(|latency| latency as _));
         let mut agents = BTreeMap::new();
-        checks.extend(Check::of_stores(&stores));
+        checks.extend(HealthCheck::of_stores(&stores));
         for (name, agent) in given {
             let provider = Arc::clone(agent.provider());
-            checks.push(Check::of_provider(format!("provider:{name}").into(), provider));
+            checks.push(HealthCheck::of_provider(format!("provider:{name}").into(), provider));
             for (model, provider) in agent.models() {
                 let check = format!("provider:{name}:{model}");
-                checks.push(Check::of_provider(check.into(), Arc::clone(provider)));
+                checks.push(HealthCheck::of_provider(check.into(), Arc::clone(provider)));
             }
-            let agent = agent.with_source(Arc::new(OfRequest)).watched_by(&watchers);
+            let agent = agent.with_source(Arc::new(RequestToolSource)).watched_by(&watchers);
             if agents.insert(name.clone(), agent).is_some() {
                 return Err(ServiceError::SameName { name });
             }
         }
-        Ok(Service(Arc::new(Inside {
+        let agents = Arc::new(AgentSet::new(agents, default));
+        let store = Arc::clone(&stores.conversations);
+        let conversations = Arc::new(ConversationDirectory::new(Arc::clone(&agents), store));
+        let runs = Arc::new(RunDirectory::new(&stores));
+        let streams = Arc::new(HostStreams::new(Arc::clone(&stores.log), &limits));
+        let (tasks, places) = (TaskTracker::new(), RunSlots::new(&limits));
+        let usage = ServiceUsage::new(limits);
+        let retention = Arc::new(DataRetention {
+            stores: stores.clone(),
+            runs: Arc::clone(&runs),
+            conversations: Arc::clone(&conversations),
+            streams: Arc::clone(&streams),
+            keep,
+            sweeping: SweepTask::default(),
+            tasks: tasks.clone(),
+        });
+        let lifecycle = Arc::new(RunLifecycle {
+            stores: stores.clone(),
+            runs: Arc::clone(&runs),
+            conversations: Arc::clone(&conversations),
+            places,
+            usage: Arc::clone(&usage),
+            metrics: Arc::clone(&metrics),
+            records,
+            retention: Arc::clone(&retention),
+            tasks,
+            away: CancellationToken::new(),
+        });
+        let ends = CancellationToken::new();
+        Ok(Service(Arc::new(ServiceHandles {
+            access: Arc::new(AccessControl::new(identify, usage, origins)),
             agents,
-            default,
-            identify,
-            streams: Streams::new(Arc::clone(&stores.log), &limits),
+            runs,
+            conversations,
+            lifecycle,
+            retention,
+            streams,
+            readers: ReaderContext { log: Arc::clone(&stores.log), long_poll, ends },
             stores,
-            told: Arc::default(),
-            long_poll,
-            runs: Runs::default(),
-            conversations: Conversations::default(),
-            places: Places::new(&limits),
-            usage: Usage::new(limits),
             metrics,
             latency,
-            records,
-            checks: Checks::new(checks),
-            tasks: TaskTracker::new(),
-            away: CancellationToken::new(),
-            ends: CancellationToken::new(),
-            keep,
-            sweeping: Sweeping::default(),
-            origins,
+            checks: Arc::new(HealthChecks::new(checks)),
             has_console,
         })))
     }

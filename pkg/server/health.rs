@@ -6,11 +6,9 @@ use futures_core::future::BoxFuture;
 use serde::Serialize;
 use tokio::time::{Instant, timeout};
 
-use crate::{
-    llm::{Provider, ProviderError},
-    store::{EventLog, LogError, LogKey, LogRecord, Stores},
-    types::Text,
-};
+use forgeline_llm::{Provider, ProviderError};
+use forgeline_store::{EventLog, LogError, LogKey, LogRecord, Stores};
+use forgeline_types::Text;
 
 /// Maximum duration of a check.
 const CHECK_TIME: Duration = Duration::from_secs(5);
@@ -41,25 +39,25 @@ pub enum CheckState {
     Unhealthy(Text),
 }
 
-type Ask = dyn Fn() -> BoxFuture<'static, CheckState> + Send + Sync;
+type CheckFunction = dyn Fn() -> BoxFuture<'static, CheckState> + Send + Sync;
 
 /// A named check.
 #[derive(Clone)]
-pub(super) struct Check {
+pub(super) struct HealthCheck {
     name: Text,
-    ask: Arc<Ask>,
+    ask: Arc<CheckFunction>,
 }
 
 /// The results of all checks.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Report {
+pub(super) struct HealthReport {
     /// `ready`, `degraded` or `unready`.
     pub(super) status: &'static str,
-    checks: Vec<Checked>,
+    checks: Vec<CheckResult>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct Checked {
+struct CheckResult {
     name: Text,
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,12 +67,12 @@ struct Checked {
 
 /// The checks of a service.
 #[derive(Default)]
-pub(super) struct Checks {
-    checks: Vec<Check>,
-    last: tokio::sync::Mutex<Option<(Instant, Report)>>,
+pub(super) struct HealthChecks {
+    checks: Vec<HealthCheck>,
+    last: tokio::sync::Mutex<Option<(Instant, HealthReport)>>,
 }
 
-impl Check {
+impl HealthCheck {
     pub(super) fn new<F, R>(name: impl Into<Text>, ask: F) -> Self
     where
         F: Fn() -> R + Send + Sync + 'static,
@@ -123,7 +121,7 @@ impl Check {
         [Self::new("event_log", writes), Self::new("store", end)]
     }
 
-    async fn checked(&self) -> Checked {
+    async fn checked(&self) -> CheckResult {
         let begun = Instant::now();
         let state = timeout(CHECK_TIME, (self.ask)()).await.unwrap_or_else(|_| {
             CheckState::Degraded(format!("no answer within {} s", CHECK_TIME.as_secs()).into())
@@ -134,7 +132,7 @@ impl Check {
             CheckState::Degraded(detail) => ("degraded", Some(detail)),
             CheckState::Unhealthy(detail) => ("unhealthy", Some(detail)),
         };
-        Checked { name: self.name.clone(), status, detail, millis }
+        CheckResult { name: self.name.clone(), status, detail, millis }
     }
 }
 
@@ -178,27 +176,28 @@ fn unreadable(error: &dyn fmt::Display) -> CheckState {
     CheckState::Unhealthy("it is unavailable".into())
 }
 
-impl Checks {
-    pub(super) fn new(checks: Vec<Check>) -> Self {
+impl HealthChecks {
+    pub(super) fn new(checks: Vec<HealthCheck>) -> Self {
         Self { checks, last: tokio::sync::Mutex::default() }
     }
 
     /// Returns the results of all checks, at most 2 s old.
-    pub(super) async fn report(&self) -> Report {
+    pub(super) async fn report(&self) -> HealthReport {
         let mut last = self.last.lock().await;
         if let Some((at, report)) = &*last
             && at.elapsed() < FRESH
         {
             return report.clone();
         }
-        let checks = futures_util::future::join_all(self.checks.iter().map(Check::checked)).await;
+        let checks =
+            futures_util::future::join_all(self.checks.iter().map(HealthCheck::checked)).await;
         let has = |status| checks.iter().any(|check| check.status == status);
         let status = match () {
             () if has("unhealthy") => "unready",
             () if has("degraded") => "degraded",
             () => "ready",
         };
-        let report = Report { status, checks };
+        let report = HealthReport { status, checks };
         *last = Some((Instant::now(), report.clone()));
         report
     }
@@ -208,15 +207,15 @@ impl Checks {
 mod tests {
     use super::*;
 
-    fn state(state: &CheckState) -> Check {
+    fn state(state: &CheckState) -> HealthCheck {
         let state = state.clone();
-        Check::new("it", move || std::future::ready(state.clone()))
+        HealthCheck::new("it", move || std::future::ready(state.clone()))
     }
 
     // Covers: CT-104, CT-105, CT-106, CT-107
     #[tokio::test(start_paused = true)]
     async fn each_check_ends_in_time_and_the_worst_counts() {
-        let slow = Check::new("slow", || async {
+        let slow = HealthCheck::new("slow", || async {
             tokio::time::sleep(Duration::from_mins(1)).await;
             CheckState::Healthy
         });
@@ -227,7 +226,7 @@ mod tests {
             (vec![state(&CheckState::Healthy), slow.clone(), slow.clone()], "degraded"),
             (vec![state(&unhealthy), slow.clone()], "unready"),
         ] {
-            let (begun, checks) = (Instant::now(), Checks::new(checks));
+            let (begun, checks) = (Instant::now(), HealthChecks::new(checks));
             for _ in 0..2 {
                 let (a, b, c) = tokio::join!(checks.report(), checks.report(), checks.report());
                 assert_eq!([a.status, b.status, c.status], [want; 3]);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
-use crate::types::{Message, Part, Text};
+use forgeline_types::{Message, Part, Text};
 
 /// The key of a conversation: its id in its scope. Conversations of other scopes are not found.
 ///
@@ -42,7 +42,6 @@ impl ConversationKey {
 /// assert_eq!((new.status, new.messages), (ConversationStatus::Active, 0));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct Conversation {
     /// The key.
     pub key: ConversationKey,
@@ -129,7 +128,7 @@ impl ConversationStatus {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// The line of the agent's [`Journal`](crate::agent::journal::Journal), from which another process resumes a run.
+    /// The line of the agent's `Journal`, from which another process resumes a run.
     pub line: Option<String>,
     /// The messages that the entry adds.
     pub messages: Vec<Message>,

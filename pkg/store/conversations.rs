@@ -3,7 +3,7 @@
 use futures_core::future::BoxFuture;
 
 use super::{Conversation, ConversationKey, ConversationStatus, Entry, StoreError, StoredMessage};
-use crate::types::{Text, setters};
+use forgeline_types::{Text, setters};
 
 /// Conversations by scope and id, with their messages and the journals of their agents.
 ///

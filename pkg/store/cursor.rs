@@ -1,7 +1,7 @@
 //! Positions in lists.
 
 use super::StoreError;
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// A position in a list that is sorted by time, then by name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

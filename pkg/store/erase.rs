@@ -1,7 +1,7 @@
 //! Erasure of an owner's data in the stores.
 
 use super::{EraseMode, Erased, LogError, LogKey, RunQuery, StoreError, Stores};
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// Number of runs read at a time.
 const PAGE: usize = 100;
@@ -10,13 +10,13 @@ const PAGE: usize = 100;
 pub(super) const RUNS_OF: &str = "runs-of/";
 
 /// Returns the key of the log that lists the runs of an owner.
-pub(crate) fn runs_of(scope: &Text, owner: &str) -> LogKey {
+pub fn runs_of(scope: &Text, owner: &str) -> LogKey {
     LogKey::new(scope.clone(), format!("{RUNS_OF}{owner}"))
 }
 
 impl Stores {
     /// Erases the data of an owner in a scope: conversations, runs, their events, and latency records; an owner with an empty name has none. With
-    /// [`EraseMode::Count`], nothing changes. If a service uses the stores, call [`Service::erase`](crate::server::Service::erase) instead, which first
+    /// [`EraseMode::Count`], nothing changes. If a service uses the stores, call `Service::erase` instead, which first
     /// ends the active runs.
     ///
     /// # Errors

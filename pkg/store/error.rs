@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::LogError;
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// An error of a store.
 ///

@@ -6,10 +6,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// Returns an id of 128 random bits after a prefix.
-pub(crate) fn new_id(prefix: &str) -> Text {
+pub fn new_id(prefix: &str) -> Text {
     let mut id = Text::from(prefix);
     for _ in 0..2 {
         // The keys are random for each instance.
@@ -19,7 +19,7 @@ pub(crate) fn new_id(prefix: &str) -> Text {
 }
 
 /// Returns the milliseconds since the Unix epoch; 0 if the clock is before it.
-pub(crate) fn now_ms() -> u64 {
+pub fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -4,7 +4,7 @@ use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::{EraseMode, StoreError};
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// Maximum number of records kept per scope.
 pub(super) const MAX_RECORDS: usize = 10_000;
@@ -124,8 +124,8 @@ impl LatencyRecord {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-#[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[non_exhaustive]
 pub struct CallLatency {
     /// The name of the tool.
     pub tool: Text,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_core::{future::BoxFuture, stream::BoxStream};
 
-use crate::types::Text;
+use forgeline_types::{Text, setters};
 
 /// Maximum number of records that a follower reads at a time.
 pub(super) const PAGE: usize = 256;
@@ -175,6 +175,13 @@ impl Retention {
     pub fn all() -> Self {
         Self { closed_before_ms: None, max_bytes: None, max_retired: 100_000 }
     }
+
+    setters! {
+        Retention:
+        closed_before_ms(some u64),
+        max_bytes(some u64),
+        max_retired(u64),
+    }
 }
 
 /// The key of a log: its name in its scope. Logs of other scopes are not found.
@@ -230,7 +237,8 @@ impl LogRecord {
     }
 
     /// Returns the size of the record in memory, in bytes: its kind, its data, and the record itself, which dominates for short ones.
-    pub(crate) fn bytes(&self) -> usize {
+    #[doc(hidden)]
+    pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.kind.len() + self.data.len()
     }
 }

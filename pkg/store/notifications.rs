@@ -3,7 +3,7 @@
 use futures_core::future::BoxFuture;
 
 use super::StoreError;
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// Maximum number of notifications kept per scope.
 pub(super) const MAX_KEPT: usize = 10_000;

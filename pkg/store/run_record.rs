@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{ConversationKey, LogKey};
-use crate::types::{Text, UsageInfo, setters};
+use forgeline_types::{Text, UsageInfo, setters};
 
 /// The stored data of a run. Its events are in the [log](super::EventLog) with the same key, its messages and its journal in the
 /// [conversation](super::ConversationStore).
@@ -189,8 +189,8 @@ impl RunRequest {
 /// assert!(change.progress.has_ended());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[non_exhaustive]
 pub struct RunChange {
     /// The new progress.
     pub progress: RunProgress,

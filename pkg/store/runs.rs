@@ -3,7 +3,7 @@
 use futures_core::future::BoxFuture;
 
 use super::{EraseMode, LogKey, RunChange, RunRecord, StoreError};
-use crate::types::{Text, setters};
+use forgeline_types::{Text, setters};
 
 /// Runs by scope and id: their data, their progress, and what a process needs to resume them.
 ///

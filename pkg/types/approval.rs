@@ -18,8 +18,8 @@ use super::{Json, Text, spelling::keep_spelling};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(remote = "Self")]
+#[non_exhaustive]
 pub struct ApprovalRequest {
     /// The id of this request, made from the run, the call and its arguments: other arguments give another id.
     pub approval_id: Text,

@@ -18,8 +18,8 @@ use super::{Json, Repair, Signature, Text};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[non_exhaustive]
 pub struct ToolCall {
     /// Position among the calls of the response, from 0.
     pub index: u32,
@@ -120,8 +120,8 @@ mod name_or_null {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(from = "OutcomeWire", into = "OutcomeWire")]
+#[non_exhaustive]
 pub enum CallOutcome {
     /// The name and arguments were read completely.
     #[default]

@@ -17,8 +17,8 @@ use super::{Json, Text, spelling::keep_spelling};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(remote = "Self")]
+#[non_exhaustive]
 pub struct ClientToolRequest {
     /// The id with which the client returns the result. It stays the same when the run is resumed.
     pub client_call_id: Text,

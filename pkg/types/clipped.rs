@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Returns `text` if it has at most this number of characters, else its start followed by `…`.
-pub(crate) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
+pub fn clipped(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),

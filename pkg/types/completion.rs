@@ -21,8 +21,8 @@ use super::{
 /// assert_eq!(message.parts, [Part::Text { text: "Hello".to_owned() }]);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Completion {
     /// The content in order, including what the provider needs back in the next request: signatures of
     /// reasoning and items of its own. Empty when the parts are not needed, as in an agent, which keeps the

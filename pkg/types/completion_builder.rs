@@ -21,13 +21,15 @@ use super::{AgentEvent, Completion, Json, Part, ProviderItem, Signature, ToolCal
 /// ```
 #[derive(Debug, Default)]
 pub struct CompletionBuilder {
-    pub(crate) completion: Completion,
-    pub(crate) keep: Keep,
+    #[doc(hidden)]
+    pub completion: Completion,
+    #[doc(hidden)]
+    pub keep: KeptContent,
 }
 
 /// The content kept in addition to the facts about an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Keep {
+pub enum KeptContent {
     /// No content: memory does not grow with the answer.
     Facts,
     /// The texts and calls.
@@ -52,7 +54,8 @@ impl CompletionBuilder {
         builder.finish()
     }
 
-    pub(crate) fn keeping(keep: Keep) -> Self {
+    #[doc(hidden)]
+    pub fn keeping(keep: KeptContent) -> Self {
         Self { keep, ..Self::default() }
     }
 
@@ -109,28 +112,31 @@ impl CompletionBuilder {
     }
 
     /// Adds reasoning.
-    pub(crate) fn thinking(&mut self, more: &str) {
-        if self.keep == Keep::Parts {
+    #[doc(hidden)]
+    pub fn thinking(&mut self, more: &str) {
+        if self.keep == KeptContent::Parts {
             self.thinking_part(more);
         }
-        if self.keep != Keep::Facts {
+        if self.keep != KeptContent::Facts {
             self.completion.thinking.push_str(more);
         }
     }
 
     /// Adds text of the message.
-    pub(crate) fn message(&mut self, more: &str, refusal: bool) {
-        if self.keep == Keep::Parts {
+    #[doc(hidden)]
+    pub fn message(&mut self, more: &str, refusal: bool) {
+        if self.keep == KeptContent::Parts {
             self.text_part(more);
         }
-        if self.keep != Keep::Facts {
+        if self.keep != KeptContent::Facts {
             let Completion { text, refusal: refused, .. } = &mut self.completion;
             if refusal { refused } else { text }.push_str(more);
         }
     }
 
     /// Adds text to the parts as it arrived, before calls are read out of it.
-    pub(crate) fn verbatim(&mut self, more: &str, is_thinking: bool) {
+    #[doc(hidden)]
+    pub fn verbatim(&mut self, more: &str, is_thinking: bool) {
         if is_thinking {
             self.thinking_part(more);
         } else {
@@ -139,7 +145,8 @@ impl CompletionBuilder {
     }
 
     /// Replaces the verbatim text of the parts, which includes everything after a cut, by the text and calls read from it.
-    pub(crate) fn forget_verbatim(&mut self) {
+    #[doc(hidden)]
+    pub fn forget_verbatim(&mut self) {
         let Completion { parts, thinking, text, tool_calls, .. } = &mut self.completion;
         let of_text = |part: &Part| {
             matches!(
@@ -184,18 +191,20 @@ impl CompletionBuilder {
     }
 
     fn keeps_parts(&self) -> bool {
-        matches!(self.keep, Keep::Parts | Keep::Verbatim)
+        matches!(self.keep, KeptContent::Parts | KeptContent::Verbatim)
     }
 
     /// Marks the place of call `index` among the parts.
-    pub(crate) fn place_call(&mut self, index: u32) {
+    #[doc(hidden)]
+    pub fn place_call(&mut self, index: u32) {
         if self.keeps_parts() {
             self.completion.parts.push(Part::ToolCall(ToolCall::pending(index, "")));
         }
     }
 
     /// Signs call `index`, whose place is already marked; the first signature counts.
-    pub(crate) fn sign_call(&mut self, index: u32, proof: &Signature) {
+    #[doc(hidden)]
+    pub fn sign_call(&mut self, index: u32, proof: &Signature) {
         let mut calls = self
             .completion
             .parts
@@ -208,8 +217,9 @@ impl CompletionBuilder {
     }
 
     /// Adds a call that ended, keeping the calls in order of their index.
-    pub(crate) fn keep_call(&mut self, call: ToolCall) {
-        if self.keep != Keep::Facts {
+    #[doc(hidden)]
+    pub fn keep_call(&mut self, call: ToolCall) {
+        if self.keep != KeptContent::Facts {
             let calls = &mut self.completion.tool_calls;
             let at = calls.partition_point(|known| known.index < call.index);
             calls.insert(at, call);
@@ -217,7 +227,8 @@ impl CompletionBuilder {
     }
 
     /// Adds the provider's signature of the reasoning or of the call that was added last.
-    pub(crate) fn signature(&mut self, proof: Signature) {
+    #[doc(hidden)]
+    pub fn signature(&mut self, proof: Signature) {
         if !self.keeps_parts() {
             return;
         }
@@ -241,14 +252,14 @@ impl CompletionBuilder {
 }
 
 /// Returns `true` if `arguments` mean that there are none, which is read as `{}`.
-pub(crate) fn is_absent(arguments: &str) -> bool {
+pub fn is_absent(arguments: &str) -> bool {
     matches!(arguments.trim(), "" | "null" | "\"null\"")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{CallOutcome, Text};
+    use crate::{CallOutcome, Text};
 
     fn call(index: u32, id: &str, arguments: &[&str]) -> Vec<AgentEvent> {
         let tool_name = Some(Text::from("f"));

@@ -2,6 +2,8 @@
 
 /// Implements `Debug` for a type with fields that cannot or must not be shown: only the listed fields
 /// are. `debug_fields!(<T> Sender, sender: capacity = sender.capacity())`
+#[doc(hidden)]
+#[macro_export]
 macro_rules! debug_fields {
     ($(<$($of:ident $(: $bound:ident)?),+>)? $type:ident, $this:ident:
      $($field:ident = $value:expr),+ $(,)?) => {
@@ -15,5 +17,3 @@ macro_rules! debug_fields {
         }
     };
 }
-
-pub(crate) use debug_fields;

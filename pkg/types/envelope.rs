@@ -22,8 +22,8 @@ use super::{AgentEvent, Text, spelling::keep_spelling};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(remote = "Self")]
+#[non_exhaustive]
 pub struct Envelope {
     /// The run's id, unique among runs.
     pub run_id: Text,
@@ -47,8 +47,8 @@ impl Envelope {
 
     /// Appends the envelope's JSON, the same as `serde_json` writes. This cannot fail, and does not collect the event's fields into a
     /// map first, as `#[serde(flatten)]` does.
-    #[cfg(feature = "server")]
-    pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
+    #[doc(hidden)]
+    pub fn write_json(&self, out: &mut Vec<u8>) {
         let begun = out.len();
         let Self { run_id, turn, seq, at, event } = self;
         out.extend_from_slice(b"{\"run_id\":");

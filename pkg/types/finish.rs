@@ -18,8 +18,8 @@ use super::Text;
 /// assert_eq!(FinishReason::Other("eos".into()).as_str(), "eos");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(from = "Text", into = "Text")]
+#[non_exhaustive]
 pub enum FinishReason {
     /// The answer is complete.
     Stop,
@@ -82,12 +82,14 @@ names! {
 
 impl FinishReason {
     /// Returns `true` if a token limit truncated the answer.
-    pub(crate) const fn is_limit(&self) -> bool {
+    #[doc(hidden)]
+    pub const fn is_limit(&self) -> bool {
         matches!(self, Self::Length | Self::ContextExceeded)
     }
 
     /// Returns `true` if the model did not finish its answer: anything still open is truncated.
-    pub(crate) const fn truncates(&self) -> bool {
+    #[doc(hidden)]
+    pub const fn truncates(&self) -> bool {
         let is_cut = matches!(self, Self::Repetition | Self::Interrupted);
         is_cut || self.is_limit() || matches!(self, Self::ContentFilter | Self::Refusal)
     }

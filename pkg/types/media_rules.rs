@@ -17,9 +17,9 @@ use super::setters;
 /// assert!(!model.media.picture_addresses);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[non_exhaustive]
 pub struct MediaRules {
     /// The maximum length of an image, in base64 characters. `None` if it is not known.
     pub max_picture_letters: Option<u64>,

@@ -17,8 +17,8 @@ use super::{
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum MessageRole {
     /// Standing instructions.
     System,
@@ -63,8 +63,8 @@ pub struct Message {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(remote = "Self", tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Part {
     /// Text.
     Text {

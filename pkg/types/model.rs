@@ -6,8 +6,8 @@ use super::{MediaRules, Text, setters};
 
 /// The provider and model that answer, with their capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[non_exhaustive]
 pub struct ModelInfo {
     /// The provider's name, such as `openai`.
     pub provider: Text,
@@ -22,11 +22,9 @@ pub struct ModelInfo {
     /// every host other than the vendor's own.
     #[serde(default)]
     pub text_calls: bool,
-    /// `true` if tools that a conversation finds later ([`ToolSpec::deferred`]) are described where they were found, which
+    /// `true` if tools that a conversation finds later (`ToolSpec::deferred`) are described where they were found, which
     /// leaves everything sent before unchanged. Default: `false`; providers over HTTP set it for models and servers
     /// known to support it.
-    ///
-    /// [`ToolSpec::deferred`]: crate::llm::ToolSpec::deferred
     #[serde(default)]
     pub deferred_tools: bool,
     /// `true` if the server is configured to shorten long conversations itself: an agent then leaves nothing out unless it
@@ -77,9 +75,9 @@ impl ModelInfo {
 /// assert!(!Capabilities::default().tools);
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, none implies another")]
+#[non_exhaustive]
 pub struct Capabilities {
     /// Answers that arrive as they are written.
     pub streaming: bool,

@@ -20,8 +20,8 @@ use super::{Json, Origin, Text, spelling::keep_spelling};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(remote = "Self")]
+#[non_exhaustive]
 pub struct ProviderItem {
     /// The wire protocol of the item, such as `anthropic`.
     pub protocol: Text,
@@ -43,13 +43,15 @@ const UNKNOWN_EVENT: &str = "event:";
 
 impl ProviderItem {
     /// Creates the item of a stream event that the decoder does not know: for inspection, not to be sent back.
-    pub(crate) fn unknown_event(protocol: &str, kind: &str, raw: Json) -> Self {
+    #[doc(hidden)]
+    pub fn unknown_event(protocol: &str, kind: &str, raw: Json) -> Self {
         let name = Text::from([UNKNOWN_EVENT, kind].concat());
         Self::new(protocol, ItemKind::Other { name }, raw)
     }
 
     /// Returns `true` for a stream event that the decoder does not know.
-    pub(crate) fn is_unknown_event(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_unknown_event(&self) -> bool {
         matches!(&self.kind, ItemKind::Other { name } if name.starts_with(UNKNOWN_EVENT))
     }
 
@@ -72,8 +74,8 @@ impl ProviderItem {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ItemKind {
     /// A source of the preceding text.
     Citation(Citation),
@@ -121,8 +123,8 @@ pub enum ItemKind {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Citation {
     /// The URL of the source.
     pub url: Option<Text>,

@@ -17,8 +17,8 @@ use super::{Json, Text, setters, spelling::keep_spelling};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(remote = "Self")]
+#[non_exhaustive]
 pub struct ToolQuestion {
     /// The id to answer with.
     pub question_id: Text,

@@ -4,7 +4,7 @@ use super::{Completion, CompletionBuilder, Part, ToolCall, completion_builder::i
 
 /// A position among the parts of an unfinished answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct PartPlace {
+pub struct PartPlace {
     /// The number of parts before the position.
     parts: usize,
     /// The number of bytes before the position in the text that follows these parts.
@@ -14,11 +14,8 @@ pub(crate) struct PartPlace {
 impl CompletionBuilder {
     /// Returns the `number`th call if it has certainly ended, although the answer continues, with the parts of the
     /// answer from `place` up to and including it.
-    pub(crate) fn sealed(
-        &self,
-        number: usize,
-        place: &mut PartPlace,
-    ) -> Option<(ToolCall, Vec<Part>)> {
+    #[doc(hidden)]
+    pub fn sealed(&self, number: usize, place: &mut PartPlace) -> Option<(ToolCall, Vec<Part>)> {
         let Completion { tool_calls, finish_reason, .. } = &self.completion;
         let call = tool_calls.get(number).filter(|call| call.index as usize == number)?;
         // Arguments of which nothing arrived may belong to a truncated answer.

@@ -6,26 +6,28 @@
 /// `field(Type)` takes the value itself, `field(into Type)` anything that converts into it, and
 /// `field(some Type)` or `field(some into Type)` the content of an `Option`. With `in inner`, the
 /// fields are those of the member `inner`, whose type comes first.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! setters {
-    ($of:ident: $($fields:tt)+) => { setters!(@all [$of] $($fields)+); };
-    ($of:ident in $inner:ident: $($fields:tt)+) => { setters!(@all [$of in $inner] $($fields)+); };
+    ($of:ident: $($fields:tt)+) => { $crate::setters!(@all [$of] $($fields)+); };
+    ($of:ident in $inner:ident: $($fields:tt)+) => { $crate::setters!(@all [$of in $inner] $($fields)+); };
     (@all $of:tt $($(#[$doc:meta])* $field:ident($($kind:tt)+)),+ $(,)?) => {
-        $( setters!(@one [$of $(#[$doc])*] $field $($kind)+); )+
+        $( $crate::setters!(@one [$of $(#[$doc])*] $field $($kind)+); )+
     };
     (@one $of:tt $field:ident some into $type:ty) => {
-        setters!(@setter $of $field, impl Into<$type>, Some($field.into()));
+        $crate::setters!(@setter $of $field, impl Into<$type>, Some($field.into()));
     };
     (@one $of:tt $field:ident some $type:ty) => {
-        setters!(@setter $of $field, $type, Some($field));
+        $crate::setters!(@setter $of $field, $type, Some($field));
     };
     (@one $of:tt $field:ident into $type:ty) => {
-        setters!(@setter $of $field, impl Into<$type>, $field.into());
+        $crate::setters!(@setter $of $field, impl Into<$type>, $field.into());
     };
     (@one $of:tt $field:ident $type:ty) => {
-        setters!(@setter $of $field, $type, $field);
+        $crate::setters!(@setter $of $field, $type, $field);
     };
     (@setter [[$of:ident $(in $inner:ident)?]] $field:ident, $type:ty, $value:expr) => {
-        setters! { @setter
+        $crate::setters! { @setter
             [[$of $(in $inner)?] #[doc = concat!("Sets [`", stringify!($field), "`](", stringify!($of), "::", stringify!($field), ").")]]
             $field, $type, $value
         }
@@ -39,5 +41,3 @@ macro_rules! setters {
         }
     };
 }
-
-pub(crate) use setters;

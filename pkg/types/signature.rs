@@ -2,10 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(any(feature = "openai", feature = "anthropic", feature = "responses"))]
 use serde_json::{Map, Value};
 
-#[cfg(any(feature = "openai", feature = "anthropic", feature = "responses"))]
 use super::Json;
 use super::{Text, setters};
 
@@ -56,8 +54,8 @@ impl Origin {
     }
 
     /// Returns `true` if the provider and endpoint are the same and, as far as both are known, the account.
-    #[cfg(feature = "http")]
-    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+    #[doc(hidden)]
+    pub fn is_beside(&self, other: &Self) -> bool {
         let is_known = !self.account.is_empty() && !other.account.is_empty();
         self.provider == other.provider
             && self.endpoint == other.endpoint
@@ -108,8 +106,8 @@ impl Signature {
 
     /// Returns the members that go back with a call in `protocol`, if the proof is a JSON object; empty
     /// otherwise.
-    #[cfg(any(feature = "openai", feature = "anthropic", feature = "responses"))]
-    pub(crate) fn members(&self, protocol: &str) -> Map<String, Value> {
+    #[doc(hidden)]
+    pub fn members(&self, protocol: &str) -> Map<String, Value> {
         let proof = self.for_protocol(protocol).filter(|proof| proof.starts_with('{'));
         let members = proof.and_then(|proof| Json::parse(proof).ok());
         match members.map(|members| members.to_value()) {

@@ -14,7 +14,7 @@ macro_rules! keep_spelling {
 
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                crate::json::deserialize_spelled(deserializer, |value| Self::deserialize(value))
+                forgeline_json::deserialize_spelled(deserializer, |value| Self::deserialize(value))
             }
         }
     };

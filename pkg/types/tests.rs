@@ -8,7 +8,7 @@ use super::{
     ToolQuestion, UsageInfo,
 };
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/events.jsonl");
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/events.jsonl");
 
 /// Where a kind stands among the samples: a new variant does not compile without a sample.
 fn place(event: &AgentEvent) -> usize {

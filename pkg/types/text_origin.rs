@@ -30,8 +30,8 @@ pub enum TextOrigin {
 
 impl TextOrigin {
     /// Returns `true` for the default origin, which is not serialized.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
-    pub(crate) fn is_own(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_own(&self) -> bool {
         *self == Self::Own
     }
 }

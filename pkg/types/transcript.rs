@@ -38,8 +38,8 @@ pub struct Transcript(Arc<Vec<Arc<Message>>>);
 
 impl Transcript {
     /// Creates a transcript of messages that may be shared with others.
-    #[cfg(feature = "runtime")]
-    pub(crate) fn shared(messages: Vec<Arc<Message>>) -> Self {
+    #[doc(hidden)]
+    pub fn shared(messages: Vec<Arc<Message>>) -> Self {
         Self(Arc::new(messages))
     }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::setters;
+
 /// Tokens used by one provider call. A count that the provider did not report is `None`, not zero.
 ///
 /// # Examples
@@ -9,15 +11,13 @@ use serde::{Deserialize, Serialize};
 /// ```
 /// use forgeline::types::UsageInfo;
 ///
-/// let mut usage = UsageInfo::default();
-/// usage.input_tokens = Some(7);
-/// usage.output_tokens = Some(5);
+/// let usage = UsageInfo::default().input_tokens(7).output_tokens(5);
 /// assert_eq!(usage.total_tokens(), Some(12));
 /// assert_eq!(usage.reasoning_tokens, None, "not reported");
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(default)]
+#[non_exhaustive]
 pub struct UsageInfo {
     /// Tokens of the prompt, including those read from and written to a prompt cache.
     pub input_tokens: Option<u64>,
@@ -62,5 +62,14 @@ impl UsageInfo {
     #[must_use]
     pub fn total_tokens(&self) -> Option<u64> {
         self.input_tokens?.checked_add(self.output_tokens?)
+    }
+
+    setters! {
+        UsageInfo:
+        input_tokens(some u64),
+        output_tokens(some u64),
+        cache_read_tokens(some u64),
+        cache_write_tokens(some u64),
+        reasoning_tokens(some u64),
     }
 }

@@ -51,7 +51,7 @@ pub struct Built {
     pub(crate) trace: Option<trace::Requests>,
     recorder: Option<Recorder>,
     keeper: Keeper,
-    /// The tokens that the share of the window is told of, where they are known.
+    /// The tokens of the window, whose used share is reported, where they are known.
     pub(crate) window: Option<u64>,
 }
 

@@ -7,7 +7,9 @@ use std::{
 };
 
 use forgeline::{
-    agent::{AgentBuilder, Approvals, Asked, Decision, Questions, RunStream, SubAgentEvent},
+    agent::{
+        AgentBuilder, ApprovalContext, Approvals, Decision, Questions, RunStream, SubAgentEvent,
+    },
     types::{AgentEvent, ApprovalReason, Text},
 };
 
@@ -87,7 +89,7 @@ impl Approve {
 }
 
 fn reject(builder: AgentBuilder, why: &'static str, again: &'static str) -> AgentBuilder {
-    builder.approver(move |asked: Asked| async move {
+    builder.approver(move |asked: ApprovalContext| async move {
         let is_again = asked.request.reason == ApprovalReason::OutsideText;
         Decision::reject(if is_again { again } else { why })
     })
@@ -199,7 +201,7 @@ impl Asking {
         ends.approvals.open().iter().any(|request| self.asked.contains(&request.approval_id))
     }
 
-    /// Answers the question with a line, if it says something; returns what to show of it. A rejection shows
+    /// Answers the question with a line, if it says something; returns the text to show. A rejection shows
     /// itself.
     pub fn answer(&mut self, line: &str, ends: &Ends) -> Option<String> {
         if !self.is_asked(ends) {

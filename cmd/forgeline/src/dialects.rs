@@ -49,7 +49,7 @@ fn unknown(what: &str, name: &str, kind: Kind) -> anyhow::Error {
     let is_absent = rows.iter().any(|row| row.name == name);
     let state = if is_absent { "is absent from this version" } else { "is unknown" };
     let present = rows.iter().filter(|row| row.status == Status::Present).map(|row| row.name);
-    // `auto` stands first: it is the default.
+    // `auto` comes first: it is the default.
     let mut names: Vec<_> = present.collect();
     names.sort_by_key(|name| *name != "auto");
     usage(format!("{what} `{name}` {state}; choose one of: {}", names.join(", ")))

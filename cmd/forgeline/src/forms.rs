@@ -56,7 +56,7 @@ impl Forms {
         self.0.as_ref().is_some_and(|open| is_it(&open.question.question_id))
     }
 
-    /// Takes a line as the answer to what was asked; returns what to show of it.
+    /// Takes a line as the answer to what was asked; returns the text to show.
     pub fn answer(&mut self, line: &str, questions: &Questions) -> Option<String> {
         let open = self.0.as_mut()?;
         let answer = match open.take(line.trim()) {

@@ -24,7 +24,7 @@ use crate::{
     setup::Surroundings,
 };
 
-/// Time after which a person is told what is waited for.
+/// Time after which the command reports what it waits for.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Longest wait of a chat for servers that are not required.
 const CHAT_PATIENCE: Duration = Duration::from_secs(2);

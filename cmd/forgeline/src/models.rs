@@ -32,7 +32,7 @@ pub struct ModelsArgs {
 ///
 /// # Errors
 ///
-/// Wrong flags, and failing writes. A server that gives no list is told of, with exit code 1.
+/// Wrong flags, and failing writes. A server without a list is reported, with exit code 1.
 pub fn list(args: &ModelsArgs) -> anyhow::Result<Exit> {
     let environment = Environment::default();
     let only = args.provider.model.as_deref();

@@ -89,7 +89,7 @@ impl QuestionArgs {
     }
 }
 
-/// What goes with a question: texts behind it, and pictures.
+/// Attachments of a question: texts after it, and pictures.
 #[derive(Debug, Default)]
 pub struct Beside {
     text: String,

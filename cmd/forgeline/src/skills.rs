@@ -40,7 +40,7 @@ impl SkillArgs {
     ///
     /// # Errors
     ///
-    /// A usage error when a folder of the flags is not there.
+    /// A usage error when a folder of the flags does not exist.
     pub(crate) fn find(&self, folder: Option<&Path>, is_quiet: bool) -> anyhow::Result<Skills> {
         self.check()?;
         let usual = || Skills::home_folder().into_iter().collect();

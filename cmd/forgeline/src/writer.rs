@@ -94,7 +94,7 @@ impl Writer {
     }
 }
 
-/// Writes what is queued; flushes when nothing more is there.
+/// Writes what is queued; flushes when the queue is empty.
 fn serve(
     queue: &mut mpsc::Receiver<Job>,
     mut out: impl Write,

@@ -31,7 +31,7 @@ fn count(package: &str) -> Result<f64> {
     Ok(per(tree(package, &[])?.len() as u64, 1))
 }
 
-/// The crates that `cargo tree` lists.
+/// The crates of others that `cargo tree` lists.
 fn tree(package: &str, more: &[&str]) -> Result<BTreeSet<String>> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -41,8 +41,11 @@ fn tree(package: &str, more: &[&str]) -> Result<BTreeSet<String>> {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let crates: BTreeSet<_> =
-        text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    let crates: BTreeSet<_> = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with("forgeline"))
+        .map(str::to_owned)
+        .collect();
     if crates.is_empty() {
         return Err(
             format!("cargo tree failed: {}", String::from_utf8_lossy(&output.stderr)).into()

@@ -27,7 +27,7 @@ pub fn browser() -> Option<Command> {
     let needed = [folder.join("node"), folder.join("node_modules/playwright-core"), chromium];
     if let Some(missing) = needed.iter().find(|path| !path.exists()) {
         let reason = format!(
-            "{} is not there; install chromium, and run `make console-setup`",
+            "{} does not exist; install chromium, and run `make console-setup`",
             missing.display()
         );
         assert!(env::var_os("FORGELINE_REQUIRE_BROWSER").is_none(), "{reason}");

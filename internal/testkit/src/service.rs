@@ -71,7 +71,7 @@ pub fn page() -> Option<Command> {
     let chromium =
         PathBuf::from(env::var_os("CHROMIUM").unwrap_or_else(|| "/usr/bin/chromium".into()));
     if !chromium.exists() {
-        let reason = format!("{} is not there; install chromium", chromium.display());
+        let reason = format!("{} does not exist; install chromium", chromium.display());
         assert!(env::var_os("FORGELINE_REQUIRE_BROWSER").is_none(), "{reason}");
         crate::say(format!("not run: `useChat` in a page; {reason}"));
         return None;

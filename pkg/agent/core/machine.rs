@@ -7,13 +7,13 @@ use super::{
     recovered::{keep, keep_code, recover_calls},
     text::take,
 };
-use crate::{
-    llm::{
-        ContentType, ProviderError, StreamChunk,
-        answer::{Assembler, OpenCall, Section},
-        parser::{ParsedContent, TokenKind, ToolCallParser},
-    },
-    types::{AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Keep, Repair},
+use forgeline_llm::{
+    ContentType, ProviderError, StreamChunk,
+    private::{AnswerAssembler, OpenCall, TextSection},
+};
+use forgeline_parser::{ParsedContent, TokenKind, ToolCallParser};
+use forgeline_types::{
+    AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Repair, private::KeptContent,
 };
 
 /// The name of the [`Custom`](AgentEvent::Custom) event that reports, once per response, choices
@@ -46,7 +46,7 @@ pub struct StreamMachine {
     parser: ToolCallParser,
     /// The call that the parser is inside of.
     text_call: Option<OpenCall>,
-    assembler: Assembler,
+    assembler: AnswerAssembler,
     /// Unclosed reasoning, from the first opening marker of a call onwards; at the end, the
     /// complete calls in it are emitted.
     unclosed: Option<String>,
@@ -63,11 +63,15 @@ impl StreamMachine {
     /// Returns a machine for one response.
     #[must_use]
     pub fn new(options: &StreamOptions) -> Self {
-        Self::keeping(options, if options.keep_content { Keep::Content } else { Keep::Facts })
+        Self::keeping(
+            options,
+            if options.keep_content { KeptContent::Content } else { KeptContent::Facts },
+        )
     }
 
     /// Returns a machine for one response whose completion contains what `keep` says.
-    pub(crate) fn keeping(options: &StreamOptions, keep: Keep) -> Self {
+    #[doc(hidden)]
+    pub fn keeping(options: &StreamOptions, keep: KeptContent) -> Self {
         Self {
             parser: ToolCallParser::new(&options.tools)
                 .schemas(Arc::clone(&options.schemas))
@@ -75,9 +79,9 @@ impl StreamMachine {
                 .bare_of_known(options.bare_of_known)
                 .calls_in_code(options.calls_in_code),
             text_call: None,
-            assembler: Assembler::new(!options.tools.is_none(), keep)
+            assembler: AnswerAssembler::new(!options.tools.is_none(), keep)
                 .max_call_bytes(options.max_call_bytes)
-                .stop_repetition(options.stop_repetition && keep != Keep::Facts),
+                .stop_repetition(options.stop_repetition && keep != KeptContent::Facts),
             unclosed: None,
             in_code: None,
             other_choices: 0,
@@ -135,9 +139,10 @@ impl StreamMachine {
             ContentType::Message => return self.message(&chunk.content, chunk.tokens(), emit),
             ContentType::Thinking => {
                 keep(&mut self.unclosed, &chunk.content);
-                Section::Thinking
+                TextSection::Thinking
             }
-            ContentType::Refusal => Section::Message { refusal: true },
+            ContentType::Refusal => TextSection::Message { refusal: true },
+            _ => TextSection::Message { refusal: true },
         };
         self.end_text(false, emit);
         self.assembler.before_text(emit);
@@ -161,6 +166,7 @@ impl StreamMachine {
         match tokens {
             TokenKind::Unknown => parser.parse(text, out),
             TokenKind::Special | TokenKind::Ordinary => parser.parse_token(text, tokens, out),
+            _ => parser.parse_token(text, tokens, out),
         }
     }
 
@@ -180,7 +186,8 @@ impl StreamMachine {
 
     /// Returns the answer as kept so far.
     #[cfg(feature = "runtime")]
-    pub(crate) fn builder(&self) -> &crate::types::CompletionBuilder {
+    #[doc(hidden)]
+    pub fn builder(&self) -> &forgeline_types::CompletionBuilder {
         self.assembler.builder()
     }
 
@@ -197,7 +204,8 @@ impl StreamMachine {
 
     /// Ends the stream with this error: ends everything open, then emits the error event.
     #[cfg(feature = "runtime")]
-    pub(crate) fn stop(&mut self, error: AgentError, emit: &mut impl FnMut(AgentEvent)) {
+    #[doc(hidden)]
+    pub fn stop(&mut self, error: AgentError, emit: &mut impl FnMut(AgentEvent)) {
         self.end(Some(error), emit);
     }
 

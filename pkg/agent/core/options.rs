@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::{
-    llm::parser::{DEFAULT_MAX_CALL_BYTES, ToolDialect},
-    types::{Text, setters},
-};
+use forgeline_parser::{DEFAULT_MAX_CALL_BYTES, ToolDialect};
+use forgeline_types::{Text, setters};
 
 /// Options for reading a stream of chunks.
 ///
@@ -20,8 +18,8 @@ use crate::{
 /// assert!(options.keep_content);
 /// ```
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "settings that have nothing in common")]
+#[non_exhaustive]
 pub struct StreamOptions {
     /// The dialect of tool calls in the message text. Default: recognised by their opener.
     pub tools: ToolDialect,
@@ -32,7 +30,7 @@ pub struct StreamOptions {
     pub calls_in_code: bool,
     /// Ends the answer when its text or reasoning repeats itself: the same sentence or line eight times in a
     /// row, or 2 KiB that repeat the text before them. The finish reason is then
-    /// [`Repetition`](crate::types::FinishReason::Repetition). Needs `keep_content`. Default: `false`.
+    /// [`Repetition`](forgeline_types::FinishReason::Repetition). Needs `keep_content`. Default: `false`.
     pub stop_repetition: bool,
     /// Keeps text, thinking and calls in the completion. Default: `true`; otherwise the completion
     /// contains only the metadata, and memory does not grow with the stream.
@@ -40,8 +38,9 @@ pub struct StreamOptions {
     /// Maximum length of the body of one call in text, and of the arguments of a native one, in
     /// bytes. Default: 4 MiB. A longer one ends the stream with an error.
     pub max_call_bytes: usize,
-    /// Requires a call without a marker to name a known tool.
-    pub(crate) bare_of_known: bool,
+    /// Requires a call without a marker to name a known tool. Default: `false`.
+    #[doc(hidden)]
+    pub bare_of_known: bool,
 }
 
 impl Default for StreamOptions {

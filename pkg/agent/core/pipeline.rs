@@ -5,19 +5,15 @@ use std::{ops::ControlFlow, sync::Arc};
 use serde_json::Value;
 
 use super::{StreamEnd, StreamMachine, StreamOptions, utf8::Utf8Decoder};
-use crate::{
-    llm::{
-        ContentTyper, StreamChunk,
-        parser::{Dialect, ThinkingParser},
-    },
-    types::{AgentEvent, CallOutcome, Completion, FinishReason, Text, ToolCall},
-};
+use forgeline_llm::{ContentTyper, StreamChunk};
+use forgeline_parser::{Dialect, ThinkingParser};
+use forgeline_types::{AgentEvent, CallOutcome, Completion, FinishReason, Text, ToolCall};
 
 /// Reads a model's text, in pieces cut anywhere, as events: reasoning, message text and tool calls.
 ///
 /// One value holds everything that the text needs: a decoder that joins cut UTF-8 characters, the
 /// [`ThinkingParser`], and the [`StreamMachine`] with its
-/// [`ToolCallParser`](crate::llm::parser::ToolCallParser). The pipeline does no I/O and needs no runtime. The
+/// [`ToolCallParser`](forgeline_parser::ToolCallParser). The pipeline does no I/O and needs no runtime. The
 /// events do not depend on where the bytes are cut, once adjacent deltas of one kind are joined.
 ///
 /// # Examples
@@ -52,7 +48,7 @@ pub struct TextPipeline {
     finish_reason: Option<FinishReason>,
     decoder: Utf8Decoder,
     /// The parsers, once any text has been read.
-    stages: Option<Stages>,
+    stages: Option<PipelineStages>,
 }
 
 impl TextPipeline {
@@ -138,9 +134,9 @@ impl TextPipeline {
         }
     }
 
-    fn stages(&mut self) -> &mut Stages {
+    fn stages(&mut self) -> &mut PipelineStages {
         let Self { dialect, prompt_tail, options, stages, .. } = self;
-        stages.get_or_insert_with(|| Stages::new(dialect, prompt_tail.as_deref(), options))
+        stages.get_or_insert_with(|| PipelineStages::new(dialect, prompt_tail.as_deref(), options))
     }
 
     /// Ends the text and returns the whole answer, which is [`complete`](Completion::complete) when
@@ -148,8 +144,8 @@ impl TextPipeline {
     pub fn finish(mut self, mut emit: impl FnMut(AgentEvent)) -> Completion {
         let rest = std::mem::take(&mut self.decoder).finish();
         self.push_text(rest, &mut emit);
-        let finish_reason = self.finish_reason.take();
-        let end = StreamChunk { finished: true, finish_reason, ..StreamChunk::default() };
+        let mut end = StreamChunk::default();
+        (end.finished, end.finish_reason) = (true, self.finish_reason.take());
         self.stages().chunk(end, &mut emit);
         let Some(stages) = self.stages else { return Completion::default() };
         let is_in_thinking = stages.typer.is_in_thinking();
@@ -162,16 +158,16 @@ impl TextPipeline {
 
 /// Content typing followed by the state machine.
 #[derive(Debug)]
-struct Stages {
+struct PipelineStages {
     typer: ContentTyper,
     machine: StreamMachine,
     /// `Break` once a limit was exceeded: further chunks are ignored.
     flow: ControlFlow<()>,
 }
 
-impl Stages {
+impl PipelineStages {
     fn new(dialect: &Dialect, prompt_tail: Option<&str>, options: &StreamOptions) -> Self {
-        let Dialect { tools, thinking, starts_inside } = dialect;
+        let Dialect { tools, thinking, starts_inside, .. } = dialect;
         let parser = || ThinkingParser::new(thinking, tools);
         let typer = match prompt_tail {
             _ if thinking.is_none() => ContentTyper::new(thinking, tools),

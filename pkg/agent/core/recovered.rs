@@ -1,11 +1,9 @@
 //! Calls in reasoning, and in code fences, that were never closed.
 
 use super::text::take_part;
-use crate::{
-    llm::answer::{Assembler, OpenCall},
-    llm::parser::{CallEnd, ParsedContent, ToolCallParser},
-    types::{AgentEvent, Repair},
-};
+use forgeline_llm::private::{AnswerAssembler, OpenCall};
+use forgeline_parser::{CallEnd, ParsedContent, ToolCallParser};
+use forgeline_types::{AgentEvent, Repair};
 
 /// Maximum text kept in case an unclosed section contains calls, in bytes.
 const MAX_KEPT_BYTES: usize = 64 << 10;
@@ -35,7 +33,7 @@ pub(super) fn recover_calls(
     text: &str,
     repair: Repair,
     mut parser: ToolCallParser,
-    assembler: &mut Assembler,
+    assembler: &mut AnswerAssembler,
     emit: &mut impl FnMut(AgentEvent),
 ) -> u32 {
     let mut count = 0;
@@ -69,6 +67,11 @@ pub(super) fn recover_calls(
         | ParsedContent::CallVerbatim(_)
         | ParsedContent::CallArguments(_)
         | ParsedContent::CallSource(_) => {
+            if let Some(call) = &mut open {
+                take_part(content, call, &mut |event| events.push(event));
+            }
+        }
+        _ => {
             if let Some(call) = &mut open {
                 take_part(content, call, &mut |event| events.push(event));
             }

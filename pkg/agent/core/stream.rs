@@ -12,10 +12,8 @@ use futures_util::StreamExt as _;
 use pin_project::pin_project;
 
 use super::{StreamEnd, StreamMachine, StreamOptions};
-use crate::{
-    llm::{ProviderError, StreamChunk},
-    types::{AgentEvent, Completion},
-};
+use forgeline_llm::{ProviderError, StreamChunk};
+use forgeline_types::{AgentEvent, Completion};
 
 /// Reads a provider's stream to its end and calls `emit` with each event as it is made.
 ///
@@ -114,7 +112,7 @@ pub async fn process_stream(
 pub async fn process_into(
     stream: impl Stream<Item = Result<StreamChunk, ProviderError>>,
     options: &StreamOptions,
-    events: &crate::llm::channel::Sender<AgentEvent>,
+    events: &forgeline_llm::channel::Sender<AgentEvent>,
     cancel: &tokio_util::sync::CancellationToken,
 ) -> Completion {
     let mut machine = StreamMachine::new(options);

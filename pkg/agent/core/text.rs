@@ -1,23 +1,19 @@
 //! Parsed message text, piece by piece.
 
-use crate::{
-    llm::{
-        answer::{Assembler, OpenCall, Section},
-        parser::ParsedContent,
-    },
-    types::AgentEvent,
-};
+use forgeline_llm::private::{AnswerAssembler, OpenCall, TextSection};
+use forgeline_parser::ParsedContent;
+use forgeline_types::AgentEvent;
 
 /// Takes one piece of message text.
 pub(super) fn take(
     content: ParsedContent<'_>,
     open: &mut Option<OpenCall>,
-    assembler: &mut Assembler,
+    assembler: &mut AnswerAssembler,
     emit: &mut impl FnMut(AgentEvent),
 ) {
     match content {
         ParsedContent::Text(text) => {
-            assembler.text(Section::Message { refusal: false }, text, emit);
+            assembler.text(TextSection::Message { refusal: false }, text, emit);
         }
         ParsedContent::Marker(_) => assembler.end_section(emit),
         ParsedContent::Inline(_) | ParsedContent::OpenerInCode => {}
@@ -35,6 +31,11 @@ pub(super) fn take(
         | ParsedContent::CallVerbatim(_)
         | ParsedContent::CallArguments(_)
         | ParsedContent::CallSource(_) => {
+            if let Some(call) = open {
+                take_part(content, call, emit);
+            }
+        }
+        _ => {
             if let Some(call) = open {
                 take_part(content, call, emit);
             }
@@ -66,5 +67,6 @@ pub(super) fn take_part(
         | ParsedContent::OpenerInCode
         | ParsedContent::CallStart
         | ParsedContent::CallEnd { .. } => {}
+        _ => {}
     }
 }

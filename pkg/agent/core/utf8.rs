@@ -1,6 +1,6 @@
 //! UTF-8 that arrives in pieces.
 
-use crate::types::subslice;
+use forgeline_json::subslice;
 
 /// A decoder for UTF-8 that arrives in pieces: a character cut in two is joined again, and bytes
 /// that are not UTF-8 become U+FFFD, as the WHATWG Encoding Standard specifies.

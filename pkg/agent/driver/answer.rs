@@ -1,9 +1,7 @@
 //! The assistant's message of one response.
 
-use crate::{
-    agent::{memory::readable, prompts::render_call, written_thinking::push_text},
-    types::{Message, MessageRole, Part},
-};
+use crate::{memory::readable, prompts::render_call, setup::push_text};
+use forgeline_types::{Message, MessageRole, Part};
 
 /// Returns the message to keep of an answer with these parts; `None` when the answer is empty.
 ///
@@ -29,6 +27,10 @@ pub(super) fn message(parts: Vec<Part>, native: bool) -> Option<Message> {
                 kept.push(part);
                 continue;
             }
+            _ => {
+                kept.push(part);
+                continue;
+            }
         }
         says_something = true;
     }
@@ -51,15 +53,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{
-        agent::core::{StreamEnd, StreamMachine, StreamOptions},
-        llm::{StreamChunk, ToolCallDelta},
-        types::{FinishReason, Keep},
-    };
+    use forgeline_core::{StreamEnd, StreamMachine, StreamOptions};
+    use forgeline_llm::{StreamChunk, ToolCallDelta};
+    use forgeline_types::{FinishReason, private::KeptContent};
 
     /// Runs the chunks of an answer through the machine.
     fn kept(native: bool, chunks: Vec<StreamChunk>) -> Option<Message> {
-        let keep = if native { Keep::Parts } else { Keep::Verbatim };
+        let keep = if native { KeptContent::Parts } else { KeptContent::Verbatim };
         let mut machine = StreamMachine::keeping(&StreamOptions::default(), keep);
         for chunk in chunks {
             assert!(machine.chunk(chunk, &mut |_| {}).is_continue());

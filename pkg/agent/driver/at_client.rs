@@ -8,38 +8,34 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::result::read;
+use super::{event_emitter::EventEmitter, result::read};
 use crate::{
-    agent::{
-        ClientCall, RunContext,
-        answer_gate::AnswerGate,
-        authorizer::authorize,
-        clock::elapsed_ms,
-        emitter::Emitter,
-        feedback,
-        parts::Parts,
-        state::{CallId, Failure, Returned, ToolEnd},
-        tools::{ToolError, ToolOutput},
-    },
-    types::{
-        AgentEvent, Capabilities, ClientFailure, ClientReturn, ClientToolRequest, Text, TextOrigin,
-        ToolCall,
-    },
+    RunContext,
+    access::{ClientCall, authorize},
+    prompts::feedback,
+    setup::AgentSetup,
+    state::{CallId, FailureKind, ReturnedCall, ToolEnd},
+    support::elapsed_ms,
+    tools::{ToolError, ToolOutput},
+};
+use forgeline_types::{
+    AgentEvent, Capabilities, ClientFailure, ClientReturn, ClientToolRequest, Text, TextOrigin,
+    ToolCall,
 };
 
 /// A call to be sent, or the reason for which it is not sent.
-pub(super) struct Outgoing {
+pub(super) struct OutgoingCall {
     pub(super) id: CallId,
-    request: Result<ClientToolRequest, Returned>,
+    request: Result<ClientToolRequest, ReturnedCall>,
 }
 
 /// The failure of a call that is not sent.
-type NotSent = (Failure, String);
+type NotSent = (FailureKind, String);
 
-impl Outgoing {
+impl OutgoingCall {
     /// Returns the call if it may be sent, depending on whether the run has a reader.
     pub(super) fn new(
-        parts: &Parts,
+        parts: &AgentSetup,
         id: CallId,
         client_call_id: &Text,
         call: &ToolCall,
@@ -55,29 +51,29 @@ impl Outgoing {
     /// Announces the call to the client; returns a future of its outcome.
     pub(super) async fn send<'a>(
         self: Box<Self>,
-        parts: &'a Parts,
-        emitter: &mut Emitter,
+        parts: &'a AgentSetup,
+        emitter: &mut EventEmitter,
         halt: CancellationToken,
-    ) -> Result<impl Future<Output = Returned> + Send + use<'a>, Returned> {
+    ) -> Result<impl Future<Output = ReturnedCall> + Send + use<'a>, ReturnedCall> {
         let request = self.request?;
         if halt.is_cancelled() {
-            let recalled = Err((Failure::NotRun, feedback::RECALLED.to_owned()));
+            let recalled = Err((FailureKind::NotRun, feedback::RECALLED.to_owned()));
             return Err(ended(request.client_call_id, recalled, 0, false));
         }
         let (client_call_id, name) = (request.client_call_id.clone(), request.tool_name.clone());
-        let gate = AnswerGate::of(parts, &name);
+        let gate = parts.answer_gate(&name);
         let answer =
-            emitter.steering().map(|steering| steering.send_to_client(request.clone(), gate));
+            emitter.steering().map(|steering| steering.open_request(request.clone(), gate));
         let event = AgentEvent::ClientToolRequest(Box::new(request));
         emitter.emit_while_running(event).await;
-        let wait = Wait::new(parts, client_call_id, name);
+        let wait = ClientWait::new(parts, client_call_id, name);
         Ok(async move { wait.returned(answer, &halt).await })
     }
 }
 
 /// Builds the request for a call, if it may be sent.
 fn request(
-    parts: &Parts,
+    parts: &AgentSetup,
     client_call_id: &Text,
     call: &ToolCall,
     run: &RunContext,
@@ -87,12 +83,12 @@ fn request(
     if let Some(ToolEnd { result: Err(refusal), .. }) = parts.forbidden(name, run) {
         return Err(refusal);
     }
-    let no_client = || (Failure::Denied, feedback::no_client(name));
+    let no_client = || (FailureKind::Denied, feedback::no_client(name));
     let entry = parts.tools.find(name).zip(call.arguments.clone());
     let (entry, arguments) = entry.ok_or_else(no_client)?;
     let asked = ClientCall::of(&entry.spec.name, arguments.as_str(), run);
     authorize(parts.authorizer.as_deref(), &asked)
-        .map_err(|reason| (Failure::Unauthorized, feedback::unauthorized(name, &reason)))?;
+        .map_err(|reason| (FailureKind::Unauthorized, feedback::unauthorized(name, &reason)))?;
     if !has_reader {
         return Err(no_client());
     }
@@ -103,7 +99,7 @@ fn request(
 }
 
 /// The wait for a call's result, with its limits.
-struct Wait {
+struct ClientWait {
     client_call_id: Text,
     name: Text,
     limit: Duration,
@@ -111,8 +107,8 @@ struct Wait {
     origin: TextOrigin,
 }
 
-impl Wait {
-    fn new(parts: &Parts, client_call_id: Text, name: Text) -> Self {
+impl ClientWait {
+    fn new(parts: &AgentSetup, client_call_id: Text, name: Text) -> Self {
         let entry = parts.tools.find(&name);
         let tool = entry.as_ref().map(|entry| entry.tool);
         let own = tool.and_then(|tool| tool.timeout());
@@ -127,7 +123,7 @@ impl Wait {
         self,
         answer: Option<oneshot::Receiver<ClientReturn>>,
         halt: &CancellationToken,
-    ) -> Returned {
+    ) -> ReturnedCall {
         let Self { client_call_id, name, limit, most, origin } = self;
         let sent = Instant::now();
         let heard = async {
@@ -142,11 +138,11 @@ impl Wait {
             biased;
             () = halt.cancelled() => None,
             heard = heard => heard.map(text),
-            () = sleep(limit) => Some(Err((Failure::TimedOut, feedback::client_silent(&name, limit)))),
+            () = sleep(limit) => Some(Err((FailureKind::TimedOut, feedback::client_silent(&name, limit)))),
         };
-        let is_late = matches!(&result, Some(Err((Failure::TimedOut, _))));
+        let is_late = matches!(&result, Some(Err((FailureKind::TimedOut, _))));
         let result =
-            result.unwrap_or_else(|| Err((Failure::NotRun, feedback::RECALLED.to_owned())));
+            result.unwrap_or_else(|| Err((FailureKind::NotRun, feedback::RECALLED.to_owned())));
         let mut returned = ended(client_call_id, result, elapsed_ms(sent), is_late);
         returned.end.origin = origin;
         returned
@@ -158,8 +154,8 @@ fn ended(
     result: Result<String, NotSent>,
     duration_ms: u64,
     is_withdrawn: bool,
-) -> Returned {
-    Returned {
+) -> ReturnedCall {
+    ReturnedCall {
         client_call_id,
         end: ToolEnd { duration_ms, ..ToolEnd::at_once(result) },
         is_withdrawn,
@@ -178,6 +174,8 @@ fn output(returned: ClientReturn) -> Result<ToolOutput, ToolError> {
             ClientFailure::UnknownTool => {
                 ToolError::failed(format!("the client has no such tool: {message}"))
             }
+            _ => ToolError::failed(message),
         }),
+        _ => Err(ToolError::failed("the client's answer cannot be read")),
     }
 }

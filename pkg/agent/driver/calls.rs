@@ -12,55 +12,54 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tracing::Instrument as _;
 
 use super::{
-    at_client::Outgoing,
+    approval_proposal::{self, ApprovalProposal},
+    at_client::OutgoingCall,
+    event_emitter::EventEmitter,
     guard::{guard, or_cancelled},
-    proposals::{self, Proposal},
     result::read,
-    shared::Shared,
+    shared_agent::SharedAgent,
     spans,
 };
 use crate::{
-    agent::{
-        CallEnd, CallStart, RunContext,
-        clock::elapsed_ms,
-        desk::Desk,
-        emitter::Emitter,
-        feedback,
-        nesting::{self, within_call},
-        parts::Parts,
-        prompts::notes,
-        state::{CallId, Decided, Failure, Returned, RunState, StepInput, ToolEnd, Verdict},
-        sub_agents::{Above, Draw, Family, Purse},
-        tools::{CallPlace, ToolContext},
-    },
-    types::{AgentEvent, ApprovalReason, ApprovalRequest, Part, Text, ToolCall},
+    RunContext,
+    approval::{ApprovalAnswer, ApprovalVerdict},
+    config::CallStart,
+    nesting::{self, AgentFamily, BudgetDraw, BudgetPool, ParentContext, within_call},
+    observe::CallEnd,
+    prompts::{feedback, notes},
+    setup::AgentSetup,
+    state::{CallId, FailureKind, ReturnedCall, RunState, StepInput, ToolEnd},
+    steering::QuestionDesk,
+    support::elapsed_ms,
+    tools::{CallPlace, ToolContext},
 };
+use forgeline_types::{AgentEvent, ApprovalReason, ApprovalRequest, Part, Text, ToolCall};
 
 /// Maximum number of tool events that wait to be passed on by the run.
 const TOOL_EVENTS: usize = 16;
 
 /// News about the calls of an answer.
-pub(super) enum News {
+pub(super) enum CallEvent {
     /// An event that a tool sent.
     Event(Box<AgentEvent>),
     /// The end of a call.
     Ended(CallId, Box<ToolEnd>),
     /// A call that needs a person's approval, with a preview of its effect.
-    Proposed(Box<Proposal>),
+    Proposed(Box<ApprovalProposal>),
     /// The answer to a request for approval.
-    Decided(CallId, Box<Decided>),
+    Decided(CallId, Box<ApprovalAnswer>),
     /// A call to be sent to the client.
-    Outgoing(Box<Outgoing>),
+    Outgoing(Box<OutgoingCall>),
     /// The end of a call at the client.
-    Returned(CallId, Box<Returned>),
+    Returned(CallId, Box<ReturnedCall>),
 }
 
 /// The part of a run's setup that its calls need.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-pub(super) struct Site<'a> {
-    pub(super) parts: &'a Parts,
-    pub(super) agent: &'a Shared,
+pub(super) struct CallSite<'a> {
+    pub(super) parts: &'a AgentSetup,
+    pub(super) agent: &'a SharedAgent,
     /// `true` when calls go through the provider's function calling.
     pub(super) native: bool,
     /// `true` when found tools are called through a tool that is offered from the start.
@@ -71,19 +70,19 @@ pub(super) struct Site<'a> {
 pub(super) struct RunningCalls<'a> {
     /// Tells the calls to stop.
     halt: CancellationToken,
-    running: FuturesUnordered<BoxFuture<'a, News>>,
-    site: Site<'a>,
+    running: FuturesUnordered<BoxFuture<'a, CallEvent>>,
+    site: CallSite<'a>,
     events_in: mpsc::Sender<Box<AgentEvent>>,
     events: mpsc::Receiver<Box<AgentEvent>>,
     /// The part of the budget reserved for sub-agents.
-    purse: Arc<Purse>,
+    purse: Arc<BudgetPool>,
     /// The means by which the calls ask people.
-    desk: Arc<Desk>,
+    desk: Arc<QuestionDesk>,
 }
 
 impl<'a> RunningCalls<'a> {
     /// Returns the calls of a run, none of which is running yet; they end with the run.
-    pub(super) fn of(site: Site<'a>, emitter: &Emitter) -> Self {
+    pub(super) fn for_answer(site: CallSite<'a>, emitter: &EventEmitter) -> Self {
         let halt = match site.parts.config.call_start {
             CallStart::AfterAnswer => emitter.cancel().clone(),
             CallStart::AsComplete => emitter.cancel().child_token(),
@@ -92,8 +91,7 @@ impl<'a> RunningCalls<'a> {
         let purse = Arc::default();
         nesting::with_draw(|draw| draw.connect(&purse));
         let limit = site.parts.config.approval_timeout;
-        let desk = Desk::new(emitter.steering().cloned(), limit);
-        #[cfg(feature = "mcp")]
+        let desk = QuestionDesk::new(emitter.steering().cloned(), limit);
         let desk = desk.approved_by(site.parts.approver.clone());
         let desk = Arc::new(desk);
         Self { halt, running: FuturesUnordered::new(), site, events_in, events, purse, desk }
@@ -110,16 +108,16 @@ impl<'a> RunningCalls<'a> {
         id: CallId,
         call: &ToolCall,
         run_state: &RunState,
-        emitter: &Emitter,
+        emitter: &EventEmitter,
     ) {
         let (pause, run) = (run_state.pause(id), run_state.context().clone());
         let has_outside_text = run_state.has_outside_text();
         let steering = emitter.steering().cloned();
         self.purse.renew(run_state.left(), run_state.open_calls());
-        let draw = Some(Draw { purse: Arc::clone(&self.purse), call: id });
-        let Site { parts, agent, .. } = self.site;
+        let draw = Some(BudgetDraw { purse: Arc::clone(&self.purse), call: id });
+        let CallSite { parts, agent, .. } = self.site;
         let memory = Some(Arc::clone(&agent.memory));
-        let above = Above { steering, has_outside_text, memory, draw };
+        let above = ParentContext { steering, has_outside_text, memory, draw };
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
             return self.refuse(id, not_run());
@@ -159,7 +157,7 @@ impl<'a> RunningCalls<'a> {
                 Ok(begun) => begun,
                 Err(start) => {
                     if or_cancelled(&cancel, sleep(pause)).await.is_none() {
-                        return News::Ended(id, Box::new(not_run()));
+                        return CallEvent::Ended(id, Box::new(not_run()));
                     }
                     start()
                 }
@@ -176,7 +174,7 @@ impl<'a> RunningCalls<'a> {
                 // A parent agent resumes, and needs the slot that it gave up for the call.
                 Box::pin(family.call_ended(&cancel)).await;
             }
-            News::Ended(id, Box::new(end))
+            CallEvent::Ended(id, Box::new(end))
         };
         self.running.push(Box::pin(running));
     }
@@ -190,13 +188,13 @@ impl<'a> RunningCalls<'a> {
             if let Some(text) = or_cancelled(&cancel, notes).await.filter(|text| !text.is_empty()) {
                 end.parts.push(Part::Text { text });
             }
-            News::Ended(id, Box::new(end))
+            CallEvent::Ended(id, Box::new(end))
         }));
     }
 
     /// Ends a call at once.
     pub(super) fn refuse(&mut self, id: CallId, end: ToolEnd) {
-        self.running.push(Box::pin(std::future::ready(News::Ended(id, Box::new(end)))));
+        self.running.push(Box::pin(std::future::ready(CallEvent::Ended(id, Box::new(end)))));
     }
 
     /// Requests a person's approval of a call, after making its preview.
@@ -206,15 +204,15 @@ impl<'a> RunningCalls<'a> {
         (approval_id, reason): (&Text, ApprovalReason),
         call: &ToolCall,
         run: &RunContext,
-        emitter: &Emitter,
+        emitter: &EventEmitter,
     ) {
         let entry = self.site.parts.tools.find(&call.name);
         let can_answer = emitter.steering().is_some() || self.site.parts.approver.is_some();
         let can_ask = can_answer && (call.hosted || entry.is_some());
         let approval_id = approval_id.clone();
         let Some(arguments) = call.arguments.clone().filter(|_| can_ask) else {
-            let verdict = Verdict::Unasked;
-            let refused = News::Decided(id, Box::new(Decided { approval_id, verdict }));
+            let verdict = ApprovalVerdict::Unasked;
+            let refused = CallEvent::Decided(id, Box::new(ApprovalAnswer { approval_id, verdict }));
             return self.running.push(Box::pin(std::future::ready(refused)));
         };
         let place = CallPlace {
@@ -229,7 +227,7 @@ impl<'a> RunningCalls<'a> {
         let (id_of_call, name) = (call.id.clone(), call.name.clone());
         let request = ApprovalRequest::new(approval_id, id_of_call, name, arguments).reason(reason);
         let tool = entry.map(|entry| Arc::clone(entry.tool));
-        let proposal = proposals::prepare(
+        let proposal = approval_proposal::prepare(
             (self.site.parts, self.site.agent.key()),
             tool,
             context,
@@ -237,7 +235,7 @@ impl<'a> RunningCalls<'a> {
             request,
             halt,
         );
-        self.running.push(Box::pin(async move { News::Proposed(proposal.await) }));
+        self.running.push(Box::pin(async move { CallEvent::Proposed(proposal.await) }));
     }
 
     /// Sends a call to the client, after a delay.
@@ -248,23 +246,23 @@ impl<'a> RunningCalls<'a> {
         call: &ToolCall,
         pause: Duration,
         run: &RunContext,
-        emitter: &Emitter,
+        emitter: &EventEmitter,
     ) {
         let has_reader = emitter.steering().is_some();
         let parts = self.site.parts;
-        let outgoing = Outgoing::new(parts, id, client_call_id, call, run, has_reader);
+        let outgoing = OutgoingCall::new(parts, id, client_call_id, call, run, has_reader);
         let halt = self.halt.clone();
         self.running.push(Box::pin(async move {
             if !pause.is_zero() {
                 // A run that ends withdraws the call.
                 let _waited = or_cancelled(&halt, sleep(pause)).await;
             }
-            News::Outgoing(Box::new(outgoing))
+            CallEvent::Outgoing(Box::new(outgoing))
         }));
     }
 
     /// Waits for the end of a call and passes on the events of all calls; returns `None` when none is running.
-    pub(super) async fn next(&mut self, emitter: &mut Emitter) -> Option<StepInput> {
+    pub(super) async fn next(&mut self, emitter: &mut EventEmitter) -> Option<StepInput> {
         loop {
             let news = self.heard().await?;
             if let Some(input) = self.pass_on(news, emitter).await {
@@ -284,37 +282,41 @@ impl<'a> RunningCalls<'a> {
     }
 
     /// Waits for an event of a background agent while no call is running. Cancel safe.
-    pub(super) async fn heard_beside(&mut self) -> News {
+    pub(super) async fn heard_beside(&mut self) -> CallEvent {
         match self.events.recv().await {
-            Some(event) => News::Event(event),
+            Some(event) => CallEvent::Event(event),
             // The calls end by themselves.
             None => std::future::pending().await,
         }
     }
 
     /// Waits for news about the calls; returns `None` when none is running. Cancel safe.
-    pub(super) async fn heard(&mut self) -> Option<News> {
+    pub(super) async fn heard(&mut self) -> Option<CallEvent> {
         tokio::select! {
             biased;
-            Some(event) = self.events.recv() => Some(News::Event(event)),
+            Some(event) = self.events.recv() => Some(CallEvent::Event(event)),
             news = self.running.next() => news,
         }
     }
 
     /// Passes on an event of a tool; returns the end of a call, after all of its events.
-    pub(super) async fn pass_on(&mut self, news: News, emitter: &mut Emitter) -> Option<StepInput> {
+    pub(super) async fn pass_on(
+        &mut self,
+        news: CallEvent,
+        emitter: &mut EventEmitter,
+    ) -> Option<StepInput> {
         let (id, mut end) = match news {
-            News::Event(event) => {
+            CallEvent::Event(event) => {
                 emitter.emit_while_running(*event).await;
                 return None;
             }
-            News::Ended(id, end) => (id, end),
+            CallEvent::Ended(id, end) => (id, end),
             // Boxed: a future holds each place that a value is moved through.
-            news @ (News::Proposed(_) | News::Outgoing(_)) => {
+            news @ (CallEvent::Proposed(_) | CallEvent::Outgoing(_)) => {
                 return Box::pin(self.show(news, emitter)).await;
             }
-            News::Decided(id, decided) => return Some(StepInput::Decided(id, decided)),
-            News::Returned(id, returned) => return Some(StepInput::Returned(id, returned)),
+            CallEvent::Decided(id, decided) => return Some(StepInput::Decided(id, decided)),
+            CallEvent::Returned(id, returned) => return Some(StepInput::Returned(id, returned)),
         };
         while let Ok(event) = self.events.try_recv() {
             emitter.emit_while_running(*event).await;
@@ -324,30 +326,33 @@ impl<'a> RunningCalls<'a> {
     }
 
     /// Shows a call to the person who decides about it, or sends it to the client; returns the outcome of a call that is not shown.
-    async fn show(&mut self, news: News, emitter: &mut Emitter) -> Option<StepInput> {
+    async fn show(&mut self, news: CallEvent, emitter: &mut EventEmitter) -> Option<StepInput> {
         match news {
-            News::Proposed(proposal) => {
+            CallEvent::Proposed(proposal) => {
                 let (id, approval_id) = (proposal.id, proposal.approval_id().clone());
                 if let Some(verdict) = proposal.refusal() {
-                    let decided = Decided { approval_id, verdict };
+                    let decided = ApprovalAnswer { approval_id, verdict };
                     return Some(StepInput::Decided(id, Box::new(decided)));
                 }
                 let answered = proposal.show(self.site.parts, emitter, self.halt.clone()).await;
                 self.running.push(Box::pin(async move {
                     let verdict = answered.await;
-                    News::Decided(id, Box::new(Decided { approval_id, verdict }))
+                    CallEvent::Decided(id, Box::new(ApprovalAnswer { approval_id, verdict }))
                 }));
             }
-            News::Outgoing(outgoing) => {
+            CallEvent::Outgoing(outgoing) => {
                 let id = outgoing.id;
                 match outgoing.send(self.site.parts, emitter, self.halt.clone()).await {
                     Ok(returned) => self.running.push(Box::pin(async move {
-                        News::Returned(id, Box::new(returned.await))
+                        CallEvent::Returned(id, Box::new(returned.await))
                     })),
                     Err(not_sent) => return Some(StepInput::Returned(id, Box::new(not_sent))),
                 }
             }
-            News::Event(_) | News::Ended(..) | News::Decided(..) | News::Returned(..) => {}
+            CallEvent::Event(_)
+            | CallEvent::Ended(..)
+            | CallEvent::Decided(..)
+            | CallEvent::Returned(..) => {}
         }
         None
     }
@@ -356,9 +361,9 @@ impl<'a> RunningCalls<'a> {
 /// Takes the run's slot again after all calls, and meanwhile passes on the events of background
 /// agents: one that could not deliver its events would keep its own slot.
 pub(super) async fn take_place(
-    family: &Family,
+    family: &AgentFamily,
     mut calls: Option<&mut RunningCalls<'_>>,
-    emitter: &mut Emitter,
+    emitter: &mut EventEmitter,
 ) {
     let cancel = emitter.cancel().clone();
     let mut taken = pin!(family.calls_ended(&cancel));
@@ -389,7 +394,7 @@ pub(super) fn count_below(calls: Option<&RunningCalls<'_>>, state: &mut RunState
 }
 
 /// Reports that a call is about to run.
-pub(super) async fn tell(call: &ToolCall, emitter: &mut Emitter) {
+pub(super) async fn tell(call: &ToolCall, emitter: &mut EventEmitter) {
     let ToolCall { id, name, arguments: Some(arguments), .. } = call else { return };
     let (id, tool_name) = (id.clone(), name.clone());
     let event = AgentEvent::ToolCall { id, tool_name, arguments: arguments.clone() };
@@ -398,5 +403,5 @@ pub(super) async fn tell(call: &ToolCall, emitter: &mut Emitter) {
 
 /// Returns the end of a call that did not run because the run is ending.
 fn not_run() -> ToolEnd {
-    ToolEnd::refused((Failure::NotRun, feedback::NOT_RUN.to_owned()))
+    ToolEnd::refused((FailureKind::NotRun, feedback::NOT_RUN.to_owned()))
 }

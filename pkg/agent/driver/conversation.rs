@@ -6,72 +6,73 @@ use serde_json::json;
 use tracing::Instrument as _;
 
 use super::{
-    answer, bound,
-    calls::{RunningCalls, Site},
-    caught,
-    reading::{Heard, OnRefusal, Reading, Response, SealedCall},
-    shared::{Shared, locked},
+    answer,
+    answer_reader::{AnswerReader, OnRefusal, ProviderResponse, ReadOutcome, SealedCall},
+    bound_answer,
+    calls::{CallSite, RunningCalls},
+    event_emitter::EventEmitter,
+    panic_safe_stream,
+    run_recorder::RunRecorder,
+    shared_agent::{SharedAgent, locked},
     spans,
 };
 use crate::{
-    agent::{
-        CALL_MODE_FALLBACK, CallStart,
-        call_mode::{Mode, Modes, is_refusal},
-        core::StreamEnd,
-        emitter::Emitter,
-        parts::Parts,
-        records::Recorder,
-        state::{Answer, AnswerId, AskKind, Prompt, RunState, Sealed, StepInput, missing_results},
-        tool_search::{Loaded, ToolIndex, unwrap_call},
+    config::{CALL_MODE_FALLBACK, CallStart},
+    search::{LoadedTools, ToolIndex, unwrap_call},
+    setup::{AgentSetup, RequestMode, RequestModes, is_refusal},
+    state::{
+        AnswerId, AskKind, CompleteCall, ModelAnswer, RunPrompt, RunState, StepInput,
+        missing_results,
     },
-    llm::{AnswerSchema, ProviderError, Request, ToolChoice, ToolSpec},
-    types::{AgentEvent, Completion, ErrorCode, FinishReason, Part},
 };
+use forgeline_core::StreamEnd;
+use forgeline_llm::{AnswerSchema, ProviderError, Request, ToolChoice, ToolSpec};
+use forgeline_types::{AgentEvent, Completion, ErrorCode, FinishReason, Part};
 
 /// The conversation of one run.
-pub(super) struct Conversation<'a> {
-    pub(super) agent: &'a Shared,
-    pub(super) parts: &'a Parts,
-    pub(super) modes: &'a Modes,
+pub(super) struct RunConversation<'a> {
+    pub(super) agent: &'a SharedAgent,
+    pub(super) parts: &'a AgentSetup,
+    pub(super) modes: &'a RequestModes,
     /// The current mode.
-    pub(super) mode: &'a Mode,
-    pub(super) emitter: Emitter,
+    pub(super) mode: &'a RequestMode,
+    pub(super) emitter: EventEmitter,
     /// The request from which all requests of the run are made. Boxed: it is as large as everything
     /// else that a waiting run holds.
     pub(super) template: Option<Box<Request>>,
     /// The tools that the conversation has found, where tools are searched for.
-    pub(super) loaded: Option<Box<Loaded>>,
+    pub(super) loaded: Option<Box<LoadedTools>>,
     /// The answer in progress.
-    pub(super) open: Option<Box<Open>>,
+    pub(super) open: Option<Box<OpenAnswer>>,
 }
 
 /// An answer in progress.
-pub(super) struct Open {
+pub(super) struct OpenAnswer {
     id: AnswerId,
     kind: AskKind,
     /// The estimate for the answer's request, where one was made.
     estimated: u64,
-    reading: Reading,
+    reading: AnswerReader,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> RunConversation<'a> {
     /// Starts recording, if the agent has observers. Events that are emitted again were recorded before.
     pub(super) fn begin_records(&mut self, state: &RunState, is_resumed: bool) {
         if !self.parts.observers.is_empty() {
-            let recorder = Recorder::begin(self.parts, state, is_resumed);
+            let recorder = RunRecorder::begin(self.parts, state, is_resumed);
             self.emitter.record(Some(Box::new(recorder)));
         }
     }
 
     /// Returns the part of the run's setup that calls need.
-    pub(super) fn site(&self) -> Site<'a> {
-        let Mode { native, indirect, .. } = *self.mode;
-        Site { parts: self.parts, agent: self.agent, native, indirect }
+    pub(super) fn site(&self) -> CallSite<'a> {
+        let RequestMode { native, indirect, .. } = *self.mode;
+        CallSite { parts: self.parts, agent: self.agent, native, indirect }
     }
 
     fn request(&self, state: &RunState) -> Request {
         let caches = self.parts.provider.info().capabilities.prompt_caching;
-        let Prompt { text, withheld, .. } = state.prompt();
+        let RunPrompt { text, withheld, .. } = state.prompt();
         // A resumed run may have fewer permissions than when it started.
         let now = self.parts.withheld(state.context());
         if withheld.is_empty() && now.is_empty() {
@@ -148,7 +149,7 @@ impl<'a> Conversation<'a> {
             if (is_last || goal.is_some()) && !request.tools.is_empty() {
                 request.tool_choice = Some(ToolChoice::None);
             }
-            let Shared { memory, written, window, .. } = self.agent;
+            let SharedAgent { memory, written, window, .. } = self.agent;
             (request.messages, estimated) = match window {
                 Some(window) => {
                     let window = locked(window);
@@ -163,50 +164,50 @@ impl<'a> Conversation<'a> {
                 recorder.request(id.turn, &request, &self.agent.prefix);
             }
             match goal {
-                Some(goal) => caught::answer(provider, request, goal.clone()),
-                None => caught::stream(provider, request),
+                Some(goal) => panic_safe_stream::answer(provider, request, goal.clone()),
+                None => panic_safe_stream::stream(provider, request),
             }
         });
         let is_bound = goal.is_some();
         let early = self.parts.config.call_start == CallStart::AsComplete && !is_last && !is_bound;
         let machine = mode.machine(is_bound);
-        let reading = Reading::new(opening, machine, on_refusal, early, cancel, span);
+        let reading = AnswerReader::new(opening, machine, on_refusal, early, cancel, span);
         let reading = reading.unwrapping(mode.indirect && !is_bound);
-        self.open = Some(Box::new(Open { id, kind, estimated, reading }));
+        self.open = Some(Box::new(OpenAnswer { id, kind, estimated, reading }));
     }
 
     /// Reads the answer in progress, and returns when a part of it needs a decision.
-    pub(super) async fn read(
+    pub(crate) async fn read(
         &mut self,
         state: &RunState,
         mut calls: Option<&mut RunningCalls<'_>>,
     ) -> Option<StepInput> {
         loop {
-            let Open { id, reading, .. } = &mut **self.open.as_mut()?;
+            let OpenAnswer { id, reading, .. } = &mut **self.open.as_mut()?;
             let (id, span) = (*id, reading.span.clone());
             let heard = reading.next(&mut self.emitter, calls.as_deref_mut());
             let end = match heard.instrument(span).await {
-                Heard::Sealed(sealed) => {
+                ReadOutcome::Sealed(sealed) => {
                     let SealedCall { mut call, body_bytes, mut parts, ends } = *sealed;
                     if self.mode.indirect {
                         unwrap_call(&mut call);
                         unwrap_all(&mut parts);
                     }
                     let message = answer::message(parts, self.mode.native);
-                    let sealed = Sealed { call, body_bytes, message, ends };
+                    let sealed = CompleteCall { call, body_bytes, message, ends };
                     return Some(StepInput::Called(id, Box::new(sealed)));
                 }
-                Heard::News(news) => {
+                ReadOutcome::News(news) => {
                     let Some(calls) = calls.as_deref_mut() else { continue };
                     match calls.pass_on(news, &mut self.emitter).await {
                         Some(input) => return Some(input),
                         None => continue,
                     }
                 }
-                Heard::Ended(end) => Ok(end),
-                Heard::Refused(error) => Err(error),
+                ReadOutcome::Ended(end) => Ok(end),
+                ReadOutcome::Refused(error) => Err(error),
             };
-            let Open { kind, estimated, reading, .. } = *self.open.take()?;
+            let OpenAnswer { kind, estimated, reading, .. } = *self.open.take()?;
             match end {
                 Ok(end) => {
                     let goal = state.goal().filter(|_| kind == AskKind::Typed);
@@ -231,13 +232,13 @@ impl<'a> Conversation<'a> {
         state: &RunState,
         id: AnswerId,
         kind: AskKind,
-        reading: Reading,
+        reading: AnswerReader,
         error: ProviderError,
     ) -> Option<StepInput> {
         spans::failed(&reading.span, &error.to_agent_error());
         self.emitter.emit(reading.refused()).await;
         if kind == AskKind::Continue {
-            let answer = Answer { error: Some(error.into()), ..Answer::default() };
+            let answer = ModelAnswer { error: Some(error.into()), ..ModelAnswer::default() };
             return Some(StepInput::Answered(id, Box::new(answer)));
         }
         self.fall_back(&error).await;
@@ -261,8 +262,8 @@ impl<'a> Conversation<'a> {
     }
 
     /// Ends the answer in progress, if any, and returns what has arrived of it: the run does not continue.
-    pub(super) async fn give_up(&mut self) -> Option<Box<Answer>> {
-        let Open { mut reading, .. } = *self.open.take()?;
+    pub(super) async fn give_up(&mut self) -> Option<Box<ModelAnswer>> {
+        let OpenAnswer { mut reading, .. } = *self.open.take()?;
         reading.interrupt();
         Some(self.close(reading, StreamEnd::Done, None).await)
     }
@@ -270,13 +271,13 @@ impl<'a> Conversation<'a> {
     /// Closes the answer, emits its last events and returns it.
     fn close(
         &mut self,
-        reading: Reading,
+        reading: AnswerReader,
         end: StreamEnd,
         goal: Option<&AnswerSchema>,
-    ) -> impl Future<Output = Box<Answer>> {
+    ) -> impl Future<Output = Box<ModelAnswer>> {
         let (mut response, events) = reading.span.clone().in_scope(|| reading.end(end));
         if let Some(goal) = goal {
-            bound::read(&mut response.completion, goal);
+            bound_answer::read(&mut response.completion, goal);
         }
         let answer = move |this: &mut Self| Box::new(this.answer(response));
         async move {
@@ -287,8 +288,8 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    fn answer(&mut self, response: Response) -> Answer {
-        let Response { completion, body_bytes, answered } = response;
+    fn answer(&mut self, response: ProviderResponse) -> ModelAnswer {
+        let ProviderResponse { completion, body_bytes, answered } = response;
         if answered {
             self.modes.answered(self.mode);
         } else {
@@ -307,7 +308,7 @@ impl<'a> Conversation<'a> {
             recorder.answered(finish_reason.as_ref(), usage, cost, error);
         }
         let is_refusal = finish_reason == Some(FinishReason::Refusal) && text.is_empty();
-        Answer {
+        ModelAnswer {
             message: answer::message(parts, self.mode.native),
             text: if is_refusal { refusal } else { text },
             calls,

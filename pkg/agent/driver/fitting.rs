@@ -7,34 +7,34 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    caught,
-    conversation::Conversation,
-    shared::{Shared, locked},
+    conversation::RunConversation,
+    panic_safe_stream,
+    shared_agent::{SharedAgent, locked},
 };
 use crate::{
-    agent::{
-        memory::{Bounds, Look, Parts, WriteResults},
-        state::{AnswerId, Marks, Outgrown, RunState, StepInput, Summary, Summed},
+    memory::{SummaryParts, WindowBounds, WindowStep, WriteResults},
+    state::{
+        AnswerId, ConversationSummary, RunState, StepInput, SummaryEnd, SummaryRange, WindowState,
     },
-    llm::{Cost, ModelCard, Provider, ProviderError, Request, collect},
-    types::{AgentError, Completion, ErrorCode, Message, UsageInfo},
 };
+use forgeline_llm::{Cost, ModelCard, Provider, ProviderError, Request, collect};
+use forgeline_types::{AgentError, Completion, ErrorCode, Message, UsageInfo};
 
-impl Shared {
+impl SharedAgent {
     /// Returns what the next run needs to know about the part of the conversation that is sent, where that part is bounded.
-    pub(super) fn window_marks(&self) -> Option<Marks> {
+    pub(super) fn window_marks(&self) -> Option<WindowState> {
         Some(locked(self.window.as_deref()?).marks().of_next_run())
     }
 
     /// Stores a run's marks of the part that is sent.
-    pub(super) fn keep_window(&self, marks: Option<&Marks>) {
+    pub(super) fn keep_window(&self, marks: Option<&WindowState>) {
         if let Some((window, marks)) = self.window.as_deref().zip(marks) {
             locked(window).keep(marks);
         }
     }
 
     /// Drops everything from a place onwards from the window.
-    pub(in crate::agent) fn take_back_window(&self, place: usize) {
+    pub(crate) fn take_back_window(&self, place: usize) {
         if let Some(window) = self.window.as_deref() {
             let marks = locked(window).marks().before(place);
             self.begin_window(marks.as_ref());
@@ -42,7 +42,7 @@ impl Shared {
     }
 
     /// Starts another conversation with these marks, where they are known.
-    pub(in crate::agent) fn begin_window(&self, marks: Option<&Marks>) {
+    pub(crate) fn begin_window(&self, marks: Option<&WindowState>) {
         if let Some(window) = self.window.as_deref() {
             let mut window = locked(window);
             window.clear();
@@ -53,7 +53,7 @@ impl Shared {
     }
 }
 
-impl Conversation<'_> {
+impl RunConversation<'_> {
     /// Measures the next request; returns an input when a part must be left out of it, or when the
     /// beginning of the conversation must be summarized first.
     pub(super) fn fit(&mut self, state: &RunState, id: AnswerId) -> Option<StepInput> {
@@ -73,23 +73,27 @@ impl Conversation<'_> {
         let messages = memory.transcript().messages();
         let write = |message: &Message| self.mode.write_results(message);
         let write = (!self.mode.native).then_some(&write as WriteResults<'_>);
-        match window.look(messages, &around, Bounds { tokens, share }, write) {
-            Look::Fits => None,
-            Look::Fitted(fitted) => Some(StepInput::Fitted(id, fitted)),
-            Look::Outgrown(outgrown) => Some(StepInput::Outgrown(id, outgrown)),
+        match window.look(messages, &around, WindowBounds { tokens, share }, write) {
+            WindowStep::Fits => None,
+            WindowStep::Fitted(fitted) => Some(StepInput::Fitted(id, fitted)),
+            WindowStep::Outgrown(outgrown) => Some(StepInput::Outgrown(id, outgrown)),
         }
     }
 
     /// Summarizes the beginning of the conversation, in as many requests as that takes.
     pub(super) async fn summarize(&mut self, state: &RunState, id: AnswerId) -> StepInput {
-        let mut work = Work::default();
+        let mut work = SummaryWork::default();
         let result = self.summary(state, &mut work).await;
-        let Work { requests, usage, cost } = work;
+        let SummaryWork { requests, usage, cost } = work;
         let usage = usage.filter(|_| requests > 0);
-        StepInput::Summed(id, Box::new(Summed { result, requests, usage, cost }))
+        StepInput::Summed(id, Box::new(SummaryEnd { result, requests, usage, cost }))
     }
 
-    async fn summary(&mut self, state: &RunState, work: &mut Work) -> Result<Summary, AgentError> {
+    async fn summary(
+        &mut self,
+        state: &RunState,
+        work: &mut SummaryWork,
+    ) -> Result<ConversationSummary, AgentError> {
         let marks = state.marks().cloned().unwrap_or_default();
         let config = &self.parts.config;
         let (Some(outgrown), Some(most)) = (marks.due(), self.parts.max_context_tokens()) else {
@@ -105,7 +109,8 @@ impl Conversation<'_> {
         let own = card.and_then(|card| card.context_tokens).unwrap_or(u64::MAX);
         let most = marks.out_of_scale(most).min(own);
         let (messages_of, estimator) = (messages.iter().map(|it| &**it), &self.parts.estimator);
-        let parts = Parts::of(messages_of, most, estimator, |text| self.mode.broken(text));
+        let parts =
+            SummaryParts::split(messages_of, most, estimator, |text| self.mode.broken(text));
         let parts = parts.map_err(failed)?;
         let messages = messages.get(..parts.messages()).unwrap_or_default();
         let (limit, cancel) = (config.summary_timeout, self.emitter.cancel().clone());
@@ -128,16 +133,16 @@ impl Conversation<'_> {
 
     fn summary_of(
         &self,
-        outgrown: Outgrown,
+        outgrown: SummaryRange,
         text: String,
         messages: &[Arc<Message>],
         was_outside: bool,
-    ) -> Summary {
+    ) -> ConversationSummary {
         let window = self.agent.window.as_deref();
         let tokens = window.map_or(0, |window| locked(window).estimated_with(outgrown, &text));
         let is_outside = |message: &Arc<Message>| message.has_outside_text();
         let has_outside_text = was_outside || messages.iter().any(is_outside);
-        Summary { text, has_outside_text, messages: messages.len(), tokens }
+        ConversationSummary { text, has_outside_text, messages: messages.len(), tokens }
     }
 }
 
@@ -148,7 +153,7 @@ async fn answered(
     limit: Duration,
     cancel: &CancellationToken,
 ) -> Result<Completion, ProviderError> {
-    let opening = caught::stream(provider, request);
+    let opening = panic_safe_stream::stream(provider, request);
     let answer = async {
         let stream = tokio::select! {
             biased;
@@ -163,14 +168,14 @@ async fn answered(
 
 /// The requests made for a summary.
 #[derive(Default)]
-struct Work {
+struct SummaryWork {
     requests: u32,
     usage: Option<UsageInfo>,
     /// The cost of all requests; `None` when the cost of one is unknown.
     cost: Option<Cost>,
 }
 
-impl Work {
+impl SummaryWork {
     /// Counts an answer, or the part of it that arrived.
     fn count(
         &mut self,
@@ -214,18 +219,23 @@ fn failed(why: String) -> AgentError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::ToolChoice;
+    use forgeline_llm::ToolChoice;
 
     #[test]
     fn a_request_for_a_summary_has_nothing_that_is_for_answers() {
-        let template = Request {
-            stop: vec!["\n".into()],
-            tool_choice: Some(ToolChoice::None),
-            parallel_tool_calls: Some(true),
-            temperature: Some(0.5),
-            ..Request::default()
+        let template = {
+            let mut it = Request::default();
+            it.stop = vec!["\n".into()];
+            it.tool_choice = Some(ToolChoice::None);
+            it.parallel_tool_calls = Some(true);
+            it.temperature = Some(0.5);
+            it
         };
-        let want = Request { temperature: Some(0.5), ..Request::default() };
+        let want = {
+            let mut it = Request::default();
+            it.temperature = Some(0.5);
+            it
+        };
         assert_eq!(format!("{:?}", plain(&template)), format!("{want:?}"));
     }
 
@@ -233,13 +243,16 @@ mod tests {
     fn the_cost_of_summaries_is_not_known_once_that_of_one_is_not() {
         let card = ModelCard::for_model("gpt-4o-mini");
         let answer = || {
-            let usage =
-                UsageInfo { input_tokens: Some(60), output_tokens: Some(40), ..Default::default() };
-            Ok(Completion { usage: Some(usage), ..Completion::default() })
+            let usage = UsageInfo::default().input_tokens(60).output_tokens(40);
+            Ok({
+                let mut it = Completion::default();
+                it.usage = Some(usage);
+                it
+            })
         };
         let one = card.unwrap().cost(&answer().unwrap().usage.unwrap());
         for (cards, want) in [([card, card], one.map(|one| one + one)), ([None, card], None)] {
-            let mut work = Work::default();
+            let mut work = SummaryWork::default();
             for card in cards {
                 work.count(answer(), card).unwrap();
             }

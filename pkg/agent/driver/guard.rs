@@ -5,22 +5,20 @@ use std::time::Duration;
 use tokio::task::JoinError;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
+use super::event_emitter::EventEmitter;
 use crate::{
-    agent::{
-        AgentConfig,
-        desk::Desk,
-        emitter::Emitter,
-        panic::text,
-        tools::{ToolError, ToolOutput},
-    },
-    types::AgentError,
+    config::AgentConfig,
+    steering::QuestionDesk,
+    support::text,
+    tools::{ToolError, ToolOutput},
 };
+use forgeline_types::AgentError;
 
 /// Awaits the task of a tool within its time limit. A panic becomes an error; a tool that does not
 /// stop when told to `stop` is dropped, or abandoned where it blocks its thread.
 pub(super) async fn guard(
     config: &AgentConfig,
-    (desk, call_id, limit): (&Desk, &str, Duration),
+    (desk, call_id, limit): (&QuestionDesk, &str, Duration),
     mut work: AbortOnDropHandle<Result<ToolOutput, ToolError>>,
     cancel: &CancellationToken,
     stop: &CancellationToken,
@@ -53,7 +51,7 @@ pub(super) async fn or_cancelled<T>(
 
 /// Awaits the work of a journal; when the run is cancelled, that work gets the same grace period as a tool.
 pub(super) async fn unless_stopped(
-    emitter: &Emitter,
+    emitter: &EventEmitter,
     grace: Duration,
     work: impl Future<Output = Result<(), AgentError>>,
 ) -> Result<(), AgentError> {

@@ -1,31 +1,34 @@
 //! The driver of a run, which performs the effects of its state and supplies its inputs.
 
 mod answer;
+mod answer_reader;
+mod approval_proposal;
 mod at_client;
-mod audited;
-mod bound;
+mod audit_log;
+mod bound_answer;
 mod brackets;
 mod calls;
-mod caught;
 mod conversation;
+mod event_emitter;
 mod fitting;
-mod grants;
 mod guard;
-mod inputs;
-mod live;
 mod offer;
-mod proposals;
-mod reading;
+mod panic_safe_stream;
 mod result;
 mod rules;
+mod run_loop;
+mod run_recorder;
+mod run_setup;
+mod run_start;
 mod search;
-mod setting;
-mod shared;
+mod session_grants;
+mod shared_agent;
 mod spans;
-mod start;
-mod written;
+mod start_messages;
+mod written_messages;
 
 pub(super) use self::{
-    grants::Grants, inputs::Inputs, live::run, setting::Setting, shared::Shared, start::Start,
-    written::Written,
+    event_emitter::EventEmitter, run_loop::run, run_setup::RunSetup, run_start::RunStart,
+    session_grants::SessionGrants, shared_agent::SharedAgent, start_messages::StartMessages,
+    written_messages::WrittenMessages,
 };

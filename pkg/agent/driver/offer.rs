@@ -1,19 +1,18 @@
 //! The tools of the agent that a run may use.
 
 use crate::{
-    agent::{
-        RunContext, feedback,
-        parts::Parts,
-        permissions::permits,
-        state::{Failure, RunState, ToolEnd},
-        tools::Tool,
-    },
-    types::Text,
+    RunContext,
+    access::permits,
+    prompts::feedback,
+    setup::AgentSetup,
+    state::{FailureKind, RunState, ToolEnd},
+    tools::Tool,
 };
+use forgeline_types::Text;
 
-impl Parts {
+impl AgentSetup {
     /// Returns the names of the tools that a run may not use, in order.
-    pub(in crate::agent) fn withheld(&self, run: &RunContext) -> Vec<Text> {
+    pub(crate) fn withheld(&self, run: &RunContext) -> Vec<Text> {
         if !self.is_gated {
             return Vec::new();
         }
@@ -22,19 +21,19 @@ impl Parts {
     }
 
     /// Returns `true` for a tool that a run may use now and could use when it started.
-    pub(in crate::agent) fn is_open(&self, name: &Text, state: &RunState) -> bool {
+    pub(crate) fn is_open(&self, name: &Text, state: &RunState) -> bool {
         let is_forbidden = || self.forbidden(name, state.context()).is_some();
         !state.prompt().withheld.contains(name) && !is_forbidden()
     }
 
     /// Returns the refusal of a call that is about to run, when its run may not use the tool.
-    pub(in crate::agent) fn forbidden(&self, name: &str, run: &RunContext) -> Option<ToolEnd> {
+    pub(crate) fn forbidden(&self, name: &str, run: &RunContext) -> Option<ToolEnd> {
         let entry = self.is_gated.then(|| self.tools.find(name))??;
         if self.may_use(&**entry.tool, run) {
             return None;
         }
         let text = feedback::forbidden(&entry.spec.name, entry.tool.module());
-        Some(ToolEnd::refused((Failure::Forbidden, text)))
+        Some(ToolEnd::refused((FailureKind::Forbidden, text)))
     }
 
     fn may_use(&self, tool: &dyn Tool, run: &RunContext) -> bool {

@@ -1,25 +1,23 @@
 //! The result of a call as the model reads it, within its limits.
 
 use crate::{
-    agent::{
-        feedback,
-        state::Failure,
-        tools::{ToolError, ToolOutput},
-    },
-    llm::media::{self, Takes, Untaken},
-    types::Part,
+    prompts::feedback,
+    state::FailureKind,
+    tools::{ToolError, ToolOutput, data_length},
 };
+use forgeline_llm::private::media::{self, AcceptedMedia, MediaRefusal};
+use forgeline_types::Part;
 
 /// Maximum bytes of the images and documents of one result.
 pub(super) const MAX_PART_BYTES: usize = 20 << 20;
 
 /// Returns the text that the model reads as the result, and the parts after it that the model is `able` to take.
-pub(super) fn read(
+pub(crate) fn read(
     name: &str,
     result: Result<ToolOutput, ToolError>,
     limit: usize,
-    able: impl Into<Takes>,
-) -> (Result<String, (Failure, String)>, Vec<Part>) {
+    able: impl Into<AcceptedMedia>,
+) -> (Result<String, (FailureKind, String)>, Vec<Part>) {
     let result = result.and_then(|output| {
         if output.parts.is_empty() { Ok(output) } else { takeable(output, able.into()) }
     });
@@ -36,18 +34,17 @@ pub(super) fn read(
 }
 
 /// Leaves out the parts of a result that the model does not take or a vendor would refuse, and notes that in the text.
-fn takeable(output: ToolOutput, able: Takes) -> Result<ToolOutput, ToolError> {
-    let ToolOutput { mut content, parts, origin } = output;
-    let bytes = parts.iter().map(length).fold(0, usize::saturating_add);
+fn takeable(mut output: ToolOutput, able: AcceptedMedia) -> Result<ToolOutput, ToolError> {
+    let bytes = output.parts.iter().map(data_length).fold(0, usize::saturating_add);
     if bytes > MAX_PART_BYTES {
         return Err(ToolError::failed(feedback::parts_too_large(bytes, MAX_PART_BYTES)));
     }
-    let mut kept = Vec::with_capacity(parts.len());
-    for part in parts {
-        let part = match media::of_result(part) {
+    for (part, is_checked) in output.take_parts() {
+        let checked = if is_checked { Ok(part) } else { media::of_result(part) };
+        let part = match checked {
             Ok(part) => part,
             Err(left) => {
-                content.push_str(&feedback::not_taken(&left));
+                output.content.push_str(&feedback::not_taken(&left));
                 continue;
             }
         };
@@ -62,44 +59,38 @@ fn takeable(output: ToolOutput, able: Takes) -> Result<ToolOutput, ToolError> {
                 let problem = "a part of its result is neither text nor a picture nor a document";
                 return Err(ToolError::failed(problem));
             }
+            _ => {
+                let problem = "a part of its result is neither text nor a picture nor a document";
+                return Err(ToolError::failed(problem));
+            }
         };
         match able.refusal(&part) {
-            None => kept.push(part),
-            Some(Untaken::Kind(_)) => content.push_str(&feedback::left_out(what, media_type, "")),
-            Some(Untaken::This(_, why)) => {
-                content.push_str(&feedback::left_out(what, media_type, why));
+            None => output.parts.push(part),
+            Some(MediaRefusal::Kind(_)) => {
+                output.content.push_str(&feedback::left_out(what, media_type, ""));
+            }
+            Some(MediaRefusal::This(_, why)) => {
+                output.content.push_str(&feedback::left_out(what, media_type, why));
             }
         }
     }
-    Ok(ToolOutput { content, parts: kept, origin })
-}
-
-/// Returns the length of the data of an image or document, as it was given.
-fn length(part: &Part) -> usize {
-    match part {
-        Part::Image { data, .. } | Part::Document { data, .. } => data.len(),
-        Part::Text { .. }
-        | Part::Thinking { .. }
-        | Part::ToolCall(_)
-        | Part::ToolResult(_)
-        | Part::ProviderItem(_) => 0,
-    }
+    Ok(output)
 }
 
 /// Returns the kind of failure, and the text of the error that the model reads.
-fn failure(name: &str, error: &ToolError, limit: usize) -> (Failure, String) {
+fn failure(name: &str, error: &ToolError, limit: usize) -> (FailureKind, String) {
     let problem = feedback::brief(error.to_string());
     let chars = over([&*problem], limit);
     let problem = chars.map_or(problem, |chars| feedback::withheld(chars, limit));
     let failure = match error {
         ToolError::InvalidArguments { .. } => {
-            return (Failure::Arguments, feedback::bad_arguments(&problem));
+            return (FailureKind::Arguments, feedback::bad_arguments(&problem));
         }
-        ToolError::Failed { .. } => Failure::Failed,
-        ToolError::Transient { .. } => Failure::Transient,
-        ToolError::TimedOut { .. } => Failure::TimedOut,
-        ToolError::Panicked { .. } => Failure::Panicked,
-        ToolError::Cancelled { .. } => Failure::NotRun,
+        ToolError::Failed { .. } => FailureKind::Failed,
+        ToolError::Transient { .. } => FailureKind::Transient,
+        ToolError::TimedOut { .. } => FailureKind::TimedOut,
+        ToolError::Panicked { .. } => FailureKind::Panicked,
+        ToolError::Cancelled { .. } => FailureKind::NotRun,
     };
     (failure, feedback::tool_failed(name, &problem))
 }
@@ -119,7 +110,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::types::{Capabilities, MediaRules, ModelInfo};
+    use forgeline_types::{Capabilities, MediaRules, ModelInfo};
 
     /// A picture whose data are so long, a multiple of four.
     fn picture(bytes: usize) -> Part {
@@ -132,7 +123,10 @@ mod tests {
     }
 
     /// What a model reads that takes pictures and no documents.
-    fn seen(output: ToolOutput, limit: usize) -> (Result<String, (Failure, String)>, Vec<Part>) {
+    fn seen(
+        output: ToolOutput,
+        limit: usize,
+    ) -> (Result<String, (FailureKind, String)>, Vec<Part>) {
         read("see", Ok(output), limit, Capabilities::ALL.documents(false))
     }
 
@@ -161,6 +155,22 @@ mod tests {
     }
 
     #[test]
+    fn a_checked_picture_is_not_decoded_again_unless_it_was_replaced() {
+        let png = |letters: &str| Part::Image {
+            media_type: "image/png".to_owned(),
+            data: format!("iVBORw0KGgo{letters}"),
+        };
+        let checked = || media::inline(png("=")).unwrap();
+        let mut output = ToolOutput::new("").checked_part(checked()).checked_part(checked());
+        // Of the same length: nobody looks at it again, and so it stands for one that is not decoded.
+        output.parts[0] = png("!");
+        output.parts[1] = png("!!");
+        let (text, parts) = seen(output, 5_000);
+        assert_eq!(parts, [png("!")]);
+        assert!(text.unwrap().contains("its data are not base64"));
+    }
+
+    #[test]
     fn words_among_the_parts_count_and_pictures_have_a_bound_of_their_own() {
         let words = || ToolOutput::new("abc").part(Part::Text { text: "de".into() });
         assert_eq!(seen(words(), 5), (Ok("abc".into()), words().parts));
@@ -171,7 +181,7 @@ mod tests {
         assert_eq!(seen(most.clone(), 5).1.len(), 1);
         let (failed, parts) = seen(most.part(picture(4)), 5_000);
         let (failure, text) = failed.unwrap_err();
-        assert_eq!((failure, parts), (Failure::Failed, vec![]));
+        assert_eq!((failure, parts), (FailureKind::Failed, vec![]));
         assert!(text.contains("20971524 bytes") && text.contains("at most 20971520"), "{text}");
     }
 

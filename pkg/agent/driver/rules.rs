@@ -3,19 +3,19 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
-    agent::{
-        AgentConfig, ApprovalPolicy, OutsideText, feedback,
-        journal::ToolMark,
-        parts::Parts,
-        state::{Gate, Grant, Order, Rules, ToolFacts},
-        tools::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolEffects, ToolPlace},
-    },
-    types::{Text, ToolCall},
+    approval::{ApprovalPolicy, CallGate, OutsideText, SessionGrant},
+    config::AgentConfig,
+    journal::ToolMark,
+    prompts::feedback,
+    setup::AgentSetup,
+    state::{CallOrder, RunRules, ToolFacts},
+    tools::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolEffects, ToolPlace},
 };
+use forgeline_types::{Text, ToolCall};
 
-impl Parts {
+impl AgentSetup {
     /// Returns the marks of the tools, on which the runs of a journal depend.
-    pub(in crate::agent) fn tool_marks(&self) -> Vec<ToolMark> {
+    pub(crate) fn tool_marks(&self) -> Vec<ToolMark> {
         // The search tool depends on the model's context window, not on the calls of a run.
         let specs = self.tools.specs().filter(|spec| spec.name != TOOL_SEARCH);
         let marks = specs.map(|spec| {
@@ -28,15 +28,15 @@ impl Parts {
     }
 }
 
-impl Rules for Parts {
+impl RunRules for AgentSetup {
     fn tool(&self, name: &str) -> Option<ToolFacts<'_>> {
         let entry = self.tools.find(name)?;
         let order = if entry.tool.is_loop_breaking() {
-            Order::Last
+            CallOrder::Last
         } else if entry.tool.runs_alone() {
-            Order::Alone
+            CallOrder::Alone
         } else {
-            Order::Free
+            CallOrder::Free
         };
         let (is_idempotent, may_repeat) = (entry.tool.is_idempotent(), entry.tool.may_repeat());
         let is_at_client = entry.tool.place() == ToolPlace::Client;
@@ -56,19 +56,19 @@ impl Rules for Parts {
         catch_unwind(AssertUnwindSafe(|| entry.tool.identity(arguments))).ok().flatten()
     }
 
-    fn gate(&self, call: &ToolCall, grants: &[Grant]) -> Gate {
+    fn gate(&self, call: &ToolCall, grants: &[SessionGrant]) -> CallGate {
         let Some(entry) = self.tools.find(&call.name) else {
             let is_granted = grants.iter().any(|grant| grant.tool == call.name);
             let asks = self.config.approval != ApprovalPolicy::Never && !is_granted;
-            return if asks { Gate::Ask } else { Gate::Run };
+            return if asks { CallGate::Ask } else { CallGate::Run };
         };
         if !self.config.approval.asks(&entry.spec.name, entry.tool.effects()) {
-            return Gate::Run;
+            return CallGate::Run;
         }
         let mut of_tool = grants.iter().filter(|grant| grant.tool == entry.spec.name).peekable();
         let pattern = of_tool.peek().and_then(|_| self.grant_pattern(call));
         let is_granted = of_tool.any(|grant| grant.pattern.is_none() || grant.pattern == pattern);
-        if is_granted { Gate::Run } else { Gate::Ask }
+        if is_granted { CallGate::Run } else { CallGate::Ask }
     }
 
     fn asks_after_outside_text(&self, call: &ToolCall) -> bool {

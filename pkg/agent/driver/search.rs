@@ -2,29 +2,27 @@
 
 use std::fmt::Write as _;
 
-use super::{calls::Site, result::read};
+use super::{calls::CallSite, result::read};
 use crate::{
-    agent::{
-        feedback,
-        prompts::line_of,
-        state::{RunState, ToolEnd},
-        tools::{Searched, TOOL_SEARCH, ToolOutput, read_arguments},
-    },
-    llm::ToolSpec,
-    types::{Json, Text, slice},
+    prompts::{feedback, line_of},
+    state::{RunState, ToolEnd},
+    tools::{TOOL_SEARCH, ToolOutput, ToolSearchArguments, read_arguments},
 };
+use forgeline_json::slice;
+use forgeline_llm::ToolSpec;
+use forgeline_types::{Json, Text};
 
 /// Maximum bytes of a found tool's description in the result; the model gets the whole description with the next request.
 const MAX_SHOWN_BYTES: usize = 300;
 
-impl Site<'_> {
+impl CallSite<'_> {
     /// Returns the end of a call that searches for tools; `None` when the call is of another tool.
     pub(super) fn search(&self, name: &str, arguments: &Json, state: &RunState) -> Option<ToolEnd> {
         let index = self.parts.index.as_ref().filter(|_| name == TOOL_SEARCH)?;
         let Self { parts, native, indirect, .. } = *self;
         let most = parts.config.max_result_chars;
         let may_use = |spec: &ToolSpec| parts.is_open(&spec.name, state);
-        let result = read_arguments(arguments).map(|Searched { query }| {
+        let result = read_arguments(arguments).map(|ToolSearchArguments { query }| {
             let mut found = index.find(&query, parts.config.tool_search.most, may_use);
             let mut text = told(&found, native, indirect);
             // Keep the best tools that fit into the result.

@@ -3,13 +3,11 @@
 use tracing::{Span, field::Empty};
 
 use crate::{
-    agent::{
-        OutcomeKind, RunOutcome,
-        parts::Parts,
-        records::{error_type, provider_name},
-    },
-    types::{AgentError, Completion, FinishReason, ModelInfo, Text, UsageInfo},
+    observe::{error_type, provider_name},
+    run::{OutcomeKind, RunOutcome},
+    setup::AgentSetup,
 };
+use forgeline_types::{AgentError, Completion, FinishReason, ModelInfo, Text, UsageInfo};
 
 /// Returns the span of a run.
 pub(super) fn invoke_agent(info: &ModelInfo, run_id: &str, conversation: Option<&str>) -> Span {
@@ -32,7 +30,7 @@ pub(super) fn invoke_agent(info: &ModelInfo, run_id: &str, conversation: Option<
 }
 
 /// Returns the span of a request and its answer.
-pub(super) fn chat(parts: &Parts, turn: u32, conversation: Option<&str>) -> Span {
+pub(super) fn chat(parts: &AgentSetup, turn: u32, conversation: Option<&str>) -> Span {
     let (info, request) = (parts.provider.info(), &parts.request);
     tracing::info_span!(
         "chat",

@@ -1,6 +1,6 @@
 //! The error of a journal from which a conversation cannot be restored.
 
-use crate::types::{AgentError, ErrorCode};
+use forgeline_types::{AgentError, ErrorCode};
 
 /// The error of a journal from which a conversation cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -10,7 +10,7 @@ use std::{
 use tokio::{sync::Mutex, task::spawn_blocking};
 
 use super::{Journal, JournalError, JournalFuture};
-use crate::own_file::own_file;
+use forgeline_types::private::own_file;
 
 /// Maximum file size, in bytes: a larger file is neither written nor read.
 const MAX_BYTES: u64 = 256 << 20;

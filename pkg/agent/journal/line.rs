@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::error::RestoreError;
-use crate::agent::digest::digest;
+use crate::support::digest;
 
 /// A position after a line, with the digest of all lines up to there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Chain {
     /// # Errors
     ///
     /// Returns an error when the line is not the one that was written at this position.
-    pub(super) fn read(&mut self, text: &str) -> Result<String, RestoreError> {
+    pub(crate) fn read(&mut self, text: &str) -> Result<String, RestoreError> {
         let edited = RestoreError::Edited { line: self.number + 1 };
         let Ok(line) = serde_json::from_str::<Line<'_>>(text) else { return Err(edited) };
         let next = self.after(line.record.get());

@@ -68,7 +68,7 @@ impl fmt::Display for MemoryJournal {
 }
 
 /// Reads the text of a journal. Nothing is checked before
-/// [`resume`](crate::agent::DefaultAgent::resume), which rejects, with an error that says so, text
+/// [`resume`](crate::DefaultAgent::resume), which rejects, with an error that says so, text
 /// that was edited or truncated, or written by another version or another agent.
 impl From<&str> for MemoryJournal {
     fn from(text: &str) -> Self {

@@ -5,13 +5,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    agent::{
-        digest::digest,
-        state::{RunState, StepInput, Time},
-    },
-    llm::ToolSpec,
-    types::{Message, Text},
+    state::{RunState, StepInput, UnixMillis},
+    support::digest,
 };
+use forgeline_llm::ToolSpec;
+use forgeline_types::{Message, Text};
 
 /// The version of the record format, and of the way in which a state processes its inputs.
 pub(crate) const VERSION: u32 = 4;
@@ -23,7 +21,7 @@ pub(crate) enum Record<S = Box<RunState>, I = StepInput, M = Vec<Arc<Message>>> 
     /// A run starts.
     Began { version: u32, tools: Vec<ToolMark>, state: S },
     /// The run has accepted an input, which added these messages; `events` is the number of events emitted before.
-    Took { at: Time, input: I, messages: M, events: u64, done: bool },
+    Took { at: UnixMillis, input: I, messages: M, events: u64, done: bool },
     /// The conversation was cleared.
     Cleared,
     /// A run, and those after it, were removed from the conversation.

@@ -10,20 +10,18 @@ use super::{
     record::{Record, ToolMark, VERSION, difference},
 };
 use crate::{
-    agent::{
-        RunContext,
-        memory::repair,
-        state::{Effect, Marks, Rules, RunState, StepInput, missing_results},
-    },
-    types::{AgentEvent, Message, Text},
+    RunContext,
+    memory::repair,
+    state::{RunEffect, RunRules, RunState, StepInput, WindowState, missing_results},
 };
+use forgeline_types::{AgentEvent, Message, Text};
 
 /// A conversation restored from a journal, with its open run as recorded.
 #[derive(Default)]
 pub(crate) struct Restored {
     pub(crate) messages: Vec<Arc<Message>>,
     /// The marks of the part of the conversation that is sent.
-    pub(crate) marks: Option<Box<Marks>>,
+    pub(crate) marks: Option<Box<WindowState>>,
     /// The messages with which runs started, with the ids of the runs.
     pub(crate) inputs: Vec<(Text, Arc<Message>)>,
     open: Option<Run>,
@@ -39,7 +37,7 @@ pub(crate) struct OpenRun {
     /// The number of events that had been emitted before the last line.
     pub(crate) events: u64,
     /// The effects of the last input that readers receive, and may not have received.
-    pub(crate) untold: Vec<Effect>,
+    pub(crate) untold: Vec<RunEffect>,
     /// The events after that number which readers have received, where they are kept.
     pub(crate) told: Vec<AgentEvent>,
 }
@@ -66,7 +64,6 @@ struct Run {
 
 /// The treatment of a run that had not ended, as requested by the reader of the journal.
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only a service leaves runs"))]
 pub(crate) enum OpenIs<'r> {
     /// The run resumes.
     Resumed,
@@ -110,7 +107,7 @@ pub(crate) fn restore(lines: &[String], open: OpenIs<'_>) -> Result<Restored, Re
                     begins.push((run.state.outcome().run_id.clone(), begin));
                 }
                 restored.messages.extend(messages.iter().cloned());
-                Marks::see(&mut restored.marks, input);
+                WindowState::see(&mut restored.marks, input);
                 run.is_done = done;
                 run.took.push((line, record));
             }
@@ -158,12 +155,11 @@ impl Restored {
             tracing::warn!("the stored conversation was broken, and is repaired");
             self.messages.splice(..ended, whole);
             // The repair has shifted the indices of messages.
-            self.marks = self.marks.take().map(|marks| Box::new(Marks::scaled(marks.scale)));
+            self.marks = self.marks.take().map(|marks| Box::new(WindowState::scaled(marks.scale)));
         }
     }
 
     /// Returns `true` when a run with this id has started.
-    #[cfg(feature = "server")]
     pub(crate) fn has_begun(&self, run_id: &str) -> bool {
         self.runs.iter().any(|run| run == run_id)
     }
@@ -185,7 +181,7 @@ impl Restored {
     pub(crate) fn replay(
         &mut self,
         tools: &[ToolMark],
-        rules: &dyn Rules,
+        rules: &dyn RunRules,
     ) -> Result<Option<OpenRun>, RestoreError> {
         let Some(run) = self.open.take() else { return Ok(None) };
         if let Some(difference) = difference(&run.tools, tools) {
@@ -196,7 +192,7 @@ impl Restored {
 }
 
 /// Replays the inputs of a run, whose effects have been performed or are outstanding.
-fn replay(run: Run, rules: &dyn Rules) -> Result<OpenRun, RestoreError> {
+fn replay(run: Run, rules: &dyn RunRules) -> Result<OpenRun, RestoreError> {
     let (mut state, mut effects, mut before) = (run.state, Vec::new(), Vec::new());
     let mut told = 0;
     for (line, record) in run.took {
@@ -211,7 +207,7 @@ fn replay(run: Run, rules: &dyn Rules) -> Result<OpenRun, RestoreError> {
         let barrier = effects.len();
         state.step(rules, at, input, &mut effects);
         let fits = match effects.get(barrier) {
-            Some(Effect::Commit(places)) => {
+            Some(RunEffect::Commit(places)) => {
                 state.outcome().messages.get(places.clone()) == Some(&messages[..])
             }
             _ => false,
@@ -222,8 +218,8 @@ fn replay(run: Run, rules: &dyn Rules) -> Result<OpenRun, RestoreError> {
     }
     effects.retain(|effect| {
         // A call that runs again was announced when it ran first.
-        let is_new = matches!(effect, Effect::Run(id) if !before.contains(id));
-        is_new || matches!(effect, Effect::Emit(_) | Effect::Audit(_))
+        let is_new = matches!(effect, RunEffect::Run(id) if !before.contains(id));
+        is_new || matches!(effect, RunEffect::Emit(_) | RunEffect::Audit(_))
     });
     Ok(OpenRun { state, events: told, untold: effects, told: Vec::new() })
 }

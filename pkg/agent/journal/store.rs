@@ -2,7 +2,7 @@
 
 use futures_core::future::BoxFuture;
 
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// The future of a journal operation.
 pub type JournalFuture<T> = BoxFuture<'static, Result<T, JournalError>>;
@@ -35,7 +35,7 @@ impl JournalError {
 /// The journal of one conversation: lines of text, kept in order.
 ///
 /// An agent with a journal records everything that happens to its runs, each message included, before the
-/// loop continues; [`DefaultAgent::resume`](crate::agent::DefaultAgent::resume) continues from there, in
+/// loop continues; [`DefaultAgent::resume`](crate::DefaultAgent::resume) continues from there, in
 /// another process too. Each line is one JSON object without line ends, with a number and a digest of itself
 /// and of the lines before it, so that edited, lost or moved lines are detected. The digest is not a
 /// signature. The lines contain what the conversation contains, but no keys.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tokio::time::timeout;
 
 use super::{Journal, JournalError, line::Chain};
-use crate::types::{AgentError, ErrorCode};
+use forgeline_types::{AgentError, ErrorCode};
 
 /// A writer that appends an agent's records to its journal, one after the other.
 pub(crate) struct Writer {

@@ -1,6 +1,6 @@
 //! The error of memory stores and knowledge indexes.
 
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// The error of memory stores and knowledge indexes. Its message is also shown to the model: it
 /// quotes neither a file nor the text of another owner.

@@ -10,20 +10,20 @@ use std::{
 use tokio::task::spawn_blocking;
 
 use super::KnowledgeError;
-use crate::own_file::own_file;
+use forgeline_types::private::own_file;
 
 /// Maximum file size, in bytes: a larger file is neither written nor read.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Runs `work` on a thread that may block on a disk. The work completes even if the future is dropped.
-pub(super) async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, KnowledgeError> + Send + 'static,
 ) -> Result<T, KnowledgeError> {
     spawn_blocking(work).await.map_err(|error| failed(&io::Error::other(error))).flatten()
 }
 
 /// Returns the content of the file; `None` when it does not exist.
-pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, KnowledgeError> {
+pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, KnowledgeError> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(|error| failed(&error))?,

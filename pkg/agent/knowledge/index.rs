@@ -7,7 +7,8 @@ use super::{
     file::{self, blocking},
     lines, passages,
 };
-use crate::{agent::lexical::Ranking, types::Text};
+use crate::lexical::WordRanking;
+use forgeline_types::Text;
 
 /// Maximum bytes of the texts of an index.
 const MAX_BYTES: usize = 32 << 20;
@@ -37,12 +38,12 @@ const KIND: &str = "knowledge";
 /// ```
 #[derive(Clone)]
 pub struct LexicalIndex {
-    content: Arc<Content>,
+    content: Arc<IndexContent>,
 }
 
-struct Content {
+struct IndexContent {
     passages: Vec<Passage>,
-    ranking: Ranking,
+    ranking: WordRanking,
 }
 
 impl LexicalIndex {
@@ -59,17 +60,21 @@ impl LexicalIndex {
         for (name, text) in documents {
             let (name, text) = (name.into(), text.as_ref());
             bytes = counted(bytes, text)?;
-            all.extend(passages::of(text).into_iter().map(|text| Passage::new(name.clone(), text)));
+            all.extend(
+                passages::split_passages(text)
+                    .into_iter()
+                    .map(|text| Passage::new(name.clone(), text)),
+            );
         }
-        Ok(Self::of(all))
+        Ok(Self::from_passages(all))
     }
 
     /// Returns the index of these passages.
-    fn of(mut passages: Vec<Passage>) -> Self {
+    fn from_passages(mut passages: Vec<Passage>) -> Self {
         // The sort is stable: passages of one document keep their order.
         passages.sort_by(|one, other| one.document.cmp(&other.document));
-        let ranking = Ranking::new(passages.iter().map(|passage| passage.text.as_str()));
-        Self { content: Arc::new(Content { passages, ranking }) }
+        let ranking = WordRanking::new(passages.iter().map(|passage| passage.text.as_str()));
+        Self { content: Arc::new(IndexContent { passages, ranking }) }
     }
 
     /// Reads an index written by [`write_to`](Self::write_to).
@@ -84,7 +89,8 @@ impl LexicalIndex {
     pub async fn read_from(path: impl Into<PathBuf>) -> Result<Self, KnowledgeError> {
         let path = path.into();
         blocking(move || {
-            let missing = || KnowledgeError::failed("the file is not there; write the index first");
+            let missing =
+                || KnowledgeError::failed("the file does not exist; write the index first");
             let content = file::read(&path)?.ok_or_else(missing)?;
             let (mut passages, mut bytes) = (Vec::new(), 0);
             lines::read(&content, KIND, |passage: Passage| {
@@ -92,7 +98,7 @@ impl LexicalIndex {
                 passages.push(passage);
                 Ok(())
             })?;
-            Ok(Self::of(passages))
+            Ok(Self::from_passages(passages))
         })
         .await
     }

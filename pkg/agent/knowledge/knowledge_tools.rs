@@ -8,12 +8,10 @@ use serde_json::json;
 
 use super::{
     KnowledgeIndex,
-    asked::{MAX_WAIT, few, owner_of, query_of, within_result},
+    query_arguments::{MAX_WAIT, few, owner_of, query_of, within_result},
 };
-use crate::{
-    agent::tools::{Tool, ToolContext, ToolEffects, ToolError, ToolOutput, tool_fn},
-    types::TextOrigin,
-};
+use crate::tools::{Tool, ToolContext, ToolEffects, ToolError, ToolOutput, tool_fn};
+use forgeline_types::TextOrigin;
 
 /// The tool `knowledge.query` over an index.
 ///
@@ -34,7 +32,7 @@ pub struct KnowledgeTools {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Query {
+struct KnowledgeQuery {
     /// Words to look for.
     query: String,
     /// Most passages, 1 to 20. Default: 5.
@@ -57,24 +55,25 @@ impl KnowledgeTools {
         self
     }
 
-    /// Returns the tools, for [`AgentBuilder::tools`](crate::agent::AgentBuilder::tools).
+    /// Returns the tools, for [`AgentBuilder::tools`](crate::AgentBuilder::tools).
     #[must_use]
     pub fn into_tools(self) -> Vec<Arc<dyn Tool>> {
         let Self { index, origin } = self;
         let about = "Finds passages of the documents by their words.";
-        let query = tool_fn("knowledge.query", about, move |context: ToolContext, it: Query| {
-            let (index, owner) = (Arc::clone(&index), owner_of(&context));
-            async move {
-                let most = few(it.limit)?;
-                let mut passages = index.query(owner, query_of(it.query)?, most).await?;
-                if passages.is_empty() {
-                    let none = "no passage has any of these words; ask with other words";
-                    return Ok(ToolOutput::from(none));
+        let query =
+            tool_fn("knowledge.query", about, move |context: ToolContext, it: KnowledgeQuery| {
+                let (index, owner) = (Arc::clone(&index), owner_of(&context));
+                async move {
+                    let most = few(it.limit)?;
+                    let mut passages = index.query(owner, query_of(it.query)?, most).await?;
+                    if passages.is_empty() {
+                        let none = "no passage has any of these words; ask with other words";
+                        return Ok(ToolOutput::from(none));
+                    }
+                    let left_out = within_result(&mut passages, most, |passage| passage.text.len());
+                    Ok::<_, ToolError>(json!({ "passages": passages, "left_out": left_out }).into())
                 }
-                let left_out = within_result(&mut passages, most, |passage| passage.text.len());
-                Ok::<_, ToolError>(json!({ "passages": passages, "left_out": left_out }).into())
-            }
-        });
+            });
         let query = query.idempotent().effects(ToolEffects::Reads);
         vec![Arc::new(query.origin(origin).timeout(MAX_WAIT))]
     }

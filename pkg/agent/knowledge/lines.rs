@@ -11,7 +11,7 @@ const VERSION: u64 = 1;
 
 /// The first line.
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct FileHeader {
     kind: String,
     version: u64,
     /// The number of lines that follow.
@@ -26,7 +26,7 @@ pub(super) fn write(
 ) -> Result<Vec<u8>, KnowledgeError> {
     let lines = items.clone().count() as u64;
     let mut bytes = Vec::new();
-    line(&mut bytes, &Header { kind: kind.to_owned(), version: VERSION, lines })?;
+    line(&mut bytes, &FileHeader { kind: kind.to_owned(), version: VERSION, lines })?;
     for item in items {
         line(&mut bytes, &item)?;
     }
@@ -44,12 +44,12 @@ fn failed(error: &impl fmt::Display) -> KnowledgeError {
 }
 
 /// The position of a line.
-struct Place {
+struct LinePosition {
     line: u64,
     offset: u64,
 }
 
-impl Place {
+impl LinePosition {
     fn damaged(&self, problem: &'static str) -> KnowledgeError {
         KnowledgeError::Damaged { line: self.line, offset: self.offset, problem }
     }
@@ -72,15 +72,15 @@ impl Place {
 }
 
 /// Reads a file and passes each item to `take`, which returns the problem of an invalid item.
-pub(super) fn read<T: DeserializeOwned>(
+pub(crate) fn read<T: DeserializeOwned>(
     bytes: &[u8],
     kind: &str,
     mut take: impl FnMut(T) -> Result<(), &'static str>,
 ) -> Result<(), KnowledgeError> {
-    let mut place = Place { line: 1, offset: 0 };
+    let mut place = LinePosition { line: 1, offset: 0 };
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let first = lines.next().unwrap_or_default();
-    let header: Header = place.read(first, "it is not a header")?;
+    let header: FileHeader = place.read(first, "it is not a header")?;
     if header.version != VERSION {
         return Err(KnowledgeError::Version { found: header.version, own: VERSION });
     }
@@ -89,7 +89,7 @@ pub(super) fn read<T: DeserializeOwned>(
     }
     let mut length = first.len();
     for line in lines {
-        place = Place { line: place.line + 1, offset: place.offset + length as u64 };
+        place = LinePosition { line: place.line + 1, offset: place.offset + length as u64 };
         length = line.len();
         take(place.read(line, "it is not an item of this file")?)
             .map_err(|problem| place.damaged(problem))?;

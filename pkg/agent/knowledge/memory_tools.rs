@@ -8,19 +8,17 @@ use serde_json::json;
 
 use super::{
     KnowledgeError, MemoryStore, Note, Owner,
-    asked::{MAX_WAIT, few, owner_of, query_of, within_result},
+    query_arguments::{MAX_WAIT, few, owner_of, query_of, within_result},
 };
-use crate::{
-    agent::tools::{Tool, ToolContext, ToolEffects, ToolError, ToolOutput, tool_fn},
-    types::{Preview, TextOrigin},
-};
+use crate::tools::{Tool, ToolContext, ToolEffects, ToolError, ToolOutput, tool_fn};
+use forgeline_types::{Preview, TextOrigin};
 
 /// Maximum number of keys in one list.
 const MAX_KEYS: usize = 100;
 
 /// The tools `memory.save`, `memory.load` and `memory.delete` over a store.
 ///
-/// A run works only with the memories of its [`Caller`](crate::agent::Caller). `memory.save` stores a text
+/// A run works only with the memories of its [`Caller`](crate::Caller). `memory.save` stores a text
 /// under a key and never replaces one; `memory.load` returns a memory by its key, several by their words, or
 /// the list of keys; `memory.delete` cannot be undone, so a person is asked and sees the text.
 ///
@@ -59,7 +57,7 @@ pub struct MemoryTools {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Save {
+struct SaveArguments {
     /// A short name, such as `diet`, which no other memory has.
     key: String,
     /// The text to remember, at most 16 KiB.
@@ -67,7 +65,7 @@ struct Save {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Load {
+struct LoadArguments {
     /// The key of one memory.
     #[serde(default)]
     key: Option<String>,
@@ -80,7 +78,7 @@ struct Load {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Delete {
+struct DeleteArguments {
     /// The key of the memory.
     key: String,
 }
@@ -100,7 +98,7 @@ impl MemoryTools {
         self
     }
 
-    /// Returns the tools, for [`AgentBuilder::tools`](crate::agent::AgentBuilder::tools).
+    /// Returns the tools, for [`AgentBuilder::tools`](crate::AgentBuilder::tools).
     #[must_use]
     pub fn into_tools(self) -> Vec<Arc<dyn Tool>> {
         let Self { store, origin } = self;
@@ -109,21 +107,25 @@ impl MemoryTools {
                           arguments: the list of keys.";
         let about_delete = "Forgets what was remembered under a key. This cannot be undone.";
         let saving = Arc::clone(&store);
-        let save = tool_fn("memory.save", about_save, move |context: ToolContext, it: Save| {
-            let (store, owner) = (Arc::clone(&saving), owner_of(&context));
-            async move {
-                let said = format!("remembered under `{}`", it.key);
-                store.save(owner, Note::new(it.key, it.text)).await?;
-                Ok::<_, ToolError>(said)
-            }
-        });
+        let save =
+            tool_fn("memory.save", about_save, move |context: ToolContext, it: SaveArguments| {
+                let (store, owner) = (Arc::clone(&saving), owner_of(&context));
+                async move {
+                    let said = format!("remembered under `{}`", it.key);
+                    store.save(owner, Note::new(it.key, it.text)).await?;
+                    Ok::<_, ToolError>(said)
+                }
+            });
         let loading = Arc::clone(&store);
-        let load = tool_fn("memory.load", about_load, move |context: ToolContext, it: Load| {
-            load(Arc::clone(&loading), owner_of(&context), it)
-        });
+        let load =
+            tool_fn("memory.load", about_load, move |context: ToolContext, it: LoadArguments| {
+                load(Arc::clone(&loading), owner_of(&context), it)
+            });
         let showing = Arc::clone(&store);
-        let delete =
-            tool_fn("memory.delete", about_delete, move |context: ToolContext, it: Delete| {
+        let delete = tool_fn(
+            "memory.delete",
+            about_delete,
+            move |context: ToolContext, it: DeleteArguments| {
                 let (store, owner) = (Arc::clone(&store), owner_of(&context));
                 async move {
                     if store.delete(owner, it.key.as_str().into()).await? {
@@ -131,8 +133,9 @@ impl MemoryTools {
                     }
                     Err(unknown(&it.key))
                 }
-            });
-        let delete = delete.previewed_by(move |context, it: Delete| {
+            },
+        );
+        let delete = delete.previewed_by(move |context, it: DeleteArguments| {
             let (store, owner) = (Arc::clone(&showing), owner_of(&context));
             async move {
                 let note = store.load(owner, it.key.as_str().into()).await?;
@@ -155,7 +158,7 @@ impl MemoryTools {
 async fn load(
     store: Arc<dyn MemoryStore>,
     owner: Owner,
-    it: Load,
+    it: LoadArguments,
 ) -> Result<ToolOutput, ToolError> {
     let most = few(it.limit)?;
     match (it.key, it.query) {

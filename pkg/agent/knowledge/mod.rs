@@ -1,6 +1,5 @@
 //! Memories that outlive a conversation, searchable documents, and the tools for both; off by default.
 
-mod asked;
 mod error;
 mod file;
 mod index;
@@ -10,6 +9,7 @@ mod memory_tools;
 mod notes;
 mod owner;
 mod passages;
+mod query_arguments;
 mod store;
 mod stores;
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{KnowledgeError, Note, Owner, lines};
-use crate::{agent::lexical::Ranking, types::Text};
+use crate::lexical::WordRanking;
+use forgeline_types::Text;
 
 /// Maximum length of a key, in bytes.
 const MAX_KEY_BYTES: usize = 128;
@@ -25,7 +26,7 @@ const KIND: &str = "memories";
 
 /// The memories of all owners.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
+pub(super) struct OwnedNotes {
     owners: BTreeMap<Owner, BTreeMap<Text, String>>,
     bytes: usize,
 }
@@ -33,13 +34,13 @@ pub(super) struct Notes {
 /// A memory in a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct NoteLine {
     owner: Owner,
     key: Text,
     text: String,
 }
 
-impl Notes {
+impl OwnedNotes {
     /// Stores a memory. Returns `true` when that changed something.
     pub(super) fn save(&mut self, owner: &Owner, note: Note) -> Result<bool, KnowledgeError> {
         within("key", note.key.len(), MAX_KEY_BYTES)?;
@@ -79,7 +80,7 @@ impl Notes {
     pub(super) fn find(&self, owner: &Owner, query: &str, most: usize) -> Vec<Note> {
         let Some(notes) = self.owners.get(owner) else { return Vec::new() };
         let texts: Vec<_> = notes.iter().map(|(key, text)| format!("{key}\n{text}")).collect();
-        let found = Ranking::new(texts.iter().map(String::as_str)).find(query, most);
+        let found = WordRanking::new(texts.iter().map(String::as_str)).find(query, most);
         let numbered: Vec<_> = notes.iter().collect();
         let note = |(number, _)| numbered.get(number);
         found
@@ -108,7 +109,7 @@ impl Notes {
     /// Returns the memories as the content of a file.
     pub(super) fn to_file(&self) -> Result<Vec<u8>, KnowledgeError> {
         let lines = self.owners.iter().flat_map(|(owner, notes)| {
-            notes.iter().map(|(key, text)| Line {
+            notes.iter().map(|(key, text)| NoteLine {
                 owner: owner.clone(),
                 key: key.clone(),
                 text: text.clone(),
@@ -120,10 +121,10 @@ impl Notes {
     /// Parses the content of a file.
     pub(super) fn from_file(bytes: &[u8]) -> Result<Self, KnowledgeError> {
         let mut notes = Self::default();
-        lines::read(bytes, KIND, |Line { owner, key, text }| {
+        lines::read(bytes, KIND, |NoteLine { owner, key, text }| {
             match notes.save(&owner, Note { key, text }) {
                 Ok(true) => Ok(()),
-                Ok(false) | Err(KnowledgeError::Taken { .. }) => Err("a key stands twice"),
+                Ok(false) | Err(KnowledgeError::Taken { .. }) => Err("duplicate key"),
                 Err(_) => Err("a memory is not within the limits"),
             }
         })?;

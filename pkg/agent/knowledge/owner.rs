@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{agent::run::Caller, types::Text};
+use crate::run::Caller;
+use forgeline_types::Text;
 
 /// The owner of memories: the caller on whose behalf a run works, in its scope. Runs without a caller share one owner.
 ///

@@ -5,7 +5,7 @@ const MAX_PASSAGE_BYTES: usize = 2 << 10;
 
 /// Returns the passages of a text: at most 2 KiB each, cut after the last empty line, line or word
 /// that fits. Joined, they are the whole text.
-pub(super) fn of(text: &str) -> Vec<&str> {
+pub(super) fn split_passages(text: &str) -> Vec<&str> {
     let mut passages = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -43,7 +43,7 @@ mod tests {
             ),
         ) {
             let text = pieces.concat();
-            let passages = of(&text);
+            let passages = split_passages(&text);
             prop_assert_eq!(passages.concat(), text.as_str());
             for passage in passages {
                 prop_assert!(!passage.is_empty() && passage.len() <= MAX_PASSAGE_BYTES);
@@ -56,10 +56,10 @@ mod tests {
         let half = "w".repeat(MAX_PASSAGE_BYTES / 2);
         let long = "x".repeat(MAX_PASSAGE_BYTES);
         for end in ["\n\n", "\n", " "] {
-            assert_eq!(of(&format!("{half}{end}{long}"))[0], format!("{half}{end}"));
+            assert_eq!(split_passages(&format!("{half}{end}{long}"))[0], format!("{half}{end}"));
         }
-        assert_eq!(of(&format!("{long}y")), [long.as_str(), "y"]);
-        assert_eq!(of(&format!("a {long}")).len(), 2);
-        assert_eq!(of(""), [""; 0]);
+        assert_eq!(split_passages(&format!("{long}y")), [long.as_str(), "y"]);
+        assert_eq!(split_passages(&format!("a {long}")).len(), 2);
+        assert_eq!(split_passages(""), [""; 0]);
     }
 }

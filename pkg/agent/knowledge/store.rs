@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::{KnowledgeError, Owner};
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// The future of an operation on a store or an index.
 pub type KnowledgeFuture<T> = BoxFuture<'static, Result<T, KnowledgeError>>;

@@ -9,9 +9,9 @@ use std::{
 use super::{
     KnowledgeError, KnowledgeFuture, MemoryStore, Note, Owner,
     file::{self, blocking},
-    notes::Notes,
+    notes::OwnedNotes,
 };
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// A memory store in this process, shared by its clones. Its content is lost when the process ends.
 ///
@@ -31,11 +31,11 @@ use crate::types::Text;
 /// ```
 #[derive(Clone, Default)]
 pub struct LocalMemoryStore {
-    notes: Arc<Mutex<Notes>>,
+    notes: Arc<Mutex<OwnedNotes>>,
 }
 
 impl LocalMemoryStore {
-    fn lock(&self) -> MutexGuard<'_, Notes> {
+    fn lock(&self) -> MutexGuard<'_, OwnedNotes> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -112,7 +112,7 @@ impl FileMemoryStore {
     /// Reads from the memories.
     fn reading<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Notes) -> T + Send + 'static,
+        read: impl FnOnce(&OwnedNotes) -> T + Send + 'static,
     ) -> KnowledgeFuture<T> {
         let path = Arc::clone(&self.path);
         Box::pin(blocking(move || Ok(read(&notes(&path)?))))
@@ -121,7 +121,7 @@ impl FileMemoryStore {
     /// Changes the memories; `change` returns `true` when there is something to write.
     fn changing(
         &self,
-        change: impl FnOnce(&mut Notes) -> Result<bool, KnowledgeError> + Send + 'static,
+        change: impl FnOnce(&mut OwnedNotes) -> Result<bool, KnowledgeError> + Send + 'static,
     ) -> KnowledgeFuture<bool> {
         let (path, turn) = (Arc::clone(&self.path), Arc::clone(&self.turn));
         Box::pin(async move {
@@ -141,8 +141,9 @@ impl FileMemoryStore {
     }
 }
 
-fn notes(path: &Path) -> Result<Notes, KnowledgeError> {
-    file::read(path)?.map_or_else(|| Ok(Notes::default()), |bytes| Notes::from_file(&bytes))
+fn notes(path: &Path) -> Result<OwnedNotes, KnowledgeError> {
+    file::read(path)?
+        .map_or_else(|| Ok(OwnedNotes::default()), |bytes| OwnedNotes::from_file(&bytes))
 }
 
 impl MemoryStore for FileMemoryStore {

@@ -11,8 +11,8 @@ use std::{
 
 use proptest::prelude::*;
 
-use super::{file, notes::Notes, *};
-use crate::agent::run::Caller;
+use super::{file, notes::OwnedNotes, *};
+use crate::run::Caller;
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
@@ -102,7 +102,7 @@ async fn memories_of_another_caller_are_neither_read_nor_listed_nor_deleted() {
 
 #[test]
 fn notes_have_limits_and_room_comes_back() {
-    let mut notes = Notes::default();
+    let mut notes = OwnedNotes::default();
     let text = |bytes: usize| "x".repeat(bytes);
     let refused = [
         (Note::new("", "x"), KnowledgeError::Empty { what: "key" }),
@@ -128,12 +128,12 @@ fn notes_have_limits_and_room_comes_back() {
     assert_eq!(notes.save(&ann(), Note::new("more", "x")), Ok(true));
 
     // One owner fills its share, and all owners the whole.
-    let pour = |notes: &mut Notes, owner: &Owner| {
+    let pour = |notes: &mut OwnedNotes, owner: &Owner| {
         let save =
             |number: usize| notes.save(owner, Note::new(format!("{number}"), text(16_000))).err();
         (0..).find_map(save).unwrap()
     };
-    let mut notes = Notes::default();
+    let mut notes = OwnedNotes::default();
     let owner = |number: usize| Owner { id: Some(format!("{number}").into()), scope: None };
     let most = 1 << 20;
     assert_eq!(
@@ -149,7 +149,7 @@ fn notes_have_limits_and_room_comes_back() {
 
 /// A file of two memories.
 fn two() -> Vec<u8> {
-    let mut notes = Notes::default();
+    let mut notes = OwnedNotes::default();
     notes.save(&ann(), Note::new("car", "A red one.\nOld.")).unwrap();
     notes.save(&Owner::default(), Note::new("secret", "hunter2")).unwrap();
     notes.to_file().unwrap()
@@ -159,7 +159,7 @@ fn two() -> Vec<u8> {
 fn a_damaged_file_is_an_error_with_line_and_byte_that_quotes_nothing() {
     let good = String::from_utf8(two()).unwrap();
     let damaged = |text: &[u8]| {
-        let error = Notes::from_file(text).unwrap_err();
+        let error = OwnedNotes::from_file(text).unwrap_err();
         let KnowledgeError::Damaged { line, offset, problem } = error else { panic!("{error:?}") };
         assert!(!problem.contains("hunter2"));
         (line, usize::try_from(offset).unwrap())
@@ -183,17 +183,17 @@ fn a_damaged_file_is_an_error_with_line_and_byte_that_quotes_nothing() {
     assert_eq!(damaged(other.as_bytes()), (1, 0), "another kind");
     let newer = good.replace("\"version\":1", "\"version\":2");
     let version = KnowledgeError::Version { found: 2, own: 1 };
-    assert_eq!(Notes::from_file(newer.as_bytes()).unwrap_err(), version);
+    assert_eq!(OwnedNotes::from_file(newer.as_bytes()).unwrap_err(), version);
 }
 
 #[test]
 fn a_file_that_is_cut_anywhere_is_noticed() {
     let good = two();
     for end in 0..good.len() {
-        let cut = Notes::from_file(&good[..end]);
+        let cut = OwnedNotes::from_file(&good[..end]);
         assert!(matches!(cut, Err(KnowledgeError::Damaged { .. })), "cut at {end}: {cut:?}");
     }
-    assert_eq!(Notes::from_file(&good).unwrap().to_file().unwrap(), good);
+    assert_eq!(OwnedNotes::from_file(&good).unwrap().to_file().unwrap(), good);
 }
 
 #[tokio::test]
@@ -243,7 +243,7 @@ proptest! {
     fn any_memories_come_back_from_their_file(
         kept in proptest::collection::vec((0..3_u8, "\\PC{1,9}", ".{1,40}"), 0..12),
     ) {
-        let mut notes = Notes::default();
+        let mut notes = OwnedNotes::default();
         for (owner, key, text) in kept {
             let owner = Owner { id: Some(format!("{owner}").into()), scope: None };
             let done = notes.save(&owner, Note::new(key, text));
@@ -251,7 +251,7 @@ proptest! {
             prop_assert!(is_kept, "{:?}", done);
         }
         let written = notes.to_file().unwrap();
-        prop_assert_eq!(Notes::from_file(&written).unwrap().to_file().unwrap(), written);
+        prop_assert_eq!(OwnedNotes::from_file(&written).unwrap().to_file().unwrap(), written);
     }
 }
 
@@ -287,7 +287,7 @@ async fn e_13_an_index_finds_passages_and_comes_back_from_its_file() {
 async fn an_index_says_what_is_wrong_with_its_file() {
     let folder = Folder::new();
     let missing = LexicalIndex::read_from(folder.file()).await.unwrap_err();
-    assert_eq!(missing.to_string(), "the file is not there; write the index first");
+    assert_eq!(missing.to_string(), "the file does not exist; write the index first");
     fs::write(folder.file(), two()).unwrap();
     let error = LexicalIndex::read_from(folder.file()).await.unwrap_err();
     assert!(matches!(error, KnowledgeError::Damaged { line: 1, .. }), "{error}");

@@ -3,4 +3,4 @@
 mod ranking;
 mod words;
 
-pub(crate) use self::{ranking::Ranking, words::has_words};
+pub(crate) use self::{ranking::WordRanking, words::has_words};

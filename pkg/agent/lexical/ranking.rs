@@ -11,14 +11,14 @@ const LENGTH_WEIGHT: f64 = 0.75;
 
 /// The words of documents, which are numbered in the order in which they were added.
 #[derive(Debug, Default)]
-pub(crate) struct Ranking {
+pub(crate) struct WordRanking {
     /// The documents that contain each word, with the number of its occurrences.
     places: BTreeMap<Box<str>, Vec<(usize, u32)>>,
     /// The number of words of each document.
     lengths: Vec<u32>,
 }
 
-impl Ranking {
+impl WordRanking {
     /// Returns a ranking of `documents`.
     pub(crate) fn new<'t>(documents: impl IntoIterator<Item = &'t str>) -> Self {
         let mut ranking = Self::default();
@@ -101,7 +101,7 @@ mod tests {
 
     /// The scores, by document.
     fn scores(documents: &[String], query: &str) -> BTreeMap<String, u64> {
-        let ranking = Ranking::new(documents.iter().map(String::as_str));
+        let ranking = WordRanking::new(documents.iter().map(String::as_str));
         let found = ranking.find(query, usize::MAX);
         found.into_iter().map(|(at, score)| (documents[at].clone(), score.to_bits())).collect()
     }
@@ -126,7 +126,7 @@ mod tests {
         ) {
             let at = at.index(documents.len() + 1);
             documents.insert(at, "walnut and plum".to_owned());
-            let ranking = Ranking::new(documents.iter().map(String::as_str));
+            let ranking = WordRanking::new(documents.iter().map(String::as_str));
             let found = ranking.find("Plum WALNUT bridge", usize::MAX);
             let holds = |number: usize| {
                 number == at || documents[number].contains("bridge")
@@ -157,7 +157,7 @@ mod tests {
     fn rare_words_and_short_documents_count_more_and_equal_ones_keep_their_order() {
         let documents =
             ["red apple", "red pear", "red plum", "a red and very ripe plum", "red pear"];
-        let ranking = Ranking::new(documents);
+        let ranking = WordRanking::new(documents);
         let numbers = |query, most| -> Vec<usize> {
             ranking.find(query, most).into_iter().map(|(number, _)| number).collect()
         };
@@ -168,6 +168,6 @@ mod tests {
         assert_eq!(numbers("pear pear PEAR", 9), numbers("pear", 9));
         assert_eq!(numbers("", 9), [0; 0]);
         assert_eq!(numbers("quince", 9), [0; 0]);
-        assert_eq!(Ranking::new([]).find("red", 9), []);
+        assert_eq!(WordRanking::new([]).find("red", 9), []);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::types::subslice;
-use crate::types::{Message, Transcript};
+use forgeline_json::subslice;
+use forgeline_types::{Message, Transcript};
 
 /// The memory of an agent, which keeps the conversation.
 ///
@@ -58,7 +58,7 @@ pub trait Memory: Send {
     fn clear(&mut self);
 
     /// Returns an empty memory of the same kind, for another conversation; see
-    /// [`DefaultAgent::fork`](crate::agent::DefaultAgent::fork).
+    /// [`DefaultAgent::fork`](crate::DefaultAgent::fork).
     fn fork(&self) -> Box<dyn Memory>;
 
     /// Returns the last `count` messages, the oldest first.

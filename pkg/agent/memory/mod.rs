@@ -13,6 +13,6 @@ pub use self::{
 pub(super) use self::{
     repair::{readable, repair},
     shared::SharedMemory,
-    summary::{Parts, summary_tokens},
-    window::{Bounds, Look, Window, WriteResults},
+    summary::{SummaryParts, summary_tokens},
+    window::{ContextWindow, WindowBounds, WindowStep, WriteResults},
 };

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::{
-    agent::feedback,
-    types::{Json, Message, MessageRole, Part, Text, ToolCall, ToolResult, Transcript},
-};
+use crate::prompts::feedback;
+use forgeline_types::{Json, Message, MessageRole, Part, Text, ToolCall, ToolResult, Transcript};
 
 /// Returns a conversation that every provider accepts, made from one that may have been damaged in
 /// storage; an intact conversation is returned unchanged.
@@ -15,7 +13,7 @@ use crate::{
 /// are removed, and arguments that are not a JSON object become an empty one. The text of messages is kept.
 ///
 /// A [`ConversationMemory`](super::ConversationMemory) created from messages does this, as does
-/// [`DefaultAgent::resume`](crate::agent::DefaultAgent::resume) with runs that had ended; call this function in memories of your own.
+/// [`DefaultAgent::resume`](crate::DefaultAgent::resume) with runs that had ended; call this function in memories of your own.
 ///
 /// # Examples
 ///
@@ -41,9 +39,9 @@ pub fn repaired(stored: &Transcript) -> Transcript {
 }
 
 /// Returns messages that every provider accepts.
-pub(in crate::agent) fn repair(stored: &[Arc<Message>]) -> Vec<Arc<Message>> {
+pub(crate) fn repair(stored: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let mut whole: Vec<Arc<Message>> = Vec::with_capacity(stored.len());
-    let mut open: Option<Open> = None;
+    let mut open: Option<UnansweredCalls> = None;
     for message in stored {
         if message.role == MessageRole::Tool
             && let Some(open) = &mut open
@@ -59,7 +57,7 @@ pub(in crate::agent) fn repair(stored: &[Arc<Message>]) -> Vec<Arc<Message>> {
             MessageRole::Assistant if open.is_none() && last == Some(MessageRole::Assistant) => {
                 if let Some(joined) = whole.last().and_then(|last| joined(last, &message)) {
                     whole.pop();
-                    open = Open::of(&joined);
+                    open = UnansweredCalls::of_answer(&joined);
                     whole.push(joined);
                     continue;
                 }
@@ -68,26 +66,27 @@ pub(in crate::agent) fn repair(stored: &[Arc<Message>]) -> Vec<Arc<Message>> {
             | MessageRole::Tool
             | MessageRole::User
             | MessageRole::System => {}
+            _ => {}
         }
-        whole.extend(open.take().map(Open::close));
+        whole.extend(open.take().map(UnansweredCalls::close));
         if message.role == MessageRole::Assistant {
-            open = Open::of(&message);
+            open = UnansweredCalls::of_answer(&message);
         }
         whole.push(message);
     }
-    whole.extend(open.map(Open::close));
+    whole.extend(open.map(UnansweredCalls::close));
     whole
 }
 
 /// The calls of an answer, and the results found for them.
-struct Open {
+struct UnansweredCalls {
     calls: Vec<(Text, Text)>,
     /// The messages with the results, as they were stored.
     stored: Vec<Arc<Message>>,
 }
 
-impl Open {
-    fn of(answer: &Message) -> Option<Self> {
+impl UnansweredCalls {
+    fn of_answer(answer: &Message) -> Option<Self> {
         let calls: Vec<_> =
             answer.tool_calls().map(|call| (call.id.clone(), call.name.clone())).collect();
         (!calls.is_empty()).then(|| Self { calls, stored: Vec::new() })
@@ -126,6 +125,7 @@ fn sound(message: &Arc<Message>) -> Option<Arc<Message>> {
         | Part::Image { .. }
         | Part::Document { .. }
         | Part::ProviderItem(_) => message.role != MessageRole::Tool,
+        _ => message.role != MessageRole::Tool,
     };
     let says = |part: &Part| match part {
         Part::Text { text } => !text.trim().is_empty(),
@@ -135,6 +135,7 @@ fn sound(message: &Arc<Message>) -> Option<Arc<Message>> {
         | Part::Image { .. }
         | Part::Document { .. }
         | Part::ProviderItem(_) => true,
+        _ => true,
     };
     let is_readable = |part: &Part| part.as_tool_call().is_none_or(has_object);
     let is_whole = message.parts.iter().all(|part| may_be(part) && is_readable(part));
@@ -157,7 +158,7 @@ fn readable_part(part: Part) -> Part {
 /// Replaces arguments that could not be read: servers reject a history whose arguments are not a
 /// JSON object, so such a call is kept without its arguments; its result tells the model what was
 /// wrong.
-pub(in crate::agent) fn readable(mut call: ToolCall) -> ToolCall {
+pub(crate) fn readable(mut call: ToolCall) -> ToolCall {
     if !has_object(&call) {
         "{}".clone_into(&mut call.arguments_raw);
         call.arguments = Json::parse("{}").ok();

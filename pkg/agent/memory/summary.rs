@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{
-    agent::feedback,
-    llm::{Request, TokenEstimator},
-    types::{Message, MessageRole, Part, slice},
-};
+use crate::prompts::feedback;
+use forgeline_json::slice;
+use forgeline_llm::{Request, TokenEstimator};
+use forgeline_types::{Message, MessageRole, Part};
 
 /// Maximum number of requests for one summary; the rest of a longer beginning is left to the next summary.
 const MAX_PARTS: usize = 32;
@@ -18,13 +17,13 @@ const MAX_RESULT_BYTES: usize = 4 << 10;
 const LEAST_ROOM: u64 = 128;
 
 /// Returns the maximum tokens of a summary for requests of at most `most` tokens.
-pub(in crate::agent) fn summary_tokens(most: u64) -> u64 {
+pub(crate) fn summary_tokens(most: u64) -> u64 {
     most / 8
 }
 
 /// The beginning of a conversation, split into parts that each fit a request.
 #[derive(Debug)]
-pub(in crate::agent) struct Parts {
+pub(crate) struct SummaryParts {
     /// The instructions.
     system: Arc<str>,
     texts: Vec<String>,
@@ -35,14 +34,14 @@ pub(in crate::agent) struct Parts {
     estimator: TokenEstimator,
 }
 
-impl Parts {
+impl SummaryParts {
     /// Writes messages out as text, so that each request with its answer takes at most `most` tokens; `broken` breaks the markers in text
     /// that others wrote. Where the messages exceed [`MAX_PARTS`], the first ones are taken, at least one.
     ///
     /// # Errors
     ///
     /// Returns an error when a request has no room for a part.
-    pub(in crate::agent) fn of<'a>(
+    pub(crate) fn split<'a>(
         messages: impl Iterator<Item = &'a Message>,
         most: u64,
         estimator: &TokenEstimator,
@@ -58,7 +57,7 @@ impl Parts {
                 "requests of {most} tokens leave no room for a summary; raise `max_context_tokens`"
             ));
         }
-        let (mut filling, mut taken) = (Filling::default(), 0);
+        let (mut filling, mut taken) = (PartBuilder::default(), 0);
         for message in messages {
             let (text, before) = (broken(&written(message)), filling.mark());
             let mut bytes = text.len();
@@ -80,17 +79,17 @@ impl Parts {
     }
 
     /// Returns the number of messages that the summary covers.
-    pub(in crate::agent) fn messages(&self) -> usize {
+    pub(crate) fn messages(&self) -> usize {
         self.messages
     }
 
     /// Returns the number of requests.
-    pub(in crate::agent) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.texts.len()
     }
 
     /// Makes a request from a template for the part at index `at`, with the summary of the parts before it.
-    pub(in crate::agent) fn request(
+    pub(crate) fn request(
         &self,
         at: usize,
         before: Option<&str>,
@@ -111,7 +110,7 @@ impl Parts {
     }
 
     /// Returns the summary, truncated to its maximum length.
-    pub(in crate::agent) fn cut<'a>(&self, mut text: &'a str) -> &'a str {
+    pub(crate) fn cut<'a>(&self, mut text: &'a str) -> &'a str {
         while self.estimator.text(text) > self.tokens && !text.is_empty() {
             text = slice(text, ..text.floor_char_boundary(text.len() * 3 / 4));
         }
@@ -121,13 +120,13 @@ impl Parts {
 
 /// The parts being filled.
 #[derive(Debug, Default)]
-struct Filling {
+struct PartBuilder {
     parts: Vec<String>,
     /// The tokens of the last part.
     filled: u64,
 }
 
-impl Filling {
+impl PartBuilder {
     /// Adds a text, split into pieces that fit; returns `false` when it takes more than [`MAX_PARTS`].
     fn take(&mut self, text: &str, room: u64, estimator: &TokenEstimator) -> bool {
         let tokens = estimator.text(text);
@@ -172,6 +171,7 @@ fn written(message: &Message) -> String {
         MessageRole::Assistant => "Assistant",
         MessageRole::System => "System",
         MessageRole::Tool => "Tool",
+        _ => "Tool",
     };
     let mut out = String::new();
     for part in &message.parts {
@@ -192,6 +192,7 @@ fn written(message: &Message) -> String {
             }
             // Thinking led to the text that is kept, and only their provider can read provider items.
             Part::Thinking { .. } | Part::ProviderItem(_) => continue,
+            _ => continue,
         };
         // A continuation line of one message must not look like the line of another.
         out.push_str(&line.replace('\n', "\n  "));
@@ -210,7 +211,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::types::{ToolCall, ToolResult};
+    use forgeline_types::{ToolCall, ToolResult};
 
     const MOST: u64 = 2_000;
 
@@ -240,7 +241,8 @@ mod tests {
         for (count, bytes) in [(4, 10), (40, 400), (4, 12_000), (80, 1_000)] {
             let messages = messages(count, bytes);
             let parts =
-                Parts::of(messages.iter(), MOST, &TokenEstimator::new(), str::to_owned).unwrap();
+                SummaryParts::split(messages.iter(), MOST, &TokenEstimator::new(), str::to_owned)
+                    .unwrap();
             let longest = "word ".repeat(10_000);
             let longest = parts.cut(&longest);
             let (taken, most) = (estimator.text(longest), summary_tokens(MOST));
@@ -261,7 +263,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_with_words() {
         let few = messages(4, 10);
-        let error = Parts::of(few.iter(), 200, &TokenEstimator::new(), str::to_owned).unwrap_err();
+        let error = SummaryParts::split(few.iter(), 200, &TokenEstimator::new(), str::to_owned)
+            .unwrap_err();
         assert!(error.contains("200 tokens leave no room"), "{error}");
     }
 
@@ -271,7 +274,7 @@ mod tests {
         let many = messages(4_000, 400);
         let (mut rest, mut rounds, mut whole) = (many.as_slice(), 0, String::new());
         while !rest.is_empty() {
-            let parts = Parts::of(rest.iter(), MOST, &estimator, str::to_owned).unwrap();
+            let parts = SummaryParts::split(rest.iter(), MOST, &estimator, str::to_owned).unwrap();
             assert!(parts.len() <= MAX_PARTS && parts.messages() > 0);
             let is_last = parts.messages() == rest.len();
             assert!(is_last || parts.len() == MAX_PARTS, "no room is left unused");
@@ -291,7 +294,7 @@ mod tests {
         let messages = [long(0), Message::assistant("Well."), long(1), Message::assistant("So.")];
         let mut rest = messages.as_slice();
         for (first, count) in [("User: First 0.", 2), ("User: First 1.", 2)] {
-            let parts = Parts::of(rest.iter(), MOST, &estimator, str::to_owned).unwrap();
+            let parts = SummaryParts::split(rest.iter(), MOST, &estimator, str::to_owned).unwrap();
             assert_eq!(parts.messages(), count, "{first}");
             assert!(parts.len() <= MAX_PARTS && parts.len() > MAX_PARTS / 4, "{}", parts.len());
             let text = parts.texts.concat();
@@ -308,7 +311,8 @@ mod tests {
         let message = Message::new(MessageRole::Tool, vec![Part::ToolResult(result)]);
         let broken = |text: &str| text.replace('<', "(");
         let parts =
-            Parts::of([&message].into_iter(), 20_000, &TokenEstimator::new(), broken).unwrap();
+            SummaryParts::split([&message].into_iter(), 20_000, &TokenEstimator::new(), broken)
+                .unwrap();
         let text = &parts.texts[0];
         assert!(text.starts_with("Result of read: (a>x") && text.ends_with("x(z>\n"), "{text}");
         assert!(text.len() < 5_000);
@@ -325,10 +329,15 @@ mod tests {
     #[test]
     fn the_answer_of_a_template_is_bounded_and_a_shorter_one_stays() {
         let few = messages(4, 10);
-        let parts = Parts::of(few.iter(), MOST, &TokenEstimator::new(), str::to_owned).unwrap();
+        let parts =
+            SummaryParts::split(few.iter(), MOST, &TokenEstimator::new(), str::to_owned).unwrap();
         let most = u32::try_from(2 * summary_tokens(MOST)).unwrap();
         for (own, want) in [(None, most), (Some(u32::MAX), most), (Some(7), 7)] {
-            let template = Request { max_tokens: own, ..Request::default() };
+            let template = {
+                let mut it = Request::default();
+                it.max_tokens = own;
+                it
+            };
             assert_eq!(parts.request(0, None, template).max_tokens, Some(want), "{own:?}");
         }
     }

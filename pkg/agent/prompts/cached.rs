@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 use tokio::{sync::Mutex, time::Instant};
 
 use super::{PromptContext, SystemPrompt};
-use crate::types::{AgentError, Text};
+use forgeline_types::{AgentError, Text};
 
 /// A part of the system prompt that is built once and cached for a time, for all runs of the agent.
 ///
@@ -32,12 +32,12 @@ use crate::types::{AgentError, Text};
 pub struct CachedPrompt<P> {
     part: Arc<P>,
     kept_for: Duration,
-    kept: Arc<Mutex<Option<Kept>>>,
+    kept: Arc<Mutex<Option<CachedText>>>,
 }
 
 /// The cached text.
 #[derive(Debug)]
-struct Kept {
+struct CachedText {
     made: Instant,
     text: String,
     /// `true` when a part of the prompt contained text from outside at the time the text was built.
@@ -61,7 +61,7 @@ impl<P: SystemPrompt + 'static> SystemPrompt for CachedPrompt<P> {
         let (part, kept_for, kept) = (self.part.clone(), self.kept_for, self.kept.clone());
         Box::pin(async move {
             let mut kept = kept.lock().await;
-            if let Some(Kept { made, text, is_outside }) = &*kept
+            if let Some(CachedText { made, text, is_outside }) = &*kept
                 && made.elapsed() < kept_for
             {
                 if *is_outside {
@@ -73,7 +73,7 @@ impl<P: SystemPrompt + 'static> SystemPrompt for CachedPrompt<P> {
             // A part that answers in place of the model is built again for the next run.
             if !context.has_answered() {
                 let (made, is_outside) = (Instant::now(), context.has_outside_text());
-                *kept = Some(Kept { made, text: text.clone(), is_outside });
+                *kept = Some(CachedText { made, text: text.clone(), is_outside });
             }
             Ok(text)
         })

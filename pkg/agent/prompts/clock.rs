@@ -10,7 +10,7 @@ use std::{
 use futures_core::future::BoxFuture;
 
 use super::{PromptContext, SystemPrompt};
-use crate::types::AgentError;
+use forgeline_types::AgentError;
 
 /// The number of seconds in an hour.
 const HOUR: u64 = 3_600;

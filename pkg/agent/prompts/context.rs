@@ -10,13 +10,11 @@ use std::{
 };
 
 use crate::{
-    agent::{
-        clock,
-        run::{RunContext, SharedState},
-    },
-    llm::ToolSpec,
-    types::{Message, Text, Transcript},
+    run::{RunContext, SharedState},
+    support::clock,
 };
+use forgeline_llm::ToolSpec;
+use forgeline_types::{Message, Text, Transcript};
 
 /// Maximum number of the conversation's messages shown to a part of the system prompt.
 const MAX_RECENT_MESSAGES: usize = 6;
@@ -46,14 +44,14 @@ pub struct PromptContext {
     /// The context of the run, such as its caller, the module and the page.
     pub run: RunContext,
     state: SharedState,
-    around: Option<Arc<Around>>,
+    around: Option<Arc<SharedValues>>,
     /// The index of this part among the parts of the prompt.
     part: usize,
 }
 
 /// The values that the parts of one run share.
 #[derive(Debug, Default)]
-struct Around {
+struct SharedValues {
     conversation: Transcript,
     agent_number: usize,
     tools: Arc<[ToolSpec]>,
@@ -83,8 +81,14 @@ impl PromptContext {
         withheld: Box<[Text]>,
     ) -> Self {
         let now = Some(clock::system_now());
-        let around =
-            Around { conversation, agent_number, tools, withheld, now, ..Around::default() };
+        let around = SharedValues {
+            conversation,
+            agent_number,
+            tools,
+            withheld,
+            now,
+            ..SharedValues::default()
+        };
         self.around = Some(Arc::new(around));
         self
     }
@@ -117,7 +121,7 @@ impl PromptContext {
     }
 
     /// Answers in place of the model, which is not asked: the run ends with this text as its answer, as
-    /// [`PromptAnswered`](crate::agent::OutcomeKind::PromptAnswered). Only the first answer of a part counts, and if several parts answer,
+    /// [`PromptAnswered`](crate::OutcomeKind::PromptAnswered). Only the first answer of a part counts, and if several parts answer,
     /// that of the first part in order. An empty answer is ignored, as is that of a part that fails.
     ///
     /// # Examples
@@ -147,7 +151,7 @@ impl PromptContext {
         }
     }
 
-    /// Marks the part as containing text from [outside](crate::types::TextOrigin::Outside): from
+    /// Marks the part as containing text from [outside](forgeline_types::TextOrigin::Outside): from
     /// now on in the conversation, calls that cannot be undone need approval.
     pub fn add_outside_text(&self) {
         if let Some(around) = &self.around {

@@ -11,7 +11,7 @@ use super::{
     PromptContext, SystemPrompt,
     file_text::{FileText, blocking, open_folder, read},
 };
-use crate::types::{AgentError, ErrorCode};
+use forgeline_types::{AgentError, ErrorCode};
 
 /// Maximum size of the file, in bytes.
 const MAX_FILE_BYTES: usize = 256 << 10;
@@ -71,7 +71,7 @@ impl SystemPrompt for FilePrompt {
                 )),
                 Some(FileText { text, .. }) => Ok(text),
                 None => fallback.ok_or_else(|| {
-                    failed("it is not there; create it, or give a text in its place".to_owned())
+                    failed("it does not exist; create it, or give a text in its place".to_owned())
                 }),
             }
         }))

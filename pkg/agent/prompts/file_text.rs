@@ -5,29 +5,33 @@ use std::{
     path::Path,
 };
 
-use crate::{
-    agent::tools::files_root::{Opened, Root},
-    types::{AgentError, ErrorCode},
-};
+use crate::tools::files_root::{FolderRoot, OpenedPath};
+use forgeline_types::{AgentError, ErrorCode};
 
 /// A text file, or the beginning of one.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::agent) struct FileText {
-    pub(in crate::agent) text: String,
+pub struct FileText {
+    #[doc(hidden)]
+    pub text: String,
     /// `true` when the file continues.
-    pub(in crate::agent) is_cut: bool,
+    #[doc(hidden)]
+    pub is_cut: bool,
 }
 
 /// Opens a folder named by the application; links on the path are followed.
-pub(in crate::agent) fn open_folder(path: &Path) -> Result<Root, AgentError> {
-    let opened = path.canonicalize().and_then(|path| Root::new(&path));
+///
+/// # Errors
+///
+/// Returns an error if the folder cannot be opened.
+pub fn open_folder(path: &Path) -> Result<FolderRoot, AgentError> {
+    let opened = path.canonicalize().and_then(|path| FolderRoot::new(&path));
     let mut root = opened.map_err(|error| cannot_open(path, &error))?;
     root.shows_hidden = true;
     Ok(root)
 }
 
 /// Returns the error of a folder that cannot be opened.
-pub(in crate::agent) fn cannot_open(path: &Path, error: &io::Error) -> AgentError {
+pub(crate) fn cannot_open(path: &Path, error: &io::Error) -> AgentError {
     let path = path.display();
     let message = format!("the folder `{path}` cannot be opened: {error}; name one that is there");
     AgentError::new(ErrorCode::InvalidInput, message)
@@ -35,18 +39,22 @@ pub(in crate::agent) fn cannot_open(path: &Path, error: &io::Error) -> AgentErro
 
 /// Returns at most `max_bytes` of the file `name` below `root`, without surrounding whitespace;
 /// `None` when the file does not exist.
-pub(in crate::agent) fn read(
-    root: &Root,
-    name: &str,
-    max_bytes: usize,
-) -> Result<Option<FileText>, String> {
+///
+/// # Errors
+///
+/// Returns the problem if the file cannot be read as text.
+pub fn read(root: &FolderRoot, name: &str, max_bytes: usize) -> Result<Option<FileText>, String> {
     let file = read_whole(root, name, max_bytes)?;
     Ok(file.map(|file| FileText { text: file.text.trim().to_owned(), ..file }))
 }
 
 /// Returns at most `max_bytes` of the file `name` below `root`, unchanged; `None` when the file does not exist.
-pub(in crate::agent) fn read_whole(
-    root: &Root,
+///
+/// # Errors
+///
+/// Returns the problem if the file cannot be read as text.
+pub fn read_whole(
+    root: &FolderRoot,
     name: &str,
     max_bytes: usize,
 ) -> Result<Option<FileText>, String> {
@@ -57,7 +65,7 @@ pub(in crate::agent) fn read_whole(
         _ => {}
     }
     let opened = root.open(name).map_err(|error| error.to_string())?;
-    let Opened::File(file) = opened else { return Err(format!("`{name}` is a folder")) };
+    let OpenedPath::File(file) = opened else { return Err(format!("`{name}` is a folder")) };
     let limit = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     // The size that a file reports may be wrong.
@@ -80,7 +88,7 @@ pub(in crate::agent) fn read_whole(
 }
 
 /// Runs file operations on a thread for blocking work.
-pub(in crate::agent) async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, AgentError> + Send + 'static,
 ) -> Result<T, AgentError> {
     let done = tokio::task::spawn_blocking(work).await;

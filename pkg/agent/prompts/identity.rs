@@ -5,7 +5,7 @@ use std::future::ready;
 use futures_core::future::BoxFuture;
 
 use super::{PromptContext, SystemPrompt};
-use crate::types::AgentError;
+use forgeline_types::AgentError;
 
 /// The part of the system prompt that states which agent is speaking, by its [number](PromptContext::agent_number):
 /// agent 0 talks to the user, each other agent works for the one before it.

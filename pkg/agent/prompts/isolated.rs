@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 use tokio::time::timeout;
 
 use super::{PromptContext, SystemPrompt};
-use crate::types::{AgentError, ErrorCode, Text};
+use forgeline_types::{AgentError, ErrorCode, Text};
 
 /// A part of the system prompt that a run can do without: if the part fails or takes too long, it
 /// is left out, and a log message reports that.
@@ -40,7 +40,7 @@ impl<P: SystemPrompt> IsolatedPrompt<P> {
     }
 
     /// Sets the time after which the part is left out. Default:
-    /// [`prompt_timeout`](crate::agent::AgentConfig::prompt_timeout), which is also the maximum.
+    /// [`prompt_timeout`](crate::AgentConfig::prompt_timeout), which is also the maximum.
     #[must_use]
     pub fn within(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);

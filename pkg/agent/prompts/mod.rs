@@ -3,37 +3,38 @@
 mod cached;
 mod clock;
 mod context;
-#[cfg(feature = "files")]
+pub(crate) mod feedback;
+#[cfg(feature = "local-tools")]
 mod file;
-#[cfg(feature = "files")]
-pub(in crate::agent) mod file_text;
+#[cfg(feature = "local-tools")]
+pub(crate) mod file_text;
 mod identity;
 mod isolated;
 mod modules;
-#[cfg(feature = "files")]
+#[cfg(feature = "local-tools")]
 pub(super) mod project;
 mod results;
 mod system;
 #[cfg(test)]
-#[cfg(feature = "files")]
+#[cfg(feature = "local-tools")]
 mod tests;
-#[cfg(feature = "files")]
+#[cfg(feature = "local-tools")]
 mod tool_files;
 mod tools;
 
 pub use cached::CachedPrompt;
 pub use clock::ClockPrompt;
 pub use context::PromptContext;
-#[cfg(feature = "files")]
+#[cfg(feature = "local-tools")]
 pub use file::FilePrompt;
 pub use identity::IdentityPrompt;
 pub use isolated::IsolatedPrompt;
 pub use modules::ModulePrompts;
-#[cfg(feature = "files")]
+#[cfg(feature = "local-tools")]
 pub use project::{ProjectFile, ProjectPrompt};
 pub(crate) use results::render_results;
 pub use system::SystemPrompt;
-pub(crate) use system::{Composed, compose, notes};
-#[cfg(feature = "files")]
+pub(crate) use system::{ComposedPrompt, compose, notes};
+#[cfg(feature = "local-tools")]
 pub use tool_files::ToolFilesPrompt;
 pub(crate) use tools::{describe, line_of, render_call};

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, future::ready};
 use futures_core::future::BoxFuture;
 
 use super::{PromptContext, SystemPrompt};
-use crate::types::{AgentError, Text};
+use forgeline_types::{AgentError, Text};
 
-/// The part of the system prompt for the [module](crate::agent::RunInput::module) of the
+/// The part of the system prompt for the [module](crate::RunInput::module) of the
 /// application in which the user is. A module without a text adds nothing.
 ///
 /// # Examples

@@ -11,11 +11,9 @@ use super::{
     PromptContext, SystemPrompt,
     file_text::{FileText, blocking, cannot_open, open_folder, read},
 };
-use crate::{
-    agent::tools::files_root::Root,
-    llm::parser::{Neutral, ThinkingDialect, ToolDialect},
-    types::{AgentError, ErrorCode, Text},
-};
+use crate::tools::files_root::FolderRoot;
+use forgeline_parser::{ThinkingDialect, ToolDialect, private::MarkerEscaper};
+use forgeline_types::{AgentError, ErrorCode, Text};
 
 /// The name of the file with a folder's instructions.
 const INSTRUCTIONS: &str = "AGENTS.md";
@@ -62,7 +60,7 @@ pub struct ProjectPrompt {
     name: Option<Text>,
     description: Option<String>,
     /// The filter that breaks the markers of models in the project's files.
-    neutral: Arc<Neutral>,
+    neutral: Arc<MarkerEscaper>,
 }
 
 impl ProjectPrompt {
@@ -70,7 +68,7 @@ impl ProjectPrompt {
     #[must_use]
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let (root, working_folder) = (root.into(), String::new());
-        let neutral = Arc::new(Neutral::new(&ToolDialect::AUTO, &ThinkingDialect::AUTO));
+        let neutral = Arc::new(MarkerEscaper::new(&ToolDialect::AUTO, &ThinkingDialect::AUTO));
         Self { root, working_folder, name: None, description: None, neutral }
     }
 
@@ -139,13 +137,13 @@ impl ProjectPrompt {
     }
 
     /// Returns the instructions, those of the root first.
-    fn instructions(&self, root: &Root) -> Result<Vec<String>, AgentError> {
+    fn instructions(&self, root: &FolderRoot) -> Result<Vec<String>, AgentError> {
         let sections = self.sections(root)?;
         Ok(sections.iter().map(|it| self.neutral.text(&it.text()).into_owned()).collect())
     }
 
     /// Returns the files and the text taken from each, those of the root first.
-    fn sections(&self, root: &Root) -> Result<Vec<Section>, AgentError> {
+    fn sections(&self, root: &FolderRoot) -> Result<Vec<InstructionSection>, AgentError> {
         let folders = root.parts(&self.working_folder).map_err(|_| {
             let folder = &self.working_folder;
             let message = format!(
@@ -169,12 +167,12 @@ impl ProjectPrompt {
 }
 
 /// An instruction file, and the text taken from it.
-struct Section {
+struct InstructionSection {
     file: ProjectFile,
     text: String,
 }
 
-impl Section {
+impl InstructionSection {
     fn text(&self) -> String {
         let (name, text) = (&self.file.path, &self.text);
         let text = match &self.file.problem {
@@ -191,7 +189,7 @@ impl Section {
 }
 
 /// Returns the instructions in one file, at most `left` bytes.
-fn section(root: &Root, name: &str, left: &mut usize) -> Option<Section> {
+fn section(root: &FolderRoot, name: &str, left: &mut usize) -> Option<InstructionSection> {
     let mut file = ProjectFile { path: name.into(), is_cut: false, problem: None };
     let text = match read(root, name, *left) {
         Ok(None) => return None,
@@ -207,11 +205,11 @@ fn section(root: &Root, name: &str, left: &mut usize) -> Option<Section> {
             String::new()
         }
     };
-    Some(Section { file, text })
+    Some(InstructionSection { file, text })
 }
 
 /// Returns the root of the project that a canonical path belongs to.
-pub(in crate::agent) fn root_of(folder: &Path) -> Option<&Path> {
+pub fn root_of(folder: &Path) -> Option<&Path> {
     let owner = owner(folder)?;
     let mut own = folder.ancestors().take_while(|above| self::owner(above) == Some(owner));
     own.find(|above| above.join(ROOT_MARK).symlink_metadata().is_ok())

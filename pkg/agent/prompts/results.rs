@@ -3,13 +3,14 @@
 use serde::de::IgnoredAny;
 use serde_json::json;
 
-use crate::{
-    llm::parser::{Neutral, ResultForm, ToolDialect},
-    types::ToolResult,
+use forgeline_parser::{
+    ToolDialect,
+    private::{MarkerEscaper, ResultForm},
 };
+use forgeline_types::ToolResult;
 
 /// Writes one result.
-fn add(each: &str, result: &ToolResult, neutral: &Neutral, out: &mut String) {
+fn add(each: &str, result: &ToolResult, neutral: &MarkerEscaper, out: &mut String) {
     let mut rest = each;
     while let Some((text, tail)) = rest.split_once('{') {
         out.push_str(text);
@@ -24,7 +25,12 @@ fn add(each: &str, result: &ToolResult, neutral: &Neutral, out: &mut String) {
 }
 
 /// Writes one field of a result with its markers broken; returns `false` when no field has this name.
-fn write_field(field: &str, result: &ToolResult, neutral: &Neutral, out: &mut String) -> bool {
+fn write_field(
+    field: &str,
+    result: &ToolResult,
+    neutral: &MarkerEscaper,
+    out: &mut String,
+) -> bool {
     let ToolResult { call_id, name, content, is_error, .. } = result;
     match field {
         "name" => out.push_str(&neutral.text(name)),
@@ -45,7 +51,7 @@ fn write_field(field: &str, result: &ToolResult, neutral: &Neutral, out: &mut St
 /// with the markers in the output of the tools broken.
 pub(crate) fn render_results<'a>(
     dialect: &ToolDialect,
-    neutral: &Neutral,
+    neutral: &MarkerEscaper,
     results: impl IntoIterator<Item = &'a ToolResult>,
 ) -> String {
     let ResultForm { before, each, between, after } = dialect.result_form();
@@ -63,7 +69,7 @@ pub(crate) fn render_results<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::parser::ThinkingDialect;
+    use forgeline_parser::ThinkingDialect;
 
     fn rendered(name: &str) -> String {
         let results = [
@@ -71,7 +77,7 @@ mod tests {
             ToolResult::new("b:1", "b", "no {name}").error(true),
         ];
         let dialect = ToolDialect::by_name(name).unwrap();
-        let neutral = Neutral::new(&dialect, &ThinkingDialect::AUTO);
+        let neutral = MarkerEscaper::new(&dialect, &ThinkingDialect::AUTO);
         render_results(&dialect, &neutral, &results)
     }
 

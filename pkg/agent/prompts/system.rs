@@ -6,16 +6,14 @@ use futures_core::future::BoxFuture;
 use futures_util::future::{join_all, try_join_all};
 
 use super::PromptContext;
-use crate::{
-    agent::bounded::bounded,
-    types::{AgentError, Text},
-};
+use crate::support::bounded;
+use forgeline_types::{AgentError, Text};
 
 /// One part of the system prompt, built anew for every run.
 ///
 /// The parts of an agent are built concurrently and joined by an empty line in the order in which
 /// they were given; empty parts are left out. A part that waits delays the run, for at most
-/// [`prompt_timeout`](crate::agent::AgentConfig::prompt_timeout).
+/// [`prompt_timeout`](crate::AgentConfig::prompt_timeout).
 ///
 /// # Examples
 ///
@@ -82,7 +80,7 @@ where
 
 /// The joined parts of a prompt, and the answer that one of them gives in place of the model.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Composed {
+pub(crate) struct ComposedPrompt {
     pub(crate) text: String,
     pub(crate) answer: Option<Box<str>>,
     /// `true` when a part contains text from outside.
@@ -94,7 +92,7 @@ pub(crate) async fn compose(
     parts: &[Arc<dyn SystemPrompt>],
     context: &PromptContext,
     limit: Duration,
-) -> Result<Composed, AgentError> {
+) -> Result<ComposedPrompt, AgentError> {
     let parts = parts.iter().enumerate().map(|(at, part)| {
         let build = async move { part.build(context.of_part(at)).await.map(Some) };
         bounded("a part of the system prompt", limit, part.is_optional(), build)
@@ -112,7 +110,7 @@ pub(crate) async fn compose(
     let mut texts = made.into_iter().flatten().filter(|text| says_something(&text));
     let mut text = texts.next().unwrap_or_default();
     texts.for_each(|more| text.extend(["\n\n", &more]));
-    Ok(Composed { text, answer, is_outside: context.has_outside_text() })
+    Ok(ComposedPrompt { text, answer, is_outside: context.has_outside_text() })
 }
 
 /// Builds the parts' texts about found tools, each within `limit`; returns `None` when no part has any.
@@ -138,7 +136,7 @@ pub(crate) fn notes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::ErrorCode;
+    use forgeline_types::ErrorCode;
 
     const LIMIT: Duration = Duration::from_secs(1);
 

@@ -8,7 +8,7 @@ use super::{
     PromptContext, SystemPrompt,
     file_text::{blocking, open_folder, read},
 };
-use crate::types::{AgentError, ErrorCode, Text};
+use forgeline_types::{AgentError, ErrorCode, Text};
 
 /// Maximum bytes of all tool files together.
 const MAX_TOOL_FILES_BYTES: usize = 64 << 10;

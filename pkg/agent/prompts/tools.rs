@@ -4,14 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::{
-    agent::core::{StreamEnd, StreamMachine, StreamOptions},
-    llm::{
-        StreamChunk, ToolSpec,
-        parser::{Neutral, ToolDialect},
-    },
-    types::{Json, ToolCall},
-};
+use forgeline_core::{StreamEnd, StreamMachine, StreamOptions};
+use forgeline_llm::{StreamChunk, ToolSpec};
+use forgeline_parser::{ToolDialect, private::MarkerEscaper};
+use forgeline_types::{Json, ToolCall};
 
 /// Returns the section of the system prompt that describes the tools, for models that call them in
 /// text.
@@ -20,7 +16,7 @@ use crate::{
 /// tools are broken.
 pub(crate) fn describe<'a>(
     dialect: &ToolDialect,
-    neutral: &Neutral,
+    neutral: &MarkerEscaper,
     specs: impl IntoIterator<Item = &'a ToolSpec>,
 ) -> String {
     let how = how_to_call(dialect);
@@ -136,7 +132,7 @@ pub(crate) fn render_call(call: &ToolCall) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::parser::ThinkingDialect;
+    use forgeline_parser::ThinkingDialect;
 
     // Covers: G-44
     #[test]
@@ -146,7 +142,7 @@ mod tests {
             ToolSpec::new("a", "First.", json!({ "type": "object" })),
         ];
         let dialect = ToolDialect::AUTO;
-        let neutral = Neutral::new(&dialect, &ThinkingDialect::AUTO);
+        let neutral = MarkerEscaper::new(&dialect, &ThinkingDialect::AUTO);
         let text = describe(&dialect, &neutral, &specs);
         assert_eq!(text, describe(&dialect, &neutral, &specs));
         let tail = "{\"name\":\"b\",\"description\":\"Second.\",\"parameters\":{\

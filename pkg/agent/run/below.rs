@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Budget, Spent};
-use crate::llm::Cost;
+use forgeline_llm::Cost;
 
 /// The part of a budget that runs of sub-agents have used. Their time counts as that of the parent run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SpentBelow {
+pub struct SpentBelow {
     pub(crate) turns: u32,
     pub(crate) tokens: u64,
     /// `None` when the price or the token count of an answer is not known.
@@ -17,10 +17,12 @@ pub(crate) struct SpentBelow {
 }
 
 impl SpentBelow {
-    pub(crate) const NOTHING: Self = Self { turns: 0, tokens: 0, cost: Some(Cost::ZERO) };
+    #[doc(hidden)]
+    pub const NOTHING: Self = Self { turns: 0, tokens: 0, cost: Some(Cost::ZERO) };
 
     /// Returns what a run and the runs of its sub-agents have used.
-    pub(crate) fn of(turns: u32, spent: &Spent) -> Self {
+    #[doc(hidden)]
+    pub fn new(turns: u32, spent: &Spent) -> Self {
         Self { turns, tokens: spent.tokens, cost: spent.cost }
     }
 

@@ -4,13 +4,11 @@ use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    llm::Cost,
-    types::{UsageInfo, setters},
-};
+use forgeline_llm::Cost;
+use forgeline_types::{UsageInfo, setters};
 
 /// The limits of a run. They are checked before each further request to the model; when one is reached,
-/// [`AgentConfig::at_limit`](crate::agent::AgentConfig::at_limit) decides what happens. A response in
+/// [`AgentConfig::at_limit`](crate::AgentConfig::at_limit) decides what happens. A response in
 /// progress is not interrupted: see [`RunInput::deadline`](super::RunInput::deadline) for that.
 ///
 /// The budget of an input narrows the agent's budget, and never widens it.
@@ -37,7 +35,7 @@ pub struct Budget {
     pub tokens: Option<u64>,
     /// Maximum time, excluding the time for which the run was suspended. `None`: no limit.
     pub time: Option<Duration>,
-    /// Maximum cost by the model's prices in the [catalog](crate::llm::ModelCard); without a price
+    /// Maximum cost by the model's prices in the [catalog](forgeline_llm::ModelCard); without a price
     /// the cost is not limited, and one event reports that. `None`: no limit.
     pub cost: Option<Cost>,
 }
@@ -154,7 +152,8 @@ impl Default for Spent {
 
 impl Spent {
     /// Adds a response.
-    pub(crate) fn add(&mut self, usage: Option<&UsageInfo>, cost: Option<Cost>) {
+    #[doc(hidden)]
+    pub fn add(&mut self, usage: Option<&UsageInfo>, cost: Option<Cost>) {
         let (input, output) =
             usage.map_or((None, None), |usage| (usage.input_tokens, usage.output_tokens));
         for tokens in [input, output].into_iter().flatten() {

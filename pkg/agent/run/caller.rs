@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::{Text, setters};
+use forgeline_types::{Text, setters};
 
 /// The person or program on whose behalf a run works.
 ///

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Caller, SharedState, Surface};
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// The context of a run, as its [`RunInput`](super::RunInput) described it. Clones are handles to
 /// the same context.
@@ -40,12 +40,12 @@ use crate::types::Text;
 /// ```
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct RunContext(Option<Arc<Data>>);
+pub struct RunContext(Option<Arc<ContextData>>);
 
 /// The data of a context that is not empty.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Data {
+pub(super) struct ContextData {
     pub(super) caller: Option<Caller>,
     pub(super) module: Option<Text>,
     pub(super) page: Option<Text>,
@@ -66,17 +66,17 @@ pub(super) struct Data {
 
 impl RunContext {
     /// Changes the context of a run that has not started.
-    pub(super) fn change(&mut self, change: impl FnOnce(&mut Data)) {
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut ContextData)) {
         change(Arc::make_mut(self.0.get_or_insert_default()));
     }
 
     /// Shares a value with a run that is resumed in another process; see [`RunInput::state`](super::RunInput::state).
-    #[cfg(feature = "server")]
-    pub(crate) fn share<T: Any + Send + Sync>(&mut self, value: Arc<T>) {
+    #[doc(hidden)]
+    pub fn share<T: Any + Send + Sync>(&mut self, value: Arc<T>) {
         self.change(|data| data.state.insert(value));
     }
 
-    fn get<T>(&self, part: impl FnOnce(&Data) -> Option<T>) -> Option<T> {
+    fn get<T>(&self, part: impl FnOnce(&ContextData) -> Option<T>) -> Option<T> {
         self.0.as_deref().and_then(part)
     }
 
@@ -117,7 +117,6 @@ impl RunContext {
     }
 
     /// Returns all metadata of the input.
-    #[cfg(feature = "server")]
     pub(super) fn all_metadata(&self) -> Option<&serde_json::Map<String, Value>> {
         Some(&self.0.as_deref()?.metadata)
     }

@@ -9,10 +9,8 @@ use std::{
 use serde_json::Value;
 
 use super::{Budget, Caller, RunContext, Surface};
-use crate::{
-    llm::{AnswerSchema, media},
-    types::{AgentError, ErrorCode, Message, MessageRole, ModelInfo, Part, Text},
-};
+use forgeline_llm::{AnswerSchema, private::media};
+use forgeline_types::{AgentError, ErrorCode, Message, MessageRole, ModelInfo, Part, Text};
 
 /// The input of a run: the user's message, and what the run needs to know about it. Nothing in the input
 /// becomes a part of the system prompt unless one of the agent's own prompt parts includes it.
@@ -56,11 +54,13 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct RunInput {
-    pub(in crate::agent) message: Message,
-    pub(in crate::agent) context: RunContext,
-    pub(in crate::agent) budget: Budget,
+    #[doc(hidden)]
+    pub message: Message,
+    #[doc(hidden)]
+    pub context: RunContext,
+    pub(crate) budget: Budget,
     /// The schema of the final answer. Boxed, since most runs have none.
-    pub(in crate::agent) goal: Option<Box<AnswerSchema>>,
+    pub(crate) goal: Option<Box<AnswerSchema>>,
 }
 
 impl RunInput {
@@ -79,7 +79,7 @@ impl RunInput {
         self
     }
 
-    /// Marks the message as containing text from [outside](crate::types::TextOrigin::Outside), such as a
+    /// Marks the message as containing text from [outside](forgeline_types::TextOrigin::Outside), such as a
     /// pasted page: from now on in the conversation, calls that cannot be undone need approval.
     #[must_use]
     pub fn outside_text(mut self) -> Self {
@@ -116,7 +116,7 @@ impl RunInput {
         self
     }
 
-    /// Chooses, for this run alone, one of the agent's [models](crate::agent::AgentBuilder::model)
+    /// Chooses, for this run alone, one of the agent's [models](crate::AgentBuilder::model)
     /// by its name. Default: the agent's own. A run with an unknown name fails with
     /// [`ErrorCode::InvalidInput`], whose message lists the models that may be chosen.
     #[must_use]
@@ -168,8 +168,8 @@ impl RunInput {
     }
 
     /// Binds the run's final answer to a schema: the model works with its tools first, and then gives one
-    /// answer that matches the schema, after the event [`ANSWER_TYPED`](crate::agent::ANSWER_TYPED). The text
-    /// of the outcome is its JSON. See [`run_typed`](crate::agent::DefaultAgent::run_typed).
+    /// answer that matches the schema, after the event [`ANSWER_TYPED`](crate::ANSWER_TYPED). The text
+    /// of the outcome is its JSON. See [`run_typed`](crate::DefaultAgent::run_typed).
     #[must_use]
     pub fn answer(mut self, schema: AnswerSchema) -> Self {
         self.goal = Some(Box::new(schema));
@@ -177,21 +177,21 @@ impl RunInput {
     }
 
     /// Returns the message and the context as JSON, in the form in which a service stores an input.
-    #[cfg(feature = "server")]
-    pub(crate) fn to_json(&self) -> serde_json::Result<String> {
+    #[doc(hidden)]
+    pub fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string(&(&self.message, &self.context))
     }
 
     /// Parses the output of [`to_json`](Self::to_json).
-    #[cfg(feature = "server")]
-    pub(crate) fn from_json(json: &str) -> serde_json::Result<Self> {
+    #[doc(hidden)]
+    pub fn from_json(json: &str) -> serde_json::Result<Self> {
         let (message, context) = serde_json::from_str::<(Message, RunContext)>(json)?;
         Ok(Self { context, ..Self::new(message) })
     }
 
     /// Returns the input's other details (module, page, model and metadata) as JSON; `None` where it has none.
-    #[cfg(feature = "server")]
-    pub(crate) fn about(&self) -> Option<String> {
+    #[doc(hidden)]
+    pub fn about(&self) -> Option<String> {
         let context = &self.context;
         let texts =
             [("module", context.module()), ("page", context.page()), ("model", context.model())];
@@ -205,23 +205,19 @@ impl RunInput {
     }
 
     /// Returns the message.
-    #[cfg(feature = "server")]
-    pub(crate) fn into_message(self) -> Message {
+    #[doc(hidden)]
+    pub fn into_message(self) -> Message {
         self.message
     }
 
     /// Returns the text of the message.
-    #[cfg(feature = "server")]
-    pub(crate) fn text(&self) -> String {
+    #[doc(hidden)]
+    pub fn text(&self) -> String {
         self.message.text()
     }
 
     /// Checks that a run can start now.
-    pub(in crate::agent) fn check(
-        &self,
-        model: &ModelInfo,
-        now: SystemTime,
-    ) -> Result<(), AgentError> {
+    pub(crate) fn check(&self, model: &ModelInfo, now: SystemTime) -> Result<(), AgentError> {
         if let Some(limit) = self.budget.zero() {
             let message = format!("`{limit}` of the input is 0; it must be more, or not set");
             return Err(AgentError::new(ErrorCode::InvalidInput, message));
@@ -239,7 +235,7 @@ impl RunInput {
 }
 
 /// Checks that a model accepts the parts of a user message.
-pub(in crate::agent) fn fit(message: &Message, model: &ModelInfo) -> Result<(), AgentError> {
+pub(crate) fn fit(message: &Message, model: &ModelInfo) -> Result<(), AgentError> {
     let Some((problem, is_bad)) = media::unfit(&message.parts, model) else { return Ok(()) };
     let code = if is_bad { ErrorCode::InvalidInput } else { ErrorCode::Unsupported };
     Err(AgentError::new(code, problem))

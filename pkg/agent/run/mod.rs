@@ -5,15 +5,17 @@ mod budget;
 mod caller;
 mod context;
 mod input;
+mod outcome;
 mod shared_state;
 mod surface;
 
-pub(in crate::agent) use self::input::fit;
-pub(crate) use self::{below::SpentBelow, shared_state::SharedState};
+pub(crate) use self::input::fit;
+pub use self::{below::SpentBelow, shared_state::SharedState};
 pub use self::{
     budget::{Budget, Limit, Spent},
     caller::Caller,
     context::RunContext,
     input::RunInput,
+    outcome::{OutcomeKind, RunError, RunOutcome},
     surface::Surface,
 };

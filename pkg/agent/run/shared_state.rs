@@ -9,7 +9,7 @@ use std::{
 
 /// One shared value of each type.
 #[derive(Clone, Default)]
-pub(crate) struct SharedState(Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
+pub struct SharedState(Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
 
 impl SharedState {
     pub(crate) fn insert<T: Any + Send + Sync>(&mut self, value: Arc<T>) {

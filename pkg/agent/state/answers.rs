@@ -5,14 +5,16 @@ use std::{mem, sync::Arc};
 use serde_json::json;
 
 use super::{
-    Answer, AskKind, CancelReason, Effect, Rules,
-    calls::{Call, Then},
-    run_state::{Phase, Repeats, RunState},
+    AskKind, CancelReason, ModelAnswer, RunEffect, RunRules,
+    answer_calls::{AfterCalls, RunCall},
+    run_state::{AnswerRepeats, RunPhase, RunState},
 };
 use crate::{
-    agent::{ANSWER_CONTINUED, NoToolCall, OutcomeKind, feedback},
-    types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, Part, UsageInfo},
+    config::{ANSWER_CONTINUED, NoToolCall},
+    prompts::feedback,
+    run::OutcomeKind,
 };
+use forgeline_types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, Part, UsageInfo};
 
 impl RunState {
     /// Returns the messages that the request for this answer appends to the conversation, which does not keep them.
@@ -25,13 +27,18 @@ impl RunState {
         }
     }
 
-    pub(super) fn answered(&mut self, rules: &dyn Rules, answer: Answer, out: &mut Vec<Effect>) {
+    pub(super) fn answered(
+        &mut self,
+        rules: &dyn RunRules,
+        answer: ModelAnswer,
+        out: &mut Vec<RunEffect>,
+    ) {
         self.spend(&answer, out);
-        let Answer { message, text, calls, body_bytes, fenced_calls, .. } = answer;
+        let ModelAnswer { message, text, calls, body_bytes, fenced_calls, .. } = answer;
         self.look_outside(message.as_ref());
-        let is_rest = self.phase == Phase::Asking(AskKind::Continue);
-        let is_typed = self.phase == Phase::Asking(AskKind::Typed);
-        let last = if let Phase::Asking(AskKind::LastAnswer(limit)) = self.phase {
+        let is_rest = self.phase == RunPhase::Asking(AskKind::Continue);
+        let is_typed = self.phase == RunPhase::Asking(AskKind::Typed);
+        let last = if let RunPhase::Asking(AskKind::LastAnswer(limit)) = self.phase {
             Some(limit)
         } else {
             None
@@ -55,7 +62,7 @@ impl RunState {
         self.empty = if said { 0 } else { self.empty + 1 };
         self.early = None;
         let message = joined(self.cut.take(), message);
-        let calls = Call::all(calls, &body_bytes);
+        let calls = RunCall::all(calls, &body_bytes);
         if is_cut && answer.error.is_none() && last.is_none() && self.may_continue() {
             self.cut = message;
             return self.go_on_with_answer(out);
@@ -69,7 +76,7 @@ impl RunState {
             return self.finish(OutcomeKind::Cut, out);
         }
         if let Some(error) = answer.error.or_else(|| self.cancelled.map(CancelReason::error)) {
-            return self.end_calls(rules, calls, Then::Fail(error), out);
+            return self.end_calls(rules, calls, AfterCalls::Fail(error), out);
         }
         if is_typed && !self.has_finished(&FinishReason::Interrupted) {
             return self.finish(OutcomeKind::Answer, out);
@@ -82,20 +89,20 @@ impl RunState {
         }
         if self.has_finished(&FinishReason::Interrupted) {
             self.empty = 0;
-            return self.end_calls(rules, calls, Then::Turn, out);
+            return self.end_calls(rules, calls, AfterCalls::Turn, out);
         }
         let is_repeated = self.has_finished(&FinishReason::Repetition);
-        if is_repeated && self.repetition != Repeats::Never {
+        if is_repeated && self.repetition != AnswerRepeats::Never {
             let message = "the model repeats itself, though it was told; the run was stopped";
             let error = AgentError::new(ErrorCode::CircuitBreaker, message);
-            return self.end_calls(rules, calls, Then::Fail(error), out);
+            return self.end_calls(rules, calls, AfterCalls::Fail(error), out);
         }
         if is_repeated {
-            self.repetition = Repeats::Untold;
+            self.repetition = AnswerRepeats::Untold;
         }
         if !calls.is_empty() {
             self.nudges = 0;
-            self.phase = Phase::Calling;
+            self.phase = RunPhase::Calling;
             self.calls.complete(calls);
             return self.go_on_with_calls(rules, out);
         }
@@ -118,7 +125,7 @@ impl RunState {
             };
         }
         self.nudges += 1;
-        out.push(Effect::Emit(Box::new(AgentEvent::NoToolCall)));
+        out.push(RunEffect::Emit(Box::new(AgentEvent::NoToolCall)));
         self.remember(Message::user(feedback::no_call(fenced_calls > 0)));
         self.next_turn(out);
     }
@@ -141,16 +148,16 @@ impl RunState {
     }
 
     /// Asks for the rest of a truncated answer.
-    fn go_on_with_answer(&mut self, out: &mut Vec<Effect>) {
+    fn go_on_with_answer(&mut self, out: &mut Vec<RunEffect>) {
         self.continued += 1;
         let data = json!({ "turn": self.answer.turn, "times": self.continued });
         let event = AgentEvent::Custom { name: ANSWER_CONTINUED.into(), data };
-        out.push(Effect::Emit(Box::new(event)));
+        out.push(RunEffect::Emit(Box::new(event)));
         self.ask(AskKind::Continue, out);
     }
 
     /// Asks once more after an empty answer; after the second one the run ends.
-    fn answer_is_empty(&mut self, out: &mut Vec<Effect>) {
+    fn answer_is_empty(&mut self, out: &mut Vec<RunEffect>) {
         if self.empty < 2 && self.limit().is_none() {
             return self.ask(AskKind::Again, out);
         }
@@ -159,13 +166,13 @@ impl RunState {
     }
 
     /// Adds the notice, in place of the model's answer, that the model has not answered.
-    fn say_nothing(&mut self, out: &mut Vec<Effect>) -> OutcomeKind {
+    fn say_nothing(&mut self, out: &mut Vec<RunEffect>) -> OutcomeKind {
         self.say(feedback::NO_ANSWER, out);
         OutcomeKind::Empty
     }
 
     /// Adds this text in place of the model's answer: the text shown is the text kept.
-    pub(super) fn say(&mut self, text: &str, out: &mut Vec<Effect>) {
+    pub(super) fn say(&mut self, text: &str, out: &mut Vec<RunEffect>) {
         text.clone_into(&mut self.outcome.text);
         let content = text.into();
         let events = [
@@ -173,11 +180,11 @@ impl RunState {
             AgentEvent::MessageContent { content, refusal: false },
             AgentEvent::MessageEnd,
         ];
-        out.extend(events.into_iter().map(|event| Effect::Emit(Box::new(event))));
+        out.extend(events.into_iter().map(|event| RunEffect::Emit(Box::new(event))));
         self.remember(Message::assistant(text));
     }
 
-    fn wants_a_call(&self, rules: &dyn Rules, fenced_calls: u32) -> bool {
+    fn wants_a_call(&self, rules: &dyn RunRules, fenced_calls: u32) -> bool {
         match self.spec.no_tool_call {
             NoToolCall::AcceptAsFinal => false,
             NoToolCall::Nudge(most) => {

@@ -1,13 +1,15 @@
 //! Calls that wait for a person's approval.
 
 use super::{
-    AnswerId, CallId, Effect, Failure, Grant, Rules, RunState, ToolEnd, Verdict,
-    calls::{Around, Call, CallState, Calls},
+    AnswerId, CallId, FailureKind, RunEffect, RunRules, RunState, ToolEnd,
+    answer_calls::{AnswerCalls, CallPolicy, CallState, RunCall},
 };
 use crate::{
-    agent::{digest::digest, feedback},
-    types::{AgentEvent, Json, Text, ToolCall},
+    approval::{ApprovalVerdict, SessionGrant},
+    prompts::feedback,
+    support::digest,
 };
+use forgeline_types::{AgentEvent, Json, Text, ToolCall};
 
 /// Returns the id of a request, which is bound to the request's kind, the run, the call and its arguments.
 pub(super) fn request_id(kind: &str, run_id: &str, id: CallId, call: &ToolCall) -> Text {
@@ -17,50 +19,51 @@ pub(super) fn request_id(kind: &str, run_id: &str, id: CallId, call: &ToolCall) 
     format!("{:016x}", digest(head.as_bytes().iter().chain(arguments.as_bytes()))).into()
 }
 
-impl Call {
+impl RunCall {
     /// Requests a person's approval of the call.
-    pub(super) fn ask(&mut self, run_id: &str, id: CallId, out: &mut Vec<Effect>) {
+    pub(super) fn ask(&mut self, run_id: &str, id: CallId, out: &mut Vec<RunEffect>) {
         self.state = CallState::Asked(request_id("", run_id, id, &self.made));
-        out.push(Effect::Propose(id));
+        out.push(RunEffect::Propose(id));
     }
 
     /// Withdraws the approval request for the call at `place`, if there is one.
-    pub(super) fn withdraw(&mut self, place: usize, out: &mut Vec<Effect>) {
+    pub(super) fn withdraw(&mut self, place: usize, out: &mut Vec<RunEffect>) {
         let CallState::Asked(approval_id) = &self.state else { return };
         let approval_id = approval_id.clone();
         self.state = CallState::Held;
         // A request made in this same step has not been seen by anyone.
-        let is_it = |effect: &Effect| matches!(effect, Effect::Propose(id) if id.place == place);
+        let is_it =
+            |effect: &RunEffect| matches!(effect, RunEffect::Propose(id) if id.place == place);
         if let Some(at) = out.iter().position(is_it) {
             out.remove(at);
             return;
         }
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
-        out.push(Effect::Withdraw(approval_id.clone()));
+        out.push(RunEffect::Withdraw(approval_id.clone()));
         let event = AgentEvent::ToolApprovalCancelled { approval_id, id, tool_name };
-        out.push(Effect::Emit(Box::new(event)));
+        out.push(RunEffect::Emit(Box::new(event)));
     }
 
     /// Returns the event for the verdict, and the text that the model reads when the call does not run.
-    fn told(&self, approval_id: &Text, verdict: &Verdict) -> (AgentEvent, Option<String>) {
+    fn told(&self, approval_id: &Text, verdict: &ApprovalVerdict) -> (AgentEvent, Option<String>) {
         let approval_id = approval_id.clone();
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
         let (reason, why) = match verdict {
-            Verdict::Granted { .. } => {
+            ApprovalVerdict::Granted { .. } => {
                 return (AgentEvent::ToolApprovalGranted { approval_id, id, tool_name }, None);
             }
-            Verdict::TimedOut(limit) => {
+            ApprovalVerdict::TimedOut(limit) => {
                 let why = feedback::unanswered(&tool_name, *limit);
                 return (AgentEvent::ToolApprovalTimeout { approval_id, id, tool_name }, Some(why));
             }
-            Verdict::Rejected { reason } => {
+            ApprovalVerdict::Rejected { reason } => {
                 (reason.clone(), feedback::rejected(&tool_name, reason))
             }
-            Verdict::Unasked => {
+            ApprovalVerdict::Unasked => {
                 let reason = "there is no one to ask; give the agent an approver";
                 (reason.to_owned(), feedback::unasked(&tool_name))
             }
-            Verdict::NotShown(problem) => {
+            ApprovalVerdict::NotShown(problem) => {
                 let reason = format!("what it would do could not be shown: {problem}");
                 (reason, feedback::not_shown(&tool_name, problem))
             }
@@ -69,10 +72,10 @@ impl Call {
     }
 }
 
-impl Calls {
+impl AnswerCalls {
     /// Returns the places of the calls that wait for approval.
     pub(super) fn asked(&self) -> impl Iterator<Item = usize> {
-        let is_asked = |call: &Call| matches!(call.state, CallState::Asked(_));
+        let is_asked = |call: &RunCall| matches!(call.state, CallState::Asked(_));
         self.iter().enumerate().filter(move |(_, call)| is_asked(call)).map(|(place, _)| place)
     }
 
@@ -86,26 +89,26 @@ impl Calls {
     pub(super) fn decide(
         &mut self,
         place: usize,
-        verdict: Verdict,
-        around: &Around<'_>,
-        out: &mut Vec<Effect>,
+        verdict: ApprovalVerdict,
+        around: &CallPolicy<'_>,
+        out: &mut Vec<RunEffect>,
     ) {
         let Some(call) = self.get_mut(place) else { return };
         let CallState::Asked(approval_id) = &call.state else { return };
         let (event, why) = call.told(approval_id, &verdict);
-        out.push(Effect::Emit(Box::new(event)));
+        out.push(RunEffect::Emit(Box::new(event)));
         if let Some(why) = why {
-            let failure = if let Verdict::TimedOut(_) = verdict {
-                Failure::TimedOut
+            let failure = if let ApprovalVerdict::TimedOut(_) = verdict {
+                FailureKind::TimedOut
             } else {
-                Failure::Denied
+                FailureKind::Denied
             };
             return call.end(ToolEnd::refused((failure, why)), out);
         }
         if let Some(refusal) = call.unchangeable(&verdict) {
             return call.end(ToolEnd::refused(refusal), out);
         }
-        if let Verdict::Granted { arguments: Some(arguments), .. } = verdict {
+        if let ApprovalVerdict::Granted { arguments: Some(arguments), .. } = verdict {
             call.change(arguments);
         }
         // The conditions may have changed since the person was asked, so the call is checked again.
@@ -119,20 +122,21 @@ impl RunState {
     /// Applies a person's verdict on a call.
     pub(super) fn decided(
         &mut self,
-        rules: &dyn Rules,
+        rules: &dyn RunRules,
         id: CallId,
-        verdict: Verdict,
-        out: &mut Vec<Effect>,
+        verdict: ApprovalVerdict,
+        out: &mut Vec<RunEffect>,
     ) {
-        if let Verdict::Granted { always: true, arguments } = &verdict
+        if let ApprovalVerdict::Granted { always: true, arguments } = &verdict
             && let Some(call) = self.call(id)
         {
             let mut call = call.clone();
             call.arguments = arguments.clone().or(call.arguments);
-            let grant = Grant { tool: call.name.clone(), pattern: rules.grant_pattern(&call) };
+            let grant =
+                SessionGrant { tool: call.name.clone(), pattern: rules.grant_pattern(&call) };
             if !self.grants.contains(&grant) {
                 self.grants.push(grant.clone());
-                out.push(Effect::Grant(grant));
+                out.push(RunEffect::Grant(grant));
             }
         }
         let (calls, around) = self.around(rules);
@@ -145,7 +149,6 @@ impl RunState {
     }
 
     /// Returns the ids of the open requests, both approval requests and calls at the client.
-    #[cfg(feature = "server")]
     pub(crate) fn requests(&self) -> Vec<Text> {
         let asked = self.calls.asked().filter_map(|place| self.calls.approval(place));
         let sent = self.calls.at_client().filter_map(|place| self.calls.client_call(place));
@@ -153,10 +156,10 @@ impl RunState {
     }
 
     /// Appends the effects for the open requests.
-    pub(super) fn request_again(&self, out: &mut Vec<Effect>) {
+    pub(super) fn request_again(&self, out: &mut Vec<RunEffect>) {
         let id = |place| CallId { answer: self.answer, place };
-        out.extend(self.calls.asked().map(id).map(Effect::Propose));
-        out.extend(self.calls.at_client().map(id).map(Effect::Send));
+        out.extend(self.calls.asked().map(id).map(RunEffect::Propose));
+        out.extend(self.calls.at_client().map(id).map(RunEffect::Send));
     }
 
     /// Returns `true` while the run waits only for a person or the client.

@@ -3,35 +3,33 @@
 use std::mem;
 
 use super::{
-    CallId, Effect, Failure, Returned, RunState, ToolEnd,
+    CallId, FailureKind, ReturnedCall, RunEffect, RunState, ToolEnd,
+    answer_calls::{AnswerCalls, CallState, RunCall},
     approvals::request_id,
-    calls::{Call, CallState, Calls},
 };
-use crate::{
-    agent::feedback,
-    types::{AgentEvent, Text},
-};
+use crate::prompts::feedback;
+use forgeline_types::{AgentEvent, Text};
 
-impl Call {
+impl RunCall {
     /// Sends the call to the client.
-    pub(super) fn send(&mut self, run_id: &str, id: CallId, out: &mut Vec<Effect>) {
+    pub(super) fn send(&mut self, run_id: &str, id: CallId, out: &mut Vec<RunEffect>) {
         self.state = CallState::AtClient(request_id("client\0", run_id, id, &self.made));
-        out.push(Effect::Send(id));
+        out.push(RunEffect::Send(id));
     }
 
     /// Informs the client that the call need not run any more.
-    fn tell_withdrawn(&self, client_call_id: Text, out: &mut Vec<Effect>) {
+    fn announce_withdrawn(&self, client_call_id: Text, out: &mut Vec<RunEffect>) {
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
-        out.push(Effect::Withdraw(client_call_id.clone()));
+        out.push(RunEffect::Withdraw(client_call_id.clone()));
         let event = AgentEvent::ClientToolCancelled { client_call_id, id, tool_name };
-        out.push(Effect::Emit(Box::new(event)));
+        out.push(RunEffect::Emit(Box::new(event)));
     }
 }
 
-impl Calls {
+impl AnswerCalls {
     /// Returns the places of the calls at the client.
     pub(super) fn at_client(&self) -> impl Iterator<Item = usize> {
-        let is_there = |call: &Call| matches!(call.state, CallState::AtClient(_));
+        let is_there = |call: &RunCall| matches!(call.state, CallState::AtClient(_));
         self.iter().enumerate().filter(move |(_, call)| is_there(call)).map(|(place, _)| place)
     }
 
@@ -42,22 +40,27 @@ impl Calls {
     }
 
     /// Ends the calls at the client, whatever their outcome there.
-    pub(super) fn recall(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn recall(&mut self, out: &mut Vec<RunEffect>) {
         for place in self.at_client().collect::<Vec<_>>() {
             let Some(call) = self.get_mut(place) else { continue };
             if let CallState::AtClient(id) = mem::replace(&mut call.state, CallState::Held) {
-                call.tell_withdrawn(id, out);
+                call.announce_withdrawn(id, out);
             }
-            let why = (Failure::NotRun, feedback::RECALLED.to_owned());
+            let why = (FailureKind::NotRun, feedback::RECALLED.to_owned());
             call.end(ToolEnd::refused(why), out);
         }
     }
 
     /// Takes the outcome of a call at the client.
-    pub(super) fn returned(&mut self, place: usize, returned: Returned, out: &mut Vec<Effect>) {
+    pub(super) fn returned(
+        &mut self,
+        place: usize,
+        returned: ReturnedCall,
+        out: &mut Vec<RunEffect>,
+    ) {
         let Some(call) = self.get_mut(place) else { return };
         if returned.is_withdrawn {
-            call.tell_withdrawn(returned.client_call_id, out);
+            call.announce_withdrawn(returned.client_call_id, out);
         }
         call.end(returned.end, out);
     }

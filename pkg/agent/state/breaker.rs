@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{agent::feedback, types::Text};
+use crate::prompts::feedback;
+use forgeline_types::Text;
 
 /// The kind of a call's failure. The breaker counts kinds rather than texts, since texts vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Failure {
+pub(crate) enum FailureKind {
     /// The answer ended inside the call.
     Cut,
     /// The call could not be parsed.
@@ -38,7 +39,7 @@ pub(crate) enum Failure {
     NotRun,
 }
 
-impl Failure {
+impl FailureKind {
     /// Returns `true` when the same call would fail again.
     pub(super) fn is_certain(self) -> bool {
         matches!(
@@ -58,12 +59,12 @@ impl Failure {
 /// Failures are counted by kind and tool, and all unknown tools count as one: neither varying texts
 /// and names nor successful calls of other tools in between defeat the breaker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Breaker {
+pub(crate) struct FailureBreaker {
     limit: u32,
-    counts: BTreeMap<Text, BTreeMap<Failure, u32>>,
+    counts: BTreeMap<Text, BTreeMap<FailureKind, u32>>,
 }
 
-impl Breaker {
+impl FailureBreaker {
     pub(super) fn new(limit: u32) -> Self {
         Self { limit, counts: BTreeMap::new() }
     }
@@ -74,11 +75,11 @@ impl Breaker {
     }
 
     /// Counts a failure; returns the reason to end the run when the limit is reached.
-    pub(super) fn failed(&mut self, tool: &Text, failure: Failure) -> Option<String> {
-        if failure == Failure::NotRun {
+    pub(super) fn failed(&mut self, tool: &Text, failure: FailureKind) -> Option<String> {
+        if failure == FailureKind::NotRun {
             return None;
         }
-        let exists = failure != Failure::UnknownTool;
+        let exists = failure != FailureKind::UnknownTool;
         let counted = if exists { tool.clone() } else { Text::default() };
         let count = self.counts.entry(counted).or_default().entry(failure).or_default();
         *count += 1;
@@ -91,40 +92,40 @@ mod tests {
     use super::*;
 
     /// Returns `true` when this failure ends the run.
-    fn fails(breaker: &mut Breaker, tool: &str, failure: Failure) -> bool {
+    fn fails(breaker: &mut FailureBreaker, tool: &str, failure: FailureKind) -> bool {
         breaker.failed(&Text::from(tool), failure).is_some()
     }
 
     #[test]
     fn kinds_are_counted_whatever_else_varies() {
-        let mut breaker = Breaker::new(3);
-        assert!(!fails(&mut breaker, "one", Failure::Failed));
-        assert!(!fails(&mut breaker, "two", Failure::Failed));
-        assert!(!fails(&mut breaker, "one", Failure::Arguments));
-        assert!(!fails(&mut breaker, "one", Failure::Failed));
-        assert!(fails(&mut breaker, "one", Failure::Failed), "the third of its kind");
+        let mut breaker = FailureBreaker::new(3);
+        assert!(!fails(&mut breaker, "one", FailureKind::Failed));
+        assert!(!fails(&mut breaker, "two", FailureKind::Failed));
+        assert!(!fails(&mut breaker, "one", FailureKind::Arguments));
+        assert!(!fails(&mut breaker, "one", FailureKind::Failed));
+        assert!(fails(&mut breaker, "one", FailureKind::Failed), "the third of its kind");
         breaker.succeeded(&Text::from("two"));
-        assert!(fails(&mut breaker, "one", Failure::Failed), "no success of it");
+        assert!(fails(&mut breaker, "one", FailureKind::Failed), "no success of it");
         breaker.succeeded(&Text::from("one"));
-        assert!(!fails(&mut breaker, "one", Failure::Failed));
+        assert!(!fails(&mut breaker, "one", FailureKind::Failed));
     }
 
     #[test]
     fn all_tools_that_do_not_exist_are_one() {
-        let mut breaker = Breaker::new(3);
-        assert!(!fails(&mut breaker, "one", Failure::UnknownTool));
-        assert!(!fails(&mut breaker, "two", Failure::UnknownTool));
+        let mut breaker = FailureBreaker::new(3);
+        assert!(!fails(&mut breaker, "one", FailureKind::UnknownTool));
+        assert!(!fails(&mut breaker, "two", FailureKind::UnknownTool));
         breaker.succeeded(&Text::from("known"));
-        assert!(fails(&mut breaker, "three", Failure::UnknownTool));
+        assert!(fails(&mut breaker, "three", FailureKind::UnknownTool));
     }
 
     #[test]
     fn what_was_not_run_is_not_counted() {
-        let mut breaker = Breaker::new(2);
-        assert!(!fails(&mut breaker, "tool", Failure::Transient));
+        let mut breaker = FailureBreaker::new(2);
+        assert!(!fails(&mut breaker, "tool", FailureKind::Transient));
         for _ in 0..3 {
-            assert!(!fails(&mut breaker, "tool", Failure::NotRun));
+            assert!(!fails(&mut breaker, "tool", FailureKind::NotRun));
         }
-        assert!(fails(&mut breaker, "tool", Failure::Transient));
+        assert!(fails(&mut breaker, "tool", FailureKind::Transient));
     }
 }

@@ -4,27 +4,28 @@ use std::mem;
 
 use serde_json::json;
 
-use super::{AskKind, CancelReason, Effect, RunState, Said};
+use super::{AskKind, CancelReason, RunEffect, RunState};
 use crate::{
-    agent::{STEERED, UNDELIVERED},
-    types::{AgentEvent, Message},
+    config::{STEERED, UNDELIVERED},
+    steering::UserMessage,
 };
+use forgeline_types::{AgentEvent, Message};
 
 impl RunState {
-    pub(super) fn hear(&mut self, said: Said, out: &mut Vec<Effect>) {
+    pub(super) fn hear(&mut self, said: UserMessage, out: &mut Vec<RunEffect>) {
         let inbox = self.inbox.get_or_insert_default();
         match said {
-            Said::Steer { message, now } => {
+            UserMessage::Steer { message, now } => {
                 inbox.steers.push(message);
                 // A run has no turn after its last answer to deliver it in.
                 let has_next =
                     self.asking().is_some_and(|kind| !matches!(kind, AskKind::LastAnswer(_)));
                 if now && has_next && !self.is_cancelled() {
-                    out.push(Effect::Cut);
+                    out.push(RunEffect::Cut);
                 }
             }
-            Said::FollowUp { message } => inbox.follow_ups.push_back(message),
-            Said::Leave => inbox.leaves = true,
+            UserMessage::FollowUp { message } => inbox.follow_ups.push_back(message),
+            UserMessage::Leave => inbox.leaves = true,
         }
     }
 
@@ -34,7 +35,7 @@ impl RunState {
     }
 
     /// Delivers all steering messages.
-    pub(super) fn deliver_steers(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn deliver_steers(&mut self, out: &mut Vec<RunEffect>) {
         let steers = self.inbox.as_mut().map(|inbox| mem::take(&mut inbox.steers));
         for message in steers.unwrap_or_default() {
             self.deliver("steer", message, out);
@@ -42,7 +43,7 @@ impl RunState {
     }
 
     /// Delivers what waits for the end of the run; returns `true` when the run continues.
-    pub(super) fn deliver_at_end(&mut self, out: &mut Vec<Effect>) -> bool {
+    pub(super) fn deliver_at_end(&mut self, out: &mut Vec<RunEffect>) -> bool {
         let Some(inbox) = &mut self.inbox else { return false };
         if !inbox.steers.is_empty() {
             // The next turn delivers them.
@@ -54,21 +55,21 @@ impl RunState {
     }
 
     /// Returns undelivered messages to the caller, in the outcome and as an event.
-    pub(super) fn hand_back(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn hand_back(&mut self, out: &mut Vec<RunEffect>) {
         let Some(inbox) = self.inbox.take() else { return };
         self.outcome.undelivered.extend(inbox.into_messages());
         if !self.outcome.undelivered.is_empty() {
             let texts: Vec<_> = self.outcome.undelivered.iter().map(Message::text).collect();
             let data = json!({ "texts": texts });
             let event = AgentEvent::Custom { name: UNDELIVERED.into(), data };
-            out.push(Effect::Emit(Box::new(event)));
+            out.push(RunEffect::Emit(Box::new(event)));
         }
     }
 
-    fn deliver(&mut self, kind: &str, message: Message, out: &mut Vec<Effect>) {
+    fn deliver(&mut self, kind: &str, message: Message, out: &mut Vec<RunEffect>) {
         let data = json!({ "kind": kind, "text": message.text() });
         let event = AgentEvent::Custom { name: STEERED.into(), data };
-        out.push(Effect::Emit(Box::new(event)));
+        out.push(RunEffect::Emit(Box::new(event)));
         self.remember(message);
     }
 }

@@ -4,16 +4,14 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnswerId, CallId, Failure, denial::Denial, verdict::Grant};
-use crate::{
-    agent::Limit,
-    types::{AgentEvent, Text},
-};
+use super::{AnswerId, CallId, FailureKind};
+use crate::{Limit, access::CallDenial, approval::SessionGrant};
+use forgeline_types::{AgentEvent, Text};
 
 /// One action for the driver to perform.
 #[derive(Debug)]
 #[cfg_attr(test, derive(PartialEq))]
-pub(crate) enum Effect {
+pub(crate) enum RunEffect {
     /// A barrier, and the first effect of each accepted input: the input, and the run's messages in
     /// this range, are stored before anything after the barrier is done.
     Commit(Range<usize>),
@@ -34,19 +32,19 @@ pub(crate) enum Effect {
     /// Withdraws the request with this id.
     Withdraw(Text),
     /// Stores a person's permission for later runs.
-    Grant(Grant),
+    Grant(SessionGrant),
     /// Writes an audit record of a refused call.
-    Audit(Box<Denial>),
+    Audit(Box<CallDenial>),
     /// Tells the running calls to stop.
     Stop,
     /// Emits an event. Boxed, since a list of effects is as large as its largest variant.
     Emit(Box<AgentEvent>),
     /// Records the kind of failure of the call whose end is emitted next.
-    Failed(Failure),
+    Failed(FailureKind),
     /// Ends the run: the outcome is complete, and the closing events of the run follow.
     Finished,
     /// Drops an input that changed nothing.
-    Refused(Refusal),
+    Refused(InputRefusal),
 }
 
 /// The kind of a requested answer.
@@ -67,7 +65,7 @@ pub(crate) enum AskKind {
 
 /// The reason for which an input was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum InputRefusal {
     /// The run has ended.
     Over,
     /// The input does not fit the phase of the run.

@@ -3,23 +3,21 @@
 use serde_json::json;
 
 use super::{
-    AskKind, CancelReason, Effect, RunState, StepInput,
-    marks::{Fitted, Marks, Summary, Summed},
-    run_state::Phase,
+    AskKind, CancelReason, RunEffect, RunState, StepInput,
+    run_state::RunPhase,
+    window_state::{ConversationSummary, SummaryEnd, WindowCut, WindowState},
 };
-use crate::{
-    agent::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED},
-    types::{AgentEvent, UsageInfo},
-};
+use crate::config::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED};
+use forgeline_types::{AgentEvent, UsageInfo};
 
 impl RunState {
     /// Starts with the marks of the part of the conversation that is sent.
-    pub(crate) fn begin_window(&mut self, marks: Marks) {
+    pub(crate) fn begin_window(&mut self, marks: WindowState) {
         self.marks.get_or_insert(Box::new(marks));
     }
 
     /// Returns the marks of the part of the conversation that is sent.
-    pub(crate) fn marks(&self) -> Option<&Marks> {
+    pub(crate) fn marks(&self) -> Option<&WindowState> {
         self.marks.as_deref()
     }
 
@@ -33,30 +31,35 @@ impl RunState {
     }
 
     /// Reports what is left out, and requests the answer again.
-    pub(super) fn fitted(&mut self, fitted: &Fitted, out: &mut Vec<Effect>) {
-        let Fitted { messages, results, tokens, tokens_before, .. } = fitted;
+    pub(super) fn fitted(&mut self, fitted: &WindowCut, out: &mut Vec<RunEffect>) {
+        let WindowCut { messages, results, tokens, tokens_before, .. } = fitted;
         if messages + results > 0 {
             let data = json!({ "messages": messages, "results": results, "tokens": tokens, "tokens_before": tokens_before });
             let event = AgentEvent::Custom { name: CONTEXT_TRIMMED.into(), data };
-            out.push(Effect::Emit(Box::new(event)));
+            out.push(RunEffect::Emit(Box::new(event)));
         }
-        if let Phase::Asking(kind) = self.phase {
-            out.push(Effect::Ask(self.answer, kind));
+        if let RunPhase::Asking(kind) = self.phase {
+            out.push(RunEffect::Ask(self.answer, kind));
         }
     }
 
     /// Requests a summary of the beginning of the conversation.
-    pub(super) fn outgrown(&mut self, out: &mut Vec<Effect>) {
-        if let Phase::Asking(kind) = self.phase {
-            self.phase = Phase::Summarizing(kind);
-            out.push(Effect::Summarize(self.answer));
+    pub(super) fn outgrown(&mut self, out: &mut Vec<RunEffect>) {
+        if let RunPhase::Asking(kind) = self.phase {
+            self.phase = RunPhase::Summarizing(kind);
+            out.push(RunEffect::Summarize(self.answer));
         }
     }
 
     /// Takes a summary or its failure, counts its cost, and continues to the answer.
-    pub(super) fn summed(&mut self, summed: Summed, tokens_before: u64, out: &mut Vec<Effect>) {
-        let Phase::Summarizing(kind) = self.phase else { return };
-        let Summed { result, requests, usage, cost } = summed;
+    pub(super) fn summed(
+        &mut self,
+        summed: SummaryEnd,
+        tokens_before: u64,
+        out: &mut Vec<RunEffect>,
+    ) {
+        let RunPhase::Summarizing(kind) = self.phase else { return };
+        let SummaryEnd { result, requests, usage, cost } = summed;
         if requests > 0 {
             self.outcome.spent.add(usage.as_ref(), cost);
         }
@@ -67,7 +70,7 @@ impl RunState {
             return self.fail(CancelReason::error(reason), out);
         }
         let (name, data) = match result {
-            Ok(Summary { has_outside_text, messages, tokens, .. }) => {
+            Ok(ConversationSummary { has_outside_text, messages, tokens, .. }) => {
                 self.has_outside_text |= has_outside_text;
                 let data = json!({ "messages": messages, "requests": requests, "tokens": tokens, "tokens_before": tokens_before });
                 (CONTEXT_SUMMARIZED, data)
@@ -76,21 +79,21 @@ impl RunState {
                 (CONTEXT_SUMMARY_FAILED, json!({ "requests": requests, "error": error.message }))
             }
         };
-        out.push(Effect::Emit(Box::new(AgentEvent::Custom { name: name.into(), data })));
+        out.push(RunEffect::Emit(Box::new(AgentEvent::Custom { name: name.into(), data })));
         if requests > 0 {
-            self.tell_unmeasured(usage.is_none(), cost.is_none(), out);
+            self.announce_unmeasured(usage.is_none(), cost.is_none(), out);
         }
         if kind == AskKind::Turn {
             // The turn is the same, but events since then count: the budget may be exhausted now.
             self.outcome.turns -= 1;
             return self.next_turn(out);
         }
-        self.phase = Phase::Asking(kind);
-        out.push(Effect::Ask(self.answer, kind));
+        self.phase = RunPhase::Asking(kind);
+        out.push(RunEffect::Ask(self.answer, kind));
     }
 }
 
-impl Marks {
+impl WindowState {
     /// Updates the marks from an input; `None` stays `None` until the first input that defines marks.
     pub(crate) fn see(marks: &mut Option<Box<Self>>, input: &StepInput) {
         match input {
@@ -124,18 +127,22 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::state::{Answer, AnswerId};
+    use crate::state::{AnswerId, ModelAnswer};
 
     fn answered(estimated: u64, reported: Option<u64>) -> StepInput {
-        let usage = UsageInfo { input_tokens: reported, ..UsageInfo::default() };
-        let answer = Answer { estimated, usage: Some(usage), ..Answer::default() };
+        let usage = {
+            let mut it = UsageInfo::default();
+            it.input_tokens = reported;
+            it
+        };
+        let answer = ModelAnswer { estimated, usage: Some(usage), ..ModelAnswer::default() };
         StepInput::Answered(AnswerId::default(), Box::new(answer))
     }
 
     // Covers: G-48
     #[test]
     fn the_last_report_sets_the_scale_within_bounds() {
-        let mut marks = Some(Box::new(Marks::default()));
+        let mut marks = Some(Box::new(WindowState::default()));
         for (estimated, reported, scale) in [
             (1_000, Some(1_300), 1_300),
             (1_000, None, 1_300),
@@ -144,13 +151,13 @@ mod tests {
             (1_000, Some(3), 750),
             (1_000, Some(u64::MAX), 4_000),
         ] {
-            Marks::see(&mut marks, &answered(estimated, reported));
+            WindowState::see(&mut marks, &answered(estimated, reported));
             let marks = marks.as_ref().unwrap();
             assert_eq!(marks.scale, scale, "{reported:?} for {estimated}");
             assert!(marks.in_scale(marks.out_of_scale(6_000)).abs_diff(6_000) <= 4);
         }
         let mut none = None;
-        Marks::see(&mut none, &answered(1_000, Some(1_300)));
+        WindowState::see(&mut none, &answered(1_000, Some(1_300)));
         assert_eq!(none, None, "without a window nothing is kept");
     }
 }

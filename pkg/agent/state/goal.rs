@@ -2,12 +2,14 @@
 
 use serde_json::json;
 
-use super::{AskKind, Effect, Rules, run_state::RunState};
+use super::{AskKind, RunEffect, RunRules, run_state::RunState};
 use crate::{
-    agent::{ANSWER_TYPED, AtLimit, OutcomeKind, feedback},
-    llm::AnswerSchema,
-    types::{AgentEvent, Message},
+    config::{ANSWER_TYPED, AtLimit},
+    prompts::feedback,
+    run::OutcomeKind,
 };
+use forgeline_llm::AnswerSchema;
+use forgeline_types::{AgentEvent, Message};
 
 impl RunState {
     /// Binds the final answer to a schema.
@@ -21,7 +23,7 @@ impl RunState {
     }
 
     /// Requests the first answer, which is the bound one when no tool can be called before it.
-    pub(super) fn first_turn(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
+    pub(super) fn first_turn(&mut self, rules: &dyn RunRules, out: &mut Vec<RunEffect>) {
         if self.goal.is_some() && !rules.has_tools(&self.prompt().withheld) {
             return self.ask_typed(out);
         }
@@ -35,7 +37,7 @@ impl RunState {
     }
 
     /// Requests the bound answer once the model has finished its work.
-    pub(super) fn ask_for_value(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn ask_for_value(&mut self, out: &mut Vec<RunEffect>) {
         let limit = self.limit();
         if limit.is_none() && self.deliver_at_end(out) {
             return self.next_turn(out);
@@ -48,10 +50,10 @@ impl RunState {
     }
 
     /// Requests the bound answer and emits an event about it.
-    pub(super) fn ask_typed(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn ask_typed(&mut self, out: &mut Vec<RunEffect>) {
         let data = json!({ "turn": self.outcome.turns + 1 });
         let event = AgentEvent::Custom { name: ANSWER_TYPED.into(), data };
-        out.push(Effect::Emit(Box::new(event)));
+        out.push(RunEffect::Emit(Box::new(event)));
         self.ask(AskKind::Typed, out);
     }
 }

@@ -5,26 +5,22 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Failure,
-    inbox::Said,
-    marks::{Fitted, Outgrown, Summed},
-    verdict::Decided,
+    FailureKind,
+    window_state::{SummaryEnd, SummaryRange, WindowCut},
 };
-use crate::{
-    agent::run::SpentBelow,
-    llm::Cost,
-    types::{
-        AgentError, AgentEvent, ErrorCode, FinishReason, Message, Part, Text, TextOrigin, ToolCall,
-        UsageInfo,
-    },
+use crate::{approval::ApprovalAnswer, run::SpentBelow, steering::UserMessage};
+use forgeline_llm::Cost;
+use forgeline_types::{
+    AgentError, AgentEvent, ErrorCode, FinishReason, Message, Part, Text, TextOrigin, ToolCall,
+    UsageInfo,
 };
 
 /// A time in milliseconds since the Unix epoch, as the driver read it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Time(pub(crate) u64);
+pub(crate) struct UnixMillis(pub(crate) u64);
 
-impl Time {
+impl UnixMillis {
     /// Returns the duration since an earlier time.
     pub(super) fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
@@ -50,27 +46,27 @@ pub(crate) struct CallId {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StepInput {
     /// The system prompt is built, and the tools that the run may use are known.
-    Prepared(Prompt),
+    Prepared(RunPrompt),
     /// The run cannot start: a part of the prompt failed.
     Unprepared(AgentError),
     /// A part of the conversation is left out of the request for this answer, which has not been sent yet.
-    Fitted(AnswerId, Box<Fitted>),
+    Fitted(AnswerId, Box<WindowCut>),
     /// The conversation exceeds the size at which its beginning is summarized; no request has been sent yet.
-    Outgrown(AnswerId, Outgrown),
+    Outgrown(AnswerId, SummaryRange),
     /// The summary before this answer is complete, or has failed.
-    Summed(AnswerId, Box<Summed>),
+    Summed(AnswerId, Box<SummaryEnd>),
     /// A call is complete while its answer is still in progress.
-    Called(AnswerId, Box<Sealed>),
+    Called(AnswerId, Box<CompleteCall>),
     /// An answer has ended: complete, truncated, refused or failed.
-    Answered(AnswerId, Box<Answer>),
+    Answered(AnswerId, Box<ModelAnswer>),
     /// A call has ended.
     Ran(CallId, Box<ToolEnd>),
     /// A request for approval was answered.
-    Decided(CallId, Box<Decided>),
+    Decided(CallId, Box<ApprovalAnswer>),
     /// A call at the client has ended, or is not awaited any more.
-    Returned(CallId, Box<Returned>),
+    Returned(CallId, Box<ReturnedCall>),
     /// The user has sent a message.
-    Said(Said),
+    Said(UserMessage),
     /// The run resumes after it was suspended: nothing of it is running.
     Resumed,
     /// The run must end. Running work has been told so, and ends soon.
@@ -79,7 +75,7 @@ pub(crate) enum StepInput {
 
 /// The constant beginning of a run's requests.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Prompt {
+pub(crate) struct RunPrompt {
     /// The system prompt, without the tools.
     pub(crate) text: String,
     /// The names of the agent's tools that the run may not use.
@@ -93,7 +89,7 @@ pub(crate) struct Prompt {
     pub(crate) is_outside: bool,
 }
 
-impl From<&str> for Prompt {
+impl From<&str> for RunPrompt {
     fn from(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
     }
@@ -101,7 +97,7 @@ impl From<&str> for Prompt {
 
 /// An answer of the model, or as much of it as has arrived.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Answer {
+pub(crate) struct ModelAnswer {
     /// The message to keep; `None` when the answer is empty.
     pub(crate) message: Option<Message>,
     /// The text to show.
@@ -124,7 +120,7 @@ pub(crate) struct Answer {
 
 /// A call that is complete while its answer is still in progress.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Sealed {
+pub(crate) struct CompleteCall {
     pub(crate) call: ToolCall,
     /// The number of bytes of the call that arrived.
     pub(crate) body_bytes: usize,
@@ -139,7 +135,7 @@ pub(crate) struct Sealed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ToolEnd {
     /// The result, or the kind of failure and the text that the model reads.
-    pub(crate) result: Result<String, (Failure, String)>,
+    pub(crate) result: Result<String, (FailureKind, String)>,
     /// Images and documents after the text of the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) parts: Vec<Part>,
@@ -157,12 +153,12 @@ pub(crate) struct ToolEnd {
 
 impl ToolEnd {
     /// Returns the end of a call that did not run.
-    pub(crate) fn refused(why: (Failure, String)) -> Self {
+    pub(crate) fn refused(why: (FailureKind, String)) -> Self {
         Self::at_once(Err(why))
     }
 
     /// Returns an end with a duration of zero.
-    pub(crate) fn at_once(result: Result<String, (Failure, String)>) -> Self {
+    pub(crate) fn at_once(result: Result<String, (FailureKind, String)>) -> Self {
         let (parts, origin, found) = (Vec::new(), TextOrigin::Own, Box::default());
         Self { result, parts, duration_ms: 0, origin, below: None, found }
     }
@@ -170,7 +166,7 @@ impl ToolEnd {
 
 /// The end of the call that the client was asked to run under this id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Returned {
+pub(crate) struct ReturnedCall {
     pub(crate) client_call_id: Text,
     pub(crate) end: ToolEnd,
     /// `true` when the client may still run the call, but need not any more.

@@ -2,15 +2,13 @@
 
 use serde_json::json;
 
-use super::{Answer, Effect, RunState, Time};
-use crate::{
-    agent::{BUDGET_UNMEASURED, Budget, Limit, Spent, run::SpentBelow},
-    types::{AgentError, AgentEvent, ErrorCode},
-};
+use super::{ModelAnswer, RunEffect, RunState, UnixMillis};
+use crate::{Budget, Limit, Spent, config::BUDGET_UNMEASURED, run::SpentBelow};
+use forgeline_types::{AgentError, AgentEvent, ErrorCode};
 
 impl RunState {
     /// Advances the clock of the run, which never goes back. The time of a suspended run is not counted.
-    pub(super) fn move_clock(&mut self, at: Time, was_away: bool) {
+    pub(super) fn move_clock(&mut self, at: UnixMillis, was_away: bool) {
         let later = self.at.max(at);
         if !was_away {
             self.outcome.spent.time += later.since(self.at);
@@ -19,18 +17,18 @@ impl RunState {
     }
 
     /// Counts an answer, and reports once each limit for which the answer lacks data.
-    pub(super) fn spend(&mut self, answer: &Answer, out: &mut Vec<Effect>) {
+    pub(super) fn spend(&mut self, answer: &ModelAnswer, out: &mut Vec<RunEffect>) {
         self.outcome.spent.add(answer.usage.as_ref(), answer.cost);
         if answer.error.is_none() {
-            self.tell_unmeasured(answer.usage.is_none(), answer.cost.is_none(), out);
+            self.announce_unmeasured(answer.usage.is_none(), answer.cost.is_none(), out);
         }
     }
 
     /// Counts what sub-agents have spent.
-    pub(super) fn spend_below(&mut self, below: Option<&SpentBelow>, out: &mut Vec<Effect>) {
+    pub(super) fn spend_below(&mut self, below: Option<&SpentBelow>, out: &mut Vec<RunEffect>) {
         let Some(below) = below else { return };
         self.add_below(*below);
-        self.tell_unmeasured(false, below.cost.is_none(), out);
+        self.announce_unmeasured(false, below.cost.is_none(), out);
     }
 
     /// Adds what sub-agents have spent; also allowed after the end of the run.
@@ -42,7 +40,12 @@ impl RunState {
     }
 
     /// Reports once each limit that cannot be measured.
-    pub(super) fn tell_unmeasured(&mut self, tokens: bool, cost: bool, out: &mut Vec<Effect>) {
+    pub(super) fn announce_unmeasured(
+        &mut self,
+        tokens: bool,
+        cost: bool,
+        out: &mut Vec<RunEffect>,
+    ) {
         let budget = &self.spec.budget;
         let unmeasured = [
             (Limit::Tokens, budget.tokens.is_some() && tokens),
@@ -53,14 +56,14 @@ impl RunState {
                 self.unmeasured.push(limit);
                 let data = json!({ "limit": limit });
                 let event = AgentEvent::Custom { name: BUDGET_UNMEASURED.into(), data };
-                out.push(Effect::Emit(Box::new(event)));
+                out.push(RunEffect::Emit(Box::new(event)));
             }
         }
     }
 
     /// Returns what the run and its sub-agents have spent.
     pub(crate) fn spent(&self) -> SpentBelow {
-        SpentBelow::of(self.outcome.turns.saturating_add(self.turns_below), &self.outcome.spent)
+        SpentBelow::new(self.outcome.turns.saturating_add(self.turns_below), &self.outcome.spent)
     }
 
     /// Returns the first limit that is reached.

@@ -1,43 +1,40 @@
 //! The loop of a run as data: one value advanced step by step, without I/O, clock, randomness or hash order.
 
+mod answer_calls;
 mod answers;
 mod approvals;
 mod at_client;
 mod audit;
 mod breaker;
-mod calls;
-mod circles;
 mod delivery;
-mod denial;
-mod early;
+mod early_calls;
 mod effect;
+mod ending_call;
 mod fitting;
 mod goal;
 mod hosted;
-mod inbox;
 mod input;
-mod kept;
 mod limits;
-mod marks;
+mod message_inbox;
 mod outside;
+mod partial_answer;
 mod refusals;
-mod resumed;
+mod repeats;
+mod resume;
 mod rules;
 mod run_state;
 #[cfg(test)]
 mod tests;
-mod verdict;
+mod window_state;
 
 pub(super) use self::{
-    breaker::Failure,
-    denial::Denial,
-    effect::{AskKind, Effect},
-    inbox::Said,
+    breaker::FailureKind,
+    effect::{AskKind, RunEffect},
     input::{
-        Answer, AnswerId, CallId, CancelReason, Prompt, Returned, Sealed, StepInput, Time, ToolEnd,
+        AnswerId, CallId, CancelReason, CompleteCall, ModelAnswer, ReturnedCall, RunPrompt,
+        StepInput, ToolEnd, UnixMillis,
     },
-    marks::{Fitted, Marks, Outgrown, Summary, Summed},
-    rules::{Order, Rules, ToolFacts},
+    rules::{CallOrder, RunRules, ToolFacts},
     run_state::{RunSpec, RunState, missing_results},
-    verdict::{Decided, Gate, Grant, Verdict},
+    window_state::{ConversationSummary, SummaryEnd, SummaryRange, WindowCut, WindowState},
 };

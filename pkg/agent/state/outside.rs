@@ -1,7 +1,8 @@
 //! Text from outside in the conversation, and the approvals it requires.
 
-use super::{Gate, Rules, RunState, calls::Around};
-use crate::types::{ApprovalReason, Message, ToolCall};
+use super::{RunRules, RunState, answer_calls::CallPolicy};
+use crate::approval::CallGate;
+use forgeline_types::{ApprovalReason, Message, ToolCall};
 
 impl RunState {
     /// Starts a conversation that contains text from outside, or does not.
@@ -20,7 +21,7 @@ impl RunState {
     }
 
     /// Returns the reason for which a person is asked to approve a call.
-    pub(crate) fn approval_reason(&self, rules: &dyn Rules, call: &ToolCall) -> ApprovalReason {
+    pub(crate) fn approval_reason(&self, rules: &dyn RunRules, call: &ToolCall) -> ApprovalReason {
         if self.has_outside_text && rules.asks_after_outside_text(call) {
             ApprovalReason::OutsideText
         } else if call.hosted {
@@ -31,12 +32,12 @@ impl RunState {
     }
 }
 
-impl Around<'_> {
+impl CallPolicy<'_> {
     /// Returns the gate for a call whose checks have passed.
-    pub(super) fn gate(&self, call: &ToolCall) -> Gate {
+    pub(super) fn gate(&self, call: &ToolCall) -> CallGate {
         // Permissions given earlier do not apply any more.
         if self.has_outside_text && self.rules.asks_after_outside_text(call) {
-            return Gate::Ask;
+            return CallGate::Ask;
         }
         self.rules.gate(call, self.grants)
     }

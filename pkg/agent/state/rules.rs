@@ -1,10 +1,10 @@
 //! Lookups in the setup of an agent.
 
-use super::verdict::{Gate, Grant};
-use crate::types::{Text, ToolCall};
+use crate::approval::{CallGate, SessionGrant};
+use forgeline_types::{Text, ToolCall};
 
 /// The setup of an agent as a run sees it: each answer depends only on the arguments.
-pub(crate) trait Rules {
+pub(crate) trait RunRules {
     /// Returns the facts about the tool with this name.
     fn tool(&self, name: &str) -> Option<ToolFacts<'_>>;
 
@@ -19,7 +19,7 @@ pub(crate) trait Rules {
     fn identity(&self, call: &ToolCall) -> Option<String>;
 
     /// Returns the gate for a call whose checks have passed, given what a person has allowed in `grants`.
-    fn gate(&self, call: &ToolCall, grants: &[Grant]) -> Gate;
+    fn gate(&self, call: &ToolCall, grants: &[SessionGrant]) -> CallGate;
 
     /// Returns `true` when a call needs approval whenever the conversation contains text from outside.
     fn asks_after_outside_text(&self, call: &ToolCall) -> bool;
@@ -42,7 +42,7 @@ pub(crate) struct ToolFacts<'a> {
     pub(crate) name: &'a Text,
     /// The module that the tool belongs to.
     pub(crate) module: Option<&'a str>,
-    pub(crate) order: Order,
+    pub(crate) order: CallOrder,
     /// `true` when an interrupted call may run again.
     pub(crate) is_idempotent: bool,
     /// `true` when the same call may be repeated.
@@ -53,7 +53,7 @@ pub(crate) struct ToolFacts<'a> {
 
 /// The order of a call among the calls of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum CallOrder {
     /// Runs in parallel with others.
     Free,
     /// Runs alone.

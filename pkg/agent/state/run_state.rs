@@ -3,21 +3,24 @@
 use std::{mem, sync::Arc, time::Duration};
 
 use super::{
-    AnswerId, AskKind, CallId, CancelReason, Effect, Prompt, Rules, StepInput, Time,
-    breaker::Breaker,
-    calls::{Around, Call, Calls, Closed, Stage, Then},
-    circles::Guard,
-    inbox::Inbox,
-    kept::Early,
-    marks::{Marks, Outgrown},
-    verdict::Grant,
+    AnswerId, AskKind, CallId, CancelReason, RunEffect, RunPrompt, RunRules, StepInput, UnixMillis,
+    answer_calls::{AfterCalls, AnswerCalls, CallPhase, CallPolicy, ClosedCalls, RunCall},
+    breaker::FailureBreaker,
+    message_inbox::MessageInbox,
+    partial_answer::PartialAnswer,
+    repeats::RepeatGuard,
+    window_state::{SummaryRange, WindowState},
 };
 use crate::{
-    agent::{AtLimit, Budget, Limit, NoToolCall, OutcomeKind, RunContext, RunOutcome, feedback},
-    llm::AnswerSchema,
-    types::{
-        AgentError, AgentEvent, ErrorCode, Message, MessageRole, Part, Text, ToolCall, ToolResult,
-    },
+    Budget, Limit, RunContext,
+    approval::SessionGrant,
+    config::{AtLimit, NoToolCall},
+    prompts::feedback,
+    run::{OutcomeKind, RunOutcome},
+};
+use forgeline_llm::AnswerSchema;
+use forgeline_types::{
+    AgentError, AgentEvent, ErrorCode, Message, MessageRole, Part, Text, ToolCall, ToolResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +41,7 @@ pub(crate) struct RunSpec {
 /// The stage of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Phase {
+pub(super) enum RunPhase {
     /// The system prompt is being built.
     Preparing,
     /// An answer is in progress.
@@ -53,7 +56,7 @@ pub(super) enum Phase {
 /// The run's answers that repeated themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Repeats {
+pub(super) enum AnswerRepeats {
     Never,
     /// One, of which the model has yet to be told.
     Untold,
@@ -72,37 +75,37 @@ pub(crate) struct RunState {
     input: Option<Message>,
     context: RunContext,
     /// The user's messages not yet delivered. Boxed, since most runs have none.
-    pub(super) inbox: Option<Box<Inbox>>,
-    prompt: Prompt,
-    pub(super) phase: Phase,
+    pub(super) inbox: Option<Box<MessageInbox>>,
+    prompt: RunPrompt,
+    pub(super) phase: RunPhase,
     /// The id of the current answer.
     pub(super) answer: AnswerId,
     /// Consecutive answers without a call that were not accepted.
     pub(super) nudges: u32,
-    pub(super) repetition: Repeats,
+    pub(super) repetition: AnswerRepeats,
     /// The partial answer that the length limit truncated and that is being continued.
     pub(super) cut: Option<Arc<Message>>,
     /// The number of times that the answer was continued.
     pub(super) continued: u32,
     /// Consecutive empty answers.
     pub(super) empty: u32,
-    pub(super) calls: Calls,
+    pub(super) calls: AnswerCalls,
     /// The answer in progress up to its last complete call. Boxed, since most runs have none.
-    pub(super) early: Option<Box<Early>>,
+    pub(super) early: Option<Box<PartialAnswer>>,
     /// The schema that the final answer is bound to. Boxed, since most runs have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) goal: Option<Box<AnswerSchema>>,
     /// The permissions that people have granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) grants: Vec<Grant>,
+    pub(super) grants: Vec<SessionGrant>,
     /// `true` once the conversation contains text from outside; stays `true` when a memory drops the message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) has_outside_text: bool,
     /// The part of the conversation that is sent. Boxed, since most agents send all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) marks: Option<Box<Marks>>,
-    breaker: Breaker,
-    guard: Guard,
+    pub(super) marks: Option<Box<WindowState>>,
+    breaker: FailureBreaker,
+    guard: RepeatGuard,
     pub(super) cancelled: Option<CancelReason>,
     /// `true` when the events already include the error.
     pub(super) told: bool,
@@ -114,7 +117,7 @@ pub(crate) struct RunState {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) turns_below: u32,
     /// The time of the last input; it never goes back.
-    pub(super) at: Time,
+    pub(super) at: UnixMillis,
     /// The number of accepted inputs.
     taken: u64,
 }
@@ -124,7 +127,7 @@ impl RunState {
     pub(crate) fn new(
         run_id: Text,
         spec: RunSpec,
-        at: Time,
+        at: UnixMillis,
         context: RunContext,
         input: Message,
     ) -> Self {
@@ -133,22 +136,22 @@ impl RunState {
             input: Some(input),
             context,
             inbox: None,
-            prompt: Prompt::default(),
-            phase: Phase::Preparing,
+            prompt: RunPrompt::default(),
+            phase: RunPhase::Preparing,
             answer: AnswerId::default(),
             nudges: 0,
-            repetition: Repeats::Never,
+            repetition: AnswerRepeats::Never,
             cut: None,
             continued: 0,
             empty: 0,
-            calls: Calls::default(),
+            calls: AnswerCalls::default(),
             early: None,
             goal: None,
             grants: Vec::new(),
             has_outside_text: false,
             marks: None,
-            breaker: Breaker::new(spec.breaker_failures),
-            guard: Guard::new(spec.loop_guard),
+            breaker: FailureBreaker::new(spec.breaker_failures),
+            guard: RepeatGuard::new(spec.loop_guard),
             cancelled: None,
             told: false,
             outcome: RunOutcome::new(run_id),
@@ -160,7 +163,7 @@ impl RunState {
     }
 
     /// Starts with the permissions that a person has granted in the session.
-    pub(crate) fn allow(&mut self, grants: Vec<Grant>) {
+    pub(crate) fn allow(&mut self, grants: Vec<SessionGrant>) {
         self.grants = grants;
     }
 
@@ -180,7 +183,7 @@ impl RunState {
     }
 
     /// Returns the system prompt without the tools, and the tools that the run may not use.
-    pub(crate) fn prompt(&self) -> &Prompt {
+    pub(crate) fn prompt(&self) -> &RunPrompt {
         &self.prompt
     }
 
@@ -206,7 +209,7 @@ impl RunState {
 
     /// Returns the kind of the answer in progress.
     pub(super) fn asking(&self) -> Option<AskKind> {
-        if let Phase::Asking(kind) = self.phase { Some(kind) } else { None }
+        if let RunPhase::Asking(kind) = self.phase { Some(kind) } else { None }
     }
 
     /// Returns `true` while an answer with complete calls is still in progress.
@@ -216,7 +219,7 @@ impl RunState {
 
     /// Returns `true` once the run has ended.
     pub(crate) fn is_done(&self) -> bool {
-        self.phase == Phase::Done
+        self.phase == RunPhase::Done
     }
 
     /// Returns `true` once the run has been cancelled.
@@ -229,13 +232,13 @@ impl RunState {
     /// An input that does not fit changes nothing and has a single effect, its refusal.
     pub(crate) fn step(
         &mut self,
-        rules: &dyn Rules,
-        at: Time,
+        rules: &dyn RunRules,
+        at: UnixMillis,
         input: StepInput,
-        out: &mut Vec<Effect>,
+        out: &mut Vec<RunEffect>,
     ) {
         if let Some(refusal) = self.refusal(&input) {
-            out.push(Effect::Refused(refusal));
+            out.push(RunEffect::Refused(refusal));
             return;
         }
         self.taken += 1;
@@ -243,16 +246,16 @@ impl RunState {
         let was_away = matches!(input, StepInput::Resumed) || self.waits_for_others();
         self.move_clock(at, was_away);
         let (first, barrier) = (self.outcome.messages.len(), out.len());
-        out.push(Effect::Commit(first..first));
+        out.push(RunEffect::Commit(first..first));
         let due = self.marks.as_ref().and_then(|marks| marks.due());
-        Marks::see(&mut self.marks, &input);
+        WindowState::see(&mut self.marks, &input);
         match input {
             StepInput::Prepared(prompt) => self.prepared(rules, prompt, out),
             StepInput::Unprepared(error) => self.finish(OutcomeKind::Failed { error }, out),
             StepInput::Fitted(_, fitted) => self.fitted(&fitted, out),
             StepInput::Outgrown(..) => self.outgrown(out),
             StepInput::Summed(_, summed) => {
-                let before = due.map_or(0, |Outgrown { tokens, .. }| tokens);
+                let before = due.map_or(0, |SummaryRange { tokens, .. }| tokens);
                 self.summed(*summed, before, out);
             }
             StepInput::Called(_, sealed) => self.called(rules, *sealed, out),
@@ -260,19 +263,19 @@ impl RunState {
             StepInput::Ran(id, end) => {
                 self.spend_below(end.below.as_deref(), out);
                 self.calls.end(id.place, *end, out);
-                if self.phase == Phase::Calling {
+                if self.phase == RunPhase::Calling {
                     self.go_on_with_calls(rules, out);
                 }
             }
             StepInput::Decided(id, decided) => {
                 self.decided(rules, id, decided.verdict, out);
-                if self.phase == Phase::Calling {
+                if self.phase == RunPhase::Calling {
                     self.go_on_with_calls(rules, out);
                 }
             }
             StepInput::Returned(id, returned) => {
                 self.calls.returned(id.place, *returned, out);
-                if self.phase == Phase::Calling {
+                if self.phase == RunPhase::Calling {
                     self.go_on_with_calls(rules, out);
                 }
             }
@@ -280,7 +283,7 @@ impl RunState {
             StepInput::Said(said) => self.hear(said, out),
             StepInput::Cancelled(reason) => self.cancel(rules, reason, out),
         }
-        if let Some(Effect::Commit(messages)) = out.get_mut(barrier) {
+        if let Some(RunEffect::Commit(messages)) = out.get_mut(barrier) {
             messages.end = self.outcome.messages.len();
         }
     }
@@ -291,7 +294,7 @@ impl RunState {
         self.calls.running().map(id).collect()
     }
 
-    fn prepared(&mut self, rules: &dyn Rules, mut prompt: Prompt, out: &mut Vec<Effect>) {
+    fn prepared(&mut self, rules: &dyn RunRules, mut prompt: RunPrompt, out: &mut Vec<RunEffect>) {
         let answer = prompt.answer.take();
         self.has_outside_text |= prompt.is_outside;
         self.prompt = prompt;
@@ -306,7 +309,7 @@ impl RunState {
     }
 
     /// Requests the next answer, or applies the policy for a reached limit.
-    pub(super) fn next_turn(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn next_turn(&mut self, out: &mut Vec<RunEffect>) {
         let kind = if let Some(limit) = self.limit() {
             if self.spec.at_limit == AtLimit::Fail {
                 return self.fail(self.limit_error(limit), out);
@@ -319,8 +322,8 @@ impl RunState {
             AskKind::LastAnswer(limit)
         } else {
             self.deliver_steers(out);
-            if self.repetition == Repeats::Untold {
-                self.repetition = Repeats::Told;
+            if self.repetition == AnswerRepeats::Untold {
+                self.repetition = AnswerRepeats::Told;
                 self.remember(Message::user(feedback::REPETITION));
             }
             if let Some(circle) = self.guard.take_untold() {
@@ -331,64 +334,72 @@ impl RunState {
         self.ask(kind, out);
     }
 
-    pub(super) fn ask(&mut self, kind: AskKind, out: &mut Vec<Effect>) {
+    pub(super) fn ask(&mut self, kind: AskKind, out: &mut Vec<RunEffect>) {
         self.outcome.turns += 1;
         self.answer = AnswerId { turn: self.outcome.turns, attempt: 0 };
-        self.phase = Phase::Asking(kind);
-        out.push(Effect::Ask(self.answer, kind));
+        self.phase = RunPhase::Asking(kind);
+        out.push(RunEffect::Ask(self.answer, kind));
     }
 
-    fn cancel(&mut self, rules: &dyn Rules, reason: CancelReason, out: &mut Vec<Effect>) {
+    fn cancel(&mut self, rules: &dyn RunRules, reason: CancelReason, out: &mut Vec<RunEffect>) {
         self.cancelled = Some(reason);
         match self.phase {
-            Phase::Preparing => self.fail(reason.error(), out),
-            Phase::Calling => self.go_on_with_calls(rules, out),
+            RunPhase::Preparing => self.fail(reason.error(), out),
+            RunPhase::Calling => self.go_on_with_calls(rules, out),
             // The answer arrives truncated, or the summary fails.
-            Phase::Asking(_) | Phase::Summarizing(_) | Phase::Done => {}
+            RunPhase::Asking(_) | RunPhase::Summarizing(_) | RunPhase::Done => {}
         }
     }
 
     /// Ends the run because an input cannot be stored; open calls get a result.
-    pub(crate) fn abort(&mut self, rules: &dyn Rules, error: AgentError, out: &mut Vec<Effect>) {
+    pub(crate) fn abort(
+        &mut self,
+        rules: &dyn RunRules,
+        error: AgentError,
+        out: &mut Vec<RunEffect>,
+    ) {
         let (first, barrier) = (self.outcome.messages.len(), out.len());
-        out.push(Effect::Commit(first..first));
+        out.push(RunEffect::Commit(first..first));
         self.keep_sealed();
         self.calls.abandon(out);
         self.settle_calls(rules, out);
         let closed = mem::take(&mut self.calls).close();
         self.remember_results(closed.results);
-        if let Some(Effect::Commit(messages)) = out.get_mut(barrier) {
+        if let Some(RunEffect::Commit(messages)) = out.get_mut(barrier) {
             messages.end = self.outcome.messages.len();
         }
         if self.is_done() && matches!(self.outcome.reason, OutcomeKind::Failed { .. }) {
-            return out.push(Effect::Finished);
+            return out.push(RunEffect::Finished);
         }
         self.fail(error, out);
     }
 
     /// Starts and settles calls as far as possible, and closes the answer after the last call.
-    pub(super) fn go_on_with_calls(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
+    pub(super) fn go_on_with_calls(&mut self, rules: &dyn RunRules, out: &mut Vec<RunEffect>) {
         if self.settle_calls(rules, out) {
             self.close_calls(out);
         }
     }
 
     /// Starts and settles calls; returns `true` when none is open.
-    fn settle_calls(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) -> bool {
+    fn settle_calls(&mut self, rules: &dyn RunRules, out: &mut Vec<RunEffect>) -> bool {
         let (calls, mut around) = self.around(rules);
         calls.go_on(&mut around, out)
     }
 
     /// Returns the calls of the answer, and what those calls depend on.
-    pub(super) fn around<'a>(&'a mut self, rules: &'a dyn Rules) -> (&'a mut Calls, Around<'a>) {
+    pub(super) fn around<'a>(
+        &'a mut self,
+        rules: &'a dyn RunRules,
+    ) -> (&'a mut AnswerCalls, CallPolicy<'a>) {
         let stage = match self.phase {
-            _ if self.is_cancelled() => Stage::Cancelled,
-            Phase::Asking(_) => Stage::Early,
-            Phase::Preparing | Phase::Summarizing(_) | Phase::Calling | Phase::Done => {
-                Stage::Answered
+            _ if self.is_cancelled() => CallPhase::Cancelled,
+            RunPhase::Asking(_) => CallPhase::Early,
+            RunPhase::Preparing | RunPhase::Summarizing(_) | RunPhase::Calling | RunPhase::Done => {
+                CallPhase::Answered
             }
         };
-        let around = Around {
+        let around = CallPolicy {
             rules,
             run_id: &self.outcome.run_id,
             answer: self.answer,
@@ -404,13 +415,13 @@ impl RunState {
     }
 
     /// Stores the results of the answer's calls, none of which is open, and continues the run.
-    fn close_calls(&mut self, out: &mut Vec<Effect>) {
-        let Closed { results, ended_by, broken, then } = mem::take(&mut self.calls).close();
+    fn close_calls(&mut self, out: &mut Vec<RunEffect>) {
+        let ClosedCalls { results, ended_by, broken, then } = mem::take(&mut self.calls).close();
         self.remember_results(results);
         if let Some(reason) = self.cancelled.or_else(|| self.leaving()) {
             return self.fail(reason.error(), out);
         }
-        if let Some(Then::Fail(error)) = then {
+        if let Some(AfterCalls::Fail(error)) = then {
             return self.fail(error, out);
         }
         if let Some(reason) = ended_by {
@@ -426,11 +437,11 @@ impl RunState {
         self.fail(AgentError::new(ErrorCode::CircuitBreaker, message), out);
     }
 
-    pub(super) fn fail(&mut self, error: AgentError, out: &mut Vec<Effect>) {
+    pub(super) fn fail(&mut self, error: AgentError, out: &mut Vec<RunEffect>) {
         self.finish(OutcomeKind::Failed { error }, out);
     }
 
-    pub(super) fn finish(&mut self, reason: OutcomeKind, out: &mut Vec<Effect>) {
+    pub(super) fn finish(&mut self, reason: OutcomeKind, out: &mut Vec<RunEffect>) {
         self.outcome.messages.extend(self.cut.take());
         let may_go_on =
             !matches!(reason, OutcomeKind::Failed { .. } | OutcomeKind::LimitReached { .. });
@@ -443,16 +454,16 @@ impl RunState {
         {
             let partial = !self.outcome.text.is_empty();
             let event = AgentEvent::Error { error: error.clone(), partial };
-            out.push(Effect::Emit(Box::new(event)));
+            out.push(RunEffect::Emit(Box::new(event)));
             self.told = true;
         }
-        out.push(Effect::Finished);
+        out.push(RunEffect::Finished);
         self.outcome.reason = reason;
-        self.phase = Phase::Done;
+        self.phase = RunPhase::Done;
     }
 
     /// Adds results for calls that do not run, so that the history has a result for each call.
-    pub(super) fn refuse(&mut self, calls: &[Call], why: &str) {
+    pub(super) fn refuse(&mut self, calls: &[RunCall], why: &str) {
         self.remember_results(calls.iter().map(|call| not_run(call.made(), why)).collect());
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::types::Message;
+use forgeline_types::Message;
 
 /// Returns at most `most` of the last messages, the oldest first. A message with calls and the one
 /// with their results are included together or not at all: open calls are left out.
@@ -36,7 +36,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::types::{MessageRole, Part, ToolCall, ToolResult};
+    use forgeline_types::{MessageRole, Part, ToolCall, ToolResult};
 
     fn call(id: &str) -> Arc<Message> {
         let call = Part::ToolCall(ToolCall::new(id, "echo", json!({})));

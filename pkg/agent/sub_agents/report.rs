@@ -1,7 +1,10 @@
 //! The report of a sub-agent, as the model reads it.
 
 use super::SubAgent;
-use crate::agent::{OutcomeKind, RunOutcome, tools::ToolError};
+use crate::{
+    run::{OutcomeKind, RunOutcome},
+    tools::ToolError,
+};
 
 impl SubAgent {
     /// Returns the model's text about the outcome of a run.

@@ -5,14 +5,11 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::places::Waiting;
 use crate::{
-    agent::{
-        nesting,
-        tools::{Tool, ToolContext, ToolEffects, ToolError, ToolFuture, ToolOutput},
-    },
-    types::{Json, Text},
+    nesting::{self, ParentWait},
+    tools::{Tool, ToolContext, ToolEffects, ToolError, ToolFuture, ToolOutput},
 };
+use forgeline_types::{Json, Text};
 
 /// Maximum wait of one call for the end of an agent, in seconds.
 const WAIT_SECONDS: u32 = 60;
@@ -31,7 +28,7 @@ pub(super) struct AgentResult {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct ResultArguments {
     agent: String,
     #[serde(default)]
     wait_seconds: u32,
@@ -99,7 +96,7 @@ impl Tool for AgentResult {
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
         let begins = self.begins.clone();
         Box::pin(async move {
-            let Asked { agent, wait_seconds, stop } =
+            let ResultArguments { agent, wait_seconds, stop } =
                 arguments.read().map_err(|error| ToolError::invalid("agent", error.to_string()))?;
             let Some(draw) = nesting::above().draw else {
                 return Err(ToolError::failed("the tool was called by no agent"));
@@ -109,7 +106,7 @@ impl Tool for AgentResult {
                 asked.stop.cancel();
             }
             let seconds = if stop { WAIT_SECONDS } else { wait_seconds.min(WAIT_SECONDS) };
-            let waiting = Waiting::begin(nesting::family());
+            let waiting = ParentWait::begin(nesting::family());
             let report = tokio::select! {
                 biased;
                 report = asked.ended() => Some(report),

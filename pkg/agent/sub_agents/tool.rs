@@ -5,14 +5,14 @@ use std::{sync::Arc, time::Duration};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Places, result_tool::AgentResult};
+use super::result_tool::AgentResult;
 use crate::{
-    agent::{
-        Budget, DefaultAgent,
-        tools::{Tool, ToolContext, ToolError, ToolFuture},
-    },
-    types::{Json, Text},
+    Budget,
+    default_agent::DefaultAgent,
+    nesting::Places,
+    tools::{Tool, ToolContext, ToolError, ToolFuture},
 };
+use forgeline_types::{Json, Text};
 
 /// Default maximum depth of nested sub-agents below the first agent.
 const MAX_DEPTH: u32 = 3;
@@ -31,7 +31,7 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 /// context of its parent run: its caller, whose permissions apply, its deadline and its
 /// cancellation; and it may use a part of what is left of the parent's budget. Requests of the
 /// sub-agent to a person or the client go through the parent run, with ids of their own. Its events
-/// arrive as [`SubAgentEvent`](crate::agent::SubAgentEvent).
+/// arrive as [`SubAgentEvent`](crate::SubAgentEvent).
 ///
 /// # Examples
 ///
@@ -70,7 +70,7 @@ pub struct SubAgent {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct TaskArguments {
     task: String,
     #[serde(default)]
     background: bool,
@@ -213,7 +213,7 @@ impl Tool for SubAgent {
     }
 
     fn schema(&self) -> Value {
-        let task = "The whole task, with all that is needed for it: the agent knows nothing else.";
+        let task = "The complete task. The agent sees nothing but this text.";
         let mut properties = json!({ "task": { "type": "string", "description": task } });
         if self.in_background {
             let background = format!(
@@ -241,7 +241,7 @@ impl Tool for SubAgent {
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
         let this = self.clone();
         Box::pin(async move {
-            let Asked { task, background } =
+            let TaskArguments { task, background } =
                 arguments.read().map_err(|error| ToolError::invalid("task", error.to_string()))?;
             if task.trim().is_empty() {
                 return Err(ToolError::invalid("task", "is empty; say what is to be done"));

@@ -6,20 +6,18 @@ use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 use tracing::Instrument as _;
 
-use super::{
-    Above, Draw, Family, SubAgent, SubAgentEvent, background::Report, places::Waiting,
-    recent::recent, result_tool::AgentResult,
-};
+use super::{SubAgent, SubAgentEvent, recent::recent, result_tool::AgentResult};
 use crate::{
-    agent::{
-        Budget, DefaultAgent, RunInput, RunStream, nesting,
-        tools::{Tool as _, ToolContext, ToolError, ToolOutput},
-    },
-    types::{AgentError, ErrorCode, TextOrigin},
+    Budget, RunInput,
+    default_agent::DefaultAgent,
+    nesting::{self, AgentFamily, BudgetDraw, ParentContext, ParentWait, SubAgentResult},
+    streams::RunStream,
+    tools::{Tool as _, ToolContext, ToolError, ToolOutput},
 };
+use forgeline_types::{AgentError, ErrorCode, TextOrigin};
 
 /// A task ready to be run.
-struct Ready {
+struct ReadyTask {
     agent: DefaultAgent,
     input: RunInput,
     /// `true` when the parent run continues meanwhile.
@@ -28,12 +26,12 @@ struct Ready {
 
 impl SubAgent {
     /// Runs a task to its end, in a slot.
-    pub(super) async fn work(self, context: ToolContext, task: String) -> Report {
+    pub(super) async fn work(self, context: ToolContext, task: String) -> SubAgentResult {
         let (above, inherited) = (nesting::family(), nesting::above());
         let draw = inherited.draw.clone();
-        let family = Family::below(above.as_deref(), self.max_depth, &self.places, draw)?;
+        let family = AgentFamily::below(above.as_deref(), self.max_depth, &self.places, draw)?;
         let family = Arc::new(family);
-        let waiting = Waiting::begin(above);
+        let waiting = ParentWait::begin(above);
         let stop = context.cancelled().clone();
         let result = if family.begin(&stop).await {
             let draw = inherited.draw.as_ref();
@@ -52,22 +50,22 @@ impl SubAgent {
     async fn run(
         &self,
         context: ToolContext,
-        above: Above,
+        above: ParentContext,
         budget: Budget,
         task: String,
-    ) -> Report {
+    ) -> SubAgentResult {
         let ready = self.ready(&context, &above, budget, task)?;
         self.finish(ready, context, above).await
     }
 
     /// Starts a task in the background.
-    pub(super) fn begin(self, context: ToolContext, task: String) -> Report {
+    pub(super) fn begin(self, context: ToolContext, task: String) -> SubAgentResult {
         let (above, inherited) = (nesting::family(), nesting::above());
         let Some(draw) = inherited.draw.clone() else {
             return Err(self.failed("there is no run in whose background it could work"));
         };
         let own = Some(draw.clone());
-        let family = Family::below(above.as_deref(), self.max_depth, &self.places, own)?;
+        let family = AgentFamily::below(above.as_deref(), self.max_depth, &self.places, own)?;
         let budget = draw.take_beside(self.budget);
         let begun = self.ready(&context, &inherited, budget, task).and_then(|mut ready| {
             ready.background = true;
@@ -81,11 +79,11 @@ impl SubAgent {
 
     fn begin_ready(
         &self,
-        ready: Ready,
+        ready: ReadyTask,
         context: ToolContext,
-        (inherited, family): (Above, Family),
-        draw: &Draw,
-    ) -> Report {
+        (inherited, family): (ParentContext, AgentFamily),
+        draw: &BudgetDraw,
+    ) -> SubAgentResult {
         let stop = context.cancelled().child_token();
         let context = context.stopped_by(stop.clone());
         let (this, own, told, family) =
@@ -124,15 +122,15 @@ impl SubAgent {
     fn ready(
         &self,
         context: &ToolContext,
-        above: &Above,
+        above: &ParentContext,
         budget: Budget,
         task: String,
-    ) -> Result<Ready, ToolError> {
+    ) -> Result<ReadyTask, ToolError> {
         self.check(&budget)?;
         let mut input = RunInput::from(task).budget(budget);
         input.context = context.run().clone();
         let agent = self.agent.fork();
-        agent.hears_outside_text(above.has_outside_text);
+        agent.set_has_untrusted_content(above.has_outside_text);
         if let Some(memory) = above.memory.as_ref().filter(|_| self.recent > 0) {
             let messages = recent(memory.lock().transcript().messages(), self.recent);
             let mut own = agent.0.memory.lock();
@@ -140,12 +138,17 @@ impl SubAgent {
                 own.add(message);
             }
         }
-        Ok(Ready { agent, input, background: false })
+        Ok(ReadyTask { agent, input, background: false })
     }
 
     /// Runs a task to its end, and passes on its events.
-    async fn finish(&self, ready: Ready, context: ToolContext, above: Above) -> Report {
-        let Ready { agent, input, background } = ready;
+    async fn finish(
+        &self,
+        ready: ReadyTask,
+        context: ToolContext,
+        above: ParentContext,
+    ) -> SubAgentResult {
+        let ReadyTask { agent, input, background } = ready;
         let cancel = context.cancelled().child_token();
         let _stopped: DropGuard = cancel.clone().drop_guard();
         let mut stream =

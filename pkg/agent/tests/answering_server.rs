@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use serde_json::Value;
 
-use crate::llm::transport::{
+use forgeline_llm::transport::{
     HttpRequest, HttpResponse, Transport, TransportError, TransportFuture,
 };
 

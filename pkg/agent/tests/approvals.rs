@@ -9,13 +9,11 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{cancel::assert_history_is_whole, *};
 use crate::{
-    agent::{
-        ApprovalPolicy, Approvals, Asked, Budget, Decision, RunStream,
-        journal::MemoryJournal,
-        tools::{ToolEffects, TypedTool},
-    },
-    types::{ApprovalRequest, ErrorCode, Json, Preview},
+    ApprovalContext, ApprovalPolicy, Approvals, Budget, Decision, RunStream,
+    journal::MemoryJournal,
+    tools::{ToolEffects, TypedTool},
 };
+use forgeline_types::{ApprovalRequest, ErrorCode, Json, Preview};
 
 const SOON: Duration = Duration::from_millis(100);
 
@@ -194,7 +192,7 @@ async fn a_pattern_narrows_what_is_allowed() {
     #[derive(Debug)]
     struct Run;
 
-    impl crate::agent::tools::Tool for Run {
+    impl crate::tools::Tool for Run {
         fn name(&self) -> &'static str {
             "run"
         }
@@ -216,11 +214,7 @@ async fn a_pattern_narrows_what_is_allowed() {
             if program == "broken" { std::panic::panic_any("no pattern") } else { Some(program) }
         }
 
-        fn execute(
-            &self,
-            _context: ToolContext,
-            _arguments: Json,
-        ) -> crate::agent::tools::ToolFuture {
+        fn execute(&self, _context: ToolContext, _arguments: Json) -> crate::tools::ToolFuture {
             Box::pin(async { Ok("done".into()) })
         }
     }
@@ -235,7 +229,7 @@ async fn a_pattern_narrows_what_is_allowed() {
         let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
         let seen = Arc::clone(&asked);
         let builder = DefaultAgent::builder(ScriptedProvider::new(turns())).tool(Run);
-        let builder = builder.loop_guard(false).approver(move |it: Asked| {
+        let builder = builder.loop_guard(false).approver(move |it: ApprovalContext| {
             let arguments = it.request.arguments.to_value();
             seen.lock().unwrap().push(arguments["program"].as_str().unwrap().to_owned());
             async { Decision::GrantAlways }
@@ -278,7 +272,7 @@ async fn a_call_whose_preview_fails_does_not_run() {
         fixture.removed = removed;
         let agent = DefaultAgent::builder(fixture.provider.clone())
             .tool(tool)
-            .approver(|_: Asked| async { Decision::Grant })
+            .approver(|_: ApprovalContext| async { Decision::Grant })
             .build()
             .unwrap();
         let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
@@ -352,7 +346,8 @@ async fn an_approver_that_breaks_down_or_waits_allows_nothing() {
     ];
     for (answer, why) in answers {
         let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
-        let agent = fixture.builder.clone().approver(move |_: Asked| answer()).build().unwrap();
+        let agent =
+            fixture.builder.clone().approver(move |_: ApprovalContext| answer()).build().unwrap();
         assert_eq!(agent.run("Go.").await.unwrap().text, "Done.");
         assert_eq!(fixture.removed(), 0);
         assert!(fixture.results()[0].contains(why), "{:?}", fixture.results());
@@ -367,7 +362,9 @@ async fn arguments_that_a_person_changes_are_checked_like_those_of_the_model() {
     let agent = fixture
         .builder
         .clone()
-        .approver(move |_: Asked| async move { Decision::GrantChanged { arguments: wrong() } })
+        .approver(
+            move |_: ApprovalContext| async move { Decision::GrantChanged { arguments: wrong() } },
+        )
         .build()
         .unwrap();
     agent.run("Go.").await.unwrap();

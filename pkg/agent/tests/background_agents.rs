@@ -10,14 +10,12 @@ use tokio::time::{sleep, timeout};
 
 use super::*;
 use crate::{
-    agent::{
-        AgentConfig, Budget, Decision, Places, RunInput, SubAgentEvent,
-        journal::MemoryJournal,
-        tools::{Tool, ToolEffects},
-    },
-    llm::{ChunkStream, Provider, ProviderFuture, Request},
-    types::{ModelInfo, TextOrigin, UsageInfo},
+    AgentConfig, Budget, Decision, Places, RunInput, SubAgentEvent,
+    journal::MemoryJournal,
+    tools::{Tool, ToolEffects},
 };
+use forgeline_llm::{ChunkStream, Provider, ProviderFuture, Request};
+use forgeline_types::{ModelInfo, TextOrigin, UsageInfo};
 
 const LONG: Duration = Duration::from_hours(1);
 
@@ -332,8 +330,7 @@ async fn a_report_of_text_from_outside_is_from_outside() {
 
 /// A provider whose answers use 100 tokens each.
 fn measured(turn: impl Fn(&Request) -> ScriptedTurn + Send + Sync + 'static) -> ScriptedProvider {
-    let usage =
-        UsageInfo { input_tokens: Some(60), output_tokens: Some(40), ..UsageInfo::default() };
+    let usage = UsageInfo::default().input_tokens(60).output_tokens(40);
     let provider = ScriptedProvider::from_fn(move |request| turn(request).usage(usage));
     provider.info_of(ModelInfo::new("scripted", "gpt-4o-mini"))
 }

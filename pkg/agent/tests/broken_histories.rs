@@ -4,15 +4,13 @@ use serde_json::json;
 
 use super::{cancel::assert_history_is_whole, *};
 use crate::{
-    agent::{
-        journal::MemoryJournal,
-        memory::{ConversationMemory, repaired},
-    },
-    types::{
-        ErrorCode, Message,
-        MessageRole::{self, Assistant, Tool, User},
-        Part, ToolCall, ToolResult, Transcript,
-    },
+    journal::MemoryJournal,
+    memory::{ConversationMemory, repaired},
+};
+use forgeline_types::{
+    ErrorCode, Message,
+    MessageRole::{self, Assistant, Tool, User},
+    Part, ToolCall, ToolResult, Transcript,
 };
 
 fn call(id: &str) -> Part {
@@ -44,6 +42,7 @@ fn brief(message: &Message) -> String {
         Assistant => "a",
         Tool => "t",
         MessageRole::System => "s",
+        _ => "s",
     };
     let parts = message.parts.iter().map(|part| match part {
         Part::Text { text } => text.clone(),

@@ -6,12 +6,10 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
 use crate::{
-    agent::{
-        AtLimit, Budget, Limit, OutcomeKind, Places, RunInput, SubAgent, journal::MemoryJournal,
-    },
-    llm::{Cost, Request},
-    types::{ModelInfo, UsageInfo},
+    AtLimit, Budget, Limit, OutcomeKind, Places, RunInput, SubAgent, journal::MemoryJournal,
 };
+use forgeline_llm::{Cost, Request};
+use forgeline_types::{ModelInfo, UsageInfo};
 
 /// The usage of each answer, which costs 33 millionths of a dollar.
 const USAGE: u64 = 100;
@@ -23,7 +21,7 @@ fn of(turns: impl IntoIterator<Item = ScriptedTurn>) -> ScriptedProvider {
 }
 
 fn usage() -> UsageInfo {
-    UsageInfo { input_tokens: Some(60), output_tokens: Some(40), ..UsageInfo::default() }
+    UsageInfo::default().input_tokens(60).output_tokens(40)
 }
 
 fn ask(name: &str) -> ScriptedTurn {
@@ -47,7 +45,7 @@ fn answers(count: u64) -> (u64, Option<Cost>) {
     (count * USAGE, Some(Cost::from_micro_dollars(count * 33)))
 }
 
-fn spent(outcome: &crate::agent::RunOutcome) -> (u64, Option<Cost>) {
+fn spent(outcome: &crate::RunOutcome) -> (u64, Option<Cost>) {
     (outcome.spent.tokens, outcome.spent.cost)
 }
 
@@ -186,7 +184,7 @@ async fn an_agent_without_a_price_makes_the_cost_unknown_and_that_is_told() {
     let mut stream = agent.build().unwrap().run_stream(RunInput::from("Go.").budget(budget));
     let mut events = Vec::new();
     to_the_end(&mut stream, &mut events).await;
-    let is_told = |event: &Envelope| matches!(&event.event, AgentEvent::Custom { name, .. } if name == crate::agent::BUDGET_UNMEASURED);
+    let is_told = |event: &Envelope| matches!(&event.event, AgentEvent::Custom { name, .. } if name == crate::BUDGET_UNMEASURED);
     assert_eq!(events.iter().filter(|event| is_told(event)).count(), 1);
     assert_eq!(spent(&stream.outcome().await.unwrap()), (3 * USAGE, None));
 }

@@ -12,13 +12,11 @@ use super::{
     scenarios::{SCENARIOS, as_client},
     *,
 };
-use crate::{
-    agent::{OutcomeKind, RunError},
-    testing::{ScriptedProvider, ScriptedTurn},
-    types::{
-        ErrorCode,
-        MessageRole::{self, Assistant, Tool, User},
-    },
+use crate::{OutcomeKind, RunError};
+use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
+use forgeline_types::{
+    ErrorCode,
+    MessageRole::{self, Assistant, Tool, User},
 };
 
 /// Reads the stream of a run and cancels it once `cancel_after` events were read.
@@ -96,7 +94,7 @@ async fn cancelling_at_every_event_ends_the_run_properly() {
 }
 
 /// Every stored call has its result, no message is empty, and every vendor takes the conversation.
-pub(in crate::agent) fn assert_history_is_whole(agent: &DefaultAgent) {
+pub(crate) fn assert_history_is_whole(agent: &DefaultAgent) {
     let transcript = agent.transcript();
     for (at, message) in transcript.iter().enumerate() {
         assert!(!message.parts.is_empty());
@@ -107,14 +105,6 @@ pub(in crate::agent) fn assert_history_is_whole(agent: &DefaultAgent) {
             assert_eq!(ids, calls);
         }
     }
-    #[cfg(all(
-        feature = "openai",
-        feature = "responses",
-        feature = "anthropic",
-        feature = "gemini",
-        feature = "ollama",
-        feature = "cohere"
-    ))]
     encoders::assert_taken(&transcript);
 }
 

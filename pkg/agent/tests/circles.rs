@@ -5,11 +5,9 @@ use std::sync::Arc;
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::{
-    agent::{CallMode, OutcomeKind},
-    llm::Request,
-    types::{ErrorCode, FinishReason, Message},
-};
+use crate::{CallMode, OutcomeKind};
+use forgeline_llm::Request;
+use forgeline_types::{ErrorCode, FinishReason, Message};
 
 const LINE: &str = "I should look at the file again before I answer.\n";
 

@@ -4,12 +4,10 @@ use tokio::time::{Instant, timeout};
 
 use super::{cancel::assert_history_is_whole, *};
 use crate::{
-    agent::{
-        ApprovalPolicy, Asked, Budget, CallStart, ClientCalls, Decision, RunStream,
-        journal::MemoryJournal, tools::ClientTool,
-    },
-    types::{ClientFailure, ClientReturn, ClientToolRequest, ErrorCode},
+    ApprovalContext, ApprovalPolicy, Budget, CallStart, ClientCalls, Decision, RunStream,
+    journal::MemoryJournal, tools::ClientTool,
 };
+use forgeline_types::{ClientFailure, ClientReturn, ClientToolRequest, ErrorCode};
 
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "the client reads it")]
@@ -17,7 +15,7 @@ struct Selector {
     selector: String,
 }
 
-pub(super) fn read() -> ClientTool {
+pub(crate) fn read() -> ClientTool {
     ClientTool::typed::<Selector>("page.read", "Reads an element.").module("page")
 }
 
@@ -56,9 +54,9 @@ async fn next_request(stream: &mut RunStream, events: &mut Vec<Envelope>) -> Cli
 // Covers: T-20, T-41, T-43, T-52, CT-11, CT-12, CT-21
 #[tokio::test(start_paused = true)]
 async fn the_client_runs_a_call_and_its_result_goes_on() {
-    for mode in [crate::agent::CallMode::Native, crate::agent::CallMode::Text] {
+    for mode in [crate::CallMode::Native, crate::CallMode::Text] {
         let calls = call(call(ScriptedTurn::new(), "#a"), "#b");
-        let calls = if mode == crate::agent::CallMode::Native {
+        let calls = if mode == crate::CallMode::Native {
             calls
         } else {
             let text = |selector| {
@@ -191,8 +189,7 @@ async fn without_a_reader_a_call_at_the_client_does_not_run() {
     assert_eq!(builder.build().unwrap().run("Go.").await.unwrap().text, "Done.");
     assert!(started.elapsed() < SOON, "nobody waits");
     assert!(results(&provider)[0].contains("no client is there"), "{:?}", results(&provider));
-    let direct =
-        crate::agent::tools::Tool::execute(&read(), ToolContext::default(), json!({}).into());
+    let direct = crate::tools::Tool::execute(&read(), ToolContext::default(), json!({}).into());
     assert!(direct.await.unwrap_err().to_string().contains("runs at the client"));
 }
 
@@ -202,7 +199,8 @@ async fn a_person_is_asked_before_the_client() {
         let (provider, builder) = fixture([call(ScriptedTurn::new(), "#a"), done()]);
         let builder = builder.approval(ApprovalPolicy::of(["page.read"]));
         let decided = decision.clone();
-        let builder = builder.approver(move |_: Asked| std::future::ready(decided.clone()));
+        let builder =
+            builder.approver(move |_: ApprovalContext| std::future::ready(decided.clone()));
         let (mut stream, mut events) = (builder.build().unwrap().run_stream("Go."), Vec::new());
         if sent == 1 {
             let request = next_request(&mut stream, &mut events).await;

@@ -4,10 +4,8 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::*;
-use crate::{
-    agent::{AgentConfig, OutcomeKind, memory::ConversationMemory},
-    types::Transcript,
-};
+use crate::{AgentConfig, OutcomeKind, memory::ConversationMemory};
+use forgeline_types::Transcript;
 
 #[derive(Deserialize, JsonSchema)]
 struct Nap {
@@ -43,7 +41,7 @@ async fn ten_turns_and_a_last_answer_are_the_default_limit() {
     let outcome = agent(&provider).run("Go.").await.unwrap();
     assert_eq!(
         (outcome.reason, outcome.turns),
-        (OutcomeKind::LimitReached { limit: crate::agent::Limit::Turns }, 11)
+        (OutcomeKind::LimitReached { limit: crate::Limit::Turns }, 11)
     );
 }
 

@@ -4,12 +4,10 @@ use std::{fs, path::PathBuf};
 
 use super::*;
 use crate::{
-    agent::{
-        CallMode, NoToolCall, OutcomeKind,
-        tools::{Calculator, FileTools},
-    },
-    llm::demo::DemoProvider,
+    CallMode, NoToolCall, OutcomeKind,
+    tools::{Calculator, FileTools},
 };
+use forgeline_llm::demo::DemoProvider;
 
 /// A folder of a test's own, removed when it is dropped.
 struct Folder(PathBuf);
@@ -107,7 +105,7 @@ async fn the_demo_model_obeys_the_agents_last_words() {
         let outcome = agent.run(question).await.unwrap();
         assert_eq!(
             (outcome.reason, outcome.turns),
-            (OutcomeKind::LimitReached { limit: crate::agent::Limit::Turns }, 3),
+            (OutcomeKind::LimitReached { limit: crate::Limit::Turns }, 3),
             "{mode:?}"
         );
 

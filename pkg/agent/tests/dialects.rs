@@ -2,11 +2,11 @@
 //! the form that the family knows.
 
 use super::*;
-use crate::{
-    agent::{CallMode, prompts::render_results},
-    llm::parser::{CallForm, Neutral, PayloadGrammar, ThinkingDialect, ToolDialect},
-    types::{Capabilities, MessageRole, ModelInfo, ToolResult},
+use crate::{CallMode, prompts::render_results};
+use forgeline_parser::{
+    CallForm, PayloadGrammar, ThinkingDialect, ToolDialect, private::MarkerEscaper,
 };
+use forgeline_types::{Capabilities, MessageRole, ModelInfo, ToolResult};
 
 /// Dialect, a call of `echo` that says `one`, the result as it goes back.
 type Family = (&'static str, &'static str, &'static str);
@@ -107,7 +107,7 @@ async fn every_entrys_example_is_a_call_that_runs() {
         let call = call.replace("6 * 7", "one");
         assert_ne!(call, dialect.example(), "{}: calls calculator", dialect.name());
         if !known(&dialect) {
-            let neutral = Neutral::new(&dialect, &ThinkingDialect::AUTO);
+            let neutral = MarkerEscaper::new(&dialect, &ThinkingDialect::AUTO);
             let results = [ToolResult::new("call_0", "echo", "one")];
             let result = render_results(&dialect, &neutral, &results);
             check_family(dialect, &call, &result).await;

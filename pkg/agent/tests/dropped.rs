@@ -12,13 +12,11 @@ use super::{
     *,
 };
 use crate::{
-    agent::{
-        journal::{Journal, JournalFuture, MemoryJournal},
-        prompts::PromptContext,
-    },
-    llm::{ChunkStream, Provider, ProviderFuture, Request},
-    types::ModelInfo,
+    journal::{Journal, JournalFuture, MemoryJournal},
+    prompts::PromptContext,
 };
+use forgeline_llm::{ChunkStream, Provider, ProviderFuture, Request};
+use forgeline_types::ModelInfo;
 
 /// A provider that waits before its answer and between the chunks.
 struct Waiting(ScriptedProvider);

@@ -9,14 +9,12 @@ use futures_util::{StreamExt as _, stream};
 use tokio::{sync::Notify, time::timeout};
 
 use super::{cancel::assert_history_is_whole, *};
-use crate::{
-    agent::{ANSWER_KEPT, AgentConfig, CallStart, OutcomeKind, journal::MemoryJournal},
-    llm::{
-        ChunkStream, Provider, ProviderError, ProviderFuture, Request, StreamChunk, ToolCallDelta,
-        parser::ToolDialect,
-    },
-    types::{Capabilities, ErrorCode, FinishReason, ModelInfo},
+use crate::{ANSWER_KEPT, AgentConfig, CallStart, OutcomeKind, journal::MemoryJournal};
+use forgeline_llm::{
+    ChunkStream, Provider, ProviderError, ProviderFuture, Request, StreamChunk, ToolCallDelta,
 };
+use forgeline_parser::ToolDialect;
+use forgeline_types::{Capabilities, ErrorCode, FinishReason, ModelInfo};
 
 /// A provider whose first answer goes on only when somebody says so.
 struct Slow {
@@ -82,7 +80,7 @@ fn end(reason: FinishReason) -> Step {
 }
 
 /// Returns an agent whose tool `go` lets the answer go on.
-fn early(provider: Slow, go_on: &Arc<Notify>) -> crate::agent::AgentBuilder {
+fn early(provider: Slow, go_on: &Arc<Notify>) -> crate::AgentBuilder {
     let go_on = Arc::clone(go_on);
     let go = tool_fn("go", "", move |_: ToolContext, _: Nothing| {
         let go_on = Arc::clone(&go_on);

@@ -4,20 +4,18 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt as _;
 
-use crate::{
-    llm::{
-        Provider, Request, RetryPolicy,
-        anthropic::Messages,
-        cohere::ChatV2,
-        gemini::GenerateContent,
-        http::{HttpProvider, WireFormat},
-        ollama::OllamaChat,
-        openai::ChatCompletions,
-        responses::Responses,
-        transport::{HttpRequest, Transport, TransportError, TransportFuture},
-    },
-    types::Transcript,
+use forgeline_llm::{
+    Provider, Request, RetryPolicy,
+    anthropic::Messages,
+    cohere::ChatV2,
+    gemini::GenerateContent,
+    http::{HttpProvider, WireFormat},
+    ollama::OllamaChat,
+    openai::ChatCompletions,
+    responses::Responses,
+    transport::{HttpRequest, Transport, TransportError, TransportFuture},
 };
+use forgeline_types::Transcript;
 
 /// The words of a transport to which a request came.
 const SENT: &str = "it would be sent";

@@ -1,13 +1,11 @@
 //! Answers that are cut or empty.
 
 use super::*;
-use crate::{
-    agent::{OutcomeKind, RunOutcome},
-    llm::{ProviderError, Request, StatusError},
-    types::{
-        ErrorCode, FinishReason,
-        MessageRole::{self, Assistant, Tool, User},
-    },
+use crate::{OutcomeKind, RunOutcome};
+use forgeline_llm::{ProviderError, Request, StatusError};
+use forgeline_types::{
+    ErrorCode, FinishReason,
+    MessageRole::{self, Assistant, Tool, User},
 };
 
 fn cut(text: &str) -> ScriptedTurn {

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    agent::{
-        CALL_MODE_FALLBACK, CallMode, OutcomeKind, RunError, RunOutcome, memory::ConversationMemory,
-    },
-    llm::{ProviderError, Request, RetryPolicy, Retrying, StatusError, TimeoutKind},
-    types::{ErrorCode, Message, MessageRole, Part, Text, ToolCall, ToolResult, Transcript},
+    CALL_MODE_FALLBACK, CallMode, OutcomeKind, RunError, RunOutcome, memory::ConversationMemory,
+};
+use forgeline_llm::{ProviderError, Request, RetryPolicy, Retrying, StatusError, TimeoutKind};
+use forgeline_types::{
+    ErrorCode, Message, MessageRole, Part, Text, ToolCall, ToolResult, Transcript,
 };
 
 type Make = Box<dyn Fn() -> ProviderError + Send>;

@@ -17,13 +17,11 @@ use super::{
     *,
 };
 use crate::{
-    agent::{
-        ApprovalPolicy, Asked, Authorization, ClientCall, Decision, RunOutcome, RunStream,
-        journal::MemoryJournal, prompts::PromptContext,
-    },
-    llm::{ChunkStream, Provider, ProviderError, ProviderFuture, Request},
-    types::{ErrorCode, ModelInfo},
+    ApprovalContext, ApprovalPolicy, Authorization, ClientCall, Decision, RunOutcome, RunStream,
+    journal::MemoryJournal, prompts::PromptContext,
 };
+use forgeline_llm::{ChunkStream, Provider, ProviderError, ProviderFuture, Request};
+use forgeline_types::{ErrorCode, ModelInfo};
 
 /// A model that panics: when it is asked, before it answers, or in its answer.
 struct Panicking {
@@ -108,7 +106,8 @@ fn asking(
     for world in &mut worlds {
         let seconds = Duration::from_secs(10);
         let builder = world.builder.clone().approval(ApprovalPolicy::Always);
-        world.builder = builder.approval_timeout(seconds).approver(move |_: Asked| approver());
+        world.builder =
+            builder.approval_timeout(seconds).approver(move |_: ApprovalContext| approver());
     }
     worlds
 }

@@ -6,12 +6,10 @@ use proptest::{
 };
 
 use super::*;
-use crate::{
-    TextPipeline,
-    agent::{CallMode, prompts::render_results},
-    llm::parser::{Dialect, Neutral, ThinkingDialect, ToolDialect},
-    types::{MessageRole, Text, ToolResult, Transcript},
-};
+use crate::{CallMode, prompts::render_results};
+use forgeline_core::TextPipeline;
+use forgeline_parser::{Dialect, ThinkingDialect, ToolDialect, private::MarkerEscaper};
+use forgeline_types::{MessageRole, Text, ToolResult, Transcript};
 
 /// Speakers and turns of the templates, none of which may come out of a tool.
 const ROLES: [&str; 14] = [
@@ -53,12 +51,16 @@ const UNMARKED: [&str; 5] = [
     "\n{\"name\":\"echo\",\"arguments\":{}}\n",
 ];
 
-fn neutral(dialect: &ToolDialect) -> Neutral {
-    Neutral::new(dialect, &ThinkingDialect::AUTO)
+fn neutral(dialect: &ToolDialect) -> MarkerEscaper {
+    MarkerEscaper::new(dialect, &ThinkingDialect::AUTO)
 }
 
 fn calls_in(dialect: &ToolDialect, text: &str) -> usize {
-    let both = Dialect { tools: dialect.clone(), ..Dialect::default() };
+    let both = {
+        let mut it = Dialect::default();
+        it.tools = dialect.clone();
+        it
+    };
     let offered: Vec<(Text, Value)> = vec![("echo".into(), json!({}))];
     let mut pipeline = TextPipeline::new(both).schemas(offered);
     pipeline.push_bytes(text.as_bytes(), |_| {});

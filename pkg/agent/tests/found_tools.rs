@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use super::{approvals::next_request, tool_search::many, *};
 use crate::{
-    agent::{
-        Caller, Decision, FoundTools, Observer, PrefixChange, PrefixPart, RunInput, ToolSearch,
-        TurnRecord,
-        journal::MemoryJournal,
-        tools::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolEffects},
-    },
-    llm::{Request, TokenEstimator},
-    types::ToolCall,
+    Caller, Decision, FoundTools, Observer, PrefixChange, PrefixPart, RunInput, ToolSearch,
+    TurnRecord,
+    journal::MemoryJournal,
+    tools::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolEffects},
 };
+use forgeline_llm::{Request, TokenEstimator};
+use forgeline_types::ToolCall;
 
 #[derive(Deserialize, JsonSchema)]
 struct Entry {
@@ -254,7 +252,7 @@ async fn a_call_that_a_server_leaves_in_the_text_is_that_of_the_tool_too() {
     let call = r#"<tool_call>{"name":"call_found_tool","arguments":{"name":"own.say","arguments":{"title":"it"}}}</tool_call>"#;
     let provider =
         ScriptedProvider::new([ScriptedTurn::new().text(call), ScriptedTurn::new().text("Done.")]);
-    let info = crate::llm::Provider::info(&provider).clone();
+    let info = forgeline_llm::Provider::info(&provider).clone();
     let mut info = info.text_calls(true);
     info.model = "qwen3-8b".into();
     let provider = provider.info_of(info);
@@ -281,7 +279,8 @@ async fn an_approval_that_is_taken_up_again_is_of_the_tool_that_is_called() {
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]);
     let kept = MemoryJournal::from(journal.lines());
     let agent = gated(&provider, FoundTools::Called).journal(kept);
-    let agent = agent.approver(|_: crate::agent::Asked| async { Decision::Grant }).build().unwrap();
+    let agent =
+        agent.approver(|_: crate::ApprovalContext| async { Decision::Grant }).build().unwrap();
     assert_eq!(agent.resume().await.unwrap().unwrap().text, "Done.");
     let sent = &provider.requests()[0].messages;
     let call = sent.messages()[1].tool_calls().next().unwrap();
@@ -306,26 +305,27 @@ async fn a_search_tells_as_many_tools_as_there_is_room_for() {
 /// A part of the prompt that has notes on tools.
 struct Notes(&'static str);
 
-impl crate::agent::prompts::SystemPrompt for Notes {
+impl crate::prompts::SystemPrompt for Notes {
     fn build(
         &self,
-        context: crate::agent::prompts::PromptContext,
-    ) -> futures_core::future::BoxFuture<'static, Result<String, crate::types::AgentError>> {
+        context: crate::prompts::PromptContext,
+    ) -> futures_core::future::BoxFuture<'static, Result<String, forgeline_types::AgentError>> {
         let names: Vec<_> = context.tool_names().map(str::to_owned).collect();
         Box::pin(std::future::ready(Ok(format!("Notes on {}.", names.join(", ")))))
     }
 
     fn on_found(
         &self,
-        names: &[crate::types::Text],
-    ) -> Option<futures_core::future::BoxFuture<'static, Result<String, crate::types::AgentError>>>
+        names: &[forgeline_types::Text],
+    ) -> Option<futures_core::future::BoxFuture<'static, Result<String, forgeline_types::AgentError>>>
     {
         let (what, names) = (self.0, names.join(", "));
         Some(Box::pin(async move {
             match what {
-                "fails" => {
-                    Err(crate::types::AgentError::new(crate::types::ErrorCode::Internal, "no"))
-                }
+                "fails" => Err(forgeline_types::AgentError::new(
+                    forgeline_types::ErrorCode::Internal,
+                    "no",
+                )),
                 "hangs" => std::future::pending().await,
                 "is empty" => Ok(String::new()),
                 _ => Ok(format!("More on {names}.")),
@@ -336,7 +336,7 @@ impl crate::agent::prompts::SystemPrompt for Notes {
 
 #[tokio::test(start_paused = true)]
 async fn what_the_prompt_says_of_a_tool_comes_with_the_search_that_finds_it() {
-    use crate::agent::{CallMode, prompts::IsolatedPrompt};
+    use crate::{CallMode, prompts::IsolatedPrompt};
     for mode in [CallMode::Native, CallMode::Text] {
         for what in ["says it", "fails", "hangs", "is empty"] {
             let query = json!({ "query": "calendar.n7_create" });

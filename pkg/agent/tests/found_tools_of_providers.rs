@@ -5,16 +5,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{answering_server::Server, tool_search::many, *};
-use crate::{
-    agent::tools::{CALL_FOUND_TOOL, TOOL_SEARCH},
-    llm::{
-        Provider, RetryPolicy,
-        cohere::ChatV2,
-        gemini::GenerateContent,
-        http::{HttpProvider, WireFormat},
-        ollama::OllamaChat,
-        openai::ChatCompletions,
-    },
+use crate::tools::{CALL_FOUND_TOOL, TOOL_SEARCH};
+use forgeline_llm::{
+    Provider, RetryPolicy,
+    cohere::ChatV2,
+    gemini::GenerateContent,
+    http::{HttpProvider, WireFormat},
+    ollama::OllamaChat,
+    openai::ChatCompletions,
 };
 
 fn events(events: impl IntoIterator<Item = Value>) -> Bytes {

@@ -7,7 +7,7 @@ use super::{
     client_tools::{read, results},
     *,
 };
-use crate::agent::{
+use crate::{
     AllowList, ApprovalPolicy, AuditKind, AuditRecord, Authorization, CallMode, Caller, ClientCall,
     ModulePermissions, Permissions, RunInput, Surface, ToolAccess, journal::MemoryJournal,
 };
@@ -92,14 +92,10 @@ fn names_of_the_house_and_arguments_that_are_no_json_are_denied_unasked() {
     for (name, arguments) in
         [("_sdk.run", "{}"), ("_", "{}"), ("page.read", "{ no"), ("page.read", "")]
     {
-        let denied =
-            crate::agent::authorizer::authorize(Some(&asked), &ClientCall::new(name, arguments));
+        let denied = crate::access::authorize(Some(&asked), &ClientCall::new(name, arguments));
         assert!(denied.is_err(), "{name} {arguments}");
     }
-    assert_eq!(
-        crate::agent::authorizer::authorize(None, &ClientCall::new("page.read", "{}")),
-        Ok(())
-    );
+    assert_eq!(crate::access::authorize(None, &ClientCall::new("page.read", "{}")), Ok(()));
 }
 
 // Covers: CT-09
@@ -125,7 +121,7 @@ fn offered(provider: &ScriptedProvider) -> Vec<String> {
 }
 
 /// A tool that pays, and what it paid.
-fn pay() -> (impl crate::agent::tools::Tool + 'static, Arc<Mutex<u32>>) {
+fn pay() -> (impl crate::tools::Tool + 'static, Arc<Mutex<u32>>) {
     let paid = Arc::new(Mutex::new(0));
     let count = Arc::clone(&paid);
     let tool = tool_fn("billing.pay", "Pays.", move |_: ToolContext, _: Nothing| {

@@ -1,10 +1,8 @@
 //! Calls that the provider runs itself, and asks about before.
 
 use super::{approvals::next_request, cancel::assert_history_is_whole, scenarios::hosted, *};
-use crate::{
-    agent::{ApprovalPolicy, Decision, journal::MemoryJournal},
-    types::{ApprovalReason, Json, MessageRole, TextOrigin},
-};
+use crate::{ApprovalPolicy, Decision, journal::MemoryJournal};
+use forgeline_types::{ApprovalReason, Json, MessageRole, TextOrigin};
 
 fn asking(turns: usize) -> ScriptedProvider {
     let turn = |at: usize| hosted(ScriptedTurn::new(), &format!("q{at}"));

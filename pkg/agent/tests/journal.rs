@@ -10,12 +10,10 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::{
-    agent::{
-        ANSWER_RESTARTED, RunOutcome,
-        journal::{FileJournal, Journal, JournalError, JournalFuture, MemoryJournal},
-    },
-    types::{ErrorCode, Message, Transcript},
+    ANSWER_RESTARTED, RunOutcome,
+    journal::{FileJournal, Journal, JournalError, JournalFuture, MemoryJournal},
 };
+use forgeline_types::{ErrorCode, Message, Transcript};
 
 /// A conversation with calls that run beside each other, one that fails and an unknown tool.
 fn turns() -> Vec<ScriptedTurn> {

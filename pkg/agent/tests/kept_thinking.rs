@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::{
-    agent::{CallMode, KeepThinking},
-    llm::{ChunkStream, Provider, ProviderFuture, Request, parser::ThinkingDialect},
-    types::{MessageRole, ModelInfo, Part, Transcript},
-};
+use crate::{CallMode, KeepThinking};
+use forgeline_llm::{ChunkStream, Provider, ProviderFuture, Request};
+use forgeline_parser::ThinkingDialect;
+use forgeline_types::{MessageRole, ModelInfo, Part, Transcript};
 
 /// A provider whose reasoning without a signature was read in this dialect.
 struct Reads(ScriptedProvider, ModelInfo, ThinkingDialect);
@@ -43,7 +42,7 @@ async fn histories(
     let provider = Reads(script.clone(), ModelInfo::new("test", model), dialect);
     let echo = tool_fn("echo", "Says it again.", |_: ToolContext, echo: Echo| async { echo.text });
     let builder = DefaultAgent::builder(provider).tool(echo).keep_thinking(policy);
-    let builder = builder.call_mode(mode).tool_dialect(crate::llm::parser::ToolDialect::FORGE);
+    let builder = builder.call_mode(mode).tool_dialect(forgeline_parser::ToolDialect::FORGE);
     let agent = builder.build().unwrap();
     agent.run("Go.").await.unwrap();
     agent.run("And?").await.unwrap();

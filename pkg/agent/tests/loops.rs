@@ -8,14 +8,12 @@ use std::sync::{
 use serde_json::json;
 
 use super::*;
-use crate::{
-    agent::{AtLimit, BuildError, CallMode, NoToolCall, OutcomeKind, tools::RegistryError},
-    llm::{ProviderError, Request, StreamChunk, ToolCallDelta, ToolChoice},
-    types::{
-        ErrorCode, FinishReason,
-        MessageRole::{self, Assistant, Tool, User},
-        UsageInfo,
-    },
+use crate::{AtLimit, BuildError, CallMode, NoToolCall, OutcomeKind, tools::RegistryError};
+use forgeline_llm::{ProviderError, Request, StreamChunk, ToolCallDelta, ToolChoice};
+use forgeline_types::{
+    ErrorCode, FinishReason,
+    MessageRole::{self, Assistant, Tool, User},
+    UsageInfo,
 };
 
 async fn events(agent: &DefaultAgent, input: &str) -> Vec<String> {
@@ -276,7 +274,7 @@ async fn at_the_limit_of_turns_the_answer_is_asked_for_or_the_run_fails() {
     let outcome = agent.run("Go.").await.unwrap();
     assert_eq!(
         (outcome.reason, outcome.text.as_str()),
-        (OutcomeKind::LimitReached { limit: crate::agent::Limit::Turns }, "So far.")
+        (OutcomeKind::LimitReached { limit: crate::Limit::Turns }, "So far.")
     );
     assert_eq!(provider.requests()[2].tool_choice, Some(ToolChoice::None));
     assert_eq!(provider.requests()[2].messages.last().unwrap().role, MessageRole::User);
@@ -484,11 +482,7 @@ async fn in_text_mode_tools_are_described_and_results_come_as_one_user_message()
 
 #[tokio::test(start_paused = true)]
 async fn usage_is_summed_over_the_calls_and_told() {
-    let usage = |input, output| UsageInfo {
-        input_tokens: Some(input),
-        output_tokens: Some(output),
-        ..UsageInfo::default()
-    };
+    let usage = |input, output| UsageInfo::default().input_tokens(input).output_tokens(output);
     let provider = ScriptedProvider::new([
         ScriptedTurn::new().call("echo", json!({ "text": "x" })).usage(usage(10, 2)),
         ScriptedTurn::new().text("ok").usage(usage(20, 3)),

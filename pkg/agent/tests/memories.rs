@@ -2,16 +2,14 @@
 
 use super::{approvals::next_request, *};
 use crate::{
-    agent::{
-        Caller, RunInput,
-        knowledge::{
-            KnowledgeError, KnowledgeTools, LexicalIndex, LocalMemoryStore, MemoryStore as _,
-            MemoryTools, Note, Owner,
-        },
-        tools::{Tool, ToolEffects},
+    Caller, RunInput,
+    knowledge::{
+        KnowledgeError, KnowledgeTools, LexicalIndex, LocalMemoryStore, MemoryStore as _,
+        MemoryTools, Note, Owner,
     },
-    types::TextOrigin,
+    tools::{Tool, ToolEffects},
 };
+use forgeline_types::TextOrigin;
 
 type Call = (&'static str, Value);
 
@@ -27,7 +25,7 @@ async fn told(store: &LocalMemoryStore, caller: &str, calls: Vec<Call>) -> Vec<S
         .tools(KnowledgeTools::new(index).into_tools())
         .max_turns(30)
         .breaker_failures(30)
-        .approver(|_| std::future::ready(crate::agent::Decision::Grant))
+        .approver(|_| std::future::ready(crate::Decision::Grant))
         .build()
         .unwrap();
     agent.run(RunInput::from("Go.").caller(Caller::new(caller))).await.unwrap();

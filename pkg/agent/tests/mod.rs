@@ -1,10 +1,6 @@
 //! The agent through its front door, with scripted models.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks at the kinds it is about")]
 
-#[cfg(any(
-    feature = "responses",
-    all(feature = "openai", feature = "gemini", feature = "ollama", feature = "cohere")
-))]
 mod answering_server;
 mod approvals;
 mod background_agents;
@@ -14,26 +10,17 @@ mod cancel;
 mod circles;
 mod client_tools;
 mod covered;
-#[cfg(feature = "files")]
+#[cfg(feature = "local-tools")]
 mod demo;
 mod dialects;
 mod dropped;
 mod early;
-#[cfg(all(
-    feature = "openai",
-    feature = "responses",
-    feature = "anthropic",
-    feature = "gemini",
-    feature = "ollama",
-    feature = "cohere"
-))]
 mod encoders;
 mod endings;
 mod fallback;
 mod faults;
 mod foreign_text;
 mod found_tools;
-#[cfg(all(feature = "openai", feature = "gemini", feature = "ollama", feature = "cohere"))]
 mod found_tools_of_providers;
 mod gates;
 mod hosted;
@@ -64,17 +51,11 @@ mod summary_bounds;
 mod tasks;
 mod tool_schemas;
 mod tool_search;
-#[cfg(feature = "responses")]
 mod tool_search_of_provider;
 mod typed;
 mod untrusted_text;
 mod waiting;
 mod window;
-
-#[cfg(all(target_os = "linux", feature = "command", feature = "mcp"))]
-pub(super) use cancel::assert_history_is_whole;
-#[cfg(feature = "mcp")]
-pub(super) use spans::ask_each_time;
 
 use std::{collections::HashMap, time::Duration};
 
@@ -86,10 +67,8 @@ use super::{
     AgentBuilder, DefaultAgent,
     tools::{ToolContext, ToolError, tool_fn},
 };
-use crate::{
-    testing::{ScriptedProvider, ScriptedTurn},
-    types::{AgentEvent, Envelope},
-};
+use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
+use forgeline_types::{AgentEvent, Envelope};
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {

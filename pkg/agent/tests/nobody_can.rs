@@ -5,14 +5,12 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-#[cfg(feature = "command")]
+#[cfg(feature = "local-tools")]
 use tokio::time::timeout;
 
 use super::*;
-use crate::{
-    agent::{Asked, Decision, journal::MemoryJournal, tools::ToolEffects},
-    types::{ApprovalRequest, ErrorCode},
-};
+use crate::{ApprovalContext, Decision, journal::MemoryJournal, tools::ToolEffects};
+use forgeline_types::{ApprovalRequest, ErrorCode};
 
 #[derive(Deserialize, JsonSchema)]
 struct Path {
@@ -72,7 +70,10 @@ async fn nobody_can_run_a_gated_tool_by_a_forged_name() {
     ];
     for name in names {
         let (builder, removed) = removing([call(name, "a"), done()]);
-        let agent = builder.approver(|_: Asked| async { Decision::reject("no") }).build().unwrap();
+        let agent = builder
+            .approver(|_: ApprovalContext| async { Decision::reject("no") })
+            .build()
+            .unwrap();
         agent.run("Go.").await.unwrap();
         assert_eq!(removed.load(Ordering::SeqCst), 0, "{name:?}");
         // A name that means another tool, or none, is not asked about as if it were this one.
@@ -120,7 +121,7 @@ async fn nobody_can_hide_a_part_of_long_arguments_from_the_person() {
     let path = "a".repeat(1 << 20);
     let (builder, removed) = removing([call("files.remove", &path), done()]);
     let want = json!({ "path": path }).to_string();
-    let approver = move |it: Asked| {
+    let approver = move |it: ApprovalContext| {
         let is_whole = it.request.arguments.as_str() == want;
         async move { if is_whole { Decision::Grant } else { Decision::reject("cut") } }
     };
@@ -135,7 +136,7 @@ fn nobody_can_register_a_schema_without_a_type() {
     #[derive(Debug)]
     struct Untyped;
 
-    impl crate::agent::tools::Tool for Untyped {
+    impl crate::tools::Tool for Untyped {
         fn name(&self) -> &'static str {
             "untyped"
         }
@@ -148,11 +149,7 @@ fn nobody_can_register_a_schema_without_a_type() {
             json!({ "properties": {} })
         }
 
-        fn execute(
-            &self,
-            _: ToolContext,
-            _: crate::types::Json,
-        ) -> crate::agent::tools::ToolFuture {
+        fn execute(&self, _: ToolContext, _: forgeline_types::Json) -> crate::tools::ToolFuture {
             Box::pin(std::future::ready(Ok("".into())))
         }
     }
@@ -163,13 +160,13 @@ fn nobody_can_register_a_schema_without_a_type() {
     assert!(text.contains("`untyped`") && text.contains(r#""type": "object""#), "{text}");
 }
 
-#[cfg(feature = "command")]
+#[cfg(feature = "local-tools")]
 #[cfg(unix)]
 mod commands {
     use std::{fs::File, io::Read as _, path::PathBuf, process::Command};
 
     use super::*;
-    use crate::agent::tools::CommandTool;
+    use crate::tools::CommandTool;
 
     struct Folder(PathBuf);
 
@@ -215,7 +212,7 @@ mod commands {
             let builder = DefaultAgent::builder(provider)
                 .tool(tool)
                 .journal(journal.clone())
-                .approver(|_: Asked| async { Decision::Grant });
+                .approver(|_: ApprovalContext| async { Decision::Grant });
             let builder = match end {
                 End::TimeOut => builder.tool_timeout(Duration::from_millis(500)),
                 End::Cancel | End::Drop | End::PutAway => builder,

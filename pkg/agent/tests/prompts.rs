@@ -7,16 +7,16 @@ use std::{
 
 use super::{Nothing, assert_whole, builder, to_the_end};
 use crate::{
-    agent::{
-        Caller, DefaultAgent, OutcomeKind, RunInput,
-        journal::MemoryJournal,
-        prompts::{CachedPrompt, IdentityPrompt, IsolatedPrompt, PromptContext, SystemPrompt},
-        tools::{ToolContext, tool_fn},
-    },
-    llm::Request,
-    testing::{ScriptedProvider, ScriptedTurn},
-    types::{AgentError, ErrorCode, Message, MessageRole},
+    Caller, DefaultAgent, OutcomeKind, RunInput,
+    journal::MemoryJournal,
+    prompts::{CachedPrompt, IdentityPrompt, IsolatedPrompt, PromptContext, SystemPrompt},
+    tools::{ToolContext, tool_fn},
 };
+use forgeline_llm::{
+    Request,
+    scripted::{ScriptedProvider, ScriptedTurn},
+};
+use forgeline_types::{AgentError, ErrorCode, Message, MessageRole};
 
 fn answers(count: usize) -> ScriptedProvider {
     ScriptedProvider::new((0..count).map(|_| ScriptedTurn::new().text("Yes.")))

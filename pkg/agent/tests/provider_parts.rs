@@ -1,11 +1,11 @@
 //! Parts that providers want back, pauses, and attempts that failed.
 
 use super::*;
-use crate::{
-    llm::{
-        PromptCache, ProviderError, RetryPolicy, Retrying, StatusError, StreamChunk, ToolCallDelta,
-    },
-    types::{ErrorCode, FinishReason, ItemKind, Json, Message, Part, ProviderItem, Signature},
+use forgeline_llm::{
+    PromptCache, ProviderError, RetryPolicy, Retrying, StatusError, StreamChunk, ToolCallDelta,
+};
+use forgeline_types::{
+    ErrorCode, FinishReason, ItemKind, Json, Message, Part, ProviderItem, Signature,
 };
 
 fn item(name: &str) -> AgentEvent {
@@ -74,7 +74,7 @@ async fn proofs_and_items_go_back_at_their_place() {
 
 #[tokio::test]
 async fn an_unknown_event_is_shown_and_is_no_part_of_the_answer() {
-    use crate::llm::{Provider as _, Request};
+    use forgeline_llm::{Provider as _, Request};
     let unknown =
         || AgentEvent::ProviderItem(ProviderItem::unknown_event("p", "new", json!({}).into()));
     assert!(!StreamChunk::events(vec![unknown()]).is_delivery());
@@ -92,7 +92,7 @@ async fn an_unknown_event_is_shown_and_is_no_part_of_the_answer() {
 
 #[tokio::test]
 async fn collecting_keeps_the_same_parts() {
-    use crate::llm::{Provider as _, Request};
+    use forgeline_llm::{Provider as _, Request};
     let turn = ScriptedTurn::new()
         .thinking("one")
         .chunk(StreamChunk::signature("p", "s1"))
@@ -166,8 +166,8 @@ async fn attempts_that_failed_are_told_and_leave_no_trace_in_the_conversation() 
 #[tokio::test]
 async fn the_prompt_is_marked_where_the_provider_can_keep_it() {
     for prompt_caching in [true, false] {
-        let able = crate::types::Capabilities { prompt_caching, ..Default::default() };
-        let info = crate::types::ModelInfo::new("p", "m").capabilities(able);
+        let able = forgeline_types::Capabilities::default().prompt_caching(prompt_caching);
+        let info = forgeline_types::ModelInfo::new("p", "m").capabilities(able);
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]).info_of(info);
         agent(&provider).run("Go.").await.unwrap();
         let want = prompt_caching.then_some(PromptCache::Marks);

@@ -4,12 +4,10 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::{
-    agent::{
-        AgentChannels, CallStart, RunStream,
-        tools::{Question, ToolError},
-    },
-    types::{ErrorCode, Json, QuestionEnd, ToolAnswer, ToolQuestion},
+    AgentChannels, CallStart, RunStream,
+    tools::{Question, ToolError},
 };
+use forgeline_types::{ErrorCode, Json, QuestionEnd, ToolAnswer, ToolQuestion};
 
 fn form(message: &str) -> Question {
     let name = json!({ "type": "string" });
@@ -22,7 +20,7 @@ fn named(name: &str) -> ToolAnswer {
 }
 
 /// A tool that asks this many questions, and returns the actions of the answers.
-fn asks(questions: usize) -> impl crate::agent::tools::Tool + 'static {
+fn asks(questions: usize) -> impl crate::tools::Tool + 'static {
     tool_fn("ask", "Asks.", move |context: ToolContext, _: Nothing| async move {
         let mut actions = Vec::new();
         for number in 0..questions {
@@ -30,6 +28,7 @@ fn asks(questions: usize) -> impl crate::agent::tools::Tool + 'static {
                 ToolAnswer::Accept { content } => content.to_value()["name"].to_string(),
                 ToolAnswer::Decline => "decline".to_owned(),
                 ToolAnswer::Cancel => "cancel".to_owned(),
+                _ => "cancel".to_owned(),
             });
         }
         Ok::<_, ToolError>(actions.join(" "))
@@ -51,7 +50,7 @@ async fn next_question(stream: &mut RunStream) -> Option<ToolQuestion> {
     None
 }
 
-fn result(messages: &[std::sync::Arc<crate::types::Message>]) -> String {
+fn result(messages: &[std::sync::Arc<forgeline_types::Message>]) -> String {
     messages.iter().flat_map(|it| it.tool_results()).map(|it| it.content.clone()).collect()
 }
 

@@ -7,13 +7,11 @@ use tokio::time::sleep;
 
 use super::{scenarios::SCENARIOS, *};
 use crate::{
-    agent::{
-        CallBegan, CallEnd, CallRecord, Emission, LatencyRecords, Metric, MetricNames, Observer,
-        RequestSent, RunBegan, RunInput, RunOutcome, RunRecord, TurnRecord, journal::MemoryJournal,
-    },
-    llm::{ChunkStream, Cost, Provider, ProviderError, ProviderFuture, Request},
-    types::{ErrorCode, FinishReason, ModelInfo, UsageInfo},
+    CallBegan, CallEnd, CallRecord, Emission, LatencyRecords, Metric, MetricNames, Observer,
+    RequestSent, RunBegan, RunInput, RunOutcome, RunRecord, TurnRecord, journal::MemoryJournal,
 };
+use forgeline_llm::{ChunkStream, Cost, Provider, ProviderError, ProviderFuture, Request};
+use forgeline_types::{ErrorCode, FinishReason, ModelInfo, UsageInfo};
 
 /// Keeps all that it is told.
 #[derive(Default)]
@@ -127,7 +125,7 @@ impl Provider for Slow {
 }
 
 fn usage(input: u64, output: u64) -> UsageInfo {
-    UsageInfo { input_tokens: Some(input), output_tokens: Some(output), ..UsageInfo::default() }
+    UsageInfo::default().input_tokens(input).output_tokens(output)
 }
 
 fn observed(builder: AgentBuilder) -> (DefaultAgent, Arc<Log>) {
@@ -204,7 +202,7 @@ async fn a_record_says_what_a_turn_took_and_came_to() {
 
 #[tokio::test(start_paused = true)]
 async fn a_record_says_which_part_of_the_prompt_changed_and_where() {
-    use crate::agent::{PrefixPart, prompts::PromptContext, tools::Calculator};
+    use crate::{PrefixPart, prompts::PromptContext, tools::Calculator};
 
     let call = || ScriptedTurn::new().call("calculator", json!({ "expression": "1 + 1" }));
     let done = || ScriptedTurn::new().text("Done.");
@@ -386,7 +384,7 @@ async fn a_cost_is_of_all_answers_or_of_none() {
 // Covers: T-94
 #[tokio::test(start_paused = true)]
 async fn metrics_have_the_names_of_the_conventions() {
-    let used = UsageInfo { cache_read_tokens: Some(250), ..usage(1_000, 100) };
+    let used = usage(1_000, 100).cache_read_tokens(250);
     let turns = [
         ScriptedTurn::new().text("a").call("fail", json!({ "text": "x" })).usage(used),
         ScriptedTurn::new().text("Done."),

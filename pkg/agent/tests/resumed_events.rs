@@ -9,7 +9,7 @@ use super::{
     scenarios::{ASKED, AT_CLIENT, EARLY, SCENARIOS, Scenario, World, as_client, early_turns},
     *,
 };
-use crate::agent::{ANSWER_KEPT, ANSWER_RESTARTED, RunStream, journal::MemoryJournal};
+use crate::{ANSWER_KEPT, ANSWER_RESTARTED, RunStream, journal::MemoryJournal};
 
 /// The events of a run in short, without those that say that it goes on.
 fn story(events: &[Envelope]) -> Vec<String> {
@@ -164,10 +164,10 @@ async fn check(scenario: &Scenario, is_idempotent: bool, place: (usize, usize), 
     }
 }
 
-#[cfg(feature = "files")]
+#[cfg(feature = "local-tools")]
 #[test]
 fn the_tools_of_the_house_may_run_again() {
-    use crate::agent::tools::{Calculator, ConverseTool, FileTools, Tool};
+    use crate::tools::{Calculator, ConverseTool, FileTools, Tool};
 
     assert!(Calculator.is_idempotent() && ConverseTool.is_idempotent());
     let files = FileTools::new(std::env::temp_dir()).unwrap().into_tools();

@@ -12,14 +12,12 @@ use super::{
     *,
 };
 use crate::{
-    agent::{
-        CONTEXT_SUMMARIZED,
-        journal::{Journal, JournalError, JournalFuture, MemoryJournal},
-        memory::{ConversationMemory, Memory},
-    },
-    llm::Request,
-    types::{ErrorCode, Message, MessageRole, Transcript},
+    CONTEXT_SUMMARIZED,
+    journal::{Journal, JournalError, JournalFuture, MemoryJournal},
+    memory::{ConversationMemory, Memory},
 };
+use forgeline_llm::Request;
+use forgeline_types::{ErrorCode, Message, MessageRole, Transcript};
 
 /// A model that calls once for each question, and names the question in its answer.
 fn model() -> ScriptedProvider {

@@ -7,13 +7,11 @@ use std::{
 
 use super::*;
 use crate::{
-    agent::{
-        AtLimit, Budget, BuildError, Caller, Limit, OutcomeKind, RunContext, RunInput,
-        journal::MemoryJournal, prompts::PromptContext, tools::Calculator,
-    },
-    llm::Cost,
-    types::{Capabilities, ErrorCode, Message, ModelInfo, Part, UsageInfo},
+    AtLimit, Budget, BuildError, Caller, Limit, OutcomeKind, RunContext, RunInput,
+    journal::MemoryJournal, prompts::PromptContext, tools::Calculator,
 };
+use forgeline_llm::Cost;
+use forgeline_types::{Capabilities, ErrorCode, Message, ModelInfo, Part, UsageInfo};
 
 /// A context in short.
 fn seen(run: &RunContext, state: Option<&u32>) -> String {
@@ -102,8 +100,7 @@ async fn the_context_goes_on_with_a_run_that_was_put_away_but_for_its_state() {
 
 /// A provider whose answers call a tool for ever, and use 100 tokens each.
 fn endless(model: &str) -> ScriptedProvider {
-    let usage =
-        UsageInfo { input_tokens: Some(60), output_tokens: Some(40), ..UsageInfo::default() };
+    let usage = UsageInfo::default().input_tokens(60).output_tokens(40);
     let turns = (0..20).map(|at| {
         ScriptedTurn::new()
             .text("So far.")
@@ -193,7 +190,7 @@ async fn a_limit_that_cannot_be_counted_is_told_once_and_does_not_hold() {
         let mut told = Vec::new();
         while let Some(envelope) = stream.next().await {
             if let AgentEvent::Custom { name, data } = envelope.event
-                && name == crate::agent::BUDGET_UNMEASURED
+                && name == crate::BUDGET_UNMEASURED
             {
                 told.push(data);
             }
@@ -324,7 +321,7 @@ async fn the_debug_form_of_an_input_shows_no_metadata_and_no_state() {
 #[tokio::test]
 async fn an_input_chooses_a_model_whose_abilities_and_names_are_its_own() {
     let ready = |name: &'static str, vision: bool, tools: bool| {
-        let provider = ScriptedProvider::from_fn(move |_: &crate::llm::Request| {
+        let provider = ScriptedProvider::from_fn(move |_: &forgeline_llm::Request| {
             ScriptedTurn::new().text(name)
         });
         let able = Capabilities::ALL.vision(vision).tools(tools);

@@ -12,13 +12,11 @@ use futures_core::future::BoxFuture;
 
 use super::*;
 use crate::{
-    agent::{
-        ApprovalPolicy, Asked, CallMode, CallStart, Decision, RunStream, Steering,
-        tools::ClientTool,
-    },
-    llm::{Provider, StreamChunk, ToolCallDelta},
-    types::{FinishReason, Json, Preview},
+    ApprovalContext, ApprovalPolicy, CallMode, CallStart, Decision, RunStream, Steering,
+    tools::ClientTool,
 };
+use forgeline_llm::{Provider, StreamChunk, ToolCallDelta};
+use forgeline_types::{FinishReason, Json, Preview};
 
 /// A run, from its answers to what the user says meanwhile.
 pub(super) struct Scenario {
@@ -278,7 +276,7 @@ pub(super) const SCENARIOS: [Scenario; 10] = [
             vec![first, second, ScriptedTurn::new().text("It is ").text("done.")]
         },
         setup: |builder| {
-            builder.approval(ApprovalPolicy::Always).approver(|asked: Asked| async move {
+            builder.approval(ApprovalPolicy::Always).approver(|asked: ApprovalContext| async move {
                 tokio::task::yield_now().await;
                 match asked.request.arguments.as_str() {
                     r#"{"text":"no"}"# => Decision::reject("not that"),
@@ -302,10 +300,12 @@ pub(super) const SCENARIOS: [Scenario; 10] = [
         },
         setup: |builder| {
             let tool = ClientTool::typed::<Work>("client", "Works at the client.");
-            builder.tool(tool).approval(ApprovalPolicy::of(["client"])).approver(|_: Asked| async {
-                tokio::task::yield_now().await;
-                Decision::Grant
-            })
+            builder.tool(tool).approval(ApprovalPolicy::of(["client"])).approver(
+                |_: ApprovalContext| async {
+                    tokio::task::yield_now().await;
+                    Decision::Grant
+                },
+            )
         },
         say: &[],
     },
@@ -317,7 +317,7 @@ pub(super) const SCENARIOS: [Scenario; 10] = [
             vec![hosted(first, "yes"), hosted(ScriptedTurn::new(), "no"), last]
         },
         setup: |builder| {
-            builder.approver(|asked: Asked| async move {
+            builder.approver(|asked: ApprovalContext| async move {
                 tokio::task::yield_now().await;
                 let is_no = asked.request.arguments.as_str().contains("no");
                 if is_no { Decision::reject("not that") } else { Decision::Grant }

@@ -6,10 +6,8 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::*;
-use crate::{
-    agent::{AgentChannels, AgentConfig, AgentHandle, CallMode, Input},
-    types::ErrorCode,
-};
+use crate::{AgentChannels, AgentConfig, AgentHandle, CallMode, Input};
+use forgeline_types::ErrorCode;
 
 fn answers(count: usize) -> ScriptedProvider {
     ScriptedProvider::new((0..count).map(|n| ScriptedTurn::new().text(format!("answer {n}"))))

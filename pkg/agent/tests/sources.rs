@@ -10,12 +10,10 @@ use tokio::time::Instant;
 
 use super::{cancel::assert_history_is_whole, *};
 use crate::{
-    agent::{
-        AuditKind, AuditRecord, CallMode, Caller, RunContext, RunInput, ToolSource,
-        journal::MemoryJournal, tools::Tool,
-    },
-    types::{AgentError, ErrorCode},
+    AuditKind, AuditRecord, CallMode, Caller, RunContext, RunInput, ToolSource,
+    journal::MemoryJournal, tools::Tool,
 };
+use forgeline_types::{AgentError, ErrorCode};
 
 type Tools = Result<Vec<Arc<dyn Tool>>, AgentError>;
 
@@ -46,7 +44,7 @@ fn turns(name: &str) -> [ScriptedTurn; 2] {
 }
 
 fn plain(provider: &ScriptedProvider) -> AgentBuilder {
-    DefaultAgent::builder(provider.clone()).tool(crate::agent::tools::Calculator)
+    DefaultAgent::builder(provider.clone()).tool(crate::tools::Calculator)
 }
 
 fn offered(provider: &ScriptedProvider) -> Vec<String> {
@@ -294,7 +292,7 @@ async fn what_a_source_says_comes_behind_the_first_event_of_a_run_and_has_a_boun
     assert!(matches!(events[0], AgentEvent::UpdateBusy { busy: true }));
     let said = |event: &AgentEvent| {
         let AgentEvent::Custom { name, data } = event else { return None };
-        (name == crate::agent::TOOL_SOURCE).then(|| data["number"].as_u64().unwrap())
+        (name == crate::TOOL_SOURCE).then(|| data["number"].as_u64().unwrap())
     };
     let numbers: Vec<_> = events[1..=64].iter().filter_map(said).collect();
     assert_eq!(numbers, (0..64).collect::<Vec<_>>());

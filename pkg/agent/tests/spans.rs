@@ -14,11 +14,9 @@ use tracing::{
 };
 
 use super::*;
-use crate::{
-    agent::RunInput,
-    llm::{ProviderError, Request},
-    types::UsageInfo,
-};
+use crate::RunInput;
+use forgeline_llm::{ProviderError, Request};
+use forgeline_types::UsageInfo;
 
 /// Keeps all spans of a thread.
 #[derive(Clone, Default)]
@@ -53,7 +51,7 @@ fn place(id: &Id) -> usize {
 
 impl Subscriber for Spans {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_span() && metadata.target().starts_with("forgeline::agent")
+        metadata.is_span() && metadata.target().starts_with("forgeline_agent")
     }
 
     fn new_span(&self, attributes: &Attributes<'_>) -> Id {
@@ -120,7 +118,7 @@ impl Subscriber for AsksEachTime {
 
 /// Has every place of a span or an event asked each time whether it is of interest: for tests with a subscriber of their
 /// thread.
-pub(in crate::agent) fn ask_each_time() {
+pub(crate) fn ask_each_time() {
     LazyLock::force(&BESIDE);
 }
 
@@ -155,11 +153,8 @@ fn has(span: &Seen, want: &[(&str, &str)]) {
 // Covers: F11
 #[tokio::test(start_paused = true)]
 async fn a_run_its_requests_and_its_calls_are_spans_by_the_names_of_the_conventions() {
-    let usage = |input, output| UsageInfo {
-        input_tokens: Some(input),
-        output_tokens: Some(output),
-        cache_read_tokens: Some(3),
-        ..UsageInfo::default()
+    let usage = |input, output| {
+        UsageInfo::default().input_tokens(input).output_tokens(output).cache_read_tokens(3)
     };
     let secret = "sesame-in-the-text";
     let provider = ScriptedProvider::new([

@@ -6,12 +6,10 @@ use super::{
     *,
 };
 use crate::{
-    agent::{
-        AgentChannels, AtLimit, Budget, Input, OutcomeKind, RunInput, RunOutcome, STEERED,
-        Steering, UNDELIVERED, journal::MemoryJournal,
-    },
-    types::{ErrorCode, FinishReason, Message},
+    AgentChannels, AtLimit, Budget, Input, OutcomeKind, RunInput, RunOutcome, STEERED, Steering,
+    UNDELIVERED, journal::MemoryJournal,
 };
+use forgeline_types::{ErrorCode, FinishReason, Message};
 
 const SAID: &str = "Otherwise.";
 
@@ -58,7 +56,7 @@ fn count(events: &[Envelope], wanted: &str) -> usize {
 async fn steered(
     agent: &DefaultAgent,
     at: usize,
-    mut act: impl FnMut(&Steering, &crate::agent::CancellationToken),
+    mut act: impl FnMut(&Steering, &crate::CancellationToken),
 ) -> Option<(Vec<Envelope>, RunOutcome)> {
     let mut stream = agent.run_stream("Go");
     let (steering, cancel) = (stream.steering(), stream.cancel_token());
@@ -113,7 +111,7 @@ async fn a_run_that_is_steered_and_cancelled_at_any_event_ends_properly() {
     for say in WAYS {
         for at in 0.. {
             let agent = builder(&long_script()).event_capacity(2).build().unwrap();
-            let act = |steering: &Steering, cancel: &crate::agent::CancellationToken| {
+            let act = |steering: &Steering, cancel: &crate::CancellationToken| {
                 say(steering);
                 cancel.cancel();
             };
@@ -190,7 +188,7 @@ async fn every_scenario_is_steered_and_cancelled_at_every_event() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cut_answer_is_kept_and_marked_and_its_calls_do_not_run() {
-    for mode in [crate::agent::CallMode::Native, crate::agent::CallMode::Text] {
+    for mode in [crate::CallMode::Native, crate::CallMode::Text] {
         let turn = ScriptedTurn::new().text("Let me see.").call("echo", json!({ "text": "one" }));
         let provider =
             ScriptedProvider::new([turn.hang(), ScriptedTurn::new().text("As you like.")]);
@@ -215,7 +213,7 @@ async fn a_cut_answer_is_kept_and_marked_and_its_calls_do_not_run() {
         assert_eq!(provider.requests().len(), 2);
         assert_history_is_whole(&agent);
     }
-    let text: crate::types::Text = FinishReason::Interrupted.into();
+    let text: forgeline_types::Text = FinishReason::Interrupted.into();
     assert_eq!(FinishReason::from(text), FinishReason::Interrupted);
 }
 
@@ -342,7 +340,7 @@ async fn a_started_agent_is_steered_by_its_inputs() {
 /// Words for a run are looked at as its input is: the model would fail at it in each later request.
 #[tokio::test(start_paused = true)]
 async fn a_picture_that_the_model_does_not_take_is_not_said_to_a_run() {
-    use crate::types::{
+    use forgeline_types::{
         Capabilities, ErrorCode, MediaRules, Message, MessageRole, ModelInfo, Part,
     };
     let picture = |data: &str| {

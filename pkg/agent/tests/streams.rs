@@ -48,7 +48,7 @@ async fn a_stream_that_goes_from_task_to_task_wakes_the_last() {
     });
     let (count, code) = rest.await.unwrap();
     assert!(count >= 2, "{count}");
-    assert_eq!(code, crate::types::ErrorCode::Cancelled);
+    assert_eq!(code, forgeline_types::ErrorCode::Cancelled);
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,13 +9,11 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::{
-    agent::{
-        AgentConfig, ApprovalPolicy, Budget, Caller, Decision, Places, RunInput, SubAgent,
-        SubAgentEvent, journal::MemoryJournal, tools::ToolEffects,
-    },
-    llm::Request,
-    types::{ErrorCode, TextOrigin},
+    AgentConfig, ApprovalPolicy, Budget, Caller, Decision, Places, RunInput, SubAgent,
+    SubAgentEvent, journal::MemoryJournal, tools::ToolEffects,
 };
+use forgeline_llm::Request;
+use forgeline_types::{ErrorCode, TextOrigin};
 
 const LONG: Duration = Duration::from_hours(1);
 
@@ -63,7 +61,7 @@ struct Crowd {
 }
 
 /// A tool that counts those who work.
-fn work(crowd: &Arc<Crowd>) -> impl crate::agent::tools::Tool + use<> {
+fn work(crowd: &Arc<Crowd>) -> impl crate::tools::Tool + use<> {
     let crowd = Arc::clone(crowd);
     tool_fn("work", "Works.", move |_: ToolContext, _: Nothing| {
         let crowd = Arc::clone(&crowd);

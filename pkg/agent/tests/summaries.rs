@@ -7,13 +7,12 @@ use std::sync::{
 
 use super::{cancel::assert_history_is_whole, journal::Broken, *};
 use crate::{
-    agent::{
-        ApprovalPolicy, Asked, Budget, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED,
-        Decision, Limit, OutcomeKind, RunInput, journal::MemoryJournal, memory::ConversationMemory,
-    },
-    llm::{ProviderError, Request, TokenEstimator},
-    types::{ErrorCode, Message, MessageRole, Part, TextOrigin, ToolResult, UsageInfo},
+    ApprovalContext, ApprovalPolicy, Budget, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED,
+    CONTEXT_TRIMMED, Decision, Limit, OutcomeKind, RunInput, journal::MemoryJournal,
+    memory::ConversationMemory,
 };
+use forgeline_llm::{ProviderError, Request, TokenEstimator};
+use forgeline_types::{ErrorCode, Message, MessageRole, Part, TextOrigin, ToolResult, UsageInfo};
 
 const MOST: u64 = 2_400;
 
@@ -146,7 +145,7 @@ fn stored(turns: usize) -> ConversationMemory {
     let messages = (0..turns).flat_map(|turn| {
         [Message::user(question(turn)), Message::assistant("So it is. ".repeat(12))]
     });
-    ConversationMemory::from(messages.collect::<crate::types::Transcript>())
+    ConversationMemory::from(messages.collect::<forgeline_types::Transcript>())
 }
 
 /// More than one summary can have is summed up by the next ones, one a run.
@@ -465,7 +464,7 @@ async fn a_summary_in_a_run_with_approvals_parts_no_call_from_its_result() {
         let builder = builder_of(&provider).max_turns(50).journal(journal.clone());
         builder.approval(ApprovalPolicy::Always)
     };
-    let count_all = move |_: Asked| {
+    let count_all = move |_: ApprovalContext| {
         let nth = count.fetch_add(1, Ordering::SeqCst);
         async move {
             // The run is put away while this one is pending.
@@ -477,7 +476,7 @@ async fn a_summary_in_a_run_with_approvals_parts_no_call_from_its_result() {
     assert!(run.await.is_err(), "a person is asked");
     let before = provider.requests();
     assert!(before.iter().any(is_for_summary), "the turn was summed up already");
-    let agent = make().approver(|_: Asked| async { Decision::Grant }).build().unwrap();
+    let agent = make().approver(|_: ApprovalContext| async { Decision::Grant }).build().unwrap();
     let outcome = agent.resume().await.unwrap().unwrap();
     assert_eq!(outcome.text, "Done.");
     assert_fit(&provider.requests());
@@ -496,7 +495,7 @@ async fn a_summary_of_text_from_outside_is_from_outside() {
     for origin in [TextOrigin::Own, TextOrigin::Outside] {
         let provider = model();
         let page = ToolResult::new("c", "look", "words ".repeat(200)).origin(origin);
-        let call = crate::types::ToolCall::new("c", "look", json!({ "text": "" }));
+        let call = forgeline_types::ToolCall::new("c", "look", json!({ "text": "" }));
         let mut messages = vec![
             Message::user("Read it."),
             Message::new(MessageRole::Assistant, vec![Part::ToolCall(call)]),
@@ -510,7 +509,7 @@ async fn a_summary_of_text_from_outside_is_from_outside() {
         messages.push(Message::assistant("Well."));
         let journal = MemoryJournal::default();
         let memory =
-            ConversationMemory::from(messages.into_iter().collect::<crate::types::Transcript>());
+            ConversationMemory::from(messages.into_iter().collect::<forgeline_types::Transcript>());
         let agent = builder_of(&provider).memory(memory).journal(journal.clone()).build().unwrap();
         agent.run("Only say it.").await.unwrap();
         let line = journal.lines().into_iter().find(|line| line.contains("\"summed\":[")).unwrap();

@@ -6,11 +6,9 @@ use std::sync::{
 };
 
 use super::{cancel::assert_history_is_whole, *};
-use crate::{
-    agent::{CONTEXT_SUMMARIZED, Decision, SubAgentEvent, tools::ToolEffects},
-    llm::Request,
-    types::{ApprovalRequest, MessageRole},
-};
+use crate::{CONTEXT_SUMMARIZED, Decision, SubAgentEvent, tools::ToolEffects};
+use forgeline_llm::Request;
+use forgeline_types::{ApprovalRequest, MessageRole};
 
 const MOST: u64 = 2_400;
 
@@ -44,7 +42,7 @@ fn summed_up(provider: &ScriptedProvider) -> AgentBuilder {
 }
 
 /// A tool that removes something, which a person is asked about.
-fn remove(removed: &Arc<AtomicUsize>) -> impl crate::agent::tools::Tool + use<> {
+fn remove(removed: &Arc<AtomicUsize>) -> impl crate::tools::Tool + use<> {
     let removed = Arc::clone(removed);
     let remove = tool_fn("remove", "Removes it.", move |_: ToolContext, _: Nothing| {
         removed.fetch_add(1, Ordering::SeqCst);
@@ -68,7 +66,7 @@ fn is_summary(event: &AgentEvent) -> bool {
 /// Each request for an answer has the calls of an answer directly before their results, and fits.
 fn assert_whole_requests(provider: &ScriptedProvider) {
     for request in provider.requests().iter().filter(|it| !is_for_summary(it)) {
-        assert!(crate::llm::TokenEstimator::new().request(request) <= MOST);
+        assert!(forgeline_llm::TokenEstimator::new().request(request) <= MOST);
         let mut open = Vec::new();
         for message in &request.messages {
             let results: Vec<_> = message.tool_results().map(|it| it.call_id.clone()).collect();

@@ -1,11 +1,9 @@
 //! Bounds of summaries: of what they may say, and of what the model that writes them may read.
 
 use super::*;
-use crate::{
-    agent::memory::ConversationMemory,
-    llm::{Request, TokenEstimator},
-    types::{Message, ModelInfo},
-};
+use crate::memory::ConversationMemory;
+use forgeline_llm::{Request, TokenEstimator};
+use forgeline_types::{Message, ModelInfo};
 
 fn is_for_summary(request: &Request) -> bool {
     request.system.as_deref().is_some_and(|system| system.starts_with("You shorten"))
@@ -23,7 +21,7 @@ fn stored(turns: usize) -> ConversationMemory {
     let messages = (0..turns).flat_map(|turn| {
         [Message::user(format!("Question {turn}?")), Message::assistant("word ".repeat(200))]
     });
-    ConversationMemory::from(messages.collect::<crate::types::Transcript>())
+    ConversationMemory::from(messages.collect::<forgeline_types::Transcript>())
 }
 
 #[tokio::test(start_paused = true)]

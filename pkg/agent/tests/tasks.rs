@@ -8,13 +8,13 @@ use std::sync::{
 use tokio::{sync::oneshot, time::timeout};
 
 use super::*;
-use crate::types::ErrorCode;
+use forgeline_types::ErrorCode;
 
 /// More than a test on real threads takes.
 const LONG: Duration = Duration::from_secs(20);
 
 /// A tool that blocks its thread until something is sent.
-fn blocking(receiver: Receiver<&'static str>) -> impl crate::agent::tools::Tool {
+fn blocking(receiver: Receiver<&'static str>) -> impl crate::tools::Tool {
     let receiver = Arc::new(Mutex::new(receiver));
     tool_fn("take", "", move |_: ToolContext, _: Nothing| {
         let receiver = Arc::clone(&receiver);
@@ -80,7 +80,7 @@ async fn a_tool_that_panics_in_drop_leaves_the_run_alive() {
         drop(bomb);
         "never"
     });
-    let config = crate::agent::AgentConfig::default().tool_timeout(Duration::from_secs(1));
+    let config = crate::AgentConfig::default().tool_timeout(Duration::from_secs(1));
     let agent = builder(&provider).config(config).tool(bomb).build().unwrap();
     let outcome = agent.run("Go.").await.unwrap();
     assert_eq!(outcome.text, "ok");

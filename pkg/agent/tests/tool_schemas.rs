@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use super::*;
 use crate::{
-    agent::{
-        CallEnd, CallRecord, Observer,
-        tools::{Calculator, Tool, ToolError, ToolRegistry},
-    },
-    llm::ToolSpec,
-    types::Json,
+    CallEnd, CallRecord, Observer,
+    tools::{Calculator, Tool, ToolError, ToolRegistry},
 };
+use forgeline_llm::ToolSpec;
+use forgeline_types::Json;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -104,7 +102,7 @@ impl Tool for Hostile {
         })
     }
 
-    fn execute(&self, _: ToolContext, arguments: Json) -> crate::agent::tools::ToolFuture {
+    fn execute(&self, _: ToolContext, arguments: Json) -> crate::tools::ToolFuture {
         Box::pin(std::future::ready(Ok::<_, ToolError>(arguments.as_str().into())))
     }
 }

@@ -4,13 +4,11 @@ use std::{ops::Range, sync::Arc};
 
 use super::*;
 use crate::{
-    agent::{
-        CallMode, Caller, RunContext, RunInput, ToolSearch,
-        journal::MemoryJournal,
-        tools::{TOOL_SEARCH, Tool},
-    },
-    llm::{Provider as _, Request, TokenEstimator, ToolSpec},
+    CallMode, Caller, RunContext, RunInput, ToolSearch,
+    journal::MemoryJournal,
+    tools::{TOOL_SEARCH, Tool},
 };
+use forgeline_llm::{Provider as _, Request, TokenEstimator, ToolSpec};
 
 const ACTIONS: [&str; 10] = [
     "create an entry",
@@ -306,7 +304,7 @@ async fn contributed_tools_are_searched_and_their_index_is_made_once() {
     let run = || [search("calendar.n7_create"), calling(710), done()];
     let (provider, builder) = agent_of(run().into_iter().chain(run()));
     let source = |_: RunContext| async { Ok(many(0..1_000)) };
-    let agent = builder.tool(crate::agent::tools::Calculator).tool_source(source).build().unwrap();
+    let agent = builder.tool(crate::tools::Calculator).tool_source(source).build().unwrap();
     assert!(agent.0.parts.index.is_none());
     let index =
         || agent.0.parts.last_index.lock().unwrap().clone().map(|it| Arc::as_ptr(&it).addr());

@@ -3,10 +3,8 @@
 use bytes::Bytes;
 
 use super::{answering_server::Server, tool_search::many, *};
-use crate::{
-    agent::{FoundTools, ToolSearch, journal::MemoryJournal},
-    llm::{RetryPolicy, responses::OpenAiResponses},
-};
+use crate::{FoundTools, ToolSearch, journal::MemoryJournal};
+use forgeline_llm::{RetryPolicy, responses::OpenAiResponses};
 
 impl Server {
     fn agent(&self, model: &str, journal: MemoryJournal) -> DefaultAgent {

@@ -2,12 +2,10 @@
 
 use super::{cancel::assert_history_is_whole, *};
 use crate::{
-    agent::{
-        ANSWER_TYPED, AtLimit, CallMode, OutcomeKind, RunInput, RunStream, journal::MemoryJournal,
-    },
-    llm::{AnswerSchema, ToolChoice, demo::DemoProvider},
-    types::{Capabilities, ErrorCode, MessageRole, PartialJson},
+    ANSWER_TYPED, AtLimit, CallMode, OutcomeKind, RunInput, RunStream, journal::MemoryJournal,
 };
+use forgeline_llm::{AnswerSchema, ToolChoice, demo::DemoProvider};
+use forgeline_types::{Capabilities, ErrorCode, MessageRole, PartialJson};
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Bill {

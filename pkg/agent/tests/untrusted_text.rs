@@ -7,18 +7,16 @@ use std::sync::{
 
 use super::{approvals::next_request, journal::answers, *};
 use crate::{
-    agent::{
-        ApprovalPolicy, Asked, CallStart, Decision, OutsideText, RunInput,
-        journal::MemoryJournal,
-        memory::{ConversationMemory, Memory},
-        prompts::PromptContext,
-        tools::{ToolEffects, ToolOutput},
-    },
-    llm::StreamChunk,
-    types::{
-        ApprovalReason::{self, OutsideText as Again, Policy},
-        ItemKind, Json, Message, ProviderItem, TextOrigin, Transcript,
-    },
+    ApprovalContext, ApprovalPolicy, CallStart, Decision, OutsideText, RunInput,
+    journal::MemoryJournal,
+    memory::{ConversationMemory, Memory},
+    prompts::PromptContext,
+    tools::{ToolEffects, ToolOutput},
+};
+use forgeline_llm::StreamChunk;
+use forgeline_types::{
+    ApprovalReason::{self, OutsideText as Again, Policy},
+    ItemKind, Json, Message, ProviderItem, TextOrigin, Transcript,
 };
 
 /// What happened to the calls of `remove`.
@@ -67,7 +65,7 @@ impl World {
     /// Decides about each request, and keeps the reasons.
     fn asking(&self, builder: AgentBuilder, decision: Decision) -> AgentBuilder {
         let asked = Arc::clone(&self.asked);
-        builder.approver(move |request: Asked| {
+        builder.approver(move |request: ApprovalContext| {
             asked.lock().unwrap().push(request.request.reason);
             std::future::ready(decision.clone())
         })
@@ -298,7 +296,7 @@ async fn no_granted_call_runs_unasked_behind_text_from_outside() {
 
 #[tokio::test]
 async fn a_cached_part_of_the_prompt_says_each_time_that_it_has_text_from_outside() {
-    use crate::agent::prompts::{CachedPrompt, PromptContext};
+    use crate::prompts::{CachedPrompt, PromptContext};
 
     let page = |context: PromptContext| async move {
         context.add_outside_text();

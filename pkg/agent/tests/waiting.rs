@@ -4,13 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use super::*;
 use crate::{
-    agent::{
-        DefaultAgent,
-        memory::{ConversationMemory, Memory as _},
-        prompts::{PromptContext, SystemPrompt},
-    },
-    types::{AgentError, ErrorCode, Message},
+    DefaultAgent,
+    memory::{ConversationMemory, Memory as _},
+    prompts::{PromptContext, SystemPrompt},
 };
+use forgeline_types::{AgentError, ErrorCode, Message};
 
 /// An agent for its own tools and prompt parts.
 type Own = Arc<OnceLock<DefaultAgent>>;
@@ -187,7 +185,7 @@ async fn forks_and_clones_of_builders_have_conversations_of_their_own() {
     let turn = |text| ScriptedTurn::new().text(text);
     let provider = ScriptedProvider::new(["1", "2", "3", "4"].map(turn));
     let before =
-        ConversationMemory::from(crate::types::Transcript::from(vec![Message::user("Before.")]));
+        ConversationMemory::from(forgeline_types::Transcript::from(vec![Message::user("Before.")]));
     assert_eq!(before.fork().len(), 0);
     let builder = builder(&provider).memory(before);
     let (agent, other) = (builder.clone().build().unwrap(), builder.build().unwrap());
@@ -199,10 +197,10 @@ async fn forks_and_clones_of_builders_have_conversations_of_their_own() {
     assert_eq!(lengths, [3, 3, 2]);
     assert_eq!(agent.clone().transcript().len(), 3, "a clone is the same agent");
 
-    let journal = crate::agent::journal::MemoryJournal::default();
+    let journal = crate::journal::MemoryJournal::default();
     let kept = agent.fork_with_journal(journal.clone());
     kept.run("Go").await.unwrap();
-    let read = agent.fork_with_journal(crate::agent::journal::MemoryJournal::from(journal.lines()));
+    let read = agent.fork_with_journal(crate::journal::MemoryJournal::from(journal.lines()));
     assert!(read.resume().await.unwrap().is_none());
     assert_eq!(read.transcript(), kept.transcript());
 }

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::{
-    agent::{CONTEXT_TRIMMED, CallMode, OutcomeKind, journal::MemoryJournal},
-    llm::{Request, TokenEstimator},
-};
+use crate::{CONTEXT_TRIMMED, CallMode, OutcomeKind, journal::MemoryJournal};
+use forgeline_llm::{Request, TokenEstimator};
 
 const MOST: u64 = 8_000;
 
@@ -105,17 +103,16 @@ fn no_room_at_all_is_refused() {
 // Covers: G-36
 #[tokio::test(start_paused = true)]
 async fn a_model_whose_window_is_known_has_a_limit_unless_another_is_set() {
-    use crate::{
-        agent::RunInput,
-        types::{Capabilities, ModelInfo},
-    };
+    use crate::RunInput;
+    use forgeline_types::{Capabilities, ModelInfo};
     let info = |model: &str| {
-        let able = Capabilities { tools: true, ..Capabilities::default() };
+        let able = Capabilities::default().tools(true);
         ModelInfo::new("scripted", model).capabilities(able)
     };
     // A window of 8,000 tokens; one of the catalog's; the other model's, that the input chooses.
     let own = || info("mine").context_tokens(Some(8_000));
-    let card = crate::llm::ModelCard::for_model("gpt-3.5-turbo").unwrap().context_tokens.unwrap();
+    let card =
+        forgeline_llm::ModelCard::for_model("gpt-3.5-turbo").unwrap().context_tokens.unwrap();
     let rows = [
         ("own", own(), None, None, 6_000),
         ("catalog", info("gpt-3.5-turbo"), None, None, card - card / 4),

@@ -6,17 +6,15 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 use super::{Tool, ToolContext, ToolEffects, ToolError, ToolFuture, ToolPlace};
-use crate::{
-    agent::run::Surface,
-    llm::schema_of,
-    types::{Json, Text, setters},
-};
+use crate::run::Surface;
+use forgeline_llm::private::schema_of;
+use forgeline_types::{Json, Text, setters};
 
 /// A tool whose calls run at the client, such as the page that the user sees.
 ///
-/// A call is the event [`ClientToolRequest`](crate::types::AgentEvent::ClientToolRequest); a reader of the events gives the result through
-/// [`ClientCalls`](crate::agent::ClientCalls). The run waits for at most [`client_timeout`](crate::agent::AgentConfig::client_timeout). If no one can
-/// answer, as in [`DefaultAgent::run`](crate::agent::DefaultAgent::run), the call is not run and the model is told so.
+/// A call is the event [`ClientToolRequest`](forgeline_types::AgentEvent::ClientToolRequest); a reader of the events gives the result through
+/// [`ClientCalls`](crate::ClientCalls). The run waits for at most [`client_timeout`](crate::AgentConfig::client_timeout). If no one can
+/// answer, as in [`DefaultAgent::run`](crate::DefaultAgent::run), the call is not run and the model is told so.
 ///
 /// # Examples
 ///

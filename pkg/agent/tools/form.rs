@@ -3,14 +3,15 @@
 use serde_json::{Map, Value};
 
 use super::{ToolError, validate};
-use crate::types::{Json, ToolAnswer};
+use forgeline_json::SchemaView;
+use forgeline_types::{Json, ToolAnswer};
 
 /// Returns the answer to send, completed with the defaults of missing fields.
 ///
 /// # Errors
 ///
 /// Returns [`ToolError::InvalidArguments`] with the first field that does not fit the schema.
-pub(crate) fn complete(schema: Option<&Json>, answer: ToolAnswer) -> Result<ToolAnswer, ToolError> {
+pub fn complete(schema: Option<&Json>, answer: ToolAnswer) -> Result<ToolAnswer, ToolError> {
     let ToolAnswer::Accept { content } = answer else { return Ok(answer) };
     let Some(schema) = schema else {
         return Ok(ToolAnswer::Accept { content: Value::Object(Map::new()).into() });
@@ -35,7 +36,7 @@ pub(crate) fn complete(schema: Option<&Json>, answer: ToolAnswer) -> Result<Tool
 }
 
 fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    schema.get("properties").and_then(Value::as_object).into_iter().flatten()
+    SchemaView::new(schema).properties().into_iter().flatten()
 }
 
 /// Returns the problem of a value whose type fits, by the constraints of its field.

@@ -17,13 +17,13 @@ pub(crate) const PROTECTED_NAMES: [&str; 5] =
     [TASK_COMPLETION, ASK_QUESTION, CONVERSE, TOOL_SEARCH, CALL_FOUND_TOOL];
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Completed {
+pub(crate) struct CompletionArguments {
     /// The work that was done and its result, for the user to read.
     pub(crate) result: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Asked {
+pub(crate) struct QuestionArguments {
     /// The question to the user.
     pub(crate) question: String,
     /// Answers that the user may choose from, if there are obvious ones.
@@ -32,7 +32,7 @@ pub(crate) struct Asked {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Said {
+pub(crate) struct ConverseArguments {
     /// The reply to the user.
     pub(crate) message: String,
 }
@@ -54,19 +54,19 @@ unit_tool!(
     TASK_COMPLETION,
     "Call this when the task is done. The user sees the result, and nothing runs after it.",
     true,
-    |done: Completed| Ok(done.result.into())
+    |done: CompletionArguments| Ok(done.result.into())
 );
 unit_tool!(
     AskQuestionTool,
     ASK_QUESTION,
     "Call this when the task cannot go on without an answer of the user's.",
     true,
-    |asked: Asked| Ok(asked.question.into())
+    |asked: QuestionArguments| Ok(asked.question.into())
 );
 unit_tool!(
     ConverseTool,
     CONVERSE,
     "Call this to reply when the user only talks and there is nothing to do.",
     true,
-    |said: Said| Ok(said.message.into())
+    |said: ConverseArguments| Ok(said.message.into())
 );

@@ -3,52 +3,46 @@
 mod calculator;
 mod check;
 mod client_tool;
-#[cfg(feature = "command")]
+#[cfg(feature = "local-tools")]
 mod command;
-mod context;
-mod error;
-mod facts;
-#[cfg(feature = "files")]
+mod contract;
+#[cfg(feature = "local-tools")]
 mod files;
-pub(in crate::agent) mod form;
+pub mod form;
 mod loop_breaking;
-mod output;
-#[cfg(any(feature = "command", feature = "mcp"))]
+#[cfg(feature = "process")]
 pub(crate) mod process_group;
-mod question;
 mod registry;
 mod returned;
-mod tool;
 mod tool_search;
+mod tool_source;
 mod typed;
 mod unit_tool;
-mod validate;
 
 pub use calculator::Calculator;
-pub(in crate::agent) use check::ArgumentCheck;
+pub(crate) use check::ArgumentCheck;
+pub use check::validate;
 pub use client_tool::ClientTool;
-#[cfg(feature = "command")]
+#[cfg(feature = "local-tools")]
 pub use command::{CommandTool, CommandToolError};
-pub use context::ToolContext;
-pub(crate) use context::{CallPlace, People};
-pub use error::{RegistryError, ToolError};
-pub use facts::{PreviewFuture, ToolEffects, ToolPlace};
-#[cfg(feature = "files")]
+pub(crate) use contract::data_length;
+pub use contract::{CallPeople, CallPlace};
+pub use contract::{
+    PreviewFuture, Question, RegistryError, Tool, ToolContext, ToolEffects, ToolError, ToolFuture,
+    ToolOutput, ToolPlace,
+};
+#[cfg(feature = "local-tools")]
 pub use files::FileTools;
-#[cfg(feature = "files")]
-#[cfg(feature = "skills")]
-pub(in crate::agent) use files::blocking;
-#[cfg(feature = "files")]
-pub(in crate::agent) use files::root as files_root;
-pub(crate) use loop_breaking::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};
+#[cfg(feature = "local-tools")]
+pub use files::blocking;
+#[cfg(feature = "local-tools")]
+pub(crate) use files::root as files_root;
+pub(crate) use loop_breaking::{ASK_QUESTION, CONVERSE, QuestionArguments, TASK_COMPLETION};
 pub use loop_breaking::{AskQuestionTool, ConverseTool, TaskCompletionTool};
-pub use output::ToolOutput;
-pub use question::Question;
-pub(in crate::agent) use registry::Registered;
+pub(crate) use registry::RegisteredTool;
 pub use registry::ToolRegistry;
 pub use returned::{IntoToolResult, kind};
-pub use tool::{Tool, ToolFuture};
-pub(crate) use tool_search::{CALL_FOUND_TOOL, Searched, TOOL_SEARCH, ToolSearchTool};
-pub(in crate::agent) use typed::read as read_arguments;
+pub(crate) use tool_search::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolSearchArguments, ToolSearchTool};
+pub use tool_source::ToolSource;
+pub use typed::read as read_arguments;
 pub use typed::{TypedTool, tool_fn};
-pub use validate::validate;

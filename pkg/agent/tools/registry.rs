@@ -5,7 +5,8 @@ use std::{collections::HashMap, fmt, mem, sync::Arc};
 use serde_json::Value;
 
 use super::{RegistryError, Tool, ToolError, check::ArgumentCheck, loop_breaking::PROTECTED_NAMES};
-use crate::{llm::ToolSpec, types::Text};
+use forgeline_llm::ToolSpec;
+use forgeline_types::Text;
 
 /// The tools of an agent, in registration order.
 ///
@@ -29,18 +30,18 @@ pub struct ToolRegistry {
     /// The checks of the tools' arguments.
     checks: Vec<ArgumentCheck>,
     /// The descriptions of the tools for the model.
-    specs: Specs,
+    specs: ToolSpecs,
     by_wire_name: HashMap<Text, usize>,
 }
 
 /// A tool and its description for the model.
-pub(crate) struct Registered<'a> {
+pub(crate) struct RegisteredTool<'a> {
     pub(crate) tool: &'a Arc<dyn Tool>,
     pub(crate) spec: &'a ToolSpec,
     check: &'a ArgumentCheck,
 }
 
-impl Registered<'_> {
+impl RegisteredTool<'_> {
     /// Checks the arguments of a call.
     pub(crate) fn check(&self, arguments: &Value) -> Result<(), ToolError> {
         self.check.check(&self.spec.parameters, arguments)
@@ -49,18 +50,18 @@ impl Registered<'_> {
 
 /// Descriptions of tools: a growing list, or one shared with requests.
 #[derive(Clone)]
-enum Specs {
+enum ToolSpecs {
     Growing(Vec<ToolSpec>),
     Shared(Arc<[ToolSpec]>),
 }
 
-impl Default for Specs {
+impl Default for ToolSpecs {
     fn default() -> Self {
         Self::Growing(Vec::new())
     }
 }
 
-impl Specs {
+impl ToolSpecs {
     fn as_slice(&self) -> &[ToolSpec] {
         match self {
             Self::Growing(specs) => specs,
@@ -127,29 +128,29 @@ impl ToolRegistry {
         self.find(name).map(|entry| entry.tool)
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<Registered<'_>> {
+    pub(crate) fn find(&self, name: &str) -> Option<RegisteredTool<'_>> {
         let at = match self.by_wire_name.get(name) {
             Some(at) => *at,
             None => *self.by_wire_name.get(name.replace('.', "_").as_str())?,
         };
         let (tool, spec) = (self.tools.get(at)?, self.specs.as_slice().get(at)?);
-        Some(Registered { tool, spec, check: self.checks.get(at)? })
+        Some(RegisteredTool { tool, spec, check: self.checks.get(at)? })
     }
 
     /// Returns the tools, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Registered<'_>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = RegisteredTool<'_>> {
         let entries = self.tools.iter().zip(self.specs()).zip(&self.checks);
-        entries.map(|((tool, spec), check)| Registered { tool, spec, check })
+        entries.map(|((tool, spec), check)| RegisteredTool { tool, spec, check })
     }
 
     /// Returns the descriptions as requests hold them. The registry keeps the same list, since
     /// schemas are large.
     pub(crate) fn share_specs(&mut self) -> Arc<[ToolSpec]> {
         let specs = match mem::take(&mut self.specs) {
-            Specs::Growing(specs) => Arc::from(specs),
-            Specs::Shared(specs) => specs,
+            ToolSpecs::Growing(specs) => Arc::from(specs),
+            ToolSpecs::Shared(specs) => specs,
         };
-        self.specs = Specs::Shared(Arc::clone(&specs));
+        self.specs = ToolSpecs::Shared(Arc::clone(&specs));
         specs
     }
 
@@ -196,7 +197,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::agent::tools::{TaskCompletionTool, ToolContext, tool_fn};
+    use crate::tools::{TaskCompletionTool, ToolContext, tool_fn};
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Nothing {}

@@ -14,7 +14,7 @@ pub(crate) const CALL_FOUND_TOOL: &str = "call_found_tool";
 
 /// The arguments of a search.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Searched {
+pub(crate) struct ToolSearchArguments {
     /// A few words for what is to be done, or the name of a tool.
     pub(crate) query: String,
 }
@@ -30,7 +30,7 @@ unit_tool!(
     "Finds tools that are not listed here. There are many more than you see: search before you say that \
      something cannot be done. What is found can be called from then on.",
     false,
-    |searched: Searched| Err(ToolError::failed(format!(
+    |searched: ToolSearchArguments| Err(ToolError::failed(format!(
         "there are no tools to search for `{}` in",
         searched.query
     )))

@@ -9,10 +9,8 @@ use serde_json::{Value, json};
 use super::{
     IntoToolResult, PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture, kind,
 };
-use crate::{
-    llm::schema_of,
-    types::{Json, Preview, Text, TextOrigin},
-};
+use forgeline_llm::private::schema_of;
+use forgeline_types::{Json, Preview, Text, TextOrigin};
 
 /// Returns a tool that calls an async function with typed arguments.
 ///
@@ -52,7 +50,7 @@ where
     TypedTool {
         name: name.into(),
         description: description.into(),
-        order: Order::default(),
+        order: ToolOrder::default(),
         is_idempotent: false,
         may_repeat: false,
         effects: ToolEffects::default(),
@@ -87,7 +85,7 @@ where
 pub struct TypedTool<A, F, Kind = kind::Value> {
     name: Text,
     description: String,
-    order: Order,
+    order: ToolOrder,
     is_idempotent: bool,
     may_repeat: bool,
     effects: ToolEffects,
@@ -96,21 +94,21 @@ pub struct TypedTool<A, F, Kind = kind::Value> {
     permission: Option<Text>,
     timeout: Option<Duration>,
     max_result_chars: Option<usize>,
-    identity: Option<Identity<A>>,
-    preview: Option<Previewer<A>>,
+    identity: Option<CallIdentity<A>>,
+    preview: Option<EffectPreviewer<A>>,
     function: F,
     types: PhantomData<fn(A) -> Kind>,
 }
 
 /// A function that returns the identity of a call, which two equal calls share.
-type Identity<A> = Box<dyn Fn(&A) -> String + Send + Sync>;
+type CallIdentity<A> = Box<dyn Fn(&A) -> String + Send + Sync>;
 
 /// A function that previews the effects of a call.
-type Previewer<A> = Box<dyn Fn(ToolContext, A) -> PreviewFuture + Send + Sync>;
+type EffectPreviewer<A> = Box<dyn Fn(ToolContext, A) -> PreviewFuture + Send + Sync>;
 
 /// The place of the tool's calls among the calls of a response.
 #[derive(Debug, Clone, Copy, Default)]
-enum Order {
+enum ToolOrder {
     #[default]
     Any,
     Alone,
@@ -121,7 +119,7 @@ impl<A, F, Kind> TypedTool<A, F, Kind> {
     /// Makes a successful call end the run.
     #[must_use]
     pub fn loop_breaking(mut self) -> Self {
-        self.order = Order::LoopBreaking;
+        self.order = ToolOrder::LoopBreaking;
         self
     }
 
@@ -208,7 +206,7 @@ impl<A, F, Kind> TypedTool<A, F, Kind> {
     /// Makes each call run alone, without other calls of the same response.
     #[must_use]
     pub fn alone(mut self) -> Self {
-        self.order = Order::Alone;
+        self.order = ToolOrder::Alone;
         self
     }
 }
@@ -232,11 +230,11 @@ where
     }
 
     fn is_loop_breaking(&self) -> bool {
-        matches!(self.order, Order::LoopBreaking)
+        matches!(self.order, ToolOrder::LoopBreaking)
     }
 
     fn runs_alone(&self) -> bool {
-        matches!(self.order, Order::Alone)
+        matches!(self.order, ToolOrder::Alone)
     }
 
     fn is_idempotent(&self) -> bool {
@@ -296,7 +294,11 @@ where
 }
 
 /// Reads the arguments of a call as a type; empty arguments may be read as `()`.
-pub(crate) fn read<A: DeserializeOwned>(arguments: &Json) -> Result<A, ToolError> {
+///
+/// # Errors
+///
+/// Returns an error that names what does not fit the type.
+pub fn read<A: DeserializeOwned>(arguments: &Json) -> Result<A, ToolError> {
     arguments.read().or_else(|error: serde_json::Error| {
         let none =
             arguments.as_str().chars().all(|sign| sign.is_whitespace() || "{}".contains(sign));

@@ -4,7 +4,7 @@
 /// whether it ends the run, and its work on the arguments, which changes nothing.
 macro_rules! unit_tool {
     ($tool:ty, $name:expr, $description:expr, $loop_breaking:expr, |$it:ident: $of:ty| $work:expr) => {
-        impl $crate::agent::tools::Tool for $tool {
+        impl $crate::tools::Tool for $tool {
             fn name(&self) -> &'static str {
                 $name
             }
@@ -14,15 +14,15 @@ macro_rules! unit_tool {
             }
 
             fn schema(&self) -> serde_json::Value {
-                $crate::llm::schema_of::<$of>()
+                forgeline_llm::private::schema_of::<$of>()
             }
 
             fn is_loop_breaking(&self) -> bool {
                 $loop_breaking
             }
 
-            fn effects(&self) -> $crate::agent::tools::ToolEffects {
-                $crate::agent::tools::ToolEffects::Reads
+            fn effects(&self) -> $crate::tools::ToolEffects {
+                $crate::tools::ToolEffects::Reads
             }
 
             fn is_idempotent(&self) -> bool {
@@ -31,10 +31,10 @@ macro_rules! unit_tool {
 
             fn execute(
                 &self,
-                _context: $crate::agent::tools::ToolContext,
-                arguments: $crate::types::Json,
-            ) -> $crate::agent::tools::ToolFuture {
-                let done = $crate::agent::tools::typed::read(&arguments).and_then(|$it: $of| $work);
+                _context: $crate::tools::ToolContext,
+                arguments: forgeline_types::Json,
+            ) -> $crate::tools::ToolFuture {
+                let done = $crate::tools::typed::read(&arguments).and_then(|$it: $of| $work);
                 Box::pin(std::future::ready(done))
             }
         }

@@ -13,10 +13,7 @@ use serde::{
 use serde_json::{Error, Number};
 
 use super::{partial_json::PartialJson, tree::Node, value::PartialValue};
-use crate::json::{
-    Json,
-    kept::{NUMBER, RAW_VALUE},
-};
+use crate::{Json, kept::NUMBER, raw_value::raw_value_name};
 
 impl<'de> Deserializer<'de> for PartialValue<'de> {
     type Error = Error;
@@ -59,7 +56,7 @@ impl<'de> Deserializer<'de> for PartialValue<'de> {
             return serde_json::Deserializer::from_str(text)
                 .deserialize_newtype_struct(name, visitor);
         }
-        if name == RAW_VALUE {
+        if name == raw_value_name() {
             let text = self.to_string();
             return serde_json::Deserializer::from_reader(text.as_bytes())
                 .deserialize_newtype_struct(name, visitor);
@@ -123,7 +120,11 @@ impl<'de> IntoDeserializer<'de, Error> for PartialValue<'de> {
 
 /// Deserializes a type whose serde implementation buffers values, as tagged enums and flattened structs do,
 /// so that the numbers in its [`Json`] fields keep their spelling.
-pub(crate) fn deserialize_spelled<'de, D: Deserializer<'de>, T>(
+///
+/// # Errors
+///
+/// Returns the error of `deserializer` or of `read`.
+pub fn deserialize_spelled<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     read: impl FnOnce(PartialValue<'_>) -> Result<T, Error>,
 ) -> Result<T, D::Error> {

@@ -9,7 +9,7 @@ mod tests;
 mod tree;
 mod value;
 
-pub(crate) use deserialize::deserialize_spelled;
+pub use deserialize::deserialize_spelled;
 pub use error::PartialJsonError;
 pub use partial_json::{DEFAULT_MAX_JSON_BYTES, PartialJson};
 pub use value::PartialValue;

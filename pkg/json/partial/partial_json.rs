@@ -1,7 +1,7 @@
 //! A JSON value that can be read while its text arrives.
 
 use super::{error::PartialJsonError, tree::Tree, value::PartialValue};
-use crate::json::{Strictness, Tokenizer};
+use crate::{Strictness, Tokenizer};
 
 /// The default maximum length of the text of one [`PartialJson`], in bytes: 8 MiB.
 pub const DEFAULT_MAX_JSON_BYTES: u64 = 8 << 20;
@@ -109,7 +109,7 @@ impl PartialJson {
     }
 
     /// Adds the next piece of the text: strict JSON, as
-    /// [`ToolCallContent`](crate::types::AgentEvent::ToolCallContent) contains it in `arguments`.
+    /// `ToolCallContent` contains it in `arguments`.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{PartialJson, PartialJsonError, PartialValue};
-use crate::json::Json;
+use crate::Json;
 
 fn grown<'a>(pieces: impl IntoIterator<Item = &'a str>) -> PartialJson {
     let mut json = PartialJson::new();

@@ -8,7 +8,7 @@ use std::mem;
 use compact_str::CompactString;
 use indexmap::IndexMap;
 
-use crate::json::{Kind, Token, Unescape};
+use crate::{Kind, Token, Unescape};
 
 #[derive(Debug, Clone)]
 pub(super) enum Node {
@@ -58,7 +58,7 @@ impl Tree {
         self.target == Target::String(at) || self.open.contains(&at)
     }
 
-    /// Reads numbers with an unusual spelling as objects that keep it: [`Json`](crate::json::Json) converts them back.
+    /// Reads numbers with an unusual spelling as objects that keep it: [`Json`](crate::Json) converts them back.
     pub(super) fn keep_spelling(&mut self) {
         self.keeps_spelling = true;
     }

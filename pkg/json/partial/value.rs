@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::tree::{Node, Tree};
-use crate::json::Json;
+use crate::Json;
 
 /// A value inside a [`PartialJson`](super::PartialJson), as far as it has arrived. It borrows the text, and is
 /// cheap to copy.

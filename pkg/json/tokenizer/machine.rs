@@ -9,7 +9,7 @@ use super::{
     state::{Behind, Comment, Escape, Fault, State},
     token::{Kind, Sink, Strictness, Token},
 };
-use crate::json::{Repair, RepairSet};
+use crate::{Repair, RepairSet};
 
 /// The maximum nesting depth; each level takes one bit.
 pub(super) const MAX_DEPTH: u32 = 128;
@@ -23,7 +23,7 @@ const MAX_MARKED_DEPTH: u32 = 4;
 /// Strict JSON passes byte for byte, as slices of the input; known mistakes are repaired and
 /// reported. It takes one pass and allocates only for a withheld comma followed by whitespace.
 #[derive(Debug, Clone)]
-pub(crate) struct Tokenizer {
+pub struct Tokenizer {
     pub(super) strictness: Strictness,
     pub(super) state: State,
     pub(super) comment: Comment,
@@ -50,7 +50,8 @@ pub(crate) struct Tokenizer {
 }
 
 impl Tokenizer {
-    pub(crate) fn new(strictness: Strictness) -> Self {
+    #[doc(hidden)]
+    pub fn new(strictness: Strictness) -> Self {
         Self {
             strictness,
             state: State::Value,
@@ -77,33 +78,40 @@ impl Tokenizer {
     }
 
     /// Emits marks for values and keys at every depth.
-    pub(crate) fn mark_all(mut self) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn mark_all(mut self) -> Self {
         (self.marked_depth, self.max_marked_depth) = (u32::MAX, u32::MAX);
         self
     }
 
     /// Allows backticks after the value, which is inside a Markdown fence.
-    pub(crate) fn allow_ticks(&mut self) {
+    #[doc(hidden)]
+    pub fn allow_ticks(&mut self) {
         self.behind = Behind::Ticks;
     }
 
     /// Allows further objects after the value.
-    pub(crate) fn allow_next(&mut self) {
+    #[doc(hidden)]
+    pub fn allow_next(&mut self) {
         self.behind = Behind::Objects;
     }
 
     /// Reads nothing after the value, or after a mistake that cannot be repaired.
-    pub(crate) fn end_itself(&mut self) {
+    #[doc(hidden)]
+    pub fn end_itself(&mut self) {
         self.behind = Behind::Nothing;
     }
 
     /// Returns the repairs made since the last end of a value.
-    pub(crate) fn repairs(&self) -> RepairSet {
+    #[doc(hidden)]
+    pub fn repairs(&self) -> RepairSet {
         self.repairs
     }
 
     /// Returns `true` if exactly one value has been read, or will have been if the text ends here.
-    pub(crate) fn is_whole(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_whole(&self) -> bool {
         if let State::Number(number) = self.state {
             return self.depth == 0 && number.may_end();
         }
@@ -112,52 +120,62 @@ impl Tokenizer {
     }
 
     /// Returns `true` if exactly one value has been read up to its last byte.
-    pub(crate) fn is_done(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
     /// Returns `true` where a value may begin.
-    pub(crate) fn wants_value(&self) -> bool {
+    #[doc(hidden)]
+    pub fn wants_value(&self) -> bool {
         matches!(self.state, State::Value | State::FirstItem | State::NextItem)
     }
 
     /// Returns `true` where a key may begin.
-    pub(crate) fn wants_key(&self) -> bool {
+    #[doc(hidden)]
+    pub fn wants_key(&self) -> bool {
         matches!(self.state, State::FirstKey | State::NextKey)
     }
 
     /// Returns the number of open brackets, and `true` if the innermost is that of an object.
-    pub(crate) fn nesting(&self) -> (u32, bool) {
+    #[doc(hidden)]
+    pub fn nesting(&self) -> (u32, bool) {
         (self.depth, self.is_object())
     }
 
     /// Returns the quote of the current string.
-    pub(crate) fn string_quote(&self) -> Option<u8> {
+    #[doc(hidden)]
+    pub fn string_quote(&self) -> Option<u8> {
         if let State::String { quote, .. } = self.state { Some(quote) } else { None }
     }
 
     /// Returns `true` if the next byte is inside a string value in double quotes, and not part of an escape.
-    pub(crate) fn is_in_plain_string(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_in_plain_string(&self) -> bool {
         self.state == State::String { quote: b'"', is_key: false, escape: Escape::None }
     }
 
     /// Returns `true` inside a comment, in which markers do not count.
-    pub(crate) fn is_in_comment(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_in_comment(&self) -> bool {
         matches!(self.comment, Comment::Line | Comment::Block | Comment::BlockStar)
     }
 
     /// Returns `true` inside a comment, or after a slash that may begin one.
-    pub(crate) fn is_at_comment(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_at_comment(&self) -> bool {
         self.comment != Comment::None
     }
 
-    pub(crate) fn has_failed(&self) -> bool {
+    #[doc(hidden)]
+    pub fn has_failed(&self) -> bool {
         self.state == State::Failed
     }
 
     /// Returns the fault and its byte offset; for a value that is merely incomplete, the fault that it ends too
     /// early.
-    pub(crate) fn fault(&self) -> (&'static str, usize) {
+    #[doc(hidden)]
+    pub fn fault(&self) -> (&'static str, usize) {
         // A word is wrong from its first letter.
         let at = if self.has_failed() { self.fault.at - self.word.len() } else { self.taken };
         (self.fault.reason, at)
@@ -165,27 +183,32 @@ impl Tokenizer {
 
     /// Returns the syntax that strict JSON allows at the first invalid byte, and the offset of that byte; `None`
     /// if the nesting is too deep.
-    pub(crate) fn expected(&self) -> (Option<&'static str>, usize) {
+    #[doc(hidden)]
+    pub fn expected(&self) -> (Option<&'static str>, usize) {
         (self.fault.expected, self.fault.at)
     }
 
     /// Returns the number of open brackets.
-    pub(crate) fn depth(&self) -> u32 {
+    #[doc(hidden)]
+    pub fn depth(&self) -> u32 {
         self.depth
     }
 
     /// Returns the number of bytes so far.
-    pub(crate) fn taken(&self) -> usize {
+    #[doc(hidden)]
+    pub fn taken(&self) -> usize {
         self.taken
     }
 
     /// Marks everything after the mistake as not yet read.
-    pub(crate) fn rewind_to_fault(&mut self) {
+    #[doc(hidden)]
+    pub fn rewind_to_fault(&mut self) {
         self.taken = self.fault.at;
     }
 
     /// Continues after a mistake with the next item of an array of calls.
-    pub(crate) fn resume_in_array(&mut self) {
+    #[doc(hidden)]
+    pub fn resume_in_array(&mut self) {
         let fresh = Self::new(self.strictness);
         *self = Self { behind: self.behind, taken: self.taken, ..fresh };
         self.push_bracket(false);
@@ -193,12 +216,14 @@ impl Tokenizer {
     }
 
     /// Counts bytes that were passed on unchanged without [`feed`](Self::feed).
-    pub(crate) fn skip(&mut self, bytes: usize) {
+    #[doc(hidden)]
+    pub fn skip(&mut self, bytes: usize) {
         self.taken += bytes;
     }
 
     /// Reads the next piece; returns the number of its bytes that were read.
-    pub(crate) fn feed(&mut self, text: &str, sink: &mut impl FnMut(Token<'_>) -> bool) -> usize {
+    #[doc(hidden)]
+    pub fn feed(&mut self, text: &str, sink: &mut impl FnMut(Token<'_>) -> bool) -> usize {
         let mut piece = Piece::new(text, sink);
         while let Some(byte) = piece.peek() {
             #[cfg(test)]
@@ -296,7 +321,8 @@ impl Tokenizer {
     }
 
     /// Returns `true` inside a list written as a Python tuple.
-    pub(crate) fn is_in_tuple(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_in_tuple(&self) -> bool {
         self.tuples > 0
     }
 

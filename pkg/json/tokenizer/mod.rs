@@ -9,6 +9,8 @@ mod structure;
 #[cfg(test)]
 mod tests;
 mod token;
+mod tracker;
 
-pub(crate) use machine::Tokenizer;
-pub(crate) use token::{Kind, Strictness, Token};
+pub use machine::Tokenizer;
+pub use token::{Kind, Strictness, Token};
+pub use tracker::JsonTracker;

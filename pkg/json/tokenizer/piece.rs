@@ -1,7 +1,7 @@
 //! The current piece of the text.
 
 use super::token::{Sink, Token};
-use crate::json::slice;
+use crate::slice;
 
 /// The position in the current piece, and the receiver of its tokens.
 pub(super) struct Piece<'a, S> {

@@ -7,7 +7,7 @@ use super::{
     structure::is_key_byte,
     token::{Sink, Strictness},
 };
-use crate::json::{Number, Repair};
+use crate::{Number, Repair};
 
 const WORDS: [&str; 3] = ["true", "false", "null"];
 

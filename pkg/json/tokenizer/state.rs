@@ -1,6 +1,6 @@
 //! The states of the tokenizer.
 
-use crate::json::Number;
+use crate::Number;
 
 /// The state after the last byte, which decides what may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

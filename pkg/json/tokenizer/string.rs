@@ -6,7 +6,7 @@ use super::{
     state::{Escape, State},
     token::Sink,
 };
-use crate::json::{
+use crate::{
     Repair,
     escape::{escape_of, find_special, is_simple_escape},
     subslice,

@@ -6,7 +6,7 @@ use super::{
     state::{Behind, Comment, State},
     token::{Kind, Sink, Strictness, Token},
 };
-use crate::json::{Number, Repair, slice};
+use crate::{Number, Repair, slice};
 
 /// Maximum number of bytes kept from a withheld comma on; whitespace beyond them is dropped.
 const MAX_HELD_BYTES: usize = 4096;
@@ -267,7 +267,8 @@ impl Tokenizer {
 
     /// Ends the value at the end of the call and adds missing brackets after a member or an item; returns `true`
     /// if the value is now complete.
-    pub(crate) fn close_at_end(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) -> bool {
+    #[doc(hidden)]
+    pub fn close_at_end(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) -> bool {
         let mut piece = Piece::new("", sink);
         if let State::Number(number) = self.state {
             self.end_number(number, &mut piece);
@@ -289,7 +290,8 @@ impl Tokenizer {
 
     /// Completes the emitted JSON of an incomplete value, so that it is valid, whatever
     /// it means.
-    pub(crate) fn abandon(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) {
+    #[doc(hidden)]
+    pub fn abandon(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) {
         let mut piece = Piece::new("", sink);
         if !self.held.is_empty() {
             piece.emit_text(&self.held);

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, value::RawValue};
 
 use super::{Strictness, Token, Tokenizer};
-use crate::json::Repair;
+use crate::Repair;
 
 /// Reads `pieces` and ends the text; returns the strict JSON and the repairs, or the fault.
 fn read<'t>(
@@ -10,7 +10,7 @@ fn read<'t>(
     pieces: impl IntoIterator<Item = &'t str>,
 ) -> Result<(String, Vec<Repair>), (&'static str, usize)> {
     let mut tokenizer = Tokenizer::new(strictness);
-    let (mut json, mut repairs) = (String::new(), crate::json::RepairSet::default());
+    let (mut json, mut repairs) = (String::new(), crate::RepairSet::default());
     let mut take = |token: Token<'_>| {
         match token {
             Token::Text(text) => json.push_str(text),

@@ -1,10 +1,10 @@
 //! The output of the tokenizer.
 
-use crate::json::RepairSet;
+use crate::RepairSet;
 
 /// The treatment of mistakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Strictness {
+pub enum Strictness {
     /// The first mistake ends reading.
     Strict,
     /// Known mistakes are repaired and reported.
@@ -13,28 +13,60 @@ pub(crate) enum Strictness {
 
 /// One token, in order. Offsets count bytes of the current piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Token<'a> {
+pub enum Token<'a> {
     /// Strict JSON text.
     Text(&'a str),
-    /// A key of an object begins at byte `at`, at nesting `depth`.
-    KeyStart { depth: u32, at: usize },
-    /// The key ended before byte `at`.
-    KeyEnd { depth: u32, at: usize },
-    /// A value begins at byte `at`, inside `depth` brackets.
-    ValueStart { depth: u32, kind: Kind, at: usize },
-    /// The value was complete, and another one begins at byte `at`.
-    Next { at: usize },
-    /// The value ended before byte `at`, with the repairs made since the last such end.
-    ValueEnd { depth: u32, at: usize, repairs: RepairSet },
+    /// A key of an object begins.
+    KeyStart {
+        /// The number of open brackets around it.
+        depth: u32,
+        /// Its first byte.
+        at: usize,
+    },
+    /// The key ended.
+    KeyEnd {
+        /// The number of open brackets around it.
+        depth: u32,
+        /// The byte after it.
+        at: usize,
+    },
+    /// A value begins.
+    ValueStart {
+        /// The number of open brackets around it.
+        depth: u32,
+        /// Its kind.
+        kind: Kind,
+        /// Its first byte.
+        at: usize,
+    },
+    /// The value was complete, and another one begins.
+    Next {
+        /// The first byte of the other one.
+        at: usize,
+    },
+    /// The value ended.
+    ValueEnd {
+        /// The number of open brackets around it.
+        depth: u32,
+        /// The byte after it.
+        at: usize,
+        /// The repairs made since the last such end.
+        repairs: RepairSet,
+    },
 }
 
 /// The kind of a value, as determined by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// An object.
     Object,
+    /// An array.
     Array,
+    /// A string.
     String,
+    /// A number.
     Number,
+    /// A word such as `true` or `null`.
     Word,
 }
 

@@ -5,26 +5,28 @@ use std::{collections::HashSet, mem};
 use super::{
     call::OpenCall,
     native_call::NativeCall,
-    repetition::{Repetition, repeats_itself},
+    repetition::{RepetitionCheck, repeats_itself},
 };
-use crate::{
-    llm::{
-        ProviderError, StreamChunk, ToolCallDelta,
-        parser::{DEFAULT_MAX_CALL_BYTES, LeadingWhitespace},
-    },
-    types::{AgentEvent, Completion, CompletionBuilder, FinishReason, Keep, Text, ToolCall, slice},
+use crate::{ProviderError, StreamChunk, ToolCallDelta};
+use forgeline_json::slice;
+use forgeline_parser::{DEFAULT_MAX_CALL_BYTES, private::LeadingWhitespace};
+use forgeline_types::{
+    AgentEvent, Completion, CompletionBuilder, FinishReason, Text, ToolCall, private::KeptContent,
 };
 
 /// An open section of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Section {
+pub enum TextSection {
     /// Reasoning.
     Thinking,
-    /// The answer; `refusal` is set for text that the provider marked as a refusal.
-    Message { refusal: bool },
+    /// The answer.
+    Message {
+        /// `true` for text that the provider marked as a refusal.
+        refusal: bool,
+    },
 }
 
-impl Section {
+impl TextSection {
     fn is_same_kind(self, other: Self) -> bool {
         mem::discriminant(&self) == mem::discriminant(&other)
     }
@@ -32,10 +34,10 @@ impl Section {
 
 /// The detector of repetitive text.
 #[derive(Debug)]
-enum Watch {
+enum RepetitionWatch {
     Off,
     /// The answer ends where its text repeats itself. Holds the state of the reasoning and that of the answer.
-    On([Repetition; 2]),
+    On([RepetitionCheck; 2]),
     /// The answer has ended because of a repetition: whatever follows is dropped.
     Repeated,
 }
@@ -44,16 +46,16 @@ enum Watch {
 ///
 /// Emits the events, joining adjacent text of one chunk, and keeps what the completion will hold.
 #[derive(Debug)]
-pub(crate) struct Assembler {
-    section: Option<Section>,
+pub struct AnswerAssembler {
+    section: Option<TextSection>,
     /// The section whose leading whitespace is held; bounded by [`LeadingWhitespace`].
-    held_section: Option<Section>,
+    held_section: Option<TextSection>,
     /// `None` when leading whitespace is content like any other text.
     held: Option<LeadingWhitespace>,
     /// Text of the open section that has not been emitted yet, and the length of its prefix that is already kept.
     pending: Text,
     kept: usize,
-    repetition: Watch,
+    repetition: RepetitionWatch,
     next_index: u32,
     /// The number of sections that have begun.
     sections: u32,
@@ -66,16 +68,17 @@ pub(crate) struct Assembler {
     builder: CompletionBuilder,
 }
 
-impl Assembler {
+impl AnswerAssembler {
     /// Returns an assembler that drops whitespace before calls if `drops_whitespace` is set.
-    pub(crate) fn new(drops_whitespace: bool, keep: Keep) -> Self {
+    #[doc(hidden)]
+    pub fn new(drops_whitespace: bool, keep: KeptContent) -> Self {
         Self {
             section: None,
             held_section: None,
             held: drops_whitespace.then(LeadingWhitespace::default),
             pending: Text::new(),
             kept: 0,
-            repetition: Watch::Off,
+            repetition: RepetitionWatch::Off,
             next_index: 0,
             sections: 0,
             native: Vec::new(),
@@ -87,24 +90,31 @@ impl Assembler {
     }
 
     /// Sets the maximum length of a native call's arguments. Default: [`DEFAULT_MAX_CALL_BYTES`].
-    pub(crate) fn max_call_bytes(mut self, bytes: usize) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn max_call_bytes(mut self, bytes: usize) -> Self {
         self.max_call_bytes = bytes;
         self
     }
 
     /// Sets whether repetitive text ends the answer. Default: no.
-    pub(crate) fn stop_repetition(mut self, stops: bool) -> Self {
-        self.repetition = if stops { Watch::On(Default::default()) } else { Watch::Off };
+    #[doc(hidden)]
+    #[must_use]
+    pub fn stop_repetition(mut self, stops: bool) -> Self {
+        self.repetition =
+            if stops { RepetitionWatch::On(Default::default()) } else { RepetitionWatch::Off };
         self
     }
 
     /// Returns `true` if the text repeats itself: the answer is cut there.
-    pub(crate) fn has_repeated(&self) -> bool {
-        matches!(self.repetition, Watch::Repeated)
+    #[doc(hidden)]
+    pub fn has_repeated(&self) -> bool {
+        matches!(self.repetition, RepetitionWatch::Repeated)
     }
 
     /// Records that the answer was cut because its text repeats itself, whatever finish reason its chunk has.
-    pub(crate) fn cut_by_repetition(&mut self) {
+    #[doc(hidden)]
+    pub fn cut_by_repetition(&mut self) {
         let Completion { finish_reason, finish_reason_raw, complete, .. } = self.completion();
         *finish_reason = Some(FinishReason::Repetition);
         (*finish_reason_raw, *complete) = (None, false);
@@ -112,7 +122,8 @@ impl Assembler {
 
     /// Returns the error of a native call whose arguments are too long, if there is one: the answer
     /// cannot continue.
-    pub(crate) fn over_limit(&self) -> Option<ProviderError> {
+    #[doc(hidden)]
+    pub fn over_limit(&self) -> Option<ProviderError> {
         self.is_over_limit.then(|| {
             let limit = self.max_call_bytes;
             let reason = format!("the arguments of a call are longer than {limit} bytes");
@@ -121,13 +132,15 @@ impl Assembler {
     }
 
     /// Returns the completion assembled so far.
-    pub(crate) fn completion(&mut self) -> &mut Completion {
+    #[doc(hidden)]
+    pub fn completion(&mut self) -> &mut Completion {
         &mut self.builder.completion
     }
 
     /// Returns the completed answer, after [`end`](Self::end).
-    pub(crate) fn into_completion(mut self) -> Completion {
-        if self.has_repeated() && self.builder.keep == Keep::Verbatim {
+    #[doc(hidden)]
+    pub fn into_completion(mut self) -> Completion {
+        if self.has_repeated() && self.builder.keep == KeptContent::Verbatim {
             self.builder.forget_verbatim();
         }
         self.builder.finish()
@@ -135,31 +148,36 @@ impl Assembler {
 
     /// Returns the builder with the part of the answer that is kept.
     #[cfg(feature = "runtime")]
-    pub(crate) fn builder(&self) -> &CompletionBuilder {
+    #[doc(hidden)]
+    pub fn builder(&self) -> &CompletionBuilder {
         &self.builder
     }
 
     /// Returns `true` once any content has been emitted.
-    pub(crate) fn has_content(&self) -> bool {
+    #[doc(hidden)]
+    pub fn has_content(&self) -> bool {
         self.sections > 0 || self.next_index > 0
     }
 
     /// Returns `true` if the answer was truncated by its token limit.
-    pub(crate) fn is_cut_by_length(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_cut_by_length(&self) -> bool {
         self.builder.completion.finish_reason.as_ref().is_some_and(FinishReason::is_limit)
     }
 
     /// Records the facts in `chunk` about the response and, if text is kept verbatim, its text.
-    pub(crate) fn facts(&mut self, chunk: &StreamChunk) {
+    #[doc(hidden)]
+    pub fn facts(&mut self, chunk: &StreamChunk) {
         chunk.note_facts(&mut self.builder.completion);
-        if self.builder.keep == Keep::Verbatim {
+        if self.builder.keep == KeptContent::Verbatim {
             self.builder.verbatim(&chunk.content, chunk.is_thinking());
         }
     }
 
     /// Processes what follows the content of `chunk`: the end of its section, its native calls,
     /// and its end. Emits the pending text.
-    pub(crate) fn after_content(&mut self, chunk: StreamChunk, emit: &mut impl FnMut(AgentEvent)) {
+    #[doc(hidden)]
+    pub fn after_content(&mut self, chunk: StreamChunk, emit: &mut impl FnMut(AgentEvent)) {
         if chunk.ends_section {
             self.end_section(emit);
         }
@@ -183,7 +201,8 @@ impl Assembler {
     }
 
     /// Processes text of a section; opens and closes sections as needed.
-    pub(crate) fn text(&mut self, section: Section, text: &str, emit: &mut impl FnMut(AgentEvent)) {
+    #[doc(hidden)]
+    pub fn text(&mut self, section: TextSection, text: &str, emit: &mut impl FnMut(AgentEvent)) {
         if text.is_empty() || self.has_repeated() {
             return;
         }
@@ -203,8 +222,8 @@ impl Assembler {
             self.section = Some(section);
             self.sections += 1;
             emit(match section {
-                Section::Thinking => AgentEvent::ThinkingStart,
-                Section::Message { .. } => AgentEvent::MessageStart,
+                TextSection::Thinking => AgentEvent::ThinkingStart,
+                TextSection::Message { .. } => AgentEvent::MessageStart,
             });
             self.add(&first);
         } else {
@@ -214,8 +233,8 @@ impl Assembler {
 
     /// Adds text to the pending text of the open section, up to the point where it repeats itself.
     fn add(&mut self, mut text: &str) {
-        while let Watch::On([thinking, message]) = &mut self.repetition {
-            let is_thinking = self.section == Some(Section::Thinking);
+        while let RepetitionWatch::On([thinking, message]) = &mut self.repetition {
+            let is_thinking = self.section == Some(TextSection::Thinking);
             let Some(look) = (if is_thinking { thinking } else { message }).take(text) else {
                 break;
             };
@@ -225,7 +244,7 @@ impl Assembler {
             text = rest;
             let Completion { thinking, text: message, .. } = &self.builder.completion;
             if repeats_itself(if is_thinking { thinking } else { message }) {
-                self.repetition = Watch::Repeated;
+                self.repetition = RepetitionWatch::Repeated;
                 return;
             }
         }
@@ -236,15 +255,15 @@ impl Assembler {
     fn keep_pending(&mut self) {
         let more = slice(&self.pending, self.kept..);
         match self.section {
-            Some(Section::Thinking) => self.builder.thinking(more),
-            Some(Section::Message { refusal }) => self.builder.message(more, refusal),
+            Some(TextSection::Thinking) => self.builder.thinking(more),
+            Some(TextSection::Message { refusal }) => self.builder.message(more, refusal),
             None => {}
         }
         self.kept = self.pending.len();
     }
 
     /// Closes the open section before text of another one, unless only its refusal mark changes.
-    fn switch(&mut self, section: Section, emit: &mut impl FnMut(AgentEvent)) {
+    fn switch(&mut self, section: TextSection, emit: &mut impl FnMut(AgentEvent)) {
         match self.section {
             Some(open) if open.is_same_kind(section) => {
                 self.flush(emit);
@@ -265,19 +284,22 @@ impl Assembler {
         self.kept = 0;
         let content = mem::take(&mut self.pending);
         emit(match self.section {
-            Some(Section::Thinking) => AgentEvent::ThinkingContent { content },
-            Some(Section::Message { refusal }) => AgentEvent::MessageContent { content, refusal },
+            Some(TextSection::Thinking) => AgentEvent::ThinkingContent { content },
+            Some(TextSection::Message { refusal }) => {
+                AgentEvent::MessageContent { content, refusal }
+            }
             None => return,
         });
     }
 
     /// Ends the open section; held whitespace that opened no section is dropped.
-    pub(crate) fn end_section(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+    #[doc(hidden)]
+    pub fn end_section(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         self.flush(emit);
         self.drop_held();
         match self.section.take() {
-            Some(Section::Thinking) => emit(AgentEvent::ThinkingEnd),
-            Some(Section::Message { .. }) => emit(AgentEvent::MessageEnd),
+            Some(TextSection::Thinking) => emit(AgentEvent::ThinkingEnd),
+            Some(TextSection::Message { .. }) => emit(AgentEvent::MessageEnd),
             None => {}
         }
     }
@@ -289,9 +311,10 @@ impl Assembler {
     }
 
     /// Begins a call that the model wrote as text.
-    pub(crate) fn begin_text_call(&mut self, emit: &mut impl FnMut(AgentEvent)) -> OpenCall {
+    #[doc(hidden)]
+    pub fn begin_text_call(&mut self, emit: &mut impl FnMut(AgentEvent)) -> OpenCall {
         let call = self.begin_call(emit);
-        if self.builder.keep == Keep::Parts {
+        if self.builder.keep == KeptContent::Parts {
             self.builder.place_call(self.next_index - 1);
         }
         call
@@ -300,25 +323,28 @@ impl Assembler {
     /// Closes the open section and begins a call with the next number.
     fn begin_call(&mut self, emit: &mut impl FnMut(AgentEvent)) -> OpenCall {
         self.end_section(emit);
-        let call = OpenCall::new(self.next_index, self.builder.keep != Keep::Facts);
+        let call = OpenCall::new(self.next_index, self.builder.keep != KeptContent::Facts);
         self.next_index += 1;
         call
     }
 
     /// Returns a draft call, which takes the next number only if it is kept.
-    pub(crate) fn draft_call(&self) -> OpenCall {
+    #[doc(hidden)]
+    pub fn draft_call(&self) -> OpenCall {
         OpenCall::new(self.next_index, true)
     }
 
     /// Keeps a call that was a draft.
-    pub(crate) fn keep_draft(&mut self, call: ToolCall) {
+    #[doc(hidden)]
+    pub fn keep_draft(&mut self, call: ToolCall) {
         self.next_index += 1;
         self.builder.place_call(call.index);
         self.keep_call(call);
     }
 
     /// Keeps a call that ended.
-    pub(crate) fn keep_call(&mut self, call: ToolCall) {
+    #[doc(hidden)]
+    pub fn keep_call(&mut self, call: ToolCall) {
         self.builder.keep_call(call);
     }
 
@@ -348,7 +374,8 @@ impl Assembler {
     }
 
     /// Ends the calls that the provider has ended and emits the starts still waiting for a name, because text follows.
-    pub(crate) fn before_text(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+    #[doc(hidden)]
+    pub fn before_text(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         if self.native.is_empty() {
             return;
         }
@@ -381,7 +408,8 @@ impl Assembler {
     }
 
     /// Ends everything that is open; `cut` if the response was cut off.
-    pub(crate) fn end(&mut self, cut: bool, emit: &mut impl FnMut(AgentEvent)) {
+    #[doc(hidden)]
+    pub fn end(&mut self, cut: bool, emit: &mut impl FnMut(AgentEvent)) {
         self.end_native_calls(cut, emit);
         self.end_section(emit);
     }

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use crate::types::{AgentEvent, CallOutcome, Json, Repair, Text, ToolCall};
+use forgeline_types::{AgentEvent, CallOutcome, Json, Repair, Text, ToolCall};
 
 /// The number of bytes of the body for which the start waits for a name.
 const MAX_NAME_WAIT_BYTES: usize = 512;
@@ -17,9 +17,9 @@ const MAX_ID_BYTES: usize = 1024;
 
 /// The events of one call: one start, the deltas, one end.
 #[derive(Debug)]
-pub(crate) struct OpenCall {
+pub struct OpenCall {
     call: ToolCall,
-    start: Start,
+    start: CallStart,
     /// Text that waits for the start or for the rest of its chunk.
     content: Text,
     arguments: Text,
@@ -31,7 +31,7 @@ pub(crate) struct OpenCall {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Start {
+enum CallStart {
     /// The name is missing after this number of bytes of the body.
     Waiting(usize),
     Sent,
@@ -41,7 +41,7 @@ impl OpenCall {
     pub(crate) fn new(index: u32, keeps_content: bool) -> Self {
         Self {
             call: ToolCall::pending(index, Text::new()),
-            start: Start::Waiting(0),
+            start: CallStart::Waiting(0),
             content: Text::new(),
             arguments: Text::new(),
             json: String::new(),
@@ -55,13 +55,15 @@ impl OpenCall {
     }
 
     /// Sets the model's id of the call. A start that was already emitted keeps its own id.
-    pub(crate) fn id(&mut self, id: Text) {
+    #[doc(hidden)]
+    pub fn id(&mut self, id: Text) {
         if !id.is_empty() && id.len() <= MAX_ID_BYTES {
             self.call.id = id;
         }
     }
 
-    pub(crate) fn server(&mut self, name: &str) {
+    #[doc(hidden)]
+    pub fn server(&mut self, name: &str) {
         self.call.server_name = Some(name.into());
     }
 
@@ -76,7 +78,8 @@ impl OpenCall {
     }
 
     /// Sets the tool's name and emits the start. A name that is too long counts as missing.
-    pub(crate) fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
+    #[doc(hidden)]
+    pub fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
         if name.len() > MAX_NAME_BYTES {
             self.fault = Some(LONG_NAME);
         }
@@ -88,9 +91,10 @@ impl OpenCall {
     }
 
     /// Adds a piece of the body.
-    pub(crate) fn body(&mut self, text: &str, emit: &mut impl FnMut(AgentEvent)) {
+    #[doc(hidden)]
+    pub fn body(&mut self, text: &str, emit: &mut impl FnMut(AgentEvent)) {
         self.content.push_str(text);
-        if let Start::Waiting(bytes) = &mut self.start {
+        if let CallStart::Waiting(bytes) = &mut self.start {
             *bytes += text.len();
             if *bytes >= MAX_NAME_WAIT_BYTES {
                 self.start(emit);
@@ -99,20 +103,23 @@ impl OpenCall {
     }
 
     /// Adds a piece of the arguments' JSON text.
-    pub(crate) fn arguments(&mut self, json: &str) {
+    #[doc(hidden)]
+    pub fn arguments(&mut self, json: &str) {
         self.arguments.push_str(json);
     }
 
     /// Adds a piece of the arguments' source text.
-    pub(crate) fn source(&mut self, text: &str) {
+    #[doc(hidden)]
+    pub fn source(&mut self, text: &str) {
         if self.keeps_content {
             self.call.arguments_raw.push_str(text);
         }
     }
 
     /// Emits the start, unless it has already been emitted.
-    pub(crate) fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
-        if mem::replace(&mut self.start, Start::Sent) == Start::Sent {
+    #[doc(hidden)]
+    pub fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        if mem::replace(&mut self.start, CallStart::Sent) == CallStart::Sent {
             return;
         }
         let call = &mut self.call;
@@ -128,8 +135,9 @@ impl OpenCall {
     }
 
     /// Emits the pending text, once the start has been emitted.
-    pub(crate) fn flush(&mut self, emit: &mut impl FnMut(AgentEvent)) {
-        if self.start != Start::Sent || (self.content.is_empty() && self.arguments.is_empty()) {
+    #[doc(hidden)]
+    pub fn flush(&mut self, emit: &mut impl FnMut(AgentEvent)) {
+        if self.start != CallStart::Sent || (self.content.is_empty() && self.arguments.is_empty()) {
             return;
         }
         let content = mem::take(&mut self.content);
@@ -142,7 +150,8 @@ impl OpenCall {
 
     /// Ends the call and returns it for the completion. `absent` means that the call has no
     /// arguments.
-    pub(crate) fn end(
+    #[doc(hidden)]
+    pub fn end(
         mut self,
         mut outcome: CallOutcome,
         repairs: Vec<Repair>,

@@ -2,8 +2,12 @@
 
 mod assembler;
 mod call;
+mod collect;
 mod native_call;
 mod repetition;
 
-pub(crate) use assembler::{Assembler, Section};
-pub(crate) use call::OpenCall;
+pub use assembler::{AnswerAssembler, TextSection};
+pub use call::OpenCall;
+#[cfg(feature = "runtime")]
+pub(crate) use collect::ChunkCollector;
+pub use collect::collect;

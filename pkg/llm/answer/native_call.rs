@@ -1,11 +1,9 @@
 //! The assembly of one native call from its deltas.
 
 use super::call::OpenCall;
-use crate::{
-    json::JsonTracker,
-    llm::ToolCallDelta,
-    types::{AgentEvent, CallOutcome, Text, ToolCall, is_absent},
-};
+use crate::ToolCallDelta;
+use forgeline_json::JsonTracker;
+use forgeline_types::{AgentEvent, CallOutcome, Text, ToolCall, private::is_absent};
 
 /// Maximum length of a text that still means absent arguments: `"null"` with some whitespace.
 const ABSENT_BYTES: usize = 16;

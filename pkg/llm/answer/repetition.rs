@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use crate::types::{slice, subslice};
+use forgeline_json::{slice, subslice};
 
 /// The distance between two checks, in bytes of text.
 const STEP_BYTES: usize = 256;
@@ -19,12 +19,12 @@ const NEEDLE_BYTES: usize = 32;
 
 /// The check points in one kind of text.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Repetition {
+pub(crate) struct RepetitionCheck {
     /// Bytes since the last check.
     unseen: usize,
 }
 
-impl Repetition {
+impl RepetitionCheck {
     /// Takes the next piece of `text`; if it reaches a check point, returns the number of its bytes up to there. The
     /// check points do not depend on how the text is split.
     pub(crate) fn take(&mut self, text: &str) -> Option<usize> {
@@ -109,7 +109,7 @@ mod tests {
     fn the_places_of_the_looks_do_not_depend_on_the_cuts() {
         let text = "Grüße aus Österreich – 日本. ".repeat(60);
         let looks = |size: usize| {
-            let (mut repetition, mut at, mut looks) = (Repetition::default(), 0, Vec::new());
+            let (mut repetition, mut at, mut looks) = (RepetitionCheck::default(), 0, Vec::new());
             while at < text.len() {
                 let piece = slice(&text, at..text.ceil_char_boundary(at + size));
                 let taken = repetition.take(piece);

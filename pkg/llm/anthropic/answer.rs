@@ -3,17 +3,18 @@
 use serde_json::value::RawValue;
 
 use super::{
-    blocks::Blocks,
+    blocks::OpenBlocks,
     items,
-    wire::{Delta, DeltaKind, FACTS},
+    wire::{AnthropicDelta, DeltaKind, FACTS},
 };
 use crate::{
-    llm::{
-        Progress, StreamChunk,
-        decode::{Entries, Fault, Members, Sink, UsagePaths, finish_reason, lax_json::list, says},
+    Progress, StreamChunk,
+    decode::{
+        EventFault, JsonEntries, JsonMembers, OutSink, UsagePaths, finish_reason, lax_json::list,
+        says,
     },
-    types::{AgentEvent, Text},
 };
+use forgeline_types::{AgentEvent, Text};
 
 /// The paths of the counts. The vendor's input count excludes tokens read from and written to its cache.
 const USAGE: UsagePaths = UsagePaths {
@@ -33,10 +34,10 @@ const MAX_USAGE_BYTES: usize = 64 << 10;
 
 /// The answer so far.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
-    blocks: Blocks,
-    usage: Members,
-    last: Last,
+pub(super) struct AnthropicAnswer {
+    blocks: OpenBlocks,
+    usage: JsonMembers,
+    last: LastContent,
     /// The message as its start event has it, if it contains any part of the answer.
     start: Option<Box<str>>,
     /// `true` once a block or the stop reason has arrived.
@@ -45,7 +46,7 @@ pub(super) struct Answer {
 
 /// The kind of the content emitted last, as far as it decides where a signature belongs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Last {
+enum LastContent {
     /// Nothing that a signature could wrongly be attached to.
     #[default]
     Other,
@@ -55,7 +56,7 @@ enum Last {
     Call,
 }
 
-impl Answer {
+impl AnthropicAnswer {
     /// Returns the block that a delta without an index belongs to.
     pub(super) fn last_block(&self) -> Option<u32> {
         self.blocks.last()
@@ -67,12 +68,12 @@ impl Answer {
     }
 
     /// Begins the message.
-    pub(super) fn begin(&mut self, message: &str, sink: &mut Sink<'_>) {
+    pub(super) fn begin(&mut self, message: &str, sink: &mut OutSink<'_>) {
         if self.has_content {
             return sink.splice();
         }
         let raw = message;
-        let message = Entries::read(message);
+        let message = JsonEntries::parse(message);
         let has_fact = |name: &&str| message.get(name).is_some();
         let says = message.get("content").is_some_and(says)
             || message.get("stop_reason").is_some()
@@ -88,15 +89,19 @@ impl Answer {
 
     /// Emits the content in the message's start, which a call made by the vendor's code has in
     /// full. Blocks that are streamed as well, from index `streamed` on, are not counted twice.
-    pub(super) fn open(&mut self, streamed: Option<u32>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    pub(super) fn open(
+        &mut self,
+        streamed: Option<u32>,
+        sink: &mut OutSink<'_>,
+    ) -> Result<(), EventFault> {
         let Some(raw) = self.start.take() else { return Ok(()) };
-        let message = Entries::read(&raw);
+        let message = JsonEntries::parse(&raw);
         let blocks = list(message.get("content"));
         if streamed.is_some_and(|index| (index as usize) < blocks.len()) {
             return Ok(());
         }
         self.blocks_of(&blocks, sink)?;
-        self.conclude(&message.text("stop_reason"), None, &Members::read(&raw), sink);
+        self.conclude(&message.text("stop_reason"), None, &JsonMembers::parse(&raw), sink);
         Ok(())
     }
 
@@ -114,8 +119,8 @@ impl Answer {
     pub(super) fn blocks_of(
         &mut self,
         blocks: &[&RawValue],
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut OutSink<'_>,
+    ) -> Result<(), EventFault> {
         for (index, block) in (0..).zip(blocks) {
             self.block(index, block.get(), sink)?;
             self.stop(index, sink);
@@ -126,12 +131,12 @@ impl Answer {
     /// Merges `usage` into the usage so far and puts it into `chunk`, if it adds anything.
     fn used(&mut self, usage: Option<&RawValue>, chunk: &mut StreamChunk) {
         let Some(usage) = usage.filter(|usage| usage.get().starts_with('{')) else { return };
-        let later = Members::read(usage.get());
+        let later = JsonMembers::parse(usage.get());
         if self.usage.bytes() + later.bytes() <= MAX_USAGE_BYTES {
             self.usage.merge(later, |_| false);
         }
         let merged = self.usage.to_json();
-        chunk.usage = Some(USAGE.read(merged.as_str()));
+        chunk.usage = Some(USAGE.read_usage(merged.as_str()));
         chunk.details.get_or_insert_default().usage_raw = Some(merged);
     }
 
@@ -140,14 +145,18 @@ impl Answer {
         &mut self,
         index: u32,
         block: &str,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut OutSink<'_>,
+    ) -> Result<(), EventFault> {
         self.has_content = true;
-        let members = Members::read(block);
+        let members = JsonMembers::parse(block);
         match members.text("type").as_str() {
             "text" => {
                 self.blocks.text(index)?;
-                sink.unknown_besides("text", &["type", "text", "citations"], &Entries::read(block));
+                sink.unknown_besides(
+                    "text",
+                    &["type", "text", "citations"],
+                    &JsonEntries::parse(block),
+                );
                 self.text(members.text("text"), sink);
                 let citations = members.get("citations").unwrap_or("[]");
                 let citations: Vec<&RawValue> = serde_json::from_str(citations).unwrap_or_default();
@@ -157,13 +166,13 @@ impl Answer {
             "thinking" => {
                 self.blocks.thinking(index)?;
                 let known = ["type", "thinking", "signature"];
-                sink.unknown_besides("thinking", &known, &Entries::read(block));
+                sink.unknown_besides("thinking", &known, &JsonEntries::parse(block));
                 self.thinking(index, members.text("thinking"), sink);
                 self.signature(index, members.text("signature"), sink);
             }
             "tool_use" => {
                 sink.call(self.blocks.call(index, &members)?);
-                self.last = Last::Call;
+                self.last = LastContent::Call;
             }
             _ => self.blocks.keep(index, members)?,
         }
@@ -174,15 +183,17 @@ impl Answer {
     pub(super) fn delta(
         &mut self,
         index: u32,
-        delta: &mut Delta<'_>,
+        delta: &mut AnthropicDelta<'_>,
         data: &str,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut OutSink<'_>,
+    ) -> Result<(), EventFault> {
         let kind = delta.kind();
         let content = std::mem::take(&mut delta.content);
         if self.blocks.is_kept(index) && kind != DeltaKind::Arguments {
-            let event = Members::read(data);
-            return self.blocks.add(index, Members::read(event.get("delta").unwrap_or_default()));
+            let event = JsonMembers::parse(data);
+            return self
+                .blocks
+                .add(index, JsonMembers::parse(event.get("delta").unwrap_or_default()));
         }
         if !delta.rest.is_empty() && kind != DeltaKind::Other {
             sink.unknown_members("delta", &delta.rest);
@@ -196,31 +207,31 @@ impl Answer {
                 if let Some(delta) = self.blocks.arguments(index, content)? {
                     sink.may_repeat();
                     sink.call(delta);
-                    self.last = Last::Call;
+                    self.last = LastContent::Call;
                 }
             }
             DeltaKind::Citation => self.item(delta.citation.and_then(items::citation), sink),
             DeltaKind::Other => {
-                let event = Members::read(data);
+                let event = JsonMembers::parse(data);
                 let raw = event.get("delta").unwrap_or_default();
-                let name = Members::read(raw).text("type");
+                let name = JsonMembers::parse(raw).text("type");
                 self.item(items::other(&name, raw).filter(|_| !name.is_empty()), sink);
             }
         }
         Ok(())
     }
 
-    fn text(&mut self, text: Text, sink: &mut Sink<'_>) {
+    fn text(&mut self, text: Text, sink: &mut OutSink<'_>) {
         if !text.is_empty() {
-            self.last = Last::Other;
+            self.last = LastContent::Other;
             sink.may_repeat();
             sink.text(text);
         }
     }
 
-    fn thinking(&mut self, index: u32, text: Text, sink: &mut Sink<'_>) {
+    fn thinking(&mut self, index: u32, text: Text, sink: &mut OutSink<'_>) {
         if !text.is_empty() {
-            self.last = Last::Thinking(index);
+            self.last = LastContent::Thinking(index);
             sink.may_repeat();
             sink.thinking(text);
         }
@@ -228,31 +239,31 @@ impl Answer {
 
     /// Signs the reasoning directly before. After a call, or after the reasoning of another block, a signature
     /// would be attached to those; there it becomes an item of its own.
-    fn signature(&mut self, index: u32, signature: Text, sink: &mut Sink<'_>) {
+    fn signature(&mut self, index: u32, signature: Text, sink: &mut OutSink<'_>) {
         if signature.is_empty() || !self.blocks.sign(index) {
             return;
         }
         match std::mem::take(&mut self.last) {
-            Last::Thinking(other) if other != index => {
+            LastContent::Thinking(other) if other != index => {
                 self.item(Some(items::signature(&signature)), sink);
             }
-            Last::Call => self.item(Some(items::signature(&signature)), sink),
-            Last::Thinking(_) | Last::Other => sink.signature(signature),
+            LastContent::Call => self.item(Some(items::signature(&signature)), sink),
+            LastContent::Thinking(_) | LastContent::Other => sink.signature(signature),
         }
     }
 
-    fn item(&mut self, item: Option<AgentEvent>, sink: &mut Sink<'_>) {
+    fn item(&mut self, item: Option<AgentEvent>, sink: &mut OutSink<'_>) {
         if item.is_some() {
-            self.last = Last::Other;
+            self.last = LastContent::Other;
             sink.events(item);
         }
     }
 
     /// Ends a block.
-    pub(super) fn stop(&mut self, index: u32, sink: &mut Sink<'_>) {
+    pub(super) fn stop(&mut self, index: u32, sink: &mut OutSink<'_>) {
         if let Some(chunk) = self.blocks.stop(index) {
             let is_call = !chunk.tool_calls.is_empty();
-            self.last = if is_call { Last::Call } else { Last::Other };
+            self.last = if is_call { LastContent::Call } else { LastContent::Other };
             sink.emit(chunk);
         }
     }
@@ -262,8 +273,8 @@ impl Answer {
         &mut self,
         stop_reason: &str,
         usage: Option<&RawValue>,
-        facts: &Members,
-        sink: &mut Sink<'_>,
+        facts: &JsonMembers,
+        sink: &mut OutSink<'_>,
     ) {
         let facts = FACTS.iter().filter_map(|name| items::other(name, facts.get(name)?));
         facts.for_each(|item| self.item(Some(item), sink));
@@ -274,12 +285,12 @@ impl Answer {
     }
 
     /// Ends all blocks.
-    pub(super) fn finish(&mut self, sink: &mut Sink<'_>) {
+    pub(super) fn finish(&mut self, sink: &mut OutSink<'_>) {
         self.blocks.finish().into_iter().for_each(|chunk| sink.emit(chunk));
     }
 
     /// Ends the message.
-    pub(super) fn close(&mut self, sink: &mut Sink<'_>) {
+    pub(super) fn close(&mut self, sink: &mut OutSink<'_>) {
         self.finish(sink);
         sink.set_progress(Progress::Done);
         sink.emit(StreamChunk { finished: true, ..StreamChunk::default() });

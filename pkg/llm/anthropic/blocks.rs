@@ -2,13 +2,11 @@
 
 use super::items;
 use crate::{
-    llm::{
-        StreamChunk, ToolCallDelta,
-        decode::{Fault, Members, lax_json::plain},
-        tool_names,
-    },
-    types::{Json, Text},
+    StreamChunk, ToolCallDelta,
+    decode::{EventFault, JsonMembers, lax_json::plain},
+    tool_schema::tool_names,
 };
+use forgeline_types::{Json, Text};
 
 /// Maximum number of blocks open at the same time; some servers end all of them at the very end.
 const MAX_OPEN: usize = 1024;
@@ -18,8 +16,8 @@ const MAX_KEPT_BYTES: usize = 8 << 20;
 
 /// The open blocks, in the order in which they began.
 #[derive(Debug, Default)]
-pub(super) struct Blocks {
-    open: Vec<(u32, Block)>,
+pub(super) struct OpenBlocks {
+    open: Vec<(u32, OpenBlock)>,
     /// The size of the blocks being assembled, in bytes.
     kept_bytes: usize,
     /// The number of calls so far.
@@ -28,19 +26,19 @@ pub(super) struct Blocks {
 
 /// An open block, ended by its stop or by the message's end.
 #[derive(Debug)]
-enum Block {
+enum OpenBlock {
     /// Text, passed on as it arrives.
     Text,
     /// Readable reasoning, passed on as it arrives; its first signature counts.
     Thinking { is_signed: bool },
     /// A call for the agent. The arguments in its start count if none are streamed.
-    Call { index: u32, arguments: Arguments },
+    Call { index: u32, arguments: BlockArguments },
     /// Anything else: assembled, and passed on whole at its end.
-    Kept(Kept),
+    Kept(AssembledBlock),
 }
 
 #[derive(Debug)]
-enum Arguments {
+enum BlockArguments {
     /// None have been streamed yet; holds those of the block's start.
     Start(Text),
     Streamed,
@@ -48,36 +46,40 @@ enum Arguments {
 
 /// A block that is assembled.
 #[derive(Debug)]
-struct Kept {
-    members: Members,
+struct AssembledBlock {
+    members: JsonMembers,
     /// The arguments of a server tool, joined.
     input: String,
     bytes: usize,
 }
 
 /// The fault of more or longer blocks than can be kept.
-const TOO_MUCH: Fault = Fault::Limit("the blocks that are open are too many or too long");
+const TOO_MUCH: EventFault = EventFault::Limit("the blocks that are open are too many or too long");
 
-impl Blocks {
+impl OpenBlocks {
     /// Begins a block of text.
-    pub(super) fn text(&mut self, index: u32) -> Result<(), Fault> {
-        self.begin(index, Block::Text)
+    pub(super) fn text(&mut self, index: u32) -> Result<(), EventFault> {
+        self.begin(index, OpenBlock::Text)
     }
 
     /// Begins a block of reasoning.
-    pub(super) fn thinking(&mut self, index: u32) -> Result<(), Fault> {
-        self.begin(index, Block::Thinking { is_signed: false })
+    pub(super) fn thinking(&mut self, index: u32) -> Result<(), EventFault> {
+        self.begin(index, OpenBlock::Thinking { is_signed: false })
     }
 
     /// Begins a call.
-    pub(super) fn call(&mut self, index: u32, members: &Members) -> Result<ToolCallDelta, Fault> {
+    pub(super) fn call(
+        &mut self,
+        index: u32,
+        members: &JsonMembers,
+    ) -> Result<ToolCallDelta, EventFault> {
         let call = self.calls;
         self.calls += 1;
         let input = members.get("input").filter(|input| input.starts_with('{'));
         let input = input.and_then(|input| Json::parse(input).ok());
         let input = input.map(|input| plain(input.as_str())).filter(|input| input != "{}");
-        let arguments = Arguments::Start(input.map(Text::from).unwrap_or_default());
-        self.begin(index, Block::Call { index: call, arguments })?;
+        let arguments = BlockArguments::Start(input.map(Text::from).unwrap_or_default());
+        self.begin(index, OpenBlock::Call { index: call, arguments })?;
         let mut delta = ToolCallDelta::new(call).name(tool_names::decode(&members.text("name")));
         delta.id = Some(members.text("id")).filter(|id| !id.is_empty());
         delta.signature = items::more_of_call(members);
@@ -85,10 +87,10 @@ impl Blocks {
     }
 
     /// Begins any other block.
-    pub(super) fn keep(&mut self, index: u32, members: Members) -> Result<(), Fault> {
+    pub(super) fn keep(&mut self, index: u32, members: JsonMembers) -> Result<(), EventFault> {
         let bytes = members.bytes();
         self.grow(bytes)?;
-        self.begin(index, Block::Kept(Kept { members, input: String::new(), bytes }))
+        self.begin(index, OpenBlock::Kept(AssembledBlock { members, input: String::new(), bytes }))
     }
 
     /// Returns the index of the block that began last.
@@ -103,14 +105,14 @@ impl Blocks {
 
     /// Returns `true` if this block is assembled here.
     pub(super) fn is_kept(&self, index: u32) -> bool {
-        self.open.iter().any(|(at, block)| *at == index && matches!(block, Block::Kept(_)))
+        self.open.iter().any(|(at, block)| *at == index && matches!(block, OpenBlock::Kept(_)))
     }
 
     /// Adds a part to a block that is assembled.
-    pub(super) fn add(&mut self, index: u32, delta: Members) -> Result<(), Fault> {
+    pub(super) fn add(&mut self, index: u32, delta: JsonMembers) -> Result<(), EventFault> {
         let bytes = delta.bytes();
         self.grow(bytes)?;
-        if let Some(Block::Kept(kept)) = self.get(index) {
+        if let Some(OpenBlock::Kept(kept)) = self.get(index) {
             kept.bytes += bytes;
             kept.members.merge(delta.without("type"), |_| true);
         }
@@ -122,29 +124,31 @@ impl Blocks {
         &mut self,
         index: u32,
         piece: Text,
-    ) -> Result<Option<ToolCallDelta>, Fault> {
+    ) -> Result<Option<ToolCallDelta>, EventFault> {
         if self.is_kept(index) {
             self.grow(piece.len())?;
         }
         Ok(match self.get(index) {
-            Some(Block::Call { index, arguments }) if !piece.is_empty() => {
-                *arguments = Arguments::Streamed;
+            Some(OpenBlock::Call { index, arguments }) if !piece.is_empty() => {
+                *arguments = BlockArguments::Streamed;
                 Some(ToolCallDelta::new(*index).arguments(piece))
             }
-            Some(Block::Kept(kept)) => {
+            Some(OpenBlock::Kept(kept)) => {
                 kept.bytes += piece.len();
                 kept.input.push_str(&piece);
                 None
             }
-            Some(Block::Text | Block::Thinking { .. } | Block::Call { .. }) | None => None,
+            Some(OpenBlock::Text | OpenBlock::Thinking { .. } | OpenBlock::Call { .. }) | None => {
+                None
+            }
         })
     }
 
     /// Returns `true` for the first signature of a block.
     pub(super) fn sign(&mut self, index: u32) -> bool {
         match self.get(index) {
-            Some(Block::Thinking { is_signed }) => !std::mem::replace(is_signed, true),
-            Some(Block::Text | Block::Call { .. } | Block::Kept(_)) | None => true,
+            Some(OpenBlock::Thinking { is_signed }) => !std::mem::replace(is_signed, true),
+            Some(OpenBlock::Text | OpenBlock::Call { .. } | OpenBlock::Kept(_)) | None => true,
         }
     }
 
@@ -161,19 +165,19 @@ impl Blocks {
         open.filter_map(|(_, block)| self.end(block, false)).collect()
     }
 
-    fn end(&mut self, block: Block, ended: bool) -> Option<StreamChunk> {
+    fn end(&mut self, block: OpenBlock, ended: bool) -> Option<StreamChunk> {
         match block {
-            Block::Text | Block::Thinking { .. } => None,
-            Block::Call { index, arguments } => {
+            OpenBlock::Text | OpenBlock::Thinking { .. } => None,
+            OpenBlock::Call { index, arguments } => {
                 let mut delta = ToolCallDelta::new(index);
                 delta.ended = ended;
-                if let Arguments::Start(input) = arguments {
+                if let BlockArguments::Start(input) = arguments {
                     delta.arguments = input;
                 }
                 let says_something = delta.ended || !delta.arguments.is_empty();
                 says_something.then(|| StreamChunk::calls(vec![delta]))
             }
-            Block::Kept(Kept { mut members, input, bytes }) => {
+            OpenBlock::Kept(AssembledBlock { mut members, input, bytes }) => {
                 self.kept_bytes = self.kept_bytes.saturating_sub(bytes);
                 if !input.is_empty() {
                     // Truncated arguments are kept as a JSON string.
@@ -186,7 +190,7 @@ impl Blocks {
         }
     }
 
-    fn begin(&mut self, index: u32, block: Block) -> Result<(), Fault> {
+    fn begin(&mut self, index: u32, block: OpenBlock) -> Result<(), EventFault> {
         if self.open.len() >= MAX_OPEN {
             return Err(TOO_MUCH);
         }
@@ -194,11 +198,11 @@ impl Blocks {
         Ok(())
     }
 
-    fn get(&mut self, index: u32) -> Option<&mut Block> {
+    fn get(&mut self, index: u32) -> Option<&mut OpenBlock> {
         self.open.iter_mut().rev().find(|(open, _)| *open == index).map(|(_, block)| block)
     }
 
-    fn grow(&mut self, bytes: usize) -> Result<(), Fault> {
+    fn grow(&mut self, bytes: usize) -> Result<(), EventFault> {
         self.kept_bytes += bytes;
         if self.kept_bytes > MAX_KEPT_BYTES { Err(TOO_MUCH) } else { Ok(()) }
     }

@@ -1,18 +1,16 @@
 //! Tools that are described where a search found them instead of at the beginning of the prompt.
 
-use crate::{
-    llm::{ToolSpec, http::HttpConfig},
-    types::{Text, ToolResult},
-};
+use crate::{ToolSpec, http::HttpConfig};
+use forgeline_types::{Text, ToolResult};
 
 /// Name prefixes of models that accept tools only at the beginning.
 const OLDER: [&str; 3] = ["claude-2", "claude-3", "claude-instant"];
 
 /// The tools of a request that its results may refer to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found<'a>(&'a [ToolSpec]);
+pub(super) struct FoundTools<'a>(&'a [ToolSpec]);
 
-impl<'a> Found<'a> {
+impl<'a> FoundTools<'a> {
     /// Returns the tools of a request to this server; none if it is not the vendor's own, or if the model is older.
     pub(super) fn new(tools: &'a [ToolSpec], config: &HttpConfig) -> Self {
         Self(if defers(config) { tools } else { &[] })
@@ -24,7 +22,7 @@ impl<'a> Found<'a> {
     }
 
     /// Returns the tools that `result` refers to: the provider rejects other names.
-    pub(super) fn of(self, result: &ToolResult) -> impl Iterator<Item = &Text> {
+    pub(super) fn found_by(self, result: &ToolResult) -> impl Iterator<Item = &Text> {
         result.found.iter().filter(move |name| self.names().any(|it| it == *name))
     }
 }

@@ -2,16 +2,14 @@
 
 use serde_json::value::RawValue;
 
-use crate::{
-    llm::decode::{CitationPaths, Entries, Members, item},
-    types::{AgentEvent, ItemKind, Json, ProviderItem, Signature, Text},
-};
+use crate::decode::{CitationPaths, JsonEntries, JsonMembers, item};
+use forgeline_types::{AgentEvent, ItemKind, Json, ProviderItem, Signature, Text};
 
 /// The name of the protocol in items.
 pub(super) const PROTOCOL: &str = "anthropic";
 
 /// Returns the item of a whole block.
-pub(super) fn block(members: &Members) -> Option<AgentEvent> {
+pub(super) fn block(members: &JsonMembers) -> Option<AgentEvent> {
     let word = members.text("type");
     let kind = if word.ends_with("tool_use") {
         ItemKind::ServerToolCall {
@@ -34,9 +32,9 @@ pub(super) fn block(members: &Members) -> Option<AgentEvent> {
 }
 
 /// Returns the additional members of a call, which are sent back with it, such as the vendor's code that made it.
-pub(super) fn more_of_call(call: &Members) -> Option<Signature> {
+pub(super) fn more_of_call(call: &JsonMembers) -> Option<Signature> {
     let mut more = call.rest(&["type", "id", "name", "input", "cache_control"]);
-    if Members::read(more.get("caller").unwrap_or_default()).text("type") == "direct" {
+    if JsonMembers::parse(more.get("caller").unwrap_or_default()).text("type") == "direct" {
         // Made by the model itself, which is also the meaning of an absent member.
         more = more.without("caller");
     }
@@ -45,8 +43,8 @@ pub(super) fn more_of_call(call: &Members) -> Option<Signature> {
 
 /// Returns `true` if a server tool failed, as shown by a member of some results and by the type of the content of
 /// others.
-fn is_error(result: &Members) -> bool {
-    let content = Members::read(result.get("content").unwrap_or_default());
+fn is_error(result: &JsonMembers) -> bool {
+    let content = JsonMembers::parse(result.get("content").unwrap_or_default());
     result.get("is_error") == Some("true") || content.text("type").ends_with("_error")
 }
 
@@ -74,8 +72,8 @@ const SOURCE: CitationPaths = CitationPaths {
 
 /// Returns a citation.
 pub(super) fn citation(raw: &RawValue) -> Option<AgentEvent> {
-    let source = Entries::of(Some(raw));
-    let mut citation = SOURCE.read(&source);
+    let source = JsonEntries::from_raw(Some(raw));
+    let mut citation = SOURCE.read_citation(&source);
     citation.document_index = source.number("document_index");
     let is_object = raw.get().starts_with('{');
     item(PROTOCOL, ItemKind::Citation(citation), raw.get()).filter(|_| is_object)

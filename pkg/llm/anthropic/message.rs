@@ -3,20 +3,19 @@
 use std::sync::Arc;
 
 use super::{
-    found::Found,
+    found::FoundTools,
     items::PROTOCOL,
     wire::{CONTAINER, FACTS},
 };
 use crate::{
-    llm::{
-        ProviderError,
-        decode::Entries,
-        http::{Fields, JsonItems, chat::is_url},
-        media, tool_names,
-    },
-    types::{
-        ItemKind, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult, Transcript,
-    },
+    ProviderError,
+    decode::JsonEntries,
+    http::{JsonFields, JsonItems, chat::is_url},
+    media,
+    tool_schema::tool_names,
+};
+use forgeline_types::{
+    ItemKind, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult, Transcript,
 };
 
 /// The member that makes the provider cache the prompt up to and including its block.
@@ -24,7 +23,7 @@ const CACHE_CONTROL: &[u8] = br#","cache_control":{"type":"ephemeral"}"#;
 
 /// The part of a message that is marked for the prompt cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum CacheMark {
     Nothing,
     LastBlock,
 }
@@ -37,8 +36,8 @@ pub(super) enum Mark {
 /// their own in the body.
 pub(super) fn encode(
     run: &[Arc<Message>],
-    mark: Mark,
-    found: Found<'_>,
+    mark: CacheMark,
+    found: FoundTools<'_>,
     items: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
     let Some(first) = run.first() else { return Ok(()) };
@@ -46,8 +45,9 @@ pub(super) fn encode(
         MessageRole::System => return Ok(()),
         MessageRole::Assistant => "assistant",
         MessageRole::User | MessageRole::Tool => "user",
+        _ => "user",
     };
-    let mut content = Content::new(role);
+    let mut content = MessageContent::new(role);
     for result in run.iter().flat_map(|message| message.tool_results()) {
         content.block(tool_result(result, found));
     }
@@ -71,13 +71,14 @@ pub(super) fn encode(
                 content.block(document(media_type, data, name.as_deref())?);
             }
             // Next to references a result has no place for text, such as notes on what was found.
-            Part::ToolResult(result) if found.of(result).next().is_some() => {
+            Part::ToolResult(result) if found.found_by(result).next().is_some() => {
                 let words = result.parts.iter().filter_map(Part::as_text);
                 for text in words.filter(|text| !text.trim().is_empty()) {
                     content.block(typed("text").with("text", text));
                 }
             }
             Part::ProviderItem(_) | Part::ToolResult(_) => {}
+            _ => {}
         }
     }
     content.end(mark, items);
@@ -85,7 +86,7 @@ pub(super) fn encode(
 }
 
 /// The content of a message, written block by block.
-struct Content {
+struct MessageContent {
     out: Vec<u8>,
     /// The offset of the first block.
     first: usize,
@@ -93,13 +94,13 @@ struct Content {
     markable: Option<usize>,
 }
 
-impl Content {
+impl MessageContent {
     fn new(role: &str) -> Self {
         let out = format!(r#"{{"role":"{role}","content":["#).into_bytes();
         Self { first: out.len(), out, markable: None }
     }
 
-    fn block(&mut self, block: Fields<'_>) {
+    fn block(&mut self, block: JsonFields<'_>) {
         self.write(&block.end().unwrap_or_default(), true);
     }
 
@@ -113,11 +114,11 @@ impl Content {
         }
     }
 
-    fn end(mut self, mark: Mark, items: &mut JsonItems<'_>) {
+    fn end(mut self, mark: CacheMark, items: &mut JsonItems<'_>) {
         if self.out.len() == self.first {
             return;
         }
-        if let Some(at) = self.markable.filter(|_| mark == Mark::LastBlock) {
+        if let Some(at) = self.markable.filter(|_| mark == CacheMark::LastBlock) {
             self.out.splice(at..at, CACHE_CONTROL.iter().copied());
         }
         self.out.extend_from_slice(b"]}");
@@ -133,6 +134,7 @@ fn goes_back(item: &ProviderItem) -> bool {
         ItemKind::ServerToolCall { arguments, .. } => arguments.as_str().starts_with('{'),
         ItemKind::Other { name } => !FACTS.contains(&name.as_str()) && !name.ends_with("_delta"),
         ItemKind::ServerToolResult { .. } | ItemKind::Reasoning | ItemKind::Media { .. } => true,
+        _ => true,
     };
     is_block
         && !item.is_unknown_event()
@@ -150,17 +152,17 @@ pub(super) fn container(messages: &Transcript) -> Option<Text> {
             && matches!(&item.kind, ItemKind::Other { name } if name == CONTAINER)
     };
     let container = items.find(is_container)?;
-    Entries::read(container.raw.as_str()).first_text(&["id"])
+    JsonEntries::parse(container.raw.as_str()).first_text(&["id"])
 }
 
 /// Begins a block of this type.
-fn typed(kind: &str) -> Fields<'static> {
-    Fields::object().with("type", kind)
+fn typed(kind: &str) -> JsonFields<'static> {
+    JsonFields::object().with("type", kind)
 }
 
 /// Encodes a call. Arguments that could not be read are sent as an empty object. Ids from other providers may contain
 /// characters that this one rejects.
-fn tool_use(call: &ToolCall) -> Fields<'static> {
+fn tool_use(call: &ToolCall) -> JsonFields<'static> {
     let block = typed("tool_use").with("id", &tool_names::escape(&call.id));
     let block = block.with("name", &tool_names::encode(&call.name));
     let block = match call.arguments.as_ref().filter(|input| input.as_str().starts_with('{')) {
@@ -173,7 +175,7 @@ fn tool_use(call: &ToolCall) -> Fields<'static> {
 
 const NOT_TAKEN: &str = "[A document is left out: the provider does not take it.]";
 
-fn tool_result(result: &ToolResult, found: Found<'_>) -> Fields<'static> {
+fn tool_result(result: &ToolResult, found: FoundTools<'_>) -> JsonFields<'static> {
     let mut blocks = Vec::new();
     let mut list = JsonItems::new(&mut blocks, false);
     // The text of a text block must not be blank; a result may be empty.
@@ -182,11 +184,11 @@ fn tool_result(result: &ToolResult, found: Found<'_>) -> Fields<'static> {
             list.object(typed("text").with("text", text));
         }
     };
-    for name in found.of(result) {
+    for name in found.found_by(result) {
         list.object(typed("tool_reference").with("tool_name", &tool_names::encode(name)));
     }
     // The provider inserts the descriptions there, and accepts no text next to them.
-    let has_words = found.of(result).next().is_none();
+    let has_words = found.found_by(result).next().is_none();
     if has_words {
         text(&result.content, &mut list);
     }
@@ -206,6 +208,7 @@ fn tool_result(result: &ToolResult, found: Found<'_>) -> Fields<'static> {
             | Part::ToolCall(_)
             | Part::ToolResult(_)
             | Part::ProviderItem(_) => {}
+            _ => {}
         }
     }
     let mut block = typed("tool_result").with("tool_use_id", &tool_names::escape(&result.call_id));
@@ -215,7 +218,7 @@ fn tool_result(result: &ToolResult, found: Found<'_>) -> Fields<'static> {
     block.with_some("is_error", result.is_error.then_some(true))
 }
 
-fn image(media_type: &str, data: &str) -> Fields<'static> {
+fn image(media_type: &str, data: &str) -> JsonFields<'static> {
     typed("image").nested("source", |it| source(it, media_type, data))
 }
 
@@ -223,7 +226,7 @@ fn document(
     media_type: &str,
     data: &str,
     name: Option<&str>,
-) -> Result<Fields<'static>, ProviderError> {
+) -> Result<JsonFields<'static>, ProviderError> {
     let text = plain_text(media_type, data)?;
     let block = typed("document").nested("source", |it| match &text {
         None => source(it, media_type, data),
@@ -233,7 +236,7 @@ fn document(
 }
 
 /// Adds the source of an image or a document.
-fn source<'f>(source: Fields<'f>, media_type: &str, data: &str) -> Fields<'f> {
+fn source<'f>(source: JsonFields<'f>, media_type: &str, data: &str) -> JsonFields<'f> {
     if is_url(data) {
         source.with("type", "url").with("url", data)
     } else {

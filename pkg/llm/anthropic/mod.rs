@@ -1,26 +1,26 @@
 //! Anthropic Messages, as spoken by Anthropic and compatible servers.
 //!
-//! The provider is `Anthropic` (feature `anthropic`): `Anthropic::from_env` reads
+//! The provider is `Anthropic` (feature `http`): `Anthropic::from_env` reads
 //! `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL`; `Anthropic::builder` takes them
 //! as arguments. Signatures of reasoning are sent back unchanged. Without HTTP, [`AnthropicDecoder`] reads
 //! response bodies.
 
 mod answer;
 mod blocks;
-#[cfg(feature = "anthropic")]
+#[cfg(feature = "http")]
 mod found;
 mod items;
-#[cfg(feature = "anthropic")]
+#[cfg(feature = "http")]
 mod message;
-#[cfg(feature = "anthropic")]
+#[cfg(feature = "http")]
 mod provider;
-#[cfg(feature = "anthropic")]
+#[cfg(feature = "http")]
 mod reasoning;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod wire;
 
-#[cfg(feature = "anthropic")]
+#[cfg(feature = "http")]
 pub use provider::{Anthropic, Messages};
 pub use stream::AnthropicDecoder;

@@ -7,24 +7,23 @@ use serde_json::{Map, Value, json};
 
 use super::{
     AnthropicDecoder,
-    found::{self, Found},
+    found::{self, FoundTools},
     items::PROTOCOL,
-    message::{self, Mark},
-    reasoning::Reasoning,
+    message::{self, CacheMark},
+    reasoning::ReasoningRequest,
 };
 use crate::{
-    llm::{
-        PromptCache, ProviderError, Request, ResponseFormat, SchemaRules, ToolChoice,
-        ToolSchemaRules, ToolSpec,
-        http::{
-            BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, JsonItems, SamplingNames,
-            WireFormat, instructions, joins_results, run_start,
-        },
-        parser::ThinkingDialect,
-        tool_names,
+    PromptCache, ProviderError, Request, ResponseFormat, SchemaRules, ToolChoice, ToolSchemaRules,
+    ToolSpec,
+    http::{
+        BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, JsonItems, SamplingNames,
+        WireFormat, instructions, joins_results, run_start,
     },
-    types::{Capabilities, MediaRules, Message, Text, subslice},
+    tool_schema::tool_names,
 };
+use forgeline_json::subslice;
+use forgeline_parser::ThinkingDialect;
+use forgeline_types::{Capabilities, MediaRules, Message, Text};
 
 /// The version of the API.
 const VERSION: &str = "2023-06-01";
@@ -37,7 +36,7 @@ const VERSION: &str = "2023-06-01";
 /// decide how much it thinks; Claude 4.5 and older ones, recognized by their names, get a budget of
 /// 4096 tokens, or half of `max_tokens` if that is less.
 ///
-/// [`Thinking::On`]: crate::llm::Thinking::On
+/// [`Thinking::On`]: crate::Thinking::On
 ///
 /// # Examples
 ///
@@ -164,10 +163,10 @@ impl WireFormat for Messages {
     fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
         let marks = body.request().cache == Some(PromptCache::Marks);
         options(&mut body, self.max_tokens)?;
-        let found = Found::new(&body.request().tools, body.config());
+        let found = FoundTools::new(&body.request().tools, body.config());
         let defers = found.names().next().is_some();
         let variant = u8::from(marks) | u8::from(defers) << 1;
-        let edits: Vec<_> = self.edits().map(Edit::value).collect();
+        let edits: Vec<_> = self.edits().map(ContextEdit::value).collect();
         let management = (!edits.is_empty()).then(|| json!({ "edits": edits }));
         body.optional("context_management", management);
         body.tools("tools", variant, |list| tools(list, marks, defers));
@@ -218,14 +217,14 @@ impl WireFormat for Messages {
 }
 
 /// A change that the server makes to a long conversation.
-struct Edit {
+struct ContextEdit {
     kind: &'static str,
     /// The name of the feature in the header that enables it.
     feature: &'static str,
     above: u64,
 }
 
-impl Edit {
+impl ContextEdit {
     fn value(self) -> Value {
         let trigger = json!({ "type": "input_tokens", "value": self.above });
         json!({ "type": self.kind, "trigger": trigger })
@@ -233,14 +232,14 @@ impl Edit {
 }
 
 impl Messages {
-    fn edits(&self) -> impl Iterator<Item = Edit> {
+    fn edits(&self) -> impl Iterator<Item = ContextEdit> {
         let clear = self.clear_results_above.map(|above| {
             let (kind, feature) = ("clear_tool_uses_20250919", "context-management-2025-06-27");
-            Edit { kind, feature, above }
+            ContextEdit { kind, feature, above }
         });
         let compact = self.compact_above.map(|above| {
             let (kind, feature) = ("compact_20260112", "compact-2026-01-12");
-            Edit { kind, feature, above }
+            ContextEdit { kind, feature, above }
         });
         clear.into_iter().chain(compact)
     }
@@ -258,7 +257,7 @@ const NAMES: SamplingNames =
 fn messages(
     mut body: BodyWriter<'_>,
     marks: bool,
-    mut encode: impl FnMut(&[Arc<Message>], Mark, &mut JsonItems<'_>) -> Result<(), ProviderError>,
+    mut encode: impl FnMut(&[Arc<Message>], CacheMark, &mut JsonItems<'_>) -> Result<(), ProviderError>,
 ) -> Result<Vec<Bytes>, ProviderError> {
     body.refer_to_tools();
     body.array("messages", None, |encoded, history| {
@@ -268,11 +267,11 @@ fn messages(
         while marks && kept > 0 {
             let start = run_start(history.messages(), kept - 1);
             let run = subslice(history.messages(), start..kept);
-            let mark = if tail.is_empty() { Mark::Nothing } else { Mark::LastBlock };
+            let mark = if tail.is_empty() { CacheMark::Nothing } else { CacheMark::LastBlock };
             let mut out = Vec::new();
             encode(run, mark, &mut JsonItems::new(&mut out, false))?;
             kept = start;
-            let is_marked = mark == Mark::LastBlock && !out.is_empty();
+            let is_marked = mark == CacheMark::LastBlock && !out.is_empty();
             tail.push(out);
             if is_marked {
                 break;
@@ -282,8 +281,9 @@ fn messages(
             // An earlier request without marks kept more messages.
             encoded.restart();
         }
-        encoded
-            .append(history, kept, joins_results, |run, items| encode(run, Mark::Nothing, items))?;
+        encoded.append(history, kept, joins_results, |run, items| {
+            encode(run, CacheMark::Nothing, items)
+        })?;
         let tail: Vec<_> = tail.into_iter().rev().filter(|message| !message.is_empty()).collect();
         Ok((!tail.is_empty()).then(|| Bytes::from(tail.join(&b','))))
     })
@@ -293,8 +293,8 @@ fn options(body: &mut BodyWriter<'_>, default_max_tokens: u32) -> Result<(), Pro
     let (request, model) = (body.request(), &body.config().model);
     body.begin();
     let reasoning =
-        request.thinking.map(|thinking| Reasoning::new(thinking, model, request.max_tokens));
-    let budget = reasoning.map_or(0, Reasoning::budget);
+        request.thinking.map(|thinking| ReasoningRequest::new(thinking, model, request.max_tokens));
+    let budget = reasoning.map_or(0, ReasoningRequest::budget);
     let most = request.max_tokens.unwrap_or(default_max_tokens.saturating_add(budget));
     body.field("max_tokens", &most);
     body.sampling(&NAMES)?;
@@ -400,7 +400,8 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::{llm::http::EncodedCache, types::Transcript};
+    use crate::http::EncodedCache;
+    use forgeline_types::Transcript;
 
     /// Returns how often each message is encoded of a conversation that grows by `step` messages a
     /// turn.
@@ -412,7 +413,7 @@ mod tests {
             for at in 0..step {
                 history.push(Message::user((turn * step + at).to_string()));
             }
-            let none = Found::new(&[], &config);
+            let none = FoundTools::new(&[], &config);
             let encode = |run: &[Arc<Message>], mark, items: &mut JsonItems<'_>| {
                 for message in run {
                     counts.borrow_mut()[message.text().parse::<usize>().unwrap()] += 1;

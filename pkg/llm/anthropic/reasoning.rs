@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::llm::{ProviderError, Thinking};
+use crate::{ProviderError, Thinking};
 
 /// Minimum budget for reasoning, in tokens.
 const MIN_BUDGET: u32 = 1024;
@@ -12,7 +12,7 @@ const DEFAULT_BUDGET: u32 = 4096;
 
 /// The reasoning that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reasoning {
+pub(super) enum ReasoningRequest {
     Disabled,
     /// The model decides how much.
     Adaptive,
@@ -20,7 +20,7 @@ pub(super) enum Reasoning {
     Budget(u32),
 }
 
-impl Reasoning {
+impl ReasoningRequest {
     /// Returns the reasoning to ask `model` for; `max_tokens` is the caller's limit on the answer, reasoning
     /// included.
     pub(super) fn new(thinking: Thinking, model: &str, max_tokens: Option<u32>) -> Self {
@@ -98,11 +98,11 @@ mod tests {
 
     #[test]
     fn an_older_model_gets_a_budget_that_leaves_room() {
-        let of = |most| Reasoning::new(Thinking::On, "claude-haiku-4-5", most);
+        let of = |most| ReasoningRequest::new(Thinking::On, "claude-haiku-4-5", most);
         for (most, want) in
             [(None, 4096), (Some(20_000), 4096), (Some(6000), 3000), (Some(1500), 1024)]
         {
-            assert_eq!(of(most), Reasoning::Budget(want), "{most:?}");
+            assert_eq!(of(most), ReasoningRequest::Budget(want), "{most:?}");
         }
         assert!(of(Some(1024)).value(1024).is_err());
     }

@@ -3,12 +3,13 @@
 use serde_json::value::RawValue;
 
 use super::{
-    answer::Answer,
+    answer::AnthropicAnswer,
     items::PROTOCOL,
-    wire::{Event, FACTS},
+    wire::{AnthropicEvent, FACTS},
 };
-use crate::llm::decode::{
-    Entries, EventReader, Fault, Members, Sink, event_decoder, fill, in_stream, reported,
+use crate::decode::{
+    EventFault, EventReader, JsonEntries, JsonMembers, OutSink, event_decoder, fill, in_stream,
+    reported,
 };
 
 event_decoder! {
@@ -16,7 +17,7 @@ event_decoder! {
     /// servers.
     ///
     /// The body is a stream of events, or one JSON object from a server that does not stream;
-    /// anything else is a [`ProviderError::Decode`](crate::llm::ProviderError::Decode) that quotes its
+    /// anything else is a [`ProviderError::Decode`](crate::ProviderError::Decode) that quotes its
     /// beginning.
     ///
     /// # Examples
@@ -36,18 +37,18 @@ event_decoder! {
     /// assert_eq!(text, "Hi");
     /// # Ok::<(), forgeline::llm::ProviderError>(())
     /// ```
-    AnthropicDecoder, Answer
+    AnthropicDecoder, AnthropicAnswer
 }
 
 /// The events whose members are all understood; of others, the whole event is reported.
 const KNOWN_EVENTS: [&str; 4] =
     ["content_block_delta", "content_block_start", "content_block_stop", "message_delta"];
 
-impl EventReader for Answer {
+impl EventReader for AnthropicAnswer {
     const PROTOCOL: &'static str = PROTOCOL;
 
-    fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let mut event = Event::default();
+    fn event(&mut self, name: &str, data: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
+        let mut event = AnthropicEvent::default();
         fill(data, &mut event)?;
         let kind = if event.kind.0.is_empty() { name } else { &*event.kind.0 };
         let index = event.index.0.or_else(|| self.last_block()).unwrap_or_default();
@@ -68,8 +69,8 @@ impl EventReader for Answer {
             "content_block_stop" => self.stop(index, sink),
             "message_start" => self.begin(event.message.map_or(data, RawValue::get), sink),
             "message_delta" => {
-                let mut facts = Members::read(data);
-                let delta = Members::read(facts.get("delta").unwrap_or_default());
+                let mut facts = JsonMembers::parse(data);
+                let delta = JsonMembers::parse(facts.get("delta").unwrap_or_default());
                 facts.merge(delta, |_| false);
                 sink.unknown_besides("delta", &FACTS, &event.delta.rest);
                 self.conclude(&event.delta.stop_reason.0, event.usage, &facts, sink);
@@ -86,8 +87,8 @@ impl EventReader for Answer {
         Ok(())
     }
 
-    fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let message = Entries::read(text);
+    fn whole(&mut self, text: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
+        let message = JsonEntries::parse(text);
         if let Some(error) = message.get("error") {
             sink.fail(in_stream(Some(error.get()), text));
             return Ok(());
@@ -97,16 +98,16 @@ impl EventReader for Answer {
         self.begin(text, sink);
         self.forget_start();
         self.blocks_of(&blocks, sink)?;
-        self.conclude(&message.text("stop_reason"), None, &Members::read(text), sink);
+        self.conclude(&message.text("stop_reason"), None, &JsonMembers::parse(text), sink);
         self.close(sink);
         Ok(())
     }
 
-    fn done(&mut self, _: &mut Sink<'_>) {
+    fn done(&mut self, _: &mut OutSink<'_>) {
         // Sent by a router; the message has already ended with the previous event.
     }
 
-    fn end(&mut self, sink: &mut Sink<'_>) {
+    fn end(&mut self, sink: &mut OutSink<'_>) {
         if let Err(fault) = self.open(None, sink) {
             sink.fail(fault.at(0));
         }

@@ -1,10 +1,8 @@
 use std::fmt::Write as _;
 
 use super::AnthropicDecoder;
-use crate::{
-    llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk},
-    types::{AgentEvent, ErrorCode, FinishReason, ItemKind, Json},
-};
+use crate::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk};
+use forgeline_types::{AgentEvent, ErrorCode, FinishReason, ItemKind, Json};
 
 /// The chunks in words: `m:` message, `t:` thinking, `c` calls, `s:` signatures, `i:` items, `u` usage,
 /// adjacent content joined, then the end.
@@ -53,6 +51,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
                 ItemKind::Reasoning => "reasoning".to_owned(),
                 ItemKind::Media { media_type } => media_type.to_string(),
                 ItemKind::Other { name } => format!("other {name}"),
+                kind => panic!("{kind:?}"),
             };
             assert_eq!(item.protocol, "anthropic");
             write!(out, " i:{kind} {}", item.raw).unwrap();

@@ -2,13 +2,11 @@
 
 use serde_json::value::RawValue;
 
-use crate::{
-    llm::decode::{
-        Entries,
-        lax_json::{Into, Line, Number, Word, ignore_others, in_place, lax, wire},
-    },
-    types::Text,
+use crate::decode::{
+    JsonEntries,
+    lax_json::{FillInto, LaxNumber, LaxText, LaxWord, ignore_others, in_place, lax, wire},
 };
+use forgeline_types::Text;
 
 /// Members of the end of an answer besides its stop reason, kept as items that are not blocks.
 pub(super) const FACTS: [&str; 4] =
@@ -19,32 +17,32 @@ pub(super) const CONTAINER: &str = "container";
 
 wire! {
     /// One event. It is large, so it is filled in place instead of returned level by level.
-    struct Event<'a> as event, map, ignoring [bool number null string seq];
+    struct AnthropicEvent<'a> as event, map, ignoring [bool number null string seq];
     #[serde(rename = "type")]
-    kind: Word<'a>,
-    index: Number,
-    delta: Delta<'a> = map.next_value_seed(Into(&mut event.delta))?,
+    kind: LaxWord<'a>,
+    index: LaxNumber,
+    delta: AnthropicDelta<'a> = map.next_value_seed(FillInto(&mut event.delta))?,
     message: Option<&'a RawValue>,
     content_block: Option<&'a RawValue>,
     usage: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
     // All other members.
-    ; besides rest: Entries<'a>
+    ; besides rest: JsonEntries<'a>
     ; else name => event.rest.push(name.0, map.next_value()?)
 }
 
 /// A piece of a block, or the end of the message.
 #[derive(Debug, Default)]
-pub(super) struct Delta<'a> {
-    kind: Named,
+pub(super) struct AnthropicDelta<'a> {
+    kind: WireDeltaKind,
     /// The kind, as given by the member that `content` was read from.
     said: DeltaKind,
     /// The text, the reasoning, the arguments or the signature.
     pub(super) content: Text,
     pub(super) citation: Option<&'a RawValue>,
-    pub(super) stop_reason: Line,
+    pub(super) stop_reason: LaxText,
     /// All other members.
-    pub(super) rest: Entries<'a>,
+    pub(super) rest: JsonEntries<'a>,
 }
 
 /// The kind of a delta.
@@ -62,36 +60,36 @@ pub(super) enum DeltaKind {
 
 /// The kind named by a delta's type, if it has one.
 #[derive(Debug, Default)]
-struct Named(Option<DeltaKind>);
+struct WireDeltaKind(Option<DeltaKind>);
 
-lax! { ['de] Named, ignoring bool number null seq map;
-    fn visit_str<E>(self, name: &str) -> Result<Named, E> {
-        Ok(Named(Some(match name {
+lax! { ['de] WireDeltaKind, ignoring bool number null seq map;
+    fn visit_str<E>(self, name: &str) -> Result<WireDeltaKind, E> {
+        Ok(WireDeltaKind(Some(match name {
             "text_delta" => DeltaKind::Text,
             "thinking_delta" => DeltaKind::Thinking,
             "input_json_delta" => DeltaKind::Arguments,
             "signature_delta" => DeltaKind::Signature,
             "citations_delta" => DeltaKind::Citation,
-            "" => return Ok(Named(None)),
+            "" => return Ok(WireDeltaKind(None)),
             _ => DeltaKind::Other,
         })))
     }
 }
 
-impl Delta<'_> {
+impl AnthropicDelta<'_> {
     /// Returns the kind by the delta's type, or else by its fields.
     pub(super) fn kind(&self) -> DeltaKind {
         self.kind.0.unwrap_or(self.said)
     }
 
-    fn say(&mut self, kind: DeltaKind, Line(content): Line) {
+    fn say(&mut self, kind: DeltaKind, LaxText(content): LaxText) {
         if !content.is_empty() {
             (self.content, self.said) = (content, kind);
         }
     }
 }
 
-in_place! { Delta<'a> as delta, map, ignoring [bool number null string seq];
+in_place! { AnthropicDelta<'a> as delta, map, ignoring [bool number null string seq];
     Type => delta.kind = map.next_value()?,
     Text => delta.say(DeltaKind::Text, map.next_value()?),
     Thinking => delta.say(DeltaKind::Thinking, map.next_value()?),

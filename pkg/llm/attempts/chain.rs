@@ -5,27 +5,26 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use crate::{
-    llm::{Provider, ProviderError},
-    types::{AgentEvent, Text},
-};
+use crate::{Provider, ProviderError};
+use forgeline_types::{AgentEvent, Text};
 
 /// Creates the provider of an entry when it is first needed.
-pub(super) type Resolve = Box<dyn Fn() -> Result<Arc<dyn Provider>, ProviderError> + Send + Sync>;
+pub(super) type ResolveProvider =
+    Box<dyn Fn() -> Result<Arc<dyn Provider>, ProviderError> + Send + Sync>;
 
-pub(super) struct Chain {
+pub(super) struct ProviderChain {
     pub(super) primary: Arc<dyn Provider>,
     /// The entries, never empty; the first is the primary.
-    pub(super) entries: Vec<Arc<Entry>>,
+    pub(super) entries: Vec<Arc<ChainEntry>>,
     /// The index of the entry in use.
     pub(super) serving: AtomicUsize,
     pub(super) hops: Mutex<Vec<FailoverHop>>,
     pub(super) scope: Option<Text>,
 }
 
-pub(super) struct Entry {
+pub(super) struct ChainEntry {
     pub(super) label: Text,
-    pub(super) resolve: Resolve,
+    pub(super) resolve: ResolveProvider,
     pub(super) provider: OnceLock<Arc<dyn Provider>>,
 }
 
@@ -53,7 +52,7 @@ pub struct FailoverHop {
     pub reason: String,
 }
 
-impl Entry {
+impl ChainEntry {
     pub(super) fn get(&self) -> Result<&Arc<dyn Provider>, ProviderError> {
         if let Some(provider) = self.provider.get() {
             return Ok(provider);
@@ -63,7 +62,7 @@ impl Entry {
     }
 }
 
-impl Chain {
+impl ProviderChain {
     /// Returns the provider of an entry, or the primary if the entry has not been created yet.
     pub(super) fn entry(&self, at: usize) -> &Arc<dyn Provider> {
         self.entries.get(at).and_then(|entry| entry.provider.get()).unwrap_or(&self.primary)

@@ -10,16 +10,15 @@ use std::{
 
 use super::{
     FailoverHop,
-    chain::{Chain, Entry},
-    driver::{Attempts, Next, begin},
+    chain::{ChainEntry, ProviderChain},
+    driver::{AttemptPolicy, NextAttempt, begin},
 };
 use crate::{
-    llm::{
-        AnswerSchema, ChunkStream, Health, Provider, ProviderError, ProviderFuture, Request,
-        SchemaRules, StructuredMethod, parser::ThinkingDialect,
-    },
-    types::{ModelInfo, Text, debug_fields},
+    AnswerSchema, ChunkStream, Health, Provider, ProviderError, ProviderFuture, Request,
+    SchemaRules, StructuredMethod,
 };
+use forgeline_parser::ThinkingDialect;
+use forgeline_types::{ModelInfo, Text, debug_fields};
 
 /// A chain of providers: during an outage of the one in use, the next takes over.
 ///
@@ -28,7 +27,7 @@ use crate::{
 /// long as it lives, and only ever moves forward. Clones share their position; create one chain for each conversation,
 /// or for anything else that should start again at the first provider.
 ///
-/// Each hop is an [`AgentEvent::Failover`](crate::types::AgentEvent::Failover) in the stream and is recorded in [`hops`](Self::hops).
+/// Each hop is an [`AgentEvent::Failover`](forgeline_types::AgentEvent::Failover) in the stream and is recorded in [`hops`](Self::hops).
 ///
 /// # Examples
 ///
@@ -40,7 +39,7 @@ use crate::{
 /// assert!(provider.hops().is_empty());
 /// ```
 #[derive(Clone)]
-pub struct Failover(Arc<Chain>);
+pub struct Failover(Arc<ProviderChain>);
 
 impl Failover {
     /// Creates a chain with only `primary`.
@@ -48,7 +47,7 @@ impl Failover {
     pub fn new(primary: Arc<dyn Provider>) -> Self {
         let (label, own) = (primary.info().provider.clone(), Arc::clone(&primary));
         let resolve = Box::new(move || Ok(Arc::clone(&own)));
-        let entry = Entry { label, resolve, provider: OnceLock::new() };
+        let entry = ChainEntry { label, resolve, provider: OnceLock::new() };
         Self::with(primary, vec![Arc::new(entry)], None)
     }
 
@@ -71,7 +70,11 @@ impl Failover {
             return self;
         }
         let resolve = Box::new(resolve);
-        entries.push(Arc::new(Entry { label: label.into(), resolve, provider: OnceLock::new() }));
+        entries.push(Arc::new(ChainEntry {
+            label: label.into(),
+            resolve,
+            provider: OnceLock::new(),
+        }));
         self.with_entries(entries, self.0.scope.clone())
     }
 
@@ -102,18 +105,22 @@ impl Failover {
         self.0.hops.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn with_entries(&self, entries: Vec<Arc<Entry>>, scope: Option<Text>) -> Self {
+    fn with_entries(&self, entries: Vec<Arc<ChainEntry>>, scope: Option<Text>) -> Self {
         Self::with(Arc::clone(&self.0.primary), entries, scope)
     }
 
-    fn with(primary: Arc<dyn Provider>, entries: Vec<Arc<Entry>>, scope: Option<Text>) -> Self {
+    fn with(
+        primary: Arc<dyn Provider>,
+        entries: Vec<Arc<ChainEntry>>,
+        scope: Option<Text>,
+    ) -> Self {
         let (serving, hops) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        Self(Arc::new(Chain { primary, entries, serving, hops, scope }))
+        Self(Arc::new(ProviderChain { primary, entries, serving, hops, scope }))
     }
 
-    fn walk(&self, request: Request, schema: Option<AnswerSchema>) -> Walk {
+    fn walk(&self, request: Request, schema: Option<AnswerSchema>) -> ChainWalk {
         let chain = Arc::clone(&self.0);
-        Walk { at: chain.serving.load(Ordering::Acquire), chain, request, schema }
+        ChainWalk { at: chain.serving.load(Ordering::Acquire), chain, request, schema }
     }
 }
 
@@ -161,15 +168,15 @@ impl Provider for Failover {
 }
 
 /// One request as it moves down the chain.
-struct Walk {
-    chain: Arc<Chain>,
+struct ChainWalk {
+    chain: Arc<ProviderChain>,
     at: usize,
     request: Request,
     /// The schema of the answer, if there is one.
     schema: Option<AnswerSchema>,
 }
 
-impl Attempts for Walk {
+impl AttemptPolicy for ChainWalk {
     type Stream = ChunkStream;
 
     fn open(&mut self) -> ProviderFuture<ChunkStream> {
@@ -181,7 +188,7 @@ impl Attempts for Walk {
         Box::pin(async move { Ok(answer.await?.0) })
     }
 
-    fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {
+    fn after(&mut self, error: ProviderError) -> Result<NextAttempt, ProviderError> {
         if !error.is_outage() {
             return Err(error);
         }
@@ -189,7 +196,7 @@ impl Attempts for Walk {
         match at {
             Some(at) => {
                 self.at = at;
-                Ok(Next { events, delay: Duration::ZERO })
+                Ok(NextAttempt { events, delay: Duration::ZERO })
             }
             None => Err(error),
         }

@@ -15,6 +15,6 @@ pub use failover::Failover;
 pub use retry::{RetryPolicy, Retrying};
 
 #[cfg(feature = "http")]
-pub(super) use driver::{Attempts, Next, begin};
+pub(super) use driver::{AttemptPolicy, NextAttempt, begin};
 #[cfg(feature = "http")]
 pub(super) use retry::RetrySchedule;

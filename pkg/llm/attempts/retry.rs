@@ -4,14 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 
-use super::driver::{Attempts, Next, begin};
-use crate::{
-    llm::{
-        ChunkStream, Health, Provider, ProviderError, ProviderFuture, Request, SchemaRules,
-        parser::ThinkingDialect,
-    },
-    types::{AgentEvent, ModelInfo, debug_fields, setters},
-};
+use super::driver::{AttemptPolicy, NextAttempt, begin};
+use crate::{ChunkStream, Health, Provider, ProviderError, ProviderFuture, Request, SchemaRules};
+use forgeline_parser::ThinkingDialect;
+use forgeline_types::{AgentEvent, ModelInfo, debug_fields, setters};
 
 /// The policy for retrying a failed request.
 ///
@@ -80,7 +76,7 @@ impl RetryPolicy {
 
 /// The remaining retries of a policy during one request.
 #[derive(Debug)]
-pub(in crate::llm) struct RetrySchedule {
+pub(crate) struct RetrySchedule {
     policy: RetryPolicy,
     delays: ExponentialBackoff,
     failed: u32,
@@ -88,7 +84,7 @@ pub(in crate::llm) struct RetrySchedule {
 
 impl RetrySchedule {
     /// Returns the remaining retries of `policy` for a request that has already failed `made` times.
-    pub(in crate::llm) fn new(policy: RetryPolicy, made: u32) -> Self {
+    pub(crate) fn new(policy: RetryPolicy, made: u32) -> Self {
         let retries = policy.max_attempts.saturating_sub(1).saturating_sub(made);
         let retries = usize::try_from(retries).unwrap_or(usize::MAX);
         let mut delays = ExponentialBuilder::new()
@@ -102,7 +98,7 @@ impl RetrySchedule {
     }
 
     /// Decides what to do after a failure before anything was delivered.
-    pub(in crate::llm) fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {
+    pub(crate) fn after(&mut self, error: ProviderError) -> Result<NextAttempt, ProviderError> {
         self.failed += 1;
         if !error.is_transient() {
             return Err(error);
@@ -125,7 +121,7 @@ impl RetrySchedule {
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
             error: error.to_agent_error(),
         };
-        Ok(Next { events: vec![event], delay })
+        Ok(NextAttempt { events: vec![event], delay })
     }
 }
 
@@ -162,7 +158,7 @@ impl<P: Provider + 'static> Provider for Retrying<P> {
     fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
         let schedule = RetrySchedule::new(self.policy, request.attempts_made);
         let provider = Arc::clone(&self.provider);
-        Box::pin(begin(Again { provider, request, schedule }, Vec::new()))
+        Box::pin(begin(SameProvider { provider, request, schedule }, Vec::new()))
     }
 
     fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
@@ -183,20 +179,20 @@ impl<P: Provider + 'static> Provider for Retrying<P> {
     }
 }
 
-struct Again<P> {
+struct SameProvider<P> {
     provider: Arc<P>,
     request: Request,
     schedule: RetrySchedule,
 }
 
-impl<P: Provider + 'static> Attempts for Again<P> {
+impl<P: Provider + 'static> AttemptPolicy for SameProvider<P> {
     type Stream = ChunkStream;
 
     fn open(&mut self) -> ProviderFuture<ChunkStream> {
         self.provider.stream_completion(self.request.clone())
     }
 
-    fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {
+    fn after(&mut self, error: ProviderError) -> Result<NextAttempt, ProviderError> {
         self.schedule.after(error)
     }
 }

@@ -13,11 +13,11 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::{
-    llm::{Provider, ProviderError, Request, StatusError, StreamChunk, TimeoutKind, ToolCallDelta},
-    testing::{ScriptedProvider, ScriptedTurn},
-    types::{
-        AgentEvent, Capabilities, ErrorCode, ItemKind, Json, ModelInfo, ProviderItem, UsageInfo,
-    },
+    Provider, ProviderError, Request, StatusError, StreamChunk, TimeoutKind, ToolCallDelta,
+    scripted::{ScriptedProvider, ScriptedTurn},
+};
+use forgeline_types::{
+    AgentEvent, Capabilities, ErrorCode, ItemKind, Json, ModelInfo, ProviderItem, UsageInfo,
 };
 
 fn status(status: u16, kind: ErrorCode) -> ProviderError {
@@ -185,7 +185,7 @@ async fn dropping_the_stream_during_a_wait_asks_no_more() {
 
 fn named(name: &str, turns: Vec<ScriptedTurn>) -> ScriptedProvider {
     let info = ModelInfo::new(name, format!("{name}-model"));
-    let vision = Capabilities { vision: name == "second", ..Capabilities::default() };
+    let vision = Capabilities::default().vision(name == "second");
     ScriptedProvider::new(turns).info_of(info.capabilities(vision))
 }
 
@@ -302,8 +302,8 @@ async fn a_chain_of_nobody_else_is_the_provider_itself() {
 
 #[tokio::test]
 async fn a_structured_answer_comes_from_the_chain_too() {
-    use crate::llm::{AnswerSchema, StructuredExt as _, StructuredMethod};
-    let able = Capabilities { structured_output: true, ..Capabilities::default() };
+    use crate::{AnswerSchema, StructuredExt as _, StructuredMethod};
+    let able = Capabilities::default().structured_output(true);
     let down = vec![ScriptedTurn::refuse(status(503, ErrorCode::Overloaded))];
     let first = named("first", down).capabilities(able);
     let second = named("second", vec![ScriptedTurn::new().text("{\"a\":1}")]).capabilities(able);

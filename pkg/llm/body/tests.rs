@@ -1,18 +1,24 @@
-use std::{future::poll_fn, pin::pin};
+use std::{
+    future::poll_fn,
+    pin::pin,
+    task::{Context, Poll},
+    time::Duration,
+};
 
+use bytes::Bytes;
+use futures_core::Stream;
 use futures_util::{StreamExt as _, stream, task::noop_waker_ref};
 use tokio::{
     sync::mpsc,
     task::coop::poll_proceed,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 
-use super::*;
-use crate::llm::{
-    ContentTyper,
-    openai::OpenAiDecoder,
-    parser::{ThinkingDialect, ToolDialect},
+use super::{BodyChunks, BodyDeadline, chunks::AFTER_ERROR};
+use crate::{
+    ContentTyper, ProviderError, TimeoutKind, Timeouts, decode::BodyDecoding, openai::OpenAiDecoder,
 };
+use forgeline_parser::{ThinkingDialect, ToolDialect};
 
 /// Returns the error of a body of `events` and then silence, and the time until then.
 async fn silence_after(events: &'static str) -> (ProviderError, Duration) {
@@ -21,7 +27,7 @@ async fn silence_after(events: &'static str) -> (ProviderError, Duration) {
     let body = bytes.chain(stream::pending());
     let typer = ContentTyper::new(&ThinkingDialect::NONE, &ToolDialect::NONE);
     let waits = Timeouts::default().idle(Duration::from_mins(2));
-    let decoding = Decoding::new(OpenAiDecoder::default(), typer, usize::MAX);
+    let decoding = BodyDecoding::new(OpenAiDecoder::default(), typer, usize::MAX);
     let chunks = BodyChunks::new(body, decoding, waits, start, None);
     let last = chunks.collect::<Vec<_>>().await.pop().unwrap();
     (last.unwrap_err(), start.elapsed())
@@ -40,7 +46,7 @@ async fn pinged(
     });
     let body = stream::iter([Ok(Bytes::from_static(begin.as_bytes()))]).chain(pings);
     let typer = ContentTyper::new(&ThinkingDialect::NONE, &ToolDialect::NONE);
-    let decoding = Decoding::new(OpenAiDecoder::default(), typer, usize::MAX);
+    let decoding = BodyDecoding::new(OpenAiDecoder::default(), typer, usize::MAX);
     let mut chunks = BodyChunks::new(Box::pin(body), decoding, timeouts, start, None);
     let mut text = String::new();
     while let Some(chunk) = chunks.next().await {
@@ -112,8 +118,8 @@ async fn late(
     });
     let body = stream::poll_fn(move |context| reads.poll_recv(context));
     let typer = ContentTyper::new(&ThinkingDialect::NONE, &ToolDialect::NONE);
-    let decoding = Decoding::new(OpenAiDecoder::default(), typer, usize::MAX);
-    let total = Deadline::new(start, TimeoutKind::Total, total);
+    let decoding = BodyDecoding::new(OpenAiDecoder::default(), typer, usize::MAX);
+    let total = BodyDeadline::new(start, TimeoutKind::Total, total);
     let mut chunks = pin!(BodyChunks::new(body, decoding, timeouts, start, total));
     let mut passed = None;
     let reading = poll_fn(|context| {

@@ -1,6 +1,6 @@
 //! The capabilities that a model is known to have or lack.
 
-use crate::types::Capabilities;
+use forgeline_types::Capabilities;
 
 /// The capabilities that a model is known to have or lack: `Some(false)` is known to be missing,
 /// `None` is unknown.
@@ -29,20 +29,18 @@ impl KnownCapabilities {
     #[must_use]
     pub fn narrow(self, protocol: Capabilities) -> Capabilities {
         let keeps = |carried: bool, known: Option<bool>| carried && known != Some(false);
-        Capabilities {
-            streaming: protocol.streaming,
-            tools: keeps(protocol.tools, self.tools),
-            parallel_tools: keeps(protocol.parallel_tools, self.parallel_tools),
-            vision: keeps(protocol.vision, self.vision),
-            documents: keeps(protocol.documents, self.documents),
-            prompt_caching: keeps(protocol.prompt_caching, self.prompt_caching),
-            structured_output: keeps(protocol.structured_output, self.structured_output),
-            thinking: keeps(protocol.thinking, self.thinking),
-        }
+        protocol
+            .tools(keeps(protocol.tools, self.tools))
+            .parallel_tools(keeps(protocol.parallel_tools, self.parallel_tools))
+            .vision(keeps(protocol.vision, self.vision))
+            .documents(keeps(protocol.documents, self.documents))
+            .prompt_caching(keeps(protocol.prompt_caching, self.prompt_caching))
+            .structured_output(keeps(protocol.structured_output, self.structured_output))
+            .thinking(keeps(protocol.thinking, self.thinking))
     }
 
     /// Parses seven letters, such as `TPV-?SR`.
-    pub(super) fn read(letters: &str) -> Option<Self> {
+    pub(super) fn parse(letters: &str) -> Option<Self> {
         let mut letters = letters.chars();
         let mut next = |letter: char| match letters.next()? {
             '?' => Some(None),

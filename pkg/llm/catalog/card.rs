@@ -1,7 +1,7 @@
 //! The known facts about a model.
 
 use super::{Cost, KnownCapabilities, LongPrices, Prices};
-use crate::types::UsageInfo;
+use forgeline_types::UsageInfo;
 
 /// The known facts about a model: its sizes, capabilities and prices.
 ///
@@ -10,7 +10,7 @@ use crate::types::UsageInfo;
 /// a card works as well: nothing depends on having one.
 ///
 /// The way in which a model writes calls and reasoning is known separately, from
-/// [`Dialect::for_model`](crate::llm::parser::Dialect::for_model).
+/// [`Dialect::for_model`](forgeline_parser::Dialect::for_model).
 ///
 /// # Examples
 ///

@@ -1,6 +1,6 @@
 //! Matching of ids against the name patterns of the table, and recognition of the vendor's own spelling.
 
-use crate::llm::parser::locate;
+use forgeline_parser::private::locate;
 
 /// The folders before a name for which the vendor's own prices apply: none, the vendor's folder in
 /// its API, and the vendors' folders at routers that pass on the price of closed models.
@@ -16,7 +16,7 @@ const DATES: [&[usize]; 6] = [&[8], &[4, 2, 2], &[2, 4], &[2, 2], &[4], &[3]];
 
 /// The way in which an id spells a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spelling {
+pub(super) enum NameSpelling {
     /// The vendor's own spelling; its prices apply.
     Vendors,
     /// The spelling of another vendor that serves the model.
@@ -25,7 +25,7 @@ pub(super) enum Spelling {
 
 /// Returns the way in which `id`, in lower case, names the model of `pattern`, if it does; `name` is the part of the id to
 /// check, after the folders in `folders`.
-pub(super) fn spelling(pattern: &str, folders: &str, name: &str) -> Option<Spelling> {
+pub(super) fn spelling(pattern: &str, folders: &str, name: &str) -> Option<NameSpelling> {
     let (pattern, is_open) = match pattern.strip_suffix('*') {
         Some(pattern) => (pattern, true),
         None => (pattern, false),
@@ -38,7 +38,7 @@ pub(super) fn spelling(pattern: &str, folders: &str, name: &str) -> Option<Spell
         is_plain && (before.is_empty() || before.ends_with(['.', ':'])) && !before.ends_with("ft:")
     };
     let is_vendors = is_plain && before.is_empty() && AT_THE_VENDORS_PRICE.contains(&folders);
-    fits.then_some(if is_vendors { Spelling::Vendors } else { Spelling::Other })
+    fits.then_some(if is_vendors { NameSpelling::Vendors } else { NameSpelling::Other })
 }
 
 /// Returns `true` if the text after the pattern makes it another name: a letter (GLM-4.5V), or the next part of

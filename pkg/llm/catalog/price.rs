@@ -4,7 +4,7 @@ use std::{fmt, iter::Sum, ops, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::types::UsageInfo;
+use forgeline_types::UsageInfo;
 
 /// The prices of tokens, in micro-dollars (millionths of a US dollar) per million tokens:
 /// 2,500,000 is
@@ -50,7 +50,7 @@ impl Prices {
     }
 
     /// Parses four prices in dollars, such as `2.5/10/0.25/-`.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let mut fields = text.split('/');
         let mut next = || match fields.next()? {
             "-" => Some(None),
@@ -63,9 +63,9 @@ impl Prices {
 
 impl LongPrices {
     /// Parses `>272000:5/22.5/0.5/-`.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let (above, prices) = text.strip_prefix('>')?.split_once(':')?;
-        Some(Self { above_tokens: above.parse().ok()?, prices: Prices::read(prices)? })
+        Some(Self { above_tokens: above.parse().ok()?, prices: Prices::parse(prices)? })
     }
 }
 
@@ -113,13 +113,17 @@ impl Cost {
 
     /// Returns this cost minus `other`, or zero if `other` is higher.
     #[cfg(feature = "runtime")]
-    pub(crate) const fn less(self, other: Self) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn less(self, other: Self) -> Self {
         Self { pico_dollars: self.pico_dollars.saturating_sub(other.pico_dollars) }
     }
 
     /// Returns one of `parts` equal parts, rounded up.
     #[cfg(feature = "runtime")]
-    pub(crate) fn part(self, parts: u32) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn part(self, parts: u32) -> Self {
         Self { pico_dollars: self.pico_dollars.div_ceil(u128::from(parts.max(1))) }
     }
 

@@ -7,10 +7,10 @@ use std::{
 
 use super::{
     KnownCapabilities, LongPrices, ModelCard, Prices,
-    name::{Spelling, spelling},
+    name::{NameSpelling, spelling},
 };
 #[cfg(any(feature = "http", test))]
-use crate::types::Capabilities;
+use forgeline_types::Capabilities;
 
 /// Maximum length of a part of an id that is checked, in bytes; names of models are far shorter.
 const MAX_NAME_BYTES: usize = 512;
@@ -22,59 +22,60 @@ const MAX_NAMES: usize = 8;
 pub(super) const MAX_REMEMBERED: usize = 8;
 
 /// The ids looked up last, with their cards.
-type Remembered = VecDeque<(Box<str>, Option<&'static ModelCard>)>;
+type RecentModels = VecDeque<(Box<str>, Option<&'static ModelCard>)>;
 
-static REMEMBERED: Mutex<Remembered> = Mutex::new(VecDeque::new());
+static REMEMBERED: Mutex<RecentModels> = Mutex::new(VecDeque::new());
 
-pub(super) fn remembered() -> MutexGuard<'static, Remembered> {
+pub(super) fn remembered() -> MutexGuard<'static, RecentModels> {
     REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The patterns of all lines: most processes look up one or two models, and need no more of the other lines.
-static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
+static LINES: LazyLock<Vec<TableLine>> = LazyLock::new(|| {
     let mut all = Vec::with_capacity(lines().count());
-    all.extend(lines().map(Line::new));
+    all.extend(lines().map(TableLine::new));
     all
 });
 
-static ROWS: LazyLock<Vec<&Row>> = LazyLock::new(|| LINES.iter().filter_map(Line::row).collect());
+static ROWS: LazyLock<Vec<&TableRow>> =
+    LazyLock::new(|| LINES.iter().filter_map(TableLine::row).collect());
 
 /// One line of the table, parsed when its model is looked up.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct TableLine {
     pub(super) pattern: &'static str,
     text: &'static str,
-    row: OnceLock<Option<Row>>,
+    row: OnceLock<Option<TableRow>>,
 }
 
-impl Line {
+impl TableLine {
     fn new(text: &'static str) -> Self {
         let pattern = text.split_ascii_whitespace().next().unwrap_or_default();
         Self { pattern, text, row: OnceLock::new() }
     }
 
-    fn row(&self) -> Option<&Row> {
+    fn row(&self) -> Option<&TableRow> {
         self.row.get_or_init(|| row(self.text)).as_ref()
     }
 }
 
 /// One parsed line of the table.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     card: ModelCard,
     /// The card if another vendor serves the model, at unknown prices.
     elsewhere: ModelCard,
 }
 
 #[cfg(test)]
-impl Row {
+impl TableRow {
     pub(super) fn into_card(self) -> ModelCard {
         self.card
     }
 }
 
 /// Returns every line, the most specific first.
-pub(super) fn rows() -> &'static [Line] {
+pub(super) fn rows() -> &'static [TableLine] {
     &LINES
 }
 
@@ -117,20 +118,20 @@ pub(super) fn lines() -> impl Iterator<Item = &'static str> {
     include_str!("models.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-pub(super) fn row(line: &'static str) -> Option<Row> {
+pub(super) fn row(line: &'static str) -> Option<TableRow> {
     let mut fields = line.split_ascii_whitespace();
     let mut field = || fields.next();
     let (pattern, vendor) = (field()?, field()?);
     let (context_tokens, max_output_tokens) = (tokens(field()?)?, tokens(field()?)?);
-    let capabilities = KnownCapabilities::read(field()?)?;
+    let capabilities = KnownCapabilities::parse(field()?)?;
     let prices = match field()? {
         "-" => None,
-        prices => Some(Prices::read(prices)?),
+        prices => Some(Prices::parse(prices)?),
     };
     let seen = field()?;
     let long_prices = match (field(), prices) {
         (None, _) => None,
-        (Some(long), Some(_)) => Some(LongPrices::read(long)?),
+        (Some(long), Some(_)) => Some(LongPrices::parse(long)?),
         (Some(_), None) => return None,
     };
     let name = pattern.trim_end_matches('*');
@@ -145,7 +146,7 @@ pub(super) fn row(line: &'static str) -> Option<Row> {
         seen,
     };
     let elsewhere = ModelCard { prices: None, long_prices: None, ..card.clone() };
-    fields.next().is_none().then_some(Row { card, elsewhere })
+    fields.next().is_none().then_some(TableRow { card, elsewhere })
 }
 
 /// Parses a number of tokens, or `-` for an unknown one.
@@ -164,12 +165,12 @@ pub(super) fn find(id: &str) -> Option<&'static ModelCard> {
     let (line, spelling) = find_row(id)?;
     let row = line.row()?;
     Some(match spelling {
-        Spelling::Vendors => &row.card,
-        Spelling::Other => &row.elsewhere,
+        NameSpelling::Vendors => &row.card,
+        NameSpelling::Other => &row.elsewhere,
     })
 }
 
-pub(super) fn find_row(id: &str) -> Option<(&'static Line, Spelling)> {
+pub(super) fn find_row(id: &str) -> Option<(&'static TableLine, NameSpelling)> {
     let id = id.trim().to_ascii_lowercase();
     let mut rest = id.as_str();
     for _ in 0..MAX_NAMES {
@@ -181,7 +182,7 @@ pub(super) fn find_row(id: &str) -> Option<(&'static Line, Spelling)> {
             // A path below the folder that names the model is a derived model.
             if let Some((line, spelling)) = found {
                 let is_last = rest.len() == id.len();
-                return Some((line, if is_last { spelling } else { Spelling::Other }));
+                return Some((line, if is_last { spelling } else { NameSpelling::Other }));
             }
         }
         rest = folders.trim_end_matches(['/', '\\']);

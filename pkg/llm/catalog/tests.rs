@@ -4,11 +4,11 @@ use proptest::{prelude::*, sample::select};
 
 use super::{
     Cost, KnownCapabilities, ModelCard,
-    name::Spelling::{self, Other, Vendors},
+    name::NameSpelling::{self, Other, Vendors},
     narrowed,
     table::{MAX_REMEMBERED, find, find_row, lines, remembered, row, rows},
 };
-use crate::types::{Capabilities, UsageInfo};
+use forgeline_types::{Capabilities, UsageInfo};
 
 #[test]
 fn every_line_is_read_once() {
@@ -72,7 +72,7 @@ fn the_figures_make_sense() {
 
 /// Id, the line that has it, whether the vendor's prices hold.
 #[rustfmt::skip]
-const KNOWN: &[(&str, &str, Spelling)] = &[
+const KNOWN: &[(&str, &str, NameSpelling)] = &[
     ("claude-haiku-4-5-20251001",                       "claude-haiku-4.5",         Vendors),
     ("claude-haiku-4-5",                                "claude-haiku-4.5",         Vendors),
     ("anthropic/claude-haiku-4.5",                      "claude-haiku-4.5",         Vendors),
@@ -176,12 +176,14 @@ fn an_id_is_looked_at_in_bounds() {
 /// Input, output, read from a cache, written to one.
 fn usage(counts: [Option<u64>; 4]) -> UsageInfo {
     let [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens] = counts;
-    UsageInfo {
-        input_tokens,
-        output_tokens,
-        cache_read_tokens,
-        cache_write_tokens,
-        reasoning_tokens: output_tokens,
+    {
+        let mut it = UsageInfo::default();
+        it.input_tokens = input_tokens;
+        it.output_tokens = output_tokens;
+        it.cache_read_tokens = cache_read_tokens;
+        it.cache_write_tokens = cache_write_tokens;
+        it.reasoning_tokens = output_tokens;
+        it
     }
 }
 
@@ -252,32 +254,33 @@ fn what_is_no_line_is_refused() {
     }
 }
 
-const EVERYTHING: Capabilities = Capabilities {
-    streaming: true,
-    tools: true,
-    parallel_tools: true,
-    vision: true,
-    documents: true,
-    prompt_caching: true,
-    structured_output: true,
-    thinking: true,
-};
+fn everything() -> Capabilities {
+    Capabilities::default()
+        .streaming(true)
+        .tools(true)
+        .parallel_tools(true)
+        .vision(true)
+        .documents(true)
+        .prompt_caching(true)
+        .structured_output(true)
+        .thinking(true)
+}
 
 #[test]
 fn only_what_a_model_is_known_to_lack_is_taken_away() {
-    let o1_mini = narrowed(EVERYTHING, "o1-mini");
+    let o1_mini = narrowed(everything(), "o1-mini");
     let (tools, parallel_tools, vision) = (false, false, false);
-    assert_eq!(o1_mini, Capabilities { tools, parallel_tools, vision, ..EVERYTHING });
-    assert!(!narrowed(EVERYTHING, "gpt-3.5-turbo-0125").vision);
-    assert_eq!(narrowed(EVERYTHING, "gpt-4o"), Capabilities { thinking: false, ..EVERYTHING });
+    assert_eq!(o1_mini, everything().tools(tools).parallel_tools(parallel_tools).vision(vision));
+    assert!(!narrowed(everything(), "gpt-3.5-turbo-0125").vision);
+    assert_eq!(narrowed(everything(), "gpt-4o"), everything().thinking(false));
     for id in ["claude-sonnet-5", "gemini-2.5-flash", "sonar", "my own model", ""] {
-        assert_eq!(narrowed(EVERYTHING, id), EVERYTHING, "{id}");
+        assert_eq!(narrowed(everything(), id), everything(), "{id}");
     }
-    let all_lacking = KnownCapabilities::read("-------").unwrap();
-    let streaming = Capabilities { streaming: true, ..Capabilities::default() };
-    assert_eq!(all_lacking.narrow(EVERYTHING), streaming);
-    assert_eq!(KnownCapabilities::read("TPVDCSR").unwrap().narrow(EVERYTHING), EVERYTHING);
-    assert_eq!(KnownCapabilities::default().narrow(EVERYTHING), EVERYTHING);
+    let all_lacking = KnownCapabilities::parse("-------").unwrap();
+    let streaming = Capabilities::default().streaming(true);
+    assert_eq!(all_lacking.narrow(everything()), streaming);
+    assert_eq!(KnownCapabilities::parse("TPVDCSR").unwrap().narrow(everything()), everything());
+    assert_eq!(KnownCapabilities::default().narrow(everything()), everything());
     for row in rows() {
         let nothing = Capabilities::default();
         assert_eq!(narrowed(nothing, row.pattern.trim_end_matches('*')), nothing);

@@ -1,9 +1,12 @@
 use std::{
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    task::Wake,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Wake, Waker},
 };
 
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::task::yield_now;
 
 use super::*;

@@ -4,12 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::PROTOCOL;
 use crate::{
-    llm::{
-        ProviderError,
-        http::{JsonItems, chat},
-    },
-    types::{Message, Part},
+    ProviderError,
+    http::{JsonItems, chat},
 };
+use forgeline_types::{Message, Part};
 
 /// Writes a message; one that answers several calls becomes several messages on the wire, and one
 /// without anything that Cohere accepts is left out.

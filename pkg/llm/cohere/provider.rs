@@ -5,23 +5,21 @@ use serde_json::{Value, json};
 
 use super::{CohereDecoder, PROTOCOL, message};
 use crate::{
-    llm::{
-        ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSchemaRules,
-        http::{
-            BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat,
-            url::{split, with_query},
-        },
-        parser::ThinkingDialect,
+    ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSchemaRules,
+    http::{
+        BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat,
+        url::{split, with_query},
     },
-    types::{Capabilities, Text},
 };
+use forgeline_parser::ThinkingDialect;
+use forgeline_types::{Capabilities, Text};
 
 /// The provider for Cohere's API, version 2.
 ///
 /// The fields of a [`Request`] map as follows:
 /// * `thinking` is sent under the same name; `reasoning_effort` has no counterpart:
 ///   [`ProviderError::Unsupported`].
-/// * [`ToolChoice::Tool`](crate::llm::ToolChoice::Tool) is supported for the only tool of a request;
+/// * [`ToolChoice::Tool`](crate::ToolChoice::Tool) is supported for the only tool of a request;
 ///   `parallel_tool_calls` cannot be turned off: [`ProviderError::Unsupported`].
 /// * If one tool is `strict`, all are.
 /// * `cache` and `metadata` have no counterpart and are not sent; Cohere caches prompts automatically.

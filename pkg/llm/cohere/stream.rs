@@ -6,15 +6,15 @@ use serde_json::value::RawValue;
 
 use super::{
     PROTOCOL,
-    wire::{self, Event, Message},
+    wire::{self, CohereEvent, CohereMessage},
 };
-use crate::llm::{
+use crate::{
     Progress, StreamChunk, ToolCallDelta,
     decode::{
-        CallDelta, EventReader, Fault, Sink, UsagePaths, event_decoder, fill, finish_reason,
-        in_stream, lax_json::is_text, reported,
+        CallDelta, EventFault, EventReader, OutSink, UsagePaths, event_decoder, fill,
+        finish_reason, in_stream, lax_json::is_text, reported,
     },
-    tool_names,
+    tool_schema::tool_names,
 };
 
 /// The paths of the counts: those in `tokens`, not the billed units.
@@ -65,39 +65,39 @@ event_decoder! {
     /// assert_eq!(text, "Hi");
     /// # Ok::<(), forgeline::llm::ProviderError>(())
     /// ```
-    CohereDecoder, Reader
+    CohereDecoder, CohereReader
 }
 
 /// Decodes the JSON of events into chunks.
 #[derive(Debug, Default)]
-struct Reader {
+struct CohereReader {
     /// The vendor's index of each call.
     calls: Vec<Option<u32>>,
     has_begun: bool,
 }
 
-impl EventReader for Reader {
+impl EventReader for CohereReader {
     const PROTOCOL: &'static str = PROTOCOL;
 
-    fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let mut event = Event::default();
+    fn event(&mut self, name: &str, data: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
+        let mut event = CohereEvent::default();
         fill(data, &mut event)?;
         self.read(name, &mut event, data, sink);
         self.check_limit()
     }
 
-    fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let mut answer = Event::default();
+    fn whole(&mut self, text: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
+        let mut answer = CohereEvent::default();
         fill(text, &mut answer)?;
         let raw = answer.message.unwrap_or(RawValue::NULL);
         if !raw.get().starts_with('{') || answer.finish_reason.0.is_empty() {
             if answer.error.is_none() && !is_text(raw) {
-                return Err(Fault::data("no message"));
+                return Err(EventFault::data("no message"));
             }
             sink.fail_with(text);
             return Ok(());
         }
-        let mut message = Message::default();
+        let mut message = CohereMessage::default();
         fill(raw.get(), &mut message)?;
         begin(&answer.id.0, &message.role.0, sink);
         self.say(&mut message, None, sink);
@@ -107,8 +107,14 @@ impl EventReader for Reader {
     }
 }
 
-impl Reader {
-    fn read(&mut self, name: &str, event: &mut Event<'_>, data: &str, sink: &mut Sink<'_>) {
+impl CohereReader {
+    fn read(
+        &mut self,
+        name: &str,
+        event: &mut CohereEvent<'_>,
+        data: &str,
+        sink: &mut OutSink<'_>,
+    ) {
         let kind = if event.kind.0.is_empty() { name } else { &*event.kind.0 };
         let delta = &mut event.delta;
         let message = &mut delta.message;
@@ -154,13 +160,13 @@ impl Reader {
     }
 
     /// Fails if there are more calls than any server sends.
-    fn check_limit(&self) -> Result<(), Fault> {
+    fn check_limit(&self) -> Result<(), EventFault> {
         let is_over = self.calls.len() > MAX_CALLS;
-        if is_over { Err(Fault::Limit("the response has too many calls")) } else { Ok(()) }
+        if is_over { Err(EventFault::Limit("the response has too many calls")) } else { Ok(()) }
     }
 
     /// Emits a message or a delta of it.
-    fn say(&mut self, message: &mut Message<'_>, index: Option<u32>, sink: &mut Sink<'_>) {
+    fn say(&mut self, message: &mut CohereMessage<'_>, index: Option<u32>, sink: &mut OutSink<'_>) {
         sink.may_repeat();
         sink.thinking(take(&mut message.tool_plan.0));
         for content in take(&mut message.content).0.into_members() {
@@ -183,7 +189,7 @@ impl Reader {
         sink.unknown_members("message", &message.rest);
     }
 
-    fn start_call(&mut self, call: CallDelta<'_>, index: Option<u32>, sink: &mut Sink<'_>) {
+    fn start_call(&mut self, call: CallDelta<'_>, index: Option<u32>, sink: &mut OutSink<'_>) {
         let Ok(at) = u32::try_from(self.calls.len()) else { return };
         if self.calls.len() > MAX_CALLS {
             return;
@@ -209,14 +215,14 @@ impl Reader {
 }
 
 /// Begins the answer.
-fn begin(id: &str, role: &str, sink: &mut Sink<'_>) {
+fn begin(id: &str, role: &str, sink: &mut OutSink<'_>) {
     let mut chunk = StreamChunk { role: sink.role(role), ..StreamChunk::default() };
     sink.identify_again("", id, &mut chunk.details);
     sink.emit_some(chunk);
 }
 
 /// Ends the answer for the reason `word`; `ERROR` and `TIMEOUT` mean that the model failed.
-fn end(word: &str, usage: Option<&RawValue>, error: Option<&RawValue>, sink: &mut Sink<'_>) {
+fn end(word: &str, usage: Option<&RawValue>, error: Option<&RawValue>, sink: &mut OutSink<'_>) {
     sink.set_progress(Progress::Complete);
     let mut chunk = StreamChunk { finished: true, ..StreamChunk::default() };
     chunk.set_finish_reason(finish_reason(word), word);

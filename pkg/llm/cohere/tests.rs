@@ -1,10 +1,8 @@
 use std::fmt::Write as _;
 
 use super::CohereDecoder;
-use crate::{
-    llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk},
-    types::{AgentEvent, ErrorCode, FinishReason, ItemKind, Json},
-};
+use crate::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk};
+use forgeline_types::{AgentEvent, ErrorCode, FinishReason, ItemKind, Json};
 
 /// The chunks in words: `m:` message, `t:` thinking, `c` calls with `.` at their end, `[…]` citations,
 /// `u` usage, adjacent content joined, then the end.

@@ -2,76 +2,76 @@
 
 use serde_json::value::RawValue;
 
-use super::PROTOCOL;
-use crate::{
-    llm::decode::{
-        CallDelta, CitationPaths, Entries, Sink, item,
-        lax_json::{
-            Few, Into, Line, Number, OneOrMany, Word, by_filling, ignore_others, in_place, list,
-            value, wire,
-        },
+use crate::decode::{
+    CallDelta, CitationPaths, JsonEntries, OutSink, item,
+    lax_json::{
+        FillInto, LaxList, LaxNumber, LaxText, LaxWord, OneOrMany, by_filling, ignore_others,
+        in_place, list, value, wire,
     },
-    types::ItemKind,
 };
+use forgeline_types::ItemKind;
+
+/// The protocol's name in items.
+pub(super) const PROTOCOL: &str = "cohere";
 
 wire! {
     /// The data of an event, or a whole answer. It is large, so it is filled in place instead of returned
     /// level by level.
-    struct Event<'a> as event, map, ignoring [];
+    struct CohereEvent<'a> as event, map, ignoring [];
     #[serde(rename = "type")]
-    kind: Word<'a>,
-    id: Word<'a>,
-    index: Number,
-    delta: Delta<'a> = map.next_value_seed(Into(&mut event.delta))?,
+    kind: LaxWord<'a>,
+    id: LaxWord<'a>,
+    index: LaxNumber,
+    delta: CohereDelta<'a> = map.next_value_seed(FillInto(&mut event.delta))?,
     /// In errors, the text of the error; in whole answers, the model's message.
     message: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
-    finish_reason: Word<'a>,
+    finish_reason: LaxWord<'a>,
     usage: Option<&'a RawValue>,
     // All other members.
-    ; besides rest: Entries<'a>
+    ; besides rest: JsonEntries<'a>
     ; else name => event.rest.push(name.0, map.next_value()?)
 }
 
 wire! {
-    struct Delta<'a> as delta, map, ignoring [bool number null string seq];
-    message: Message<'a> = map.next_value_seed(Into(&mut delta.message))?,
-    finish_reason: Word<'a>,
+    struct CohereDelta<'a> as delta, map, ignoring [bool number null string seq];
+    message: CohereMessage<'a> = map.next_value_seed(FillInto(&mut delta.message))?,
+    finish_reason: LaxWord<'a>,
     usage: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
     // All other members.
-    ; besides rest: Entries<'a>
+    ; besides rest: JsonEntries<'a>
     ; else name => delta.rest.push(name.0, map.next_value()?)
 }
 
 wire! {
     /// The part of the answer that an event adds; a single member may replace a list of one.
-    struct Message<'a> as message, map, ignoring [bool number null string seq];
-    role: Word<'a>,
-    content: OneOrMany<Content<'a>>,
-    tool_plan: Line,
+    struct CohereMessage<'a> as message, map, ignoring [bool number null string seq];
+    role: LaxWord<'a>,
+    content: OneOrMany<CohereContent<'a>>,
+    tool_plan: LaxText,
     tool_calls: OneOrMany<CallDelta<'a>>,
     citations: Option<&'a RawValue>,
     // All other members.
-    ; besides rest: Entries<'a>
+    ; besides rest: JsonEntries<'a>
     ; else name => message.rest.push(name.0, map.next_value()?)
 }
 
 wire! {
     /// A part of the content.
-    struct Content<'a> as content, map, ignoring [bool number null string seq];
+    struct CohereContent<'a> as content, map, ignoring [bool number null string seq];
     #[serde(rename = "type")]
-    kind: Word<'a>,
-    text: Line,
-    thinking: Line,
+    kind: LaxWord<'a>,
+    text: LaxText,
+    thinking: LaxText,
     // All other members.
-    ; besides rest: Entries<'a>
+    ; besides rest: JsonEntries<'a>
     ; else name => content.rest.push(name.0, map.next_value()?)
 }
 
-by_filling!(Content);
+by_filling!(CohereContent);
 
-impl Message<'_> {
+impl CohereMessage<'_> {
     /// Returns `true` if there is anything besides the role.
     pub(super) fn says_something(&self) -> bool {
         !self.content.0.is_empty()
@@ -96,22 +96,23 @@ const SOURCE: CitationPaths = CitationPaths {
 const MAX_CITATION_BYTES: usize = 8 << 20;
 
 /// Emits one item for each source of each citation; a single citation may come without a list.
-pub(super) fn citations(raw: &RawValue, sink: &mut Sink<'_>) {
-    let citations: Few<&RawValue> = value(raw);
+pub(super) fn citations(raw: &RawValue, sink: &mut OutSink<'_>) {
+    let citations: LaxList<&RawValue> = value(raw);
     let alone = Some(raw).filter(|_| citations.is_empty());
     let mut items = Vec::new();
     for raw in citations.into_members().chain(alone).filter(|raw| raw.get().starts_with('{')) {
-        let cited = Entries::of(Some(raw));
+        let cited = JsonEntries::from_raw(Some(raw));
         let most = (MAX_CITATION_BYTES / raw.get().len()).max(1);
         let sources = list(cited.get("sources"));
         let sources = sources.iter().filter(|source| source.get().starts_with('{'));
-        let mut sources: Vec<_> = sources.map(|source| Entries::of(Some(source))).collect();
+        let mut sources: Vec<_> =
+            sources.map(|source| JsonEntries::from_raw(Some(source))).collect();
         sources.truncate(most);
         if sources.is_empty() {
-            sources.push(Entries::default());
+            sources.push(JsonEntries::default());
         }
         for source in sources {
-            let mut citation = SOURCE.read(&source);
+            let mut citation = SOURCE.read_citation(&source);
             (citation.start, citation.end) = (cited.count("start"), cited.count("end"));
             items.extend(item(PROTOCOL, ItemKind::Citation(citation), raw.get()));
         }

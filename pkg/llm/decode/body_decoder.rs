@@ -1,11 +1,11 @@
 //! The interface of a body decoder.
 
-use crate::llm::{ProviderError, StreamChunk};
+use crate::{ProviderError, StreamChunk};
 
 /// A decoder of the body of one response, received in pieces of any size, into chunks. Pure: no I/O, no clock.
 ///
-/// Every protocol has a decoder, such as [`OpenAiDecoder`](crate::llm::openai::OpenAiDecoder);
-/// [`decode`](fn@crate::llm::decode) drives one over a stream of bytes.
+/// Every protocol has a decoder, such as [`OpenAiDecoder`](crate::openai::OpenAiDecoder);
+/// [`decode`](fn@crate::decode) drives one over a stream of bytes.
 ///
 /// # Examples
 ///

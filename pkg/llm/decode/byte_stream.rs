@@ -10,20 +10,18 @@ use bytes::Bytes;
 use futures_core::Stream;
 use pin_project::pin_project;
 
-use super::{BodyDecoder, Decoding, Progress};
-use crate::llm::{
-    ChunkStream, ContentTyper, ProviderError, StreamChunk,
-    parser::{ThinkingDialect, ToolDialect},
-};
+use super::{BodyDecoder, BodyDecoding, Progress};
+use crate::{ChunkStream, ContentTyper, ProviderError, StreamChunk};
+use forgeline_parser::{ThinkingDialect, ToolDialect};
 
 /// Decodes a body from any source of bytes into the chunks of one response.
 ///
 /// Neither an HTTP client nor a runtime of this crate is needed: the bytes may come from another client, a
 /// file, a socket or a test. `decoder` is the decoder of the body's protocol, such as
-/// [`OpenAiDecoder`](crate::llm::openai::OpenAiDecoder), or
-/// [`Protocol::decoder`](crate::llm::Protocol::decoder) for a protocol known only at run time.
+/// [`OpenAiDecoder`](crate::openai::OpenAiDecoder), or
+/// [`Protocol::decoder`](crate::Protocol::decoder) for a protocol known only at run time.
 ///
-/// The chunks are the same as those of a [`Provider`](crate::llm::Provider), with one exception: reasoning that
+/// The chunks are the same as those of a [`Provider`](crate::Provider), with one exception: reasoning that
 /// the model writes as tagged text, such as `<think>…</think>`, stays message text. A
 /// [`ContentTyper`] separates it.
 ///
@@ -38,7 +36,7 @@ use crate::llm::{
 ///
 /// # Limits
 ///
-/// Lines and events are bounded by the decoder's [`SseLimits`](crate::llm::sse::SseLimits), by
+/// Lines and events are bounded by the decoder's [`SseLimits`](crate::sse::SseLimits), by
 /// default 8 MiB each. There is no limit on the whole body and no time limit: bound `bytes` if the
 /// source is not trusted. At most the chunks of one item of `bytes` are buffered.
 ///
@@ -80,7 +78,7 @@ where
     E: Into<Box<dyn StdError + Send + Sync>>,
 {
     let typer = ContentTyper::new(&ThinkingDialect::NONE, &ToolDialect::NONE);
-    let decoding = Decoding::new(decoder, typer, usize::MAX);
+    let decoding = BodyDecoding::new(decoder, typer, usize::MAX);
     Box::pin(DecodedBytes { bytes: Some(bytes), decoding })
 }
 
@@ -88,7 +86,7 @@ where
 struct DecodedBytes<S, D> {
     #[pin]
     bytes: Option<S>,
-    decoding: Decoding<D>,
+    decoding: BodyDecoding<D>,
 }
 
 impl<S, D, E> Stream for DecodedBytes<S, D>

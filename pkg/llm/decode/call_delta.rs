@@ -4,25 +4,27 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{
-    Entries,
-    lax_json::{Line, Number, Object, Word, arguments, by_filling, ignore_others, in_place},
+    JsonEntries,
+    lax_json::{
+        LaxNumber, LaxObject, LaxText, LaxWord, arguments, by_filling, ignore_others, in_place,
+    },
 };
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// One call, or part of it.
 #[derive(Debug, Default)]
-pub(in crate::llm) struct CallDelta<'a> {
-    pub(in crate::llm) index: Number,
-    pub(in crate::llm) id: Line,
-    pub(in crate::llm) kind: Word<'a>,
-    pub(in crate::llm) function: Object<FunctionDelta<'a>>,
-    pub(in crate::llm) custom: Object<CustomDelta>,
+pub(crate) struct CallDelta<'a> {
+    pub(crate) index: LaxNumber,
+    pub(crate) id: LaxText,
+    pub(crate) kind: LaxWord<'a>,
+    pub(crate) function: LaxObject<FunctionDelta<'a>>,
+    pub(crate) custom: LaxObject<CustomDelta>,
     /// Google's member for the signature, which is sent back with the call.
-    pub(in crate::llm) extra_content: Option<&'a RawValue>,
+    pub(crate) extra_content: Option<&'a RawValue>,
     /// `LiteLLM`'s member for the same.
-    pub(in crate::llm) provider_specific_fields: Option<&'a RawValue>,
+    pub(crate) provider_specific_fields: Option<&'a RawValue>,
     /// All other members.
-    pub(in crate::llm) rest: Entries<'a>,
+    pub(crate) rest: JsonEntries<'a>,
 }
 
 in_place! { CallDelta<'a> as call, map, ignoring [bool number null string seq];
@@ -40,13 +42,13 @@ by_filling!(CallDelta);
 
 impl<'a> CallDelta<'a> {
     /// Converts the single function call of the API's original form.
-    pub(in crate::llm) fn legacy(function: FunctionDelta<'a>) -> Self {
-        let function = Object(Some(function));
-        Self { index: Number(Some(0)), function, ..Self::default() }
+    pub(crate) fn legacy(function: FunctionDelta<'a>) -> Self {
+        let function = LaxObject(Some(function));
+        Self { index: LaxNumber(Some(0)), function, ..Self::default() }
     }
 
     /// Returns `true` for a call of a kind that is not for the agent, without the members of one.
-    pub(in crate::llm) fn is_foreign(&self) -> bool {
+    pub(crate) fn is_foreign(&self) -> bool {
         self.function.0.is_none()
             && self.custom.0.is_none()
             && !matches!(&*self.kind.0, "" | "function" | "custom")
@@ -55,11 +57,11 @@ impl<'a> CallDelta<'a> {
 
 /// The name and a piece of the arguments.
 #[derive(Debug, Default)]
-pub(in crate::llm) struct FunctionDelta<'a> {
-    pub(in crate::llm) name: Line,
-    pub(in crate::llm) arguments: Arguments,
+pub(crate) struct FunctionDelta<'a> {
+    pub(crate) name: LaxText,
+    pub(crate) arguments: CallArguments,
     /// All other members.
-    pub(in crate::llm) rest: Entries<'a>,
+    pub(crate) rest: JsonEntries<'a>,
 }
 
 in_place! { FunctionDelta<'a> as function, map, ignoring [bool number null string seq];
@@ -73,16 +75,16 @@ by_filling!(FunctionDelta);
 /// The name and a piece of the input of a call whose arguments are plain text.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(in crate::llm) struct CustomDelta {
-    pub(in crate::llm) name: Line,
-    pub(in crate::llm) input: Line,
+pub(crate) struct CustomDelta {
+    pub(crate) name: LaxText,
+    pub(crate) input: LaxText,
 }
 
 /// The arguments of a call: a string, or the JSON text of an object.
 #[derive(Debug, Default)]
-pub(in crate::llm) struct Arguments(pub(in crate::llm) Text);
+pub(crate) struct CallArguments(pub(crate) Text);
 
-impl<'de> Deserialize<'de> for Arguments {
+impl<'de> Deserialize<'de> for CallArguments {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw: &RawValue = Deserialize::deserialize(deserializer)?;
         Ok(Self(arguments(Some(raw))))

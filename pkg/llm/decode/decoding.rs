@@ -3,14 +3,12 @@
 use std::collections::VecDeque;
 
 use super::{BodyDecoder, Progress};
-use crate::{
-    llm::{ContentTyper, ProviderError, StreamChunk},
-    types::Text,
-};
+use crate::{ContentTyper, ProviderError, StreamChunk};
+use forgeline_types::Text;
 
 /// The chunks of one response, as far as its bytes have arrived.
 #[derive(Debug)]
-pub(crate) struct Decoding<D> {
+pub struct BodyDecoding<D> {
     decoder: D,
     typer: ContentTyper,
     /// The chunks of the last read; empty before the next one.
@@ -21,9 +19,10 @@ pub(crate) struct Decoding<D> {
     is_over: bool,
 }
 
-impl<D: BodyDecoder> Decoding<D> {
+impl<D: BodyDecoder> BodyDecoding<D> {
     /// Decodes at most `max_bytes` of a body.
-    pub(crate) fn new(decoder: D, typer: ContentTyper, max_bytes: usize) -> Self {
+    #[doc(hidden)]
+    pub fn new(decoder: D, typer: ContentTyper, max_bytes: usize) -> Self {
         Self {
             decoder,
             typer,
@@ -41,13 +40,13 @@ impl<D: BodyDecoder> Decoding<D> {
     }
 
     /// Returns `true` if the last read produced chunks that have not been taken.
-    #[cfg(feature = "runtime")]
+    #[cfg(feature = "http")]
     pub(crate) fn has_chunks(&self) -> bool {
         !self.queue.is_empty()
     }
 
     /// Returns `true` if the chunks that have not been taken contain part of the answer.
-    #[cfg(feature = "runtime")]
+    #[cfg(feature = "http")]
     pub(crate) fn delivers(&self) -> bool {
         self.queue.iter().any(StreamChunk::is_delivery)
     }

@@ -3,14 +3,12 @@
 
 use std::mem::take;
 
-use super::{Emit, EventReader, EventStream, Fault, Progress, in_stream, vendor_error};
+use super::{EmitChunk, EventFault, EventReader, EventStream, Progress, in_stream, vendor_error};
 use crate::{
-    llm::{
-        ProviderError,
-        sse::{SseDecoder, SseLimits, lossy},
-    },
-    types::Text,
+    ProviderError,
+    sse::{SseDecoder, SseLimits, lossy},
 };
+use forgeline_types::Text;
 
 /// The number of bytes at the start of a body that are kept to describe it if it is not a stream.
 const HEAD_BYTES: usize = 2000;
@@ -23,10 +21,10 @@ const QUOTED_CHARS: usize = 500;
 /// A body that starts with a brace or bracket is read whole at its end; anything else that is not a stream is a
 /// [`ProviderError::Decode`] that quotes its beginning.
 #[derive(Debug)]
-pub(in crate::llm) struct EventBody<R> {
+pub(crate) struct EventBody<R> {
     sse: SseDecoder,
     limits: SseLimits,
-    form: Form,
+    form: BodyForm,
     /// A whole answer, at most `max_event_bytes` long; otherwise the first [`HEAD_BYTES`] of the body, until an event
     /// has been read.
     head: Vec<u8>,
@@ -37,7 +35,7 @@ pub(in crate::llm) struct EventBody<R> {
 
 /// The kind of a body.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Form {
+enum BodyForm {
     /// Unknown so far: only whitespace or a byte order mark has been seen.
     #[default]
     Unknown,
@@ -53,7 +51,7 @@ impl<R: Default> Default for EventBody<R> {
         Self {
             sse: SseDecoder::new(limits).dropping_marks(),
             limits,
-            form: Form::Unknown,
+            form: BodyForm::Unknown,
             head: Vec::new(),
             received: 0,
             has_events: false,
@@ -64,26 +62,26 @@ impl<R: Default> Default for EventBody<R> {
 
 impl<R: EventReader + Default> EventBody<R> {
     /// Creates a decoder with these limits; a whole answer may have up to `max_event_bytes`.
-    pub(in crate::llm) fn new(limits: SseLimits) -> Self {
+    pub(crate) fn new(limits: SseLimits) -> Self {
         Self { sse: SseDecoder::new(limits).dropping_marks(), limits, ..Self::default() }
     }
 
     fn keep_head(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
-        if self.form == Form::Unknown {
+        if self.form == BodyForm::Unknown {
             let is_visible =
                 |byte: &u8| !byte.is_ascii_whitespace() && !b"\xEF\xBB\xBF".contains(byte);
             self.form = match bytes.iter().find(|byte| is_visible(byte)) {
-                None => Form::Unknown,
-                Some(b'{' | b'[' | b'<') => Form::Whole,
-                Some(_) => Form::Events,
+                None => BodyForm::Unknown,
+                Some(b'{' | b'[' | b'<') => BodyForm::Whole,
+                Some(_) => BodyForm::Events,
             };
         }
         let room = match self.form {
-            Form::Whole if self.head.len() + bytes.len() > self.limits.max_event_bytes => {
+            BodyForm::Whole if self.head.len() + bytes.len() > self.limits.max_event_bytes => {
                 return Err(too_long());
             }
-            Form::Whole => bytes.len(),
-            Form::Unknown | Form::Events => HEAD_BYTES.saturating_sub(self.head.len()),
+            BodyForm::Whole => bytes.len(),
+            BodyForm::Unknown | BodyForm::Events => HEAD_BYTES.saturating_sub(self.head.len()),
         };
         self.head.extend(bytes.iter().take(room));
         Ok(())
@@ -103,16 +101,12 @@ impl<R: EventReader + Default> EventBody<R> {
         wrong_body(head, "an event stream")
     }
 
-    pub(in crate::llm) fn push(
-        &mut self,
-        bytes: &[u8],
-        emit: Emit<'_>,
-    ) -> Result<(), ProviderError> {
+    pub(crate) fn push(&mut self, bytes: &[u8], emit: EmitChunk<'_>) -> Result<(), ProviderError> {
         self.received += bytes.len() as u64;
         if !self.has_events {
             self.keep_head(bytes)?;
         }
-        if self.form == Form::Whole {
+        if self.form == BodyForm::Whole {
             return Ok(());
         }
         let mut input = bytes;
@@ -127,9 +121,9 @@ impl<R: EventReader + Default> EventBody<R> {
         Ok(())
     }
 
-    pub(in crate::llm) fn finish(&mut self, emit: Emit<'_>) -> Result<(), ProviderError> {
+    pub(crate) fn finish(&mut self, emit: EmitChunk<'_>) -> Result<(), ProviderError> {
         self.sse.finish();
-        if self.form == Form::Whole {
+        if self.form == BodyForm::Whole {
             // The only copy in memory: a long body takes no more than its length.
             let text = text(take(&mut self.head), self.limits.max_event_bytes);
             let text = text.ok_or_else(too_long)?;
@@ -140,14 +134,16 @@ impl<R: EventReader + Default> EventBody<R> {
             self.head.extend(whole.bytes().take(HEAD_BYTES));
             match read {
                 Ok(()) => {}
-                Err(limit @ Fault::Limit(_)) => return Err(limit.at(0)),
-                Err(Fault::Data(_)) => return Err(reported.unwrap_or_else(|| self.no_answer())),
+                Err(limit @ EventFault::Limit(_)) => return Err(limit.at(0)),
+                Err(EventFault::Data(_)) => {
+                    return Err(reported.unwrap_or_else(|| self.no_answer()));
+                }
             }
         }
         if self.stream.finish(emit)? { Ok(()) } else { Err(self.no_answer()) }
     }
 
-    pub(in crate::llm) fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> Progress {
         self.stream.progress()
     }
 }
@@ -170,7 +166,7 @@ fn text(bytes: Vec<u8>, most: usize) -> Option<String> {
 }
 
 /// Returns the error of a body that begins with `head` and is not the `wanted` kind.
-pub(in crate::llm) fn wrong_body(head: &str, wanted: &str) -> ProviderError {
+pub(crate) fn wrong_body(head: &str, wanted: &str) -> ProviderError {
     let head = head.trim_start_matches('\u{FEFF}').trim();
     let kind = match () {
         () if head.starts_with('<') => "a web page".to_owned(),
@@ -194,37 +190,37 @@ macro_rules! event_decoder {
     ($(#[$doc:meta])* $name:ident, $reader:ty) => {
         $(#[$doc])*
         #[derive(Debug, Default)]
-        pub struct $name($crate::llm::decode::EventBody<$reader>);
+        pub struct $name($crate::decode::EventBody<$reader>);
 
         impl $name {
             /// Creates a decoder with these limits; a whole answer may have up to `max_event_bytes`.
             #[must_use]
-            pub fn new(limits: $crate::llm::sse::SseLimits) -> Self {
-                Self($crate::llm::decode::EventBody::new(limits))
+            pub fn new(limits: $crate::sse::SseLimits) -> Self {
+                Self($crate::decode::EventBody::new(limits))
             }
         }
 
-        impl $crate::llm::BodyDecoder for $name {
+        impl $crate::BodyDecoder for $name {
             fn push(
                 &mut self,
                 bytes: &[u8],
-                emit: &mut dyn FnMut($crate::llm::StreamChunk),
-            ) -> Result<(), $crate::llm::ProviderError> {
+                emit: &mut dyn FnMut($crate::StreamChunk),
+            ) -> Result<(), $crate::ProviderError> {
                 self.0.push(bytes, emit)
             }
 
             fn finish(
                 &mut self,
-                emit: &mut dyn FnMut($crate::llm::StreamChunk),
-            ) -> Result<(), $crate::llm::ProviderError> {
+                emit: &mut dyn FnMut($crate::StreamChunk),
+            ) -> Result<(), $crate::ProviderError> {
                 self.0.finish(emit)
             }
 
-            fn progress(&self) -> $crate::llm::Progress {
+            fn progress(&self) -> $crate::Progress {
                 self.0.progress()
             }
         }
     };
 }
 
-pub(in crate::llm) use event_decoder;
+pub(crate) use event_decoder;

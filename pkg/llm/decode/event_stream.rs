@@ -3,29 +3,27 @@
 use std::fmt;
 
 use super::{
-    Emit, Progress, Sink,
-    repeats::{Given, Repeats},
+    EmitChunk, OutSink, Progress,
+    repeats::{EventChunks, RepeatedEvents},
     sink::StreamState,
-    surrogates::{Repaired, has_surrogates},
+    surrogates::{RepairedData, has_surrogates},
     vendor_error::in_stream,
 };
-use crate::{
-    llm::{ProviderError, StreamChunk},
-    types::Text,
-};
+use crate::{ProviderError, StreamChunk};
+use forgeline_types::Text;
 
 /// A reader of the events of one protocol.
-pub(in crate::llm) trait EventReader {
+pub(crate) trait EventReader {
     /// The name of the protocol in items.
     const PROTOCOL: &'static str;
     /// Members of an event that may change from one delta to the next without meaning.
     const PADDING: &'static [&'static str] = &[];
 
     /// Reads the data of the event with this name.
-    fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault>;
+    fn event(&mut self, name: &str, data: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault>;
 
     /// Reads a body that is one JSON value, as sent by a server that does not stream.
-    fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn whole(&mut self, text: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
         self.event("", text, sink)
     }
 
@@ -33,44 +31,44 @@ pub(in crate::llm) trait EventReader {
     fn repeated(&mut self, _data: &str) {}
 
     /// Processes the marker `[DONE]`.
-    fn done(&mut self, sink: &mut Sink<'_>) {
+    fn done(&mut self, sink: &mut OutSink<'_>) {
         if sink.progress() == Progress::Complete {
             sink.set_progress(Progress::Done);
         }
     }
 
     /// Processes the end of the body.
-    fn end(&mut self, _sink: &mut Sink<'_>) {}
+    fn end(&mut self, _sink: &mut OutSink<'_>) {}
 }
 
 /// The reason why an event could not be read.
 #[derive(Debug)]
-pub(in crate::llm) enum Fault {
+pub(crate) enum EventFault {
     /// The data does not follow the protocol.
     Data(Text),
     /// The response exceeded a limit.
     Limit(&'static str),
 }
 
-impl Fault {
+impl EventFault {
     /// Returns the fault of data that does not follow the protocol.
-    pub(in crate::llm) fn data(reason: &str) -> Self {
+    pub(crate) fn data(reason: &str) -> Self {
         Self::Data(Text::from(reason))
     }
 
     /// Returns the error of an event at byte `offset` of the body.
-    pub(in crate::llm) fn at(&self, offset: u64) -> ProviderError {
+    pub(crate) fn at(&self, offset: u64) -> ProviderError {
         ProviderError::Decode { offset, reason: Text::from(self.to_string()) }
     }
 }
 
-impl From<serde_json::Error> for Fault {
+impl From<serde_json::Error> for EventFault {
     fn from(error: serde_json::Error) -> Self {
         Self::Data(Text::from(error.to_string()))
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for EventFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Data(reason) => write!(formatter, "invalid event data: {reason}"),
@@ -83,29 +81,29 @@ impl fmt::Display for Fault {
 ///
 /// Every event of every protocol passes through [`event`](Self::event), between framing and parsing.
 #[derive(Debug, Default)]
-pub(in crate::llm) struct EventStream<R> {
+pub(crate) struct EventStream<R> {
     reader: R,
     state: StreamState,
     /// An event that ends in half a character, the rest of which may be in the next event.
-    held: Option<Held>,
-    repeats: Repeats,
+    held: Option<HeldEvent>,
+    repeats: RepeatedEvents,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldEvent {
     name: String,
-    data: Repaired,
+    data: RepairedData,
     offset: u64,
 }
 
 impl<R: EventReader> EventStream<R> {
     /// Reads one event that begins at byte `offset` of the body.
-    pub(in crate::llm) fn event(
+    pub(crate) fn event(
         &mut self,
         name: &str,
         data: &str,
         offset: u64,
-        emit: Emit<'_>,
+        emit: EmitChunk<'_>,
     ) -> Result<(), ProviderError> {
         if matches!(self.state.progress, Progress::Done | Progress::Failed) {
             return Ok(());
@@ -126,13 +124,13 @@ impl<R: EventReader> EventStream<R> {
         if is_whole {
             return self.read(name, data, offset, emit);
         }
-        let mut next = Repaired::new(data);
+        let mut next = RepairedData::new(data);
         if let Some(mut held) = self.held.take() {
             held.data.join(&mut next);
             self.read(&held.name, held.data.json(), held.offset, emit)?;
         }
         if next.is_open() && name != "error" {
-            self.held = Some(Held { name: name.to_owned(), data: next, offset });
+            self.held = Some(HeldEvent { name: name.to_owned(), data: next, offset });
             self.repeats.forget();
             return Ok(());
         }
@@ -144,7 +142,7 @@ impl<R: EventReader> EventStream<R> {
         name: &str,
         data: &str,
         offset: u64,
-        emit: Emit<'_>,
+        emit: EmitChunk<'_>,
     ) -> Result<(), ProviderError> {
         if data.trim() == "[DONE]" {
             self.reader.done(&mut sink(&mut self.state, emit, R::PROTOCOL));
@@ -158,11 +156,11 @@ impl<R: EventReader> EventStream<R> {
         name: &str,
         data: &str,
         offset: u64,
-        emit: Emit<'_>,
+        emit: EmitChunk<'_>,
     ) -> Result<(), ProviderError> {
         self.repeats.forget();
         self.state.may_repeat = false;
-        let mut given = Given::Nothing;
+        let mut given = EventChunks::Nothing;
         let mut emit = |chunk: StreamChunk| {
             given.add(&chunk);
             emit(chunk);
@@ -178,7 +176,7 @@ impl<R: EventReader> EventStream<R> {
                 Ok(())
             }
             // Some servers report an error as plain text.
-            Err(Fault::Data(_)) if name == "error" => {
+            Err(EventFault::Data(_)) if name == "error" => {
                 self.state.fail(in_stream(None, data));
                 Ok(())
             }
@@ -187,16 +185,16 @@ impl<R: EventReader> EventStream<R> {
     }
 
     /// Reads a body that is one JSON value.
-    pub(super) fn whole(&mut self, text: &str, emit: Emit<'_>) -> Result<(), Fault> {
+    pub(super) fn whole(&mut self, text: &str, emit: EmitChunk<'_>) -> Result<(), EventFault> {
         let mut sink = sink(&mut self.state, emit, R::PROTOCOL);
         if has_surrogates(text) {
-            return self.reader.whole(Repaired::new(text).json(), &mut sink);
+            return self.reader.whole(RepairedData::new(text).json(), &mut sink);
         }
         self.reader.whole(text, &mut sink)
     }
 
     /// Ends the body; returns `true` if the response is complete.
-    pub(in crate::llm) fn finish(&mut self, emit: Emit<'_>) -> Result<bool, ProviderError> {
+    pub(crate) fn finish(&mut self, emit: EmitChunk<'_>) -> Result<bool, ProviderError> {
         let read = self
             .held
             .take()
@@ -209,17 +207,21 @@ impl<R: EventReader> EventStream<R> {
         }
     }
 
-    pub(in crate::llm) fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> Progress {
         let progress = self.state.progress;
         let has_failed = self.state.error.is_some() && progress != Progress::Done;
         if has_failed { Progress::Failed } else { progress }
     }
 
-    pub(in crate::llm) fn reader(&self) -> &R {
+    pub(crate) fn reader(&self) -> &R {
         &self.reader
     }
 }
 
-fn sink<'s>(state: &'s mut StreamState, emit: Emit<'s>, protocol: &'static str) -> Sink<'s> {
-    Sink { state, emit, protocol }
+fn sink<'s>(
+    state: &'s mut StreamState,
+    emit: EmitChunk<'s>,
+    protocol: &'static str,
+) -> OutSink<'s> {
+    OutSink { state, emit, protocol }
 }

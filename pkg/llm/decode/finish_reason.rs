@@ -1,9 +1,9 @@
 //! Vendors' finish reasons.
 
-use crate::types::{FinishReason, Text};
+use forgeline_types::{FinishReason, Text};
 
 /// Returns the reason that a vendor's value means; no two vendors use one value for different reasons.
-pub(in crate::llm) fn finish_reason(word: &str) -> FinishReason {
+pub(crate) fn finish_reason(word: &str) -> FinishReason {
     match &*word.to_ascii_lowercase() {
         "stop" | "end_turn" | "stop_sequence" | "eos" | "complete" => FinishReason::Stop,
         "tool_calls" | "function_call" | "tool_use" | "tool_call" => FinishReason::ToolCalls,

@@ -11,7 +11,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use crate::types::{Json, Text};
+use forgeline_types::{Json, Text};
 
 /// Ignores every kind of value that a visitor does not handle.
 macro_rules! ignore_others {
@@ -53,11 +53,11 @@ macro_rules! lax {
     ([$($generics:tt)*] $type:ty, ignoring $($other:ident)*; $($visit:tt)*) => {
         impl<$($generics)*> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any($crate::llm::decode::lax_json::Reads::<$type>::new())
+                deserializer.deserialize_any($crate::decode::lax_json::LaxVisitor::<$type>::new())
             }
         }
 
-        impl<$($generics)*> serde::de::Visitor<'de> for $crate::llm::decode::lax_json::Reads<$type> {
+        impl<$($generics)*> serde::de::Visitor<'de> for $crate::decode::lax_json::LaxVisitor<$type> {
             type Value = $type;
 
             fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -80,7 +80,7 @@ macro_rules! lax {
 macro_rules! in_place {
     ($type:ty as $object:ident, $map:ident, ignoring [$($other:ident)*]; $(@ $begin:expr;)?
      $($(#[$attribute:meta])* $key:ident => $read:expr,)* $(; else $name:ident => $rest:expr)?) => {
-        impl<'de: 'a, 'a> serde::de::DeserializeSeed<'de> for $crate::llm::decode::lax_json::Into<'_, $type> {
+        impl<'de: 'a, 'a> serde::de::DeserializeSeed<'de> for $crate::decode::lax_json::FillInto<'_, $type> {
             type Value = ();
 
             fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -88,7 +88,7 @@ macro_rules! in_place {
             }
         }
 
-        impl<'de: 'a, 'a> serde::de::Visitor<'de> for $crate::llm::decode::lax_json::Into<'_, $type> {
+        impl<'de: 'a, 'a> serde::de::Visitor<'de> for $crate::decode::lax_json::FillInto<'_, $type> {
             type Value = ();
 
             fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -96,7 +96,7 @@ macro_rules! in_place {
             }
 
             fn visit_map<A: serde::de::MapAccess<'de>>(self, mut $map: A) -> Result<(), A::Error> {
-                $crate::llm::decode::lax_json::keys! { $($(#[$attribute])* $key)*; $($name)? }
+                $crate::decode::lax_json::keys! { $($(#[$attribute])* $key)*; $($name)? }
                 let $object = self.0;
                 $($begin;)?
                 while let Some(key) = $map.next_key()? {
@@ -135,7 +135,7 @@ macro_rules! keys {
         #[allow(non_camel_case_types, reason = "keys of `wire!` are names of fields")]
         enum Key<'k> {
             $($(#[$attribute])* $key,)*
-            Unknown($crate::llm::decode::lax_json::Name<'k>),
+            Unknown($crate::decode::lax_json::LaxName<'k>),
         }
     };
 }
@@ -172,7 +172,7 @@ macro_rules! by_filling {
         impl<'de: 'a, 'a> serde::Deserialize<'de> for $name<'a> {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let mut object = Self::default();
-                let into = $crate::llm::decode::lax_json::Into(&mut object);
+                let into = $crate::decode::lax_json::FillInto(&mut object);
                 serde::de::DeserializeSeed::deserialize(into, deserializer)?;
                 Ok(object)
             }
@@ -180,156 +180,153 @@ macro_rules! by_filling {
     };
 }
 
-pub(in crate::llm) use {by_filling, ignore_others, in_place, keys, lax, wire};
+pub(crate) use {by_filling, ignore_others, in_place, keys, lax, wire};
 
 /// Removes from a call's arguments the escapes that encoders of Go and Google add: `<` as `\u003c`.
-pub(in crate::llm) use crate::json::unescape_strings as plain;
+pub(crate) use forgeline_json::unescape_strings as plain;
 
 /// A visitor for values of type `T`.
-pub(in crate::llm) struct Reads<T>(PhantomData<T>);
+pub(crate) struct LaxVisitor<T>(PhantomData<T>);
 
-impl<T> Reads<T> {
-    pub(in crate::llm) fn new() -> Self {
+impl<T> LaxVisitor<T> {
+    pub(crate) fn new() -> Self {
         Self(PhantomData)
     }
 }
 
 /// A value that is filled in place.
-pub(in crate::llm) struct Into<'t, T>(pub(in crate::llm) &'t mut T);
+pub(crate) struct FillInto<'t, T>(pub(crate) &'t mut T);
 
 /// Reads `json` into `target`.
-pub(in crate::llm) fn fill<'de, 't, T>(
-    json: &'de str,
-    target: &'t mut T,
-) -> Result<(), serde_json::Error>
+pub(crate) fn fill<'de, 't, T>(json: &'de str, target: &'t mut T) -> Result<(), serde_json::Error>
 where
-    Into<'t, T>: DeserializeSeed<'de, Value = ()>,
+    FillInto<'t, T>: DeserializeSeed<'de, Value = ()>,
 {
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    Into(target).deserialize(&mut deserializer)?;
+    FillInto(target).deserialize(&mut deserializer)?;
     deserializer.end()
 }
 
 /// A string, borrowed if it has no escapes; anything else becomes the empty text.
 #[derive(Debug, Default)]
-pub(in crate::llm) struct Word<'a>(pub(in crate::llm) Cow<'a, str>);
+pub(crate) struct LaxWord<'a>(pub(crate) Cow<'a, str>);
 
-lax! { ['de: 'a, 'a] Word<'a>, ignoring bool number null seq map;
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Word<'a>, E> {
-        Ok(Word(Cow::Borrowed(text)))
+lax! { ['de: 'a, 'a] LaxWord<'a>, ignoring bool number null seq map;
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<LaxWord<'a>, E> {
+        Ok(LaxWord(Cow::Borrowed(text)))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Word<'a>, E> {
-        Ok(Word(Cow::Owned(text.to_owned())))
+    fn visit_str<E>(self, text: &str) -> Result<LaxWord<'a>, E> {
+        Ok(LaxWord(Cow::Owned(text.to_owned())))
     }
 }
 
 /// The name of a member. A name that needs escapes, as no vendor's does, is replaced, because a borrowed name
 /// is cheap to pass on.
 #[derive(Debug, Default)]
-pub(in crate::llm) struct Name<'a>(pub(in crate::llm) &'a str);
+pub(crate) struct LaxName<'a>(pub(crate) &'a str);
 
-lax! { ['de: 'a, 'a] Name<'a>, ignoring bool number null seq map;
-    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Name<'a>, E> {
-        Ok(Name(name))
+lax! { ['de: 'a, 'a] LaxName<'a>, ignoring bool number null seq map;
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<LaxName<'a>, E> {
+        Ok(LaxName(name))
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Name<'a>, E> {
-        Ok(Name("\u{FFFD}"))
+    fn visit_str<E>(self, _: &str) -> Result<LaxName<'a>, E> {
+        Ok(LaxName("\u{FFFD}"))
     }
 }
 
 /// An owned string; anything else becomes the empty text.
 #[derive(Debug, Default)]
-pub(in crate::llm) struct Line(pub(in crate::llm) Text);
+pub(crate) struct LaxText(pub(crate) Text);
 
-lax! { ['de] Line, ignoring bool number null seq map;
-    fn visit_str<E>(self, text: &str) -> Result<Line, E> {
-        Ok(Line(Text::from(text)))
+lax! { ['de] LaxText, ignoring bool number null seq map;
+    fn visit_str<E>(self, text: &str) -> Result<LaxText, E> {
+        Ok(LaxText(Text::from(text)))
     }
 }
 
-impl Line {
+impl LaxText {
     /// Returns the text unless it is empty.
-    pub(in crate::llm) fn non_empty(self) -> Option<Text> {
+    pub(crate) fn non_empty(self) -> Option<Text> {
         Some(self.0).filter(|text| !text.is_empty())
     }
 }
 
 /// A small integer; one that is too large becomes the maximum, anything else is absent.
 #[derive(Debug, Default, Clone, Copy)]
-pub(in crate::llm) struct Number<N = u32>(pub(in crate::llm) Option<N>);
+pub(crate) struct LaxNumber<N = u32>(pub(crate) Option<N>);
 
 /// A token count.
-pub(in crate::llm) type Count = Number<u64>;
+pub(crate) type LaxCount = LaxNumber<u64>;
 
-lax! { ['de, N: TryFrom<u64> + Default + Largest] Number<N>, ignoring bool signed null string seq map;
-    fn visit_u64<E>(self, number: u64) -> Result<Number<N>, E> {
-        Ok(Number(Some(N::try_from(number).unwrap_or(N::LARGEST))))
+lax! { ['de, N: TryFrom<u64> + Default + LargestNumber] LaxNumber<N>, ignoring bool signed null string seq map;
+    fn visit_u64<E>(self, number: u64) -> Result<LaxNumber<N>, E> {
+        Ok(LaxNumber(Some(N::try_from(number).unwrap_or(N::LARGEST))))
     }
 }
 
 /// A type with a maximum, so that a larger number is not treated as absent.
-pub(in crate::llm) trait Largest {
+pub(crate) trait LargestNumber {
     const LARGEST: Self;
 }
 
-impl Largest for u32 {
+impl LargestNumber for u32 {
     const LARGEST: Self = Self::MAX;
 }
 
-impl Largest for u64 {
+impl LargestNumber for u64 {
     const LARGEST: Self = Self::MAX;
 }
 
 /// A boolean; anything else is `false`.
 #[derive(Debug, Default, Clone, Copy)]
-pub(in crate::llm) struct Flag(pub(in crate::llm) bool);
+pub(crate) struct LaxFlag(pub(crate) bool);
 
-lax! { ['de] Flag, ignoring number null string seq map;
-    fn visit_bool<E>(self, flag: bool) -> Result<Flag, E> {
-        Ok(Flag(flag))
+lax! { ['de] LaxFlag, ignoring number null string seq map;
+    fn visit_bool<E>(self, flag: bool) -> Result<LaxFlag, E> {
+        Ok(LaxFlag(flag))
     }
 }
 
 /// An object; anything else is absent.
 #[derive(Debug, Default, Clone, Copy)]
-pub(in crate::llm) struct Object<T>(pub(in crate::llm) Option<T>);
+pub(crate) struct LaxObject<T>(pub(crate) Option<T>);
 
-lax! { ['de, T: Deserialize<'de> + Default] Object<T>, ignoring bool number null string seq;
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(|object| Object(Some(object)))
+lax! { ['de, T: Deserialize<'de> + Default] LaxObject<T>, ignoring bool number null string seq;
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LaxObject<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(|object| LaxObject(Some(object)))
     }
 }
 
 /// A list that usually has one member, which needs no allocation; anything else is empty.
 #[derive(Debug)]
-pub(in crate::llm) struct Few<T> {
+pub(crate) struct LaxList<T> {
     first: Option<T>,
     rest: Vec<T>,
 }
 
-impl<T> Default for Few<T> {
+impl<T> Default for LaxList<T> {
     fn default() -> Self {
         Self { first: None, rest: Vec::new() }
     }
 }
 
-impl<T> Few<T> {
+impl<T> LaxList<T> {
     /// Returns `true` if there are no members.
-    pub(in crate::llm) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
 
     /// Returns the members.
-    pub(in crate::llm) fn into_members(self) -> impl Iterator<Item = T> {
+    pub(crate) fn into_members(self) -> impl Iterator<Item = T> {
         self.first.into_iter().chain(self.rest)
     }
 }
 
-lax! { ['de, T: Deserialize<'de>] Few<T>, ignoring bool number null string map;
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Few<T>, A::Error> {
-        let mut few = Few { first: seq.next_element()?, rest: Vec::new() };
+lax! { ['de, T: Deserialize<'de>] LaxList<T>, ignoring bool number null string map;
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<LaxList<T>, A::Error> {
+        let mut few = LaxList { first: seq.next_element()?, rest: Vec::new() };
         while let Some(member) = seq.next_element()? {
             few.rest.push(member);
         }
@@ -339,41 +336,41 @@ lax! { ['de, T: Deserialize<'de>] Few<T>, ignoring bool number null string map;
 
 /// A single object, as in a stream, or a list of objects, as in a whole answer; anything else is empty.
 #[derive(Debug, Default)]
-pub(in crate::llm) struct OneOrMany<T>(pub(in crate::llm) Few<T>);
+pub(crate) struct OneOrMany<T>(pub(crate) LaxList<T>);
 
 lax! { ['de, T: Deserialize<'de> + Default] OneOrMany<T>, ignoring bool number null string;
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OneOrMany<T>, A::Error> {
         let one = T::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(OneOrMany(Few { first: Some(one), rest: Vec::new() }))
+        Ok(OneOrMany(LaxList { first: Some(one), rest: Vec::new() }))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<OneOrMany<T>, A::Error> {
-        Few::deserialize(SeqAccessDeserializer::new(seq)).map(OneOrMany)
+        LaxList::deserialize(SeqAccessDeserializer::new(seq)).map(OneOrMany)
     }
 }
 
 /// Parses a value; one of an unexpected type becomes the default.
-pub(in crate::llm) fn value<'a, T: Deserialize<'a> + Default>(raw: &'a RawValue) -> T {
+pub(crate) fn value<'a, T: Deserialize<'a> + Default>(raw: &'a RawValue) -> T {
     serde_json::from_str(raw.get()).unwrap_or_default()
 }
 
 /// Returns the members of a list; anything else has none.
-pub(in crate::llm) fn list(raw: Option<&RawValue>) -> Vec<&RawValue> {
+pub(crate) fn list(raw: Option<&RawValue>) -> Vec<&RawValue> {
     raw.map(value).unwrap_or_default()
 }
 
 /// Returns the string; anything else becomes the empty text.
-pub(in crate::llm) fn text(raw: Option<&RawValue>) -> Text {
-    raw.map(value::<Line>).unwrap_or_default().0
+pub(crate) fn text(raw: Option<&RawValue>) -> Text {
+    raw.map(value::<LaxText>).unwrap_or_default().0
 }
 
 /// Returns `true` for a string.
-pub(in crate::llm) fn is_text(raw: &RawValue) -> bool {
+pub(crate) fn is_text(raw: &RawValue) -> bool {
     raw.get().starts_with('"')
 }
 
 /// Returns the arguments of a call: a string as it is, an object or a list as its JSON.
-pub(in crate::llm) fn arguments(raw: Option<&RawValue>) -> Text {
+pub(crate) fn arguments(raw: Option<&RawValue>) -> Text {
     match raw.map(RawValue::get) {
         Some(json) if json.starts_with(['{', '[']) => {
             Json::parse(json).map(|json| Text::from(plain(json.as_str()))).unwrap_or_default()

@@ -2,11 +2,9 @@
 
 use std::{mem, ops::Range};
 
-use crate::{
-    json::{Unescape, find_special, is_simple_escape},
-    llm::{ContentType, StreamChunk, ToolCallDelta},
-    types::{Text, slice, subslice},
-};
+use crate::{ContentType, StreamChunk, ToolCallDelta};
+use forgeline_json::{Unescape, find_special, is_simple_escape, slice, subslice};
+use forgeline_types::Text;
 
 /// Maximum size of an event that others are compared with, in bytes.
 const MAX_EVENT_BYTES: usize = 4096;
@@ -23,38 +21,38 @@ const MAX_MISSES: u32 = 32;
 /// As long as the following events equal them elsewhere, byte for byte, they mean the same: the
 /// reader has already seen everything but their text, and a text does not change its state.
 #[derive(Debug, Default)]
-pub(super) struct Repeats {
-    shape: Shape,
+pub(super) struct RepeatedEvents {
+    shape: EventShape,
     /// `true` if the last event was a delta of this shape.
     is_armed: bool,
-    last: Delta,
+    last: ParsedDelta,
     misses: u32,
 }
 
 /// A parsed event, and the text that it produced.
 #[derive(Debug, Default)]
-struct Delta {
+struct ParsedDelta {
     name: String,
     data: String,
-    kind: Kind,
+    kind: DeltaPlace,
     text: Text,
 }
 
 /// The place of a delta's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum DeltaPlace {
     Content(ContentType),
     /// The arguments of the call with this index.
     Arguments(u32),
 }
 
-impl Default for Kind {
+impl Default for DeltaPlace {
     fn default() -> Self {
         Self::Content(ContentType::default())
     }
 }
 
-impl Kind {
+impl DeltaPlace {
     fn chunk(self, text: Text) -> StreamChunk {
         match self {
             Self::Content(kind) => {
@@ -69,20 +67,20 @@ impl Kind {
 
 /// An event without the values that vary.
 #[derive(Debug, Default)]
-struct Shape {
+struct EventShape {
     name: String,
-    kind: Kind,
+    kind: DeltaPlace,
     /// The bytes that stay the same.
     same: String,
     /// The range of the bytes before each varying value, and the kind of the value.
-    changing: Vec<(Range<usize>, Value)>,
+    changing: Vec<(Range<usize>, VaryingValue)>,
     /// The offset of the bytes after the last varying value.
     tail: usize,
 }
 
 /// A value that varies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Value {
+enum VaryingValue {
     /// The text of the delta.
     Text,
     /// A string or an integer without meaning.
@@ -92,20 +90,20 @@ enum Value {
 
 /// The chunks that one event produced.
 #[derive(Debug, Default)]
-pub(super) enum Given {
+pub(super) enum EventChunks {
     #[default]
     Nothing,
     /// One piece of text and nothing else.
-    Text(Kind, Text),
+    Text(DeltaPlace, Text),
     More,
 }
 
-impl Given {
+impl EventChunks {
     /// Adds the next chunk.
     pub(super) fn add(&mut self, chunk: &StreamChunk) {
         let (kind, text) = match &*chunk.tool_calls {
-            [call] => (Kind::Arguments(call.index), &call.arguments),
-            _ => (Kind::Content(chunk.content_type), &chunk.content),
+            [call] => (DeltaPlace::Arguments(call.index), &call.arguments),
+            _ => (DeltaPlace::Content(chunk.content_type), &chunk.content),
         };
         let is_first = matches!(self, Self::Nothing);
         let is_text = is_first && !text.is_empty() && *chunk == kind.chunk(text.clone());
@@ -113,7 +111,7 @@ impl Given {
     }
 }
 
-impl Repeats {
+impl RepeatedEvents {
     /// Reads an event that equals the previous one except for its text; `None` if it must be parsed.
     #[inline]
     pub(super) fn read(&self, name: &str, data: &str) -> Option<StreamChunk> {
@@ -130,8 +128,8 @@ impl Repeats {
     }
 
     /// Records a parsed event and the chunks it `gave`; members named in `padding` have no meaning.
-    pub(super) fn parsed(&mut self, name: &str, data: &str, gave: Given, padding: &[&str]) {
-        let Given::Text(kind, text) = gave else { return };
+    pub(super) fn parsed(&mut self, name: &str, data: &str, gave: EventChunks, padding: &[&str]) {
+        let EventChunks::Text(kind, text) = gave else { return };
         if data.len() > MAX_EVENT_BYTES || self.misses > MAX_MISSES {
             return;
         }
@@ -140,8 +138,8 @@ impl Repeats {
             return;
         }
         let before = mem::take(&mut self.last);
-        self.last = Delta { name: name.to_owned(), data: data.to_owned(), kind, text };
-        if let Some(shape) = Shape::of(&before, &self.last, padding) {
+        self.last = ParsedDelta { name: name.to_owned(), data: data.to_owned(), kind, text };
+        if let Some(shape) = EventShape::between(&before, &self.last, padding) {
             (self.shape, self.is_armed, self.misses) = (shape, true, 0);
         } else {
             self.misses += 1;
@@ -149,9 +147,9 @@ impl Repeats {
     }
 }
 
-impl Shape {
+impl EventShape {
     /// Returns the common shape of two deltas, in which members named in `padding` have no meaning.
-    fn of(one: &Delta, other: &Delta, padding: &[&str]) -> Option<Self> {
+    fn between(one: &ParsedDelta, other: &ParsedDelta, padding: &[&str]) -> Option<Self> {
         if (&one.name, one.kind) != (&other.name, other.kind) {
             return None;
         }
@@ -175,13 +173,13 @@ impl Shape {
                     shape.same.push_str(b_text);
                     continue;
                 }
-                Value::Number => return None,
+                VaryingValue::Number => return None,
                 _ if has_text || decoded(a_text) != one.text || decoded(b_text) != other.text => {
                     return None;
                 }
-                Value::Text | Value::Padding => Value::Text,
+                VaryingValue::Text | VaryingValue::Padding => VaryingValue::Text,
             };
-            has_text |= value == Value::Text;
+            has_text |= value == VaryingValue::Text;
             shape.changing.push((shape.tail..shape.same.len(), value));
             shape.tail = shape.same.len();
         }
@@ -203,11 +201,11 @@ impl Shape {
             let rest = subslice(bytes, at..).strip_prefix(before)?;
             at += before.len();
             let length = match value {
-                Value::Text => string_bytes(rest, true)?,
-                Value::Padding => string_bytes(rest, false)?,
-                Value::Number => number_bytes(rest)?,
+                VaryingValue::Text => string_bytes(rest, true)?,
+                VaryingValue::Padding => string_bytes(rest, false)?,
+                VaryingValue::Number => number_bytes(rest)?,
             };
-            if *value == Value::Text {
+            if *value == VaryingValue::Text {
                 text = Some(slice(data, at..at + length));
             }
             at += length;
@@ -262,14 +260,14 @@ fn decoded(json: &str) -> Text {
 }
 
 /// A string or a number in an event.
-struct Found {
+struct VaryingToken {
     range: Range<usize>,
-    value: Value,
+    value: VaryingValue,
     is_padding: bool,
 }
 
 /// Returns the values of valid JSON that are strings or numbers, without the keys; `None` if there are too many.
-fn values(json: &str, padding: &[&str]) -> Option<Vec<Found>> {
+fn values(json: &str, padding: &[&str]) -> Option<Vec<VaryingToken>> {
     let bytes = json.as_bytes();
     let (mut at, mut depth, mut found) = (0, 0_usize, Vec::new());
     // The value of the last top-level key is padding, with everything inside it.
@@ -287,7 +285,7 @@ fn values(json: &str, padding: &[&str]) -> Option<Vec<Found>> {
                     }
                     continue;
                 }
-                (start..end, Value::Padding)
+                (start..end, VaryingValue::Padding)
             }
             b'-' | b'0'..=b'9' => {
                 let start = at;
@@ -297,7 +295,7 @@ fn values(json: &str, padding: &[&str]) -> Option<Vec<Found>> {
                         matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')
                     })
                     .count();
-                (start..at, Value::Number)
+                (start..at, VaryingValue::Number)
             }
             b'{' | b'[' => {
                 depth += 1;
@@ -314,10 +312,10 @@ fn values(json: &str, padding: &[&str]) -> Option<Vec<Found>> {
                 continue;
             }
         };
-        let is_whole = value == Value::Padding
+        let is_whole = value == VaryingValue::Padding
             || number_bytes(subslice(bytes, range.clone())) == Some(range.len());
         let is_padding = pads && is_whole;
-        found.push(Found { range, value, is_padding });
+        found.push(VaryingToken { range, value, is_padding });
         if found.len() > MAX_VALUES {
             return None;
         }

@@ -3,23 +3,24 @@
 use serde_json::value::RawValue;
 
 use super::{
-    Entries, Progress, UsagePaths,
+    JsonEntries, Progress, UsagePaths,
     vendor_error::{in_stream, is_error},
 };
-use crate::{
-    llm::{ChunkDetails, ProviderError, StreamChunk, ToolCallDelta},
-    types::{AgentEvent, ErrorCode, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text},
+use crate::{ChunkDetails, ProviderError, StreamChunk, ToolCallDelta};
+use forgeline_types::{
+    AgentEvent, ErrorCode, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text,
 };
 
 /// Maximum number of events of unknown types that are reported; further ones are dropped.
 const MAX_UNKNOWN_EVENTS: u32 = 1024;
 
-/// Maximum number of members with unknown names whose last values are kept, and the maximum size of such a value, in bytes.
+/// Maximum number of members with unknown names whose last values are kept.
 const MAX_UNKNOWN_MEMBERS: usize = 64;
+/// Maximum size of such a value, in bytes.
 const MAX_MEMBER_BYTES: usize = 1024;
 
 /// The receiver of a decoder's chunks.
-pub(in crate::llm) type Emit<'e> = &'e mut dyn FnMut(StreamChunk);
+pub(crate) type EmitChunk<'e> = &'e mut dyn FnMut(StreamChunk);
 
 /// The facts about a response so far.
 #[derive(Debug, Default)]
@@ -48,65 +49,65 @@ impl StreamState {
 }
 
 /// The receiver of one response's chunks and facts.
-pub(in crate::llm) struct Sink<'s> {
+pub(crate) struct OutSink<'s> {
     pub(super) state: &'s mut StreamState,
-    pub(super) emit: Emit<'s>,
+    pub(super) emit: EmitChunk<'s>,
     /// The name of the protocol in items.
     pub(super) protocol: &'static str,
 }
 
-impl Sink<'_> {
+impl OutSink<'_> {
     /// Emits a chunk.
-    pub(in crate::llm) fn emit(&mut self, chunk: StreamChunk) {
+    pub(crate) fn emit(&mut self, chunk: StreamChunk) {
         (self.emit)(chunk);
     }
 
     /// Records that the event changes no state other than by its text: a following event that differs
     /// only in its text need not be parsed.
-    pub(in crate::llm) fn may_repeat(&mut self) {
+    pub(crate) fn may_repeat(&mut self) {
         self.state.may_repeat = true;
     }
 
     /// Revokes [`may_repeat`](Self::may_repeat) for the event.
-    pub(in crate::llm) fn must_not_repeat(&mut self) {
+    pub(crate) fn must_not_repeat(&mut self) {
         self.state.may_repeat = false;
     }
 
     /// Emits a chunk unless it is empty.
-    pub(in crate::llm) fn emit_some(&mut self, chunk: StreamChunk) {
+    pub(crate) fn emit_some(&mut self, chunk: StreamChunk) {
         if !chunk.is_empty() {
             self.emit(chunk);
         }
     }
 
     /// Emits a piece of the answer unless it is empty.
-    pub(in crate::llm) fn text(&mut self, text: Text) {
+    pub(crate) fn text(&mut self, text: Text) {
         if !text.is_empty() {
             self.emit(StreamChunk::message(text));
         }
     }
 
     /// Emits a piece of reasoning unless it is empty.
-    pub(in crate::llm) fn thinking(&mut self, text: Text) {
+    pub(crate) fn thinking(&mut self, text: Text) {
         if !text.is_empty() {
             self.emit(StreamChunk::thinking(text));
         }
     }
 
     /// Emits a piece of a call.
-    pub(in crate::llm) fn call(&mut self, delta: ToolCallDelta) {
+    pub(crate) fn call(&mut self, delta: ToolCallDelta) {
         self.emit(StreamChunk::calls([delta]));
     }
 
     /// Emits the signature of the preceding reasoning or call, unless it is empty.
-    pub(in crate::llm) fn signature(&mut self, proof: Text) {
+    pub(crate) fn signature(&mut self, proof: Text) {
         if !proof.is_empty() {
             self.emit(StreamChunk::signature(self.protocol, proof));
         }
     }
 
     /// Emits events in one chunk, if there are any.
-    pub(in crate::llm) fn events(&mut self, events: impl IntoIterator<Item = AgentEvent>) {
+    pub(crate) fn events(&mut self, events: impl IntoIterator<Item = AgentEvent>) {
         let events: Vec<_> = events.into_iter().collect();
         if !events.is_empty() {
             self.emit(StreamChunk::events(events));
@@ -114,62 +115,62 @@ impl Sink<'_> {
     }
 
     /// Emits a provider item, unless `raw` is not JSON.
-    pub(in crate::llm) fn item(&mut self, kind: ItemKind, raw: &str) {
+    pub(crate) fn item(&mut self, kind: ItemKind, raw: &str) {
         self.events(item(self.protocol, kind, raw));
     }
 
     /// Emits the role the first time it is named.
-    pub(in crate::llm) fn emit_role(&mut self, name: &str) {
+    pub(crate) fn emit_role(&mut self, name: &str) {
         if let role @ Some(_) = self.role(name) {
             self.emit(StreamChunk { role, ..StreamChunk::default() });
         }
     }
 
     /// Returns the role the first time it is named.
-    pub(in crate::llm) fn role(&mut self, name: &str) -> Option<MessageRole> {
+    pub(crate) fn role(&mut self, name: &str) -> Option<MessageRole> {
         let is_new = !self.state.has_role && matches!(name, "assistant" | "model");
         self.state.has_role |= is_new;
         is_new.then_some(MessageRole::Assistant)
     }
 
     /// Returns the last known id of the response; empty if there is none.
-    pub(in crate::llm) fn response_id(&self) -> &str {
+    pub(crate) fn response_id(&self) -> &str {
         &self.state.response_id
     }
 
-    pub(in crate::llm) fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> Progress {
         self.state.progress
     }
 
     /// Sets the progress of the response; [`Progress::Failed`] if the answer has ended in an error and
     /// nothing that follows matters.
-    pub(in crate::llm) fn set_progress(&mut self, progress: Progress) {
+    pub(crate) fn set_progress(&mut self, progress: Progress) {
         self.state.progress = progress;
     }
 
     /// Records an error reported by the server. The first one counts, unless it lacks the vendor's error
     /// value and the later one has it.
-    pub(in crate::llm) fn fail(&mut self, error: ProviderError) {
+    pub(crate) fn fail(&mut self, error: ProviderError) {
         self.state.fail(error);
     }
 
     /// Records the vendor's error value.
-    pub(in crate::llm) fn fail_with(&mut self, raw: &str) {
+    pub(crate) fn fail_with(&mut self, raw: &str) {
         self.fail(in_stream(Some(raw), raw));
     }
 
     /// Records an error that replaces an earlier one.
-    pub(in crate::llm) fn fail_again(&mut self, error: ProviderError) {
+    pub(crate) fn fail_again(&mut self, error: ProviderError) {
         self.state.error = Some(error);
     }
 
-    pub(in crate::llm) fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.state.error.is_some()
     }
 
     /// Adds the model and id to `details`, unless earlier events had them: some servers make up
     /// a new id for every event.
-    pub(in crate::llm) fn identify(
+    pub(crate) fn identify(
         &mut self,
         model: &str,
         response_id: &str,
@@ -181,7 +182,7 @@ impl Sink<'_> {
     }
 
     /// Adds the model and id to `details` if they differ from the previous ones.
-    pub(in crate::llm) fn identify_again(
+    pub(crate) fn identify_again(
         &mut self,
         model: &str,
         response_id: &str,
@@ -199,11 +200,7 @@ impl Sink<'_> {
     }
 
     /// Adds to `details` that there are further answers, up to index `index`.
-    pub(in crate::llm) fn ignore_choice(
-        &mut self,
-        index: u32,
-        details: &mut Option<Box<ChunkDetails>>,
-    ) {
+    pub(crate) fn ignore_choice(&mut self, index: u32, details: &mut Option<Box<ChunkDetails>>) {
         if index > self.state.highest_choice {
             self.state.highest_choice = index;
             details.get_or_insert_default().ignored_choices = index;
@@ -212,28 +209,23 @@ impl Sink<'_> {
 
     /// Reports the members of an `object` that the decoder does not know, unless they are
     /// unchanged.
-    pub(in crate::llm) fn unknown_members(&mut self, object: &'static str, rest: &Entries<'_>) {
-        rest.said().for_each(|(name, raw)| self.unknown_member(object, name, raw));
+    pub(crate) fn unknown_members(&mut self, object: &'static str, rest: &JsonEntries<'_>) {
+        rest.present_members().for_each(|(name, raw)| self.unknown_member(object, name, raw));
     }
 
     /// Reports the members of an `object` other than the `known` ones, unless they are unchanged.
-    pub(in crate::llm) fn unknown_besides(
+    pub(crate) fn unknown_besides(
         &mut self,
         object: &'static str,
         known: &[&str],
-        members: &Entries<'_>,
+        members: &JsonEntries<'_>,
     ) {
-        let rest = members.said().filter(|(name, _)| !known.contains(name));
+        let rest = members.present_members().filter(|(name, _)| !known.contains(name));
         rest.for_each(|(name, raw)| self.unknown_member(object, name, raw));
     }
 
     /// Reports a member of an `object` that the decoder does not know, unless it is unchanged.
-    pub(in crate::llm) fn unknown_member(
-        &mut self,
-        object: &'static str,
-        name: &str,
-        raw: &RawValue,
-    ) {
+    pub(crate) fn unknown_member(&mut self, object: &'static str, name: &str, raw: &RawValue) {
         let members = &mut self.state.unknown_members;
         let is_kept = raw.get().len() < MAX_MEMBER_BYTES;
         let has_room = is_kept && members.len() < MAX_UNKNOWN_MEMBERS;
@@ -250,7 +242,7 @@ impl Sink<'_> {
     }
 
     /// Fails because another answer begins inside this one, which must have been cut off; the other is ignored.
-    pub(in crate::llm) fn splice(&mut self) {
+    pub(crate) fn splice(&mut self) {
         self.fail(ProviderError::InStream {
             kind: ErrorCode::EndedEarly,
             code: None,
@@ -261,14 +253,14 @@ impl Sink<'_> {
     }
 
     /// Records an error if `data`, which is not part of an answer, is one in some vendor's form.
-    pub(in crate::llm) fn stray(&mut self, data: &str) {
+    pub(crate) fn stray(&mut self, data: &str) {
         if is_error(data) {
             self.fail_with(data);
         }
     }
 
     /// Reports an event of an unknown type as received; it is not part of the answer.
-    pub(in crate::llm) fn unknown_event(&mut self, kind: &str, data: &str) {
+    pub(crate) fn unknown_event(&mut self, kind: &str, data: &str) {
         if self.state.unknown_events < MAX_UNKNOWN_EVENTS
             && let Ok(raw) = Json::parse(data)
         {
@@ -280,22 +272,22 @@ impl Sink<'_> {
 }
 
 /// Returns the event of a provider item; `None` if `raw` is not JSON.
-pub(in crate::llm) fn item(protocol: &str, kind: ItemKind, raw: &str) -> Option<AgentEvent> {
+pub(crate) fn item(protocol: &str, kind: ItemKind, raw: &str) -> Option<AgentEvent> {
     let raw = Json::parse(raw).ok()?;
     Some(AgentEvent::ProviderItem(ProviderItem::new(protocol, kind, raw)))
 }
 
 impl StreamChunk {
     /// Sets the usage and the vendor's usage object, if there is one.
-    pub(in crate::llm) fn set_usage(&mut self, paths: &UsagePaths, raw: Option<&RawValue>) {
+    pub(crate) fn set_usage(&mut self, paths: &UsagePaths, raw: Option<&RawValue>) {
         if let Some(raw) = raw {
-            self.usage = Some(paths.read(raw.get()));
+            self.usage = Some(paths.read_usage(raw.get()));
             self.details.get_or_insert_default().usage_raw = Json::parse(raw.get()).ok();
         }
     }
 
     /// Sets the finish reason and the vendor's value for it; an empty `word` sets nothing.
-    pub(in crate::llm) fn set_finish_reason(&mut self, reason: FinishReason, word: &str) {
+    pub(crate) fn set_finish_reason(&mut self, reason: FinishReason, word: &str) {
         if !word.is_empty() {
             self.finish_reason = Some(reason);
             self.details.get_or_insert_default().finish_reason_raw = Some(Text::from(word));

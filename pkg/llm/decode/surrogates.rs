@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter};
 
-use crate::types::slice;
+use forgeline_json::slice;
 
 /// The length of an escape such as `\ud83d`.
 const ESCAPE_BYTES: usize = 6;
@@ -40,7 +40,7 @@ fn has_backslash(bytes: &[u8]) -> bool {
 
 /// The data of an event without lone surrogates.
 #[derive(Debug)]
-pub(super) struct Repaired {
+pub(super) struct RepairedData {
     json: String,
     /// The first half of a character at the end of a string.
     trailing: Option<(Range<usize>, String)>,
@@ -48,7 +48,7 @@ pub(super) struct Repaired {
     leading: Option<(Range<usize>, String)>,
 }
 
-impl Repaired {
+impl RepairedData {
     /// Replaces the lone surrogates in `json` with U+FFFD.
     pub(super) fn new(json: &str) -> Self {
         let mut repaired = Self { json: json.to_owned(), trailing: None, leading: None };
@@ -111,7 +111,7 @@ fn unit(json: &str, at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::Repaired;
+    use super::RepairedData;
 
     #[test]
     fn halves_of_several_strings_stay_where_they_are() {
@@ -122,10 +122,10 @@ mod tests {
             ("behind other text",  r#"["日","\ud83d","\ude00x"]"#, r#"["日","\ufffd","x"]"#, r#"["日","\ud83d\ude00","x"]"#),
         ];
         for (name, next, joined, continued) in cases {
-            let (mut first, mut next) = (Repaired::new(r#""\ud83d""#), Repaired::new(next));
+            let (mut first, mut next) = (RepairedData::new(r#""\ud83d""#), RepairedData::new(next));
             first.join(&mut next);
             assert_eq!((first.json(), next.json()), (r#""\ud83d\ude00""#, joined), "{name}");
-            next.join(&mut Repaired::new(r#""\ude00""#));
+            next.join(&mut RepairedData::new(r#""\ude00""#));
             assert_eq!(next.json(), continued, "{name}");
         }
     }

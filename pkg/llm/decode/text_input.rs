@@ -1,10 +1,11 @@
 //! Conversion to JSON of arguments that a vendor sends as plain text.
 
-use crate::types::{Text, slice};
+use forgeline_json::slice;
+use forgeline_types::Text;
 
 /// The vendor's form of a call's arguments, and their progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::llm) enum Input {
+pub(crate) enum CallInput {
     /// JSON, passed on as it is.
     #[default]
     Json,
@@ -16,9 +17,9 @@ pub(in crate::llm) enum Input {
     TextOver,
 }
 
-impl Input {
+impl CallInput {
     /// Returns the JSON of the next piece.
-    pub(in crate::llm) fn more(&mut self, piece: Text) -> Text {
+    pub(crate) fn more(&mut self, piece: Text) -> Text {
         let begin = match self {
             Self::Json => return piece,
             Self::TextOver => return Text::new(),
@@ -32,7 +33,7 @@ impl Input {
     }
 
     /// Returns the JSON after the last piece.
-    pub(in crate::llm) fn end(&mut self) -> Text {
+    pub(crate) fn end(&mut self) -> Text {
         let end = match self {
             Self::Json | Self::TextOver => return Text::new(),
             Self::TextAhead => r#"{"input":""}"#,

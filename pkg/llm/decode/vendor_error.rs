@@ -2,11 +2,10 @@
 
 use serde_json::{Value, value::RawValue};
 
-use super::{Entries, says};
-use crate::{
-    llm::ProviderError,
-    types::{ErrorCode, Json, Text, slice},
-};
+use super::{JsonEntries, says};
+use crate::ProviderError;
+use forgeline_json::slice;
+use forgeline_types::{ErrorCode, Json, Text};
 
 /// Maximum length of a message that is kept, in characters.
 const MAX_MESSAGE: usize = 500;
@@ -22,11 +21,11 @@ const MAX_DEPTH: usize = 6;
 
 /// The contents of an error body.
 #[derive(Debug, Default)]
-pub(in crate::llm) struct ErrorBody {
-    pub(in crate::llm) message: Text,
-    pub(in crate::llm) code: Option<Text>,
+pub(crate) struct ErrorBody {
+    pub(crate) message: Text,
+    pub(crate) code: Option<Text>,
     /// The delay that the body asks for, in seconds.
-    pub(in crate::llm) retry_seconds: Option<f64>,
+    pub(crate) retry_seconds: Option<f64>,
     /// The status code in the body itself.
     status: Option<u16>,
     /// The vendor's names for the kind, such as codes and types, in lower case.
@@ -38,8 +37,8 @@ pub(in crate::llm) struct ErrorBody {
 /// Returns the error that a server reported in a stream.
 ///
 /// `raw` is the vendor's error value; without one, only `text` is known.
-pub(in crate::llm) fn in_stream(raw: Option<&str>, text: &str) -> ProviderError {
-    let said = read(text);
+pub(crate) fn in_stream(raw: Option<&str>, text: &str) -> ProviderError {
+    let said = parse_error_body(text);
     let kind = kind(None, &said);
     let kind = if kind == ErrorCode::Status { ErrorCode::InStream } else { kind };
     ProviderError::InStream {
@@ -52,14 +51,14 @@ pub(in crate::llm) fn in_stream(raw: Option<&str>, text: &str) -> ProviderError 
 
 /// Returns the JSON of an error member that reports an error; servers that send the member with every
 /// event leave it empty otherwise.
-pub(in crate::llm) fn reported(raw: Option<&RawValue>) -> Option<&str> {
+pub(crate) fn reported(raw: Option<&RawValue>) -> Option<&str> {
     raw.map(RawValue::get).filter(|raw| !matches!(*raw, "\"\"" | "{}" | "false"))
 }
 
 /// Returns `true` for an object that reports an error in some vendor's form. The caller must know that it
 /// is not part of an answer, which may have such members too.
-pub(in crate::llm) fn is_error(json: &str) -> bool {
-    let said = Entries::read(json);
+pub(crate) fn is_error(json: &str) -> bool {
+    let said = JsonEntries::parse(json);
     let reports = |path: &str| said.get(path).is_some_and(is_failure_value);
     ["error", "errors", "detail", "error_msg", "error_message", "error_code"]
         .iter()
@@ -70,8 +69,8 @@ pub(in crate::llm) fn is_error(json: &str) -> bool {
 }
 
 /// Returns `true` if `MiniMax`'s response state reports a failure.
-pub(in crate::llm) fn is_failure(base: &RawValue) -> bool {
-    Entries::of(Some(base)).get("status_code").is_some_and(is_failure_value)
+pub(crate) fn is_failure(base: &RawValue) -> bool {
+    JsonEntries::from_raw(Some(base)).get("status_code").is_some_and(is_failure_value)
 }
 
 fn is_failure_value(raw: &RawValue) -> bool {
@@ -79,7 +78,7 @@ fn is_failure_value(raw: &RawValue) -> bool {
 }
 
 /// Parses an error body or error value of any vendor.
-pub(in crate::llm) fn read(body: &str) -> ErrorBody {
+pub(crate) fn parse_error_body(body: &str) -> ErrorBody {
     let body = body.trim_start_matches('\u{FEFF}').trim();
     let read = slice(body, ..body.floor_char_boundary(MAX_READ_BYTES));
     let value = Some(body).filter(|body| body.len() == read.len());
@@ -218,7 +217,7 @@ fn summary(body: &str) -> Text {
 }
 
 /// Returns a text of at most [`MAX_MESSAGE`] characters.
-pub(in crate::llm) fn shorten(text: &str) -> Text {
+pub(crate) fn shorten(text: &str) -> Text {
     if text.chars().nth(MAX_MESSAGE).is_none() {
         return Text::from(text);
     }
@@ -227,11 +226,11 @@ pub(in crate::llm) fn shorten(text: &str) -> Text {
 }
 
 /// The signs of a kind of failure: status codes, exact labels, and substrings of the words.
-type Signs = (ErrorCode, &'static [u16], &'static [&'static str], &'static [&'static str]);
+type FailureSigns = (ErrorCode, &'static [u16], &'static [&'static str], &'static [&'static str]);
 
 /// The signs of each kind; the first row that matches counts.
 #[rustfmt::skip]
-const SIGNS: [Signs; 6] = [
+const SIGNS: [FailureSigns; 6] = [
     (ErrorCode::QuotaExhausted, &[402], &[], &[
         "insufficient_quota", "spend_limit", "spend limit", "billing_error", "insufficient balance",
         "credit balance", "included credits", "insufficient credits", "out of credits",
@@ -256,7 +255,7 @@ const SIGNS: [Signs; 6] = [
 ];
 
 /// Returns the kind of failure; [`ErrorCode::Status`] if neither words nor status show it.
-pub(in crate::llm) fn kind(status: Option<u16>, said: &ErrorBody) -> ErrorCode {
+pub(crate) fn kind(status: Option<u16>, said: &ErrorBody) -> ErrorCode {
     let told = || said.code.as_deref().and_then(|code| code.parse().ok());
     let status = status.or(said.status).or_else(told);
     if said.words.contains("exceeded your current quota") && said.retry_seconds.is_none() {

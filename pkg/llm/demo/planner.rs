@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    situation::{DoneStep, Situation, TOOL_SEARCH, Urge},
+    situation::{AgentDemand, DemoSituation, DoneStep, TOOL_SEARCH},
     words::{arithmetic, between, numbers, path, quoted, words},
 };
 
@@ -19,7 +19,7 @@ const KNOWN: [&str; 8] =
 
 /// The next reply of the demo model.
 #[derive(Debug, PartialEq)]
-pub(super) struct Reply {
+pub(super) struct DemoReply {
     /// The reasoning before the text.
     pub(super) thinking: String,
     /// The text for the user.
@@ -28,7 +28,7 @@ pub(super) struct Reply {
     pub(super) call: Option<(String, Value)>,
 }
 
-impl Reply {
+impl DemoReply {
     fn call(thinking: String, text: &str, name: &str, arguments: Value) -> Self {
         Self { thinking, text: text.to_owned(), call: Some((name.to_owned(), arguments)) }
     }
@@ -39,27 +39,27 @@ impl Reply {
 }
 
 /// Returns the next reply for this situation.
-pub(super) fn next(situation: &Situation) -> Reply {
+pub(super) fn next(situation: &DemoSituation) -> DemoReply {
     let reply = match situation.steps.last() {
         Some(step) if step.is_error => failed(step),
         _ => step(situation),
     };
     // If the agent requires a call, the answer is given as a call.
-    if situation.urge == Urge::Call && reply.call.is_none() && situation.has(COMPLETE) {
+    if situation.urge == AgentDemand::Call && reply.call.is_none() && situation.has(COMPLETE) {
         let arguments = json!({ "result": reply.text });
         let thinking = "The agent wants a call, so I hand the answer over as one.".to_owned();
-        return Reply::call(thinking, "", COMPLETE, arguments);
+        return DemoReply::call(thinking, "", COMPLETE, arguments);
     }
     reply
 }
 
-fn step(situation: &Situation) -> Reply {
+fn step(situation: &DemoSituation) -> DemoReply {
     let task = situation.task.as_str();
     let rules =
         [named_tool, mentions_most, lines_of_file, search, read, list, calculate, look_for_tool];
     let found = rules.into_iter().find_map(|rule| rule(situation, task));
     found.unwrap_or_else(|| match situation.steps.last() {
-        Some(step) => Reply::answer(
+        Some(step) => DemoReply::answer(
             "I have a result and no rule for going on, so I pass it on.",
             format!("The tool `{}` says:\n\n{}", step.name, step.result),
         ),
@@ -67,12 +67,12 @@ fn step(situation: &Situation) -> Reply {
     })
 }
 
-fn failed(step: &DoneStep) -> Reply {
+fn failed(step: &DoneStep) -> DemoReply {
     let text = format!("That did not work: the call of `{}` failed.\n\n{}", step.name, step.result);
-    Reply::answer("The tool failed. I know no other way, so I report it.", text)
+    DemoReply::answer("The tool failed. I know no other way, so I report it.", text)
 }
 
-fn explain(situation: &Situation) -> Reply {
+fn explain(situation: &DemoSituation) -> DemoReply {
     let tools: Vec<_> = situation.tools.iter().map(|tool| format!("`{}`", tool.name)).collect();
     let tools = if tools.is_empty() { "none".to_owned() } else { tools.join(", ") };
     let text = format!(
@@ -81,23 +81,23 @@ fn explain(situation: &Situation) -> Reply {
          these:\n- What is (17 + 4) * 3?\n- List the files here.\n- Search for \"stream\".\n- Read \
          README.md.\n- Which file here mentions stream most, and how many lines has it times 3?"
     );
-    Reply::answer("None of my rules fits this, so I say what I can do.", text)
+    DemoReply::answer("None of my rules fits this, so I say what I can do.", text)
 }
 
 /// Calls a tool that the prompt names, if the prompt also has its arguments.
-fn named_tool(situation: &Situation, task: &str) -> Option<Reply> {
+fn named_tool(situation: &DemoSituation, task: &str) -> Option<DemoReply> {
     let words = words(task);
     let tool = situation.tools.iter().find(|tool| {
         !KNOWN.contains(&tool.name.as_str()) && words.contains(&tool.name.to_lowercase())
     })?;
     if let Some(done) = situation.result_of(&tool.name) {
         let text = format!("The tool `{}` says: {}", tool.name, done.result);
-        return Some(Reply::answer("That is the result I was asked for.", text));
+        return Some(DemoReply::answer("That is the result I was asked for.", text));
     }
     let arguments = arguments_for(&tool.parameters, task)?;
     situation.has(&tool.name).then(|| {
         let thinking = format!("The prompt names the tool `{}`. I call it.", tool.name);
-        Reply::call(thinking, "", &tool.name, arguments)
+        DemoReply::call(thinking, "", &tool.name, arguments)
     })
 }
 
@@ -127,7 +127,7 @@ fn number(value: f64) -> Value {
 }
 
 /// Answers "Which file mentions X most", with an optional "how many lines" and "times N".
-fn mentions_most(situation: &Situation, task: &str) -> Option<Reply> {
+fn mentions_most(situation: &DemoSituation, task: &str) -> Option<DemoReply> {
     if !words(task).contains(&"most".to_owned()) {
         return None;
     }
@@ -141,21 +141,21 @@ fn mentions_most(situation: &Situation, task: &str) -> Option<Reply> {
         );
         return situation
             .has(SEARCH)
-            .then(|| Reply::call(thinking, "Let me search the files.", SEARCH, arguments));
+            .then(|| DemoReply::call(thinking, "Let me search the files.", SEARCH, arguments));
     };
     let Some((file, hits)) = most_hits(&search.result) else {
         let text = format!("No file here mentions \"{topic}\".");
-        return Some(Reply::answer("The search found nothing.", text));
+        return Some(DemoReply::answer("The search found nothing.", text));
     };
     let lead = format!("`{file}` mentions \"{topic}\" most: on {hits} lines");
     if !words(task).contains(&"lines".to_owned()) {
-        return Some(Reply::answer("I counted the hits of each file.", format!("{lead}.")));
+        return Some(DemoReply::answer("I counted the hits of each file.", format!("{lead}.")));
     }
     lines_and_product(situation, task, &file, Some(&lead))
 }
 
 /// Answers "How many lines has FILE", with an optional "times N".
-fn lines_of_file(situation: &Situation, task: &str) -> Option<Reply> {
+fn lines_of_file(situation: &DemoSituation, task: &str) -> Option<DemoReply> {
     let words = words(task);
     let asks = words.windows(2).any(|pair| pair == ["many", "lines"]);
     let file = path(task).filter(|_| asks)?;
@@ -163,11 +163,11 @@ fn lines_of_file(situation: &Situation, task: &str) -> Option<Reply> {
 }
 
 fn lines_and_product(
-    situation: &Situation,
+    situation: &DemoSituation,
     task: &str,
     file: &str,
     lead: Option<&str>,
-) -> Option<Reply> {
+) -> Option<DemoReply> {
     let Some(read) = situation.result_of(READ) else {
         let thinking = format!(
             "I want the number of lines of `{file}`. Reading its first line tells me how many there \
@@ -175,7 +175,7 @@ fn lines_and_product(
         );
         let say = if lead.is_some() { "Now its length." } else { "Let me look at the file." };
         let arguments = json!({ "path": file, "limit": 1 });
-        return situation.has(READ).then(|| Reply::call(thinking, say, READ, arguments));
+        return situation.has(READ).then(|| DemoReply::call(thinking, say, READ, arguments));
     };
     let lines: u64 = read.result.lines().next()?.rsplit(' ').next()?.parse().ok()?;
     let lead = lead.map_or_else(|| format!("`{file}`"), |lead| format!("{lead}. It"));
@@ -183,17 +183,17 @@ fn lines_and_product(
     let factor = factor.and_then(|text| numbers(&text).first().copied());
     let Some(factor) = factor else {
         let text = format!("{lead} has {lines} lines.");
-        return Some(Reply::answer("The first line of the result counts the lines.", text));
+        return Some(DemoReply::answer("The first line of the result counts the lines.", text));
     };
     let expression = format!("{lines} * {factor}");
     let Some(product) = situation.result_of(CALCULATOR) else {
         let thinking = format!("It has {lines} lines, and I am asked for {factor} times that.");
         let arguments = json!({ "expression": expression });
-        let reply = || Reply::call(thinking, "And the multiplication.", CALCULATOR, arguments);
+        let reply = || DemoReply::call(thinking, "And the multiplication.", CALCULATOR, arguments);
         return situation.has(CALCULATOR).then(reply);
     };
     let text = format!("{lead} has {lines} lines, and {expression} = {}.", product.result.trim());
-    Some(Reply::answer("I have everything now.", text))
+    Some(DemoReply::answer("I have everything now.", text))
 }
 
 /// Returns the file with the most hits in a search result and their number; of equals, the first.
@@ -213,7 +213,7 @@ fn most_hits(result: &str) -> Option<(String, usize)> {
     Some((file.to_owned(), hits))
 }
 
-fn search(situation: &Situation, task: &str) -> Option<Reply> {
+fn search(situation: &DemoSituation, task: &str) -> Option<DemoReply> {
     let words = words(task);
     let verbs = ["search", "find", "grep", "mention", "mentions", "occurs", "contains", "contain"];
     if !words.iter().any(|word| verbs.contains(&word.as_str())) {
@@ -221,7 +221,7 @@ fn search(situation: &Situation, task: &str) -> Option<Reply> {
     }
     if let Some(done) = situation.result_of(SEARCH) {
         let text = format!("Here is what I found: {}", done.result);
-        return Some(Reply::answer("The search is done.", text));
+        return Some(DemoReply::answer("The search is done.", text));
     }
     let starts =
         ["search for ", "find ", "grep ", "mentions ", "mention ", "contains ", "contain "];
@@ -230,21 +230,21 @@ fn search(situation: &Situation, task: &str) -> Option<Reply> {
     let query = query.or_else(|| between(task, &starts, &ends))?;
     let thinking = format!("I am to find \"{query}\" in the files.");
     let arguments = json!({ "query": query, "max_hits": 20 });
-    situation.has(SEARCH).then(|| Reply::call(thinking, "Let me search.", SEARCH, arguments))
+    situation.has(SEARCH).then(|| DemoReply::call(thinking, "Let me search.", SEARCH, arguments))
 }
 
-fn read(situation: &Situation, task: &str) -> Option<Reply> {
+fn read(situation: &DemoSituation, task: &str) -> Option<DemoReply> {
     let file = path(task)?;
     if let Some(done) = situation.result_of(READ) {
         let text = format!("This is what it says. {}", done.result);
-        return Some(Reply::answer("I have read the file.", text));
+        return Some(DemoReply::answer("I have read the file.", text));
     }
     let thinking = format!("The prompt names the file `{file}`, so I read it.");
     let arguments = json!({ "path": file, "limit": 20 });
-    situation.has(READ).then(|| Reply::call(thinking, "Let me read it.", READ, arguments))
+    situation.has(READ).then(|| DemoReply::call(thinking, "Let me read it.", READ, arguments))
 }
 
-fn list(situation: &Situation, task: &str) -> Option<Reply> {
+fn list(situation: &DemoSituation, task: &str) -> Option<DemoReply> {
     let words = words(task);
     let asks =
         words.iter().any(|word| ["files", "folder", "directory", "ls"].contains(&word.as_str()));
@@ -254,30 +254,30 @@ fn list(situation: &Situation, task: &str) -> Option<Reply> {
     if let Some(done) = situation.result_of(LIST) {
         let count = done.result.lines().count();
         let text = format!("There are {count} files:\n\n{}", done.result);
-        return Some(Reply::answer("I have the list.", text));
+        return Some(DemoReply::answer("I have the list.", text));
     }
     let thinking = "I am asked about the files here, so I list them.".to_owned();
-    situation.has(LIST).then(|| Reply::call(thinking, "Let me look.", LIST, json!({})))
+    situation.has(LIST).then(|| DemoReply::call(thinking, "Let me look.", LIST, json!({})))
 }
 
 /// Searches for a tool once, if there are more than those listed.
-fn look_for_tool(situation: &Situation, task: &str) -> Option<Reply> {
+fn look_for_tool(situation: &DemoSituation, task: &str) -> Option<DemoReply> {
     let is_possible = situation.steps.is_empty() && situation.has(TOOL_SEARCH);
     is_possible.then(|| {
         let thinking = "None of my rules fits, and there are more tools than I see.".to_owned();
         let arguments = json!({ "query": task });
-        Reply::call(thinking, "Let me look for a tool.", TOOL_SEARCH, arguments)
+        DemoReply::call(thinking, "Let me look for a tool.", TOOL_SEARCH, arguments)
     })
 }
 
-fn calculate(situation: &Situation, task: &str) -> Option<Reply> {
+fn calculate(situation: &DemoSituation, task: &str) -> Option<DemoReply> {
     let expression = arithmetic(task)?;
     if let Some(done) = situation.result_of(CALCULATOR) {
         let text = format!("{expression} = {}", done.result.trim());
-        return Some(Reply::answer("The calculator has answered.", text));
+        return Some(DemoReply::answer("The calculator has answered.", text));
     }
     let thinking = format!("This is arithmetic: {expression}. The calculator does that better.");
     let arguments = json!({ "expression": expression });
-    let reply = || Reply::call(thinking, "Let me calculate.", CALCULATOR, arguments);
+    let reply = || DemoReply::call(thinking, "Let me calculate.", CALCULATOR, arguments);
     situation.has(CALCULATOR).then(reply)
 }

@@ -5,16 +5,14 @@ use std::time::Duration;
 use tokio_stream::StreamExt as _;
 
 use super::{
-    planner::{self, Reply},
-    situation::Situation,
+    planner::{self, DemoReply},
+    situation::DemoSituation,
 };
 use crate::{
-    llm::{
-        ChunkStream, ContentTyper, Provider, ProviderFuture, Request, StreamChunk, ToolCallDelta,
-        parser::{ThinkingDialect, ToolDialect},
-    },
-    types::{Capabilities, FinishReason, ModelInfo, UsageInfo},
+    ChunkStream, ContentTyper, Provider, ProviderFuture, Request, StreamChunk, ToolCallDelta,
 };
+use forgeline_parser::{ThinkingDialect, ToolDialect};
+use forgeline_types::{Capabilities, FinishReason, ModelInfo, UsageInfo};
 
 /// Sizes of the pieces that the demo model writes, in characters: irregular, like those of a real model.
 const PIECES: [usize; 10] = [3, 7, 2, 11, 5, 1, 8, 4, 6, 13];
@@ -47,8 +45,7 @@ impl DemoProvider {
     /// Creates a demo model that answers without pauses.
     #[must_use]
     pub fn new() -> Self {
-        let capabilities =
-            Capabilities { streaming: true, thinking: true, ..Capabilities::default() };
+        let capabilities = Capabilities::default().streaming(true).thinking(true);
         Self { info: ModelInfo::new("demo", "demo").capabilities(capabilities), pace: None }
     }
 
@@ -74,7 +71,7 @@ impl Provider for DemoProvider {
     fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
         let pace = self.pace;
         Box::pin(async move {
-            let situation = Situation::read(&request);
+            let situation = DemoSituation::from_request(&request);
             let chunks =
                 write(&planner::next(&situation), situation.native, prompt_bytes(&request));
             let chunks = tokio_stream::iter(chunks.into_iter().map(Ok));
@@ -87,7 +84,7 @@ impl Provider for DemoProvider {
 }
 
 /// Writes `reply` as the chunks of a model's stream.
-fn write(reply: &Reply, native: bool, prompt_bytes: usize) -> Vec<StreamChunk> {
+fn write(reply: &DemoReply, native: bool, prompt_bytes: usize) -> Vec<StreamChunk> {
     let mut text = format!("<thinking>{}</thinking>\n\n{}", reply.thinking, reply.text);
     let mut finish = FinishReason::Stop;
     let mut deltas = Vec::new();
@@ -113,11 +110,9 @@ fn write(reply: &Reply, native: bool, prompt_bytes: usize) -> Vec<StreamChunk> {
     }
     let mut end = StreamChunk::end(finish);
     let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(4)).ok();
-    let usage = UsageInfo {
-        input_tokens: tokens(prompt_bytes),
-        output_tokens: tokens(text.len()),
-        ..UsageInfo::default()
-    };
+    let mut usage = UsageInfo::default();
+    usage.input_tokens = tokens(prompt_bytes);
+    usage.output_tokens = tokens(text.len());
     end.usage = Some(usage);
     typer.push(end, &mut emit);
     typer.finish(&mut emit);

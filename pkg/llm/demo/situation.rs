@@ -2,10 +2,8 @@
 
 use serde_json::Value;
 
-use crate::{
-    llm::{Request, ToolChoice},
-    types::{Message, MessageRole, Part},
-};
+use crate::{Request, ToolChoice};
+use forgeline_types::{Message, MessageRole, Part};
 
 /// The start of the agent's message with the results of text calls.
 const RESULTS: &str = "Results of the tool calls:";
@@ -19,7 +17,7 @@ pub(super) const TOOL_SEARCH: &str = "tool_search";
 
 /// A request, as the demo model understands it.
 #[derive(Debug, Default)]
-pub(super) struct Situation {
+pub(super) struct DemoSituation {
     /// The tools that may be called.
     pub(super) tools: Vec<KnownTool>,
     /// The user's request.
@@ -27,14 +25,14 @@ pub(super) struct Situation {
     /// The calls that have results, in order.
     pub(super) steps: Vec<DoneStep>,
     /// The agent's demand in addition to the task.
-    pub(super) urge: Urge,
+    pub(super) urge: AgentDemand,
     /// `true` if calls go into the native fields.
     pub(super) native: bool,
 }
 
 /// A demand made by the agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Urge {
+pub(super) enum AgentDemand {
     /// No demand.
     #[default]
     None,
@@ -58,12 +56,12 @@ pub(super) struct DoneStep {
     pub(super) is_error: bool,
 }
 
-impl Situation {
-    pub(super) fn read(request: &Request) -> Self {
+impl DemoSituation {
+    pub(super) fn from_request(request: &Request) -> Self {
         let native = !request.tools.is_empty();
         let mut situation = Self { native, tools: tools(request), ..Self::default() };
         if request.tool_choice == Some(ToolChoice::None) {
-            situation.urge = Urge::Answer;
+            situation.urge = AgentDemand::Answer;
         }
         for message in &request.messages {
             situation.hear(message);
@@ -89,9 +87,9 @@ impl Situation {
         if text.starts_with(RESULTS) {
             self.steps.extend(results(&text));
         } else if text.starts_with(ANSWER_NOW) {
-            self.urge = Urge::Answer;
+            self.urge = AgentDemand::Answer;
         } else if text.starts_with(NO_CALL) {
-            self.urge = Urge::Call;
+            self.urge = AgentDemand::Call;
         } else if message.parts.iter().any(|part| matches!(part, Part::Text { .. })) {
             self.task = text;
             self.steps.clear();
@@ -100,7 +98,7 @@ impl Situation {
 
     /// Returns `true` if a tool of this name may be called.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.urge != Urge::Answer && self.tools.iter().any(|tool| tool.name == name)
+        self.urge != AgentDemand::Answer && self.tools.iter().any(|tool| tool.name == name)
     }
 
     /// Returns the last call of a tool, with its result.

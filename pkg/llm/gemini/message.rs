@@ -6,15 +6,13 @@ use serde_json::{Value, json};
 
 use super::PROTOCOL;
 use crate::{
-    llm::{
-        ProviderError,
-        decode::Entries,
-        http::{Fields, JsonItems, chat},
-        tool_names,
-    },
-    types::{
-        ItemKind, Message, MessageRole, Part, ProviderItem, Signature, Text, ToolCall, ToolResult,
-    },
+    ProviderError,
+    decode::JsonEntries,
+    http::{JsonFields, JsonItems, chat},
+    tool_schema::tool_names,
+};
+use forgeline_types::{
+    ItemKind, Message, MessageRole, Part, ProviderItem, Signature, Text, ToolCall, ToolResult,
 };
 
 /// Members of candidates besides their parts, which are not sent back.
@@ -48,6 +46,7 @@ pub(super) fn encode(
         MessageRole::System => return Ok(()),
         MessageRole::Assistant => "model",
         MessageRole::User | MessageRole::Tool => "user",
+        _ => "user",
     };
     let mut written = Vec::new();
     let mut list = JsonItems::new(&mut written, false);
@@ -108,6 +107,7 @@ fn encode_part<'m>(
             None if goes_back(item) => list.raw(item.raw.as_str()),
             None => {}
         },
+        _ => {}
     }
     Ok(())
 }
@@ -127,10 +127,10 @@ fn own(signature: Option<&Signature>) -> Option<&Text> {
 
 /// Encodes a call. Its arguments stay as they were written; those that could not be read are sent as
 /// an empty object.
-fn function_call(call: &ToolCall, wants_proof: bool) -> Fields<'static> {
+fn function_call(call: &ToolCall, wants_proof: bool) -> JsonFields<'static> {
     let none = Text::from(UNSIGNED);
     let proof = own(call.signature.as_ref()).or(wants_proof.then_some(&none));
-    let part = Fields::object().nested("functionCall", |function| {
+    let part = JsonFields::object().nested("functionCall", |function| {
         let function = function.with_some("id", real_id(&call.id));
         let function = function.with("name", &tool_names::encode(&call.name));
         match &call.arguments {
@@ -146,7 +146,7 @@ fn function_call(call: &ToolCall, wants_proof: bool) -> Fields<'static> {
 fn function_response(
     result: &ToolResult,
     is_third: bool,
-) -> Result<Fields<'static>, ProviderError> {
+) -> Result<JsonFields<'static>, ProviderError> {
     if result.name.is_empty() {
         let feature = "a tool result that does not name its tool";
         return Err(ProviderError::unsupported(PROTOCOL, feature));
@@ -163,9 +163,10 @@ fn function_response(
             | Part::ToolCall(_)
             | Part::ToolResult(_)
             | Part::ProviderItem(_) => {}
+            _ => {}
         }
     }
-    Ok(Fields::object().nested("functionResponse", |response| {
+    Ok(JsonFields::object().nested("functionResponse", |response| {
         let response = response.with_some("id", real_id(&result.call_id));
         let response = response.with("name", &tool_names::encode(&result.name));
         let response = response.nested("response", |said| said.with(key, &content));
@@ -193,7 +194,7 @@ fn media(media_type: &str, data: &str) -> Value {
 fn signature_of_text(part: &Part) -> Option<Text> {
     let item = part.as_provider_item()?;
     let is_own = item.protocol == PROTOCOL && item.kind == ItemKind::Reasoning;
-    let raw = Entries::read(item.raw.as_str());
+    let raw = JsonEntries::parse(item.raw.as_str());
     let is_alone = is_own && raw.names().eq(["thoughtSignature"]);
     raw.first_text(&["thoughtSignature"]).filter(|_| is_alone)
 }
@@ -208,5 +209,6 @@ fn goes_back(item: &ProviderItem) -> bool {
             | ItemKind::ServerToolResult { .. }
             | ItemKind::Reasoning
             | ItemKind::Media { .. } => true,
+            _ => true,
         }
 }

@@ -1,14 +1,14 @@
 //! Gemini's `streamGenerateContent`.
 //!
-//! The provider is `Gemini` (feature `gemini`): `Gemini::from_env` reads `GEMINI_API_KEY`,
+//! The provider is `Gemini` (feature `http`): `Gemini::from_env` reads `GEMINI_API_KEY`,
 //! `GEMINI_BASE_URL` and `GEMINI_MODEL`; `Gemini::builder` takes them as arguments. Signatures are sent back
 //! on the parts that they came with. Without HTTP, [`GeminiDecoder`] reads response bodies.
 
-#[cfg(feature = "gemini")]
+#[cfg(feature = "http")]
 mod message;
 mod part;
 mod partial_args;
-#[cfg(feature = "gemini")]
+#[cfg(feature = "http")]
 mod provider;
 mod sources;
 mod stream;
@@ -16,9 +16,7 @@ mod stream;
 mod tests;
 mod wire;
 
-#[cfg(feature = "gemini")]
+#[cfg(feature = "http")]
 pub use provider::{Gemini, GenerateContent};
 pub use stream::GeminiDecoder;
-
-/// The protocol's name in items.
-const PROTOCOL: &str = "gemini";
+use wire::PROTOCOL;

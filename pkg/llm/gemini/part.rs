@@ -2,25 +2,23 @@
 
 use serde_json::{json, value::RawValue};
 
-use super::{PROTOCOL, partial_args::PartialArgs, wire::Part};
+use super::{PROTOCOL, partial_args::PartialArgs, wire::GeminiPart};
 use crate::{
-    llm::{
-        StreamChunk, ToolCallDelta,
-        decode::{
-            Entries, Fault, Sink, fill,
-            lax_json::{list, plain},
-        },
-        tool_names,
+    StreamChunk, ToolCallDelta,
+    decode::{
+        EventFault, JsonEntries, OutSink, fill,
+        lax_json::{list, plain},
     },
-    types::{ItemKind, Json, Signature, Text},
+    tool_schema::tool_names,
 };
+use forgeline_types::{ItemKind, Json, Signature, Text};
 
 /// The tool that runs the model's code.
 const CODE: &str = "code_execution";
 
 /// The calls of an answer so far.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct GeminiCalls {
     /// The number of calls.
     count: u32,
     /// The call whose arguments arrive in pieces.
@@ -28,14 +26,18 @@ pub(super) struct Calls {
 }
 
 /// Emits the chunks of a part.
-pub(super) fn read(raw: &RawValue, calls: &mut Calls, sink: &mut Sink<'_>) -> Result<(), Fault> {
+pub(super) fn read_part(
+    raw: &RawValue,
+    calls: &mut GeminiCalls,
+    sink: &mut OutSink<'_>,
+) -> Result<(), EventFault> {
     if !raw.get().starts_with('{') {
         return Ok(());
     }
-    let mut part = Part::default();
+    let mut part = GeminiPart::default();
     fill(raw.get(), &mut part)?;
     if part.function_call.is_some() {
-        calls.read(&part, sink)?;
+        calls.read_call(&part, sink)?;
     } else if let Some(text) = part.text.take() {
         words(text.0, raw, &part, sink);
     } else if let Some(kind) = kind(&part).or_else(|| other(raw, &part)) {
@@ -48,11 +50,15 @@ pub(super) fn read(raw: &RawValue, calls: &mut Calls, sink: &mut Sink<'_>) -> Re
     Ok(())
 }
 
-impl Calls {
+impl GeminiCalls {
     /// Reads a call of one of the caller's tools: a whole call, or a piece of one if the server was asked for
     /// pieces.
-    fn read(&mut self, part: &Part<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let call = Entries::of(part.function_call);
+    fn read_call(
+        &mut self,
+        part: &GeminiPart<'_>,
+        sink: &mut OutSink<'_>,
+    ) -> Result<(), EventFault> {
+        let call = JsonEntries::from_raw(part.function_call);
         let goes_on = call.get("willContinue").is_some_and(|raw| raw.get() == "true");
         let pieces = list(call.get("partialArgs"));
         let begins = !call.text("name").is_empty() || !call.text("id").is_empty();
@@ -71,7 +77,7 @@ impl Calls {
         }
         // An empty call ends the one before it; if there is none, it is ignored.
         let Some(mut arguments) = self.open.take() else { return Ok(()) };
-        for piece in pieces.into_iter().map(|raw| Entries::of(Some(raw))) {
+        for piece in pieces.into_iter().map(|raw| JsonEntries::from_raw(Some(raw))) {
             delta.arguments.push_str(&arguments.piece(&piece)?);
         }
         if let Some(args) = call.get("args").and_then(|args| Json::parse(args.get()).ok()) {
@@ -90,7 +96,7 @@ impl Calls {
 ///
 /// The signature of a text becomes an item of its own, in the form of the part that contains it: with an empty text
 /// if it came so, or without a text if it belongs to the text just before.
-fn words(text: Text, raw: &RawValue, part: &Part<'_>, sink: &mut Sink<'_>) {
+fn words(text: Text, raw: &RawValue, part: &GeminiPart<'_>, sink: &mut OutSink<'_>) {
     let is_empty = text.is_empty();
     if !is_empty {
         sink.may_repeat();
@@ -112,10 +118,10 @@ fn words(text: Text, raw: &RawValue, part: &Part<'_>, sink: &mut Sink<'_>) {
 }
 
 /// Returns the kind of a part that becomes a provider item.
-fn kind(part: &Part<'_>) -> Option<ItemKind> {
+fn kind(part: &GeminiPart<'_>) -> Option<ItemKind> {
     let json = |raw: &RawValue| Json::parse(raw.get()).unwrap_or_default();
     let code = part.executable_code.or(part.code_execution_result);
-    let tool = Entries::of(code.or(part.tool_call).or(part.tool_response));
+    let tool = JsonEntries::from_raw(code.or(part.tool_call).or(part.tool_response));
     let tool_name = if code.is_some() { Text::from(CODE) } else { tool.text("toolType") };
     let id = tool.text("id");
     if let Some(raw) = part.executable_code {
@@ -129,13 +135,13 @@ fn kind(part: &Part<'_>) -> Option<ItemKind> {
         let is_error = code.is_some() && tool.text("outcome") != "OUTCOME_OK";
         return Some(ItemKind::ServerToolResult { id, tool_name, is_error });
     }
-    let media = Entries::of(Some(part.inline_data.or(part.file_data)?));
+    let media = JsonEntries::from_raw(Some(part.inline_data.or(part.file_data)?));
     Some(ItemKind::Media { media_type: media.text("mimeType") })
 }
 
 /// Returns the kind of a part without known members: a signature alone, or something new.
-fn other(raw: &RawValue, part: &Part<'_>) -> Option<ItemKind> {
-    let part_entries = Entries::of(Some(raw));
+fn other(raw: &RawValue, part: &GeminiPart<'_>) -> Option<ItemKind> {
+    let part_entries = JsonEntries::from_raw(Some(raw));
     let mut names = part_entries.names();
     match names.find(|name| !matches!(*name, "thought" | "thoughtSignature")) {
         Some(name) => Some(ItemKind::Other { name: Text::from(name) }),

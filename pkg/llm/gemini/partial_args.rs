@@ -4,10 +4,9 @@ use std::{collections::HashSet, mem::take};
 
 use serde_json::value::RawValue;
 
-use crate::{
-    llm::decode::{Entries, Fault, lax_json::text},
-    types::{Text, slice},
-};
+use crate::decode::{EventFault, JsonEntries, lax_json::text};
+use forgeline_json::slice;
+use forgeline_types::Text;
 
 /// Maximum depth of a path in the arguments.
 const MAX_DEPTH: usize = 64;
@@ -16,28 +15,28 @@ const MAX_DEPTH: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct PartialArgs {
     /// The open objects and lists, starting with the arguments themselves.
-    open: Vec<Container>,
+    open: Vec<OpenContainer>,
     /// The path of the string that continues.
-    text: Option<Vec<Step>>,
+    text: Option<Vec<PathStep>>,
 }
 
 /// A step from a value to a value inside it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Step {
+enum PathStep {
     Key(Text),
     Index(usize),
 }
 
 /// An open object or list.
 #[derive(Debug)]
-struct Container {
+struct OpenContainer {
     /// The step that leads to the container.
-    step: Option<Step>,
-    kind: Kind,
+    step: Option<PathStep>,
+    kind: ContainerKind,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum ContainerKind {
     /// An object, with the keys written so far.
     Object(HashSet<Text>),
     /// A list, with the number of its members.
@@ -46,7 +45,7 @@ enum Kind {
 
 impl PartialArgs {
     /// Returns the JSON text that a piece adds.
-    pub(super) fn piece(&mut self, piece: &Entries<'_>) -> Result<Text, Fault> {
+    pub(super) fn piece(&mut self, piece: &JsonEntries<'_>) -> Result<Text, EventFault> {
         let place = piece.text("jsonPath");
         let path = steps(&place).ok_or_else(|| fault(&place, "is not a place in the arguments"))?;
         let mut out = String::new();
@@ -97,18 +96,19 @@ impl PartialArgs {
     fn close(&mut self, depth: usize, out: &mut String) {
         while self.open.len() > depth {
             let Some(container) = self.open.pop() else { return };
-            out.push(if matches!(container.kind, Kind::Object(_)) { '}' } else { ']' });
+            out.push(if matches!(container.kind, ContainerKind::Object(_)) { '}' } else { ']' });
         }
     }
 
     /// Writes the text before the value at `path`.
-    fn go(&mut self, path: &[Step], place: &str, out: &mut String) -> Result<(), Fault> {
+    fn go(&mut self, path: &[PathStep], place: &str, out: &mut String) -> Result<(), EventFault> {
         if self.open.is_empty() {
             self.begin(None, path.first(), out);
         }
         let parents = path.len().saturating_sub(1);
-        let is_open =
-            |(container, step): &(&Container, &Step)| container.step.as_ref() == Some(*step);
+        let is_open = |(container, step): &(&OpenContainer, &PathStep)| {
+            container.step.as_ref() == Some(*step)
+        };
         let shared =
             self.open.iter().skip(1).zip(path.iter().take(parents)).take_while(is_open).count();
         self.close(shared + 1, out);
@@ -124,19 +124,20 @@ impl PartialArgs {
         Ok(())
     }
 
-    fn begin(&mut self, step: Option<Step>, next: Option<&Step>, out: &mut String) {
-        let is_list = matches!(next, Some(Step::Index(_)));
+    fn begin(&mut self, step: Option<PathStep>, next: Option<&PathStep>, out: &mut String) {
+        let is_list = matches!(next, Some(PathStep::Index(_)));
         out.push(if is_list { '[' } else { '{' });
-        let kind = if is_list { Kind::List(0) } else { Kind::Object(HashSet::new()) };
-        self.open.push(Container { step, kind });
+        let kind =
+            if is_list { ContainerKind::List(0) } else { ContainerKind::Object(HashSet::new()) };
+        self.open.push(OpenContainer { step, kind });
     }
 }
 
-impl Container {
+impl OpenContainer {
     /// Writes the text before a member; `None` if the member cannot follow what is already written.
-    fn member(&mut self, step: &Step, out: &mut String) -> Option<()> {
+    fn member(&mut self, step: &PathStep, out: &mut String) -> Option<()> {
         match (&mut self.kind, step) {
-            (Kind::Object(keys), Step::Key(key)) => {
+            (ContainerKind::Object(keys), PathStep::Key(key)) => {
                 let is_first = keys.is_empty();
                 if !keys.insert(key.clone()) {
                     return None;
@@ -145,7 +146,7 @@ impl Container {
                 out.push_str(&serde_json::to_string(key.as_str()).ok()?);
                 out.push(':');
             }
-            (Kind::List(count), Step::Index(index)) => {
+            (ContainerKind::List(count), PathStep::Index(index)) => {
                 if index != count {
                     return None;
                 }
@@ -158,28 +159,28 @@ impl Container {
     }
 }
 
-fn fault(place: &str, reason: &str) -> Fault {
-    Fault::data(&format!("a piece of a call's arguments at {place:?}, which {reason}"))
+fn fault(place: &str, reason: &str) -> EventFault {
+    EventFault::data(&format!("a piece of a call's arguments at {place:?}, which {reason}"))
 }
 
 /// Parses a path such as `$.list[0].name` or `$['a.b']`.
-fn steps(path: &str) -> Option<Vec<Step>> {
+fn steps(path: &str) -> Option<Vec<PathStep>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
     while !rest.is_empty() {
         let (step, after) = if let Some(name) = rest.strip_prefix('.') {
             let end = name.find(['.', '[']).unwrap_or(name.len());
             let (name, after) = name.split_at_checked(end)?;
-            (Step::Key(Text::from(name)), after)
+            (PathStep::Key(Text::from(name)), after)
         } else {
             let inner = rest.strip_prefix('[')?;
             if let Some(quote) = inner.chars().next().filter(|quote| matches!(quote, '\'' | '"')) {
                 let end = format!("{quote}]");
                 let (name, after) = inner.get(1..)?.split_once(&end)?;
-                (Step::Key(Text::from(name)), after)
+                (PathStep::Key(Text::from(name)), after)
             } else {
                 let (number, after) = inner.split_once(']')?;
-                (Step::Index(number.parse().ok()?), after)
+                (PathStep::Index(number.parse().ok()?), after)
             }
         };
         steps.push(step);

@@ -7,26 +7,24 @@ use serde_json::{Map, Value, json};
 
 use super::{GeminiDecoder, PROTOCOL, message};
 use crate::{
-    llm::{
-        ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSchemaRules,
-        ToolSpec,
-        http::{
-            BodyWriter, EnvNames, Fields, HttpConfig, HttpProvider, JsonItems, SamplingNames,
-            WireFormat, chat, instructions, joins_results,
-            url::{endpoint, split, with_query},
-        },
-        parser::ThinkingDialect,
-        tool_names,
+    ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSchemaRules,
+    ToolSpec,
+    http::{
+        BodyWriter, EnvNames, HttpConfig, HttpProvider, JsonFields, JsonItems, SamplingNames,
+        WireFormat, chat, instructions, joins_results,
+        url::{endpoint, split, with_query},
     },
-    types::{Capabilities, Message, Text},
+    tool_schema::tool_names,
 };
+use forgeline_parser::ThinkingDialect;
+use forgeline_types::{Capabilities, Message, Text};
 
 /// The provider for Gemini, through Google's API for developers or Vertex AI.
 ///
 /// For Vertex AI, set the base URL up to the publisher or endpoint, as in
 /// `https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/publishers/google`,
 /// and
-/// [`authorize`](crate::llm::http::HttpBuilder::authorize), which supplies the bearer token.
+/// [`authorize`](crate::http::HttpBuilder::authorize), which supplies the bearer token.
 ///
 /// The fields of a [`Request`] map as follows:
 /// * `thinking` and `reasoning_effort` become the `thinkingConfig`; thoughts are requested unless
@@ -205,7 +203,7 @@ fn generation_config(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
         // Any other value is sent as the caller gave it.
         Some(_) => return Ok(()),
     };
-    let mut fields = Fields::new(Cow::Borrowed(theirs));
+    let mut fields = JsonFields::new(Cow::Borrowed(theirs));
     fields.sampling(request, PROTOCOL, &NAMES)?;
     if let Some(format) = &request.response_format {
         fields.field("responseMimeType", "application/json");
@@ -239,7 +237,7 @@ fn thinking(request: &Request) -> Result<Option<Bytes>, ProviderError> {
         Some(Thinking::On) => (Some(true), level.is_none().then_some(-1)),
         Some(Thinking::Budget(tokens)) => (Some(true), Some(i64::from(tokens))),
     };
-    let config = Fields::object().with_some("includeThoughts", thoughts);
+    let config = JsonFields::object().with_some("includeThoughts", thoughts);
     Ok(config.with_some("thinkingBudget", budget).with_some("thinkingLevel", level).end())
 }
 

@@ -3,13 +3,11 @@
 use serde_json::value::RawValue;
 
 use super::PROTOCOL;
-use crate::{
-    llm::decode::{
-        CitationPaths, Entries, item,
-        lax_json::{Few, Number, list, value},
-    },
-    types::{AgentEvent, Citation, ItemKind},
+use crate::decode::{
+    CitationPaths, JsonEntries, item,
+    lax_json::{LaxList, LaxNumber, list, value},
 };
+use forgeline_types::{AgentEvent, Citation, ItemKind};
 
 /// The paths of a place that the server found.
 const PLACE: CitationPaths = CitationPaths {
@@ -37,15 +35,15 @@ const MAX_CITATION_BYTES: usize = 8 << 20;
 ///
 /// Gemini counts in bytes of UTF-8, and omits a start of 0.
 pub(super) fn grounding(raw: &RawValue) -> Vec<AgentEvent> {
-    let grounding = Entries::of(Some(raw));
+    let grounding = JsonEntries::from_raw(Some(raw));
     let found = members(&grounding, "groundingChunks");
     let mut is_named = vec![false; found.len()];
     let mut items = Vec::new();
     let mut left = MAX_CITATION_BYTES;
     for raw in members(&grounding, "groundingSupports") {
-        let support = Entries::of(Some(raw));
+        let support = JsonEntries::from_raw(Some(raw));
         let (start, end) = (support.count("segment.startIndex"), support.count("segment.endIndex"));
-        let indices: Few<Number> =
+        let indices: LaxList<LaxNumber> =
             support.get("groundingChunkIndices").map(value).unwrap_or_default();
         for index in indices.into_members().filter_map(|index| index.0) {
             let Some(chunk) = found.get(index as usize) else { continue };
@@ -67,22 +65,24 @@ pub(super) fn grounding(raw: &RawValue) -> Vec<AgentEvent> {
 
 /// Returns one citation for each source that the model repeated.
 pub(super) fn citations(raw: &RawValue) -> Vec<AgentEvent> {
-    let citations = Entries::of(Some(raw));
+    let citations = JsonEntries::from_raw(Some(raw));
     // The latter is Vertex AI's name for the same list.
     let lists = ["citationSources", "citations"].map(|name| members(&citations, name));
     let sources = lists.into_iter().flatten();
-    sources.filter_map(|raw| cited(SOURCE.read(&Entries::of(Some(raw))), raw)).collect()
+    sources
+        .filter_map(|raw| cited(SOURCE.read_citation(&JsonEntries::from_raw(Some(raw))), raw))
+        .collect()
 }
 
-fn members<'a>(entries: &Entries<'a>, name: &str) -> Vec<&'a RawValue> {
+fn members<'a>(entries: &JsonEntries<'a>, name: &str) -> Vec<&'a RawValue> {
     list(entries.get(name)).into_iter().filter(|raw| raw.get() != "null").collect()
 }
 
 fn place(chunk: &RawValue) -> Citation {
     // The key is the kind of the place.
-    let found = Entries::of(Some(chunk));
+    let found = JsonEntries::from_raw(Some(chunk));
     let kinds = ["web", "retrievedContext", "maps", "image"];
-    PLACE.read(&Entries::of(kinds.into_iter().find_map(|kind| found.get(kind))))
+    PLACE.read_citation(&JsonEntries::from_raw(kinds.into_iter().find_map(|kind| found.get(kind))))
 }
 
 fn cited(mut citation: Citation, raw: &RawValue) -> Option<AgentEvent> {

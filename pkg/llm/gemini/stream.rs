@@ -4,18 +4,16 @@ use serde_json::value::RawValue;
 
 use super::{
     PROTOCOL, part, sources,
-    wire::{Candidate, Response},
+    wire::{GeminiCandidate, GeminiResponse},
 };
 use crate::{
-    llm::{
-        Progress, ProviderError, StreamChunk,
-        decode::{
-            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, fill, finish_reason,
-            reported,
-        },
+    Progress, ProviderError, StreamChunk,
+    decode::{
+        EventFault, EventReader, JsonEntries, OutSink, UsagePaths, event_decoder, fill,
+        finish_reason, reported,
     },
-    types::{ErrorCode, ItemKind, Text},
 };
+use forgeline_types::{ErrorCode, ItemKind, Text};
 
 const USAGE: UsagePaths = UsagePaths {
     input: &["promptTokenCount+toolUsePromptTokenCount"],
@@ -31,7 +29,7 @@ event_decoder! {
     /// The body is a stream of events, as requested by `alt=sse`. A body that is one JSON list of the same
     /// pieces, as sent without it, and one that is a whole answer are read at their end. A prompt that
     /// the server blocks is a [`ProviderError::InStream`] of the kind
-    /// [`ContentFiltered`](crate::types::ErrorCode::ContentFiltered).
+    /// [`ContentFiltered`](forgeline_types::ErrorCode::ContentFiltered).
     ///
     /// # Examples
     ///
@@ -48,13 +46,13 @@ event_decoder! {
     /// assert_eq!(text, "Hi");
     /// # Ok::<(), forgeline::llm::ProviderError>(())
     /// ```
-    GeminiDecoder, Reader
+    GeminiDecoder, GeminiReader
 }
 
 /// Decodes the JSON of events into chunks.
 #[derive(Debug, Default)]
-struct Reader {
-    calls: part::Calls,
+struct GeminiReader {
+    calls: part::GeminiCalls,
     /// The last event with a usage that has not been emitted: every event repeats the usage with higher counts,
     /// and only the last one counts. At most as long as an event.
     usage: String,
@@ -62,30 +60,30 @@ struct Reader {
     has_usage: bool,
 }
 
-impl EventReader for Reader {
+impl EventReader for GeminiReader {
     const PROTOCOL: &'static str = PROTOCOL;
     const PADDING: &'static [&'static str] = &["usageMetadata"];
 
-    fn event(&mut self, _name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn event(&mut self, _name: &str, data: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
         let data = data.trim();
         if !data.starts_with('[') {
             return self.response(data, sink);
         }
-        let mut list = List::new(data);
+        let mut list = ListMembers::new(data);
         while let Some(member) = list.next() {
             self.response(member, sink)?;
         }
         sink.must_not_repeat();
-        if list.is_whole() { Ok(()) } else { Err(Fault::data("a list without end")) }
+        if list.is_whole() { Ok(()) } else { Err(EventFault::data("a list without end")) }
     }
 
-    fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let mut list = List::new(text);
-        let mut read = |member: &str, sink: &mut Sink<'_>| {
-            let mut response = Response::default();
+    fn whole(&mut self, text: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
+        let mut list = ListMembers::new(text);
+        let mut read = |member: &str, sink: &mut OutSink<'_>| {
+            let mut response = GeminiResponse::default();
             fill(member, &mut response)?;
             if response.is_blank() {
-                return Err(Fault::data("no candidates"));
+                return Err(EventFault::data("no candidates"));
             }
             if let Err(fault) = self.unwrap(response, member, sink) {
                 sink.fail(fault.at(0));
@@ -95,7 +93,7 @@ impl EventReader for Reader {
         if !text.starts_with('[') {
             return read(text, sink);
         }
-        let first = list.next().ok_or(Fault::data("an empty list"))?;
+        let first = list.next().ok_or(EventFault::data("an empty list"))?;
         read(first, sink)?;
         while let Some(member) = list.next() {
             read(member, sink)?;
@@ -113,39 +111,39 @@ impl EventReader for Reader {
         }
     }
 
-    fn end(&mut self, sink: &mut Sink<'_>) {
+    fn end(&mut self, sink: &mut OutSink<'_>) {
         self.emit_usage(StreamChunk::default(), sink);
     }
 }
 
-impl Reader {
-    fn response(&mut self, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let mut response = Response::default();
+impl GeminiReader {
+    fn response(&mut self, data: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
+        let mut response = GeminiResponse::default();
         fill(data, &mut response)?;
         self.unwrap(response, data, sink)
     }
 
     fn unwrap(
         &mut self,
-        response: Response<'_>,
+        response: GeminiResponse<'_>,
         data: &str,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut OutSink<'_>,
+    ) -> Result<(), EventFault> {
         let Some(inner) = response.wrapped.map(RawValue::get) else {
             return self.answer(response, data, sink);
         };
         // Only one wrapper is read: wrappers could be nested without end.
-        let mut response = Response::default();
+        let mut response = GeminiResponse::default();
         fill(inner, &mut response)?;
         self.answer(response, inner, sink)
     }
 
     fn answer(
         &mut self,
-        response: Response<'_>,
+        response: GeminiResponse<'_>,
         data: &str,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut OutSink<'_>,
+    ) -> Result<(), EventFault> {
         let is_blank = response.is_blank();
         if !response.rest.is_empty() && !is_blank {
             sink.unknown_members("response", &response.rest);
@@ -169,7 +167,7 @@ impl Reader {
         if sink.progress() == Progress::Complete {
             self.emit_usage(StreamChunk::default(), sink);
         } else if is_empty {
-            block(&Entries::of(response.prompt_feedback), sink);
+            block(&JsonEntries::from_raw(response.prompt_feedback), sink);
         }
         if let Some(raw) = reported(response.error) {
             sink.fail_with(raw);
@@ -179,11 +177,15 @@ impl Reader {
         Ok(())
     }
 
-    fn candidate(&mut self, candidate: Candidate<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
+    fn candidate(
+        &mut self,
+        candidate: GeminiCandidate<'_>,
+        sink: &mut OutSink<'_>,
+    ) -> Result<(), EventFault> {
         let word = candidate.finish_word().map(Text::from);
         sink.emit_role(&candidate.content.role.0);
         for raw in candidate.content.parts.into_members() {
-            part::read(raw, &mut self.calls, sink)?;
+            part::read_part(raw, &mut self.calls, sink)?;
         }
         if !candidate.rest.is_empty() || !candidate.content.rest.is_empty() {
             sink.unknown_members("candidate", &candidate.rest);
@@ -215,8 +217,8 @@ impl Reader {
     }
 
     /// Puts the pending usage into `chunk`, and emits the chunk unless it is empty.
-    fn emit_usage(&mut self, mut chunk: StreamChunk, sink: &mut Sink<'_>) {
-        let event = Entries::read(&self.usage);
+    fn emit_usage(&mut self, mut chunk: StreamChunk, sink: &mut OutSink<'_>) {
+        let event = JsonEntries::parse(&self.usage);
         let usage = event.get("usageMetadata").or(event.get("response.usageMetadata"));
         chunk.set_usage(&USAGE, usage);
         self.usage.clear();
@@ -225,7 +227,7 @@ impl Reader {
 }
 
 /// Records that the prompt was blocked: it gets no answer, and no end either.
-fn block(feedback: &Entries<'_>, sink: &mut Sink<'_>) {
+fn block(feedback: &JsonEntries<'_>, sink: &mut OutSink<'_>) {
     let Some(reason) = feedback.first_text(&["blockReason"]) else { return };
     if reason != "BLOCK_REASON_UNSPECIFIED" {
         let message = feedback.first_text(&["blockReasonMessage"]);
@@ -240,9 +242,9 @@ fn block(feedback: &Entries<'_>, sink: &mut Sink<'_>) {
 }
 
 /// The members of a JSON list that may be incomplete, as sent without `alt=sse`.
-struct List<'a>(&'a str);
+struct ListMembers<'a>(&'a str);
 
-impl<'a> List<'a> {
+impl<'a> ListMembers<'a> {
     fn new(text: &'a str) -> Self {
         Self(text.strip_prefix('[').unwrap_or(text))
     }

@@ -1,10 +1,8 @@
 use std::fmt::Write as _;
 
 use super::GeminiDecoder;
-use crate::{
-    llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk},
-    types::{AgentEvent, ErrorCode, FinishReason, ItemKind, Json},
-};
+use crate::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk};
+use forgeline_types::{AgentEvent, ErrorCode, FinishReason, ItemKind, Json};
 
 /// The chunks in words: `m:` message, `t:` thinking, `c` calls, `s:` signatures, `[…]` items, `u`
 /// usage, adjacent content joined, then the end.
@@ -87,6 +85,7 @@ fn word(kind: &ItemKind) -> String {
         ItemKind::Reasoning => "proof".into(),
         ItemKind::Media { media_type } => format!("media {media_type}"),
         ItemKind::Other { name } => format!("other {name}"),
+        kind => panic!("{kind:?}"),
     }
 }
 

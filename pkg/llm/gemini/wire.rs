@@ -3,27 +3,31 @@
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use serde_json::value::RawValue;
 
-use crate::llm::decode::{
-    Entries,
+use crate::decode::{
+    JsonEntries,
     lax_json::{
-        Few, Flag, Into, Line, Number, Object, Word, by_filling, ignore_others, in_place, lax, wire,
+        FillInto, LaxFlag, LaxList, LaxNumber, LaxObject, LaxText, LaxWord, by_filling,
+        ignore_others, in_place, lax, wire,
     },
 };
+
+/// The protocol's name in items.
+pub(super) const PROTOCOL: &str = "gemini";
 
 wire! {
     /// One piece of a stream, or a whole answer.
     ///
     /// Rare members stay unparsed until they are needed.
-    struct Response<'a> as response, map, ignoring [];
-    candidates: Few<Object<Candidate<'a>>>,
+    struct GeminiResponse<'a> as response, map, ignoring [];
+    candidates: LaxList<LaxObject<GeminiCandidate<'a>>>,
     #[serde(rename = "promptFeedback")]
     prompt_feedback: Option<&'a RawValue>,
     #[serde(rename = "usageMetadata")]
-    usage_metadata: Skipped,
+    usage_metadata: SkippedValue,
     #[serde(rename = "modelVersion")]
-    model_version: Word<'a>,
+    model_version: LaxWord<'a>,
     #[serde(rename = "responseId")]
-    id: Word<'a>,
+    id: LaxWord<'a>,
     error: Option<&'a RawValue>,
     /// The member in which gateways wrap the answer.
     #[serde(rename = "response")]
@@ -31,11 +35,11 @@ wire! {
     #[serde(rename = "createTime")]
     create_time: IgnoredAny,
     // All other members.
-    ; besides rest: Entries<'a>
+    ; besides rest: JsonEntries<'a>
     ; else name => response.rest.push(name.0, map.next_value()?)
 }
 
-impl Response<'_> {
+impl GeminiResponse<'_> {
     /// Returns `true` if there is no part of an answer.
     pub(super) fn is_blank(&self) -> bool {
         self.candidates.is_empty()
@@ -47,11 +51,11 @@ impl Response<'_> {
 }
 
 wire! {
-    struct Candidate<'a> as candidate, map, ignoring [bool number null string seq];
-    index: Number,
-    content: Content<'a> = map.next_value_seed(Into(&mut candidate.content))?,
+    struct GeminiCandidate<'a> as candidate, map, ignoring [bool number null string seq];
+    index: LaxNumber,
+    content: GeminiContent<'a> = map.next_value_seed(FillInto(&mut candidate.content))?,
     #[serde(rename = "finishReason")]
-    finish_reason: Word<'a>,
+    finish_reason: LaxWord<'a>,
     #[serde(rename = "finishMessage")]
     finish_message: Option<&'a RawValue>,
     #[serde(rename = "citationMetadata")]
@@ -61,13 +65,13 @@ wire! {
     #[serde(rename = "urlContextMetadata")]
     url_context_metadata: Option<&'a RawValue>,
     // All other members.
-    ; besides rest: Entries<'a>
+    ; besides rest: JsonEntries<'a>
     ; else name => candidate.rest.push(name.0, map.next_value()?)
 }
 
-by_filling!(Candidate);
+by_filling!(GeminiCandidate);
 
-impl Candidate<'_> {
+impl GeminiCandidate<'_> {
     /// Returns the index of the candidate; only the first is read.
     pub(super) fn index(&self) -> u32 {
         self.index.0.unwrap_or_default()
@@ -81,21 +85,21 @@ impl Candidate<'_> {
 }
 
 wire! {
-    struct Content<'a> as content, map, ignoring [bool number null string seq];
-    parts: Few<&'a RawValue>,
-    role: Word<'a>,
+    struct GeminiContent<'a> as content, map, ignoring [bool number null string seq];
+    parts: LaxList<&'a RawValue>,
+    role: LaxWord<'a>,
     // All other members.
-    ; besides rest: Entries<'a>
+    ; besides rest: JsonEntries<'a>
     ; else name => content.rest.push(name.0, map.next_value()?)
 }
 
 wire! {
     /// One part, which has one of these kinds of content.
-    struct Part<'a> as part, map, ignoring [];
-    text: Option<Line>,
-    thought: Flag,
+    struct GeminiPart<'a> as part, map, ignoring [];
+    text: Option<LaxText>,
+    thought: LaxFlag,
     #[serde(rename = "thoughtSignature")]
-    thought_signature: Line,
+    thought_signature: LaxText,
     #[serde(rename = "functionCall")]
     function_call: Option<&'a RawValue>,
     #[serde(rename = "executableCode")]
@@ -110,25 +114,25 @@ wire! {
     inline_data: Option<&'a RawValue>,
     #[serde(rename = "fileData")]
     file_data: Option<&'a RawValue>,
-    ; besides rest: Entries<'a>
+    ; besides rest: JsonEntries<'a>
     ; else name => part.rest.push(name.0, map.next_value()?)
 }
 
 /// A value that is skipped without memory for its depth, which a deeply nested `RawValue` would need.
 #[derive(Debug, Default)]
-pub(super) struct Skipped {
+pub(super) struct SkippedValue {
     /// `true` if the value is an object.
     pub(super) is_there: bool,
 }
 
-lax! { ['de] Skipped, ignoring bool number null string;
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Skipped, A::Error> {
-        while map.next_entry::<IgnoredAny, Skipped>()?.is_some() {}
-        Ok(Skipped { is_there: true })
+lax! { ['de] SkippedValue, ignoring bool number null string;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SkippedValue, A::Error> {
+        while map.next_entry::<IgnoredAny, SkippedValue>()?.is_some() {}
+        Ok(SkippedValue { is_there: true })
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Skipped, A::Error> {
-        while seq.next_element::<Skipped>()?.is_some() {}
-        Ok(Skipped::default())
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<SkippedValue, A::Error> {
+        while seq.next_element::<SkippedValue>()?.is_some() {}
+        Ok(SkippedValue::default())
     }
 }

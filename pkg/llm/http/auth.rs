@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
-use crate::{llm::ProviderFuture, types::Text};
+use crate::ProviderFuture;
+use forgeline_types::Text;
 
 /// A source of the headers that authorize a request, such as a cloud account's bearer token that expires.
 ///

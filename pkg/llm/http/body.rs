@@ -11,13 +11,11 @@ use serde_json::{Value, json};
 
 use super::{
     HttpConfig,
-    encoded::{Encoded, EncodedCache},
-    fields::{Fields, JsonItems, SamplingNames},
+    encoded::{EncodedCache, EncodedHistory},
+    fields::{JsonFields, JsonItems, SamplingNames},
 };
-use crate::{
-    llm::{ProviderError, Request, ToolChoice, ToolSpec},
-    types::{Message, Transcript},
-};
+use crate::{ProviderError, Request, ToolChoice, ToolSpec};
+use forgeline_types::{Message, Transcript};
 
 /// A writer for the body of one request: the members of a JSON object in the order of the calls, with the
 /// messages last.
@@ -52,9 +50,9 @@ pub struct BodyWriter<'r> {
     provider: &'static str,
     request: &'r Request,
     config: &'r HttpConfig,
-    fields: Fields<'r>,
+    fields: JsonFields<'r>,
     segments: Vec<Bytes>,
-    encoded: Encoded,
+    encoded: EncodedHistory,
     cache: Option<&'r EncodedCache>,
     has_extra: bool,
 }
@@ -73,16 +71,16 @@ impl<'r> BodyWriter<'r> {
             provider,
             request,
             config,
-            fields: Fields::new(Cow::Borrowed(&request.extra)),
+            fields: JsonFields::new(Cow::Borrowed(&request.extra)),
             segments: Vec::with_capacity(10),
-            encoded: Encoded::default(),
+            encoded: EncodedHistory::default(),
             cache: None,
             has_extra: false,
         }
     }
 
     /// Takes the conversation's encoding from `cache`, and returns it there at the end.
-    pub(in crate::llm) fn with_cache(mut self, cache: &'r EncodedCache) -> Self {
+    pub(crate) fn with_cache(mut self, cache: &'r EncodedCache) -> Self {
         (self.encoded, self.cache) = (cache.take(&self.request.messages), Some(cache));
         self
     }
@@ -170,7 +168,7 @@ impl<'r> BodyWriter<'r> {
     }
 
     /// Writes the given tools of the request, if there are any.
-    pub(in crate::llm) fn tools_of(
+    pub(crate) fn tools_of(
         &mut self,
         key: &str,
         tools: &Arc<[ToolSpec]>,
@@ -184,8 +182,8 @@ impl<'r> BodyWriter<'r> {
     }
 
     /// Writes `text` as instructions. They are encoded once per text and `variant` of the encoding.
-    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "responses"))]
-    pub(in crate::llm) fn system(
+    #[cfg(feature = "http")]
+    pub(crate) fn system(
         &mut self,
         key: &str,
         text: &Arc<str>,
@@ -197,33 +195,33 @@ impl<'r> BodyWriter<'r> {
     }
 
     /// Writes the members that the caller sets; must be called before the messages are written.
-    pub(in crate::llm) fn extra(&mut self) {
+    pub(crate) fn extra(&mut self) {
         if !std::mem::replace(&mut self.has_extra, true) {
             self.fields.extra();
         }
     }
 
     /// Returns the caller's members, so that one of them can be merged with the library's.
-    #[cfg(any(feature = "gemini", feature = "ollama"))]
-    pub(in crate::llm) fn extra_mut(&mut self) -> &mut serde_json::Map<String, Value> {
+    #[cfg(feature = "http")]
+    pub(crate) fn extra_mut(&mut self) -> &mut serde_json::Map<String, Value> {
         self.fields.extra.to_mut()
     }
 
     /// Sets the `variant` of encoding messages; messages encoded in another variant are discarded.
-    #[cfg(feature = "responses")]
-    pub(in crate::llm) fn variant(&mut self, variant: u8) {
+    #[cfg(feature = "http")]
+    pub(crate) fn variant(&mut self, variant: u8) {
         self.encoded.set_variant(variant);
     }
 
     /// Discards encoded messages that refer to tools of the request which have changed.
-    #[cfg(any(feature = "anthropic", feature = "responses"))]
-    pub(in crate::llm) fn refer_to_tools(&mut self) {
+    #[cfg(feature = "http")]
+    pub(crate) fn refer_to_tools(&mut self) {
         self.encoded.refer_to(&self.request.tools, &self.request.messages);
     }
 
     /// Returns the number of the request's messages that are already encoded.
-    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "responses"))]
-    pub(in crate::llm) fn known(&self) -> usize {
+    #[cfg(feature = "http")]
+    pub(crate) fn known(&self) -> usize {
         self.encoded.count()
     }
 
@@ -244,8 +242,8 @@ impl<'r> BodyWriter<'r> {
     }
 
     /// Ends the body with an array of the messages, each written by `encode`.
-    #[cfg(feature = "responses")]
-    pub(in crate::llm) fn messages(
+    #[cfg(feature = "http")]
+    pub(crate) fn messages(
         self,
         key: &str,
         encode: impl FnMut(&Message, &mut JsonItems<'_>) -> Result<(), ProviderError>,
@@ -255,11 +253,11 @@ impl<'r> BodyWriter<'r> {
 
     /// Ends the body with an array whose last items are returned by `fill`, after it has encoded the messages
     /// before them. `first` is the array's first item.
-    pub(in crate::llm) fn array(
+    pub(crate) fn array(
         mut self,
         key: &str,
         first: Option<Bytes>,
-        fill: impl FnOnce(&mut Encoded, &Transcript) -> Result<Option<Bytes>, ProviderError>,
+        fill: impl FnOnce(&mut EncodedHistory, &Transcript) -> Result<Option<Bytes>, ProviderError>,
     ) -> Result<Vec<Bytes>, ProviderError> {
         self.extra();
         if self.is_set(key) {
@@ -304,7 +302,7 @@ impl<'r> BodyWriter<'r> {
 /// Fills an array with the messages, each encoded by itself.
 fn each(
     mut encode: impl FnMut(&Message, &mut JsonItems<'_>) -> Result<(), ProviderError>,
-) -> impl FnOnce(&mut Encoded, &Transcript) -> Result<Option<Bytes>, ProviderError> {
+) -> impl FnOnce(&mut EncodedHistory, &Transcript) -> Result<Option<Bytes>, ProviderError> {
     move |encoded, history| {
         let alone = |_: &Arc<Message>, _: &Arc<Message>| false;
         encoded.append(history, usize::MAX, alone, |run, items| {

@@ -6,14 +6,12 @@ use secrecy::SecretString;
 
 use super::{Authorize, HttpConfig, HttpProvider, WireFormat, validate::validate};
 use crate::{
-    llm::{
-        ProviderError, RetryPolicy, Timeouts,
-        parser::{ThinkingDialect, ToolDialect},
-        sse::SseLimits,
-        transport::{ReqwestTransport, Transport},
-    },
-    types::{Capabilities, Text, setters},
+    ProviderError, RetryPolicy, Timeouts,
+    sse::SseLimits,
+    transport::{ReqwestTransport, Transport},
 };
+use forgeline_parser::{ThinkingDialect, ToolDialect};
+use forgeline_types::{Capabilities, Text, setters};
 
 /// A builder of a provider over HTTP.
 ///
@@ -23,7 +21,7 @@ use crate::{
 /// # Examples
 ///
 /// ```
-/// # #[cfg(feature = "openai")] {
+/// # #[cfg(feature = "http")] {
 /// use forgeline::llm::openai::OpenAi;
 ///
 /// let provider = OpenAi::builder().base_url("http://127.0.0.1:8080").model("qwen3").build()?;

@@ -15,9 +15,9 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use crate::{
-    llm::{ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec, tool_names},
-    types::{Message, MessageRole, Part, Text, ToolCall, ToolResult},
+    ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec, tool_schema::tool_names,
 };
+use forgeline_types::{Message, MessageRole, Part, Text, ToolCall, ToolResult};
 
 /// Returns the name of a role; text next to tool results has the user's role.
 #[must_use]
@@ -26,6 +26,7 @@ pub fn role(role: MessageRole) -> &'static str {
         MessageRole::System => "system",
         MessageRole::User | MessageRole::Tool => "user",
         MessageRole::Assistant => "assistant",
+        _ => "user",
     }
 }
 
@@ -63,7 +64,7 @@ pub fn beside_results(message: &Message) -> Cow<'_, Message> {
     Cow::Owned(Message::new(message.role, parts))
 }
 
-/// Returns the entry for [`dropped_fields`](crate::llm::http::WireFormat::dropped_fields) about a request whose last
+/// Returns the entry for [`dropped_fields`](crate::http::WireFormat::dropped_fields) about a request whose last
 /// tool results have parts, which such a protocol sends next to the results.
 #[must_use]
 pub fn moved_parts(request: &Request) -> Option<Text> {

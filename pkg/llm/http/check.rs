@@ -1,9 +1,7 @@
 //! Checks of a request against the model's capabilities, before anything is sent.
 
-use crate::{
-    llm::{ProviderError, Request, Thinking, ToolChoice},
-    types::{Capabilities, Part, Text},
-};
+use crate::{ProviderError, Request, Thinking, ToolChoice};
+use forgeline_types::{Capabilities, Part, Text};
 
 /// Checks that the model supports what the request needs, and that there are tools if a call is
 /// required.
@@ -59,12 +57,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        llm::{
-            Thinking::{Budget, Off, On},
-            ToolSpec,
-        },
-        types::ErrorCode,
+        Thinking::{Budget, Off, On},
+        ToolSpec,
     };
+    use forgeline_types::ErrorCode;
 
     #[test]
     fn what_a_model_lacks_fails_and_what_asks_for_nothing_passes() {
@@ -74,12 +70,7 @@ mod tests {
         let lacks = Some(ErrorCode::Unsupported);
         let wrong = Some(ErrorCode::InvalidRequest);
         let nothing = Capabilities::default();
-        let all = Capabilities {
-            tools: true,
-            parallel_tools: true,
-            thinking: true,
-            ..Capabilities::default()
-        };
+        let all = Capabilities::default().tools(true).parallel_tools(true).thinking(true);
         #[rustfmt::skip]
         let cases = [
             (ask(),                                     None,  None),

@@ -4,17 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::{Authorize, redact::Redactor};
+use super::{Authorize, redact::SecretRedactor};
 use crate::{
-    llm::{
-        RetryPolicy, Timeouts,
-        catalog::narrowed,
-        parser::{ThinkingDialect, ToolDialect},
-        sse::SseLimits,
-        transport::{Address, redact_url},
-    },
-    types::{Capabilities, Text, debug_fields, setters},
+    RetryPolicy, Timeouts,
+    catalog::narrowed,
+    sse::SseLimits,
+    transport::{UrlAddress, redact_url},
 };
+use forgeline_parser::{ThinkingDialect, ToolDialect};
+use forgeline_types::{Capabilities, Text, debug_fields, setters};
 
 /// The number of bytes of a prompt that a slow machine reads per second: about 60 tokens.
 const BYTES_A_SECOND: u64 = 256;
@@ -50,7 +48,7 @@ pub struct HttpConfig {
     /// The policy for retrying a failed request. Default: [`RetryPolicy::default`].
     pub retry: RetryPolicy,
     /// The model's capabilities. Default: those of the protocol, less what the model is known to
-    /// lack ([`ModelCard`](crate::llm::ModelCard)).
+    /// lack ([`ModelCard`](crate::ModelCard)).
     pub capabilities: Capabilities,
     /// The capabilities of the protocol, unless the capabilities were set explicitly.
     pub(super) protocol_capabilities: Option<Capabilities>,
@@ -110,15 +108,15 @@ impl HttpConfig {
     /// Returns the time that a server on this machine may need to read a request of `bytes`, often without
     /// sending anything; zero for other servers.
     pub(super) fn prefill(&self, bytes: usize) -> Duration {
-        let name = Address::new(&self.base_url).host;
+        let name = UrlAddress::new(&self.base_url).host;
         let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
         let is_local = matches!(name, "localhost" | "[::1]") || name.starts_with("127.");
         if is_local { Duration::from_secs(bytes as u64 / BYTES_A_SECOND) } else { Duration::ZERO }
     }
 
     /// Returns the redactor of everything that errors must not show; `authorised` are the headers of one request.
-    pub(super) fn redactor(&self, authorised: &[(Text, SecretString)]) -> Redactor {
-        let mut redactor = Redactor::default();
+    pub(super) fn redactor(&self, authorised: &[(Text, SecretString)]) -> SecretRedactor {
+        let mut redactor = SecretRedactor::default();
         if let Some(key) = &self.api_key {
             redactor.guess(key.expose_secret());
         }

@@ -6,12 +6,10 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::fields::{JsonItems, to_bytes};
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
-use crate::types::MessageRole;
-use crate::{
-    llm::{ProviderError, ToolSpec},
-    types::{Message, Transcript},
-};
+use crate::{ProviderError, ToolSpec};
+#[cfg(feature = "http")]
+use forgeline_types::MessageRole;
+use forgeline_types::{Message, Transcript};
 
 /// Maximum number of conversations whose encoding a provider keeps.
 const MAX_CONVERSATIONS: usize = 32;
@@ -23,11 +21,11 @@ const MAX_CONVERSATIONS: usize = 32;
 /// request, and so is the least recently served one if there are more than
 /// [`MAX_CONVERSATIONS`].
 #[derive(Debug, Default)]
-pub(in crate::llm) struct EncodedCache(Mutex<Vec<Encoded>>);
+pub(crate) struct EncodedCache(Mutex<Vec<EncodedHistory>>);
 
 impl EncodedCache {
     /// Takes out the longest encoding of a prefix of `history`.
-    pub(in crate::llm) fn take(&self, history: &Transcript) -> Encoded {
+    pub(crate) fn take(&self, history: &Transcript) -> EncodedHistory {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fitting = kept.iter().enumerate().filter(|(_, encoded)| encoded.begins(history));
         let longest = fitting.max_by_key(|(_, encoded)| encoded.count()).map(|(at, _)| at);
@@ -35,9 +33,9 @@ impl EncodedCache {
     }
 
     /// Keeps an encoding for the next request.
-    pub(in crate::llm) fn put(&self, encoded: Encoded) {
+    pub(crate) fn put(&self, encoded: EncodedHistory) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(Encoded::is_alive);
+        kept.retain(EncodedHistory::is_alive);
         if kept.len() >= MAX_CONVERSATIONS {
             kept.remove(0);
         }
@@ -47,23 +45,23 @@ impl EncodedCache {
 
 /// The encoding of the first messages of a history, and of the parts that stay the same from turn to turn.
 #[derive(Debug, Default)]
-pub(in crate::llm) struct Encoded {
+pub(crate) struct EncodedHistory {
     /// The messages in `segments`. A message cannot change while it is pointed to, and no
     /// other message can take its address.
     messages: Vec<Weak<Message>>,
     /// The encoded messages. Each segment is at least twice as long as the next, so there are few.
     segments: Vec<Bytes>,
     /// The variant of encoding messages.
-    #[cfg(feature = "responses")]
+    #[cfg(feature = "http")]
     variant: u8,
     /// The tools that the messages may refer to or describe.
-    #[cfg(any(feature = "anthropic", feature = "responses"))]
+    #[cfg(feature = "http")]
     referred: Option<Arc<[ToolSpec]>>,
     tools: Option<(Arc<[ToolSpec]>, u8, Bytes)>,
     system: Option<(Arc<str>, u8, Bytes)>,
 }
 
-impl Encoded {
+impl EncodedHistory {
     /// Returns the tools, encoded once per list and `variant` of the encoding.
     pub(super) fn tools(
         &mut self,
@@ -93,7 +91,7 @@ impl Encoded {
     /// # Errors
     ///
     /// The errors of `encode`, after which the encoding is unusable.
-    pub(in crate::llm) fn append(
+    pub(crate) fn append(
         &mut self,
         history: &Transcript,
         upto: usize,
@@ -121,7 +119,7 @@ impl Encoded {
     }
 
     /// Discards messages that were encoded in another variant.
-    #[cfg(feature = "responses")]
+    #[cfg(feature = "http")]
     pub(super) fn set_variant(&mut self, variant: u8) {
         if std::mem::replace(&mut self.variant, variant) != variant {
             self.restart();
@@ -130,7 +128,7 @@ impl Encoded {
 
     /// Discards the encoded messages of `history` if one of them found a tool that differs in `tools` from what it was, or
     /// that was added or removed.
-    #[cfg(any(feature = "anthropic", feature = "responses"))]
+    #[cfg(feature = "http")]
     pub(super) fn refer_to(&mut self, tools: &Arc<[ToolSpec]>, history: &Transcript) {
         let before = self.referred.replace(Arc::clone(tools));
         if before.as_ref().is_some_and(|before| Arc::ptr_eq(before, tools)) {
@@ -146,13 +144,13 @@ impl Encoded {
     }
 
     /// Discards the encoded messages.
-    pub(in crate::llm) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.messages.clear();
         self.segments.clear();
     }
 
     /// Returns the number of encoded messages.
-    pub(in crate::llm) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.messages.len()
     }
 
@@ -180,8 +178,8 @@ impl Encoded {
 }
 
 /// Returns the tool of this name, if it is one that was found by a search.
-#[cfg(any(feature = "anthropic", feature = "responses"))]
-pub(in crate::llm) fn found_tool<'t>(tools: &'t [ToolSpec], name: &str) -> Option<&'t ToolSpec> {
+#[cfg(feature = "http")]
+pub(crate) fn found_tool<'t>(tools: &'t [ToolSpec], name: &str) -> Option<&'t ToolSpec> {
     tools.iter().find(|spec| spec.deferred && spec.name == *name)
 }
 
@@ -205,15 +203,15 @@ fn once<T: PartialEq + ?Sized>(
 }
 
 /// Returns `true` for adjacent tool messages, which are one message in some protocols.
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
-pub(in crate::llm) fn joins_results(before: &Arc<Message>, after: &Arc<Message>) -> bool {
+#[cfg(feature = "http")]
+pub(crate) fn joins_results(before: &Arc<Message>, after: &Arc<Message>) -> bool {
     before.role == MessageRole::Tool && after.role == MessageRole::Tool
 }
 
 /// Returns the start of the run of tool messages that message `at` of `history` belongs to.
-#[cfg(feature = "anthropic")]
-pub(in crate::llm) fn run_start(history: &[Arc<Message>], at: usize) -> usize {
-    let before = crate::types::subslice(history, ..=at).windows(2).rev();
+#[cfg(feature = "http")]
+pub(crate) fn run_start(history: &[Arc<Message>], at: usize) -> usize {
+    let before = forgeline_json::subslice(history, ..=at).windows(2).rev();
     let joined = before.take_while(|pair| matches!(pair, [a, b] if joins_results(a, b)));
     at - joined.count()
 }
@@ -271,7 +269,7 @@ mod tests {
 
     #[test]
     fn equal_instructions_and_tools_are_encoded_once() {
-        let (mut encoded, mut count) = (Encoded::default(), 0);
+        let (mut encoded, mut count) = (EncodedHistory::default(), 0);
         let tool = || ToolSpec::new("a", "A.", json!({ "type": "object" }));
         for (text, variant, want) in [("Hi", 0, 1), ("Hi", 0, 1), ("Ho", 0, 2), ("Ho", 1, 3)] {
             let tools = Arc::from([ToolSpec { name: text.into(), ..tool() }]);
@@ -287,10 +285,10 @@ mod tests {
         }
     }
 
-    #[cfg(any(feature = "anthropic", feature = "responses"))]
+    #[cfg(feature = "http")]
     #[test]
     fn what_found_a_tool_that_is_another_now_is_forgotten() {
-        use crate::types::{MessageRole, Part, ToolResult};
+        use forgeline_types::{MessageRole, Part, ToolResult};
         let tool = |name: &str, about: &str| ToolSpec::new(name, about, json!({})).deferred(true);
         let result = ToolResult::new("c", "tool_search", "").found(Box::from(["a".into()]));
         let found = Message::new(MessageRole::Tool, vec![Part::ToolResult(result)]);
@@ -308,7 +306,7 @@ mod tests {
             ("it is not found",  vec![a.clone()],            vec![a.deferred(false)],       0),
         ];
         for (case, before, after, want) in cases {
-            let mut encoded = Encoded::default();
+            let mut encoded = EncodedHistory::default();
             encoded.refer_to(&list(&before), &history);
             let alone = |_: &Arc<Message>, _: &Arc<Message>| false;
             encoded.append(&history, usize::MAX, alone, |_, _| Ok(())).unwrap();

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::llm::{ProviderError, Request};
+use crate::{ProviderError, Request};
 
 /// A vendor's names for the sampling options; an empty name stands for an option that the vendor
 /// lacks.
@@ -38,31 +38,31 @@ impl SamplingNames {
 /// The members of an object, each followed by a comma; those that the caller sets
 /// in `extra` are left out.
 #[derive(Debug)]
-pub(in crate::llm) struct Fields<'r> {
+pub(crate) struct JsonFields<'r> {
     /// The JSON so far; after [`key`](Self::key) a value and a comma may be appended.
     pub(super) out: Vec<u8>,
     pub(super) extra: Cow<'r, Map<String, Value>>,
 }
 
-impl<'r> Fields<'r> {
+impl<'r> JsonFields<'r> {
     /// Begins the object.
-    pub(in crate::llm) fn new(extra: Cow<'r, Map<String, Value>>) -> Self {
+    pub(crate) fn new(extra: Cow<'r, Map<String, Value>>) -> Self {
         Self { out: b"{".to_vec(), extra }
     }
 
     /// Begins an object in which the caller sets nothing.
-    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
-    pub(in crate::llm) fn object() -> Fields<'static> {
-        Fields::new(Cow::Owned(Map::new()))
+    #[cfg(feature = "http")]
+    pub(crate) fn object() -> JsonFields<'static> {
+        JsonFields::new(Cow::Owned(Map::new()))
     }
 
     /// Returns `true` if the caller sets `key`.
-    pub(in crate::llm) fn is_set(&self, key: &str) -> bool {
+    pub(crate) fn is_set(&self, key: &str) -> bool {
         self.extra.contains_key(key)
     }
 
     /// Writes a member.
-    pub(in crate::llm) fn field(&mut self, key: &str, value: &(impl Serialize + ?Sized)) {
+    pub(crate) fn field(&mut self, key: &str, value: &(impl Serialize + ?Sized)) {
         if !self.is_set(key) {
             self.key(key);
             write_json(&mut self.out, value);
@@ -71,15 +71,15 @@ impl<'r> Fields<'r> {
     }
 
     /// Writes a member if it has a value.
-    pub(in crate::llm) fn optional(&mut self, key: &str, value: Option<impl Serialize>) {
+    pub(crate) fn optional(&mut self, key: &str, value: Option<impl Serialize>) {
         if let Some(value) = value {
             self.field(key, &value);
         }
     }
 
     /// Writes a member whose value is already JSON.
-    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
-    pub(in crate::llm) fn raw(&mut self, key: &str, json: &[u8]) {
+    #[cfg(feature = "http")]
+    pub(crate) fn raw(&mut self, key: &str, json: &[u8]) {
         if !self.is_set(key) {
             self.key(key);
             self.out.extend_from_slice(json);
@@ -89,7 +89,7 @@ impl<'r> Fields<'r> {
 
     /// Writes the token limit and the sampling options; an option without a name is unsupported unless the caller
     /// sets it.
-    pub(in crate::llm) fn sampling(
+    pub(crate) fn sampling(
         &mut self,
         request: &Request,
         provider: &str,
@@ -129,7 +129,7 @@ impl<'r> Fields<'r> {
     }
 
     /// Writes the members of the caller.
-    pub(in crate::llm) fn extra(&mut self) {
+    pub(crate) fn extra(&mut self) {
         for (key, value) in &*self.extra {
             write_json(&mut self.out, key);
             self.out.push(b':');
@@ -139,8 +139,8 @@ impl<'r> Fields<'r> {
     }
 
     /// Ends the object; returns `None` if it has no members.
-    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
-    pub(in crate::llm) fn end(mut self) -> Option<Bytes> {
+    #[cfg(feature = "http")]
+    pub(crate) fn end(mut self) -> Option<Bytes> {
         self.out.pop().filter(|last| *last == b',')?;
         self.out.push(b'}');
         Some(Bytes::from(self.out))
@@ -148,22 +148,22 @@ impl<'r> Fields<'r> {
 }
 
 /// Member-by-member construction of the objects in messages.
-#[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
-impl Fields<'_> {
+#[cfg(feature = "http")]
+impl JsonFields<'_> {
     /// Adds a member.
-    pub(in crate::llm) fn with(mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Self {
+    pub(crate) fn with(mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Self {
         self.field(key, value);
         self
     }
 
     /// Adds a member if it has a value.
-    pub(in crate::llm) fn with_some(mut self, key: &str, value: Option<impl Serialize>) -> Self {
+    pub(crate) fn with_some(mut self, key: &str, value: Option<impl Serialize>) -> Self {
         self.optional(key, value);
         self
     }
 
     /// Adds a member that is an object, whose members are added by `add`.
-    pub(in crate::llm) fn nested(mut self, key: &str, add: impl FnOnce(Self) -> Self) -> Self {
+    pub(crate) fn nested(mut self, key: &str, add: impl FnOnce(Self) -> Self) -> Self {
         self.key(key);
         self.out.push(b'{');
         let mut fields = add(self);
@@ -182,7 +182,7 @@ pub struct JsonItems<'o> {
 
 impl<'o> JsonItems<'o> {
     /// Creates a writer that appends to `out`, which already has items if `has_before`.
-    pub(in crate::llm) fn new(out: &'o mut Vec<u8>, has_before: bool) -> Self {
+    pub(crate) fn new(out: &'o mut Vec<u8>, has_before: bool) -> Self {
         Self { out, has_before }
     }
 
@@ -197,14 +197,14 @@ impl<'o> JsonItems<'o> {
     }
 
     /// Writes an item that is an object.
-    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
-    pub(in crate::llm) fn object(&mut self, fields: Fields<'_>) {
+    #[cfg(feature = "http")]
+    pub(crate) fn object(&mut self, fields: JsonFields<'_>) {
         self.begin_item().extend_from_slice(&fields.end().unwrap_or_default());
     }
 
     /// Writes an item that starts with `before` and ends with a list.
-    #[cfg(feature = "gemini")]
-    pub(in crate::llm) fn nest(&mut self, before: &str, list: &[u8]) {
+    #[cfg(feature = "http")]
+    pub(crate) fn nest(&mut self, before: &str, list: &[u8]) {
         let out = self.begin_item();
         for piece in [before.as_bytes(), list, b"]}"] {
             out.extend_from_slice(piece);
@@ -212,7 +212,7 @@ impl<'o> JsonItems<'o> {
     }
 
     /// Begins the next item, with a separator if needed; its bytes are to be appended to the returned buffer.
-    pub(in crate::llm) fn begin_item(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn begin_item(&mut self) -> &mut Vec<u8> {
         if std::mem::replace(&mut self.has_before, true) {
             self.out.push(b',');
         }
@@ -221,14 +221,14 @@ impl<'o> JsonItems<'o> {
 }
 
 /// Returns the JSON bytes of a value that can be serialized.
-pub(in crate::llm) fn to_bytes(value: &impl Serialize) -> Bytes {
+pub(crate) fn to_bytes(value: &impl Serialize) -> Bytes {
     let mut out = Vec::new();
     write_json(&mut out, value);
     Bytes::from(out)
 }
 
 /// Writes a value that can be serialized as JSON: text, numbers, and values made of them.
-pub(in crate::llm) fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+pub(crate) fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     let start = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {
         out.truncate(start);

@@ -7,16 +7,14 @@ use tokio::time::Instant;
 
 use super::{
     HttpProvider, WireFormat,
-    provider::{Inner, failure, read_start, within},
+    provider::{HttpShared, failure, read_start, within},
     url::host,
 };
 use crate::{
-    llm::{
-        Health, ListedModel, ProviderError, Request, TimeoutKind, body::Deadline,
-        decode::wrong_body, transport::HttpRequest,
-    },
-    types::Text,
+    Health, ListedModel, ProviderError, Request, TimeoutKind, body::BodyDeadline,
+    decode::wrong_body, transport::HttpRequest,
 };
+use forgeline_types::Text;
 
 /// Maximum size of a model list, in bytes.
 const MAX_LIST_BYTES: usize = 4 << 20;
@@ -25,7 +23,7 @@ const MAX_LIST_BYTES: usize = 4 << 20;
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The model list of a server, if it has one, and whether the request had a key.
-struct Listed {
+struct ModelList {
     models: Option<Vec<ListedModel>>,
     has_key: bool,
 }
@@ -42,7 +40,7 @@ impl<W: WireFormat> HttpProvider<W> {
     /// # Examples
     ///
     /// ```no_run
-    /// # #[cfg(feature = "openai")] {
+    /// # #[cfg(feature = "http")] {
     /// # async fn list() -> Result<(), forgeline::llm::ProviderError> {
     /// let provider = forgeline::llm::openai::OpenAi::builder().base_url("http://127.0.0.1:8080").build()?;
     /// for model in provider.models().await? {
@@ -61,11 +59,11 @@ impl<W: WireFormat> HttpProvider<W> {
     }
 }
 
-impl<W: WireFormat> Inner<W> {
+impl<W: WireFormat> HttpShared<W> {
     /// Checks that the server is reachable.
     pub(super) async fn health(&self) -> Result<Health, ProviderError> {
         let start = Instant::now();
-        let Listed { models, has_key } = self.list().await?;
+        let ModelList { models, has_key } = self.list().await?;
         // Other servers may list their models without a valid key.
         let vendor = W::defaults().base_url;
         let is_vendor =
@@ -81,8 +79,8 @@ impl<W: WireFormat> Inner<W> {
     }
 
     /// Requests the model list.
-    async fn list(&self) -> Result<Listed, ProviderError> {
-        let deadline = Deadline::new(Instant::now(), TimeoutKind::Total, HEALTH_TIMEOUT);
+    async fn list(&self) -> Result<ModelList, ProviderError> {
+        let deadline = BodyDeadline::new(Instant::now(), TimeoutKind::Total, HEALTH_TIMEOUT);
         let http = HttpRequest::new("GET", self.wire.models_endpoint(&self.config));
         let mut http = http.header("accept", "application/json");
         for (name, value) in self.wire.headers(&Request::default()) {
@@ -91,7 +89,7 @@ impl<W: WireFormat> Inner<W> {
         let (mut response, redactor, has_key) = self.send(http, deadline).await?;
         // A server without a model list is reachable nevertheless.
         if matches!(response.status, 404 | 405 | 501) {
-            return Ok(Listed { models: None, has_key });
+            return Ok(ModelList { models: None, has_key });
         }
         if !(200..300).contains(&response.status) {
             let patience = self.config.timeouts.error_body;
@@ -108,7 +106,7 @@ impl<W: WireFormat> Inner<W> {
         }
         let no_list = || wrong_body(&String::from_utf8_lossy(&list), "a list of models");
         let models = models(&list).ok_or_else(|| redactor.error(no_list()))?;
-        Ok(Listed { models: Some(models), has_key })
+        Ok(ModelList { models: Some(models), has_key })
     }
 }
 

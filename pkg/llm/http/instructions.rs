@@ -5,10 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{BodyWriter, fields::to_bytes};
-use crate::{
-    llm::ProviderError,
-    types::{Message, MessageRole, Part, subslice},
-};
+use crate::ProviderError;
+use forgeline_json::subslice;
+use forgeline_types::{Message, MessageRole, Part};
 
 /// Writes the standing instructions under `key`: those of the request, then those at the beginning of its
 /// conversation. `write` encodes their texts in the given `variant`.
@@ -16,7 +15,7 @@ use crate::{
 /// # Errors
 ///
 /// [`ProviderError::Unsupported`] for instructions later in the conversation.
-pub(in crate::llm) fn write(
+pub(crate) fn write(
     body: &mut BodyWriter<'_>,
     key: &str,
     variant: u8,

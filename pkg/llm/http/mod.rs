@@ -12,12 +12,13 @@ mod config;
 mod encoded;
 mod fields;
 mod health;
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
+pub(crate) mod http_error;
+#[cfg(feature = "http")]
 pub(super) mod instructions;
 mod origins;
 mod provider;
 pub(crate) mod redact;
-#[cfg(all(test, feature = "openai"))]
+#[cfg(all(test, feature = "http"))]
 mod tests;
 pub(super) mod url;
 mod validate;
@@ -27,16 +28,16 @@ pub use auth::Authorize;
 pub use body::BodyWriter;
 pub use builder::HttpBuilder;
 pub use config::HttpConfig;
-#[cfg(all(test, feature = "anthropic"))]
+#[cfg(all(test, feature = "http"))]
 pub(super) use encoded::EncodedCache;
-#[cfg(feature = "responses")]
+#[cfg(feature = "http")]
 pub(super) use encoded::found_tool;
-#[cfg(any(feature = "anthropic", feature = "gemini"))]
+#[cfg(feature = "http")]
 pub(super) use encoded::joins_results;
-#[cfg(feature = "anthropic")]
+#[cfg(feature = "http")]
 pub(super) use encoded::run_start;
-#[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
-pub(super) use fields::Fields;
+#[cfg(feature = "http")]
+pub(super) use fields::JsonFields;
 pub use fields::{JsonItems, SamplingNames};
 pub use provider::HttpProvider;
 pub use wire::{EnvNames, WireFormat};

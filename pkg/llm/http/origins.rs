@@ -8,11 +8,9 @@ use std::{
 use secrecy::ExposeSecret;
 
 use super::HttpConfig;
-use crate::{
-    llm::{StreamChunk, transport::Address},
-    types::{
-        AgentEvent, ItemKind, Message, Origin, Part, ProviderItem, Signature, Text, Transcript,
-    },
+use crate::{StreamChunk, transport::UrlAddress};
+use forgeline_types::{
+    AgentEvent, ItemKind, Message, Origin, Part, ProviderItem, Signature, Text, Transcript,
 };
 
 /// The signatures in Chat Completions that only name the member of plain reasoning, which any server reads.
@@ -22,21 +20,21 @@ const MEMBERS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 pub(super) const LEFT_OUT: &str = "what another provider, endpoint or model has signed";
 
 /// A message with parts of other origins, and its version for this provider.
-type Known = (Weak<Message>, Arc<Message>);
+type OwnVersion = (Weak<Message>, Arc<Message>);
 
 /// The origin of a provider's answers, and the messages that have parts of other origins.
 #[derive(Debug)]
-pub(super) struct Origins {
+pub(super) struct AnswerOrigins {
     own: Origin,
     /// The messages with parts of other origins, by address, with their versions for this provider. A message
     /// gets the same version in each turn, so that its encoding can be kept.
-    known: Mutex<HashMap<usize, Known>>,
+    known: Mutex<HashMap<usize, OwnVersion>>,
 }
 
-impl Origins {
+impl AnswerOrigins {
     /// Creates the origin of answers for this configuration.
     pub(super) fn new(provider: &str, config: &HttpConfig) -> Self {
-        let address = Address::new(&config.base_url);
+        let address = UrlAddress::new(&config.base_url);
         let endpoint = [address.host, address.path.trim_end_matches('/')].concat();
         let own = Origin::new(provider, endpoint, config.model.clone()).account(account(config));
         Self { own, known: Mutex::default() }
@@ -95,6 +93,7 @@ impl Origins {
             | Part::ToolResult(_)
             | Part::Image { .. }
             | Part::Document { .. } => false,
+            _ => false,
         })
     }
 
@@ -118,6 +117,7 @@ impl Origins {
                 | Part::ToolResult(_)
                 | Part::Image { .. }
                 | Part::Document { .. } => {}
+                _ => {}
             }
             true
         });
@@ -143,7 +143,7 @@ fn account(config: &HttpConfig) -> Text {
     if !config.account.is_empty() {
         return config.account.clone();
     }
-    let address = Address::new(&config.base_url);
+    let address = UrlAddress::new(&config.base_url);
     let key = config.api_key.iter().map(ExposeSecret::expose_secret);
     let headers = config.headers.iter().filter(|(name, _)| says_who(name));
     let headers = headers.map(|(_, value)| value.expose_secret());

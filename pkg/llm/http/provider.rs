@@ -18,39 +18,36 @@ use tokio::time::Instant;
 use super::{
     BodyWriter, HttpConfig, WireFormat, check,
     encoded::EncodedCache,
-    origins::{LEFT_OUT, Origins},
-    redact::Redactor,
+    http_error::status_error,
+    origins::{AnswerOrigins, LEFT_OUT},
+    redact::SecretRedactor,
     url,
 };
 use crate::{
-    llm::{
-        ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
-        ProviderFuture, Request, SchemaRules, StreamChunk, TimeoutKind, ToolChoice, ToolSpec,
-        attempts::{Attempts, Next, RetrySchedule, begin},
-        body::{BodyChunks, Deadline},
-        decode::Decoding,
-        dropped_fields,
-        http_error::status_error,
-        parser::ThinkingDialect,
-        tool_names::WireNames,
-        tool_schema::{FittedLists, FittedTools},
-        transport::{BodyStream, HttpRequest, HttpResponse, Transport},
-    },
-    types::{ModelInfo, Text, debug_fields},
+    ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
+    ProviderFuture, Request, SchemaRules, StreamChunk, TimeoutKind, ToolChoice, ToolSpec,
+    attempts::{AttemptPolicy, NextAttempt, RetrySchedule, begin},
+    body::{BodyChunks, BodyDeadline},
+    decode::BodyDecoding,
+    exchange::degraded_event,
+    tool_schema::{FittedLists, FittedTools, tool_names::WireNames},
+    transport::{BodyStream, HttpRequest, HttpResponse, Transport},
 };
+use forgeline_parser::ThinkingDialect;
+use forgeline_types::{ModelInfo, Text, debug_fields};
 
 /// Maximum number of bytes of an error body that are read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
 /// A provider over HTTP that speaks the format `W`, such as
-/// [`OpenAi`](crate::llm::openai::OpenAi).
+/// [`OpenAi`](crate::openai::OpenAi).
 ///
 /// Clones share their connections and the encoded conversations.
 ///
 /// # Examples
 ///
 /// ```no_run
-/// # #[cfg(feature = "openai")] {
+/// # #[cfg(feature = "http")] {
 /// use std::time::Duration;
 /// use forgeline::llm::{Provider, Request, RetryPolicy, Timeouts, openai::OpenAi};
 ///
@@ -69,16 +66,16 @@ const MAX_ERROR_BYTES: usize = 64 << 10;
 /// # }
 /// # }
 /// ```
-pub struct HttpProvider<W>(Arc<Inner<W>>);
+pub struct HttpProvider<W>(Arc<HttpShared<W>>);
 
-pub(super) struct Inner<W> {
+pub(super) struct HttpShared<W> {
     pub(super) wire: W,
     pub(super) config: HttpConfig,
     info: ModelInfo,
     pub(super) transport: Arc<dyn Transport>,
     cache: EncodedCache,
     lists: FittedLists,
-    origins: Arc<Origins>,
+    origins: Arc<AnswerOrigins>,
 }
 
 impl<W> Clone for HttpProvider<W> {
@@ -101,7 +98,7 @@ impl<W: WireFormat> HttpProvider<W> {
         &self.0.config
     }
 
-    pub(super) fn inner(&self) -> &Inner<W> {
+    pub(super) fn inner(&self) -> &HttpShared<W> {
         &self.0
     }
 
@@ -114,9 +111,9 @@ impl<W: WireFormat> HttpProvider<W> {
             .deferred_tools(wire.defers_tools(&config))
             .compacts(wire.compacts())
             .media(wire.media_rules(&config));
-        let origins = Arc::new(Origins::new(W::PROVIDER, &config));
+        let origins = Arc::new(AnswerOrigins::new(W::PROVIDER, &config));
         let (cache, lists) = (EncodedCache::default(), FittedLists::default());
-        Self(Arc::new(Inner { wire, config, info, transport, cache, lists, origins }))
+        Self(Arc::new(HttpShared { wire, config, info, transport, cache, lists, origins }))
     }
 }
 
@@ -147,8 +144,8 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
         let mut left_out = inner.left_out(&request);
         left_out.extend(has_foreign.then(|| Text::from(LEFT_OUT)));
         left_out.extend(told.iter().cloned());
-        let event = (!left_out.is_empty()).then(|| dropped_fields::event(W::PROVIDER, &left_out));
-        begin(Sending { inner, request, names, schedule, begun: None }, Vec::from_iter(event))
+        let event = (!left_out.is_empty()).then(|| degraded_event(W::PROVIDER, &left_out));
+        begin(HttpAttempts { inner, request, names, schedule, begun: None }, Vec::from_iter(event))
             .boxed()
     }
 
@@ -172,8 +169,8 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
 }
 
 /// One request and its attempts.
-struct Sending<W> {
-    inner: Arc<Inner<W>>,
+struct HttpAttempts<W> {
+    inner: Arc<HttpShared<W>>,
     request: Arc<Request>,
     names: Option<Arc<WireNames>>,
     schedule: RetrySchedule,
@@ -182,13 +179,13 @@ struct Sending<W> {
 }
 
 /// The notes about a request's tools, and the names of the tools.
-type Told = (Arc<[Text]>, Option<Arc<WireNames>>);
+type ToolNotes = (Arc<[Text]>, Option<Arc<WireNames>>);
 
 /// The chunks of an attempt.
-type Chunks<D> = Redacted<BodyChunks<BodyStream, D>>;
+type AttemptChunks<D> = RedactedStream<BodyChunks<BodyStream, D>>;
 
-impl<W: WireFormat> Attempts for Sending<W> {
-    type Stream = Chunks<W::Decoder>;
+impl<W: WireFormat> AttemptPolicy for HttpAttempts<W> {
+    type Stream = AttemptChunks<W::Decoder>;
 
     fn open(&mut self) -> ProviderFuture<Self::Stream> {
         let begun = *self.begun.get_or_insert_with(Instant::now);
@@ -197,11 +194,13 @@ impl<W: WireFormat> Attempts for Sending<W> {
         async move { inner.stream(&request, names, begun).await }.boxed()
     }
 
-    fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {
+    fn after(&mut self, error: ProviderError) -> Result<NextAttempt, ProviderError> {
         let next = self.schedule.after(error)?;
         let total = self.inner.config.timeouts.total;
         let begun = self.begun.unwrap_or_else(Instant::now);
-        let Some(end) = Deadline::new(begun, TimeoutKind::Total, total) else { return Ok(next) };
+        let Some(end) = BodyDeadline::new(begun, TimeoutKind::Total, total) else {
+            return Ok(next);
+        };
         // A wait that would end too late is not started.
         let again = Instant::now().checked_add(next.delay);
         if again.is_none_or(|again| again >= end.at) { Err(end.error()) } else { Ok(next) }
@@ -210,14 +209,14 @@ impl<W: WireFormat> Attempts for Sending<W> {
 
 /// A stream whose errors are redacted, and whose chunks have the origin of what is sent back. Chunks are passed
 /// on without a move, which `map_err` would add to each.
-struct Redacted<S> {
+struct RedactedStream<S> {
     chunks: S,
-    redactor: Redactor,
-    origins: Arc<Origins>,
+    redactor: SecretRedactor,
+    origins: Arc<AnswerOrigins>,
     names: Option<Arc<WireNames>>,
 }
 
-impl<S> Stream for Redacted<S>
+impl<S> Stream for RedactedStream<S>
 where
     S: Stream<Item = Result<StreamChunk, ProviderError>> + Unpin,
 {
@@ -246,11 +245,11 @@ fn body_bytes(body: &[Bytes]) -> usize {
     body.iter().map(Bytes::len).sum()
 }
 
-impl<W: WireFormat> Inner<W> {
+impl<W: WireFormat> HttpShared<W> {
     /// Converts the schemas of the tools to what the server accepts; returns the notes to report and the tools' names.
-    fn fit_tools(&self, request: &mut Request) -> Result<Told, ProviderError> {
+    fn fit_tools(&self, request: &mut Request) -> Result<ToolNotes, ProviderError> {
         if request.tools.is_empty() {
-            return Ok(Told::default());
+            return Ok(ToolNotes::default());
         }
         let rules = self.wire.tool_schema_rules(&self.config);
         let enforced = self.wire.schema_rules(&self.config);
@@ -286,17 +285,17 @@ impl<W: WireFormat> Inner<W> {
         request: &Request,
         names: Option<Arc<WireNames>>,
         begun: Instant,
-    ) -> Result<Chunks<W::Decoder>, ProviderError> {
+    ) -> Result<AttemptChunks<W::Decoder>, ProviderError> {
         let config = &self.config;
         check::check(request, config.capabilities, W::PROVIDER)?;
         self.wire.schema_rules(config).check_request(request)?;
         let writer = BodyWriter::new(W::PROVIDER, request, config).with_cache(&self.cache);
         let body = self.wire.body(writer)?;
         let start = Instant::now();
-        let total = Deadline::new(begun, TimeoutKind::Total, config.timeouts.total);
+        let total = BodyDeadline::new(begun, TimeoutKind::Total, config.timeouts.total);
         let timeouts = config.timeouts.with_prefill(config.prefill(body_bytes(&body)));
-        let first_byte = Deadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte);
-        let deadline = Deadline::earlier(first_byte, total);
+        let first_byte = BodyDeadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte);
+        let deadline = BodyDeadline::earlier(first_byte, total);
         let mut http = HttpRequest::new("POST", self.wire.endpoint(config))
             .header("content-type", "application/json")
             .header("accept", W::ACCEPT)
@@ -305,8 +304,8 @@ impl<W: WireFormat> Inner<W> {
         for (name, value) in self.wire.headers(request) {
             http = http.header(name, value);
         }
-        let head = Deadline::new(start, TimeoutKind::Headers, config.timeouts.headers);
-        let head = Deadline::earlier(head, deadline);
+        let head = BodyDeadline::new(start, TimeoutKind::Headers, config.timeouts.headers);
+        let head = BodyDeadline::earlier(head, deadline);
         let (response, redactor, _) = self.send(http, head).await?;
         tracing::debug!(status = response.status, took = ?start.elapsed(), "the server answers");
         if !(200..300).contains(&response.status) {
@@ -315,10 +314,10 @@ impl<W: WireFormat> Inner<W> {
         }
         let typer = ContentTyper::new(&config.thinking, &config.tools);
         let decoder = self.wire.decoder(config);
-        let decoding = Decoding::new(decoder, typer, config.limits.max_response_bytes);
+        let decoding = BodyDecoding::new(decoder, typer, config.limits.max_response_bytes);
         let chunks = BodyChunks::new(response.body, decoding, timeouts, start, total);
         let chunks = chunks.once_begun(config.timeouts);
-        Ok(Redacted { chunks, redactor, origins: Arc::clone(&self.origins), names })
+        Ok(RedactedStream { chunks, redactor, origins: Arc::clone(&self.origins), names })
     }
 
     /// Sends a request with its authorization headers; returns the response, the redactor for this request,
@@ -326,8 +325,8 @@ impl<W: WireFormat> Inner<W> {
     pub(super) async fn send(
         &self,
         mut http: HttpRequest,
-        deadline: Option<Deadline>,
-    ) -> Result<(HttpResponse, Redactor, bool), ProviderError> {
+        deadline: Option<BodyDeadline>,
+    ) -> Result<(HttpResponse, SecretRedactor, bool), ProviderError> {
         let authorised = match &self.config.authorize {
             Some(hook) => within(deadline, hook.headers()).await??,
             None => Vec::new(),
@@ -349,15 +348,15 @@ impl<W: WireFormat> Inner<W> {
 /// Returns the error for an error status, described by the part of the body that arrives in time.
 pub(super) async fn failure(
     mut response: HttpResponse,
-    deadline: Option<Deadline>,
+    deadline: Option<BodyDeadline>,
     patience: Duration,
-    redactor: &Redactor,
+    redactor: &SecretRedactor,
 ) -> ProviderError {
-    let own = Deadline::new(Instant::now(), TimeoutKind::Idle, patience);
+    let own = BodyDeadline::new(Instant::now(), TimeoutKind::Idle, patience);
     let mut body = Vec::new();
     let reading = read_start(&mut response.body, MAX_ERROR_BYTES, &mut body);
     // The part that has arrived by then is kept.
-    within(Deadline::earlier(deadline, own), reading).await.ok();
+    within(BodyDeadline::earlier(deadline, own), reading).await.ok();
     let body = String::from_utf8_lossy(&body);
     ProviderError::Status(Box::new(status_error(&response, &body, &|text| redactor.text(text))))
 }
@@ -375,7 +374,7 @@ pub(super) async fn read_start(body: &mut BodyStream, most: usize, bytes: &mut V
 
 /// Waits for `future` until the deadline.
 pub(super) async fn within<T>(
-    deadline: Option<Deadline>,
+    deadline: Option<BodyDeadline>,
     future: impl Future<Output = T>,
 ) -> Result<T, ProviderError> {
     match deadline {

@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use super::builder::own_transport;
-use crate::{
-    llm::{Provider as _, ProviderError, RetryPolicy, Timeouts, openai::OpenAi},
-    types::Capabilities,
-};
+use crate::{Provider as _, ProviderError, RetryPolicy, Timeouts, openai::OpenAi};
+use forgeline_types::Capabilities;
 
 #[test]
 fn what_cannot_work_fails_when_it_is_built_and_shows_no_secret() {

@@ -1,10 +1,11 @@
 //! The URLs that requests are sent to.
 
-use crate::{llm::transport::Address, types::Text};
+use crate::transport::UrlAddress;
+use forgeline_types::Text;
 
 /// Splits a base URL, in whatever spelling the user gave it, into the URL without trailing slashes
 /// and the query including its `?`.
-pub(in crate::llm) fn split(base: &str) -> (&str, &str) {
+pub(crate) fn split(base: &str) -> (&str, &str) {
     let base = base.trim();
     let (url, query) = base.split_at(base.find('?').unwrap_or(base.len()));
     (url.trim_end_matches('/'), query)
@@ -14,7 +15,7 @@ pub(in crate::llm) fn split(base: &str) -> (&str, &str) {
 ///
 /// A base without a path of its own gets `version` first; one that ends in `path` is used as it is;
 /// a query is kept, as needed for Azure's `api-version`.
-pub(in crate::llm) fn endpoint(base: &str, version: &str, path: &str) -> Text {
+pub(crate) fn endpoint(base: &str, version: &str, path: &str) -> Text {
     let (url, query) = split(base);
     let host = url.split_once("://").map_or(url, |(_, host)| host);
     let (version, path) = match (url.ends_with(path), host.contains('/')) {
@@ -26,7 +27,7 @@ pub(in crate::llm) fn endpoint(base: &str, version: &str, path: &str) -> Text {
 }
 
 /// Returns `url` with another `name=value` pair in its query; an empty `pair` adds nothing.
-pub(in crate::llm) fn with_query(url: &str, pair: &str) -> Text {
+pub(crate) fn with_query(url: &str, pair: &str) -> Text {
     let mark = match (pair.is_empty(), url.contains('?')) {
         (true, _) => "",
         (false, true) => "&",
@@ -42,6 +43,6 @@ pub(super) fn is_vendors(url: &str, default: &str) -> bool {
 }
 
 /// Returns the host and port that `url` names.
-pub(in crate::llm) fn host(url: &str) -> &str {
-    Address::new(url).host
+pub(crate) fn host(url: &str) -> &str {
+    UrlAddress::new(url).host
 }

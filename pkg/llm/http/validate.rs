@@ -7,7 +7,7 @@ use reqwest::{
 use secrecy::ExposeSecret as _;
 
 use super::{HttpConfig, WireFormat, url};
-use crate::llm::{ProviderError, transport::redact_url};
+use crate::{ProviderError, transport::redact_url};
 
 /// Checks that a provider can work with this configuration; the error says what to do.
 pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(), ProviderError> {

@@ -3,10 +3,8 @@
 use bytes::Bytes;
 
 use super::{BodyWriter, HttpConfig, url};
-use crate::{
-    llm::{BodyDecoder, ProviderError, Request, SchemaRules, ToolSchemaRules},
-    types::{Capabilities, MediaRules, Text},
-};
+use crate::{BodyDecoder, ProviderError, Request, SchemaRules, ToolSchemaRules};
+use forgeline_types::{Capabilities, MediaRules, Text};
 
 /// The environment variables of a provider.
 ///
@@ -62,7 +60,7 @@ impl EnvNames {
 /// A vendor with a dialect of Chat Completions that has an additional member:
 ///
 /// ```
-/// # #[cfg(feature = "openai")] {
+/// # #[cfg(feature = "http")] {
 /// use bytes::Bytes;
 /// use forgeline::{
 ///     llm::{
@@ -131,7 +129,7 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     const NEEDS_MODEL: bool = false;
 
     /// The member of the body that is `false` if responses are not streamed
-    /// ([`Capabilities::streaming`](crate::types::Capabilities::streaming) is `false`); the decoder
+    /// ([`Capabilities::streaming`](forgeline_types::Capabilities::streaming) is `false`); the decoder
     /// must be able to read them. Default: none, which requests a stream whatever the capabilities are.
     const STREAM_FIELD: Option<&'static str> = None;
 
@@ -190,7 +188,7 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
 
     /// Returns the parts of the request that the protocol has no place for and the body leaves out,
     /// each described in a few words. They are reported before the answer begins, by an event named
-    /// [`DEGRADED`](crate::llm::DEGRADED). Default: none.
+    /// [`DEGRADED`](crate::DEGRADED). Default: none.
     ///
     /// Not included are marks for the prompt cache, which the capabilities cover, and the fact that a tool
     /// result is an error, which the result's own text shows.
@@ -200,7 +198,7 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     }
 
     /// Returns `true` if the server and model accept the description of a tool at the place where it was found
-    /// ([`ToolSpec::deferred`](crate::llm::ToolSpec::deferred)), instead of at the beginning. Default: `false`.
+    /// ([`ToolSpec::deferred`](crate::ToolSpec::deferred)), instead of at the beginning. Default: `false`.
     fn defers_tools(&self, config: &HttpConfig) -> bool {
         let _ = config;
         false

@@ -1,4 +1,11 @@
-use super::*;
+use super::{
+    AcceptedMedia, inline,
+    kind::{MAX_TYPE, PDF},
+    of_result,
+    part::{NOT_BASE64, NOT_TEXT, PICTURES, problem},
+    unfit,
+};
+use forgeline_types::{Capabilities, MediaRules, ModelInfo, Part};
 
 const PNG: &str = "iVBORw0KGgo=";
 
@@ -84,17 +91,17 @@ fn an_input_may_have_what_one_model_takes_and_nothing_that_none_does() {
 
 #[test]
 fn what_a_provider_takes_is_the_same_for_inputs_and_results() {
-    use super::Untaken::{Kind, This};
+    use super::MediaRefusal::{Kind, This};
     let all = || ModelInfo::new("p", "m").capabilities(Capabilities::ALL);
-    let of = |rules: MediaRules| Takes::from(&all().media(rules));
+    let of = |rules: MediaRules| AcceptedMedia::from(&all().media(rules));
     let rules = MediaRules::default;
     let url = "https://x/y";
     let docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
     let small = rules().max_picture_letters(Some(12));
     #[rustfmt::skip]
     let cases = [
-        (Takes::from(Capabilities::default()), image("image/png", PNG),    Some(Kind("pictures"))),
-        (Takes::from(Capabilities::default()), file(PDF, "JVBERi0="),      Some(Kind("documents"))),
+        (AcceptedMedia::from(Capabilities::default()), image("image/png", PNG),    Some(Kind("pictures"))),
+        (AcceptedMedia::from(Capabilities::default()), file(PDF, "JVBERi0="),      Some(Kind("documents"))),
         (of(rules()),                          file(docx, "UEsDBA=="),     None),
         (of(rules().all_documents(false)),     file(docx, "UEsDBA=="),     Some(This("document", "of that kind; give a PDF or text"))),
         (of(rules().all_documents(false)),     file("text/csv", "aGk="),   None),

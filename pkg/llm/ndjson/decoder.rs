@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-use crate::llm::sse::{DecodeError, lossy};
+use crate::sse::{DecodeError, lossy};
 
 /// A decoder that frames a body into lines, wherever the chunk boundaries fall.
 ///
@@ -29,13 +29,13 @@ pub struct NdjsonDecoder {
     /// The incomplete line, including its CR if there is one; at most `max_line_bytes + 1` long.
     line: Vec<u8>,
     line_offset: u64,
-    state: State,
+    state: LineState,
     /// The last line that contained invalid UTF-8; at most `max_line_bytes` long.
     text: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
+enum LineState {
     /// `line` holds an incomplete line.
     Begun,
     /// `line` was returned; the next call begins another.
@@ -46,7 +46,7 @@ enum State {
 
 /// The location of a complete line.
 #[derive(Clone, Copy)]
-enum Line<'i> {
+enum LineRange<'i> {
     Input(&'i [u8]),
     Buffer,
 }
@@ -66,7 +66,7 @@ impl NdjsonDecoder {
             offset: 0,
             line: Vec::new(),
             line_offset: 0,
-            state: State::Begun,
+            state: LineState::Begun,
             text: String::new(),
         }
     }
@@ -83,21 +83,21 @@ impl NdjsonDecoder {
         Ok(self.next_line_at(input)?.map(|(line, _)| line))
     }
 
-    fn text<'s, 'i: 's>(&'s mut self, line: Line<'i>) -> Result<&'s str, DecodeError> {
+    fn text<'s, 'i: 's>(&'s mut self, line: LineRange<'i>) -> Result<&'s str, DecodeError> {
         let bytes = match line {
-            Line::Input(line) => line,
-            Line::Buffer => content(&self.line),
+            LineRange::Input(line) => line,
+            LineRange::Buffer => content(&self.line),
         };
         let (offset, limit) = (self.line_offset, self.max_line_bytes);
         lossy(&mut self.text, bytes, limit).ok_or_else(|| {
             let error = DecodeError::LineTooLong { offset, limit };
-            self.state = State::Failed(error.clone());
+            self.state = LineState::Failed(error.clone());
             error
         })
     }
 
     /// Takes the next line, as [`next_line`](Self::next_line) does, with its offset in the body.
-    pub(in crate::llm) fn next_line_at<'s, 'i: 's>(
+    pub(crate) fn next_line_at<'s, 'i: 's>(
         &'s mut self,
         input: &mut &'i [u8],
     ) -> Result<Option<(&'s str, u64)>, DecodeError> {
@@ -113,10 +113,10 @@ impl NdjsonDecoder {
     /// Returns the error of an earlier call.
     pub fn finish(&mut self) -> Result<Option<&str>, DecodeError> {
         self.offset = 0;
-        match std::mem::replace(&mut self.state, State::Given) {
-            State::Failed(error) => Err(error),
-            State::Begun if !is_blank(&self.line) => self.text(Line::Buffer).map(Some),
-            State::Begun | State::Given => Ok(None),
+        match std::mem::replace(&mut self.state, LineState::Given) {
+            LineState::Failed(error) => Err(error),
+            LineState::Begun if !is_blank(&self.line) => self.text(LineRange::Buffer).map(Some),
+            LineState::Begun | LineState::Given => Ok(None),
         }
     }
 
@@ -127,14 +127,14 @@ impl NdjsonDecoder {
         self.line_offset
     }
 
-    fn advance<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Line<'i>>, DecodeError> {
+    fn advance<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<LineRange<'i>>, DecodeError> {
         match &self.state {
-            State::Failed(error) => return Err(error.clone()),
-            State::Given => {
+            LineState::Failed(error) => return Err(error.clone()),
+            LineState::Given => {
                 self.line.clear();
-                self.state = State::Begun;
+                self.state = LineState::Begun;
             }
-            State::Begun => {}
+            LineState::Begun => {}
         }
         while !input.is_empty() {
             if self.line.is_empty() {
@@ -146,7 +146,7 @@ impl NdjsonDecoder {
                 self.check(content(head).len())?;
                 self.take(input, rest, head.len() + 1);
                 if !is_blank(head) {
-                    return Ok(Some(Line::Input(content(head))));
+                    return Ok(Some(LineRange::Input(content(head))));
                 }
                 continue;
             }
@@ -155,12 +155,12 @@ impl NdjsonDecoder {
             self.line.extend_from_slice(head);
             self.take(input, rest, head.len() + usize::from(end.is_some()));
             if end.is_some() {
-                self.state = State::Given;
+                self.state = LineState::Given;
                 if !is_blank(&self.line) {
-                    return Ok(Some(Line::Buffer));
+                    return Ok(Some(LineRange::Buffer));
                 }
                 self.line.clear();
-                self.state = State::Begun;
+                self.state = LineState::Begun;
             }
         }
         Ok(None)
@@ -177,7 +177,7 @@ impl NdjsonDecoder {
         }
         let error =
             DecodeError::LineTooLong { offset: self.line_offset, limit: self.max_line_bytes };
-        self.state = State::Failed(error.clone());
+        self.state = LineState::Failed(error.clone());
         Err(error)
     }
 }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::llm::sse::DecodeError;
+use crate::sse::DecodeError;
 
 fn decode<'a>(
     limit: usize,

@@ -2,13 +2,11 @@
 
 use super::PROTOCOL;
 use crate::{
-    llm::{
-        ProviderError,
-        http::{Fields, JsonItems, chat},
-        tool_names,
-    },
-    types::{Message, Part, ToolCall, ToolResult},
+    ProviderError,
+    http::{JsonFields, JsonItems, chat},
+    tool_schema::tool_names,
 };
+use forgeline_types::{Message, Part, ToolCall, ToolResult};
 
 /// Writes a message; one that answers several calls becomes several messages on the wire.
 ///
@@ -33,12 +31,13 @@ pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(),
             Part::Image { data, .. } => images.push(data),
             Part::Document { .. } => return unsupported("documents; send their text"),
             Part::ToolResult(_) | Part::ProviderItem(_) => {}
+            _ => {}
         }
     }
     let is_empty =
         content.is_empty() && thinking.is_empty() && images.is_empty() && calls.is_empty();
     if !is_empty || !has_result {
-        let mut fields = Fields::object()
+        let mut fields = JsonFields::object()
             .with("role", chat::role(message.role))
             .with("content", &content)
             .with_some("thinking", Some(&thinking).filter(|it| !it.is_empty()))
@@ -53,9 +52,9 @@ pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(),
 
 /// Encodes a call. Arguments that are not an object are sent as an empty object, since the server accepts nothing
 /// else.
-fn tool_call(call: &ToolCall) -> Fields<'static> {
+fn tool_call(call: &ToolCall) -> JsonFields<'static> {
     let arguments = call.arguments.as_ref().filter(|json| json.as_str().starts_with('{'));
-    Fields::object()
+    JsonFields::object()
         .with_some("id", Some(&call.id).filter(|id| !id.is_empty()))
         .with("type", "function")
         .nested("function", |function| {
@@ -67,9 +66,9 @@ fn tool_call(call: &ToolCall) -> Fields<'static> {
         })
 }
 
-fn tool_result(result: &ToolResult) -> Fields<'static> {
+fn tool_result(result: &ToolResult) -> JsonFields<'static> {
     let name = tool_names::encode(&result.name);
-    Fields::object()
+    JsonFields::object()
         .with("role", "tool")
         .with("content", &result.content)
         .with_some("tool_name", Some(name).filter(|name| !name.is_empty()))

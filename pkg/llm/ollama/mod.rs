@@ -1,22 +1,20 @@
 //! Ollama's own protocols, chat and generate.
 //!
-//! The provider is `Ollama` (feature `ollama`), which uses `/api/chat`: `Ollama::from_env` reads
+//! The provider is `Ollama` (feature `http`), which uses `/api/chat`: `Ollama::from_env` reads
 //! `OLLAMA_HOST`, `OLLAMA_MODEL` and, for a server that requires one, `OLLAMA_API_KEY`;
 //! `Ollama::builder` takes them as arguments. Without HTTP, [`OllamaDecoder`] reads response bodies of
 //! both protocols.
 
-#[cfg(feature = "ollama")]
+#[cfg(feature = "http")]
 mod message;
-#[cfg(feature = "ollama")]
+#[cfg(feature = "http")]
 mod provider;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod wire;
 
-#[cfg(feature = "ollama")]
+#[cfg(feature = "http")]
 pub use provider::{Ollama, OllamaChat};
 pub use stream::OllamaDecoder;
-
-/// The protocol's name in items.
-const PROTOCOL: &str = "ollama";
+use wire::PROTOCOL;

@@ -5,15 +5,13 @@ use serde_json::{Map, Value, json};
 
 use super::{OllamaDecoder, PROTOCOL, message};
 use crate::{
-    llm::{
-        ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSchemaRules,
-        http::{
-            BodyWriter, EnvNames, Fields, HttpConfig, HttpProvider, SamplingNames, WireFormat,
-            chat, url::split,
-        },
+    ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSchemaRules,
+    http::{
+        BodyWriter, EnvNames, HttpConfig, HttpProvider, JsonFields, SamplingNames, WireFormat,
+        chat, url::split,
     },
-    types::{Capabilities, MediaRules, Text},
 };
+use forgeline_types::{Capabilities, MediaRules, Text};
 
 /// The provider for Ollama, through its own `/api/chat`.
 ///
@@ -151,7 +149,7 @@ fn options(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
             "no model is named, and Ollama has no default; `ollama list` shows those there are; name one, such as with OLLAMA_MODEL",
         ));
     }
-    let mut settings = Fields::object();
+    let mut settings = JsonFields::object();
     settings.sampling(request, PROTOCOL, &NAMES)?;
     let settings = settings.end();
     if let Some(Value::Object(theirs)) = request.extra.get("options") {

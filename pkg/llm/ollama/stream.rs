@@ -4,21 +4,19 @@ use serde::de::IgnoredAny;
 
 use super::{
     PROTOCOL,
-    wire::{self, Answer, Phase},
+    wire::{self, AnswerPhase, OllamaLine},
 };
 use crate::{
-    llm::{
-        BodyDecoder, Progress, ProviderError, StreamChunk, ToolCallDelta,
-        decode::{
-            Emit, EventReader, EventStream, Fault, Sink, fill, finish_reason, in_stream, item,
-            lax_json::arguments, reported, wrong_body,
-        },
-        ndjson::NdjsonDecoder,
-        sse::SseLimits,
-        tool_names,
+    BodyDecoder, Progress, ProviderError, StreamChunk, ToolCallDelta,
+    decode::{
+        EmitChunk, EventFault, EventReader, EventStream, OutSink, fill, finish_reason, in_stream,
+        item, lax_json::arguments, reported, wrong_body,
     },
-    types::{ItemKind, Text},
+    ndjson::NdjsonDecoder,
+    sse::SseLimits,
+    tool_schema::tool_names,
 };
+use forgeline_types::{ItemKind, Text};
 
 /// A decoder for the body of an Ollama response, from `/api/chat` or `/api/generate`.
 ///
@@ -64,7 +62,7 @@ impl OllamaDecoder {
 }
 
 impl BodyDecoder for OllamaDecoder {
-    fn push(&mut self, bytes: &[u8], emit: Emit<'_>) -> Result<(), ProviderError> {
+    fn push(&mut self, bytes: &[u8], emit: EmitChunk<'_>) -> Result<(), ProviderError> {
         self.received += bytes.len() as u64;
         let mut input = bytes;
         while let Some((line, offset)) = self.lines.next_line_at(&mut input)? {
@@ -73,7 +71,7 @@ impl BodyDecoder for OllamaDecoder {
         Ok(())
     }
 
-    fn finish(&mut self, emit: Emit<'_>) -> Result<(), ProviderError> {
+    fn finish(&mut self, emit: EmitChunk<'_>) -> Result<(), ProviderError> {
         let offset = self.lines.line_offset();
         if let Some(line) = self.lines.finish()? {
             read(&mut self.stream, line, offset, emit)
@@ -93,11 +91,11 @@ fn read(
     stream: &mut EventStream<LineReader>,
     line: &str,
     offset: u64,
-    emit: Emit<'_>,
+    emit: EmitChunk<'_>,
 ) -> Result<(), ProviderError> {
     let line = line.trim_start_matches('\u{FEFF}');
     let read = stream.event("", line, offset, emit);
-    if read.is_err() && stream.reader().phase == Phase::Unknown && !is_cut(line) {
+    if read.is_err() && stream.reader().phase == AnswerPhase::Unknown && !is_cut(line) {
         return Err(wrong_body(line, "an answer of Ollama"));
     }
     read
@@ -114,7 +112,7 @@ fn is_cut(line: &str) -> bool {
 /// Decodes lines into chunks.
 #[derive(Debug, Default)]
 struct LineReader {
-    phase: Phase,
+    phase: AnswerPhase,
     /// The number of calls so far.
     calls: u32,
 }
@@ -123,19 +121,19 @@ impl EventReader for LineReader {
     const PROTOCOL: &'static str = PROTOCOL;
     const PADDING: &'static [&'static str] = &["created_at"];
 
-    fn event(&mut self, _name: &str, line: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let mut answer = Answer::default();
+    fn event(&mut self, _name: &str, line: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
+        let mut answer = OllamaLine::default();
         fill(line, &mut answer)?;
         let error = reported(answer.error);
-        if self.phase.max(answer.phase) == Phase::Unknown && error.is_none() {
+        if self.phase.max(answer.phase) == AnswerPhase::Unknown && error.is_none() {
             sink.stray(line);
             if sink.has_failed() {
                 return Ok(());
             }
-            return Err(Fault::data("not an answer"));
+            return Err(EventFault::data("not an answer"));
         }
-        self.phase = answer.phase.max(Phase::Open);
-        if self.phase == Phase::Done {
+        self.phase = answer.phase.max(AnswerPhase::Open);
+        if self.phase == AnswerPhase::Done {
             sink.set_progress(Progress::Done);
         }
         if error.is_none() && !answer.more.is_empty() {
@@ -151,7 +149,7 @@ impl EventReader for LineReader {
 
 impl LineReader {
     /// Emits the contents of a line, in the order in which models write them.
-    fn answer(&mut self, answer: Answer<'_>, line: &str, sink: &mut Sink<'_>) {
+    fn answer(&mut self, answer: OllamaLine<'_>, line: &str, sink: &mut OutSink<'_>) {
         let role = sink.role(&answer.role.0);
         let mut out = StreamChunk { role, ..StreamChunk::default() };
         sink.identify(&answer.model.0, "", &mut out.details);
@@ -159,7 +157,7 @@ impl LineReader {
         sink.thinking(answer.thinking.0);
         out.content = answer.content.0;
         for call in answer.calls.into_members().filter_map(|call| call.0) {
-            if call.said().next().is_none() {
+            if call.present_members().next().is_none() {
                 continue;
             }
             let arguments = arguments(call.get("function.arguments"));
@@ -179,7 +177,7 @@ impl LineReader {
         if !answer.rest.is_empty() {
             sink.unknown_members("message", &answer.rest);
         }
-        if answer.phase == Phase::Done {
+        if answer.phase == AnswerPhase::Done {
             out.finished = true;
             out.set_usage(&wire::USAGE, wire::counters(line).as_deref());
             out.set_finish_reason(finish_reason(&answer.done_reason.0), &answer.done_reason.0);

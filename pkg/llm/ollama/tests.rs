@@ -1,10 +1,8 @@
 use std::fmt::Write as _;
 
 use super::OllamaDecoder;
-use crate::{
-    llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk, sse::SseLimits},
-    types::{AgentEvent, ErrorCode, FinishReason, Json},
-};
+use crate::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk, sse::SseLimits};
+use forgeline_types::{AgentEvent, ErrorCode, FinishReason, Json};
 
 /// The chunks in words: `m:` message, `t:` thinking, `c` calls, `u` usage, `i` items, then the end.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<ProviderError>) {

@@ -3,35 +3,40 @@
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::llm::decode::{
-    Entries, UsagePaths,
-    lax_json::{Few, Flag, Into, Line, Object, Word, ignore_others, in_place, is_text},
+use crate::decode::{
+    JsonEntries, UsagePaths,
+    lax_json::{
+        FillInto, LaxFlag, LaxList, LaxObject, LaxText, LaxWord, ignore_others, in_place, is_text,
+    },
 };
+
+/// The protocol's name in items.
+pub(super) const PROTOCOL: &str = "ollama";
 
 /// One line of a stream, or a whole answer: for chat the contents of `message`, for generate the members
 /// next to it.
 #[derive(Debug, Default)]
-pub(super) struct Answer<'a> {
-    pub(super) model: Word<'a>,
+pub(super) struct OllamaLine<'a> {
+    pub(super) model: LaxWord<'a>,
     /// The progress after this line.
-    pub(super) phase: Phase,
-    pub(super) role: Word<'a>,
-    pub(super) content: Line,
-    pub(super) thinking: Line,
+    pub(super) phase: AnswerPhase,
+    pub(super) role: LaxWord<'a>,
+    pub(super) content: LaxText,
+    pub(super) thinking: LaxText,
     /// The calls, which are always complete.
-    pub(super) calls: Few<Object<Entries<'a>>>,
+    pub(super) calls: LaxList<LaxObject<JsonEntries<'a>>>,
     /// Images in base64.
     pub(super) images: Vec<&'a RawValue>,
-    pub(super) done_reason: Line,
+    pub(super) done_reason: LaxText,
     pub(super) error: Option<&'a RawValue>,
     /// The unknown members of the message and of the line.
-    pub(super) rest: Entries<'a>,
-    pub(super) more: Entries<'a>,
+    pub(super) rest: JsonEntries<'a>,
+    pub(super) more: JsonEntries<'a>,
 }
 
 /// The progress of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
+pub(super) enum AnswerPhase {
     /// No part of an answer has been seen.
     #[default]
     Unknown,
@@ -59,11 +64,11 @@ pub(super) const USAGE: UsagePaths = UsagePaths {
     reasoning: &[],
 };
 
-in_place! { Answer<'a> as answer, map, ignoring [];
+in_place! { OllamaLine<'a> as answer, map, ignoring [];
     Model => answer.model = map.next_value()?,
-    Message => map.next_value_seed(Into(&mut Message(answer)))?,
+    Message => map.next_value_seed(FillInto(&mut MessageMembers(answer)))?,
     Response => {
-        answer.phase = answer.phase.max(Phase::Open);
+        answer.phase = answer.phase.max(AnswerPhase::Open);
         answer.content = map.next_value()?;
     },
     Thinking => answer.thinking = map.next_value()?,
@@ -73,8 +78,8 @@ in_place! { Answer<'a> as answer, map, ignoring [];
         answer.images.extend(Some(image).filter(|raw| is_text(raw)));
     },
     Done => {
-        let is_done = map.next_value::<Flag>()?.0;
-        answer.phase = if is_done { Phase::Done } else { Phase::Open };
+        let is_done = map.next_value::<LaxFlag>()?.0;
+        answer.phase = if is_done { AnswerPhase::Done } else { AnswerPhase::Open };
     },
     DoneReason => answer.done_reason = map.next_value()?,
     Error => answer.error = map.next_value()?,
@@ -95,17 +100,17 @@ in_place! { Answer<'a> as answer, map, ignoring [];
 }
 
 /// The members of the message, which are read into the answer.
-struct Message<'t, 'a>(&'t mut Answer<'a>);
+struct MessageMembers<'t, 'a>(&'t mut OllamaLine<'a>);
 
-in_place! { Message<'_, 'a> as message, map, ignoring [bool number null string seq];
+in_place! { MessageMembers<'_, 'a> as message, map, ignoring [bool number null string seq];
     // A string in its place belongs to an error.
-    @ message.0.phase = message.0.phase.max(Phase::Open);
+    @ message.0.phase = message.0.phase.max(AnswerPhase::Open);
     Role => message.0.role = map.next_value()?,
     Content => message.0.content = map.next_value()?,
     Thinking => message.0.thinking = map.next_value()?,
     ToolCalls => message.0.calls = map.next_value()?,
     Images => {
-        let images: Few<&RawValue> = map.next_value()?;
+        let images: LaxList<&RawValue> = map.next_value()?;
         message.0.images.extend(images.into_members().filter(|raw| is_text(raw)));
     },
     ; else name => message.0.rest.push(name.0, map.next_value()?)
@@ -113,7 +118,7 @@ in_place! { Message<'_, 'a> as message, map, ignoring [bool number null string s
 
 /// Returns the counters of a line, as written by the server.
 pub(super) fn counters(line: &str) -> Option<Box<RawValue>> {
-    let line = Entries::read(line);
+    let line = JsonEntries::parse(line);
     let counters = COUNTERS.iter().filter_map(|name| Some((name, line.written(name)?)));
     let fields: Vec<_> = counters.map(|(name, raw)| format!("\"{name}\":{raw}")).collect();
     let raw = RawValue::from_string(format!("{{{}}}", fields.join(","))).ok();

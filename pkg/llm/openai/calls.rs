@@ -1,14 +1,12 @@
 //! Assignment of deltas to calls: every vendor numbers calls differently, or not at all.
 
 use crate::{
-    json::JsonTracker,
-    llm::{
-        ToolCallDelta,
-        decode::{CallDelta, Entries, Input, says},
-        tool_names,
-    },
-    types::{Signature, Text},
+    ToolCallDelta,
+    decode::{CallDelta, CallInput, JsonEntries, says},
+    tool_schema::tool_names,
 };
+use forgeline_json::JsonTracker;
+use forgeline_types::{Signature, Text};
 
 use super::PROTOCOL;
 
@@ -17,11 +15,11 @@ const MAX_CALLS: usize = 1024;
 
 /// The calls of a response so far.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Vec<Call>);
+pub(super) struct OpenAiCalls(Vec<OpenAiCall>);
 
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "two facts of a call")]
-struct Call {
+struct OpenAiCall {
     /// The vendor's index, if it sent one.
     wire_index: Option<u32>,
     id: Text,
@@ -30,11 +28,11 @@ struct Call {
     arguments: JsonTracker,
     /// `true` once its name has been sent again after complete arguments.
     is_named_again: bool,
-    input: Input,
+    input: CallInput,
     is_signed: bool,
 }
 
-impl Calls {
+impl OpenAiCalls {
     /// Returns `true` if there are more calls than any server sends.
     pub(super) fn is_over_limit(&self) -> bool {
         self.0.len() > MAX_CALLS
@@ -68,12 +66,12 @@ impl Calls {
             }
         }
         if at == self.0.len() {
-            self.0.push(Call { wire_index: entry.index.0, ..Call::default() });
+            self.0.push(OpenAiCall { wire_index: entry.index.0, ..OpenAiCall::default() });
         }
-        let is_new = at + 1 == self.0.len() && self.0.last().is_some_and(Call::is_blank);
+        let is_new = at + 1 == self.0.len() && self.0.last().is_some_and(OpenAiCall::is_blank);
         let call = self.0.get_mut(at)?;
-        if is_custom && call.input == Input::Json {
-            call.input = Input::TextAhead;
+        if is_custom && call.input == CallInput::Json {
+            call.input = CallInput::TextAhead;
         }
         if !arguments.is_empty() {
             arguments = call.input.more(arguments);
@@ -102,7 +100,7 @@ impl Calls {
     /// Returns `true` if the arguments of a call are passed on unchanged, without being tracked.
     pub(super) fn passes(&self, index: u32) -> bool {
         let call = usize::try_from(index).ok().and_then(|index| self.0.get(index));
-        call.is_some_and(|call| !call.id.is_empty() && call.input == Input::Json)
+        call.is_some_and(|call| !call.id.is_empty() && call.input == CallInput::Json)
     }
 
     /// Ends the calls whose arguments are plain text.
@@ -117,7 +115,7 @@ impl Calls {
     /// A new id starts a new call even at an index that is already in use (`OpenRouter` numbers twelve calls
     /// 0). Without index and id, a name starts a call unless the last one still lacks its name.
     fn find(&self, index: Option<u32>, id: &str, name: &str) -> Option<usize> {
-        let same_id = |call: &Call| id.is_empty() || call.id.is_empty() || call.id == id;
+        let same_id = |call: &OpenAiCall| id.is_empty() || call.id.is_empty() || call.id == id;
         if index.is_some() {
             let at = self.0.iter().rposition(|call| call.wire_index == index)?;
             if self.0.get(at).is_some_and(same_id) {
@@ -138,7 +136,7 @@ impl Calls {
 fn proof(entry: &CallDelta<'_>) -> Option<Signature> {
     let custom = entry.custom.0.as_ref().map(|_| r#""type":"custom""#.to_owned());
     let extra = entry.extra_content.filter(|raw| says(raw));
-    if let Some(proof) = extra.and_then(|raw| google(&Entries::of(Some(raw)))) {
+    if let Some(proof) = extra.and_then(|raw| google(&JsonEntries::from_raw(Some(raw)))) {
         return Some(Signature::new(PROTOCOL, proof));
     }
     let fields = entry.provider_specific_fields.filter(|raw| says(raw));
@@ -152,13 +150,13 @@ fn proof(entry: &CallDelta<'_>) -> Option<Signature> {
 }
 
 /// Returns Google's signature, if there is nothing else.
-fn google(extra: &Entries<'_>) -> Option<Text> {
-    let google = Entries::of(extra.get("google"));
+fn google(extra: &JsonEntries<'_>) -> Option<Text> {
+    let google = JsonEntries::from_raw(extra.get("google"));
     let is_alone = extra.names().eq(["google"]) && google.names().eq(["thought_signature"]);
     google.first_text(&["thought_signature"]).filter(|_| is_alone)
 }
 
-impl Call {
+impl OpenAiCall {
     /// Returns `true` if an entry with this id may begin another call: neither has an id, and the
     /// arguments so far are complete.
     fn is_over(&self, id: &str) -> bool {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::types::{AgentError, AgentEvent, FinishReason, Text, UsageInfo};
+use forgeline_types::{AgentError, AgentEvent, FinishReason, Text, UsageInfo};
 
 /// A writer of the events of one response as the chunks of a streamed Chat Completions response, for a
 /// server whose clients speak that protocol.
@@ -45,53 +45,53 @@ pub struct ChunkWriter {
 }
 
 #[derive(Serialize)]
-struct Chunk<'a> {
+struct WrittenChunk<'a> {
     id: &'a str,
     object: &'static str,
     created: u64,
     model: &'a str,
-    choices: &'a [Choice<'a>],
+    choices: &'a [WrittenChoice<'a>],
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Value>,
 }
 
 #[derive(Serialize)]
-struct Choice<'a> {
+struct WrittenChoice<'a> {
     index: u32,
-    delta: Delta<'a>,
+    delta: WrittenDelta<'a>,
     finish_reason: Option<&'a str>,
 }
 
 #[derive(Serialize)]
-struct Delta<'a> {
+struct WrittenDelta<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
     #[serde(flatten)]
-    said: Option<Said<'a>>,
+    said: Option<DeltaMember<'a>>,
 }
 
 /// The single member of a delta besides the role.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Said<'a> {
+enum DeltaMember<'a> {
     Content(&'a str),
     Refusal(&'a str),
     ReasoningContent(&'a str),
-    ToolCalls([Call<'a>; 1]),
+    ToolCalls([WrittenCall<'a>; 1]),
 }
 
 #[derive(Default, Serialize)]
-struct Call<'a> {
+struct WrittenCall<'a> {
     index: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     r#type: Option<&'static str>,
-    function: Function<'a>,
+    function: WrittenFunction<'a>,
 }
 
 #[derive(Default, Serialize)]
-struct Function<'a> {
+struct WrittenFunction<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     arguments: &'a str,
@@ -122,27 +122,37 @@ impl ChunkWriter {
     #[must_use]
     pub fn event(&mut self, event: &AgentEvent) -> Option<String> {
         let said = match event {
-            AgentEvent::ThinkingContent { content } => Said::ReasoningContent(content),
-            AgentEvent::MessageContent { content, refusal: false } => Said::Content(content),
-            AgentEvent::MessageContent { content, refusal: true } => Said::Refusal(content),
+            AgentEvent::ThinkingContent { content } => DeltaMember::ReasoningContent(content),
+            AgentEvent::MessageContent { content, refusal } if *refusal => {
+                DeltaMember::Refusal(content)
+            }
+            AgentEvent::MessageContent { content, .. } => DeltaMember::Content(content),
             AgentEvent::ToolCallStart { index, id, tool_name } => {
                 if tool_name.is_none() {
                     self.unnamed.push(*index);
                 }
-                let function = Function { name: tool_name.as_deref(), arguments: "" };
+                let function = WrittenFunction { name: tool_name.as_deref(), arguments: "" };
                 let (id, r#type) = (Some(id.as_str()), Some("function"));
-                Said::ToolCalls([Call { index: *index, id, r#type, function }])
+                DeltaMember::ToolCalls([WrittenCall { index: *index, id, r#type, function }])
             }
             AgentEvent::ToolCallContent { index, arguments, .. } if !arguments.is_empty() => {
-                let function = Function { name: None, arguments };
-                Said::ToolCalls([Call { index: *index, function, ..Call::default() }])
+                let function = WrittenFunction { name: None, arguments };
+                DeltaMember::ToolCalls([WrittenCall {
+                    index: *index,
+                    function,
+                    ..WrittenCall::default()
+                }])
             }
             AgentEvent::ToolCallEnd { index, tool_name: Some(name), .. }
                 if self.unnamed.contains(index) =>
             {
                 self.unnamed.retain(|unnamed| unnamed != index);
-                let function = Function { name: Some(name), arguments: "" };
-                Said::ToolCalls([Call { index: *index, function, ..Call::default() }])
+                let function = WrittenFunction { name: Some(name), arguments: "" };
+                DeltaMember::ToolCalls([WrittenCall {
+                    index: *index,
+                    function,
+                    ..WrittenCall::default()
+                }])
             }
             AgentEvent::TokenUsage { usage } => return Some(self.usage(usage)),
             AgentEvent::Error { error, .. } => return Some(failure(error)),
@@ -175,6 +185,7 @@ impl ChunkWriter {
             | AgentEvent::Failover { .. }
             | AgentEvent::Custom { .. }
             | AgentEvent::Unknown(_) => return None,
+            _ => return None,
         };
         Some(self.delta(Some(said), None))
     }
@@ -206,16 +217,16 @@ impl ChunkWriter {
         self.chunk(&[], Some(usage))
     }
 
-    fn delta(&mut self, said: Option<Said<'_>>, finish_reason: Option<&str>) -> String {
+    fn delta(&mut self, said: Option<DeltaMember<'_>>, finish_reason: Option<&str>) -> String {
         let is_first = !std::mem::replace(&mut self.has_role, true);
-        let delta = Delta { role: is_first.then_some("assistant"), said };
-        self.chunk(&[Choice { index: 0, delta, finish_reason }], None)
+        let delta = WrittenDelta { role: is_first.then_some("assistant"), said };
+        self.chunk(&[WrittenChoice { index: 0, delta, finish_reason }], None)
     }
 
-    fn chunk(&self, choices: &[Choice<'_>], usage: Option<Value>) -> String {
+    fn chunk(&self, choices: &[WrittenChoice<'_>], usage: Option<Value>) -> String {
         let Self { id, model, created, .. } = self;
         let object = "chat.completion.chunk";
-        json(&Chunk { id, object, created: *created, model, choices, usage })
+        json(&WrittenChunk { id, object, created: *created, model, choices, usage })
     }
 }
 

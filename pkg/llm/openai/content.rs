@@ -10,48 +10,46 @@ use serde_json::value::RawValue;
 
 use super::extras;
 use crate::{
-    llm::{
-        ContentType,
-        decode::{
-            Entries, Members,
-            lax_json::{Into, Line, ignore_others, is_text, list, text, value},
-        },
+    ContentType,
+    decode::{
+        JsonEntries, JsonMembers,
+        lax_json::{FillInto, LaxText, ignore_others, is_text, list, text, value},
     },
-    types::{AgentEvent, Text},
 };
+use forgeline_types::{AgentEvent, Text};
 
 /// Content: a string, or parts in order, such as Mistral's lists of thinking and text.
 #[derive(Debug, Default)]
-pub(super) struct Content<'a> {
+pub(super) struct OpenAiContent<'a> {
     pub(super) text: Text,
     pub(super) parts: Vec<&'a RawValue>,
 }
 
 /// A piece of the content of one part.
-pub(super) enum Piece {
+pub(super) enum ContentPiece {
     Words(ContentType, Text),
     Item(AgentEvent),
     /// Databricks' summaries of reasoning, which are signed.
-    Summary(Vec<Members>),
+    Summary(Vec<JsonMembers>),
 }
 
-impl Content<'_> {
+impl OpenAiContent<'_> {
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty() && self.parts.is_empty()
     }
 }
 
 /// Reads one part; `in_thinking` is set for parts inside the list of another part.
-pub(super) fn pieces(raw: &RawValue, in_thinking: bool) -> Vec<Piece> {
+pub(super) fn pieces(raw: &RawValue, in_thinking: bool) -> Vec<ContentPiece> {
     let kind = if in_thinking { ContentType::Thinking } else { ContentType::Message };
     if is_text(raw) {
-        return vec![Piece::Words(kind, value::<Line>(raw).0)];
+        return vec![ContentPiece::Words(kind, value::<LaxText>(raw).0)];
     }
-    let part = Entries::of(Some(raw));
+    let part = JsonEntries::from_raw(Some(raw));
     let name = part.text("type");
     let mut pieces = match part.get("thinking") {
         Some(inner) if is_text(inner) => {
-            vec![Piece::Words(ContentType::Thinking, text(Some(inner)))]
+            vec![ContentPiece::Words(ContentType::Thinking, text(Some(inner)))]
         }
         // Lists inside lists are not read: they could be nested without end.
         inner if !in_thinking => {
@@ -62,28 +60,28 @@ pub(super) fn pieces(raw: &RawValue, in_thinking: bool) -> Vec<Piece> {
     match name.as_str() {
         "reasoning" => {
             let summary = list(part.get("summary")).into_iter();
-            let summary: Vec<_> = summary.map(|raw| Members::read(raw.get())).collect();
-            pieces.push(Piece::Summary(summary));
+            let summary: Vec<_> = summary.map(|raw| JsonMembers::parse(raw.get())).collect();
+            pieces.push(ContentPiece::Summary(summary));
         }
-        "reference" => pieces.extend(extras::references(&part, raw).map(Piece::Item)),
-        "image_url" => pieces.extend(extras::picture(raw).map(Piece::Item)),
-        "refusal" => pieces.push(Piece::Words(ContentType::Refusal, part.text("refusal"))),
+        "reference" => pieces.extend(extras::references(&part, raw).map(ContentPiece::Item)),
+        "image_url" => pieces.extend(extras::picture(raw).map(ContentPiece::Item)),
+        "refusal" => pieces.push(ContentPiece::Words(ContentType::Refusal, part.text("refusal"))),
         _ => {}
     }
     let words = part.text("text");
     if !words.is_empty() {
-        pieces.push(Piece::Words(kind, words));
+        pieces.push(ContentPiece::Words(kind, words));
         let annotations = part.get("annotations").into_iter().flat_map(extras::annotations);
-        pieces.extend(annotations.map(Piece::Item));
+        pieces.extend(annotations.map(ContentPiece::Item));
     }
     let is_known = matches!(name.as_str(), "" | "text" | "output_text" | "thinking");
     if pieces.is_empty() && !is_known {
-        pieces.extend(extras::part(name, raw).map(Piece::Item));
+        pieces.extend(extras::part(name, raw).map(ContentPiece::Item));
     }
     pieces
 }
 
-impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Content<'a>> {
+impl<'de: 'a, 'a> DeserializeSeed<'de> for FillInto<'_, OpenAiContent<'a>> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -91,7 +89,7 @@ impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Content<'a>> {
     }
 }
 
-impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Content<'a>> {
+impl<'de: 'a, 'a> Visitor<'de> for FillInto<'_, OpenAiContent<'a>> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,7 +111,7 @@ impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Content<'a>> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-        let part = Entries::deserialize(MapAccessDeserializer::new(map))?;
+        let part = JsonEntries::deserialize(MapAccessDeserializer::new(map))?;
         self.0.text = part.text("text");
         Ok(())
     }

@@ -2,14 +2,14 @@
 
 use serde_json::value::RawValue;
 
-use super::PROTOCOL;
-use crate::{
-    llm::decode::{
-        self, CitationPaths, Entries, Members,
-        lax_json::{Line, is_text, list, value},
-    },
-    types::{AgentEvent, Citation, ItemKind, Json, Text},
+use crate::decode::{
+    self, CitationPaths, JsonEntries, JsonMembers,
+    lax_json::{LaxText, is_text, list, value},
 };
+use forgeline_types::{AgentEvent, Citation, ItemKind, Json, Text};
+
+/// The protocol's name in items.
+pub(super) const PROTOCOL: &str = "openai-chat";
 
 const SOURCE: CitationPaths = CitationPaths {
     url: &["url"],
@@ -27,7 +27,7 @@ const MAX_AUDIO_BYTES: usize = 8 << 20;
 
 /// The sources, tools and audio so far.
 #[derive(Debug, Default)]
-pub(super) struct Extras {
+pub(super) struct AnswerExtras {
     /// The latest list of sources; servers with such a list send it whole in every chunk.
     sources: Option<Box<RawValue>>,
     /// `true` if the list has more than URLs.
@@ -35,10 +35,10 @@ pub(super) struct Extras {
     /// The server's calls, and whether they have been answered.
     tools: Vec<(u32, bool)>,
     /// The audio whose pieces are still coming.
-    audio: Members,
+    audio: JsonMembers,
 }
 
-impl Extras {
+impl AnswerExtras {
     /// Reads a chunk's `citations` and `search_results`, of which the latter are more detailed.
     pub(super) fn sources(&mut self, citations: Option<&RawValue>, results: Option<&RawValue>) {
         let is_list = |raw: &&RawValue| raw.get().starts_with('[') && raw.get() != "[]";
@@ -60,7 +60,7 @@ impl Extras {
 
     /// Reads a piece of audio; returns its transcript, and the audio item that it completes.
     pub(super) fn audio(&mut self, raw: &RawValue) -> (Text, Option<AgentEvent>) {
-        let piece = Members::read(raw.get());
+        let piece = JsonMembers::parse(raw.get());
         let known = self.audio.get("data").unwrap_or_default();
         // Base64 that ends with padding is a complete file.
         let has_ended = known.ends_with("=\"") || known.len() > MAX_AUDIO_BYTES;
@@ -86,7 +86,7 @@ impl Extras {
     pub(super) fn executed(&mut self, raw: &RawValue) -> Vec<AgentEvent> {
         let mut events = Vec::new();
         for raw in list(Some(raw)) {
-            let tool = Entries::of(Some(raw));
+            let tool = JsonEntries::from_raw(Some(raw));
             let index = tool.number("index").unwrap_or_default();
             let (id, tool_name) = (Text::from(index.to_string()), tool.text("type"));
             let known = self.tools.iter().position(|(known, _)| *known == index);
@@ -118,26 +118,33 @@ pub(super) fn annotations(raw: &RawValue) -> Vec<AgentEvent> {
 /// Returns the item of a source: a URL alone, a search result or an annotation.
 fn source(raw: &RawValue) -> Option<AgentEvent> {
     if is_text(raw) {
-        let url = value::<Line>(raw).non_empty();
-        return item(ItemKind::Citation(Citation { url, ..Citation::default() }), raw);
+        let url = value::<LaxText>(raw).non_empty();
+        return item(
+            ItemKind::Citation({
+                let mut it = Citation::default();
+                it.url = url;
+                it
+            }),
+            raw,
+        );
     }
     if !raw.get().starts_with('{') {
         return None;
     }
-    let mut source = Entries::of(Some(raw));
+    let mut source = JsonEntries::from_raw(Some(raw));
     let name = source.text("type");
     if !matches!(name.as_str(), "" | "url_citation" | "web") {
         return item(ItemKind::Other { name }, raw);
     }
     if let inner @ Some(_) = source.get("url_citation").filter(|raw| raw.get().starts_with('{')) {
-        source = Entries::of(inner);
+        source = JsonEntries::from_raw(inner);
     }
-    item(ItemKind::Citation(SOURCE.read(&source)), raw)
+    item(ItemKind::Citation(SOURCE.read_citation(&source)), raw)
 }
 
 /// Returns the item of an image that the model made.
 pub(super) fn picture(raw: &RawValue) -> Option<AgentEvent> {
-    let picture = Entries::of(Some(raw));
+    let picture = JsonEntries::from_raw(Some(raw));
     let url = picture.first_text(&["image_url.url", "image_url", "url"]).unwrap_or_default();
     let media_type = url.strip_prefix("data:").and_then(|rest| rest.split([';', ',']).next());
     let media_type = Text::from(media_type.filter(|it| !it.is_empty()).unwrap_or("image/*"));
@@ -146,16 +153,19 @@ pub(super) fn picture(raw: &RawValue) -> Option<AgentEvent> {
 
 /// Returns one citation for each source that a part of the content refers to by number.
 pub(super) fn references<'p>(
-    part: &Entries<'p>,
+    part: &JsonEntries<'p>,
     raw: &'p RawValue,
 ) -> impl Iterator<Item = AgentEvent> + use<'p> {
     let numbers = list(part.get("reference_ids")).into_iter();
-    let mut numbers: Vec<_> = numbers.map(|raw| value::<decode::lax_json::Number>(raw).0).collect();
+    let mut numbers: Vec<_> =
+        numbers.map(|raw| value::<decode::lax_json::LaxNumber>(raw).0).collect();
     if numbers.is_empty() {
         numbers.push(None);
     }
     numbers.into_iter().take(MAX_TOOLS).filter_map(move |document_index| {
-        item(ItemKind::Citation(Citation { document_index, ..Citation::default() }), raw)
+        let mut citation = Citation::default();
+        citation.document_index = document_index;
+        item(ItemKind::Citation(citation), raw)
     })
 }
 

@@ -1,10 +1,10 @@
 //! Chat Completions servers whose requests differ.
 
-use crate::llm::http::url;
+use crate::http::url;
 
 /// A server whose requests differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Host {
+pub(super) enum ServerHost {
     /// OpenAI, and Azure serving it.
     OpenAi,
     /// OpenRouter.
@@ -20,20 +20,20 @@ pub(super) enum Host {
 }
 
 /// Ends of host names.
-const HOSTS: [(&str, Host); 8] = [
-    ("api.openai.com", Host::OpenAi),
-    (".openai.azure.com", Host::OpenAi),
-    (".services.ai.azure.com", Host::OpenAi),
-    (".cognitiveservices.azure.com", Host::OpenAi),
-    ("openrouter.ai", Host::OpenRouter),
-    ("api.deepseek.com", Host::DeepSeek),
-    ("api.mistral.ai", Host::Mistral),
-    ("api.perplexity.ai", Host::Perplexity),
+const HOSTS: [(&str, ServerHost); 8] = [
+    ("api.openai.com", ServerHost::OpenAi),
+    (".openai.azure.com", ServerHost::OpenAi),
+    (".services.ai.azure.com", ServerHost::OpenAi),
+    (".cognitiveservices.azure.com", ServerHost::OpenAi),
+    ("openrouter.ai", ServerHost::OpenRouter),
+    ("api.deepseek.com", ServerHost::DeepSeek),
+    ("api.mistral.ai", ServerHost::Mistral),
+    ("api.perplexity.ai", ServerHost::Perplexity),
 ];
 
-impl Host {
+impl ServerHost {
     /// Returns the host of a base URL.
-    pub(super) fn of(base_url: &str) -> Self {
+    pub(super) fn from_url(base_url: &str) -> Self {
         let name = url::host(base_url).split(':').next().unwrap_or_default();
         let name = name.to_ascii_lowercase();
         HOSTS.iter().find(|(end, _)| name.ends_with(end)).map_or(Self::Other, |(_, host)| *host)
@@ -53,18 +53,18 @@ mod tests {
     #[test]
     fn a_host_is_told_by_its_name_alone() {
         for (url, want) in [
-            ("https://api.openai.com/v1", Host::OpenAi),
-            ("https://eu.API.openai.com:443", Host::OpenAi),
-            ("https://me.openai.azure.com/openai/v1", Host::OpenAi),
-            ("https://me.services.ai.azure.com/models", Host::OpenAi),
-            ("https://me.cognitiveservices.azure.com", Host::OpenAi),
-            ("https://user:pass@api.mistral.ai/v1", Host::Mistral),
-            ("https://openrouter.ai/api/v1", Host::OpenRouter),
-            ("http://127.0.0.1:8080/api.openai.com", Host::Other),
-            ("http://proxy/?to=api.deepseek.com", Host::Other),
-            ("api.deepseek.com", Host::DeepSeek),
+            ("https://api.openai.com/v1", ServerHost::OpenAi),
+            ("https://eu.API.openai.com:443", ServerHost::OpenAi),
+            ("https://me.openai.azure.com/openai/v1", ServerHost::OpenAi),
+            ("https://me.services.ai.azure.com/models", ServerHost::OpenAi),
+            ("https://me.cognitiveservices.azure.com", ServerHost::OpenAi),
+            ("https://user:pass@api.mistral.ai/v1", ServerHost::Mistral),
+            ("https://openrouter.ai/api/v1", ServerHost::OpenRouter),
+            ("http://127.0.0.1:8080/api.openai.com", ServerHost::Other),
+            ("http://proxy/?to=api.deepseek.com", ServerHost::Other),
+            ("api.deepseek.com", ServerHost::DeepSeek),
         ] {
-            assert_eq!(Host::of(url), want, "{url}");
+            assert_eq!(ServerHost::from_url(url), want, "{url}");
         }
     }
 }

@@ -8,13 +8,11 @@ use super::{
     wire::{REASONING, REASONING_CONTENT, REASONING_TEXT},
 };
 use crate::{
-    llm::{
-        ProviderError,
-        decode::Entries,
-        http::{JsonItems, chat},
-    },
-    types::{ItemKind, Message, Part, Text, ToolCall},
+    ProviderError,
+    decode::JsonEntries,
+    http::{JsonItems, chat},
 };
+use forgeline_types::{ItemKind, Message, Part, Text, ToolCall};
 
 /// Writes a message; one that answers several calls becomes several messages on the wire.
 ///
@@ -110,7 +108,7 @@ fn tool_call(call: &ToolCall, takes_more: bool) -> Value {
     }
     for (name, member) in signature.members(PROTOCOL) {
         if name == "type" {
-            let input = Entries::read(call.arguments_raw.as_str()).text("input");
+            let input = JsonEntries::parse(call.arguments_raw.as_str()).text("input");
             value = json!({
                 "id": call.id,
                 "type": member,
@@ -141,5 +139,6 @@ fn rich(part: &Part) -> Result<Option<Value>, ProviderError> {
         Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) | Part::ProviderItem(_) => {
             None
         }
+        _ => None,
     })
 }

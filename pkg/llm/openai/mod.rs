@@ -1,6 +1,6 @@
 //! OpenAI Chat Completions, as spoken by OpenAI and compatible servers.
 //!
-//! The provider is `OpenAi` (feature `openai`): `OpenAi::from_env` reads `OPENAI_API_KEY`,
+//! The provider is `OpenAi` (feature `http`): `OpenAi::from_env` reads `OPENAI_API_KEY`,
 //! `OPENAI_BASE_URL` and `OPENAI_MODEL`; `OpenAi::builder` takes them as arguments. Without HTTP,
 //! [`OpenAiDecoder`] reads response bodies, and [`ChunkWriter`] writes them for the clients of a
 //! server.
@@ -9,11 +9,11 @@ mod calls;
 mod chunk_writer;
 mod content;
 mod extras;
-#[cfg(feature = "openai")]
+#[cfg(feature = "http")]
 mod host;
-#[cfg(feature = "openai")]
+#[cfg(feature = "http")]
 mod message;
-#[cfg(feature = "openai")]
+#[cfg(feature = "http")]
 mod provider;
 mod reasoning;
 mod stream;
@@ -22,9 +22,7 @@ mod tests;
 mod wire;
 
 pub use chunk_writer::ChunkWriter;
-#[cfg(feature = "openai")]
+use extras::PROTOCOL;
+#[cfg(feature = "http")]
 pub use provider::{ChatCompletions, OpenAi};
 pub use stream::{OpenAiDecoder, PROMPT_PROGRESS};
-
-/// The protocol's name in items.
-const PROTOCOL: &str = "openai-chat";

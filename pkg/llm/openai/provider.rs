@@ -3,14 +3,12 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{OpenAiDecoder, host::Host, message};
+use super::{OpenAiDecoder, host::ServerHost, message};
 use crate::{
-    llm::{
-        ProviderError, Request, SchemaRules, Thinking, ToolSchemaRules, ToolSpec,
-        http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat},
-    },
-    types::{Capabilities, MediaRules, Text},
+    ProviderError, Request, SchemaRules, Thinking, ToolSchemaRules, ToolSpec,
+    http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat},
 };
+use forgeline_types::{Capabilities, MediaRules, Text};
 
 /// The provider for OpenAI Chat Completions, for OpenAI and compatible servers.
 ///
@@ -25,17 +23,17 @@ use crate::{
 /// | `api.perplexity.ai` | error | error | no schemas |
 /// | others, such as llama.cpp and vLLM | `chat_template_kwargs: {enable_thinking}` | error | |
 ///
-/// Errors are [`ProviderError::Unsupported`]; [`Request::extra`](crate::llm::Request::extra) sets any other field. Documents are sent
+/// Errors are [`ProviderError::Unsupported`]; [`Request::extra`](crate::Request::extra) sets any other field. Documents are sent
 /// only to OpenAI, Azure and OpenRouter, unless the capabilities are set explicitly.
 ///
 /// Reasoning is sent back in the member that it came in, which is named by a
-/// [`ProviderItem`](crate::types::ProviderItem) of kind
-/// [`Reasoning`](crate::types::ItemKind::Reasoning) after it in the message; it is not sent to OpenAI, Azure and
+/// [`ProviderItem`](forgeline_types::ProviderItem) of kind
+/// [`Reasoning`](forgeline_types::ItemKind::Reasoning) after it in the message; it is not sent to OpenAI, Azure and
 /// Mistral.
 ///
-/// [`Thinking::Off`]: crate::llm::Thinking::Off
-/// [`Thinking::On`]: crate::llm::Thinking::On
-/// [`Thinking::Budget`]: crate::llm::Thinking::Budget
+/// [`Thinking::Off`]: crate::Thinking::Off
+/// [`Thinking::On`]: crate::Thinking::On
+/// [`Thinking::Budget`]: crate::Thinking::Budget
 ///
 /// # Examples
 ///
@@ -75,16 +73,15 @@ impl WireFormat for ChatCompletions {
     }
 
     fn capabilities(&self, base_url: &str) -> Capabilities {
-        let host = Host::of(base_url);
-        Capabilities {
-            documents: matches!(host, Host::OpenAi | Host::OpenRouter),
-            structured_output: !matches!(host, Host::DeepSeek | Host::Perplexity),
-            ..Self::defaults().capabilities
-        }
+        let host = ServerHost::from_url(base_url);
+        Self::defaults()
+            .capabilities
+            .documents(matches!(host, ServerHost::OpenAi | ServerHost::OpenRouter))
+            .structured_output(!matches!(host, ServerHost::DeepSeek | ServerHost::Perplexity))
     }
 
     fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
-        let host = Host::of(&body.config().base_url);
+        let host = ServerHost::from_url(&body.config().base_url);
         options(&mut body, host)?;
         body.tools("tools", 0, |tools| tools.iter().map(tool).collect());
         body.chat_messages(|message, items| message::encode(message, host.takes_reasoning(), items))
@@ -96,11 +93,11 @@ impl WireFormat for ChatCompletions {
 
     fn signs_reasoning(&self, config: &HttpConfig) -> bool {
         // Mistral sends it in the parts of the content, without a member's name to sign it with.
-        Host::of(&config.base_url) != Host::Mistral
+        ServerHost::from_url(&config.base_url) != ServerHost::Mistral
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
-        let is_openai = Host::of(&config.base_url) == Host::OpenAi;
+        let is_openai = ServerHost::from_url(&config.base_url) == ServerHost::OpenAi;
         // Other servers honor more, or something else.
         if is_openai { SchemaRules::OPENAI } else { SchemaRules::ANY }
     }
@@ -115,19 +112,19 @@ impl WireFormat for ChatCompletions {
 }
 
 /// Writes the members before the tools.
-fn options(body: &mut BodyWriter<'_>, host: Host) -> Result<(), ProviderError> {
+fn options(body: &mut BodyWriter<'_>, host: ServerHost) -> Result<(), ProviderError> {
     let request = body.request();
     body.begin();
     // Mistral rejects the member, and sends the usage without it.
-    if host != Host::Mistral && request.extra.get("stream") != Some(&Value::Bool(false)) {
+    if host != ServerHost::Mistral && request.extra.get("stream") != Some(&Value::Bool(false)) {
         body.field("stream_options", &json!({ "include_usage": true }));
     }
-    let is_openai = host == Host::OpenAi;
+    let is_openai = host == ServerHost::OpenAi;
     body.sampling(&SamplingNames {
         // Renamed by OpenAI only.
         max_tokens: if is_openai { "max_completion_tokens" } else { "max_tokens" },
         top_k: if is_openai { "" } else { "top_k" },
-        seed: if host == Host::Mistral { "random_seed" } else { "seed" },
+        seed: if host == ServerHost::Mistral { "random_seed" } else { "seed" },
         ..SamplingNames::CHAT
     })?;
     let thinking = request.thinking.map(|wanted| thinking(body, wanted, host));
@@ -149,30 +146,30 @@ fn options(body: &mut BodyWriter<'_>, host: Host) -> Result<(), ProviderError> {
 fn thinking(
     body: &BodyWriter<'_>,
     wanted: Thinking,
-    host: Host,
+    host: ServerHost,
 ) -> Result<Option<(&'static str, Value)>, ProviderError> {
     let is_on = wanted != Thinking::Off;
     let unsupported = |feature| Err(body.unsupported(feature));
     let field = match (host, wanted) {
-        (Host::OpenRouter, Thinking::Budget(tokens)) => {
+        (ServerHost::OpenRouter, Thinking::Budget(tokens)) => {
             ("reasoning", json!({ "max_tokens": tokens }))
         }
-        (Host::OpenRouter, Thinking::On | Thinking::Off) => {
+        (ServerHost::OpenRouter, Thinking::On | Thinking::Off) => {
             ("reasoning", json!({ "enabled": is_on }))
         }
         (_, Thinking::Budget(_)) => {
             return unsupported("a budget of reasoning; set the reasoning effort instead");
         }
-        (Host::DeepSeek, Thinking::On | Thinking::Off) => {
+        (ServerHost::DeepSeek, Thinking::On | Thinking::Off) => {
             ("thinking", json!({ "type": if is_on { "enabled" } else { "disabled" } }))
         }
-        (Host::OpenAi, Thinking::On) => return Ok(None),
-        (Host::OpenAi, Thinking::Off) => ("reasoning_effort", json!("none")),
-        (Host::Mistral | Host::Perplexity, Thinking::On | Thinking::Off) => {
+        (ServerHost::OpenAi, Thinking::On) => return Ok(None),
+        (ServerHost::OpenAi, Thinking::Off) => ("reasoning_effort", json!("none")),
+        (ServerHost::Mistral | ServerHost::Perplexity, Thinking::On | Thinking::Off) => {
             return unsupported("switching reasoning; choose a model that does or does not");
         }
         // llama.cpp, vLLM and SGLang pass it to the model's template.
-        (Host::Other, Thinking::On | Thinking::Off) => {
+        (ServerHost::Other, Thinking::On | Thinking::Off) => {
             ("chat_template_kwargs", json!({ "enable_thinking": is_on }))
         }
     };

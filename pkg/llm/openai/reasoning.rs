@@ -4,15 +4,13 @@ use serde_json::value::RawValue;
 
 use super::PROTOCOL;
 use crate::{
-    llm::{
-        StreamChunk,
-        decode::{
-            Members, item,
-            lax_json::{Few, value},
-        },
+    StreamChunk,
+    decode::{
+        JsonMembers, item,
+        lax_json::{LaxList, value},
     },
-    types::{ItemKind, Json, Text},
 };
+use forgeline_types::{ItemKind, Json, Text};
 
 /// Maximum size of a list of reasoning that is kept, in bytes; a part of a longer one proves nothing.
 const MAX_DETAILS_BYTES: usize = 8 << 20;
@@ -25,27 +23,27 @@ pub(super) const BLOCKS: &str = "thinking_blocks";
 
 /// The members of an answer that contained its reasoning.
 #[derive(Debug, Default)]
-pub(super) struct Reasoning {
+pub(super) struct ReasoningMembers {
     /// The member of the current section of reasoning; empty if there is none.
     open: &'static str,
     /// `true` once a reasoning member has not been empty.
     has_member: bool,
-    details: Details,
-    blocks: Details,
+    details: ReasoningDetails,
+    blocks: ReasoningDetails,
     /// Databricks' summaries, which are part of the content.
-    summary: Details,
+    summary: ReasoningDetails,
     /// Members of deltas that are sent back as members of the message.
-    members: Members,
+    members: JsonMembers,
 }
 
 /// A list of reasoning that is being assembled.
 #[derive(Debug, Default)]
-struct Details {
-    list: Vec<Members>,
+struct ReasoningDetails {
+    list: Vec<JsonMembers>,
     bytes: usize,
 }
 
-impl Reasoning {
+impl ReasoningMembers {
     /// Records the member of a delta's reasoning.
     pub(super) fn saw(&mut self, member: &'static str) {
         if !member.is_empty() {
@@ -56,9 +54,9 @@ impl Reasoning {
     /// Reads a delta's `reasoning_details`; returns their text, if no other member contains it.
     pub(super) fn details(&mut self, raw: &RawValue) -> Text {
         let mut words = Text::new();
-        let list: Few<&RawValue> = value(raw);
+        let list: LaxList<&RawValue> = value(raw);
         for detail in list.into_members().filter(|raw| raw.get().starts_with('{')) {
-            let detail = Members::read(detail.get());
+            let detail = JsonMembers::parse(detail.get());
             if !self.has_member {
                 words.push_str(&detail.text("text"));
                 words.push_str(&detail.text("summary"));
@@ -70,9 +68,9 @@ impl Reasoning {
 
     /// Reads a delta's thinking blocks; returns their text, if no other member contains it.
     pub(super) fn blocks(&mut self, raw: &RawValue) -> Text {
-        let list: Few<&RawValue> = value(raw);
+        let list: LaxList<&RawValue> = value(raw);
         let blocks = list.into_members().filter(|raw| raw.get().starts_with('{'));
-        let blocks: Vec<_> = blocks.map(|raw| Members::read(raw.get())).collect();
+        let blocks: Vec<_> = blocks.map(|raw| JsonMembers::parse(raw.get())).collect();
         let words = if self.has_member { Text::new() } else { words(&blocks, "thinking") };
         for block in blocks {
             self.blocks.add(block);
@@ -81,7 +79,7 @@ impl Reasoning {
     }
 
     /// Reads a part's summaries; returns their text.
-    pub(super) fn summary(&mut self, entries: Vec<Members>) -> Text {
+    pub(super) fn summary(&mut self, entries: Vec<JsonMembers>) -> Text {
         let words = words(&entries, "text");
         for entry in entries {
             self.summary.add(entry);
@@ -123,7 +121,7 @@ impl Reasoning {
     }
 }
 
-impl Details {
+impl ReasoningDetails {
     fn is_empty(&self) -> bool {
         self.list.is_empty() || self.bytes > MAX_DETAILS_BYTES
     }
@@ -131,12 +129,12 @@ impl Details {
     /// Takes the list as JSON, unless it is empty.
     fn take(&mut self) -> Option<String> {
         let details = std::mem::take(self);
-        let list: Vec<_> = details.list.iter().map(Members::to_json).collect();
+        let list: Vec<_> = details.list.iter().map(JsonMembers::to_json).collect();
         let list: Vec<_> = list.iter().map(Json::as_str).collect();
         (!details.is_empty()).then(|| format!("[{}]", list.join(",")))
     }
 
-    fn add(&mut self, detail: Members) {
+    fn add(&mut self, detail: JsonMembers) {
         self.bytes = self.bytes.saturating_add(detail.bytes());
         if self.bytes > MAX_DETAILS_BYTES {
             self.list = Vec::new();
@@ -152,7 +150,7 @@ impl Details {
 }
 
 /// Returns the joined texts of `member`.
-fn words(list: &[Members], member: &str) -> Text {
+fn words(list: &[JsonMembers], member: &str) -> Text {
     let mut words = Text::new();
     for entry in list {
         words.push_str(&entry.text(member));
@@ -161,7 +159,7 @@ fn words(list: &[Members], member: &str) -> Text {
 }
 
 /// Returns `true` if `later` continues `known`: text comes in deltas, anything else whole.
-fn is_continued(known: &Members, later: &Members) -> bool {
+fn is_continued(known: &JsonMembers, later: &JsonMembers) -> bool {
     let (ours, theirs) = (known.text("id"), later.text("id"));
     let is_same = |name| known.get(name).unwrap_or("null") == later.get(name).unwrap_or("null");
     let goes_on = match later.text("type").as_str() {

@@ -4,22 +4,20 @@ use std::mem::take;
 
 use super::{
     PROTOCOL,
-    calls::Calls,
-    content::{Piece, pieces},
-    extras::{self, Extras},
-    reasoning::{BLOCKS, Reasoning},
-    wire::{Choice, Chunk, Delta, Seen},
+    calls::OpenAiCalls,
+    content::{ContentPiece, pieces},
+    extras::{self, AnswerExtras},
+    reasoning::{BLOCKS, ReasoningMembers},
+    wire::{ChoiceList, OpenAiChoice, OpenAiChunk, OpenAiDelta},
 };
 use crate::{
-    llm::{
-        ContentType, Progress, StreamChunk,
-        decode::{
-            CallDelta, Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, fill,
-            finish_reason, in_stream, lax_json::list, reported, vendor_error,
-        },
+    ContentType, Progress, StreamChunk,
+    decode::{
+        CallDelta, EventFault, EventReader, JsonEntries, OutSink, UsagePaths, event_decoder, fill,
+        finish_reason, in_stream, lax_json::list, reported, vendor_error,
     },
-    types::{AgentEvent, Json, Text},
 };
+use forgeline_types::{AgentEvent, Json, Text};
 
 /// The name of the [`Custom`](AgentEvent::Custom) event that reports the progress of llama.cpp's server in reading the
 /// prompt, in its own format: `{"total": …, "cache": …, "processed": …, "time_ms": …}`.
@@ -44,7 +42,7 @@ event_decoder! {
     /// A decoder for the body of a Chat Completions response, whatever dialect the server speaks.
     ///
     /// The body is a stream of events, or one JSON object from a server that does not stream;
-    /// anything else is a [`ProviderError::Decode`](crate::llm::ProviderError::Decode) that quotes its
+    /// anything else is a [`ProviderError::Decode`](crate::ProviderError::Decode) that quotes its
     /// beginning.
     ///
     /// # Examples
@@ -68,9 +66,9 @@ event_decoder! {
 /// Decodes the JSON of events into chunks.
 #[derive(Debug, Default)]
 struct ChunkReader {
-    calls: Calls,
-    reasoning: Reasoning,
-    extras: Extras,
+    calls: OpenAiCalls,
+    reasoning: ReasoningMembers,
+    extras: AnswerExtras,
     said_by: SaidBy,
 }
 
@@ -90,29 +88,29 @@ impl EventReader for ChunkReader {
     const PROTOCOL: &'static str = PROTOCOL;
     const PADDING: &'static [&'static str] = &["created", "id", "obfuscation", "p"];
 
-    fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let mut chunk = Chunk::default();
+    fn event(&mut self, name: &str, data: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
+        let mut chunk = OpenAiChunk::default();
         fill(data, &mut chunk)?;
         self.read(&mut chunk, name == "error", data, sink)
     }
 
-    fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let mut chunk = Chunk::default();
+    fn whole(&mut self, text: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
+        let mut chunk = OpenAiChunk::default();
         fill(text, &mut chunk)?;
         let seen = chunk.choices.seen;
         let is_error = chunk.object.0 == "error" || vendor_error::is_error(text);
-        if seen == Seen::Nothing && chunk.error.is_none() && !is_error {
-            return Err(Fault::data("no choices"));
+        if seen == ChoiceList::Nothing && chunk.error.is_none() && !is_error {
+            return Err(EventFault::data("no choices"));
         }
         self.read(&mut chunk, false, text, sink)?;
-        if seen == Seen::First && sink.progress() == Progress::Open && !sink.has_failed() {
+        if seen == ChoiceList::First && sink.progress() == Progress::Open && !sink.has_failed() {
             self.finish(sink);
             sink.set_progress(Progress::Complete);
         }
         Ok(())
     }
 
-    fn done(&mut self, sink: &mut Sink<'_>) {
+    fn done(&mut self, sink: &mut OutSink<'_>) {
         if sink.progress() == Progress::Open {
             self.finish(sink);
         }
@@ -123,15 +121,15 @@ impl EventReader for ChunkReader {
 impl ChunkReader {
     fn read(
         &mut self,
-        chunk: &mut Chunk<'_>,
+        chunk: &mut OpenAiChunk<'_>,
         is_error: bool,
         data: &str,
-        sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+        sink: &mut OutSink<'_>,
+    ) -> Result<(), EventFault> {
         let is_error =
-            is_error || (chunk.object.0 == "error" && chunk.choices.seen == Seen::Nothing);
+            is_error || (chunk.object.0 == "error" && chunk.choices.seen == ChoiceList::Nothing);
         let is_error = is_error
-            || (chunk.choices.seen == Seen::Nothing && vendor_error::is_error(data))
+            || (chunk.choices.seen == ChoiceList::Nothing && vendor_error::is_error(data))
             || chunk.base_resp.is_some_and(vendor_error::is_failure);
         let error = match chunk.error {
             None => is_error.then_some(data),
@@ -149,13 +147,13 @@ impl ChunkReader {
             sink.fail_with(raw);
         }
         if self.calls.is_over_limit() {
-            return Err(Fault::Limit("the response has too many calls"));
+            return Err(EventFault::Limit("the response has too many calls"));
         }
         Ok(())
     }
 
     /// Ends an answer without a finish reason.
-    fn finish(&mut self, sink: &mut Sink<'_>) {
+    fn finish(&mut self, sink: &mut OutSink<'_>) {
         self.last_chunks(false).into_iter().for_each(|chunk| sink.emit(chunk));
         sink.emit(StreamChunk { finished: true, ..StreamChunk::default() });
     }
@@ -173,14 +171,14 @@ impl ChunkReader {
         chunks
     }
 
-    fn chunk(&mut self, chunk: &mut Chunk<'_>, sink: &mut Sink<'_>) {
+    fn chunk(&mut self, chunk: &mut OpenAiChunk<'_>, sink: &mut OutSink<'_>) {
         let mut out = StreamChunk::default();
-        let has_choice = chunk.choices.seen == Seen::First;
-        if chunk.choices.seen != Seen::Nothing {
+        let has_choice = chunk.choices.seen == ChoiceList::First;
+        if chunk.choices.seen != ChoiceList::Nothing {
             sink.identify(&chunk.model.0, &chunk.id.0, &mut out.details);
             sink.ignore_choice(chunk.choices.highest_other, &mut out.details);
         }
-        let usage = chunk.usage.or_else(|| Entries::of(Some(chunk.x_groq?)).get("usage"));
+        let usage = chunk.usage.or_else(|| JsonEntries::from_raw(Some(chunk.x_groq?)).get("usage"));
         let usage = usage.or(chunk.choices.first.usage.filter(|_| has_choice));
         out.set_usage(&USAGE, usage);
         if chunk.citations.is_some() || chunk.search_results.is_some() {
@@ -200,7 +198,12 @@ impl ChunkReader {
         sink.emit_some(out);
     }
 
-    fn choice(&mut self, choice: &mut Choice<'_>, out: &mut StreamChunk, sink: &mut Sink<'_>) {
+    fn choice(
+        &mut self,
+        choice: &mut OpenAiChoice<'_>,
+        out: &mut StreamChunk,
+        sink: &mut OutSink<'_>,
+    ) {
         let has_message = choice.message.is_some();
         self.choose(choice);
         if !choice.delta.present && !has_message {
@@ -279,7 +282,7 @@ impl ChunkReader {
 
 impl ChunkReader {
     /// Moves the content of the choice into its delta: `message` counts if the deltas are empty.
-    fn choose(&mut self, choice: &mut Choice<'_>) {
+    fn choose(&mut self, choice: &mut OpenAiChoice<'_>) {
         if choice.delta.says_something() {
             self.said_by = SaidBy::Delta;
         }
@@ -294,7 +297,7 @@ impl ChunkReader {
         let length = message.content.text.len();
         if let SaidBy::Message(before) = self.said_by {
             let more = message.content.text.get(before..).map(Text::from);
-            *message = Delta::default();
+            *message = OpenAiDelta::default();
             message.content.text = more.unwrap_or_default();
         }
         self.said_by = SaidBy::Message(length);
@@ -302,20 +305,32 @@ impl ChunkReader {
     }
 
     /// Emits the parts of a content that is a list.
-    fn parts(&mut self, delta: &mut Delta<'_>, out: &mut StreamChunk, sink: &mut Sink<'_>) {
+    fn parts(
+        &mut self,
+        delta: &mut OpenAiDelta<'_>,
+        out: &mut StreamChunk,
+        sink: &mut OutSink<'_>,
+    ) {
         for piece in take(&mut delta.content.parts).into_iter().flat_map(|raw| pieces(raw, false)) {
             match piece {
-                Piece::Words(kind, text) => add(out, kind, text, sink),
-                Piece::Summary(entries) => {
+                ContentPiece::Words(kind, text) => add(out, kind, text, sink),
+                ContentPiece::Summary(entries) => {
                     add(out, ContentType::Thinking, self.reasoning.summary(entries), sink);
                 }
-                Piece::Item(item) => behind(out, Some(StreamChunk::events(vec![item])), sink),
+                ContentPiece::Item(item) => {
+                    behind(out, Some(StreamChunk::events(vec![item])), sink);
+                }
             }
         }
     }
 
     /// Reads the vendor-specific members with reasoning.
-    fn reasoning_of(&mut self, delta: &Delta<'_>, out: &mut StreamChunk, sink: &mut Sink<'_>) {
+    fn reasoning_of(
+        &mut self,
+        delta: &OpenAiDelta<'_>,
+        out: &mut StreamChunk,
+        sink: &mut OutSink<'_>,
+    ) {
         let blocks = [BLOCKS, "provider_specific_fields.thinking_blocks"];
         if let Some(raw) = blocks.into_iter().find_map(|path| delta.rest.get(path)) {
             add(out, ContentType::Thinking, self.reasoning.blocks(raw), sink);
@@ -323,9 +338,9 @@ impl ChunkReader {
     }
 
     /// Reads the members of a delta that only some vendors send.
-    fn rest(&mut self, delta: &Delta<'_>, out: &mut StreamChunk, sink: &mut Sink<'_>) {
-        for (name, raw) in delta.rest.said() {
-            let within = Entries::of(Some(raw));
+    fn rest(&mut self, delta: &OpenAiDelta<'_>, out: &mut StreamChunk, sink: &mut OutSink<'_>) {
+        for (name, raw) in delta.rest.present_members() {
+            let within = JsonEntries::from_raw(Some(raw));
             match name {
                 // These are read above, or are of use only for training.
                 BLOCKS | "token_id" | "token_ids" => {}
@@ -336,7 +351,8 @@ impl ChunkReader {
                 "provider_specific_fields" if within.get("thought_signatures").is_some() => {
                     self.reasoning.member(name, raw);
                 }
-                "provider_specific_fields" if within.said().all(|(name, _)| name == BLOCKS) => {}
+                "provider_specific_fields"
+                    if within.present_members().all(|(name, _)| name == BLOCKS) => {}
                 "audio" => {
                     let (transcript, ended) = self.extras.audio(raw);
                     behind(out, ended.map(|item| StreamChunk::events(vec![item])), sink);
@@ -358,14 +374,14 @@ impl ChunkReader {
 }
 
 /// Emits a chunk after the contents of `out` so far.
-fn behind(out: &mut StreamChunk, next: Option<StreamChunk>, sink: &mut Sink<'_>) {
+fn behind(out: &mut StreamChunk, next: Option<StreamChunk>, sink: &mut OutSink<'_>) {
     let Some(next) = next else { return };
     flush(out, sink);
     sink.emit(next);
 }
 
 /// Emits the content and the calls in `out` so far.
-fn flush(out: &mut StreamChunk, sink: &mut Sink<'_>) {
+fn flush(out: &mut StreamChunk, sink: &mut OutSink<'_>) {
     if out.has_content() || !out.tool_calls.is_empty() {
         sink.emit(StreamChunk {
             content: take(&mut out.content),
@@ -378,7 +394,7 @@ fn flush(out: &mut StreamChunk, sink: &mut Sink<'_>) {
 }
 
 /// Puts content into `out`; earlier content of another kind is emitted first.
-fn add(out: &mut StreamChunk, kind: ContentType, text: Text, sink: &mut Sink<'_>) {
+fn add(out: &mut StreamChunk, kind: ContentType, text: Text, sink: &mut OutSink<'_>) {
     if !text.is_empty() {
         flush(out, sink);
         out.content = text;

@@ -8,10 +8,12 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::content::Content;
-use crate::llm::decode::{
-    CallDelta, Entries, FunctionDelta,
-    lax_json::{Few, Into, Line, Number, Object, Word, ignore_others, in_place, wire},
+use super::content::OpenAiContent;
+use crate::decode::{
+    CallDelta, FunctionDelta, JsonEntries,
+    lax_json::{
+        FillInto, LaxList, LaxNumber, LaxObject, LaxText, LaxWord, ignore_others, in_place, wire,
+    },
     says,
 };
 
@@ -19,11 +21,11 @@ wire! {
     /// One chunk of a stream, or a whole answer.
     ///
     /// These structs are large, so they are filled in place instead of returned level by level.
-    struct Chunk<'a> as chunk, map, ignoring [];
-    id: Word<'a>,
-    model: Word<'a>,
-    object: Word<'a>,
-    choices: Choices<'a> = map.next_value_seed(Into(&mut chunk.choices))?,
+    struct OpenAiChunk<'a> as chunk, map, ignoring [];
+    id: LaxWord<'a>,
+    model: LaxWord<'a>,
+    object: LaxWord<'a>,
+    choices: FirstChoice<'a> = map.next_value_seed(FillInto(&mut chunk.choices))?,
     usage: Option<&'a RawValue>,
     x_groq: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
@@ -45,22 +47,22 @@ wire! {
     )]
     skipped: IgnoredAny,
     // All other members.
-    ; besides rest: Entries<'a>
+    ; besides rest: JsonEntries<'a>
     ; else name => chunk.rest.push(name.0, map.next_value()?)
 }
 
 /// The first choice, and the number of others.
 #[derive(Debug, Default)]
-pub(super) struct Choices<'a> {
-    pub(super) seen: Seen,
-    pub(super) first: Choice<'a>,
+pub(super) struct FirstChoice<'a> {
+    pub(super) seen: ChoiceList,
+    pub(super) first: OpenAiChoice<'a>,
     /// The highest index of a choice besides the first.
     pub(super) highest_other: u32,
 }
 
 /// The choices of a chunk.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum ChoiceList {
     /// No list.
     #[default]
     Nothing,
@@ -71,41 +73,41 @@ pub(super) enum Seen {
 }
 
 wire! {
-    struct Choice<'a> as choice, map, ignoring [bool number null string seq];
-    index: Number,
-    delta: Delta<'a> = map.next_value_seed(Into(&mut choice.delta))?,
+    struct OpenAiChoice<'a> as choice, map, ignoring [bool number null string seq];
+    index: LaxNumber,
+    delta: OpenAiDelta<'a> = map.next_value_seed(FillInto(&mut choice.delta))?,
     /// Present in whole answers, and next to `delta` in some dialects.
-    message: Option<Box<Delta<'a>>> = {
-        map.next_value_seed(Into(&mut **choice.message.get_or_insert_default()))?;
+    message: Option<Box<OpenAiDelta<'a>>> = {
+        map.next_value_seed(FillInto(&mut **choice.message.get_or_insert_default()))?;
     },
     /// Present in legacy completions.
-    text: Line,
-    finish_reason: Line,
+    text: LaxText,
+    finish_reason: LaxText,
     usage: Option<&'a RawValue>,
     /// Usually null.
     logprobs: Option<&'a RawValue>,
     /// Of use only for training.
     token_ids: IgnoredAny,
     // All other members.
-    ; besides rest: Entries<'a>
+    ; besides rest: JsonEntries<'a>
     ; else name => choice.rest.push(name.0, map.next_value()?)
 }
 
 wire! {
-    struct Delta<'a> as delta, map, ignoring [bool number null string seq];
+    struct OpenAiDelta<'a> as delta, map, ignoring [bool number null string seq];
     @ delta.present = true;
-    role: Line,
-    content: Content<'a> = map.next_value_seed(Into(&mut delta.content))?,
-    refusal: Line,
+    role: LaxText,
+    content: OpenAiContent<'a> = map.next_value_seed(FillInto(&mut delta.content))?,
+    refusal: LaxText,
     /// The text of the first reasoning member that is not empty.
-    reasoning: Line = delta.reasoning(REASONING, map.next_value()?),
+    reasoning: LaxText = delta.reasoning(REASONING, map.next_value()?),
     reasoning_details: Option<&'a RawValue>,
     annotations: Option<&'a RawValue>,
     executed_tools: Option<&'a RawValue>,
-    tool_calls: Few<Object<CallDelta<'a>>>,
-    function_call: Object<FunctionDelta<'a>>,
+    tool_calls: LaxList<LaxObject<CallDelta<'a>>>,
+    function_call: LaxObject<FunctionDelta<'a>>,
     // `true` if there was an object; the member that the reasoning came in; all other members.
-    ; besides present: bool, member: &'static str, rest: Entries<'a>
+    ; besides present: bool, member: &'static str, rest: JsonEntries<'a>
     ; also
         ReasoningContent => delta.reasoning(REASONING_CONTENT, map.next_value()?),
         ReasoningText => delta.reasoning(REASONING_TEXT, map.next_value()?)
@@ -122,7 +124,7 @@ pub(super) const REASONING_TEXT: &str = "reasoning_text";
 /// Members of a delta without a field of their own that are part of the answer.
 const SAYING: [&str; 4] = ["audio", "images", "thinking_blocks", "reasoning_opaque"];
 
-impl Chunk<'_> {
+impl OpenAiChunk<'_> {
     /// Returns `true` if the delta may contain anything besides text.
     pub(super) fn says_more(&self) -> bool {
         let choice = &self.choices.first;
@@ -136,7 +138,7 @@ impl Chunk<'_> {
     }
 }
 
-impl Delta<'_> {
+impl OpenAiDelta<'_> {
     /// Returns `true` if the delta contains anything besides the role.
     pub(super) fn says_something(&self) -> bool {
         !self.content.is_empty()
@@ -148,18 +150,18 @@ impl Delta<'_> {
                 .into_iter()
                 .flatten()
                 .any(says)
-            || self.rest.said().any(|(name, _)| SAYING.contains(&name))
+            || self.rest.present_members().any(|(name, _)| SAYING.contains(&name))
     }
 
     /// Keeps the first member that contains text: no vendor intends two to be joined.
-    fn reasoning(&mut self, member: &'static str, text: Line) {
+    fn reasoning(&mut self, member: &'static str, text: LaxText) {
         if self.reasoning.0.is_empty() && !text.0.is_empty() {
             (self.member, self.reasoning) = (member, text);
         }
     }
 }
 
-impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Choices<'a>> {
+impl<'de: 'a, 'a> DeserializeSeed<'de> for FillInto<'_, FirstChoice<'a>> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -167,7 +169,7 @@ impl<'de: 'a, 'a> DeserializeSeed<'de> for Into<'_, Choices<'a>> {
     }
 }
 
-impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Choices<'a>> {
+impl<'de: 'a, 'a> Visitor<'de> for FillInto<'_, FirstChoice<'a>> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -176,21 +178,21 @@ impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Choices<'a>> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let choices = self.0;
-        choices.seen = Seen::List;
-        while choices.seen == Seen::List {
-            if seq.next_element_seed(Into(&mut choices.first))?.is_none() {
+        choices.seen = ChoiceList::List;
+        while choices.seen == ChoiceList::List {
+            if seq.next_element_seed(FillInto(&mut choices.first))?.is_none() {
                 return Ok(());
             }
             match choices.first.index.0 {
-                None | Some(0) => choices.seen = Seen::First,
+                None | Some(0) => choices.seen = ChoiceList::First,
                 Some(other) => {
                     choices.highest_other = choices.highest_other.max(other);
-                    choices.first = Choice::default();
+                    choices.first = OpenAiChoice::default();
                 }
             }
         }
-        let mut other = Choice::default();
-        while seq.next_element_seed(Into(&mut other))?.is_some() {
+        let mut other = OpenAiChoice::default();
+        while seq.next_element_seed(FillInto(&mut other))?.is_some() {
             let index = std::mem::take(&mut other).index.0.unwrap_or_default();
             choices.highest_other = choices.highest_other.max(index);
         }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{PROTOCOL, extras::APPROVAL};
-use crate::types::{Message, MessageRole, ToolCall, ToolResult};
+use forgeline_types::{Message, MessageRole, ToolCall, ToolResult};
 
 /// Returns the item that asked for a call, as it was received.
 pub(super) fn request(call: &ToolCall) -> Value {

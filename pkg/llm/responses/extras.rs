@@ -3,10 +3,8 @@
 use serde_json::value::RawValue;
 
 use super::PROTOCOL;
-use crate::{
-    llm::decode::{self, CitationPaths, Entries, Members, lax_json::text},
-    types::{AgentEvent, ItemKind, Json, Signature, Text},
-};
+use crate::decode::{self, CitationPaths, JsonEntries, JsonMembers, lax_json::text};
+use forgeline_types::{AgentEvent, ItemKind, Json, Signature, Text};
 
 /// The vendor's name for the purpose of a message.
 pub(super) const PHASE: &str = "phase";
@@ -24,7 +22,7 @@ pub(super) const SEARCH_CALL: &str = "tool_search_call";
 pub(super) const SEARCH: &str = "tool_search";
 
 /// Returns `true` for a search that the program runs itself.
-pub(super) fn is_own_search(wire: &Entries<'_>) -> bool {
+pub(super) fn is_own_search(wire: &JsonEntries<'_>) -> bool {
     wire.text("type") == SEARCH_CALL && wire.text("execution") == "client"
 }
 
@@ -58,7 +56,7 @@ fn item(kind: ItemKind, raw: &RawValue) -> Option<AgentEvent> {
 
 /// Returns a source of the preceding text.
 pub(super) fn citation(raw: &RawValue) -> Option<AgentEvent> {
-    item(ItemKind::Citation(SOURCE.read(&Entries::of(Some(raw)))), raw)
+    item(ItemKind::Citation(SOURCE.read_citation(&JsonEntries::from_raw(Some(raw)))), raw)
 }
 
 /// Returns a reasoning item, which the next request must contain.
@@ -68,31 +66,31 @@ pub(super) fn reasoning(raw: &RawValue) -> Option<AgentEvent> {
 
 /// Returns the server's name for the purpose of the preceding message, such as `commentary`, which models
 /// want back with the message.
-pub(super) fn phase(wire: &Entries<'_>) -> Option<AgentEvent> {
+pub(super) fn phase(wire: &JsonEntries<'_>) -> Option<AgentEvent> {
     item(ItemKind::Other { name: Text::from(PHASE) }, wire.get("phase")?)
 }
 
 /// Returns a call with plain text arguments as the vendor wrote it, which is the form in which it is sent back.
-pub(super) fn custom_call(raw: &RawValue, wire: &Entries<'_>) -> Option<AgentEvent> {
+pub(super) fn custom_call(raw: &RawValue, wire: &JsonEntries<'_>) -> Option<AgentEvent> {
     wire.first_text(&["call_id"])?;
     item(ItemKind::Other { name: Text::from(CUSTOM) }, raw)
 }
 
 /// Returns the name of a call that needs approval: that of its server and that of its tool.
-pub(super) fn hosted_name(wire: &Entries<'_>) -> Option<Text> {
+pub(super) fn hosted_name(wire: &JsonEntries<'_>) -> Option<Text> {
     let tool = wire.first_text(&["name"])?;
     Some(Text::from(format!("{}:{tool}", wire.text("server_label"))))
 }
 
 /// Returns the additional members of a call, which are sent back with it, such as the program that made it.
-pub(super) fn more_of_call(wire: &Entries<'_>) -> Option<Signature> {
+pub(super) fn more_of_call(wire: &JsonEntries<'_>) -> Option<Signature> {
     let known =
         ["type", "id", "call_id", "name", "arguments", "input", "status", "output", "object"];
     // Members of a search that are implied by its type, or that the vendor does not accept back.
     let of_search = ["execution", "created_by"];
     let is_search = is_own_search(wire);
-    let mut more = Members::default();
-    let rest = wire.said().filter(|(name, _)| !known.contains(name));
+    let mut more = JsonMembers::default();
+    let rest = wire.present_members().filter(|(name, _)| !known.contains(name));
     let rest = rest.filter(|(name, _)| !(is_search && of_search.contains(name)));
     rest.for_each(|(name, raw)| more.set(name, raw.get().to_owned()));
     (more.bytes() > 0).then(|| Signature::new(PROTOCOL, more.to_json().as_str()))
@@ -102,7 +100,7 @@ pub(super) fn more_of_call(wire: &Entries<'_>) -> Option<Signature> {
 ///
 /// For a server tool, the call contains the whole item, which is sent back; the result contains the tool's
 /// output, or `null` if the server does not reveal it.
-pub(super) fn other(raw: &RawValue, wire: &Entries<'_>) -> Vec<AgentEvent> {
+pub(super) fn other(raw: &RawValue, wire: &JsonEntries<'_>) -> Vec<AgentEvent> {
     let (kind, status) = (wire.text("type"), wire.text("status"));
     let Some((_, tool)) = SERVER_TOOLS.iter().find(|(known, _)| kind == *known) else {
         let name = if kind.is_empty() { Text::from("item") } else { kind };
@@ -133,7 +131,7 @@ pub(super) fn other(raw: &RawValue, wire: &Entries<'_>) -> Vec<AgentEvent> {
 }
 
 /// Returns the input of a server tool; a string that contains JSON is parsed.
-fn arguments(wire: &Entries<'_>) -> Json {
+fn arguments(wire: &JsonEntries<'_>) -> Json {
     let names = ["action", "queries", "code", "arguments", "input"];
     let asked = names.into_iter().find_map(|name| wire.get(name)).unwrap_or(RawValue::NULL);
     Json::parse(&text(Some(asked)))

@@ -8,25 +8,25 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 
 use super::extras::{APPROVAL, CUSTOM};
-use crate::llm::{ContentType, decode::Input};
-use crate::types::Text;
+use crate::{ContentType, decode::CallInput};
+use forgeline_types::Text;
 
 /// The items of a response so far, in the order in which they began.
 #[derive(Debug, Default)]
-pub(super) struct Items {
-    list: Vec<Item>,
+pub(super) struct OutputItems {
+    list: Vec<OutputItem>,
     calls: u32,
 }
 
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct OutputItem {
     output_index: Option<u32>,
     id: Text,
-    pub(super) kind: Kind,
+    pub(super) kind: OutputItemKind,
     /// The parts of the content that have been reported.
-    pub(super) content: Told,
+    pub(super) content: PartSet,
     /// The parts of the summary that have been reported.
-    pub(super) summary: Told,
+    pub(super) summary: PartSet,
     /// `true` once sources of its text have been reported.
     pub(super) is_cited: bool,
     pub(super) progress: ItemProgress,
@@ -43,24 +43,24 @@ pub(super) enum ItemProgress {
 
 /// The kind of an item, as far as the decoder distinguishes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OutputItemKind {
     Message,
     Reasoning,
-    Call(Call),
+    Call(CallProgress),
     Other,
 }
 
 /// The state of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that come in any order")]
-pub(super) struct Call {
+pub(super) struct CallProgress {
     pub(super) index: u32,
     pub(super) has_id: bool,
     pub(super) has_name: bool,
     pub(super) has_arguments: bool,
     /// `true` once the members that are sent back with it have been reported.
     pub(super) has_more: bool,
-    pub(super) input: Input,
+    pub(super) input: CallInput,
     /// `true` for a call that the vendor runs itself once it is allowed.
     pub(super) is_hosted: bool,
     /// `true` for a tool search that the program runs.
@@ -68,26 +68,28 @@ pub(super) struct Call {
 }
 
 /// Returns the kind of an item by the vendor's type name.
-pub(super) fn kind(word: &str) -> Kind {
+pub(super) fn kind(word: &str) -> OutputItemKind {
     match word {
-        "message" => Kind::Message,
-        "reasoning" => Kind::Reasoning,
-        "function_call" => Kind::Call(Call::default()),
-        CUSTOM => Kind::custom_call(),
-        APPROVAL => Kind::Call(Call { is_hosted: true, ..Call::default() }),
-        _ => Kind::Other,
+        "message" => OutputItemKind::Message,
+        "reasoning" => OutputItemKind::Reasoning,
+        "function_call" => OutputItemKind::Call(CallProgress::default()),
+        CUSTOM => OutputItemKind::custom_call(),
+        APPROVAL => {
+            OutputItemKind::Call(CallProgress { is_hosted: true, ..CallProgress::default() })
+        }
+        _ => OutputItemKind::Other,
     }
 }
 
-impl Kind {
+impl OutputItemKind {
     /// Returns the kind of a call with plain text arguments.
     pub(super) fn custom_call() -> Self {
-        Self::Call(Call { input: Input::TextAhead, ..Call::default() })
+        Self::Call(CallProgress { input: CallInput::TextAhead, ..CallProgress::default() })
     }
 
     /// Returns the kind of a call that searches for tools.
     pub(super) fn search_call() -> Self {
-        Self::Call(Call { is_search: true, ..Call::default() })
+        Self::Call(CallProgress { is_search: true, ..CallProgress::default() })
     }
 
     fn is_like(&self, other: &Self) -> bool {
@@ -97,7 +99,7 @@ impl Kind {
 
 /// A set of parts by their index.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Told {
+pub(super) struct PartSet {
     /// The first 64 parts, as a bit set; a part without an index sets all bits, because it may be any of them.
     first: u64,
     /// The further parts.
@@ -107,7 +109,7 @@ pub(super) struct Told {
 /// Maximum number of parts of an item beyond the first 64; all later ones count as one.
 const MAX_OTHER_PARTS: u32 = 4096;
 
-impl Told {
+impl PartSet {
     /// Adds a part.
     pub(super) fn add(&mut self, index: Option<u32>) {
         match index {
@@ -131,8 +133,8 @@ impl Told {
     }
 }
 
-impl Items {
-    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Item> {
+impl OutputItems {
+    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut OutputItem> {
         self.list.get_mut(at)
     }
 
@@ -142,8 +144,8 @@ impl Items {
 
     /// Returns `true` if an item of an unknown kind has begun at this place.
     pub(super) fn is_other(&self, output_index: Option<u32>, id: &str) -> bool {
-        let is_there = |item: &Item| {
-            item.kind == Kind::Other
+        let is_there = |item: &OutputItem| {
+            item.kind == OutputItemKind::Other
                 && ((output_index.is_some() && item.output_index == output_index)
                     || (!id.is_empty() && item.id == id))
         };
@@ -154,7 +156,12 @@ impl Items {
     ///
     /// The place in the output decides, because some servers change the id from event to event. The id
     /// helps if servers give several items the same place, or none.
-    pub(super) fn at(&mut self, output_index: Option<u32>, id: &str, kind: &Kind) -> usize {
+    pub(super) fn at(
+        &mut self,
+        output_index: Option<u32>,
+        id: &str,
+        kind: &OutputItemKind,
+    ) -> usize {
         let Some(at) = self.find(output_index, id, kind) else {
             return self.begin(output_index, id, kind);
         };
@@ -164,17 +171,17 @@ impl Items {
         at
     }
 
-    fn find(&self, output_index: Option<u32>, id: &str, kind: &Kind) -> Option<usize> {
-        let last = |wanted: &dyn Fn(&Item) -> bool| {
+    fn find(&self, output_index: Option<u32>, id: &str, kind: &OutputItemKind) -> Option<usize> {
+        let last = |wanted: &dyn Fn(&OutputItem) -> bool| {
             self.list.iter().rposition(|item| item.kind.is_like(kind) && wanted(item))
         };
-        let same_id = |item: &Item| !id.is_empty() && item.id == id;
-        let may_be = |item: &Item| {
+        let same_id = |item: &OutputItem| !id.is_empty() && item.id == id;
+        let may_be = |item: &OutputItem| {
             let is_over = matches!(item.progress, ItemProgress::Done);
             id.is_empty() || item.id.is_empty() || !is_over
         };
         if output_index.is_some() {
-            let same_place = |item: &Item| item.output_index == output_index;
+            let same_place = |item: &OutputItem| item.output_index == output_index;
             return last(&|item| same_place(item) && same_id(item))
                 .or_else(|| last(&|item| same_place(item) && may_be(item)))
                 .or_else(|| last(&|item| item.output_index.is_none() && same_id(item)));
@@ -183,7 +190,12 @@ impl Items {
     }
 
     /// Returns the item that begins with this event, unless the same event was sent before.
-    pub(super) fn added(&mut self, output_index: Option<u32>, id: &str, kind: &Kind) -> usize {
+    pub(super) fn added(
+        &mut self,
+        output_index: Option<u32>,
+        id: &str,
+        kind: &OutputItemKind,
+    ) -> usize {
         let known = self.list.iter().rposition(|item| {
             item.output_index == output_index
                 && item.id == id
@@ -193,18 +205,18 @@ impl Items {
         known.unwrap_or_else(|| self.begin(output_index, id, kind))
     }
 
-    fn begin(&mut self, output_index: Option<u32>, id: &str, kind: &Kind) -> usize {
+    fn begin(&mut self, output_index: Option<u32>, id: &str, kind: &OutputItemKind) -> usize {
         let mut kind = kind.clone();
-        if let Kind::Call(call) = &mut kind {
+        if let OutputItemKind::Call(call) = &mut kind {
             call.index = self.calls;
             self.calls += 1;
         }
-        self.list.push(Item {
+        self.list.push(OutputItem {
             output_index,
             id: Text::from(id),
             kind,
-            content: Told::default(),
-            summary: Told::default(),
+            content: PartSet::default(),
+            summary: PartSet::default(),
             is_cited: false,
             progress: ItemProgress::Begun(None),
         });
@@ -213,7 +225,7 @@ impl Items {
 
     /// Returns the items listed in the whole output, by their `kinds`: the n-th of a kind is the n-th known item of that kind,
     /// because ids and places in the list may differ from those in earlier events.
-    pub(super) fn listed(&mut self, kinds: &[Kind]) -> Vec<usize> {
+    pub(super) fn listed(&mut self, kinds: &[OutputItemKind]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.list.len()).collect();
         order.sort_by_key(|at| self.list.get(*at).and_then(|item| item.output_index));
         kinds
@@ -233,16 +245,16 @@ impl Items {
 
 /// The place of a text in an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TextPlace {
     Text,
     Refusal,
     Reasoning,
     Summary,
 }
 
-impl Place {
+impl TextPlace {
     /// Returns the place of a part with this type.
-    pub(super) fn of(part: &str) -> Option<Self> {
+    pub(super) fn from_part_type(part: &str) -> Option<Self> {
         Some(match part {
             "output_text" | "text" => Self::Text,
             "refusal" => Self::Refusal,
@@ -253,10 +265,10 @@ impl Place {
     }
 
     /// Returns the kind of item that contains such texts.
-    pub(super) fn item(self) -> Kind {
+    pub(super) fn item(self) -> OutputItemKind {
         match self {
-            Self::Text | Self::Refusal => Kind::Message,
-            Self::Reasoning | Self::Summary => Kind::Reasoning,
+            Self::Text | Self::Refusal => OutputItemKind::Message,
+            Self::Reasoning | Self::Summary => OutputItemKind::Reasoning,
         }
     }
 

@@ -8,28 +8,28 @@ use serde_json::{Map, Value, json};
 use super::{
     PROTOCOL, approvals,
     extras::{CUSTOM, PHASE},
-    found::{self, Search, Searched},
+    tool_search::{self, SearchCall, ToolSearch},
 };
-use crate::types::subslice;
 use crate::{
-    llm::{
-        ProviderError,
-        decode::{Entries, lax_json::list},
-        http::{JsonItems, chat},
-        tool_names,
-    },
-    types::{ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult},
+    ProviderError,
+    decode::{JsonEntries, lax_json::list},
+    http::{JsonItems, chat},
+    tool_schema::tool_names,
+};
+use forgeline_json::subslice;
+use forgeline_types::{
+    ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult,
 };
 
 /// The context of a message.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'p> {
+pub(super) struct MessageContext<'p> {
     /// The preceding messages.
     pub(super) before: &'p [Arc<Message>],
     /// `true` if the vendor stores its answers.
     pub(super) is_stored: bool,
     /// The tool search, if the model supports it.
-    pub(super) search: Option<&'p Search<'p>>,
+    pub(super) search: Option<&'p ToolSearch<'p>>,
 }
 
 /// Writes a message: its text, and every call, result and vendor item in its place.
@@ -37,11 +37,11 @@ pub(super) struct Place<'p> {
 /// Reasoning is sent back as the vendor's own item, never as text.
 pub(super) fn encode(
     message: &Message,
-    place: Place<'_>,
+    place: MessageContext<'_>,
     out: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
-    let Place { before, is_stored, search } = place;
-    let mut items = Items { role: message.role, content: Vec::new(), out };
+    let MessageContext { before, is_stored, search } = place;
+    let mut items = MessageItems { role: message.role, content: Vec::new(), out };
     for (at, part) in message.parts.iter().enumerate() {
         match part {
             Part::Text { text } if text.is_empty() && message.role == MessageRole::Assistant => {}
@@ -51,15 +51,15 @@ pub(super) fn encode(
             // The vendor's own item is sent back instead.
             Part::ToolCall(call) if is_custom(message, &call.id) => {}
             Part::ToolCall(call) if call.hosted => items.item(&approvals::request(call)),
-            Part::ToolCall(call) if search.is_some() && found::is_call(call) => {
-                items.item(&Searched::new(call));
+            Part::ToolCall(call) if search.is_some() && tool_search::is_call(call) => {
+                items.item(&SearchCall::new(call));
             }
             Part::ToolCall(call) => items.item(&tool_call(call, search)),
             Part::ToolResult(result) if approvals::is_answer(result, before) => {
                 items.item(&approvals::answer(result));
             }
             Part::ToolResult(result) => {
-                if let Some(search) = search.filter(|_| found::is_result(result, before)) {
+                if let Some(search) = search.filter(|_| tool_search::is_result(result, before)) {
                     items.found(search.output(result));
                 } else {
                     let asked = before.iter().rev().find(|it| it.role == MessageRole::Assistant);
@@ -73,6 +73,7 @@ pub(super) fn encode(
                 items.vendor(item, is_stored, rest);
             }
             Part::Thinking { .. } => {}
+            _ => {}
         }
     }
     items.words(None);
@@ -80,14 +81,14 @@ pub(super) fn encode(
 }
 
 /// The items of one message while they are written.
-struct Items<'i, 'o> {
+struct MessageItems<'i, 'o> {
     role: MessageRole,
     /// The content of the message before its next item of another kind.
     content: Vec<Value>,
     out: &'i mut JsonItems<'o>,
 }
 
-impl Items<'_, '_> {
+impl MessageItems<'_, '_> {
     /// Writes the content so far as a message, with the purpose that the vendor gave it.
     fn words(&mut self, phase: Option<Value>) {
         self.message(self.role, phase);
@@ -132,6 +133,7 @@ impl Items<'_, '_> {
             ItemKind::ServerToolCall { .. } | ItemKind::Media { .. } | ItemKind::Other { .. } => {
                 true
             }
+            _ => true,
         };
         if goes_back {
             self.words(None);
@@ -148,6 +150,7 @@ fn may_follow(part: &Part) -> bool {
         ItemKind::ServerToolCall { .. } | ItemKind::Media { .. } => true,
         ItemKind::Other { name } => name != PHASE,
         ItemKind::Citation(_) | ItemKind::ServerToolResult { .. } | ItemKind::Reasoning => false,
+        _ => false,
     });
     is_text || is_item || part.as_tool_call().is_some()
 }
@@ -155,7 +158,7 @@ fn may_follow(part: &Part) -> bool {
 /// Returns `true` if a reasoning item contains its content. An item that consists of an id only is rejected by a
 /// vendor that has not stored it.
 fn is_readable(raw: &Json) -> bool {
-    let reasoning = Entries::read(raw.as_str());
+    let reasoning = JsonEntries::parse(raw.as_str());
     reasoning.get("encrypted_content").is_some() || !list(reasoning.get("content")).is_empty()
 }
 
@@ -183,6 +186,9 @@ fn content(part: &Part, role: MessageRole) -> Result<Option<Value>, ProviderErro
         Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) | Part::ProviderItem(_) => {
             return Ok(None);
         }
+        _ => {
+            return Ok(None);
+        }
     }))
 }
 
@@ -191,12 +197,12 @@ fn is_custom(message: &Message, call_id: &str) -> bool {
     message.parts.iter().filter_map(Part::as_provider_item).any(|item| {
         item.protocol == PROTOCOL
             && matches!(&item.kind, ItemKind::Other { name } if name == CUSTOM)
-            && Entries::read(item.raw.as_str()).text("call_id") == *call_id
+            && JsonEntries::parse(item.raw.as_str()).text("call_id") == *call_id
     })
 }
 
 /// Encodes a call. Arguments that could not be read are sent as an empty object, because servers parse them.
-fn tool_call(call: &ToolCall, search: Option<&Search<'_>>) -> Value {
+fn tool_call(call: &ToolCall, search: Option<&ToolSearch<'_>>) -> Value {
     let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.as_str());
     let name = tool_names::encode(&call.name);
     let mut item = json!({

@@ -4,21 +4,19 @@ use serde_json::value::RawValue;
 
 use super::{
     extras,
-    items::{ItemProgress, Items, Kind, Place},
-    offered::{self, Offered},
-    wire::Event,
+    items::{ItemProgress, OutputItemKind, OutputItems, TextPlace},
+    offered::{self, PlainTextTools},
+    wire::ResponsesEvent,
 };
 use crate::{
-    llm::{
-        ContentType, StreamChunk, ToolCallDelta,
-        decode::{
-            Entries, Input, Sink,
-            lax_json::{arguments, is_text, list, text},
-        },
-        tool_names,
+    ContentType, StreamChunk, ToolCallDelta,
+    decode::{
+        CallInput, JsonEntries, OutSink,
+        lax_json::{arguments, is_text, list, text},
     },
-    types::Text,
+    tool_schema::tool_names,
 };
+use forgeline_types::Text;
 
 /// Maximum number of items in one response.
 const MAX_ITEMS: usize = 4096;
@@ -32,44 +30,59 @@ const PART: [&str; 4] = ["type", "text", "refusal", "annotations"];
 
 /// The output so far.
 #[derive(Debug, Default)]
-pub(super) struct Output {
-    items: Items,
+pub(super) struct ResponsesOutput {
+    items: OutputItems,
     /// The total size of the first events that are kept, in bytes.
     kept_bytes: usize,
     /// The part of reasoning that was reported last, unless something else has been reported since.
-    thinking: Option<(usize, Place, Option<u32>)>,
-    offered: Offered,
+    thinking: Option<(usize, TextPlace, Option<u32>)>,
+    offered: PlainTextTools,
 }
 
-impl Output {
+impl ResponsesOutput {
     /// Returns `true` for more or larger items than any server sends.
     pub(super) fn is_over_limit(&self) -> bool {
         self.items.len() > MAX_ITEMS || self.kept_bytes > MAX_KEPT_BYTES
     }
 
     /// Continues a text.
-    pub(super) fn delta(&mut self, place: Place, event: &mut Event<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn delta(
+        &mut self,
+        place: TextPlace,
+        event: &mut ResponsesEvent<'_>,
+        sink: &mut OutSink<'_>,
+    ) {
         let (at, index) = self.part(place, event);
         self.say(at, place, index, std::mem::take(&mut event.delta.0), sink);
     }
 
     /// Ends a text.
-    pub(super) fn text_done(&mut self, place: Place, event: &Event<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn text_done(
+        &mut self,
+        place: TextPlace,
+        event: &ResponsesEvent<'_>,
+        sink: &mut OutSink<'_>,
+    ) {
         let (at, index) = self.part(place, event);
         self.say_new(at, place, index, event.whole, sink);
     }
 
     /// Ends a part.
-    pub(super) fn part_done(&mut self, event: &Event<'_>, sink: &mut Sink<'_>) {
-        let part = Entries::of(event.part);
-        if let Some(place) = Place::of(&part.text("type")) {
+    pub(super) fn part_done(&mut self, event: &ResponsesEvent<'_>, sink: &mut OutSink<'_>) {
+        let part = JsonEntries::from_raw(event.part);
+        if let Some(place) = TextPlace::from_part_type(&part.text("type")) {
             let (at, index) = self.part(place, event);
             self.say_new(at, place, index, part.get("text").or(part.get("refusal")), sink);
         }
     }
 
     /// Continues a call's arguments.
-    pub(super) fn arguments(&mut self, kind: &Kind, event: &mut Event<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn arguments(
+        &mut self,
+        kind: &OutputItemKind,
+        event: &mut ResponsesEvent<'_>,
+        sink: &mut OutSink<'_>,
+    ) {
         if self.is_server_s(kind, event) {
             return;
         }
@@ -78,14 +91,19 @@ impl Output {
     }
 
     /// Ends a call's arguments.
-    pub(super) fn arguments_done(&mut self, kind: &Kind, event: &Event<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn arguments_done(
+        &mut self,
+        kind: &OutputItemKind,
+        event: &ResponsesEvent<'_>,
+        sink: &mut OutSink<'_>,
+    ) {
         if self.is_server_s(kind, event) {
             return;
         }
         let at = self.call_of(kind, event);
         self.say_new_arguments(at, event.whole, sink);
         let Some(item) = self.items.get_mut(at) else { return };
-        if let Kind::Call(call) = &mut item.kind {
+        if let OutputItemKind::Call(call) = &mut item.kind {
             let delta = ToolCallDelta::new(call.index).arguments(call.input.end());
             if !delta.arguments.is_empty() {
                 self.say_call(delta, sink);
@@ -94,8 +112,8 @@ impl Output {
     }
 
     /// Reports a source of a text.
-    pub(super) fn annotation(&mut self, event: &Event<'_>, sink: &mut Sink<'_>) {
-        let (at, _) = self.part(Place::Text, event);
+    pub(super) fn annotation(&mut self, event: &ResponsesEvent<'_>, sink: &mut OutSink<'_>) {
+        let (at, _) = self.part(TextPlace::Text, event);
         if let (Some(item), Some(raw)) = (self.items.get_mut(at), event.annotation) {
             item.is_cited = true;
             sink.events(extras::citation(raw));
@@ -103,9 +121,9 @@ impl Output {
     }
 
     /// Begins an item.
-    pub(super) fn item_added(&mut self, event: &Event<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn item_added(&mut self, event: &ResponsesEvent<'_>, sink: &mut OutSink<'_>) {
         let Some(raw) = event.item else { return };
-        let wire = Entries::of(event.item);
+        let wire = JsonEntries::from_raw(event.item);
         let kind = self.offered.kind(&wire);
         let at = self.items.added(event.output_index.0, &id(event, &wire), &kind);
         sink.emit_role(&wire.text("role"));
@@ -120,18 +138,18 @@ impl Output {
     }
 
     /// Ends an item.
-    pub(super) fn item_done(&mut self, event: &Event<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn item_done(&mut self, event: &ResponsesEvent<'_>, sink: &mut OutSink<'_>) {
         let Some(raw) = event.item else { return };
-        let wire = Entries::of(event.item);
+        let wire = JsonEntries::from_raw(event.item);
         let kind = self.offered.kind(&wire);
         let at = self.items.at(event.output_index.0, &id(event, &wire), &kind);
         self.item(at, raw, &wire, sink);
     }
 
     /// Ends the response, which lists its items; some servers leave the list empty.
-    pub(super) fn list(&mut self, output: Option<&RawValue>, sink: &mut Sink<'_>) {
+    pub(super) fn list(&mut self, output: Option<&RawValue>, sink: &mut OutSink<'_>) {
         let members = list(output).into_iter().take(MAX_ITEMS + 1);
-        let list: Vec<_> = members.map(|raw| (raw, Entries::of(Some(raw)))).collect();
+        let list: Vec<_> = members.map(|raw| (raw, JsonEntries::from_raw(Some(raw)))).collect();
         let kinds: Vec<_> = list.iter().map(|(_, wire)| self.offered.kind(wire)).collect();
         let places = self.items.listed(&kinds);
         for ((raw, wire), at) in list.iter().zip(places) {
@@ -144,18 +162,18 @@ impl Output {
 
     /// Reports an item of which only the first event was sent. Reasoning becomes a signature only at its
     /// end.
-    fn only_begun(&mut self, at: usize, sink: &mut Sink<'_>) {
+    fn only_begun(&mut self, at: usize, sink: &mut OutSink<'_>) {
         let Some(item) = self.items.get_mut(at) else { return };
         let ItemProgress::Begun(kept) = &mut item.progress else { return };
         if let Some(raw) = kept.take()
-            && item.kind != Kind::Reasoning
+            && item.kind != OutputItemKind::Reasoning
         {
-            self.item(at, &raw, &Entries::of(Some(&raw)), sink);
+            self.item(at, &raw, &JsonEntries::from_raw(Some(&raw)), sink);
         }
     }
 
     /// Reports everything about an item that has not been reported yet.
-    fn item(&mut self, at: usize, raw: &RawValue, wire: &Entries<'_>, sink: &mut Sink<'_>) {
+    fn item(&mut self, at: usize, raw: &RawValue, wire: &JsonEntries<'_>, sink: &mut OutSink<'_>) {
         let Some(item) = self.items.get_mut(at) else { return };
         if matches!(item.progress, ItemProgress::Done) {
             return;
@@ -166,32 +184,38 @@ impl Output {
             self.kept_bytes = self.kept_bytes.saturating_sub(raw.get().len());
         }
         match item.kind.clone() {
-            Kind::Message => self.message(at, wire, sink),
-            Kind::Reasoning => {
-                self.parts(at, wire.get("summary"), Some(Place::Summary), sink);
-                self.parts(at, wire.get("content"), Some(Place::Reasoning), sink);
+            OutputItemKind::Message => self.message(at, wire, sink),
+            OutputItemKind::Reasoning => {
+                self.parts(at, wire.get("summary"), Some(TextPlace::Summary), sink);
+                self.parts(at, wire.get("content"), Some(TextPlace::Reasoning), sink);
                 sink.events(extras::reasoning(raw));
             }
-            Kind::Call(call) => {
+            OutputItemKind::Call(call) => {
                 self.introduce(at, wire, sink);
                 self.say_new_arguments(at, wire.get("arguments").or(wire.get("input")), sink);
                 self.end_call(at, wire, sink);
-                if call.input != Input::Json {
+                if call.input != CallInput::Json {
                     sink.events(extras::custom_call(raw, wire));
                 }
             }
-            Kind::Other => sink.events(extras::other(raw, wire)),
+            OutputItemKind::Other => sink.events(extras::other(raw, wire)),
         }
     }
 
-    fn message(&mut self, at: usize, wire: &Entries<'_>, sink: &mut Sink<'_>) {
+    fn message(&mut self, at: usize, wire: &JsonEntries<'_>, sink: &mut OutSink<'_>) {
         sink.emit_role(&wire.text("role"));
-        self.say_new(at, Place::Text, None, wire.get("content").filter(|raw| is_text(raw)), sink);
+        self.say_new(
+            at,
+            TextPlace::Text,
+            None,
+            wire.get("content").filter(|raw| is_text(raw)),
+            sink,
+        );
         self.parts(at, wire.get("content"), None, sink);
         let is_cited = self.items.get_mut(at).is_some_and(|item| item.is_cited);
         for part in list(wire.get("content")) {
             if !is_cited {
-                let part = Entries::of(Some(part));
+                let part = JsonEntries::from_raw(Some(part));
                 sink.events(list(part.get("annotations")).into_iter().filter_map(extras::citation));
             }
         }
@@ -204,12 +228,12 @@ impl Output {
         &mut self,
         at: usize,
         parts: Option<&RawValue>,
-        default: Option<Place>,
-        sink: &mut Sink<'_>,
+        default: Option<TextPlace>,
+        sink: &mut OutSink<'_>,
     ) {
         for (raw, index) in list(parts).into_iter().zip(0..) {
-            let part = Entries::of(Some(raw));
-            if let Some(place) = Place::of(&part.text("type")).or(default) {
+            let part = JsonEntries::from_raw(Some(raw));
+            if let Some(place) = TextPlace::from_part_type(&part.text("type")).or(default) {
                 self.say_new(
                     at,
                     place,
@@ -224,17 +248,17 @@ impl Output {
         }
     }
 
-    fn part(&mut self, place: Place, event: &Event<'_>) -> (usize, Option<u32>) {
+    fn part(&mut self, place: TextPlace, event: &ResponsesEvent<'_>) -> (usize, Option<u32>) {
         let at = self.items.at(event.output_index.0, &event.item_id.0, &place.item());
         let index = match place {
-            Place::Summary => event.summary_index.0,
-            Place::Text | Place::Refusal | Place::Reasoning => event.content_index.0,
+            TextPlace::Summary => event.summary_index.0,
+            TextPlace::Text | TextPlace::Refusal | TextPlace::Reasoning => event.content_index.0,
         };
         (at, index)
     }
 
     /// Records the request's tools, which the response repeats.
-    pub(super) fn offered(&mut self, response: &Entries<'_>) {
+    pub(super) fn offered(&mut self, response: &JsonEntries<'_>) {
         self.offered.read(response);
     }
 
@@ -244,14 +268,14 @@ impl Output {
     }
 
     /// Returns `true` for arguments of a call to one of the server's own tools, whose item contains them whole.
-    fn is_server_s(&self, kind: &Kind, event: &Event<'_>) -> bool {
-        let is_custom = matches!(kind, Kind::Call(call) if call.input != Input::Json);
+    fn is_server_s(&self, kind: &OutputItemKind, event: &ResponsesEvent<'_>) -> bool {
+        let is_custom = matches!(kind, OutputItemKind::Call(call) if call.input != CallInput::Json);
         is_custom
             && (offered::is_xai_s(&event.item_id.0)
                 || self.items.is_other(event.output_index.0, &event.item_id.0))
     }
 
-    fn call_of(&mut self, kind: &Kind, event: &Event<'_>) -> usize {
+    fn call_of(&mut self, kind: &OutputItemKind, event: &ResponsesEvent<'_>) -> usize {
         self.items.at(event.output_index.0, &event.item_id.0, kind)
     }
 
@@ -259,13 +283,13 @@ impl Output {
     fn say_new(
         &mut self,
         at: usize,
-        place: Place,
+        place: TextPlace,
         index: Option<u32>,
         whole: Option<&RawValue>,
-        sink: &mut Sink<'_>,
+        sink: &mut OutSink<'_>,
     ) {
         let Some(item) = self.items.get_mut(at) else { return };
-        let told = if place == Place::Summary { &item.summary } else { &item.content };
+        let told = if place == TextPlace::Summary { &item.summary } else { &item.content };
         if !told.has(index) {
             self.say(at, place, index, text(whole), sink);
         }
@@ -274,13 +298,13 @@ impl Output {
     fn say(
         &mut self,
         at: usize,
-        place: Place,
+        place: TextPlace,
         index: Option<u32>,
         text: Text,
-        sink: &mut Sink<'_>,
+        sink: &mut OutSink<'_>,
     ) {
         let Some(item) = self.items.get_mut(at).filter(|_| !text.is_empty()) else { return };
-        let told = if place == Place::Summary { &mut item.summary } else { &mut item.content };
+        let told = if place == TextPlace::Summary { &mut item.summary } else { &mut item.content };
         told.add(index);
         let content_type = place.content_type();
         let part = (content_type == ContentType::Thinking).then_some((at, place, index));
@@ -294,10 +318,10 @@ impl Output {
     }
 
     /// Reports a call's id and name, as far as they are known and new.
-    fn introduce(&mut self, at: usize, wire: &Entries<'_>, sink: &mut Sink<'_>) {
+    fn introduce(&mut self, at: usize, wire: &JsonEntries<'_>, sink: &mut OutSink<'_>) {
         let Some(item) = self.items.get_mut(at) else { return };
         let is_done = matches!(item.progress, ItemProgress::Done);
-        let Kind::Call(call) = &mut item.kind else { return };
+        let OutputItemKind::Call(call) = &mut item.kind else { return };
         let mut delta = ToolCallDelta::new(call.index);
         // A server that omits the call's id still sends the item's.
         let ids: &[&str] =
@@ -326,18 +350,18 @@ impl Output {
         }
     }
 
-    fn say_new_arguments(&mut self, at: usize, raw: Option<&RawValue>, sink: &mut Sink<'_>) {
+    fn say_new_arguments(&mut self, at: usize, raw: Option<&RawValue>, sink: &mut OutSink<'_>) {
         let Some(item) = self.items.get_mut(at) else { return };
-        if matches!(&item.kind, Kind::Call(call) if !call.has_arguments) {
+        if matches!(&item.kind, OutputItemKind::Call(call) if !call.has_arguments) {
             self.say_arguments(at, arguments(raw), sink);
         }
     }
 
-    fn say_arguments(&mut self, at: usize, piece: Text, sink: &mut Sink<'_>) {
+    fn say_arguments(&mut self, at: usize, piece: Text, sink: &mut OutSink<'_>) {
         let Some(item) = self.items.get_mut(at).filter(|_| !piece.is_empty()) else { return };
-        if let Kind::Call(call) = &mut item.kind {
+        if let OutputItemKind::Call(call) = &mut item.kind {
             call.has_arguments = true;
-            if call.input == Input::Json {
+            if call.input == CallInput::Json {
                 sink.may_repeat();
             }
             let delta = ToolCallDelta::new(call.index).arguments(call.input.more(piece));
@@ -345,10 +369,10 @@ impl Output {
         }
     }
 
-    fn end_call(&mut self, at: usize, wire: &Entries<'_>, sink: &mut Sink<'_>) {
+    fn end_call(&mut self, at: usize, wire: &JsonEntries<'_>, sink: &mut OutSink<'_>) {
         let is_cut = matches!(wire.text("status").as_str(), "incomplete" | "in_progress");
         if let Some(item) = self.items.get_mut(at).filter(|_| !is_cut)
-            && let Kind::Call(call) = &mut item.kind
+            && let OutputItemKind::Call(call) = &mut item.kind
         {
             let mut delta = ToolCallDelta::new(call.index).arguments(call.input.end());
             delta.ended = true;
@@ -356,12 +380,12 @@ impl Output {
         }
     }
 
-    fn say_call(&mut self, delta: ToolCallDelta, sink: &mut Sink<'_>) {
+    fn say_call(&mut self, delta: ToolCallDelta, sink: &mut OutSink<'_>) {
         self.thinking = None;
         sink.call(delta);
     }
 }
 
-fn id(event: &Event<'_>, item: &Entries<'_>) -> Text {
+fn id(event: &ResponsesEvent<'_>, item: &JsonEntries<'_>) -> Text {
     item.first_text(&["id"]).unwrap_or_else(|| Text::from(&*event.item_id.0))
 }

@@ -7,20 +7,19 @@ use serde_json::{Map, Value, json};
 
 use super::{
     PROTOCOL, ResponsesDecoder,
-    found::{self, Search},
-    message::{self, Place},
+    message::{self, MessageContext},
+    tool_search::{self, ToolSearch},
 };
 use crate::{
-    llm::{
-        ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSchemaRules,
-        http::{
-            BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, SamplingNames, WireFormat,
-            chat,
-        },
-        tool_names,
+    ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSchemaRules,
+    http::{
+        BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, SamplingNames, WireFormat,
+        chat,
     },
-    types::{Capabilities, subslice},
+    tool_schema::tool_names,
 };
+use forgeline_json::subslice;
+use forgeline_types::Capabilities;
 
 /// The provider for OpenAI Responses, for OpenAI and compatible servers.
 ///
@@ -137,7 +136,7 @@ impl WireFormat for Responses {
     }
 
     fn defers_tools(&self, config: &HttpConfig) -> bool {
-        self.tool_search.unwrap_or_else(|| found::knows_search(config))
+        self.tool_search.unwrap_or_else(|| tool_search::knows_search(config))
     }
 
     fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
@@ -147,11 +146,11 @@ impl WireFormat for Responses {
         let compaction = |above| json!([{ "type": "compaction", "compact_threshold": above }]);
         body.optional("context_management", self.compact_above.map(compaction));
         let sent = if body.is_set("input") { &[] } else { request.messages.messages() };
-        let search = Search::of(request, sent, body.config(), self.tool_search);
+        let search = ToolSearch::from_request(request, sent, body.config(), self.tool_search);
         let search = search.as_ref();
-        let first = search.map_or_else(|| Arc::clone(&request.tools), Search::first);
+        let first = search.map_or_else(|| Arc::clone(&request.tools), ToolSearch::first);
         body.tools_of("tools", &first, u8::from(search.is_some()), |tools| {
-            tools.iter().map(|tool| found::tool(tool, search.is_some())).collect()
+            tools.iter().map(|tool| tool_search::tool(tool, search.is_some())).collect()
         });
         if let Some(system) = &request.system {
             body.system("instructions", system, 0, |text| json!(text));
@@ -164,7 +163,7 @@ impl WireFormat for Responses {
         body.messages("input", |message, items| {
             let before = subslice(request.messages.messages(), ..at);
             at += 1;
-            message::encode(message, Place { before, is_stored, search }, items)
+            message::encode(message, MessageContext { before, is_stored, search }, items)
         })
     }
 

@@ -4,19 +4,18 @@ use serde_json::value::RawValue;
 
 use super::{
     PROTOCOL,
-    items::{Call, Kind, Place},
-    output::Output,
-    wire::Event,
+    items::{CallProgress, OutputItemKind, TextPlace},
+    output::ResponsesOutput,
+    wire::ResponsesEvent,
 };
 use crate::{
-    llm::{
-        Progress, ProviderError, StreamChunk,
-        decode::{
-            Entries, EventReader, Fault, Sink, UsagePaths, event_decoder, fill, in_stream, reported,
-        },
+    Progress, ProviderError, StreamChunk,
+    decode::{
+        EventFault, EventReader, JsonEntries, OutSink, UsagePaths, event_decoder, fill, in_stream,
+        reported,
     },
-    types::{ErrorCode, FinishReason, Text},
 };
+use forgeline_types::{ErrorCode, FinishReason, Text};
 
 const USAGE: UsagePaths = UsagePaths {
     input: &["input_tokens"],
@@ -30,7 +29,7 @@ event_decoder! {
     /// A decoder for the body of a Responses response, as sent by OpenAI and compatible servers.
     ///
     /// The body is a stream of events, or one JSON object from a server that does not stream;
-    /// anything else is a [`ProviderError::Decode`](crate::llm::ProviderError::Decode) that quotes its
+    /// anything else is a [`ProviderError::Decode`](crate::ProviderError::Decode) that quotes its
     /// beginning.
     ///
     /// # Examples
@@ -49,22 +48,22 @@ event_decoder! {
     /// assert_eq!(text, "Hi");
     /// # Ok::<(), forgeline::llm::ProviderError>(())
     /// ```
-    ResponsesDecoder, Output
+    ResponsesDecoder, ResponsesOutput
 }
 
-impl EventReader for Output {
+impl EventReader for ResponsesOutput {
     const PROTOCOL: &'static str = PROTOCOL;
     const PADDING: &'static [&'static str] = &["sequence_number", "obfuscation"];
 
-    fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let mut event = Event::default();
+    fn event(&mut self, name: &str, data: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
+        let mut event = ResponsesEvent::default();
         fill(data, &mut event)?;
         self.dispatch(&mut event, name, data, sink);
         self.check_limit()
     }
 
-    fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let response: Entries<'_> = serde_json::from_str(text)?;
+    fn whole(&mut self, text: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
+        let response: JsonEntries<'_> = serde_json::from_str(text)?;
         let is_response = response.text("object") == "response" || response.get("output").is_some();
         match response.text("status").as_str() {
             "in_progress" | "queued" => identify(&response, sink),
@@ -73,7 +72,7 @@ impl EventReader for Output {
                 self.close(word, &response, sink);
             }
             _ => {
-                let error = response.get("error").ok_or(Fault::data("no output"))?;
+                let error = response.get("error").ok_or(EventFault::data("no output"))?;
                 sink.fail_with(error.get());
             }
         }
@@ -81,39 +80,49 @@ impl EventReader for Output {
     }
 }
 
-impl Output {
+impl ResponsesOutput {
     /// Fails if there are more or larger items than any server sends.
-    fn check_limit(&self) -> Result<(), Fault> {
+    fn check_limit(&self) -> Result<(), EventFault> {
         let is_over = self.is_over_limit();
-        let limit = || Fault::Limit("the response has too many items, or too large ones");
+        let limit = || EventFault::Limit("the response has too many items, or too large ones");
         if is_over { Err(limit()) } else { Ok(()) }
     }
 
-    fn dispatch(&mut self, event: &mut Event<'_>, name: &str, data: &str, sink: &mut Sink<'_>) {
+    fn dispatch(
+        &mut self,
+        event: &mut ResponsesEvent<'_>,
+        name: &str,
+        data: &str,
+        sink: &mut OutSink<'_>,
+    ) {
         let kind = std::mem::take(&mut event.kind.0);
         let is_typed = !kind.is_empty();
         let kind = if is_typed { &*kind } else { name };
         if kind == "response.output_text.delta" && event.rest.is_empty() {
-            return self.delta(Place::Text, event, sink);
+            return self.delta(TextPlace::Text, event, sink);
         }
         let word_begins = kind == "response.created";
         match kind.strip_prefix("response.").unwrap_or(kind) {
-            "output_text.delta" => self.delta(Place::Text, event, sink),
-            "refusal.delta" => self.delta(Place::Refusal, event, sink),
-            "reasoning_text.delta" => self.delta(Place::Reasoning, event, sink),
-            "reasoning_summary_text.delta" => self.delta(Place::Summary, event, sink),
+            "output_text.delta" => self.delta(TextPlace::Text, event, sink),
+            "refusal.delta" => self.delta(TextPlace::Refusal, event, sink),
+            "reasoning_text.delta" => self.delta(TextPlace::Reasoning, event, sink),
+            "reasoning_summary_text.delta" => self.delta(TextPlace::Summary, event, sink),
             "function_call_arguments.delta" => {
-                self.arguments(&Kind::Call(Call::default()), event, sink);
+                self.arguments(&OutputItemKind::Call(CallProgress::default()), event, sink);
             }
-            "custom_tool_call_input.delta" => self.arguments(&Kind::custom_call(), event, sink),
-            "output_text.done" => self.text_done(Place::Text, event, sink),
-            "refusal.done" => self.text_done(Place::Refusal, event, sink),
-            "reasoning_text.done" => self.text_done(Place::Reasoning, event, sink),
-            "reasoning_summary_text.done" => self.text_done(Place::Summary, event, sink),
+            "custom_tool_call_input.delta" => {
+                self.arguments(&OutputItemKind::custom_call(), event, sink);
+            }
+            "output_text.done" => self.text_done(TextPlace::Text, event, sink),
+            "refusal.done" => self.text_done(TextPlace::Refusal, event, sink),
+            "reasoning_text.done" => self.text_done(TextPlace::Reasoning, event, sink),
+            "reasoning_summary_text.done" => self.text_done(TextPlace::Summary, event, sink),
             "function_call_arguments.done" => {
-                self.arguments_done(&Kind::Call(Call::default()), event, sink);
+                self.arguments_done(&OutputItemKind::Call(CallProgress::default()), event, sink);
             }
-            "custom_tool_call_input.done" => self.arguments_done(&Kind::custom_call(), event, sink),
+            "custom_tool_call_input.done" => {
+                self.arguments_done(&OutputItemKind::custom_call(), event, sink);
+            }
             "content_part.done" | "reasoning_part.done" | "reasoning_summary_part.done" => {
                 self.part_done(event, sink);
             }
@@ -121,7 +130,7 @@ impl Output {
             "output_item.added" => self.item_added(event, sink),
             "output_item.done" => self.item_done(event, sink),
             "created" | "queued" | "in_progress" => {
-                let response = Entries::of(event.response);
+                let response = JsonEntries::from_raw(event.response);
                 if word_begins && self.is_another(&response.text("id"), sink.response_id()) {
                     return sink.splice();
                 }
@@ -129,7 +138,7 @@ impl Output {
                 identify(&response, sink);
             }
             word @ ("completed" | "incomplete" | "failed" | "cancelled" | "done") => {
-                let response = Entries::of(event.response);
+                let response = JsonEntries::from_raw(event.response);
                 let status = response.text("status");
                 let word = match status.as_str() {
                     status @ ("completed" | "incomplete" | "failed" | "cancelled") => status,
@@ -152,7 +161,7 @@ impl Output {
     }
 
     /// Ends the response with the status `word`.
-    fn close(&mut self, word: &str, response: &Entries<'_>, sink: &mut Sink<'_>) {
+    fn close(&mut self, word: &str, response: &JsonEntries<'_>, sink: &mut OutSink<'_>) {
         self.offered(response);
         self.list(response.get("output"), sink);
         if self.is_over_limit() {
@@ -189,7 +198,7 @@ fn finish_reason(status: &str, incomplete: &str) -> Option<FinishReason> {
 }
 
 /// Records the facts in an event about the response that earlier ones did not have.
-fn identify(response: &Entries<'_>, sink: &mut Sink<'_>) {
+fn identify(response: &JsonEntries<'_>, sink: &mut OutSink<'_>) {
     let mut chunk = StreamChunk::default();
     sink.identify_again(&response.text("model"), &response.text("id"), &mut chunk.details);
     sink.emit_some(chunk);

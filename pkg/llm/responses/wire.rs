@@ -3,21 +3,24 @@
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::llm::decode::{
-    Entries,
-    lax_json::{Line, Number, Word, ignore_others, in_place, wire},
+use crate::decode::{
+    JsonEntries,
+    lax_json::{LaxNumber, LaxText, LaxWord, ignore_others, in_place, wire},
 };
+
+/// The protocol's name in items.
+pub(super) const PROTOCOL: &str = "openai-responses";
 
 wire! {
     /// One event of a stream. Large members stay unparsed until they are needed.
-    struct Event<'a> as event, map, ignoring [];
+    struct ResponsesEvent<'a> as event, map, ignoring [];
     #[serde(rename = "type")]
-    kind: Word<'a>,
-    item_id: Word<'a>,
-    output_index: Number,
-    content_index: Number,
-    summary_index: Number,
-    delta: Line,
+    kind: LaxWord<'a>,
+    item_id: LaxWord<'a>,
+    output_index: LaxNumber,
+    content_index: LaxNumber,
+    summary_index: LaxNumber,
+    delta: LaxText,
     /// The whole text of a completed part, call or refusal.
     #[serde(rename = "text", alias = "refusal", alias = "arguments", alias = "input")]
     whole: Option<&'a RawValue>,
@@ -36,6 +39,6 @@ wire! {
     )]
     skipped: IgnoredAny,
     // All other members.
-    ; besides rest: Entries<'a>
+    ; besides rest: JsonEntries<'a>
     ; else name => event.rest.push(name.0, map.next_value()?)
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::types::subslice;
+use forgeline_json::subslice;
 
 /// Name suffixes, without separators, of values that are secret.
 const NAMES: [&str; 14] = [

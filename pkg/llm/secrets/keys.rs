@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::types::subslice;
+use forgeline_json::subslice;
 
 /// Prefixes of vendors' keys, each with the minimum number of letters that follow.
 #[rustfmt::skip]

@@ -5,7 +5,7 @@ use std::{mem, str::Utf8Chunk, time::Duration};
 use memchr::{memchr, memchr2};
 
 use super::{DecodeError, SseEvent, SseLimits};
-use crate::types::subslice;
+use forgeline_json::subslice;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -35,14 +35,14 @@ pub struct SseDecoder {
     drops_marks: bool,
     /// The number of bytes taken off the input so far.
     offset: u64,
-    start: Start,
+    start: NextByte,
     /// The incomplete line; at most `max_line_bytes` long.
     line: Vec<u8>,
     line_offset: u64,
     /// The data of the incomplete event, from `data_from` on; at most `max_event_bytes` plus a field name long.
     data: Vec<u8>,
     data_from: usize,
-    pending: Pending,
+    pending: EventBuffer,
     event_offset: Option<u64>,
     /// The last text that contained invalid UTF-8; at most `max_event_bytes` long.
     text: String,
@@ -54,7 +54,7 @@ pub struct SseDecoder {
 
 /// The data buffer of the current event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Pending {
+enum EventBuffer {
     /// No data line.
     #[default]
     Nothing,
@@ -66,7 +66,7 @@ enum Pending {
 
 /// The possible meaning of the next byte other than content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Start {
+enum NextByte {
     /// The first byte of a byte order mark.
     #[default]
     Body,
@@ -81,7 +81,7 @@ enum Start {
 }
 
 /// The location of a dispatched event's data.
-enum Dispatch<'i> {
+enum DispatchedData<'i> {
     Input(&'i [u8]),
     Buffer,
 }
@@ -96,7 +96,7 @@ impl SseDecoder {
     /// Drops byte order marks before every line: some proxies join bodies, each with its
     /// own mark. The grammar would drop the line.
     #[must_use]
-    pub(in crate::llm) fn dropping_marks(self) -> Self {
+    pub(crate) fn dropping_marks(self) -> Self {
         Self { drops_marks: true, ..self }
     }
 
@@ -121,8 +121,8 @@ impl SseDecoder {
             }
         };
         let bytes = match dispatch {
-            Dispatch::Input(bytes) => bytes,
-            Dispatch::Buffer => subslice(&self.data, self.data_from..),
+            DispatchedData::Input(bytes) => bytes,
+            DispatchedData::Buffer => subslice(&self.data, self.data_from..),
         };
         let offset = self.event_offset.unwrap_or(self.line_offset);
         let limit = self.limits.max_event_bytes;
@@ -153,10 +153,13 @@ impl SseDecoder {
         self.offset
     }
 
-    fn advance<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Dispatch<'i>>, DecodeError> {
+    fn advance<'i>(
+        &mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<DispatchedData<'i>>, DecodeError> {
         // A data line that may be the event's only one stays in the input until that is certain.
         let mut single: Option<&'i [u8]> = None;
-        if self.pending == Pending::Dispatched {
+        if self.pending == EventBuffer::Dispatched {
             self.begin_event();
         }
         loop {
@@ -168,26 +171,27 @@ impl SseDecoder {
             if length > self.limits.max_line_bytes {
                 return Err(self.line_too_long());
             }
-            self.start = if rest.first() == Some(&b'\r') { Start::AfterCr } else { Start::Content };
+            self.start =
+                if rest.first() == Some(&b'\r') { NextByte::AfterCr } else { NextByte::Content };
             *input = subslice(rest, 1..);
             self.offset += head.len() as u64 + 1;
             if length == 0 {
                 let dispatch = match single {
-                    Some(bytes) => Dispatch::Input(bytes),
-                    None if self.pending == Pending::Data => Dispatch::Buffer,
+                    Some(bytes) => DispatchedData::Input(bytes),
+                    None if self.pending == EventBuffer::Data => DispatchedData::Buffer,
                     None => {
                         self.begin_event();
                         continue;
                     }
                 };
-                self.pending = Pending::Dispatched;
+                self.pending = EventBuffer::Dispatched;
                 return Ok(Some(dispatch));
             }
             self.event_offset.get_or_insert(line_offset);
             if self.line.is_empty() {
                 if let Some(value) = self.field(head) {
                     match single.take() {
-                        None if self.pending == Pending::Nothing => {
+                        None if self.pending == EventBuffer::Nothing => {
                             self.check_event(value.len())?;
                             single = Some(value);
                         }
@@ -223,7 +227,7 @@ impl SseDecoder {
     }
 
     fn begin_event(&mut self) {
-        self.pending = Pending::Nothing;
+        self.pending = EventBuffer::Nothing;
         self.data.clear();
         self.data_from = 0;
         self.event.clear();
@@ -234,24 +238,24 @@ impl SseDecoder {
     fn skip_start(&mut self, input: &mut &[u8]) {
         while let Some(&byte) = input.first() {
             let (seen, next) = match self.start {
-                Start::Content => return,
-                Start::AfterCr => {
-                    self.start = Start::Content;
+                NextByte::Content => return,
+                NextByte::AfterCr => {
+                    self.start = NextByte::Content;
                     if byte == b'\n' {
                         *input = subslice(input, 1..);
                         self.offset += 1;
                     }
                     return;
                 }
-                Start::Body => (0, Start::Bom1),
-                Start::Bom1 => (1, Start::Bom2),
-                Start::Bom2 => (2, Start::Content),
+                NextByte::Body => (0, NextByte::Bom1),
+                NextByte::Bom1 => (1, NextByte::Bom2),
+                NextByte::Bom2 => (2, NextByte::Content),
             };
             if BOM.get(seen) != Some(&byte) {
                 // Not a mark after all: the bytes seen so far begin the first line.
                 self.line.extend_from_slice(subslice(BOM, ..seen));
                 self.line_offset = 0;
-                self.start = Start::Content;
+                self.start = NextByte::Content;
                 return;
             }
             self.start = next;
@@ -299,14 +303,14 @@ impl SseDecoder {
         let value = self.field(&line).map(|value| line.len() - value.len());
         let mut result = Ok(());
         if let Some(from) = value {
-            if self.pending == Pending::Data {
+            if self.pending == EventBuffer::Data {
                 result = self.append_data(subslice(&line, from..));
             } else {
                 // A long line swaps buffers with the empty data; its bytes stay in place.
                 result = self.check_event(line.len() - from);
                 mem::swap(&mut line, &mut self.data);
                 self.data_from = from;
-                self.pending = Pending::Data;
+                self.pending = EventBuffer::Data;
             }
         }
         line.clear();
@@ -315,12 +319,12 @@ impl SseDecoder {
     }
 
     fn append_data(&mut self, value: &[u8]) -> Result<(), DecodeError> {
-        if self.pending == Pending::Data {
+        if self.pending == EventBuffer::Data {
             self.check_event(self.data.len() - self.data_from + 1 + value.len())?;
             self.data.push(b'\n');
         } else {
             self.check_event(value.len())?;
-            self.pending = Pending::Data;
+            self.pending = EventBuffer::Data;
         }
         self.data.extend_from_slice(value);
         Ok(())
@@ -344,11 +348,7 @@ impl SseDecoder {
 /// Returns the bytes as text; invalid UTF-8 is replaced in `buffer`. Returns `None` if that makes them longer
 /// than `most` bytes, as only non-text does: a replacement is up to three times as long.
 #[inline]
-pub(in crate::llm) fn lossy<'a>(
-    buffer: &'a mut String,
-    bytes: &'a [u8],
-    most: usize,
-) -> Option<&'a str> {
+pub(crate) fn lossy<'a>(buffer: &'a mut String, bytes: &'a [u8], most: usize) -> Option<&'a str> {
     if let Ok(text) = str::from_utf8(bytes) {
         return Some(text);
     }

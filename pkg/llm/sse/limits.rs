@@ -1,6 +1,6 @@
 //! Limits on a stream.
 
-use crate::types::setters;
+use forgeline_types::setters;
 
 /// Limits on one decoded stream, so that a faulty server cannot exhaust memory.
 ///
@@ -29,7 +29,7 @@ pub struct SseLimits {
     /// times the longest answer of any model.
     ///
     /// A longer answer of a provider ends with
-    /// [`ProviderError::Decode`](crate::llm::ProviderError::Decode), unless it was already complete. An
+    /// [`ProviderError::Decode`](crate::ProviderError::Decode), unless it was already complete. An
     /// [`SseDecoder`](super::SseDecoder) by itself does not apply this limit.
     pub max_response_bytes: usize,
 }

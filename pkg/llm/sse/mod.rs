@@ -8,7 +8,7 @@ mod limits;
 mod tests;
 
 pub use decoder::SseDecoder;
-pub(in crate::llm) use decoder::lossy;
+pub(crate) use decoder::lossy;
 pub use error::DecodeError;
 pub use event::SseEvent;
 pub use limits::SseLimits;

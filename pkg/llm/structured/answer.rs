@@ -3,11 +3,9 @@
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, value::RawValue};
 
-use super::{AnswerSchema, StructuredMethod};
-use crate::{
-    llm::ProviderError,
-    types::{Completion, FinishReason, Json, Repair, Text, slice},
-};
+use crate::{AnswerSchema, ProviderError, StructuredMethod};
+use forgeline_json::slice;
+use forgeline_types::{Completion, FinishReason, Json, Repair, Text};
 
 /// An answer bound to a schema.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,14 +66,16 @@ impl AnswerSchema {
     /// # Errors
     ///
     /// The errors of [`Structured::read`].
-    pub(crate) fn read(&self, completion: Completion) -> Result<Json, ProviderError> {
+    #[doc(hidden)]
+    pub fn read(&self, completion: Completion) -> Result<Json, ProviderError> {
         // If there is no call, the answer is looked for in the text.
         let method = StructuredMethod::ForcedTool;
         Structured::<IgnoredAny>::read(completion, method, self.may_have_input()).map(|it| it.json)
     }
 
     /// Returns the schema as JSON.
-    pub(crate) fn as_value(&self) -> &Value {
+    #[doc(hidden)]
+    pub fn as_value(&self) -> &Value {
         &self.schema
     }
 }

@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{AnswerSchema, Structured, StructuredStream};
-use crate::llm::{Provider, ProviderFuture, Request};
+use super::{Structured, StructuredStream};
+use crate::{AnswerSchema, Provider, ProviderFuture, Request};
 
 /// Structured output, for every [`Provider`].
 ///
 /// The provider enforces the schema if it can; otherwise the model is made to call a tool, or is
 /// instructed in the prompt. A schema that the provider does not honor is
-/// [`ProviderError::SchemaUnsupported`](crate::llm::ProviderError::SchemaUnsupported) before anything
+/// [`ProviderError::SchemaUnsupported`](crate::ProviderError::SchemaUnsupported) before anything
 /// is sent.
 ///
 /// # Examples
@@ -46,7 +46,7 @@ pub trait StructuredExt: Provider {
     /// # Errors
     ///
     /// The errors of the request;
-    /// [`ProviderError::SchemaUnsupported`](crate::llm::ProviderError::SchemaUnsupported) for a schema
+    /// [`ProviderError::SchemaUnsupported`](crate::ProviderError::SchemaUnsupported) for a schema
     /// that the provider does not honor, and for an answer that is not a `T`.
     fn complete_structured<T>(&self, request: Request) -> ProviderFuture<Structured<T>>
     where

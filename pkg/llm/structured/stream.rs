@@ -5,11 +5,12 @@ use std::marker::PhantomData;
 use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
 
-use super::{Structured, StructuredMethod};
+use super::Structured;
 use crate::{
-    llm::{ChunkStream, ContentType, ProviderError, StreamChunk, collect::Collector},
-    types::{PartialJson, PartialValue, debug_fields, slice},
+    ChunkStream, ContentType, ProviderError, StreamChunk, StructuredMethod, answer::ChunkCollector,
 };
+use forgeline_json::slice;
+use forgeline_types::{PartialJson, PartialValue, debug_fields};
 
 /// An answer bound to a schema, as it arrives: the partial value can be read at any time.
 ///
@@ -19,7 +20,7 @@ use crate::{
 #[expect(clippy::struct_excessive_bools, reason = "a fact of the schema, and one of the stream")]
 pub struct StructuredStream<T> {
     chunks: ChunkStream,
-    collector: Collector,
+    collector: ChunkCollector,
     json: PartialJson,
     method: StructuredMethod,
     /// `true` if the answer itself may have a top-level member `input`.
@@ -35,7 +36,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
     pub(super) fn new(chunks: ChunkStream, method: StructuredMethod, may_have_input: bool) -> Self {
         Self {
             chunks,
-            collector: Collector::default(),
+            collector: ChunkCollector::default(),
             json: PartialJson::new(),
             method,
             may_have_input,

@@ -4,10 +4,12 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    llm::{ProviderError, Request, ResponseFormat, StreamChunk, ToolCallDelta, ToolChoice},
-    testing::{ScriptedProvider, ScriptedTurn},
-    types::{Capabilities, ErrorCode, FinishReason, PartialValue, Repair},
+    AnswerSchema, ProviderError, Request, ResponseFormat, SchemaRules, StreamChunk,
+    StructuredMethod, ToolCallDelta, ToolChoice,
+    answer_schema::schema_of,
+    scripted::{ScriptedProvider, ScriptedTurn},
 };
+use forgeline_types::{Capabilities, ErrorCode, FinishReason, PartialValue, Repair};
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Place {
@@ -39,7 +41,7 @@ struct Tree {
 const LISBON: &str = r#"{"city":"Lisbon","founded":null,"kind":{"is":"port","depth":11.5},"near":[{"name":"Sintra"}]}"#;
 
 fn native(turns: impl IntoIterator<Item = ScriptedTurn>) -> ScriptedProvider {
-    let able = Capabilities { structured_output: true, tools: true, ..Capabilities::default() };
+    let able = Capabilities::default().structured_output(true).tools(true);
     ScriptedProvider::new(turns).capabilities(able)
 }
 
@@ -57,10 +59,8 @@ fn spoken(text: &str) -> ScriptedTurn {
 
 #[tokio::test]
 async fn each_method_gives_the_value_and_says_how() {
-    let can = |structured_output, tools| Capabilities {
-        tools,
-        structured_output,
-        ..Capabilities::default()
+    let can = |structured_output, tools| {
+        Capabilities::default().tools(tools).structured_output(structured_output)
     };
     let cases = [
         (can(true, true), StructuredMethod::Native, spoken(LISBON)),
@@ -128,7 +128,7 @@ async fn an_answer_that_does_not_fit_is_reported_and_not_retried() {
     let cut = || ScriptedTurn::new().text("{\"city\":").finish(FinishReason::Length);
     let refused = {
         let chunk = StreamChunk {
-            content_type: crate::llm::ContentType::Refusal,
+            content_type: crate::ContentType::Refusal,
             ..StreamChunk::message("No.")
         };
         ScriptedTurn::new().chunk(chunk)
@@ -263,7 +263,7 @@ fn schemas_are_refused_where_they_ask_for_too_much() {
         ("itself",           itself.clone(),                 openai,    ""),
         ("itself there",     itself,                         anthropic, "refers to itself"),
         ("elsewhere",        elsewhere,                      gemini,    "in another document"),
-        ("nowhere",          nowhere,                        openai,    "is not there"),
+        ("nowhere",          nowhere,                        openai,    "does not exist"),
         ("narrow",           narrow.clone(),                 anthropic, "minimum"),
         ("narrow here",      narrow,                         openai,    ""),
         ("many unions",      many,                           anthropic, "17 properties of several types"),
@@ -298,15 +298,15 @@ fn the_schema_of_a_type_fits_every_provider() {
 #[tokio::test]
 async fn a_schema_that_is_not_honoured_is_never_sent() {
     struct Strict(ScriptedProvider);
-    impl crate::llm::Provider for Strict {
-        fn info(&self) -> &crate::types::ModelInfo {
+    impl crate::Provider for Strict {
+        fn info(&self) -> &forgeline_types::ModelInfo {
             self.0.info()
         }
 
         fn stream_completion(
             &self,
             request: Request,
-        ) -> futures_core::future::BoxFuture<'static, Result<crate::llm::ChunkStream, ProviderError>>
+        ) -> futures_core::future::BoxFuture<'static, Result<crate::ChunkStream, ProviderError>>
         {
             self.0.stream_completion(request)
         }
@@ -336,8 +336,7 @@ fn strict_tools_and_answers_of_a_request_are_checked_too() {
     let open = json!({ "type": "object", "properties": {} });
     let closed = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     let tools = |count, schema: &Value| {
-        let tool =
-            |at| crate::llm::ToolSpec::new(format!("t{at}"), "", schema.clone()).strict(true);
+        let tool = |at| crate::ToolSpec::new(format!("t{at}"), "", schema.clone()).strict(true);
         Request::prompt("x").tools((0..count).map(tool).collect::<Vec<_>>())
     };
     let rules = SchemaRules::ANTHROPIC;

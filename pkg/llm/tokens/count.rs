@@ -1,24 +1,24 @@
 //! The ways to count the tokens of a text.
 
 #[cfg(feature = "tokenizer")]
-use super::exact::Vocabulary;
+use super::exact::TokenVocabulary;
 use super::text::estimate;
 
 /// A way to count the tokens of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Count {
+pub(super) enum TokenCount {
     /// By runs of characters.
     Runs,
     /// By a vocabulary.
     #[cfg(feature = "tokenizer")]
-    Exact(Vocabulary),
+    Exact(TokenVocabulary),
 }
 
-impl Count {
+impl TokenCount {
     /// Returns the count by the vocabulary of a model; `None` if it is unknown.
     #[cfg(feature = "tokenizer")]
     pub(super) fn of_model(model: &str) -> Option<Self> {
-        Vocabulary::of_model(model).map(Self::Exact)
+        TokenVocabulary::of_model(model).map(Self::Exact)
     }
 
     pub(super) fn text(self, text: &str) -> u64 {

@@ -2,11 +2,9 @@
 
 use serde_json::Value;
 
-use super::count::Count;
-use crate::{
-    llm::{Request, ToolSpec},
-    types::{Message, Part, UsageInfo},
-};
+use super::count::TokenCount;
+use crate::{Request, ToolSpec};
+use forgeline_types::{Message, Part, UsageInfo};
 
 /// The neutral scale, in thousandths.
 const UNSCALED: u64 = 1000;
@@ -33,7 +31,7 @@ const PAGE_CHARS: usize = 64 * 1024;
 ///
 /// Its counts are estimates, because vocabularies differ. On prose, code, JSON and many scripts they are within a quarter of
 /// the counts of current vocabularies, and closer after [`calibrate`](Self::calibrate). The time needed
-/// grows with the length of the text, and nothing is allocated. With the feature `tokenizer`, `exact` creates an estimator that
+/// grows with the length of the text, and nothing is allocated. With the feature `tokenizer` of `forgeline-llm`, `exact` creates an estimator that
 /// counts texts by the vocabulary of a model; the overhead around texts is still estimated.
 ///
 /// # Examples
@@ -55,7 +53,7 @@ const PAGE_CHARS: usize = 64 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenEstimator {
     scale: u64,
-    count: Count,
+    count: TokenCount,
 }
 
 impl Default for TokenEstimator {
@@ -68,7 +66,7 @@ impl TokenEstimator {
     /// Creates an uncalibrated estimator.
     #[must_use]
     pub fn new() -> Self {
-        Self { scale: UNSCALED, count: Count::Runs }
+        Self { scale: UNSCALED, count: TokenCount::Runs }
     }
 
     /// Creates an estimator that counts texts by the vocabulary of an `OpenAI` model, such as `gpt-4.1`; returns `None` for a
@@ -86,7 +84,7 @@ impl TokenEstimator {
     #[cfg(feature = "tokenizer")]
     #[must_use]
     pub fn exact(model: &str) -> Option<Self> {
-        Some(Self { scale: UNSCALED, count: Count::of_model(model)? })
+        Some(Self { scale: UNSCALED, count: TokenCount::of_model(model)? })
     }
 
     /// Returns the estimated number of tokens of a text.
@@ -130,7 +128,9 @@ impl TokenEstimator {
 
     /// Returns the same estimator without calibration.
     #[cfg(feature = "runtime")]
-    pub(crate) fn without_scale(self) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_scale(self) -> Self {
         Self { scale: UNSCALED, ..self }
     }
 
@@ -141,19 +141,19 @@ impl TokenEstimator {
 }
 
 /// Returns the tokens of the prompt of a request.
-fn of_request(count: Count, request: &Request) -> u64 {
+fn of_request(count: TokenCount, request: &Request) -> u64 {
     let system = request.system.as_deref().map_or(0, |text| count.text(text) + AROUND);
     let messages: u64 = request.messages.iter().map(|message| of_message(count, message)).sum();
     system + messages + of_tools(count, &request.tools)
 }
 
 /// Returns the tokens of a message.
-fn of_message(count: Count, message: &Message) -> u64 {
+fn of_message(count: TokenCount, message: &Message) -> u64 {
     AROUND + message.parts.iter().map(|part| of_part(count, part)).sum::<u64>()
 }
 
 /// Returns the tokens of a part.
-fn of_part(count: Count, part: &Part) -> u64 {
+fn of_part(count: TokenCount, part: &Part) -> u64 {
     match part {
         Part::Text { text } | Part::Thinking { text, .. } => count.text(text),
         Part::ToolCall(call) => AROUND + count.text(&call.name) + count.text(&call.arguments_raw),
@@ -166,11 +166,12 @@ fn of_part(count: Count, part: &Part) -> u64 {
         Part::Document { data, .. } => {
             PAGE.saturating_mul(data.len().div_ceil(PAGE_CHARS).max(1) as u64)
         }
+        _ => 0,
     }
 }
 
 /// Returns the tokens of the descriptions of tools.
-fn of_tools(count: Count, tools: &[ToolSpec]) -> u64 {
+fn of_tools(count: TokenCount, tools: &[ToolSpec]) -> u64 {
     let of_tool = |tool: &ToolSpec| {
         let texts = count.text(&tool.name) + count.text(&tool.description);
         AROUND + texts + of_value(count, &tool.parameters)
@@ -179,7 +180,7 @@ fn of_tools(count: Count, tools: &[ToolSpec]) -> u64 {
 }
 
 /// Returns the tokens of a JSON value.
-fn of_value(count: Count, value: &Value) -> u64 {
+fn of_value(count: TokenCount, value: &Value) -> u64 {
     let of_member = |(key, value): (&String, &Value)| 1 + count.text(key) + of_value(count, value);
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 2,
@@ -194,13 +195,11 @@ mod tests {
     use serde_json::json;
 
     use super::TokenEstimator;
-    use crate::{
-        llm::{Request, ToolSpec},
-        types::{Message, MessageRole, Part, ToolCall, ToolResult, UsageInfo},
-    };
+    use crate::{Request, ToolSpec};
+    use forgeline_types::{Message, MessageRole, Part, ToolCall, ToolResult, UsageInfo};
 
     fn reported(tokens: u64) -> UsageInfo {
-        UsageInfo { input_tokens: Some(tokens), ..UsageInfo::default() }
+        UsageInfo::default().input_tokens(tokens)
     }
 
     #[test]

@@ -5,7 +5,7 @@ use tiktoken_rs::{
     tokenizer::{Tokenizer, get_tokenizer},
 };
 
-use crate::types::slice;
+use forgeline_json::slice;
 
 /// Maximum length of a text that is counted at once, in bytes: longer ones are split into pieces, so that no text makes the
 /// search for words backtrack further. If they are split before a space, the counts of the pieces add up to that of the whole.
@@ -13,12 +13,12 @@ const MAX_PIECE_BYTES: usize = 16 << 10;
 
 /// A vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Vocabulary {
+pub(super) enum TokenVocabulary {
     O200k,
     Cl100k,
 }
 
-impl Vocabulary {
+impl TokenVocabulary {
     /// Returns the vocabulary of a model, by its name or a prefix of it.
     pub(super) fn of_model(model: &str) -> Option<Self> {
         // Dated and derived names begin with the name of the model.
@@ -62,19 +62,19 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::llm::TokenEstimator;
+    use crate::TokenEstimator;
 
     #[test]
     fn models_have_their_vocabularies() {
         for (model, want) in [
-            ("gpt-4.1", Some(Vocabulary::O200k)),
-            ("gpt-4o-2024-08-06", Some(Vocabulary::O200k)),
-            ("openai/gpt-5-mini", Some(Vocabulary::O200k)),
-            ("gpt-4-0613", Some(Vocabulary::Cl100k)),
+            ("gpt-4.1", Some(TokenVocabulary::O200k)),
+            ("gpt-4o-2024-08-06", Some(TokenVocabulary::O200k)),
+            ("openai/gpt-5-mini", Some(TokenVocabulary::O200k)),
+            ("gpt-4-0613", Some(TokenVocabulary::Cl100k)),
             ("gpt2", None),
             ("unheard-of", None),
         ] {
-            assert_eq!(Vocabulary::of_model(model), want, "{model}");
+            assert_eq!(TokenVocabulary::of_model(model), want, "{model}");
         }
     }
 
@@ -92,7 +92,7 @@ mod tests {
         }
         let prose = include_str!("text.rs");
         let words = o200k_base_singleton().count_ordinary(prose) as u64;
-        assert!(Vocabulary::O200k.count(prose).abs_diff(words) <= 2);
+        assert!(TokenVocabulary::O200k.count(prose).abs_diff(words) <= 2);
         let count = pieces(&prose.repeat(9)).map(str::len).collect::<Vec<_>>();
         assert!(count.len() > 4 && count.iter().all(|len| *len <= MAX_PIECE_BYTES));
     }
@@ -101,8 +101,8 @@ mod tests {
     fn no_text_takes_long_or_breaks_the_count() {
         for text in ["a", " ", "\n", "á", "ß\u{301}", "0", "🦀", "'s", "\u{0}", "中", " \n"] {
             let (long, began) = (text.repeat(1 << 18), Instant::now());
-            assert!(Vocabulary::O200k.count(&long) > 0);
-            assert!(Vocabulary::Cl100k.count(&long) > 0);
+            assert!(TokenVocabulary::O200k.count(&long) > 0);
+            assert!(TokenVocabulary::Cl100k.count(&long) > 0);
             assert!(began.elapsed().as_secs() < 60, "{text:?}");
         }
     }

@@ -5,7 +5,7 @@ const TOKEN: u64 = 256;
 
 /// The sort of a character: adjacent characters of one sort are counted as one run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sort {
+enum CharacterSort {
     /// Whitespace. A run costs one token, but a single character before anything except a digit costs none.
     Blank,
     /// Letters of scripts for which vocabularies contain whole words.
@@ -21,54 +21,59 @@ enum Sort {
 /// Returns an estimate of the number of tokens of `text`, in one pass and without allocating.
 pub(super) fn estimate(text: &str) -> u64 {
     let mut parts = 0_u64;
-    let mut run = Run { sort: Sort::Blank, length: 0 };
+    let mut run = CharacterRun { sort: CharacterSort::Blank, length: 0 };
     for character in text.chars() {
         let sort = sort(character);
         if sort != run.sort {
             parts = parts.saturating_add(run.parts(sort));
-            run = Run { sort, length: 0 };
+            run = CharacterRun { sort, length: 0 };
         }
         run.length += 1;
     }
-    parts.saturating_add(run.parts(Sort::Blank)).div_ceil(TOKEN)
+    parts.saturating_add(run.parts(CharacterSort::Blank)).div_ceil(TOKEN)
 }
 
 /// A run of adjacent characters of one sort.
-struct Run {
-    sort: Sort,
+struct CharacterRun {
+    sort: CharacterSort,
     length: u64,
 }
 
-impl Run {
+impl CharacterRun {
     /// Returns the cost of the run when followed by one of the sort `next`, in parts of a token.
-    fn parts(&self, next: Sort) -> u64 {
+    fn parts(&self, next: CharacterSort) -> u64 {
         match self.sort {
-            Sort::Blank if self.length == 0 => 0,
-            Sort::Blank if self.length == 1 && !matches!(next, Sort::Blank | Sort::Digit) => 0,
-            Sort::Blank => TOKEN,
-            Sort::Word => TOKEN + 42 * self.length.saturating_sub(5),
-            Sort::Digit => TOKEN * self.length.div_ceil(3),
-            Sort::Mark => TOKEN * 3 / 4 + 48 * (self.length - 1),
-            Sort::Letter(cost) => cost * self.length,
+            CharacterSort::Blank if self.length == 0 => 0,
+            CharacterSort::Blank
+                if self.length == 1
+                    && !matches!(next, CharacterSort::Blank | CharacterSort::Digit) =>
+            {
+                0
+            }
+            CharacterSort::Blank => TOKEN,
+            CharacterSort::Word => TOKEN + 42 * self.length.saturating_sub(5),
+            CharacterSort::Digit => TOKEN * self.length.div_ceil(3),
+            CharacterSort::Mark => TOKEN * 3 / 4 + 48 * (self.length - 1),
+            CharacterSort::Letter(cost) => cost * self.length,
         }
     }
 }
 
 /// Returns the sort of `character`.
-fn sort(character: char) -> Sort {
+fn sort(character: char) -> CharacterSort {
     match character {
-        ' ' | '\t' | '\n' | '\r' | '\u{a0}' | '\u{3000}' => Sort::Blank,
-        'a'..='z' | 'A'..='Z' | '\u{c0}'..='\u{24f}' => Sort::Word,
-        '0'..='9' => Sort::Digit,
-        '\0'..='\u{bf}' | '\u{2000}'..='\u{206f}' | '\u{3001}'..='\u{303f}' => Sort::Mark,
-        '\u{300}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}' => Sort::Letter(115),
-        '\u{400}'..='\u{52f}' => Sort::Letter(80),
-        '\u{590}'..='\u{7ff}' => Sort::Letter(97),
-        '\u{900}'..='\u{97f}' => Sort::Letter(105),
-        '\u{980}'..='\u{1bff}' => Sort::Letter(150),
-        '\u{3040}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}' => Sort::Letter(208),
-        '\u{ac00}'..='\u{d7af}' => Sort::Letter(185),
-        _ => Sort::Letter(2 * TOKEN),
+        ' ' | '\t' | '\n' | '\r' | '\u{a0}' | '\u{3000}' => CharacterSort::Blank,
+        'a'..='z' | 'A'..='Z' | '\u{c0}'..='\u{24f}' => CharacterSort::Word,
+        '0'..='9' => CharacterSort::Digit,
+        '\0'..='\u{bf}' | '\u{2000}'..='\u{206f}' | '\u{3001}'..='\u{303f}' => CharacterSort::Mark,
+        '\u{300}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}' => CharacterSort::Letter(115),
+        '\u{400}'..='\u{52f}' => CharacterSort::Letter(80),
+        '\u{590}'..='\u{7ff}' => CharacterSort::Letter(97),
+        '\u{900}'..='\u{97f}' => CharacterSort::Letter(105),
+        '\u{980}'..='\u{1bff}' => CharacterSort::Letter(150),
+        '\u{3040}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}' => CharacterSort::Letter(208),
+        '\u{ac00}'..='\u{d7af}' => CharacterSort::Letter(185),
+        _ => CharacterSort::Letter(2 * TOKEN),
     }
 }
 

@@ -1,10 +1,8 @@
 //! Values and types in the terms of a provider that supports few of them.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::merge::conjoin;
-
-type Fields = Map<String, Value>;
+use super::merge::{SchemaFields, conjoin};
 
 /// Keywords that apply to values of one type only.
 #[rustfmt::skip]
@@ -23,7 +21,7 @@ const OF_TYPES: [(&str, &[&str]); 4] = [
 ];
 
 /// Writes `const` as an `enum` of one value; returns `false` if an `enum` next to it does not contain that value.
-pub(super) fn single_value(schema: &mut Fields) -> bool {
+pub(super) fn single_value(schema: &mut SchemaFields) -> bool {
     let Some(only) = schema.get("const").cloned() else { return true };
     let is_listed = match schema.get("enum").and_then(Value::as_array) {
         Some(values) => values.contains(&only),
@@ -38,7 +36,7 @@ pub(super) fn single_value(schema: &mut Fields) -> bool {
 
 /// Keeps strings and numbers in an `enum` and expresses the other values by their types; returns `false` if
 /// that allows more.
-pub(super) fn plain_enum(schema: &mut Fields) -> bool {
+pub(super) fn plain_enum(schema: &mut SchemaFields) -> bool {
     let Some(values) = schema.get("enum").and_then(Value::as_array) else { return true };
     let is_plain = |value: &&Value| value.is_string() || value.is_number();
     if values.iter().all(|value| is_plain(&value)) {
@@ -69,7 +67,7 @@ pub(super) fn plain_enum(schema: &mut Fields) -> bool {
 
 /// Writes several types as a union of single types, each with the keywords for values of that type; `null` may
 /// be combined with one other. Returns `false` if that allows more.
-pub(super) fn single_types(schema: &mut Fields) -> bool {
+pub(super) fn single_types(schema: &mut SchemaFields) -> bool {
     let Some(kinds) = schema.get("type").and_then(Value::as_array) else { return true };
     let others = kinds.iter().filter(|kind| *kind != "null").count();
     if others < 2 {
@@ -84,7 +82,7 @@ pub(super) fn single_types(schema: &mut Fields) -> bool {
     for kind in kinds {
         let name = if kind == "integer" { "number" } else { kind.as_str().unwrap_or_default() };
         let words = OF_TYPES.iter().find(|(kind, _)| *kind == name).map_or(&[][..], |of| of.1);
-        let mut option = Fields::from_iter([("type".to_owned(), kind)]);
+        let mut option = SchemaFields::from_iter([("type".to_owned(), kind)]);
         let said = schema.iter().filter(|(key, _)| words.contains(&key.as_str()));
         option.extend(said.map(|(key, value)| (key.clone(), value.clone())));
         options.push(Value::Object(option));
@@ -94,7 +92,7 @@ pub(super) fn single_types(schema: &mut Fields) -> bool {
 }
 
 /// Adds the condition that one of `options` matches; returns `false` if there is no place for it.
-fn either(schema: &mut Fields, mut options: Vec<Value>) -> bool {
+fn either(schema: &mut SchemaFields, mut options: Vec<Value>) -> bool {
     if let [Value::Object(only)] = options.as_slice() {
         return conjoin(schema, only).map(|both| *schema = both).is_some();
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::draft::NOTES;
 
-type Fields = Map<String, Value>;
+pub(super) type SchemaFields = Map<String, Value>;
 
 /// Keywords whose meaning depends on the others of their group: those of two schemas cannot be mixed.
 const GROUPS: [&[&str]; 5] = [
@@ -17,7 +17,7 @@ const GROUPS: [&[&str]; 5] = [
 
 /// Returns a schema that allows what both allow; `None` if their keywords cannot express it.
 /// If both have an annotation, that of `first` is kept.
-pub(super) fn conjoin(first: &Fields, second: &Fields) -> Option<Fields> {
+pub(super) fn conjoin(first: &SchemaFields, second: &SchemaFields) -> Option<SchemaFields> {
     if says_nothing(first) {
         return Some(with_notes(first, second));
     }
@@ -25,11 +25,12 @@ pub(super) fn conjoin(first: &Fields, second: &Fields) -> Option<Fields> {
         return Some(with_notes(first, first));
     }
     let mixes = |group: &&[&str]| {
-        let has = |fields: &Fields| group.iter().any(|key| fields.contains_key(*key));
+        let has = |fields: &SchemaFields| group.iter().any(|key| fields.contains_key(*key));
         let is_same = group.iter().all(|key| first.get(*key) == second.get(*key));
         has(first) && has(second) && !is_same
     };
-    let looks_around = |fields: &Fields| fields.keys().any(|key| key.starts_with("unevaluated"));
+    let looks_around =
+        |fields: &SchemaFields| fields.keys().any(|key| key.starts_with("unevaluated"));
     if GROUPS.iter().any(mixes)
         || looks_around(first)
         || looks_around(second)
@@ -55,20 +56,20 @@ pub(super) fn conjoin(first: &Fields, second: &Fields) -> Option<Fields> {
 }
 
 /// Returns `true` for a schema that consists of annotations only.
-pub(super) fn says_nothing(schema: &Fields) -> bool {
+pub(super) fn says_nothing(schema: &SchemaFields) -> bool {
     let is_place = |key: &str| key == "$defs" || key == "definitions";
     schema.keys().all(|key| NOTES.contains(&key.as_str()) || is_place(key))
 }
 
 /// Returns `schema` with its annotations replaced by those of `notes`.
-fn with_notes(notes: &Fields, schema: &Fields) -> Fields {
+fn with_notes(notes: &SchemaFields, schema: &SchemaFields) -> SchemaFields {
     let mut all = schema.clone();
     all.extend(notes.iter().map(|(key, value)| (key.clone(), value.clone())));
     all
 }
 
 /// Returns `true` unless `one` forbids properties other than its own while `other` has some.
-fn names_agree(one: &Fields, other: &Fields) -> bool {
+fn names_agree(one: &SchemaFields, other: &SchemaFields) -> bool {
     let is_open = one.get("additionalProperties").is_none_or(|rest| *rest == Value::Bool(true));
     if is_open || other.get("additionalProperties") == one.get("additionalProperties") {
         let is_same = |key: &str| one.get(key) == other.get(key);
@@ -78,8 +79,8 @@ fn names_agree(one: &Fields, other: &Fields) -> bool {
         && names(other).all(|name| names(one).any(|own| own == name))
 }
 
-fn names(schema: &Fields) -> impl Iterator<Item = &String> {
-    schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Fields::keys)
+fn names(schema: &SchemaFields) -> impl Iterator<Item = &String> {
+    schema.get("properties").and_then(Value::as_object).into_iter().flat_map(SchemaFields::keys)
 }
 
 /// Returns one value of `key` that combines two.
@@ -122,7 +123,7 @@ fn both(key: &str, first: &Value, second: &Value) -> Option<Value> {
     }
 }
 
-fn members(first: &Fields, second: &Fields) -> Option<Value> {
+fn members(first: &SchemaFields, second: &SchemaFields) -> Option<Value> {
     let mut all = first.clone();
     for (name, schema) in second {
         let said = match (all.get(name), schema) {

@@ -11,6 +11,7 @@ mod references;
 mod rules;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tool_names;
 #[cfg(feature = "http")]
 mod tools;
 mod top;

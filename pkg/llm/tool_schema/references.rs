@@ -2,29 +2,29 @@
 
 use serde_json::Value;
 
+use forgeline_json::SchemaView;
+
 /// Prefixes of references to definitions.
 const PLACES: [&str; 2] = ["#/$defs/", "#/definitions/"];
 
 /// The whole schema, in which references are resolved.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Definitions<'s> {
-    root: &'s Value,
+pub(super) struct SchemaDefinitions<'s> {
+    root: SchemaView<'s>,
 }
 
-impl<'s> Definitions<'s> {
+impl<'s> SchemaDefinitions<'s> {
     pub(super) fn new(root: &'s Value) -> Self {
-        Self { root }
+        Self { root: SchemaView::new(root) }
     }
 
     /// Returns the schema that `reference` names; `None` if it is in another document, or does not exist.
     pub(super) fn find(self, reference: &str) -> Option<&'s Value> {
-        let own = self.root.get("$id").and_then(Value::as_str);
+        let own = self.root.keyword("$id").and_then(Value::as_str);
         let local = own.and_then(|own| reference.strip_prefix(own.trim_end_matches('#')));
-        let pointer = local.unwrap_or(reference).strip_prefix('#')?;
-        if pointer.is_empty() {
-            return Some(self.root);
-        }
-        self.root.pointer(pointer).or_else(|| self.root.pointer(&decoded(pointer)))
+        let reference = local.unwrap_or(reference);
+        let target = self.root.resolve(reference);
+        target.or_else(|| self.root.resolve(&decoded(reference))).map(SchemaView::node)
     }
 
     /// Returns `true` for a reference to a definition of the whole schema.
@@ -34,10 +34,10 @@ impl<'s> Definitions<'s> {
     }
 }
 
-/// Returns a pointer without its URL escapes.
-fn decoded(pointer: &str) -> String {
-    let mut bytes = Vec::with_capacity(pointer.len());
-    let mut rest = pointer.as_bytes();
+/// Returns a reference without its URL escapes.
+fn decoded(reference: &str) -> String {
+    let mut bytes = Vec::with_capacity(reference.len());
+    let mut rest = reference.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
         let digit = |byte: u8| char::from(byte).to_digit(16);
         if let [b'%', high, low, after @ ..] = rest

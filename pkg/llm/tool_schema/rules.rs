@@ -2,7 +2,7 @@
 
 /// The parts of JSON Schema that a provider accepts in the schemas of tools that it does not enforce.
 ///
-/// [`SchemaRules`](crate::llm::SchemaRules) are the rules for schemas that it enforces.
+/// [`SchemaRules`](crate::SchemaRules) are the rules for schemas that it enforces.
 ///
 /// # Examples
 ///

@@ -7,36 +7,34 @@ use std::{
 
 use super::{FittedSchema, ToolSchemaRules};
 use crate::{
-    llm::{
-        SchemaRules, ToolSpec,
-        tool_names::{self, WireNames},
-    },
-    types::Text,
+    SchemaRules, ToolSpec,
+    tool_schema::tool_names::{self, WireNames},
 };
+use forgeline_types::Text;
 
 /// Maximum number of tool lists whose adapted form a provider keeps.
 const MAX_LISTS: usize = 4;
 
 /// A list of tools in the form that a provider accepts.
 #[derive(Debug, Clone)]
-pub(in crate::llm) struct FittedTools {
+pub(crate) struct FittedTools {
     /// The tools to send; the list itself if no tool has changed.
-    pub(in crate::llm) tools: Arc<[ToolSpec]>,
+    pub(crate) tools: Arc<[ToolSpec]>,
     /// Notes on the differences from the request, each in a few words.
-    pub(in crate::llm) told: Arc<[Text]>,
+    pub(crate) told: Arc<[Text]>,
     /// The names of the tools to send, by their names on the wire.
-    pub(in crate::llm) names: Arc<WireNames>,
+    pub(crate) names: Arc<WireNames>,
 }
 
 /// The tool lists that a provider has seen most recently.
 ///
 /// A conversation has one list, so each schema is adapted once.
 #[derive(Debug, Default)]
-pub(in crate::llm) struct FittedLists(Mutex<Vec<(Arc<[ToolSpec]>, FittedTools)>>);
+pub(crate) struct FittedLists(Mutex<Vec<(Arc<[ToolSpec]>, FittedTools)>>);
 
 impl FittedLists {
     /// Returns `tools` in the form that these rules accept.
-    pub(in crate::llm) fn fit(
+    pub(crate) fn fit(
         &self,
         tools: &Arc<[ToolSpec]>,
         rules: &ToolSchemaRules,
@@ -63,7 +61,7 @@ fn fit(
     enforced: SchemaRules,
     provider: &str,
 ) -> FittedTools {
-    let mut fit = Fit { rules, enforced, provider, strict: 0, told: Vec::new() };
+    let mut fit = FittedList { rules, enforced, provider, strict: 0, told: Vec::new() };
     let (mut fitted, mut names, mut taken) = (Vec::new(), WireNames::default(), HashSet::new());
     for tool in tools.iter() {
         let wire = tool_names::encode(&tool.name);
@@ -80,7 +78,7 @@ fn fit(
 }
 
 /// The adaptation of one list.
-struct Fit<'r> {
+struct FittedList<'r> {
     rules: &'r ToolSchemaRules,
     enforced: SchemaRules,
     provider: &'r str,
@@ -89,7 +87,7 @@ struct Fit<'r> {
     told: Vec<Text>,
 }
 
-impl Fit<'_> {
+impl FittedList<'_> {
     /// Returns the adapted tool; `None` if the tool is left out.
     fn tool(&mut self, mut tool: ToolSpec) -> Option<ToolSpec> {
         if tool.strict {

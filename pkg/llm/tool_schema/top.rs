@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::{
     References, SchemaNeed, ToolSchemaRules, UnfitSchema,
+    merge::SchemaFields,
     unite::unite,
-    walk::{Fields, Walk, allows_all},
+    walk::{SchemaRewrite, allows_all},
 };
 
 /// Maximum length of an argument's name if names are restricted.
@@ -17,7 +18,7 @@ pub(super) fn rewrite(
     schema: &Value,
 ) -> Result<(Value, Vec<String>), UnfitSchema> {
     let walk = |rules: &ToolSchemaRules, repeats| {
-        let mut walk = Walk::new(rules, schema, repeats);
+        let mut walk = SchemaRewrite::new(rules, schema, repeats);
         let fitted = top(&mut walk, schema)?;
         Ok((fitted, walk.end()))
     };
@@ -32,13 +33,13 @@ pub(super) fn rewrite(
     fitted.map(|(schema, end)| (schema, end.left_out))
 }
 
-fn top(walk: &mut Walk<'_>, schema: &Value) -> Result<Value, UnfitSchema> {
+fn top(walk: &mut SchemaRewrite<'_>, schema: &Value) -> Result<Value, UnfitSchema> {
     let no_schema = |what| Err(UnfitSchema::NoSchema(what));
     let fields = match schema {
         Value::Object(fields) => fields.clone(),
-        Value::Bool(true) => Fields::new(),
+        Value::Bool(true) => SchemaFields::new(),
         // A tool without arguments.
-        Value::Null => Fields::from_iter([
+        Value::Null => SchemaFields::from_iter([
             ("type".to_owned(), json!("object")),
             ("properties".to_owned(), json!({})),
         ]),
@@ -64,10 +65,10 @@ fn top(walk: &mut Walk<'_>, schema: &Value) -> Result<Value, UnfitSchema> {
 /// Returns a schema of objects without the keywords that must not appear at the root; `None` if it allows
 /// no object.
 fn object(
-    walk: &mut Walk<'_>,
-    fields: Fields,
+    walk: &mut SchemaRewrite<'_>,
+    fields: SchemaFields,
     depth: usize,
-) -> Result<Option<Fields>, UnfitSchema> {
+) -> Result<Option<SchemaFields>, UnfitSchema> {
     let Some(mut fields) = walk.opened(fields, depth, true)? else { return Ok(None) };
     match fields.get("type") {
         Some(Value::String(kind)) if kind != "object" => return Ok(None),
@@ -99,18 +100,18 @@ fn object(
 
 /// Returns `fields` combined with one of `options`; `None` if none allows an object.
 fn union(
-    walk: &mut Walk<'_>,
-    fields: Fields,
+    walk: &mut SchemaRewrite<'_>,
+    fields: SchemaFields,
     options: Vec<Value>,
     keyword: &str,
     depth: usize,
-) -> Result<Option<Fields>, UnfitSchema> {
+) -> Result<Option<SchemaFields>, UnfitSchema> {
     let mut members = Vec::new();
     for option in options {
         if let Value::Object(option) = option {
             members.extend(object(walk, option, depth + 1)?);
         } else if option != Value::Bool(false) {
-            members.push(Fields::new());
+            members.push(SchemaFields::new());
         }
     }
     match members.as_slice() {
@@ -128,7 +129,7 @@ fn union(
 }
 
 /// Removes arguments whose names are not accepted.
-fn plain_names(walk: &mut Walk<'_>, fields: &mut Fields) -> Result<(), UnfitSchema> {
+fn plain_names(walk: &mut SchemaRewrite<'_>, fields: &mut SchemaFields) -> Result<(), UnfitSchema> {
     let is_plain = |name: &str| {
         let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
         (1..=MAX_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_known)

@@ -1,14 +1,15 @@
 //! Conversion of a union of objects into one object.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{draft::NOTES, merge::conjoin};
-
-type Fields = Map<String, Value>;
+use super::{
+    draft::NOTES,
+    merge::{SchemaFields, conjoin},
+};
 
 /// Returns an object that allows what `base` and one of `members` allow: it has the properties of all of them,
 /// of which those are required that every member requires.
-pub(super) fn unite(base: &Fields, members: &[Fields]) -> Fields {
+pub(super) fn unite(base: &SchemaFields, members: &[SchemaFields]) -> SchemaFields {
     let mut all = base.clone();
     let mut properties = properties_of(base).cloned().unwrap_or_default();
     let is_closed = base.get("additionalProperties").is_some_and(|rest| *rest != true);
@@ -45,17 +46,17 @@ pub(super) fn unite(base: &Fields, members: &[Fields]) -> Fields {
     all
 }
 
-fn properties_of(schema: &Fields) -> Option<&Fields> {
+fn properties_of(schema: &SchemaFields) -> Option<&SchemaFields> {
     schema.get("properties").and_then(Value::as_object)
 }
 
-fn forbids_others(member: &Fields) -> bool {
+fn forbids_others(member: &SchemaFields) -> bool {
     member.get("additionalProperties") == Some(&Value::Bool(false))
         && !member.contains_key("patternProperties")
 }
 
 /// Returns the schemas that the members have for a property, and whether one of them allows anything.
-fn options(name: &str, members: &[Fields]) -> (Vec<Value>, bool) {
+fn options(name: &str, members: &[SchemaFields]) -> (Vec<Value>, bool) {
     let mut options: Vec<Value> = Vec::new();
     let mut is_open = false;
     for member in members {
@@ -122,8 +123,8 @@ fn narrowed(own: &Value, other: &Value) -> Value {
 }
 
 /// Returns the names that `base` requires, and those that every member requires.
-fn required_by_all(base: &Fields, members: &[Fields]) -> Vec<Value> {
-    let required = |schema: &Fields| -> Vec<Value> {
+fn required_by_all(base: &SchemaFields, members: &[SchemaFields]) -> Vec<Value> {
+    let required = |schema: &SchemaFields| -> Vec<Value> {
         schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default()
     };
     let mut names = required(base);

@@ -3,14 +3,14 @@
 //! Each step keeps what is allowed or allows more, never less. In contexts in which more would mean less, such as inside `not`,
 //! a schema that cannot be kept is left out whole.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     References, SchemaNeed, ToolSchemaRules, UnfitSchema,
     draft::{self, LISTS, MAPS, NOTES, SINGLES},
     enums,
-    merge::{conjoin, says_nothing},
-    references::Definitions,
+    merge::{SchemaFields, conjoin, says_nothing},
+    references::SchemaDefinitions,
 };
 
 /// Maximum depth of a schema that is rewritten.
@@ -19,12 +19,10 @@ pub(super) const MAX_DEPTH: usize = 64;
 /// Maximum number of parts of a schema once its references are inlined.
 pub(super) const MAX_PARTS: usize = 10_000;
 
-pub(super) type Fields = Map<String, Value>;
-
 /// One walk through a schema.
-pub(super) struct Walk<'s> {
+pub(super) struct SchemaRewrite<'s> {
     pub(super) rules: &'s ToolSchemaRules,
-    pub(super) definitions: Definitions<'s>,
+    pub(super) definitions: SchemaDefinitions<'s>,
     /// The references that are being inlined.
     open: Vec<String>,
     /// The number of times that a schema is inlined inside itself.
@@ -36,14 +34,14 @@ pub(super) struct Walk<'s> {
     wider: usize,
     /// The number of enclosing keywords that turn more into less.
     turned: usize,
-    twists: Twists,
+    twists: NarrowingRisks,
     left_out: Vec<String>,
 }
 
 /// The conditions that together could make a schema allow less.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "two facts that are wanted together")]
-struct Twists {
+struct NarrowingRisks {
     /// A reference was kept in a context in which more turns into less.
     turned_reference: bool,
     /// A definition allows more than the original.
@@ -51,32 +49,32 @@ struct Twists {
 }
 
 /// The result of a walk.
-pub(super) struct End {
+pub(super) struct WalkResult {
     /// The keywords that are no longer expressed.
     pub(super) left_out: Vec<String>,
     /// `true` if a definition allows more and is used in a context that then allows less.
     pub(super) is_twisted: bool,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> SchemaRewrite<'s> {
     pub(super) fn new(rules: &'s ToolSchemaRules, root: &'s Value, repeats: usize) -> Self {
         Self {
             rules,
-            definitions: Definitions::new(root),
+            definitions: SchemaDefinitions::new(root),
             open: vec!["#".to_owned()],
             repeats,
             unknown: draft::unknown_in(root),
             parts: 0,
             wider: 0,
             turned: 0,
-            twists: Twists::default(),
+            twists: NarrowingRisks::default(),
             left_out: Vec::new(),
         }
     }
 
-    pub(super) fn end(self) -> End {
+    pub(super) fn end(self) -> WalkResult {
         let is_twisted = self.twists.turned_reference && self.twists.wider_definition;
-        End { left_out: self.left_out, is_twisted }
+        WalkResult { left_out: self.left_out, is_twisted }
     }
 
     /// Records that the meaning of `keyword` is no longer expressed.
@@ -134,10 +132,10 @@ impl<'s> Walk<'s> {
     /// accepted, its `allOf` inlined; `None` if it allows nothing.
     pub(super) fn opened(
         &mut self,
-        mut fields: Fields,
+        mut fields: SchemaFields,
         depth: usize,
         is_top: bool,
-    ) -> Result<Option<Fields>, UnfitSchema> {
+    ) -> Result<Option<SchemaFields>, UnfitSchema> {
         self.modernise(&mut fields);
         while let Some(reference) = fields.get("$ref").and_then(Value::as_str).map(str::to_owned) {
             if self.is_old() {
@@ -174,7 +172,7 @@ impl<'s> Walk<'s> {
         Ok(Some(fields))
     }
 
-    fn modernise(&mut self, fields: &mut Fields) {
+    fn modernise(&mut self, fields: &mut SchemaFields) {
         for keyword in draft::modernise(fields, &self.unknown) {
             self.leave_out(&keyword);
         }
@@ -199,16 +197,16 @@ impl<'s> Walk<'s> {
     /// Returns a schema that requires both, as far as it can be expressed.
     pub(super) fn both(
         &mut self,
-        own: Fields,
-        other: Fields,
+        own: SchemaFields,
+        other: SchemaFields,
         keyword: &str,
         is_top: bool,
-    ) -> Fields {
+    ) -> SchemaFields {
         if let Some(both) = conjoin(&own, &other) {
             return both;
         }
         if self.rules.keeps("allOf") && !is_top {
-            return Fields::from_iter([("allOf".to_owned(), json!([own, other]))]);
+            return SchemaFields::from_iter([("allOf".to_owned(), json!([own, other]))]);
         }
         self.leave_out(keyword);
         if keyword == "allOf" { own } else { other }
@@ -217,10 +215,10 @@ impl<'s> Walk<'s> {
     /// Rewrites the keywords of one level, whose references are already inlined; `before` is the original.
     pub(super) fn fields(
         &mut self,
-        mut fields: Fields,
-        before: &Fields,
+        mut fields: SchemaFields,
+        before: &SchemaFields,
         depth: usize,
-    ) -> Result<Fields, UnfitSchema> {
+    ) -> Result<SchemaFields, UnfitSchema> {
         if self.rules.has(SchemaNeed::EnumForConst) && !enums::single_value(&mut fields) {
             self.leave_out("const");
         }
@@ -237,7 +235,7 @@ impl<'s> Walk<'s> {
         closed_list(&mut fields);
         let looks_around = fields.keys().any(|key| key.starts_with("unevaluated"));
         self.turned += usize::from(looks_around);
-        let mut fitted = Fields::new();
+        let mut fitted = SchemaFields::new();
         for (key, value) in fields {
             if let Some(value) = self.member(&key, value, depth, &mut fitted)? {
                 fitted.insert(key, value);
@@ -260,7 +258,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Replaces `oneOf` with `anyOf`, which also allows values that match two of the options.
-    fn any_for_one(&mut self, fields: &mut Fields) {
+    fn any_for_one(&mut self, fields: &mut SchemaFields) {
         if let Some(options) = fields.shift_remove("oneOf") {
             self.leave_out("oneOf");
             fields.entry("anyOf").or_insert(options);
@@ -268,7 +266,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Removes the keywords that are not supported, and those whose meaning would change as a result.
-    fn drop_unknown(&mut self, fields: &mut Fields, depth: usize) {
+    fn drop_unknown(&mut self, fields: &mut SchemaFields, depth: usize) {
         let keeps_places = self.rules.references == References::Kept && depth == 0;
         fields.retain(|key, _| !is_place(key) || keeps_places);
         let Some(known) = self.rules.keywords else { return };
@@ -300,7 +298,7 @@ impl<'s> Walk<'s> {
         key: &str,
         value: Value,
         depth: usize,
-        fitted: &mut Fields,
+        fitted: &mut SchemaFields,
     ) -> Result<Option<Value>, UnfitSchema> {
         match value {
             Value::Object(members) if MAPS.contains(&key) => {
@@ -331,8 +329,13 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn members(&mut self, key: &str, members: Fields, depth: usize) -> Result<Fields, UnfitSchema> {
-        let mut fitted = Fields::new();
+    fn members(
+        &mut self,
+        key: &str,
+        members: SchemaFields,
+        depth: usize,
+    ) -> Result<SchemaFields, UnfitSchema> {
+        let mut fitted = SchemaFields::new();
         let wider = self.wider;
         for (name, member) in members {
             if key == "properties" && member == Value::Bool(false) {
@@ -369,7 +372,7 @@ impl<'s> Walk<'s> {
 }
 
 /// Expresses by its length that a list has no further items.
-fn closed_list(fields: &mut Fields) {
+fn closed_list(fields: &mut SchemaFields) {
     if fields.get("items") != Some(&Value::Bool(false)) {
         return;
     }
@@ -386,7 +389,7 @@ pub(super) fn is_place(key: &str) -> bool {
 }
 
 /// Returns `true` for a schema whose `type` is or includes an array.
-fn has_arrays(schema: &Fields) -> bool {
+fn has_arrays(schema: &SchemaFields) -> bool {
     match schema.get("type") {
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "array"),
         kind => kind.is_some_and(|kind| kind == "array"),
@@ -394,6 +397,6 @@ fn has_arrays(schema: &Fields) -> bool {
 }
 
 /// Returns `true` if one of these schemas consists of annotations only.
-pub(super) fn allows_all(members: &[Fields]) -> bool {
+pub(super) fn allows_all(members: &[SchemaFields]) -> bool {
     members.iter().any(says_nothing)
 }

@@ -6,7 +6,7 @@ const PUBLIC_VALUES: [&str; 4] = ["alt", "api-version", "version", "beta"];
 /// The parts of a URL, without its fragment.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "requests alone need the user"))]
-pub(crate) struct Address<'u> {
+pub struct UrlAddress<'u> {
     /// The scheme with its `://`; empty in a relative URL.
     pub(crate) scheme: &'u str,
     /// The user and password; empty if there are none.
@@ -14,13 +14,15 @@ pub(crate) struct Address<'u> {
     /// The host and port.
     pub(crate) host: &'u str,
     /// The path with its leading slash.
-    pub(crate) path: &'u str,
+    #[doc(hidden)]
+    pub path: &'u str,
     query: &'u str,
 }
 
-impl<'u> Address<'u> {
+impl<'u> UrlAddress<'u> {
     /// Splits `url` without decoding it.
-    pub(crate) fn new(url: &'u str) -> Self {
+    #[doc(hidden)]
+    pub fn new(url: &'u str) -> Self {
         let url = url.split('#').next().unwrap_or_default();
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
         let (scheme, rest) = address.split_at(address.find("://").map_or(0, |at| at + 3));
@@ -54,8 +56,8 @@ impl<'u> Address<'u> {
 }
 
 /// Returns `url` for logs: without user and password, and with `…` in place of secret values.
-pub(crate) fn redact_url(url: &str) -> String {
-    Address::new(url).redacted("…")
+pub fn redact_url(url: &str) -> String {
+    UrlAddress::new(url).redacted("…")
 }
 
 #[cfg(test)]

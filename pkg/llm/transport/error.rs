@@ -2,10 +2,8 @@
 
 use std::{error::Error as StdError, time::Duration};
 
-use crate::{
-    llm::{ProviderError, TimeoutKind},
-    types::Text,
-};
+use crate::{ProviderError, TimeoutKind};
+use forgeline_types::Text;
 
 /// The reason why an HTTP exchange failed. No variant holds a URL's query or a header.
 #[derive(Debug, thiserror::Error)]

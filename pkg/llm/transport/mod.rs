@@ -4,16 +4,15 @@ mod address;
 mod error;
 #[cfg(feature = "http")]
 mod reqwest;
+mod timeouts;
 #[cfg(feature = "tls")]
 mod tls;
 mod types;
 
 #[cfg(feature = "http")]
-pub use self::reqwest::ReqwestTransport;
-#[cfg(feature = "mcp")]
-pub(crate) use self::reqwest::client;
-#[cfg(feature = "http")]
-pub(crate) use address::Address;
-pub(crate) use address::redact_url;
+pub use self::reqwest::{ReqwestTransport, client};
+pub use address::UrlAddress;
+pub use address::redact_url;
 pub use error::TransportError;
+pub use timeouts::Timeouts;
 pub use types::{BodyStream, HttpRequest, HttpResponse, Transport, TransportFuture};

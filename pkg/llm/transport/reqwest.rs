@@ -19,10 +19,8 @@ use reqwest::{
 };
 
 use super::{HttpRequest, HttpResponse, Transport, TransportError, TransportFuture};
-use crate::{
-    llm::Timeouts,
-    types::{Text, debug_fields},
-};
+use crate::Timeouts;
+use forgeline_types::{Text, debug_fields};
 
 /// The error of a request that needs TLS in a build without it.
 const NO_TLS: &str = "forgeline was built without the feature `tls` and reaches `http://` servers only; \
@@ -81,8 +79,8 @@ impl ReqwestTransport {
     /// # Errors
     ///
     /// Returns an error if the HTTP client cannot be built.
-    #[cfg(feature = "mcp")]
-    pub(crate) fn with_resolver(
+    #[doc(hidden)]
+    pub fn with_resolver(
         connect_timeout: Duration,
         resolver: std::sync::Arc<impl reqwest::dns::Resolve + 'static>,
     ) -> Result<Self, TransportError> {
@@ -109,7 +107,7 @@ debug_fields!(ReqwestTransport, transport: connect_timeout = transport.connect_t
 /// # Errors
 ///
 /// Returns an error if the HTTP client cannot be built.
-pub(crate) fn client(
+pub fn client(
     connect_timeout: Option<Duration>,
     redirects: Policy,
 ) -> Result<Client, TransportError> {
@@ -187,7 +185,7 @@ fn build(
     // header.
     let mut built = client.request(method, url).headers(headers).build().map_err(invalid)?;
     if !request.body.is_empty() {
-        *built.body_mut() = Some(reqwest::Body::wrap(Segments {
+        *built.body_mut() = Some(reqwest::Body::wrap(SegmentBody {
             left: request.body_bytes() as u64,
             segments: request.body.into(),
         }));
@@ -200,12 +198,12 @@ fn invalid(error: impl StdError + Send + Sync + 'static) -> TransportError {
 }
 
 /// A body that is sent piece by piece, its length known from the start.
-struct Segments {
+struct SegmentBody {
     segments: VecDeque<Bytes>,
     left: u64,
 }
 
-impl Body for Segments {
+impl Body for SegmentBody {
     type Data = Bytes;
     type Error = Infallible;
 

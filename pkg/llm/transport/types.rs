@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_core::{Stream, future::BoxFuture};
 
 use super::{TransportError, redact_url};
-use crate::types::{Text, debug_fields, setters};
+use forgeline_types::{Text, debug_fields, setters};
 
 /// The body of a response as it arrives. Dropping it closes the exchange.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, TransportError>> + Send>>;

@@ -1,5 +1,7 @@
 //! Responses that pages of other origins may read.
 
+use std::sync::Arc;
+
 use axum::{
     Router,
     extract::{Request, State},
@@ -9,7 +11,7 @@ use axum::{
 };
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use crate::server::Service;
+use super::control::AccessControl;
 
 /// Request headers that a page of another origin may send.
 const SENT: [&str; 14] = [
@@ -51,8 +53,11 @@ const READ: [&str; 17] = [
 ];
 
 /// Adds CORS for the origins that the service allows; without any, returns the routes unchanged. Browser credentials, such as cookies, are not allowed.
-pub(crate) fn over(service: &Service, routes: Router<Service>) -> Router<Service> {
-    let origins = service.origins().all();
+pub(crate) fn over<S: Clone + Send + Sync + 'static>(
+    access: &Arc<AccessControl>,
+    routes: Router<S>,
+) -> Router<S> {
+    let origins = access.origins().all();
     if origins.is_empty() {
         return routes;
     }
@@ -62,13 +67,17 @@ pub(crate) fn over(service: &Service, routes: Router<Service>) -> Router<Service
         .allow_methods(methods.into_iter().chain([Method::DELETE]).collect::<Vec<_>>())
         .allow_headers(SENT.map(HeaderName::from_static))
         .expose_headers(READ.map(HeaderName::from_static));
-    routes.layer(from_fn_with_state(service.clone(), mark)).layer(cors)
+    routes.layer(from_fn_with_state(Arc::clone(access), mark)).layer(cors)
 }
 
 /// Marks a request from a page of an allowed origin.
-async fn mark(State(service): State<Service>, mut request: Request, next: Next) -> Response {
+async fn mark(
+    State(access): State<Arc<AccessControl>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     if let Some(origin) = request.headers().get(header::ORIGIN).cloned() {
-        service.origins().mark(&origin, request.extensions_mut());
+        access.origins().mark(&origin, request.extensions_mut());
     }
     next.run(request).await
 }

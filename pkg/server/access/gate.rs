@@ -2,6 +2,7 @@
 
 use std::{
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -18,10 +19,12 @@ use http_body::{Frame, SizeHint};
 use tokio::time::timeout;
 
 use super::{
+    control::AccessControl,
+    limits::Limits,
     scope::scope,
-    usage::{Held, What},
+    usage::{HeldResource, ResourceHold},
 };
-use crate::server::{Limits, Problem, Service};
+use crate::Problem;
 
 /// Size above which a body counts as an upload, in bytes.
 const SMALL_BODY_BYTES: u64 = 64 << 10;
@@ -29,7 +32,7 @@ const SMALL_BODY_BYTES: u64 = 64 << 10;
 /// Admits a request whose caller is known and whose scope has capacity, with its body read completely. The capacity that the request takes is returned
 /// after the last byte of the response.
 pub(crate) async fn gate(
-    State(service): State<Service>,
+    State(access): State<Arc<AccessControl>>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
@@ -37,13 +40,13 @@ pub(crate) async fn gate(
     if request.method() == Method::OPTIONS {
         return Ok(next.run(request).await);
     }
-    let limits = service.usage().limits();
+    let limits = access.limits();
     check_head(limits, request.uri(), request.headers())?;
     let (mut parts, body) = request.into_parts();
-    let caller = service.identify(&parts)?;
+    let caller = access.identify(&parts)?;
     let scope = scope(&caller);
     parts.extensions.insert(caller);
-    let held = service.usage().hold(&scope, What::Connection)?;
+    let held = access.usage().hold(&scope, HeldResource::Connection)?;
     check_coding(&parts.headers)?;
     // A client that waits for `100-continue` does not send a body that would be refused.
     let asks = parts
@@ -54,11 +57,11 @@ pub(crate) async fn gate(
         return Err(too_large(limits.body_bytes));
     }
     let is_long = body.size_hint().exact().is_none_or(|bytes| bytes > SMALL_BODY_BYTES);
-    let upload = is_long.then(|| service.usage().hold(&scope, What::Upload)).transpose()?;
+    let upload = is_long.then(|| access.usage().hold(&scope, HeldResource::Upload)).transpose()?;
     let body = read(limits, body).await?;
     drop(upload);
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;
-    Ok(response.map(|body| Body::new(Guarded { body, _held: held })).into_response())
+    Ok(response.map(|body| Body::new(ConnectionBody { body, _held: held })).into_response())
 }
 
 fn check_head(limits: &Limits, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
@@ -131,12 +134,12 @@ async fn whole(body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
 }
 
 /// A body that holds a connection of its scope until it is dropped.
-struct Guarded {
+struct ConnectionBody {
     body: Body,
-    _held: Held,
+    _held: ResourceHold,
 }
 
-impl axum::body::HttpBody for Guarded {
+impl axum::body::HttpBody for ConnectionBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -6,7 +6,8 @@ use axum::http::{StatusCode, header, request::Parts};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use crate::{agent::Caller, server::Problem};
+use crate::Problem;
+use forgeline_agent::Caller;
 
 /// Identifies the sender of a request. Everything that a caller may see and do follows from the result: its runs belong to its scope, and nothing in a
 /// request changes that.
@@ -137,9 +138,9 @@ pub(crate) fn check_permission(caller: &Caller, permission: &str) -> Result<(), 
 
 /// All programs of this machine, as one caller.
 #[derive(Debug)]
-pub(crate) struct Local;
+pub(crate) struct LocalCallers;
 
-impl Identify for Local {
+impl Identify for LocalCallers {
     fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
         super::loopback::check(parts)?;
         let caller = Caller::new("local").scope("local");

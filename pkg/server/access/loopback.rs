@@ -8,7 +8,7 @@ use axum::{
 };
 
 use super::origins;
-use crate::server::Problem;
+use crate::Problem;
 
 /// Headers that proxies add.
 const PROXIES: [&str; 6] =

@@ -4,13 +4,13 @@ use axum::http::{Extensions, HeaderValue, request::Parts};
 
 /// The origins whose pages may send requests, besides the service's own.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Origins(Vec<HeaderValue>);
+pub(crate) struct AllowedOrigins(Vec<HeaderValue>);
 
 /// The mark of a request from a page of an allowed origin.
 #[derive(Debug, Clone, Copy)]
 struct IsAllowed;
 
-impl Origins {
+impl AllowedOrigins {
     /// Returns these origins, or `Err` with the text that is not an origin.
     pub(crate) fn new(origins: Vec<String>) -> Result<Self, String> {
         let read = |origin: String| {
@@ -37,7 +37,7 @@ pub(crate) fn is_allowed(parts: &Parts) -> bool {
     parts.extensions.get::<IsAllowed>().is_some()
 }
 
-/// Returns `true` for an origin as browsers write it and [`ServiceBuilder::origins`](crate::server::ServiceBuilder::origins) accepts it: a scheme, a host,
+/// Returns `true` for an origin as browsers write it and [`ServiceBuilder::origins`](crate::ServiceBuilder::origins) accepts it: a scheme, a host,
 /// and a port unless it is the default port of the scheme.
 ///
 /// # Examples
@@ -61,10 +61,10 @@ mod tests {
     #[test]
     fn an_origin_is_as_browsers_write_it() {
         for origin in ["https://app.example", "http://localhost:5173", "http://[::1]:80"] {
-            assert!(Origins::new(vec![origin.to_owned()]).is_ok(), "{origin}");
+            assert!(AllowedOrigins::new(vec![origin.to_owned()]).is_ok(), "{origin}");
         }
         for other in ["*", "null", "app.example", "https://", "https://a/", "https://A.example"] {
-            assert_eq!(Origins::new(vec![other.to_owned()]).unwrap_err(), other);
+            assert_eq!(AllowedOrigins::new(vec![other.to_owned()]).unwrap_err(), other);
         }
     }
 }

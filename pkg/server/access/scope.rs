@@ -1,6 +1,7 @@
 //! The scope of a caller.
 
-use crate::{agent::Caller, types::Text};
+use forgeline_agent::Caller;
+use forgeline_types::Text;
 
 /// Returns the scope of a caller; a caller without a scope gets one of its own.
 pub(crate) fn scope(caller: &Caller) -> Text {

@@ -9,12 +9,10 @@ use std::{
 use axum::http::StatusCode;
 use tokio::time::Instant;
 
-use super::scope::scope;
-use crate::{
-    agent::Caller,
-    server::{Limits, Problem},
-    types::Text,
-};
+use super::{limits::Limits, scope::scope};
+use crate::Problem;
+use forgeline_agent::Caller;
+use forgeline_types::Text;
 
 /// Maximum number of callers whose rate is known; beyond it, the rates that have refilled are forgotten, then the fullest one.
 const MAX_RATES: usize = 10_000;
@@ -23,20 +21,20 @@ const MINUTE: Duration = Duration::from_mins(1);
 
 /// The usage of the service by scopes and callers.
 #[derive(Debug)]
-pub(crate) struct Usage {
+pub(crate) struct ServiceUsage {
     limits: Limits,
-    inside: Mutex<Inside>,
+    inside: Mutex<UsageCounts>,
 }
 
 #[derive(Debug, Default)]
-struct Inside {
-    held: HashMap<(Text, What), usize>,
-    rates: HashMap<(Text, Text), Rate>,
+struct UsageCounts {
+    held: HashMap<(Text, HeldResource), usize>,
+    rates: HashMap<(Text, Text), RunAllowance>,
 }
 
 /// The resources that a scope holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum What {
+pub(crate) enum HeldResource {
     /// An open request or stream.
     Connection,
     /// A body that is being received.
@@ -47,19 +45,19 @@ pub(crate) enum What {
 
 /// A resource held by a scope; released on drop.
 #[derive(Debug)]
-pub(crate) struct Held {
-    usage: Arc<Usage>,
-    key: (Text, What),
+pub(crate) struct ResourceHold {
+    usage: Arc<ServiceUsage>,
+    key: (Text, HeldResource),
 }
 
 /// The number of runs that a caller may start now.
 #[derive(Debug, Clone, Copy)]
-struct Rate {
+struct RunAllowance {
     left: f64,
     at: Instant,
 }
 
-impl Rate {
+impl RunAllowance {
     /// Returns the rate at `now`: it refills completely within a minute.
     fn at(self, now: Instant, most: f64) -> Self {
         let share = now.duration_since(self.at).as_secs_f64() / MINUTE.as_secs_f64();
@@ -67,7 +65,7 @@ impl Rate {
     }
 }
 
-impl Usage {
+impl ServiceUsage {
     pub(crate) fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self { limits, inside: Mutex::default() })
     }
@@ -77,21 +75,25 @@ impl Usage {
     }
 
     /// Acquires one of these resources for a scope.
-    pub(crate) fn hold(self: &Arc<Self>, scope: &Text, what: What) -> Result<Held, Problem> {
+    pub(crate) fn hold(
+        self: &Arc<Self>,
+        scope: &Text,
+        what: HeldResource,
+    ) -> Result<ResourceHold, Problem> {
         let (most, code, detail, seconds) = match what {
-            What::Connection => (
+            HeldResource::Connection => (
                 self.limits.scope_connections,
                 "too_many_connections",
                 "too many requests and streams of this scope are open; end some of them first",
                 30,
             ),
-            What::Upload => (
+            HeldResource::Upload => (
                 self.limits.scope_uploads,
                 "too_many_uploads",
                 "this scope is sending too many long bodies; send them one after the other",
                 5,
             ),
-            What::Run => (
+            HeldResource::Run => (
                 self.limits.scope_runs,
                 "too_many_runs",
                 "too many runs of this scope have not ended; answer or cancel some of them first",
@@ -105,7 +107,7 @@ impl Usage {
             return Err(refused(code, detail, seconds));
         }
         *held += 1;
-        Ok(Held { usage: Arc::clone(self), key })
+        Ok(ResourceHold { usage: Arc::clone(self), key })
     }
 
     /// Counts a run that a caller starts.
@@ -116,7 +118,7 @@ impl Usage {
         if inside.rates.len() >= MAX_RATES && !inside.rates.contains_key(&key) {
             inside.rates.retain(|_, rate| rate.at(now, most).left < most);
             if inside.rates.len() >= MAX_RATES {
-                let left = |rate: &Rate| rate.at(now, most).left;
+                let left = |rate: &RunAllowance| rate.at(now, most).left;
                 let rates = inside.rates.iter();
                 let fullest = rates.max_by(|(_, a), (_, b)| left(a).total_cmp(&left(b)));
                 if let Some(fullest) = fullest.map(|(key, _)| key.clone()) {
@@ -124,7 +126,7 @@ impl Usage {
                 }
             }
         }
-        let rate = inside.rates.entry(key).or_insert(Rate { left: most, at: now });
+        let rate = inside.rates.entry(key).or_insert(RunAllowance { left: most, at: now });
         *rate = rate.at(now, most);
         if rate.left < 1.0 {
             let wait = (1.0 - rate.left) / most.max(1.0) * MINUTE.as_secs_f64();
@@ -143,17 +145,17 @@ impl Usage {
     }
 
     /// Returns the number of these resources that all scopes hold together.
-    pub(crate) fn count(&self, what: What) -> usize {
+    pub(crate) fn count(&self, what: HeldResource) -> usize {
         let inside = self.lock();
         inside.held.iter().filter(|((_, held), _)| *held == what).map(|(_, count)| count).sum()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
+    fn lock(&self) -> MutexGuard<'_, UsageCounts> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Held {
+impl Drop for ResourceHold {
     fn drop(&mut self) {
         let mut inside = self.usage.lock();
         if let Some(held) = inside.held.get_mut(&self.key) {
@@ -175,7 +177,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_caller_may_begin_so_many_runs_a_minute_and_others_too() {
-        let usage = Usage::new(Limits { runs_per_minute: 6, ..Limits::default() });
+        let usage = ServiceUsage::new(Limits { runs_per_minute: 6, ..Limits::default() });
         let (ann, bob) = (Caller::new("ann").scope("a"), Caller::new("bob").scope("a"));
         let begun = |caller| (0..10).filter(|_| usage.begin_run(caller).is_ok()).count();
         assert_eq!((begun(&ann), begun(&bob)), (6, 6));
@@ -189,21 +191,27 @@ mod tests {
 
     #[test]
     fn what_a_scope_holds_is_given_back_and_is_not_anothers() {
-        let usage = Usage::new(Limits { scope_runs: 2, ..Limits::default() });
+        let usage = ServiceUsage::new(Limits { scope_runs: 2, ..Limits::default() });
         let (a, b) = (Text::from("a"), Text::from("b"));
-        let held = [usage.hold(&a, What::Run).unwrap(), usage.hold(&a, What::Run).unwrap()];
-        assert!(usage.hold(&a, What::Run).is_err());
-        assert!(usage.hold(&a, What::Upload).is_ok() && usage.hold(&b, What::Run).is_ok());
-        assert_eq!(usage.count(What::Run), 2);
+        let held = [
+            usage.hold(&a, HeldResource::Run).unwrap(),
+            usage.hold(&a, HeldResource::Run).unwrap(),
+        ];
+        assert!(usage.hold(&a, HeldResource::Run).is_err());
+        assert!(
+            usage.hold(&a, HeldResource::Upload).is_ok()
+                && usage.hold(&b, HeldResource::Run).is_ok()
+        );
+        assert_eq!(usage.count(HeldResource::Run), 2);
         drop(held);
-        assert!(usage.hold(&a, What::Run).is_ok());
+        assert!(usage.hold(&a, HeldResource::Run).is_ok());
         assert!(usage.lock().held.is_empty(), "nothing is left of what was given back");
     }
 
     #[tokio::test(start_paused = true)]
     async fn callers_that_come_and_go_take_no_room() {
         for pause in [Duration::from_millis(20), Duration::ZERO] {
-            let usage = Usage::new(Limits { runs_per_minute: 2, ..Limits::default() });
+            let usage = ServiceUsage::new(Limits { runs_per_minute: 2, ..Limits::default() });
             let ann = Caller::new("ann");
             assert!(usage.begin_run(&ann).is_ok() && usage.begin_run(&ann).is_ok());
             for at in 0..MAX_RATES + 10 {

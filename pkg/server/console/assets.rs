@@ -1,7 +1,7 @@
 //! The files of the console.
 
 /// A file of the console.
-pub(super) struct Asset {
+pub(super) struct ConsoleAsset {
     pub(super) name: &'static str,
     pub(super) kind: &'static str,
     pub(super) text: &'static str,
@@ -13,12 +13,12 @@ pub(super) const PAGE: &str = include_str!("assets/index.html");
 /// Declares files by their names below `assets`.
 macro_rules! assets {
     ($($name:literal is $kind:literal,)+) => {
-        &[$(Asset { name: $name, kind: $kind, text: include_str!(concat!("assets/", $name)) },)+]
+        &[$(ConsoleAsset { name: $name, kind: $kind, text: include_str!(concat!("assets/", $name)) },)+]
     };
 }
 
 /// The files that the page loads.
-pub(super) const ASSETS: &[Asset] = assets! {
+pub(super) const ASSETS: &[ConsoleAsset] = assets! {
     "api.js" is "text/javascript; charset=utf-8",
     "approval.js" is "text/javascript; charset=utf-8",
     "ask.js" is "text/javascript; charset=utf-8",

@@ -16,8 +16,8 @@ use axum::{
 };
 use sha2::{Digest as _, Sha256};
 
-use self::assets::{ASSETS, Asset, PAGE};
-use super::{Problem, Service, http::etag};
+use self::assets::{ASSETS, ConsoleAsset, PAGE};
+use super::{Problem, http::etag};
 
 /// The headers of every response. The page loads, runs and contacts only what this service serves.
 const HEADERS: [(HeaderName, &str); 6] = [
@@ -42,7 +42,7 @@ static TAGS: LazyLock<Vec<String>> =
     LazyLock::new(|| ASSETS.iter().map(|asset| tag(asset.text)).collect());
 
 /// Returns the routes of the console.
-pub(super) fn routes() -> Router<Service> {
+pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new().route("/", get(page)).route("/console/{name}", get(asset))
 }
 
@@ -55,7 +55,7 @@ async fn page(OriginalUri(uri): OriginalUri, headers: HeaderMap) -> Response {
 
 async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
     let known = ASSETS.iter().zip(&*TAGS).find(|(asset, _)| asset.name == name);
-    let Some((Asset { kind, text, .. }, tag)) = known else {
+    let Some((ConsoleAsset { kind, text, .. }, tag)) = known else {
         return Problem::not_found("file of the console", &name).into_response();
     };
     answer(&headers, kind, tag, *text)

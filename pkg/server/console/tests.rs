@@ -9,11 +9,9 @@ use axum::{
 use tower::ServiceExt as _;
 
 use super::{ASSETS, PAGE};
-use crate::{
-    agent::{Caller, DefaultAgent},
-    llm::demo::DemoProvider,
-    server::{Service, Tokens, router},
-};
+use crate::{Service, Tokens, router};
+use forgeline_agent::{Caller, DefaultAgent};
+use forgeline_llm::demo::DemoProvider;
 
 /// A service that lets those with a token in alone.
 fn app(has_console: bool) -> Router {

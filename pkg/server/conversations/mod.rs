@@ -1,9 +1,11 @@
 //! The conversations of a service.
 
+pub(super) mod agents;
+pub(super) mod directory;
 pub(super) mod regenerate;
 pub(super) mod rewind;
+pub(super) mod run_order;
 pub(super) mod title;
-pub(super) mod turns;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -13,35 +15,34 @@ use std::{
     },
 };
 
-use self::turns::{Turn, Turns};
+use self::run_order::{RunOrder, RunTurn};
 use super::{
     Problem,
     journal::{StoredJournal, rewound::TakenBack},
-    runs::run::Run,
+    runs::run::ServiceRun,
 };
-use crate::{
-    agent::DefaultAgent,
-    store::Conversation as Stored,
-    types::{Message, Part, Text},
-};
+use forgeline_agent::DefaultAgent;
+use forgeline_store::Conversation as Stored;
+use forgeline_types::{Message, Part, Text};
 
 /// Conversations by scope and id. Conversations of other scopes are not found.
 #[derive(Default)]
-pub(crate) struct Conversations(Mutex<Known>);
+pub(crate) struct ConversationCache(Mutex<CachedConversations>);
 
-/// Maximum number and total bytes of conversations in memory; active conversations are kept beyond it.
+/// Maximum number of conversations in memory; active conversations are kept beyond it.
 const MAX_CONVERSATIONS: usize = 1_000;
+/// Maximum bytes of the messages of these conversations.
 const MAX_CONVERSATION_BYTES: usize = 256 << 20;
 
 #[derive(Default)]
-struct Known {
-    all: HashMap<(Text, Text), Arc<Conversation>>,
+struct CachedConversations {
+    all: HashMap<(Text, Text), Arc<LiveConversation>>,
     /// Keys, oldest first.
     order: VecDeque<(Text, Text)>,
 }
 
 /// A conversation.
-pub(crate) struct Conversation {
+pub(crate) struct LiveConversation {
     pub(crate) id: Text,
     /// The caller that owns it.
     pub(crate) owner: Text,
@@ -50,23 +51,27 @@ pub(crate) struct Conversation {
     /// A fork of the agent, with the messages of the conversation.
     pub(crate) agent: DefaultAgent,
     /// The run that started last.
-    last_run: Mutex<Option<Arc<Run>>>,
+    last_run: Mutex<Option<Arc<ServiceRun>>>,
     pub(crate) journal: StoredJournal,
     /// The approximate size of its messages, in bytes.
     bytes: AtomicUsize,
     /// The order of its runs; runs recovered from another process come first.
-    pub(crate) turns: Turns,
+    pub(crate) turns: RunOrder,
     /// The messages that were taken back, as far as they have been read.
     pub(crate) taken_back: tokio::sync::Mutex<TakenBack>,
 }
 
-impl Conversations {
-    pub(crate) fn find(&self, scope: &Text, id: &str) -> Option<Arc<Conversation>> {
+impl ConversationCache {
+    pub(crate) fn find(&self, scope: &Text, id: &str) -> Option<Arc<LiveConversation>> {
         self.lock().all.get(&(scope.clone(), id.into())).cloned()
     }
 
     /// Adds a conversation, or returns the existing one if another request was faster.
-    pub(crate) fn add(&self, scope: &Text, conversation: Conversation) -> Arc<Conversation> {
+    pub(crate) fn add(
+        &self,
+        scope: &Text,
+        conversation: LiveConversation,
+    ) -> Arc<LiveConversation> {
         let key = (scope.clone(), conversation.id.clone());
         let mut known = self.lock();
         if let Some(there) = known.all.get(&key) {
@@ -96,12 +101,12 @@ impl Conversations {
         known.order.retain(|other| *other != key);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, CachedConversations> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl CachedConversations {
     fn trim(&mut self) {
         loop {
             let kept = self.order.iter().map(|key| {
@@ -134,11 +139,12 @@ pub(crate) fn size(message: &Message) -> usize {
         Part::ToolCall(call) => call.arguments_raw.len(),
         Part::ToolResult(result) => result.content.len(),
         Part::ProviderItem(item) => serde_json::to_vec(item).map_or(0, |item| item.len()),
+        part => serde_json::to_vec(part).map_or(0, |part| part.len()),
     };
     message.parts.iter().map(size).sum()
 }
 
-impl Conversation {
+impl LiveConversation {
     /// Returns `true` while its last run has not ended.
     fn works(&self) -> bool {
         self.last_run().is_some_and(|run| !run.has_ended())
@@ -158,7 +164,7 @@ impl Conversation {
             last_run: Mutex::default(),
             journal,
             bytes: AtomicUsize::new(0),
-            turns: Turns::default(),
+            turns: RunOrder::default(),
             taken_back: tokio::sync::Mutex::default(),
         }
     }
@@ -170,14 +176,14 @@ impl Conversation {
     }
 
     /// Adds a run, which comes after those that have not ended.
-    pub(crate) fn begin(&self, run: &Arc<Run>) -> Turn {
+    pub(crate) fn begin(&self, run: &Arc<ServiceRun>) -> RunTurn {
         let mut last = self.last_run.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some(Arc::clone(run));
         self.turns.take()
     }
 
     /// Returns the run that started last.
-    pub(crate) fn last_run(&self) -> Option<Arc<Run>> {
+    pub(crate) fn last_run(&self) -> Option<Arc<ServiceRun>> {
         self.last_run.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

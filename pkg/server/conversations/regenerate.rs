@@ -2,13 +2,13 @@
 
 /// The user messages of a chat, oldest first; the last one is answered again.
 #[derive(Debug)]
-pub(crate) struct Again {
+pub(crate) struct RegenerateRequest {
     pub(crate) said: Vec<String>,
     /// `true` if the message was edited.
     pub(crate) is_edited: bool,
 }
 
-impl Again {
+impl RegenerateRequest {
     /// Returns the index of that message among those that started runs; `None` if it started none, or was already taken back.
     pub(crate) fn place(&self, begun: &[String]) -> Option<usize> {
         let (last, before) = self.said.split_last()?;
@@ -51,7 +51,7 @@ mod tests {
             (&["a"],                &[],              None),
         ];
         for (begun, said, place) in rows {
-            let again = Again { said: texts(said), is_edited: false };
+            let again = RegenerateRequest { said: texts(said), is_edited: false };
             assert_eq!(again.place(&texts(begun)), *place, "{begun:?} {said:?}");
         }
         #[rustfmt::skip]
@@ -64,7 +64,7 @@ mod tests {
             (&[],                   &["x"],           None),
         ];
         for (begun, said, place) in edited {
-            let again = Again { said: texts(said), is_edited: true };
+            let again = RegenerateRequest { said: texts(said), is_edited: true };
             assert_eq!(again.place(&texts(begun)), *place, "{begun:?} {said:?}");
         }
     }

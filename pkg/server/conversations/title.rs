@@ -1,6 +1,6 @@
 //! Titles of conversations.
 
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// Maximum length of a title made from a message, in characters.
 pub(crate) const MAX_TITLE: usize = 60;

@@ -5,9 +5,11 @@ use bytes::Bytes;
 
 use super::{
     body, headers,
-    state::{CLOSED, DATA, Place, SEQ, State},
+    state::{CLOSED, DATA, ProducerPosition, SEQ, StreamState},
 };
-use crate::{server::Problem, store::LogRecord, types::Text};
+use crate::Problem;
+use forgeline_store::LogRecord;
+use forgeline_types::Text;
 
 /// Maximum size of the data of a stream, in bytes.
 const MAX_STREAM_BYTES: usize = 64 << 20;
@@ -17,17 +19,17 @@ const MAX_PRODUCERS: usize = 1_000;
 
 /// An append that a request asks for.
 #[derive(Debug)]
-pub(super) struct Append {
+pub(crate) struct StreamAppend {
     content_type: Option<Text>,
     data: Bytes,
     closes: bool,
     seq: Option<Text>,
-    producer: Option<(Text, Place)>,
+    producer: Option<(Text, ProducerPosition)>,
 }
 
 /// The outcome of an append.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(crate) enum AppendVerdict {
     /// The append adds these records.
     Append(Vec<LogRecord>),
     /// The append was already made; its effect is in place.
@@ -42,8 +44,8 @@ pub(super) enum Verdict {
     Refused(Problem),
 }
 
-impl Append {
-    pub(super) fn read(headers: &HeaderMap, data: Bytes) -> Result<Self, Problem> {
+impl StreamAppend {
+    pub(crate) fn read(headers: &HeaderMap, data: Bytes) -> Result<Self, Problem> {
         let content_type = headers::text(headers, &header::CONTENT_TYPE)?;
         let closes = headers::is_closed(headers)?;
         if data.is_empty() && !closes {
@@ -60,47 +62,50 @@ impl Append {
     }
 
     /// Returns the producer of the append, whose state the response reports.
-    pub(super) fn producer(&self) -> Option<&Text> {
+    pub(crate) fn producer(&self) -> Option<&Text> {
         self.producer.as_ref().map(|(id, _)| id)
     }
 
     /// Returns `true` if there are data.
-    pub(super) fn has_data(&self) -> bool {
+    pub(crate) fn has_data(&self) -> bool {
         !self.data.is_empty()
     }
 
     /// Decides the outcome of the append. A repeated append is recognized before anything else is checked, so that a client that retries gets the response
     /// that was lost.
-    pub(super) fn judge(&self, state: &State) -> Verdict {
-        if let Some((id, Place { epoch, seq })) = &self.producer {
+    pub(crate) fn judge(&self, state: &StreamState) -> AppendVerdict {
+        if let Some((id, ProducerPosition { epoch, seq })) = &self.producer {
             match state.producers.get(id) {
-                Some(known) if *epoch < known.epoch => return Verdict::Stale(known.epoch),
+                Some(known) if *epoch < known.epoch => return AppendVerdict::Stale(known.epoch),
                 Some(known) if *epoch == known.epoch && *seq <= known.seq => {
-                    return Verdict::Repeated;
+                    return AppendVerdict::Repeated;
                 }
-                _ if state.is_closed => return Verdict::Closed,
+                _ if state.is_closed => return AppendVerdict::Closed,
                 Some(known) if *epoch == known.epoch && *seq != known.seq.saturating_add(1) => {
-                    return Verdict::Gap { expected: known.seq.saturating_add(1), received: *seq };
+                    return AppendVerdict::Gap {
+                        expected: known.seq.saturating_add(1),
+                        received: *seq,
+                    };
                 }
                 Some(known) if *epoch > known.epoch && *seq != 0 => {
                     let detail = format!("a new epoch starts with `producer-seq` 0, not {seq}");
-                    return Verdict::Refused(Problem::bad(detail));
+                    return AppendVerdict::Refused(Problem::bad(detail));
                 }
-                None if *seq != 0 => return Verdict::Gap { expected: 0, received: *seq },
+                None if *seq != 0 => return AppendVerdict::Gap { expected: 0, received: *seq },
                 None if state.producers.len() >= MAX_PRODUCERS => {
                     let detail = format!("a stream has at most {MAX_PRODUCERS} producers");
-                    return Verdict::Refused(Problem::bad(detail));
+                    return AppendVerdict::Refused(Problem::bad(detail));
                 }
                 Some(_) | None => {}
             }
         }
         if state.is_closed {
-            return if self.has_data() { Verdict::Closed } else { Verdict::Repeated };
+            return if self.has_data() { AppendVerdict::Closed } else { AppendVerdict::Repeated };
         }
-        self.records(state).unwrap_or_else(Verdict::Refused)
+        self.records(state).unwrap_or_else(AppendVerdict::Refused)
     }
 
-    fn records(&self, state: &State) -> Result<Verdict, Problem> {
+    fn records(&self, state: &StreamState) -> Result<AppendVerdict, Problem> {
         let conflict = |code, detail: String| Problem::new(StatusCode::CONFLICT, code, detail);
         let config = &state.config;
         if self.has_data()
@@ -128,7 +133,7 @@ impl Append {
         }
         let mut records: Vec<_> = data.into_iter().map(|data| LogRecord::new(DATA, data)).collect();
         if let Some((id, place)) = &self.producer {
-            records.push(State::produced(id.clone(), *place));
+            records.push(StreamState::produced(id.clone(), *place));
         }
         if let Some(seq) = &self.seq {
             records.push(LogRecord::new(SEQ, Bytes::copy_from_slice(seq.as_bytes())));
@@ -136,19 +141,19 @@ impl Append {
         if self.closes {
             records.push(LogRecord::new(CLOSED, Bytes::new()));
         }
-        Ok(Verdict::Append(records))
+        Ok(AppendVerdict::Append(records))
     }
 }
 
 /// Reads the headers of a producer, which are all present or all absent.
-fn producer(headers: &HeaderMap) -> Result<Option<(Text, Place)>, Problem> {
+fn producer(headers: &HeaderMap) -> Result<Option<(Text, ProducerPosition)>, Problem> {
     let id = headers::text(headers, &headers::PRODUCER_ID)?;
     let epoch = headers::number(headers, &headers::PRODUCER_EPOCH)?;
     let seq = headers::number(headers, &headers::PRODUCER_SEQ)?;
     match (id, epoch, seq) {
         (None, None, None) => Ok(None),
         (Some(id), Some(epoch), Some(seq)) if !id.is_empty() => {
-            Ok(Some((id.into(), Place { epoch, seq })))
+            Ok(Some((id.into(), ProducerPosition { epoch, seq })))
         }
         _ => Err(Problem::bad(
             "`producer-id`, `producer-epoch` and `producer-seq` must be sent together",

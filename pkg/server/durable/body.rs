@@ -10,8 +10,8 @@ use axum::{
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::config::Config;
-use crate::server::Problem;
+use super::config::StreamConfig;
+use crate::Problem;
 
 /// Maximum size of a record of a stream that is not JSON, in bytes. Longer data become several records.
 const MAX_RECORD_BYTES: usize = 64 << 10;
@@ -20,14 +20,14 @@ const MAX_RECORD_BYTES: usize = 64 << 10;
 const MAX_VALUES: usize = 10_000;
 
 /// Reads the body of a request.
-pub(super) async fn read(request: Request) -> Result<Bytes, Problem> {
+pub(crate) async fn read(request: Request) -> Result<Bytes, Problem> {
     Bytes::from_request(request, &()).await.map_err(|rejection| {
         Problem::new(rejection.status(), "body_refused", rejection.body_text())
     })
 }
 
 /// Splits the body of a request into the data of records. Each element of an array sent to a JSON stream becomes a record of its own.
-pub(super) fn part(config: &Config, body: &Bytes) -> Result<Vec<Bytes>, Problem> {
+pub(crate) fn part(config: &StreamConfig, body: &Bytes) -> Result<Vec<Bytes>, Problem> {
     if body.is_empty() {
         return Ok(Vec::new());
     }
@@ -43,7 +43,7 @@ pub(super) fn part(config: &Config, body: &Bytes) -> Result<Vec<Bytes>, Problem>
     }
     let is_over = Cell::new(false);
     let mut reader = serde_json::Deserializer::from_str(text);
-    let values = Values(&is_over).deserialize(&mut reader);
+    let values = ValueRecords(&is_over).deserialize(&mut reader);
     if is_over.get() {
         let detail =
             format!("the array has more than {MAX_VALUES} values; send them in several appends");
@@ -64,9 +64,9 @@ fn gathered(body: &Bytes, values: &[&RawValue]) -> Vec<Bytes> {
 }
 
 /// A deserializer of an array with a limited number of elements.
-struct Values<'c>(&'c Cell<bool>);
+struct ValueRecords<'c>(&'c Cell<bool>);
 
-impl<'de> DeserializeSeed<'de> for Values<'_> {
+impl<'de> DeserializeSeed<'de> for ValueRecords<'_> {
     type Value = Vec<&'de RawValue>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
@@ -74,7 +74,7 @@ impl<'de> DeserializeSeed<'de> for Values<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Values<'_> {
+impl<'de> Visitor<'de> for ValueRecords<'_> {
     type Value = Vec<&'de RawValue>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,7 +102,7 @@ mod tests {
         let body = Bytes::from(text.to_owned());
         let fields = [("content-type", "application/json")];
         let fields = fields.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-        let config = Config::read(&fields.into_iter().collect()).unwrap();
+        let config = StreamConfig::read(&fields.into_iter().collect()).unwrap();
         let parts = part(&config, &body)
             .map_err(|problem| axum::response::IntoResponse::into_response(problem).status())?;
         Ok((body, parts))

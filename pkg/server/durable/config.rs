@@ -5,28 +5,26 @@ use jiff::{Timestamp, fmt::temporal::Pieces};
 use serde::{Deserialize, Serialize};
 
 use super::headers;
-use crate::{
-    server::{Problem, problem::MAX_SHOWN},
-    types::{Text, clipped},
-};
+use crate::{Problem, problem::MAX_SHOWN};
+use forgeline_types::{Text, private::clipped};
 
 /// The content type of a stream that is created without one.
 const DEFAULT_TYPE: &str = "application/octet-stream";
 
 /// The configuration of a stream, fixed when it is created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Config {
-    pub(super) content_type: Text,
+pub(crate) struct StreamConfig {
+    pub(crate) content_type: Text,
     /// The time without a read or write after which the stream expires, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) ttl: Option<u64>,
+    pub(crate) ttl: Option<u64>,
     /// The time at which the stream expires, as the client wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) expires_at: Option<Text>,
+    pub(crate) expires_at: Option<Text>,
 }
 
-impl Config {
-    pub(super) fn read(headers: &HeaderMap) -> Result<Self, Problem> {
+impl StreamConfig {
+    pub(crate) fn read(headers: &HeaderMap) -> Result<Self, Problem> {
         let content_type =
             headers::text(headers, &header::CONTENT_TYPE)?.unwrap_or(DEFAULT_TYPE).into();
         let ttl = headers::number(headers, &headers::TTL)?;
@@ -48,23 +46,23 @@ impl Config {
     }
 
     /// Returns `true` for the same configuration; the content type may be spelled differently.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.has_type(&other.content_type)
             && (self.ttl, &self.expires_at) == (other.ttl, &other.expires_at)
     }
 
     /// Returns `true` if the stream has this media type; parameters are ignored.
-    pub(super) fn has_type(&self, content_type: &str) -> bool {
+    pub(crate) fn has_type(&self, content_type: &str) -> bool {
         essence(&self.content_type).eq_ignore_ascii_case(essence(content_type))
     }
 
     /// Returns `true` for a stream of JSON values, each of which is a message.
-    pub(super) fn is_json(&self) -> bool {
+    pub(crate) fn is_json(&self) -> bool {
         self.has_type("application/json")
     }
 
     /// Returns `true` if the data are text, which a server-sent event can contain unencoded.
-    pub(super) fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         self.is_json()
             || essence(&self.content_type)
                 .get(..5)
@@ -72,25 +70,25 @@ impl Config {
     }
 
     /// Returns the lifetime of the stream.
-    pub(super) fn life(&self) -> Life {
+    pub(crate) fn life(&self) -> StreamLifetime {
         let end = self.expires_at.as_ref().and_then(|at| moment(at));
         let end = end.map(|end| u64::try_from(end.as_millisecond()).unwrap_or_default());
-        Life { idle_ms: self.ttl.map(|ttl| ttl.saturating_mul(1_000)), end_ms: end }
+        StreamLifetime { idle_ms: self.ttl.map(|ttl| ttl.saturating_mul(1_000)), end_ms: end }
     }
 }
 
 /// The lifetime of a stream, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Life {
+pub(crate) struct StreamLifetime {
     /// The time without a read or write after which the stream expires.
-    pub(super) idle_ms: Option<u64>,
+    pub(crate) idle_ms: Option<u64>,
     /// The time at which the stream expires, since 1970.
     end_ms: Option<u64>,
 }
 
-impl Life {
+impl StreamLifetime {
     /// Returns `true` once a stream that was last used at `used_ms` has expired.
-    pub(super) fn is_over(self, used_ms: u64, now_ms: u64) -> bool {
+    pub(crate) fn is_over(self, used_ms: u64, now_ms: u64) -> bool {
         let idle = now_ms.saturating_sub(used_ms);
         self.idle_ms.is_some_and(|most| idle >= most)
             || self.end_ms.is_some_and(|end| now_ms >= end)

@@ -2,24 +2,22 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use crate::{
-    server::{Problem, problem::MAX_SHOWN},
-    types::clipped,
-};
+use crate::{Problem, problem::MAX_SHOWN};
+use forgeline_types::private::clipped;
 
-pub(super) const NEXT_OFFSET: HeaderName = HeaderName::from_static("stream-next-offset");
-pub(super) const UP_TO_DATE: HeaderName = HeaderName::from_static("stream-up-to-date");
-pub(super) const CLOSED: HeaderName = HeaderName::from_static("stream-closed");
-pub(super) const CURSOR: HeaderName = HeaderName::from_static("stream-cursor");
-pub(super) const TTL: HeaderName = HeaderName::from_static("stream-ttl");
-pub(super) const EXPIRES_AT: HeaderName = HeaderName::from_static("stream-expires-at");
-pub(super) const SEQ: HeaderName = HeaderName::from_static("stream-seq");
-pub(super) const ENCODING: HeaderName = HeaderName::from_static("stream-sse-data-encoding");
-pub(super) const PRODUCER_ID: HeaderName = HeaderName::from_static("producer-id");
-pub(super) const PRODUCER_EPOCH: HeaderName = HeaderName::from_static("producer-epoch");
-pub(super) const PRODUCER_SEQ: HeaderName = HeaderName::from_static("producer-seq");
-pub(super) const EXPECTED_SEQ: HeaderName = HeaderName::from_static("producer-expected-seq");
-pub(super) const RECEIVED_SEQ: HeaderName = HeaderName::from_static("producer-received-seq");
+pub(crate) const NEXT_OFFSET: HeaderName = HeaderName::from_static("stream-next-offset");
+pub(crate) const UP_TO_DATE: HeaderName = HeaderName::from_static("stream-up-to-date");
+pub(crate) const CLOSED: HeaderName = HeaderName::from_static("stream-closed");
+pub(crate) const CURSOR: HeaderName = HeaderName::from_static("stream-cursor");
+pub(crate) const TTL: HeaderName = HeaderName::from_static("stream-ttl");
+pub(crate) const EXPIRES_AT: HeaderName = HeaderName::from_static("stream-expires-at");
+pub(crate) const SEQ: HeaderName = HeaderName::from_static("stream-seq");
+pub(crate) const ENCODING: HeaderName = HeaderName::from_static("stream-sse-data-encoding");
+pub(crate) const PRODUCER_ID: HeaderName = HeaderName::from_static("producer-id");
+pub(crate) const PRODUCER_EPOCH: HeaderName = HeaderName::from_static("producer-epoch");
+pub(crate) const PRODUCER_SEQ: HeaderName = HeaderName::from_static("producer-seq");
+pub(crate) const EXPECTED_SEQ: HeaderName = HeaderName::from_static("producer-expected-seq");
+pub(crate) const RECEIVED_SEQ: HeaderName = HeaderName::from_static("producer-received-seq");
 
 /// Prefix of the headers that ask for a fork of another stream.
 const FORK: &str = "stream-fork";
@@ -28,7 +26,7 @@ const FORK: &str = "stream-fork";
 const MAX_VALUE_BYTES: usize = 1024;
 
 /// Returns the text of a header, if present.
-pub(super) fn text<'h>(
+pub(crate) fn text<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,
 ) -> Result<Option<&'h str>, Problem> {
@@ -44,7 +42,7 @@ pub(super) fn text<'h>(
 }
 
 /// Returns the integer of a header, written without a sign, leading zeros or a decimal point.
-pub(super) fn number(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u64>, Problem> {
+pub(crate) fn number(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u64>, Problem> {
     let Some(text) = text(headers, name)? else { return Ok(None) };
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !has_leading_zero(text);
     let number = text.parse().ok().filter(|_| is_plain);
@@ -59,7 +57,7 @@ fn has_leading_zero(text: &str) -> bool {
 }
 
 /// Refuses a request to fork another stream: an empty stream is not what was asked for.
-pub(super) fn refuse_forks(headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn refuse_forks(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(name) = headers.keys().find(|name| name.as_str().starts_with(FORK)) else {
         return Ok(());
     };
@@ -71,12 +69,12 @@ pub(super) fn refuse_forks(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// Returns `true` if the request closes the stream.
-pub(super) fn is_closed(headers: &HeaderMap) -> Result<bool, Problem> {
+pub(crate) fn is_closed(headers: &HeaderMap) -> Result<bool, Problem> {
     Ok(text(headers, &CLOSED)?.is_some_and(|value| value.eq_ignore_ascii_case("true")))
 }
 
 /// Sets a header to the displayed value, if a header can contain it.
-pub(super) fn set(headers: &mut HeaderMap, name: HeaderName, value: &impl ToString) {
+pub(crate) fn set(headers: &mut HeaderMap, name: HeaderName, value: &impl ToString) {
     if let Ok(value) = HeaderValue::from_str(&value.to_string()) {
         headers.insert(name, value);
     }

@@ -5,18 +5,18 @@ use std::fmt::{self, Display, Formatter};
 /// A position in a stream: the creation time of the stream and a record number. Later positions are greater as text, too, also after the stream was
 /// deleted and created again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Offset {
+pub(crate) struct StreamOffset {
     /// Milliseconds since 1970; for a run, which is created once, a number derived from its id.
-    pub(super) created: u64,
-    pub(super) number: u64,
+    pub(crate) created: u64,
+    pub(crate) number: u64,
 }
 
 /// The position where a reader starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Start {
+pub(crate) enum ReadStart {
     Beginning,
     Now,
-    At(Offset),
+    At(StreamOffset),
 }
 
 const CREATED: usize = 14;
@@ -25,7 +25,7 @@ const NUMBER: usize = 16;
 /// Number of values that [`CREATED`] digits can express, for runs.
 const RUNS: u64 = 100_000_000_000_000;
 
-impl Display for Offset {
+impl Display for StreamOffset {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let Self { created, number } = self;
         write!(formatter, "{created:0CREATED$}_{number:0NUMBER$}")
@@ -33,16 +33,16 @@ impl Display for Offset {
 }
 
 /// Returns a number derived from the id of a run, the same in every process: FNV-1a, reduced to the available digits.
-pub(super) fn of_run(id: &str) -> u64 {
+pub(crate) fn of_run(id: &str) -> u64 {
     let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     hash % RUNS
 }
 
-impl Offset {
+impl StreamOffset {
     /// Parses an offset; `None` for a text that [`Display`] did not write.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         let (created, number) = text.split_once('_')?;
         let digits = |text: &str, length: usize| {
             (text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit()))
@@ -53,13 +53,13 @@ impl Offset {
     }
 }
 
-impl Start {
+impl ReadStart {
     /// Parses the position that a reader asks for.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         match text {
             "-1" => Some(Self::Beginning),
             "now" => Some(Self::Now),
-            text => Offset::read(text).map(Self::At),
+            text => StreamOffset::read(text).map(Self::At),
         }
     }
 }
@@ -76,16 +76,16 @@ mod tests {
     #[test]
     fn offsets_grow_as_text_and_are_read_back() {
         let places = [(0, 0), (0, 1), (0, 99), (0, 100), (7, 0), (1_790_000_000_000, 12)];
-        let offsets = places.map(|(created, number)| Offset { created, number });
+        let offsets = places.map(|(created, number)| StreamOffset { created, number });
         let texts = offsets.map(|offset| offset.to_string());
         assert!(texts.is_sorted(), "{texts:?}");
         for (offset, text) in offsets.iter().zip(&texts) {
-            assert_eq!(Start::read(text), Some(Start::At(*offset)));
+            assert_eq!(ReadStart::read(text), Some(ReadStart::At(*offset)));
             assert!(!text.contains([',', '&', '=', '?', '/']));
         }
         let wrong = ["", "0", "a", "_", "-1 ", "1_2", "../x", "+0000000000001_0000000000000000"];
         for text in wrong {
-            assert_eq!(Start::read(text), None, "{text}");
+            assert_eq!(ReadStart::read(text), None, "{text}");
         }
     }
 }

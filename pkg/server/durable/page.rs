@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{offset::Offset, past::Past, source::Source};
-use crate::{
-    server::runs::records,
-    store::{EventLog, LogError, LogKey, LogPage},
-};
+use super::{offset::StreamOffset, saved_encoders::SavedEncoders, source::MessageSource};
+use crate::runs::record_stream;
+use forgeline_store::{EventLog, LogError, LogKey, LogPage};
 
 /// Maximum number of records read at a time.
 const PAGE: usize = 64;
@@ -17,43 +15,43 @@ const PAGE: usize = 64;
 const PAGE_BYTES: usize = 1 << 20;
 
 /// A reader of a stream.
-pub(super) struct Reader {
+pub(crate) struct StreamReader {
     log: Arc<dyn EventLog>,
     key: LogKey,
     created: u64,
-    pub(super) source: Source,
+    pub(crate) source: MessageSource,
     at: u64,
     /// The saved encoders, for readers that reconnect.
-    past: Option<Arc<Past>>,
+    past: Option<Arc<SavedEncoders>>,
 }
 
 /// A sequence of consecutive messages.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct Page {
-    pub(super) messages: Vec<Bytes>,
+pub(crate) struct StreamPage {
+    pub(crate) messages: Vec<Bytes>,
     /// `true` if the page reaches the current end of the stream.
-    pub(super) is_tail: bool,
+    pub(crate) is_tail: bool,
     /// `true` if nothing will follow.
-    pub(super) is_closed: bool,
+    pub(crate) is_closed: bool,
 }
 
-impl Reader {
+impl StreamReader {
     /// Returns a reader that starts at record `from`.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         log: Arc<dyn EventLog>,
         (key, created): (LogKey, u64),
-        source: Source,
+        source: MessageSource,
         from: u64,
-        past: Option<Arc<Past>>,
+        past: Option<Arc<SavedEncoders>>,
     ) -> Result<Self, LogError> {
         let from = from.max(source.first());
         // An invalid position is reported before a response starts.
         read(&*log, &key, &source, (from, 1)).await?;
         let known = past.as_ref().and_then(|past| past.get(&key, from));
         let source = match (known, source) {
-            (Some(encoder), Source::AgUi(_, sharing)) => {
-                let source = Source::AgUi(Box::new(encoder), sharing);
+            (Some(encoder), MessageSource::AgUi(_, sharing)) => {
+                let source = MessageSource::AgUi(Box::new(encoder), sharing);
                 return Ok(Self { log, key, created, source, at: from, past });
             }
             (_, source) => source,
@@ -79,12 +77,12 @@ impl Reader {
     }
 
     /// Returns the position after the last record that was read.
-    pub(super) fn offset(&self) -> Offset {
-        Offset { created: self.created, number: self.at }
+    pub(crate) fn offset(&self) -> StreamOffset {
+        StreamOffset { created: self.created, number: self.at }
     }
 
     /// Reads the next page, which may be empty.
-    pub(super) async fn page(&mut self) -> Result<Page, LogError> {
+    pub(crate) async fn page(&mut self) -> Result<StreamPage, LogError> {
         let page = read(&*self.log, &self.key, &self.source, (self.at, PAGE)).await?;
         let (mut messages, mut bytes, mut has_end) = (Vec::new(), 0, false);
         let count = page.records.len();
@@ -102,22 +100,22 @@ impl Reader {
         let is_all = taken == count;
         let is_closed = is_all && (page.is_end || has_end);
         let is_tail = is_closed || (is_all && count < PAGE);
-        Ok(Page { messages, is_tail, is_closed })
+        Ok(StreamPage { messages, is_tail, is_closed })
     }
 
     /// Ends the reader and saves its encoder, so that a reader that reconnects need not read the earlier events again.
-    pub(super) fn leave(self) {
-        if let (Some(past), Source::AgUi(encoder, _)) = (&self.past, &self.source) {
+    pub(crate) fn leave(self) {
+        if let (Some(past), MessageSource::AgUi(encoder, _)) = (&self.past, &self.source) {
             past.keep(&self.key, self.at, encoder);
         }
     }
 
     /// Waits until there is more to read.
-    pub(super) async fn wait(&self) -> Result<(), LogError> {
+    pub(crate) async fn wait(&self) -> Result<(), LogError> {
         let more = self.log.wait(&self.key, self.at);
         match self.source.run() {
             // The log may lack the end of the run.
-            Some(run) => run.untold().run_until_cancelled(more).await.unwrap_or(Ok(())),
+            Some(run) => run.end_not_logged().run_until_cancelled(more).await.unwrap_or(Ok(())),
             None => more.await,
         }
     }
@@ -127,11 +125,11 @@ impl Reader {
 async fn read(
     log: &dyn EventLog,
     key: &LogKey,
-    source: &Source,
+    source: &MessageSource,
     (from, most): (u64, usize),
 ) -> Result<LogPage, LogError> {
     match source.run() {
-        Some(run) => records::page(log, run, from, most).await,
+        Some(run) => record_stream::page(log, run, from, most).await,
         None => log.read(key, from, most).await,
     }
 }

@@ -14,14 +14,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     headers,
-    offset::Start,
-    page::{Page, Reader},
+    offset::ReadStart,
+    page::{StreamPage, StreamReader},
     sse,
 };
-use crate::{
-    server::{Problem, http::etag, readers::body, runs::guard::Guard},
-    store::LogError,
-};
+use crate::{Problem, http::etag, readers::body, runs::run_guard::RunGuard};
+use forgeline_store::LogError;
 
 /// Time after which a connection with events ends and its reader reconnects.
 const CONNECTION: Duration = Duration::from_mins(1);
@@ -34,31 +32,31 @@ const EPOCH: u64 = 1_728_432_000;
 
 /// The request of a reader.
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) start: Option<Start>,
-    pub(super) live: Live,
+pub(crate) struct ReadRequest {
+    pub(crate) start: Option<ReadStart>,
+    pub(crate) live: LiveMode,
     /// The cursor of the reader's last response.
     cursor: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Live {
+pub(crate) enum LiveMode {
     No,
     LongPoll,
     Sse,
 }
 
-impl Asked {
+impl ReadRequest {
     /// Parses a query; unknown parameters are ignored.
-    pub(super) fn read(query: &[(String, String)]) -> Result<Self, Problem> {
-        let mut asked = Self { start: None, live: Live::No, cursor: None };
+    pub(crate) fn read(query: &[(String, String)]) -> Result<Self, Problem> {
+        let mut asked = Self { start: None, live: LiveMode::No, cursor: None };
         for (name, value) in query {
             match name.as_str() {
                 "offset" if asked.start.is_some() => {
                     return Err(Problem::bad("`offset` is given twice"));
                 }
                 "offset" => {
-                    let start = Start::read(value);
+                    let start = ReadStart::read(value);
                     let start = start.ok_or_else(|| {
                         Problem::bad(
                             "`offset` must be one from an earlier response, `-1` for the beginning, or `now`",
@@ -68,8 +66,8 @@ impl Asked {
                 }
                 "live" => {
                     asked.live = match value.as_str() {
-                        "long-poll" => Live::LongPoll,
-                        "sse" => Live::Sse,
+                        "long-poll" => LiveMode::LongPoll,
+                        "sse" => LiveMode::Sse,
                         _ => return Err(Problem::bad("`live` must be `long-poll` or `sse`")),
                     };
                 }
@@ -77,7 +75,7 @@ impl Asked {
                 _ => {}
             }
         }
-        if asked.live != Live::No && asked.start.is_none() {
+        if asked.live != LiveMode::No && asked.start.is_none() {
             return Err(Problem::bad("`live` needs an `offset`"));
         }
         Ok(asked)
@@ -93,22 +91,22 @@ impl Asked {
 
 /// Answers a reader. `wait` is the maximum wait of a long poll, and `ends` ends the events. The guard acts when a reader of events disconnects before
 /// their end.
-pub(super) async fn answer(
-    mut reader: Reader,
-    asked: Asked,
+pub(crate) async fn answer(
+    mut reader: StreamReader,
+    asked: ReadRequest,
     request: &HeaderMap,
     (wait, ends): (Duration, CancellationToken),
-    guard: Option<Guard>,
+    guard: Option<RunGuard>,
 ) -> Result<Response, Problem> {
     match asked.live {
-        Live::No => {
+        LiveMode::No => {
             let from = reader.offset();
             let page = reader.page().await?;
             let response = caught_up(&reader, &page, &asked, &format!("{from}"), request);
             reader.leave();
             Ok(response)
         }
-        Live::LongPoll => {
+        LiveMode::LongPoll => {
             let page = polled(&mut reader, wait).await?;
             let mut response = paged(&reader, &page, page.messages.is_empty());
             headers::set(response.headers_mut(), headers::CURSOR, &asked.cursor());
@@ -116,7 +114,7 @@ pub(super) async fn answer(
             reader.leave();
             Ok(response)
         }
-        Live::Sse => {
+        LiveMode::Sse => {
             let is_text = reader.source.is_text();
             let mut response = body::streamed(Box::pin(events(reader, asked, guard)), ends);
             if !is_text {
@@ -130,15 +128,15 @@ pub(super) async fn answer(
 
 /// Returns a response with the available data.
 fn caught_up(
-    reader: &Reader,
-    page: &Page,
-    asked: &Asked,
+    reader: &StreamReader,
+    page: &StreamPage,
+    asked: &ReadRequest,
     from: &str,
     request: &HeaderMap,
 ) -> Response {
     let end = if page.is_closed { ":closed" } else { "" };
     let tag = format!("\"{from}:{}{end}\"", reader.offset());
-    let is_now = asked.start == Some(Start::Now);
+    let is_now = asked.start == Some(ReadStart::Now);
     let mut response = paged(reader, page, false);
     if etag::is_known(request, &tag) && !is_now {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -150,7 +148,7 @@ fn caught_up(
 }
 
 /// Returns a response with a page; without a body if `is_empty`.
-fn paged(reader: &Reader, page: &Page, is_empty: bool) -> Response {
+fn paged(reader: &StreamReader, page: &StreamPage, is_empty: bool) -> Response {
     let mut response = Response::new(Body::empty());
     if is_empty {
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -174,7 +172,7 @@ fn cached(response: &mut Response, value: &'static str) {
 }
 
 /// Waits for a page with messages, or for the end of the stream.
-async fn polled(reader: &mut Reader, wait: Duration) -> Result<Page, LogError> {
+async fn polled(reader: &mut StreamReader, wait: Duration) -> Result<StreamPage, LogError> {
     let until = Instant::now() + wait;
     loop {
         let page = reader.page().await?;
@@ -192,9 +190,9 @@ async fn polled(reader: &mut Reader, wait: Duration) -> Result<Page, LogError> {
 
 /// Returns a stream as the server-sent events of a connection.
 fn events(
-    mut reader: Reader,
-    asked: Asked,
-    mut guard: Option<Guard>,
+    mut reader: StreamReader,
+    asked: ReadRequest,
+    mut guard: Option<RunGuard>,
 ) -> impl Stream<Item = Bytes> + Send {
     async_stream::stream! {
         let until = Instant::now() + CONNECTION;

@@ -5,28 +5,30 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{
-    config::Config,
+    config::StreamConfig,
     state::{CLOSED, DATA},
 };
 use crate::{
-    server::{encode::AgUi, readers::sharing::Sharing, runs::run::Run},
-    store::LogRecord,
+    encode::{AgUi, message_writer::MessageWriter},
+    readers::shared_reader::SharedReader,
+    runs::run::ServiceRun,
 };
+use forgeline_store::LogRecord;
 
 /// The source of the messages of a stream.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(crate) enum MessageSource {
     /// The data of a host's stream.
-    Stream(Config),
+    Stream(StreamConfig),
     /// The events of a run, unchanged.
-    Run(Arc<Run>),
+    Run(Arc<ServiceRun>),
     /// The events of a run, as AG-UI.
-    AgUi(Box<AgUi>, Sharing),
+    AgUi(Box<AgUi>, SharedReader),
 }
 
-impl Source {
+impl MessageSource {
     /// Returns the number of the first record that readers see.
-    pub(super) fn first(&self) -> u64 {
+    pub(crate) fn first(&self) -> u64 {
         match self {
             // The record before it contains the configuration of the stream.
             Self::Stream(_) => 1,
@@ -35,7 +37,7 @@ impl Source {
     }
 
     /// Returns the run, if the messages are its events.
-    pub(super) fn run(&self) -> Option<&Arc<Run>> {
+    pub(crate) fn run(&self) -> Option<&Arc<ServiceRun>> {
         match self {
             Self::Stream(_) => None,
             Self::Run(run) => Some(run),
@@ -44,49 +46,48 @@ impl Source {
     }
 
     /// Returns `true` if a message depends on all records before it.
-    pub(super) fn has_past(&self) -> bool {
+    pub(crate) fn has_past(&self) -> bool {
         matches!(self, Self::AgUi(..))
     }
 
-    pub(super) fn content_type(&self) -> &str {
+    pub(crate) fn content_type(&self) -> &str {
         match self {
             Self::Stream(config) => &config.content_type,
             Self::Run(_) | Self::AgUi(..) => "application/json",
         }
     }
 
-    pub(super) fn is_json(&self) -> bool {
+    pub(crate) fn is_json(&self) -> bool {
         !matches!(self, Self::Stream(config) if !config.is_json())
     }
 
-    pub(super) fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         !matches!(self, Self::Stream(config) if !config.is_text())
     }
 
     /// Returns `true` for the record that closes a stream.
-    pub(super) fn is_end(&self, record: &LogRecord) -> bool {
+    pub(crate) fn is_end(&self, record: &LogRecord) -> bool {
         matches!(self, Self::Stream(_)) && record.kind == CLOSED
     }
 
     /// Appends the messages of the next record, which has the number `number`.
-    pub(super) fn messages(&mut self, number: u64, record: &LogRecord, out: &mut Vec<Bytes>) {
+    pub(crate) fn messages(&mut self, number: u64, record: &LogRecord, out: &mut Vec<Bytes>) {
         match self {
             Self::Stream(_) if record.kind == DATA => out.push(record.data.clone()),
             Self::Stream(_) => {}
             Self::Run(_) => out.push(record.data.clone()),
             Self::AgUi(encoder, sharing) => {
-                let mut frames = Vec::new();
-                sharing.encode(&mut **encoder, number, record, &mut frames);
-                let frames = Bytes::from(frames);
-                let data = frames.split(|byte| *byte == b'\n');
-                let data = data.filter_map(|line| line.strip_prefix(b"data: "));
-                out.extend(data.map(|data| frames.slice_ref(data)));
+                let (mut texts, mut places) = (Vec::new(), Vec::new());
+                let writer = &mut MessageWriter::texts(&mut texts, &mut places);
+                sharing.encode(&mut **encoder, number, record, writer);
+                let texts = Bytes::from(texts);
+                out.extend(places.into_iter().map(|place| texts.slice(place)));
             }
         }
     }
 
     /// Joins messages into the body of a response.
-    pub(super) fn join(&self, messages: &[Bytes]) -> Bytes {
+    pub(crate) fn join(&self, messages: &[Bytes]) -> Bytes {
         if !self.is_json() {
             return match messages {
                 [one] => one.clone(),

@@ -13,18 +13,16 @@ use axum::http::StatusCode;
 use bytes::Bytes;
 
 use super::{
-    append::{Append, Verdict},
+    append::{AppendVerdict, StreamAppend},
     body,
-    config::{Config, Life},
-    past::Past,
-    room::Room,
-    state::{CLOSED, DATA, State},
+    byte_quota::ByteQuota,
+    config::{StreamConfig, StreamLifetime},
+    saved_encoders::SavedEncoders,
+    state::{CLOSED, DATA, StreamState},
 };
-use crate::{
-    server::{Limits, Problem},
-    store::{EventLog, LogError, LogKey, LogRecord, now_ms},
-    types::Text,
-};
+use crate::{Limits, Problem};
+use forgeline_store::{EventLog, LogError, LogKey, LogRecord, private::now_ms};
+use forgeline_types::Text;
 
 /// Maximum number of records read at a time.
 const PAGE: usize = 256;
@@ -39,30 +37,30 @@ const TURNS: usize = 64;
 const MAX_ATTEMPTS: usize = 16;
 
 /// The streams of hosts, stored in the event log.
-pub(in crate::server) struct Streams {
+pub(crate) struct HostStreams {
     log: Arc<dyn EventLog>,
-    known: Mutex<HashMap<LogKey, Known>>,
-    room: Room,
-    past: Arc<Past>,
+    known: Mutex<HashMap<LogKey, KnownStream>>,
+    room: ByteQuota,
+    past: Arc<SavedEncoders>,
     turns: Vec<tokio::sync::Mutex<()>>,
     /// The creation time of the newest stream, in milliseconds since 1970; unique for each stream.
     created: AtomicU64,
     hasher: RandomState,
 }
 
-struct Known {
-    state: Arc<State>,
+struct KnownStream {
+    state: Arc<StreamState>,
     /// The last read or write, in milliseconds since 1970.
     used_ms: u64,
 }
 
-impl Streams {
-    pub(in crate::server) fn new(log: Arc<dyn EventLog>, limits: &Limits) -> Self {
+impl HostStreams {
+    pub(crate) fn new(log: Arc<dyn EventLog>, limits: &Limits) -> Self {
         let turns = std::iter::repeat_with(tokio::sync::Mutex::default).take(TURNS).collect();
         Self {
             log,
             known: Mutex::default(),
-            room: Room::new(limits),
+            room: ByteQuota::new(limits),
             past: Arc::default(),
             turns,
             created: AtomicU64::new(0),
@@ -71,12 +69,12 @@ impl Streams {
     }
 
     /// Returns the saved encoders of readers that reconnect.
-    pub(super) fn past(&self) -> Arc<Past> {
+    pub(crate) fn past(&self) -> Arc<SavedEncoders> {
         Arc::clone(&self.past)
     }
 
     /// Drops the saved encoders of the readers of a run.
-    pub(in crate::server) fn forget_run(&self, key: &LogKey) {
+    pub(crate) fn forget_run(&self, key: &LogKey) {
         self.past.forget(key);
     }
 
@@ -87,7 +85,7 @@ impl Streams {
         now.max(last.unwrap_or_default() + 1)
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<LogKey, Known>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<LogKey, KnownStream>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -102,7 +100,7 @@ impl Streams {
     }
 
     /// Returns the current state of a stream; `None` if it does not exist or has expired.
-    pub(super) async fn find(&self, key: &LogKey) -> Result<Option<Arc<State>>, Problem> {
+    pub(crate) async fn find(&self, key: &LogKey) -> Result<Option<Arc<StreamState>>, Problem> {
         let Some(state) = self.load(key).await? else { return Ok(None) };
         let used_ms = self.known().get(key).map_or_else(now_ms, |known| known.used_ms);
         if state.config.life().is_over(used_ms, now_ms()) {
@@ -113,7 +111,7 @@ impl Streams {
     }
 
     /// Returns a stream as [`find`](Self::find) does, and records its use.
-    pub(super) async fn open(&self, key: &LogKey) -> Result<Arc<State>, Problem> {
+    pub(crate) async fn open(&self, key: &LogKey) -> Result<Arc<StreamState>, Problem> {
         let state = self.find(key).await?;
         if let Some(known) = self.known().get_mut(key) {
             known.used_ms = now_ms();
@@ -122,7 +120,7 @@ impl Streams {
     }
 
     /// Reads the records appended since the state was made.
-    async fn load(&self, key: &LogKey) -> Result<Option<Arc<State>>, Problem> {
+    async fn load(&self, key: &LogKey) -> Result<Option<Arc<StreamState>>, Problem> {
         let mut state = self.known().get(key).map(|known| Arc::clone(&known.state));
         let was_known = state.is_some();
         if !was_known {
@@ -147,7 +145,7 @@ impl Streams {
             for record in &page.records {
                 match &mut state {
                     Some(state) => Arc::make_mut(state).apply(record),
-                    None => match State::begin(record) {
+                    None => match StreamState::begin(record) {
                         Some(first) => state = Some(Arc::new(first)),
                         None => return Ok(None),
                     },
@@ -167,7 +165,7 @@ impl Streams {
         Ok(state)
     }
 
-    fn keep(&self, key: &LogKey, state: &Arc<State>) {
+    fn keep(&self, key: &LogKey, state: &Arc<StreamState>) {
         let mut known = self.known();
         if let Some(known) = known.get_mut(key) {
             known.state = Arc::clone(state);
@@ -183,7 +181,7 @@ impl Streams {
         }
         // For a stream that is read anew, the store knows its last use.
         let used_ms = self.room.get(key).map_or_else(now_ms, |taken| taken.used_ms);
-        known.insert(key.clone(), Known { state: Arc::clone(state), used_ms });
+        known.insert(key.clone(), KnownStream { state: Arc::clone(state), used_ms });
     }
 
     async fn forget(&self, key: &LogKey) -> Result<(), Problem> {
@@ -202,7 +200,7 @@ impl Streams {
     /// # Errors
     ///
     /// Returns a [`Problem`] if the log cannot be used.
-    pub(in crate::server) async fn sweep(&self) -> Result<(), Problem> {
+    pub(crate) async fn sweep(&self) -> Result<(), Problem> {
         self.room.read(&*self.log, PREFIX).await?;
         self.sweep_of(None).await
     }
@@ -250,10 +248,10 @@ impl Streams {
     }
 
     /// Returns the lifetime of a stream that is not in memory, from its first record.
-    async fn life(&self, key: &LogKey) -> Result<Option<Life>, Problem> {
+    async fn life(&self, key: &LogKey) -> Result<Option<StreamLifetime>, Problem> {
         match self.log.read(key, 0, 1).await {
             Ok(page) => match page.records.first() {
-                Some(first) => Ok(State::begin(first).map(|state| state.config.life())),
+                Some(first) => Ok(StreamState::begin(first).map(|state| state.config.life())),
                 None => self.forget_empty(key).await.map(|()| None),
             },
             // Retention has removed the stream.
@@ -284,13 +282,13 @@ impl Streams {
     }
 
     /// Creates a stream. Returns it, and `false` if an identical one already existed.
-    pub(super) async fn create(
+    pub(crate) async fn create(
         &self,
         key: &LogKey,
-        config: Config,
+        config: StreamConfig,
         data: &Bytes,
         closes: bool,
-    ) -> Result<(Arc<State>, bool), Problem> {
+    ) -> Result<(Arc<StreamState>, bool), Problem> {
         let _turn = self.turn(key).await;
         let data = body::part(&config, data)?;
         for _ in 0..MAX_ATTEMPTS {
@@ -301,7 +299,7 @@ impl Streams {
                 let detail = format!("stream `{}` already exists with other settings", name(key));
                 return Err(Problem::new(StatusCode::CONFLICT, "other_stream", detail));
             }
-            let mut records = vec![State::created(self.next_created(), config.clone())];
+            let mut records = vec![StreamState::created(self.next_created(), config.clone())];
             records.extend(data.iter().map(|data| LogRecord::new(DATA, data.clone())));
             if closes {
                 records.push(LogRecord::new(CLOSED, Bytes::new()));
@@ -342,16 +340,16 @@ impl Streams {
     }
 
     /// Appends to a stream; returns its state after the append.
-    pub(super) async fn append(
+    pub(crate) async fn append(
         &self,
         key: &LogKey,
-        append: &Append,
-    ) -> Result<(Arc<State>, Verdict), Problem> {
+        append: &StreamAppend,
+    ) -> Result<(Arc<StreamState>, AppendVerdict), Problem> {
         let _turn = self.turn(key).await;
         for _ in 0..MAX_ATTEMPTS {
             let state = self.open(key).await?;
             let verdict = append.judge(&state);
-            let Verdict::Append(records) = &verdict else { return Ok((state, verdict)) };
+            let AppendVerdict::Append(records) = &verdict else { return Ok((state, verdict)) };
             let taken = state.size + size(records);
             if append.has_data() {
                 self.take(key, taken).await?;
@@ -381,7 +379,7 @@ impl Streams {
     }
 
     /// Removes a stream and its data.
-    pub(super) async fn remove(&self, key: &LogKey) -> Result<(), Problem> {
+    pub(crate) async fn remove(&self, key: &LogKey) -> Result<(), Problem> {
         let _turn = self.turn(key).await;
         self.open(key).await?;
         self.forget(key).await
@@ -394,7 +392,7 @@ fn size(records: &[LogRecord]) -> u64 {
 }
 
 /// Returns the key of a stream's log.
-pub(super) fn key(scope: &str, name: &str) -> LogKey {
+pub(crate) fn key(scope: &str, name: &str) -> LogKey {
     LogKey::new(scope, format!("{PREFIX}{name}"))
 }
 

@@ -3,16 +3,16 @@
 use serde_json::Value;
 
 use super::{
-    Encode, RunEnd, RunStatus,
-    ag_ui_event::{Attributed, Custom, Event, Interrupt, Outcome, Step, Usage},
-    calls::{Calls, Told},
-    frame,
+    EncodeMessages, RunEnd, RunStatus,
+    ag_ui_event::{
+        AgUiEvent, AgUiInterrupt, AgUiMessage, AgUiOutcome, AgUiUsage, CustomValue, StepName,
+    },
+    answer_calls::{AnswerCalls, CallProgress},
     key::{CallKey, ResultKey, SectionKey},
+    message_writer::MessageWriter,
 };
-use crate::{
-    agent::{ANSWER_RESTARTED, SubAgentEvent},
-    types::{AgentEvent, Envelope, Json, Text, UsageInfo},
-};
+use forgeline_agent::{ANSWER_RESTARTED, SubAgentEvent};
+use forgeline_types::{AgentEvent, Envelope, Json, Text, UsageInfo};
 
 /// The schema of the answer to an approval request.
 const APPROVAL_SCHEMA: &str = r#"{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"},"editedArgs":{"type":"object"}},"required":["approved"]}"#;
@@ -43,46 +43,46 @@ const APPROVAL_SCHEMA: &str = r#"{"type":"object","properties":{"approved":{"typ
 pub struct AgUi {
     thread_id: Text,
     has_begun: bool,
-    root: Scope,
-    below: Vec<(Text, Scope)>,
+    root: RunScope,
+    below: Vec<(Text, RunScope)>,
     /// The approval requests and questions that are open.
-    open: Vec<Interrupt>,
+    open: Vec<AgUiInterrupt>,
 }
 
 /// A run whose events are encoded: the one that is read, or one of a sub-agent.
 #[derive(Debug, Clone, Default)]
-struct Scope {
-    calls: Calls,
+struct RunScope {
+    calls: AnswerCalls,
     /// The turn of its last event.
     turn: u32,
     /// The number of sections so far, and before the current answer.
     sections: u32,
     first: u32,
-    section: Option<Section>,
-    step: Option<Step>,
+    section: Option<OpenSection>,
+    step: Option<StepName>,
     error: Option<Text>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Section {
+enum OpenSection {
     Thinking,
     Message,
 }
 
 /// The context of an event: its run, its time, and the destination of its frames.
-struct At<'e, 'o> {
+struct EventContext<'e, 'o, 'w> {
     run_id: &'e str,
     turn: u32,
     time: Option<u64>,
     /// The sub-agent run that the event belongs to, if any.
     below: Option<&'e str>,
-    out: &'o mut Vec<u8>,
+    out: &'o mut MessageWriter<'w>,
 }
 
-impl<'e> At<'e, '_> {
-    fn send(&mut self, event: Event<'_>) {
+impl<'e> EventContext<'e, '_, '_> {
+    fn send(&mut self, event: AgUiEvent<'_>) {
         let (timestamp, subagent_run_id) = (self.time, self.below);
-        frame::data(&Attributed { event, timestamp, subagent_run_id }, self.out);
+        self.out.send(&AgUiMessage { event, timestamp, subagent_run_id });
     }
 
     fn key<'k>(&self, id: &'k str) -> CallKey<'k>
@@ -93,61 +93,62 @@ impl<'e> At<'e, '_> {
     }
 }
 
-impl Scope {
-    fn section<'e>(&self, at: &At<'e, '_>) -> SectionKey<'e> {
+impl RunScope {
+    fn section<'e>(&self, at: &EventContext<'e, '_, '_>) -> SectionKey<'e> {
         SectionKey { run: at.run_id, number: self.sections }
     }
 
     /// Ends the open section.
-    fn end_section(&mut self, at: &mut At<'_, '_>) {
+    fn end_section(&mut self, at: &mut EventContext<'_, '_, '_>) {
         let message_id = self.section(at);
         match self.section.take() {
-            Some(Section::Thinking) => {
-                at.send(Event::ReasoningMessageEnd { message_id });
-                at.send(Event::ReasoningEnd { message_id });
+            Some(OpenSection::Thinking) => {
+                at.send(AgUiEvent::ReasoningMessageEnd { message_id });
+                at.send(AgUiEvent::ReasoningEnd { message_id });
             }
-            Some(Section::Message) => at.send(Event::TextMessageEnd { message_id }),
+            Some(OpenSection::Message) => at.send(AgUiEvent::TextMessageEnd { message_id }),
             None => return,
         }
         self.sections += 1;
     }
 
     /// Begins a call once its name is known, or can no longer become known.
-    fn call(&mut self, index: u32, name: Option<&Text>, at: &mut At<'_, '_>) {
-        let Some(call) = self.calls.at(index).filter(|call| call.told == Told::Nothing) else {
+    fn call(&mut self, index: u32, name: Option<&Text>, at: &mut EventContext<'_, '_, '_>) {
+        let Some(call) = self.calls.at(index).filter(|call| call.progress == CallProgress::Nothing)
+        else {
             return;
         };
-        call.told = Told::Begin;
+        call.progress = CallProgress::Begin;
         let tool_call_name = name.map_or("unknown", Text::as_str);
         let tool_call_id = at.key(&call.id);
-        at.send(Event::ToolCallStart { tool_call_id, tool_call_name });
+        at.send(AgUiEvent::ToolCallStart { tool_call_id, tool_call_name });
     }
 
     /// Ends everything that is open.
-    fn end(&mut self, at: &mut At<'_, '_>) {
+    fn end(&mut self, at: &mut EventContext<'_, '_, '_>) {
         at.turn = self.turn;
         self.end_section(at);
         for call in self.calls.open() {
-            call.told = Told::Whole;
+            call.progress = CallProgress::Whole;
             let tool_call_id = at.key(&call.id);
-            at.send(Event::ToolCallEnd { tool_call_id });
+            at.send(AgUiEvent::ToolCallEnd { tool_call_id });
         }
         if let Some(step_name) = self.step.take() {
-            at.send(Event::StepFinished { step_name });
+            at.send(AgUiEvent::StepFinished { step_name });
         }
     }
 
     /// Reports the parts of the current answer that no longer count, as the answer is requested again.
-    fn restart(&mut self, data: &Value, at: &mut At<'_, '_>) {
+    fn restart(&mut self, data: &Value, at: &mut EventContext<'_, '_, '_>) {
         self.end_section(at);
         for call in self.calls.open() {
-            call.told = Told::Whole;
+            call.progress = CallProgress::Whole;
             let tool_call_id = at.key(&call.id);
-            at.send(Event::ToolCallEnd { tool_call_id });
+            at.send(AgUiEvent::ToolCallEnd { tool_call_id });
         }
         let message = |number| SectionKey { run: at.run_id, number }.to_string();
         let messages: Vec<_> = (self.first..self.sections).map(message).collect();
-        let calls: Vec<_> = self.calls.told().map(|id| at.key(id).to_string()).collect();
+        let calls: Vec<_> = self.calls.sent_ids().map(|id| at.key(id).to_string()).collect();
         let mut value = data.clone();
         if let Value::Object(members) = &mut value {
             members.insert("messageIds".to_owned(), messages.into());
@@ -155,10 +156,10 @@ impl Scope {
         }
         self.calls.clear();
         self.first = self.sections;
-        at.send(Event::Custom { name: ANSWER_RESTARTED, value: Custom::Value(&value) });
+        at.send(AgUiEvent::Custom { name: ANSWER_RESTARTED, value: CustomValue::Value(&value) });
     }
 
-    fn event(&mut self, event: &AgentEvent, at: &mut At<'_, '_>) {
+    fn event(&mut self, event: &AgentEvent, at: &mut EventContext<'_, '_, '_>) {
         let message_id = self.section(at);
         if matches!(event, AgentEvent::ApiCallStart { .. }) {
             let turn = at.turn;
@@ -170,24 +171,24 @@ impl Scope {
         match event {
             AgentEvent::ApiCallStart { .. } => {
                 self.first = self.sections;
-                let step_name = Step(at.turn);
-                at.send(Event::StepStarted { step_name });
+                let step_name = StepName(at.turn);
+                at.send(AgUiEvent::StepStarted { step_name });
                 self.step = Some(step_name);
             }
             AgentEvent::ThinkingStart => {
-                at.send(Event::ReasoningStart { message_id });
-                at.send(Event::ReasoningMessageStart { message_id, role: "reasoning" });
-                self.section = Some(Section::Thinking);
+                at.send(AgUiEvent::ReasoningStart { message_id });
+                at.send(AgUiEvent::ReasoningMessageStart { message_id, role: "reasoning" });
+                self.section = Some(OpenSection::Thinking);
             }
             AgentEvent::ThinkingContent { content } => {
-                at.send(Event::ReasoningMessageContent { message_id, delta: content });
+                at.send(AgUiEvent::ReasoningMessageContent { message_id, delta: content });
             }
             AgentEvent::MessageStart => {
-                at.send(Event::TextMessageStart { message_id, role: "assistant" });
-                self.section = Some(Section::Message);
+                at.send(AgUiEvent::TextMessageStart { message_id, role: "assistant" });
+                self.section = Some(OpenSection::Message);
             }
             AgentEvent::MessageContent { content, .. } => {
-                at.send(Event::TextMessageContent { message_id, delta: content });
+                at.send(AgUiEvent::TextMessageContent { message_id, delta: content });
             }
             AgentEvent::ThinkingEnd | AgentEvent::MessageEnd => self.end_section(at),
             AgentEvent::ToolCallStart { index, id, tool_name } => {
@@ -197,18 +198,19 @@ impl Scope {
                 }
             }
             AgentEvent::ToolCallContent { index, arguments, .. } => {
-                let call = self.calls.at(*index).filter(|call| call.told == Told::Begin);
+                let call =
+                    self.calls.at(*index).filter(|call| call.progress == CallProgress::Begin);
                 if let Some(call) = call.filter(|_| !arguments.is_empty()) {
                     let tool_call_id = at.key(&call.id);
-                    at.send(Event::ToolCallArgs { tool_call_id, delta: arguments });
+                    at.send(AgUiEvent::ToolCallArgs { tool_call_id, delta: arguments });
                 }
             }
             AgentEvent::ToolCallEnd { index, tool_name, .. } => {
                 self.call(*index, tool_name.as_ref(), at);
                 if let Some(call) = self.calls.at(*index) {
-                    call.told = Told::Whole;
+                    call.progress = CallProgress::Whole;
                     let tool_call_id = at.key(&call.id);
-                    at.send(Event::ToolCallEnd { tool_call_id });
+                    at.send(AgUiEvent::ToolCallEnd { tool_call_id });
                 }
             }
             AgentEvent::ToolResult { id, content, .. }
@@ -216,15 +218,15 @@ impl Scope {
                 let tool_call_id = at.key(id);
                 let message_id = ResultKey(tool_call_id);
                 let role = "tool";
-                at.send(Event::ToolCallResult { message_id, tool_call_id, content, role });
+                at.send(AgUiEvent::ToolCallResult { message_id, tool_call_id, content, role });
             }
             AgentEvent::Custom { name, data } if name == ANSWER_RESTARTED => {
                 self.restart(data, at);
             }
             AgentEvent::Custom { name, data } => {
-                at.send(Event::Custom { name, value: Custom::Value(data) });
+                at.send(AgUiEvent::Custom { name, value: CustomValue::Value(data) });
             }
-            AgentEvent::Unknown(event) => at.send(Event::Raw { event, source: "forgeline" }),
+            AgentEvent::Unknown(event) => at.send(AgUiEvent::Raw { event, source: "forgeline" }),
             AgentEvent::Error { .. }
             | AgentEvent::ApiCallEnd { .. }
             | AgentEvent::TokenUsage { .. }
@@ -248,7 +250,10 @@ impl Scope {
                 if let AgentEvent::Error { error, .. } = event {
                     self.error = Some(error.message.clone());
                 }
-                at.send(Event::Custom { name: event.kind(), value: Custom::Event(event) });
+                at.send(AgUiEvent::Custom { name: event.kind(), value: CustomValue::Event(event) });
+            }
+            _ => {
+                at.send(AgUiEvent::Custom { name: event.kind(), value: CustomValue::Event(event) });
             }
         }
     }
@@ -258,15 +263,15 @@ impl AgUi {
     /// Returns an encoder for a run of this conversation.
     #[must_use]
     pub fn new(thread_id: impl Into<Text>) -> Self {
-        let (root, below, open) = (Scope::default(), Vec::new(), Vec::new());
+        let (root, below, open) = (RunScope::default(), Vec::new(), Vec::new());
         Self { thread_id: thread_id.into(), has_begun: false, root, below, open }
     }
 
-    fn begin(&mut self, run_id: &str, at: Option<u64>, out: &mut Vec<u8>) {
+    fn begin(&mut self, run_id: &str, at: Option<u64>, out: &mut MessageWriter<'_>) {
         if !std::mem::replace(&mut self.has_begun, true) {
             let thread_id = &self.thread_id;
-            let event = Event::RunStarted { thread_id, run_id, protocol_version: "1.0" };
-            frame::data(&Attributed { event, timestamp: at, subagent_run_id: None }, out);
+            let event = AgUiEvent::RunStarted { thread_id, run_id, protocol_version: "1.0" };
+            out.send(&AgUiMessage { event, timestamp: at, subagent_run_id: None });
         }
     }
 
@@ -276,22 +281,27 @@ impl AgUi {
         event: &SubAgentEvent,
         above: &Envelope,
         parent: Option<&str>,
-        out: &mut Vec<u8>,
+        out: &mut MessageWriter<'_>,
     ) {
         let Envelope { run_id, turn, at, event: inner, .. } = &event.envelope;
-        let mut place =
-            At { run_id, turn: *turn, time: Some(*at), below: Some(run_id.as_str()), out };
+        let mut place = EventContext {
+            run_id,
+            turn: *turn,
+            time: Some(*at),
+            below: Some(run_id.as_str()),
+            out,
+        };
         let known = self.below.iter().position(|(known, _)| known == run_id);
         let at = known.unwrap_or_else(|| {
             let (name, id) = (event.name.as_str(), event.call_id.as_str());
             let parent_tool_call_id = CallKey { run: parent, turn: above.turn, id };
             let parent_subagent_run_id = parent;
-            place.send(Event::SubagentStarted {
+            place.send(AgUiEvent::SubagentStarted {
                 name,
                 parent_subagent_run_id,
                 parent_tool_call_id,
             });
-            self.below.push((run_id.clone(), Scope::default()));
+            self.below.push((run_id.clone(), RunScope::default()));
             self.below.len() - 1
         });
         self.requests(inner, &place);
@@ -307,7 +317,7 @@ impl AgUi {
     }
 
     /// Keeps a request; one that is repeated after a restart replaces the first.
-    fn ask(&mut self, request: Interrupt) {
+    fn ask(&mut self, request: AgUiInterrupt) {
         match self.open.iter_mut().find(|open| open.id == request.id) {
             Some(open) => *open = request,
             None => self.open.push(request),
@@ -315,9 +325,9 @@ impl AgUi {
     }
 
     /// Keeps track of the open requests.
-    fn requests(&mut self, event: &AgentEvent, at: &At<'_, '_>) {
+    fn requests(&mut self, event: &AgentEvent, at: &EventContext<'_, '_, '_>) {
         if let AgentEvent::ToolApprovalRequest(request) = event {
-            self.ask(Interrupt {
+            self.ask(AgUiInterrupt {
                 id: request.approval_id.to_string(),
                 reason: "tool_approval",
                 message: format!("May `{}` run?", request.tool_name),
@@ -325,7 +335,7 @@ impl AgUi {
                 response_schema: Json::parse(APPROVAL_SCHEMA).ok(),
             });
         } else if let AgentEvent::ToolQuestion(question) = event {
-            self.ask(Interrupt {
+            self.ask(AgUiInterrupt {
                 id: question.question_id.to_string(),
                 reason: "input_required",
                 message: question.message.clone(),
@@ -344,29 +354,36 @@ impl AgUi {
     }
 
     /// Ends everything that is open.
-    fn close(&mut self, run_id: &str, out: &mut Vec<u8>) {
+    fn close(&mut self, run_id: &str, out: &mut MessageWriter<'_>) {
         for (run_id, scope) in self.below.drain(..).rev() {
             let below = Some(run_id.as_str());
-            let mut at = At { run_id: &run_id, turn: 0, time: None, below, out };
+            let mut at = EventContext { run_id: &run_id, turn: 0, time: None, below, out };
             close(scope, Some("the run above ended"), &mut at);
         }
-        self.root.end(&mut At { run_id, turn: 0, time: None, below: None, out });
+        self.root.end(&mut EventContext { run_id, turn: 0, time: None, below: None, out });
     }
 
-    fn finish(&self, run_id: &str, outcome: Outcome<'_>, usage: Option<Usage>, out: &mut Vec<u8>) {
+    fn finish(
+        &self,
+        run_id: &str,
+        outcome: AgUiOutcome<'_>,
+        usage: Option<AgUiUsage>,
+        out: &mut MessageWriter<'_>,
+    ) {
         let (thread_id, usage) = (&self.thread_id, usage.map(|usage| [usage]));
-        let event = Event::RunFinished { thread_id, run_id, outcome, usage };
-        frame::data(&Attributed { event, timestamp: None, subagent_run_id: None }, out);
+        let event = AgUiEvent::RunFinished { thread_id, run_id, outcome, usage };
+        out.send(&AgUiMessage { event, timestamp: None, subagent_run_id: None });
     }
 
     /// Ends the response to a reader while the run waits: with outcome `interrupt` for a person's approval or answer, and `success` for the result of a
     /// call at the client. The run continues in another response, with the events that follow.
     pub fn pause(&mut self, run_id: &str, out: &mut Vec<u8>) {
+        let out = &mut MessageWriter::frames(out);
         self.begin(run_id, None, out);
         self.close(run_id, out);
         let outcome = match self.open.as_slice() {
-            [] => Outcome::Success,
-            interrupts => Outcome::Interrupt { interrupts },
+            [] => AgUiOutcome::Success,
+            interrupts => AgUiOutcome::Interrupt { interrupts },
         };
         self.finish(run_id, outcome, None, out);
         self.has_begun = false;
@@ -374,46 +391,46 @@ impl AgUi {
 }
 
 /// Ends a sub-agent, with this reason if it reported no end.
-fn close(mut scope: Scope, reason: Option<&str>, at: &mut At<'_, '_>) {
+fn close(mut scope: RunScope, reason: Option<&str>, at: &mut EventContext<'_, '_, '_>) {
     scope.end(at);
     match scope.error.as_deref().or(reason) {
-        Some(message) => at.send(Event::SubagentError { message }),
-        None => at.send(Event::SubagentFinished {}),
+        Some(message) => at.send(AgUiEvent::SubagentError { message }),
+        None => at.send(AgUiEvent::SubagentFinished {}),
     }
 }
 
-impl Encode for AgUi {
-    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+impl EncodeMessages for AgUi {
+    fn encode_event(&mut self, envelope: &Envelope, out: &mut MessageWriter<'_>) {
         let Envelope { run_id, turn, at, event, .. } = envelope;
         self.begin(run_id, Some(*at), out);
         if let Some(below) = SubAgentEvent::read(event) {
             return self.below(&below, envelope, None, out);
         }
-        let mut at = At { run_id, turn: *turn, time: Some(*at), below: None, out };
+        let mut at = EventContext { run_id, turn: *turn, time: Some(*at), below: None, out };
         self.requests(event, &at);
         self.root.event(event, &mut at);
     }
 
-    fn end(&mut self, end: &RunEnd, out: &mut Vec<u8>) {
+    fn encode_end(&mut self, end: &RunEnd, out: &mut MessageWriter<'_>) {
         self.begin(&end.run_id, None, out);
         self.close(&end.run_id, out);
         let usage = end.usage.map(usage);
         match end.status {
-            RunStatus::Completed => self.finish(&end.run_id, Outcome::Success, usage, out),
-            RunStatus::Cancelled => self.finish(&end.run_id, Outcome::Cancelled, usage, out),
+            RunStatus::Completed => self.finish(&end.run_id, AgUiOutcome::Success, usage, out),
+            RunStatus::Cancelled => self.finish(&end.run_id, AgUiOutcome::Cancelled, usage, out),
             RunStatus::Failed | RunStatus::Interrupted => {
                 let error = end.error.as_ref();
                 let message = error.map_or("the run was interrupted", |error| &error.message);
                 let code = error.map(|error| error.code);
-                let event = Event::RunError { message, code };
-                frame::data(&Attributed { event, timestamp: None, subagent_run_id: None }, out);
+                let event = AgUiEvent::RunError { message, code };
+                out.send(&AgUiMessage { event, timestamp: None, subagent_run_id: None });
             }
         }
     }
 }
 
-fn usage(usage: UsageInfo) -> Usage {
-    Usage {
+fn usage(usage: UsageInfo) -> AgUiUsage {
+    AgUiUsage {
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,
         reasoning_tokens: usage.reasoning_tokens,

@@ -4,14 +4,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::key::{CallKey, ResultKey, SectionKey};
-use crate::types::{AgentEvent, ErrorCode, Json, UnknownEvent};
+use forgeline_types::{AgentEvent, ErrorCode, Json, UnknownEvent};
 
 /// An event with its time, and the sub-agent it belongs to.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Attributed<'e> {
+pub(super) struct AgUiMessage<'e> {
     #[serde(flatten)]
-    pub(super) event: Event<'e>,
+    pub(super) event: AgUiEvent<'e>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) timestamp: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -20,7 +20,7 @@ pub(super) struct Attributed<'e> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
-pub(super) enum Event<'e> {
+pub(super) enum AgUiEvent<'e> {
     RunStarted {
         thread_id: &'e str,
         run_id: &'e str,
@@ -29,9 +29,9 @@ pub(super) enum Event<'e> {
     RunFinished {
         thread_id: &'e str,
         run_id: &'e str,
-        outcome: Outcome<'e>,
+        outcome: AgUiOutcome<'e>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        usage: Option<[Usage; 1]>,
+        usage: Option<[AgUiUsage; 1]>,
     },
     RunError {
         message: &'e str,
@@ -39,10 +39,10 @@ pub(super) enum Event<'e> {
         code: Option<ErrorCode>,
     },
     StepStarted {
-        step_name: Step,
+        step_name: StepName,
     },
     StepFinished {
-        step_name: Step,
+        step_name: StepName,
     },
     ReasoningStart {
         message_id: SectionKey<'e>,
@@ -101,7 +101,7 @@ pub(super) enum Event<'e> {
     },
     Custom {
         name: &'e str,
-        value: Custom<'e>,
+        value: CustomValue<'e>,
     },
     Raw {
         event: &'e UnknownEvent,
@@ -112,7 +112,7 @@ pub(super) enum Event<'e> {
 /// The value of a custom event.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Custom<'e> {
+pub(super) enum CustomValue<'e> {
     Event(&'e AgentEvent),
     Value(&'e Value),
 }
@@ -120,10 +120,10 @@ pub(super) enum Custom<'e> {
 /// The name of a step.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(into = "String")]
-pub(super) struct Step(pub(super) u32);
+pub(super) struct StepName(pub(super) u32);
 
-impl From<Step> for String {
-    fn from(Step(turn): Step) -> Self {
+impl From<StepName> for String {
+    fn from(StepName(turn): StepName) -> Self {
         format!("turn {turn}")
     }
 }
@@ -131,16 +131,16 @@ impl From<Step> for String {
 /// The end of a run that did not fail.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Outcome<'e> {
+pub(super) enum AgUiOutcome<'e> {
     Success,
     Cancelled,
-    Interrupt { interrupts: &'e [Interrupt] },
+    Interrupt { interrupts: &'e [AgUiInterrupt] },
 }
 
 /// A request that the run waits for.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Interrupt {
+pub(super) struct AgUiInterrupt {
     /// The id of the request.
     pub(super) id: String,
     pub(super) reason: &'static str,
@@ -155,7 +155,7 @@ pub(super) struct Interrupt {
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_field_names, reason = "the names of the protocol")]
-pub(super) struct Usage {
+pub(super) struct AgUiUsage {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) input_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

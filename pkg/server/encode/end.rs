@@ -2,10 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    agent::{OutcomeKind, RunOutcome, Spent},
-    types::{AgentError, ErrorCode, FinishReason, Text, UsageInfo},
-};
+use forgeline_agent::{OutcomeKind, RunOutcome, Spent};
+use forgeline_types::{AgentError, ErrorCode, FinishReason, Text, UsageInfo};
 
 /// The end of a run, sent after its last event.
 ///
@@ -28,7 +26,7 @@ pub struct RunEnd {
     pub seq: u64,
     /// The constant `run_end`, in place of the kind of an event.
     #[serde(rename = "type")]
-    kind: Kind,
+    kind: RunEndTag,
     /// The status with which the run ended.
     pub status: RunStatus,
     /// The cause, if the run failed or was cancelled.
@@ -47,7 +45,7 @@ pub struct RunEnd {
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum RunEndTag {
     RunEnd,
 }
 
@@ -79,7 +77,7 @@ impl RunEnd {
     /// Returns the end of a run with `seq` events, about which nothing else is known.
     #[must_use]
     pub fn new(run_id: impl Into<Text>, seq: u64, status: RunStatus) -> Self {
-        let (run_id, kind) = (run_id.into(), Kind::RunEnd);
+        let (run_id, kind) = (run_id.into(), RunEndTag::RunEnd);
         let (error, finish_reason, usage, spent) = (None, None, None, None);
         Self { run_id, seq, kind, status, error, finish_reason, usage, spent }
     }

@@ -1,12 +1,10 @@
 //! The native protocol of forgeline.
 
-use memchr::memchr2;
-
 use super::{
-    Encode, RunEnd,
-    frame::{self, number},
+    EncodeMessages, RunEnd,
+    message_writer::{MessageWriter, write_json},
 };
-use crate::types::Envelope;
+use forgeline_types::Envelope;
 
 /// An encoder that sends each event as one server-sent event: `id` is its `seq`, `event` its kind, `data` the envelope. The last one is `run_end`.
 ///
@@ -32,27 +30,12 @@ impl Native {
     }
 }
 
-impl Encode for Native {
-    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
-        head(envelope.seq, envelope.event.kind(), out);
-        out.extend_from_slice(b"data: ");
-        envelope.write_json(out);
-        out.extend_from_slice(b"\n\n");
+impl EncodeMessages for Native {
+    fn encode_event(&mut self, envelope: &Envelope, out: &mut MessageWriter<'_>) {
+        out.send_numbered(envelope.seq, envelope.event.kind(), |out| envelope.write_json(out));
     }
 
-    fn end(&mut self, end: &RunEnd, out: &mut Vec<u8>) {
-        head(end.seq, "run_end", out);
-        frame::data(end, out);
+    fn encode_end(&mut self, end: &RunEnd, out: &mut MessageWriter<'_>) {
+        out.send_numbered(end.seq, "run_end", |out| write_json(end, out));
     }
-}
-
-/// Appends the fields before the data. A kind that contains a line end, which no field can represent, is only in the data.
-pub(in crate::server) fn head(seq: u64, kind: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"id: ");
-    number(seq, out);
-    if !kind.is_empty() && memchr2(b'\n', b'\r', kind.as_bytes()).is_none() {
-        out.extend_from_slice(b"\nevent: ");
-        out.extend_from_slice(kind.as_bytes());
-    }
-    out.push(b'\n');
 }

@@ -5,20 +5,18 @@ use std::{collections::HashSet, time::Duration};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    agent::{
-        DefaultAgent, RunStream,
-        tools::{Calculator, ToolContext, ToolEffects, tool_fn},
-    },
-    testing::{ScriptedProvider, ScriptedTurn},
-    types::{AgentEvent, ErrorCode, FinishReason, UsageInfo},
+use forgeline_agent::{
+    DefaultAgent, RunStream,
+    tools::{Calculator, ToolContext, ToolEffects, tool_fn},
 };
+use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
+use forgeline_types::{AgentEvent, ErrorCode, FinishReason, UsageInfo};
 
 /// One event of each kind.
 const KINDS: &str = include_str!("../../../testdata/golden/events.jsonl");
 
 /// The folder of the frames that these make, and the file of each protocol.
-const ENCODED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/encoded");
+const ENCODED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/encoded");
 const FILES: [&str; 3] = ["native.sse", "ui-message.sse", "ag-ui.sse"];
 
 fn encoders() -> [Box<dyn Encode>; 3] {
@@ -47,7 +45,7 @@ fn each_kind_has_its_frames() {
     let events = kinds();
     let mut end = RunEnd::new("run", events.len() as u64, RunStatus::Completed);
     end.finish_reason = Some(FinishReason::Stop);
-    end.usage = Some(UsageInfo { input_tokens: Some(3), ..UsageInfo::default() });
+    end.usage = Some(UsageInfo::default().input_tokens(3));
     for (name, mut encoder) in FILES.into_iter().zip(encoders()) {
         let (frames, path) = (encoded(&mut *encoder, &events, &end), format!("{ENCODED}/{name}"));
         if std::env::var_os("FORGELINE_WRITE_GOLDEN").is_some() {
@@ -116,9 +114,9 @@ async fn envelopes(answers: bool) -> (Vec<Envelope>, RunEnd) {
     while let Some(envelope) = stream.next().await {
         if let AgentEvent::ToolApprovalRequest(request) = &envelope.event {
             let decision = if answers {
-                crate::agent::Decision::Grant
+                forgeline_agent::Decision::Grant
             } else {
-                crate::agent::Decision::reject("no")
+                forgeline_agent::Decision::reject("no")
             };
             approvals.answer(&request.approval_id, decision).unwrap();
         }
@@ -350,7 +348,7 @@ fn odd_kinds_and_texts_stay_in_their_frames() {
 #[test]
 fn an_error_behind_calls_is_cut() {
     let mut end = RunEnd::new("run", 1, RunStatus::Failed);
-    end.error = Some(crate::types::AgentError::new(ErrorCode::Timeout, "é".repeat(300)));
+    end.error = Some(forgeline_types::AgentError::new(ErrorCode::Timeout, "é".repeat(300)));
     let result = AgentEvent::ToolResult {
         id: "a".into(),
         tool_name: "t".into(),

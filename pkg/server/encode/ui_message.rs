@@ -1,18 +1,17 @@
 //! The UI message stream, version 1, of the AI SDK.
 
 use super::{
-    Encode, RunEnd, RunStatus,
-    calls::{Calls, Told},
-    frame,
+    EncodeMessages, RunEnd, RunStatus,
+    answer_calls::{AnswerCalls, CallProgress},
     key::{CallKey, SectionKey},
-    ui_asked::Asked,
-    ui_part::{Data, Metadata, Part},
+    message_writer::MessageWriter,
+    sub_agent_requests::SubAgentRequests,
+    ui_part::{DataPart, MessageMetadata, UiPart},
 };
-use crate::{
-    agent::{ANSWER_RESTARTED, SUB_AGENT},
-    types::{
-        AgentEvent, CallOutcome, Citation, Envelope, FinishReason, ItemKind, Json, Text, clipped,
-    },
+use forgeline_agent::{ANSWER_RESTARTED, SUB_AGENT};
+use forgeline_types::{
+    AgentEvent, CallOutcome, Citation, Envelope, FinishReason, ItemKind, Json, Text,
+    private::clipped,
 };
 
 /// Maximum length of an error shown after calls, in characters.
@@ -50,20 +49,20 @@ const MAX_ERROR_CHARS: usize = 220;
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct UiMessageStream {
-    calls: Calls,
+    calls: AnswerCalls,
     /// The sub-agent calls that ask the reader for something.
-    asked: Asked,
+    asked: SubAgentRequests,
     /// `true` during an answer of the model.
     is_answering: bool,
     /// The number of sections and sources so far.
     sections: u32,
-    progress: Progress,
+    progress: MessageProgress,
     has_results: bool,
 }
 
 /// The part of the message that has begun.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Progress {
+enum MessageProgress {
     #[default]
     Nothing,
     Message,
@@ -84,25 +83,28 @@ impl UiMessageStream {
         Self::default()
     }
 
-    fn begin(&mut self, run_id: &str, out: &mut Vec<u8>) {
-        if self.progress == Progress::Nothing {
-            frame::data(&Part::Start { message_id: run_id }, out);
-            self.progress = Progress::Message;
+    fn begin(&mut self, run_id: &str, out: &mut MessageWriter<'_>) {
+        if self.progress == MessageProgress::Nothing {
+            out.send(&UiPart::Start { message_id: run_id });
+            self.progress = MessageProgress::Message;
         }
     }
 
-    fn end_step(&mut self, out: &mut Vec<u8>) {
-        if matches!(self.progress, Progress::Step | Progress::EmptyStep | Progress::Asked) {
-            frame::data(&Part::FinishStep, out);
-            self.progress = Progress::Message;
+    fn end_step(&mut self, out: &mut MessageWriter<'_>) {
+        if matches!(
+            self.progress,
+            MessageProgress::Step | MessageProgress::EmptyStep | MessageProgress::Asked
+        ) {
+            out.send(&UiPart::FinishStep);
+            self.progress = MessageProgress::Message;
         }
     }
 
     /// Retracts the parts of the current answer, which is requested again.
-    fn reset_step(&mut self, out: &mut Vec<u8>) {
-        if self.progress == Progress::Step {
-            frame::data(&Part::ResetStep, out);
-            self.progress = Progress::EmptyStep;
+    fn reset_step(&mut self, out: &mut MessageWriter<'_>) {
+        if self.progress == MessageProgress::Step {
+            out.send(&UiPart::ResetStep);
+            self.progress = MessageProgress::EmptyStep;
             self.calls.clear();
             // Sections that were open are never ended.
             self.sections += 1;
@@ -110,55 +112,62 @@ impl UiMessageStream {
     }
 
     /// Begins a call once its name is known, or can no longer become known.
-    fn call(&mut self, turn: u32, index: u32, name: Option<&Text>, out: &mut Vec<u8>) {
-        let Some(call) = self.calls.at(index).filter(|call| call.told == Told::Nothing) else {
+    fn call(&mut self, turn: u32, index: u32, name: Option<&Text>, out: &mut MessageWriter<'_>) {
+        let Some(call) = self.calls.at(index).filter(|call| call.progress == CallProgress::Nothing)
+        else {
             return;
         };
-        call.told = Told::Begin;
+        call.progress = CallProgress::Begin;
         call.name = name.cloned().unwrap_or_else(|| "unknown".into());
         let tool_call_id = CallKey { run: None, turn, id: &call.id };
-        frame::data(&Part::ToolInputStart { tool_call_id, tool_name: &call.name }, out);
+        out.send(&UiPart::ToolInputStart { tool_call_id, tool_name: &call.name });
     }
 
     /// Sends the arguments of a call, once.
-    fn input(&mut self, turn: u32, (id, name): (&Text, &Text), input: &Json, out: &mut Vec<u8>) {
+    fn input(
+        &mut self,
+        turn: u32,
+        (id, name): (&Text, &Text),
+        input: &Json,
+        out: &mut MessageWriter<'_>,
+    ) {
         if let Some(call) = self.calls.with_id(id) {
-            if call.told == Told::Whole {
+            if call.progress == CallProgress::Whole {
                 return;
             }
-            call.told = Told::Whole;
+            call.progress = CallProgress::Whole;
         }
         let tool_call_id = CallKey { run: None, turn, id };
-        frame::data(&Part::ToolInputAvailable { tool_call_id, tool_name: name, input }, out);
+        out.send(&UiPart::ToolInputAvailable { tool_call_id, tool_name: name, input });
     }
 }
 
 impl UiMessageStream {
     /// Sends the requests of sub-agent calls, in a step of their own: `useChat` sends answers once all calls of the last step have one, and the call of
     /// the agent itself has none yet.
-    fn ask(&mut self, out: &mut Vec<u8>) {
-        if !self.asked.has_untold() {
+    fn ask(&mut self, out: &mut MessageWriter<'_>) {
+        if !self.asked.has_unsent() {
             return;
         }
-        if self.progress != Progress::Asked {
+        if self.progress != MessageProgress::Asked {
             self.end_step(out);
-            frame::data(&Part::StartStep, out);
-            self.progress = Progress::Asked;
+            out.send(&UiPart::StartStep);
+            self.progress = MessageProgress::Asked;
         }
-        self.asked.tell(out);
+        self.asked.send_unsent(out);
     }
 
     /// Records the end of a call.
-    fn end_call(&mut self, id: &Text, out: &mut Vec<u8>) {
+    fn end_call(&mut self, id: &Text, out: &mut MessageWriter<'_>) {
         self.has_results = true;
         self.asked.end(id, out);
         if let Some(call) = self.calls.with_id(id) {
-            call.told = Told::Whole;
+            call.progress = CallProgress::Whole;
         }
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm for each kind")]
-    fn tell(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+    fn send_event(&mut self, envelope: &Envelope, out: &mut MessageWriter<'_>) {
         let Envelope { run_id, turn, event, .. } = envelope;
         self.begin(run_id, out);
         let key = |id| CallKey { run: None, turn: *turn, id };
@@ -169,28 +178,28 @@ impl UiMessageStream {
                 self.calls.clear();
                 self.is_answering = true;
                 // A step that was reset is still empty.
-                if self.progress == Progress::EmptyStep {
-                    self.progress = Progress::Step;
+                if self.progress == MessageProgress::EmptyStep {
+                    self.progress = MessageProgress::Step;
                     return;
                 }
                 self.end_step(out);
-                frame::data(&Part::StartStep, out);
-                self.progress = Progress::Step;
+                out.send(&UiPart::StartStep);
+                self.progress = MessageProgress::Step;
             }
-            AgentEvent::ThinkingStart => frame::data(&Part::ReasoningStart { id }, out),
+            AgentEvent::ThinkingStart => out.send(&UiPart::ReasoningStart { id }),
             AgentEvent::ThinkingContent { content } => {
-                frame::data(&Part::ReasoningDelta { id, delta: content }, out);
+                out.send(&UiPart::ReasoningDelta { id, delta: content });
             }
             AgentEvent::ThinkingEnd => {
-                frame::data(&Part::ReasoningEnd { id }, out);
+                out.send(&UiPart::ReasoningEnd { id });
                 self.sections += 1;
             }
-            AgentEvent::MessageStart => frame::data(&Part::TextStart { id }, out),
+            AgentEvent::MessageStart => out.send(&UiPart::TextStart { id }),
             AgentEvent::MessageContent { content, .. } => {
-                frame::data(&Part::TextDelta { id, delta: content }, out);
+                out.send(&UiPart::TextDelta { id, delta: content });
             }
             AgentEvent::MessageEnd => {
-                frame::data(&Part::TextEnd { id }, out);
+                out.send(&UiPart::TextEnd { id });
                 self.sections += 1;
             }
             AgentEvent::ToolCallStart { index, id, tool_name } => {
@@ -200,13 +209,11 @@ impl UiMessageStream {
                 }
             }
             AgentEvent::ToolCallContent { index, arguments, .. } => {
-                let call = self.calls.at(*index).filter(|call| call.told == Told::Begin);
+                let call =
+                    self.calls.at(*index).filter(|call| call.progress == CallProgress::Begin);
                 if let Some(call) = call.filter(|_| !arguments.is_empty()) {
                     let tool_call_id = key(&call.id);
-                    frame::data(
-                        &Part::ToolInputDelta { tool_call_id, input_text_delta: arguments },
-                        out,
-                    );
+                    out.send(&UiPart::ToolInputDelta { tool_call_id, input_text_delta: arguments });
                 }
             }
             AgentEvent::ToolCallEnd { index, tool_name, outcome, .. } => {
@@ -215,15 +222,18 @@ impl UiMessageStream {
                     CallOutcome::Complete => return,
                     CallOutcome::Incomplete => "the call is not whole",
                     CallOutcome::Malformed { reason, .. } => reason,
+                    _ => "the call cannot be used",
                 };
                 if let Some(call) = self.calls.at(*index) {
-                    call.told = Told::Whole;
+                    call.progress = CallProgress::Whole;
                     let (tool_call_id, tool_name) = (key(&call.id), call.name.as_str());
                     let input = ();
-                    frame::data(
-                        &Part::ToolInputError { tool_call_id, tool_name, input, error_text },
-                        out,
-                    );
+                    out.send(&UiPart::ToolInputError {
+                        tool_call_id,
+                        tool_name,
+                        input,
+                        error_text,
+                    });
                 }
             }
             AgentEvent::ToolCall { id, tool_name, arguments } => {
@@ -236,7 +246,7 @@ impl UiMessageStream {
             AgentEvent::ToolApprovalRequest(request) => {
                 self.input(*turn, (&request.id, &request.tool_name), &request.arguments, out);
                 let (approval_id, tool_call_id) = (request.approval_id.as_str(), key(&request.id));
-                frame::data(&Part::ToolApprovalRequest { approval_id, tool_call_id }, out);
+                out.send(&UiPart::ToolApprovalRequest { approval_id, tool_call_id });
                 data(event.kind(), event, out);
             }
             AgentEvent::ToolApprovalRejected { id, .. } => {
@@ -248,20 +258,20 @@ impl UiMessageStream {
             AgentEvent::ToolResult { id, content, .. } => {
                 self.end_call(id, out);
                 let tool_call_id = key(id);
-                frame::data(&Part::ToolOutputAvailable { tool_call_id, output: content }, out);
+                out.send(&UiPart::ToolOutputAvailable { tool_call_id, output: content });
             }
             AgentEvent::ToolResultError { id, content, .. } => {
                 self.end_call(id, out);
                 let tool_call_id = key(id);
                 if self.calls.with_id(id).is_some_and(|call| call.is_denied) {
-                    return frame::data(&Part::ToolOutputDenied { tool_call_id }, out);
+                    return out.send(&UiPart::ToolOutputDenied { tool_call_id });
                 }
-                frame::data(&Part::ToolOutputError { tool_call_id, error_text: content }, out);
+                out.send(&UiPart::ToolOutputError { tool_call_id, error_text: content });
             }
             AgentEvent::ProviderItem(item) => match &item.kind {
                 ItemKind::Citation(Citation { url: Some(url), title, .. }) => {
                     let title = title.as_deref();
-                    frame::data(&Part::SourceUrl { source_id: id, url, title }, out);
+                    out.send(&UiPart::SourceUrl { source_id: id, url, title });
                     self.sections += 1;
                 }
                 ItemKind::Citation(_)
@@ -270,6 +280,7 @@ impl UiMessageStream {
                 | ItemKind::Reasoning
                 | ItemKind::Media { .. }
                 | ItemKind::Other { .. } => data(event.kind(), event, out),
+                _ => data(event.kind(), event, out),
             },
             AgentEvent::Custom { name, data: value } => {
                 if name == ANSWER_RESTARTED {
@@ -297,39 +308,40 @@ impl UiMessageStream {
             | AgentEvent::Retry { .. }
             | AgentEvent::Failover { .. }
             | AgentEvent::Unknown(_) => data(event.kind(), event, out),
+            _ => data(event.kind(), event, out),
         }
     }
 }
 
-impl Encode for UiMessageStream {
-    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
-        self.tell(envelope, out);
+impl EncodeMessages for UiMessageStream {
+    fn encode_event(&mut self, envelope: &Envelope, out: &mut MessageWriter<'_>) {
+        self.send_event(envelope, out);
         // The unfinished parts of the previous step are sent first.
         if !self.is_answering && self.calls.are_whole() {
             self.ask(out);
         }
     }
 
-    fn end(&mut self, end: &RunEnd, out: &mut Vec<u8>) {
+    fn encode_end(&mut self, end: &RunEnd, out: &mut MessageWriter<'_>) {
         self.begin(&end.run_id, out);
         self.end_step(out);
         let finish_reason = match end.status {
             RunStatus::Completed => reason(end.finish_reason.as_ref()),
             RunStatus::Cancelled => {
-                frame::data(&Part::Abort, out);
+                out.send(&UiPart::Abort);
                 "other"
             }
             RunStatus::Failed | RunStatus::Interrupted => {
                 let message =
                     end.error.as_ref().map_or("the run was interrupted", |error| &error.message);
-                frame::data(&Part::Error { error_text: &self.error_text(message) }, out);
+                out.send(&UiPart::Error { error_text: &self.error_text(message) });
                 "error"
             }
         };
         let message_metadata =
-            Metadata { run_id: &end.run_id, next: None, usage: end.usage.as_ref() };
-        frame::data(&Part::Finish { finish_reason, message_metadata }, out);
-        out.extend_from_slice(b"data: [DONE]\n\n");
+            MessageMetadata { run_id: &end.run_id, next: None, usage: end.usage.as_ref() };
+        out.send(&UiPart::Finish { finish_reason, message_metadata });
+        out.send_done();
     }
 }
 
@@ -337,13 +349,14 @@ impl UiMessageStream {
     /// Ends the response to a reader while the run waits for a person's approval or for the result of a call at the client. The metadata contain `next`,
     /// the number of the run's next event. The message continues in another response, with the events that follow.
     pub fn pause(&mut self, run_id: &str, next: u64, out: &mut Vec<u8>) {
+        let out = &mut MessageWriter::frames(out);
         self.begin(run_id, out);
         self.ask(out);
         self.end_step(out);
-        let message_metadata = Metadata { run_id, next: Some(next), usage: None };
-        frame::data(&Part::Finish { finish_reason: "tool-calls", message_metadata }, out);
-        out.extend_from_slice(b"data: [DONE]\n\n");
-        self.progress = Progress::Nothing;
+        let message_metadata = MessageMetadata { run_id, next: Some(next), usage: None };
+        out.send(&UiPart::Finish { finish_reason: "tool-calls", message_metadata });
+        out.send_done();
+        self.progress = MessageProgress::Nothing;
     }
 
     /// Returns the text of an error that ended the message.
@@ -357,8 +370,8 @@ impl UiMessageStream {
 }
 
 /// Appends an event as a part of a kind that the protocol leaves to the server.
-fn data(kind: &str, value: &impl serde::Serialize, out: &mut Vec<u8>) {
-    frame::data(&Data { kind, value, transient: true }, out);
+fn data(kind: &str, value: &impl serde::Serialize, out: &mut MessageWriter<'_>) {
+    out.send(&DataPart { kind, value, transient: true });
 }
 
 fn reason(reason: Option<&FinishReason>) -> &'static str {

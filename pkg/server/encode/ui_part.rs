@@ -3,12 +3,12 @@
 use serde::{Serialize, Serializer};
 
 use super::key::{CallKey, SectionKey};
-use crate::types::{Json, UsageInfo};
+use forgeline_types::{Json, UsageInfo};
 
 /// A part of a UI message stream.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub(super) enum Part<'e> {
+pub(super) enum UiPart<'e> {
     Start {
         message_id: &'e str,
     },
@@ -82,14 +82,14 @@ pub(super) enum Part<'e> {
     Abort,
     Finish {
         finish_reason: &'static str,
-        message_metadata: Metadata<'e>,
+        message_metadata: MessageMetadata<'e>,
     },
 }
 
 /// Metadata of a whole message.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Metadata<'e> {
+pub(super) struct MessageMetadata<'e> {
     pub(super) run_id: &'e str,
     /// The number of the event with which a paused message continues.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ pub(super) struct Metadata<'e> {
 
 /// A part of a kind that the protocol leaves to the server. It is shown, but not kept in the message.
 #[derive(Serialize)]
-pub(super) struct Data<'e, T> {
+pub(super) struct DataPart<'e, T> {
     #[serde(rename = "type", serialize_with = "data_kind")]
     pub(super) kind: &'e str,
     #[serde(rename = "data")]

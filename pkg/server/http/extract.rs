@@ -1,4 +1,4 @@
-//! Extractors for the caller, path, query and body of a request.
+//! Extractors for the path, query and body of a request.
 
 use axum::{
     Json,
@@ -10,28 +10,12 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use super::parse_error;
-use crate::{
-    agent,
-    server::{Problem, Service},
-};
-
-/// The caller of a request.
-pub(crate) struct Caller(pub(crate) agent::Caller);
-
-impl FromRequestParts<Service> for Caller {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
-        // Set by the gate.
-        let known = parts.extensions.get::<agent::Caller>().cloned();
-        known.map_or_else(|| service.identify(parts), Ok).map(Self)
-    }
-}
+use crate::Problem;
 
 /// The query of a request.
-pub(crate) struct Query<T>(pub(crate) T);
+pub(crate) struct QueryParameters<T>(pub(crate) T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryParameters<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
@@ -72,9 +56,9 @@ fn unread_query(text: &str) -> Problem {
 }
 
 /// The parameters in the path of a request.
-pub(crate) struct Path<T>(pub(crate) T);
+pub(crate) struct PathParameters<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParameters<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
@@ -85,16 +69,16 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
 }
 
 /// The body of a request: a JSON object.
-pub(crate) struct Body<T>(pub(crate) T);
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
 /// An empty body, or an empty object.
-pub(crate) struct NoBody;
+pub(crate) struct EmptyBody;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct EmptyObject {}
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
@@ -105,7 +89,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     }
 }
 
-impl<S: Send + Sync> FromRequest<S> for NoBody {
+impl<S: Send + Sync> FromRequest<S> for EmptyBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
@@ -116,7 +100,7 @@ impl<S: Send + Sync> FromRequest<S> for NoBody {
         let not_json = |_| Problem::bad("the body must be empty, or the JSON object `{}`");
         let text = std::str::from_utf8(&body).map_err(not_json)?.trim();
         if !text.is_empty() {
-            read::<Nothing>(text)?;
+            read::<EmptyObject>(text)?;
         }
         Ok(Self)
     }

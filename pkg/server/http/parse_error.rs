@@ -2,7 +2,7 @@
 
 use serde_json::error::Category;
 
-use crate::types::clipped;
+use forgeline_types::private::clipped;
 
 /// Maximum length of a name shown from a request, in characters.
 const MAX_NAME: usize = 40;

@@ -6,15 +6,15 @@ use futures_util::future::{BoxFuture, ready};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::pending::{Answer, Answered, Answers, Counts, Word, Words};
-use crate::{
-    agent::{
-        DefaultAgent, RunContext, RunInput, ToolSource,
-        tools::{ClientTool, RegistryError, Tool, ToolRegistry},
-    },
-    server::Problem,
-    types::{AgentError, Text, clipped},
+use super::pending::{
+    JournaledAnswers, MessageCounts, PendingAnswer, PendingAnswers, QueuedMessage, QueuedMessages,
 };
+use crate::Problem;
+use forgeline_agent::{
+    DefaultAgent, RunContext, RunInput, ToolSource,
+    tools::{ClientTool, RegistryError, Tool, ToolRegistry},
+};
+use forgeline_types::{AgentError, Text, private::clipped};
 
 /// Maximum number of tools of a request.
 const MAX_TOOLS: usize = 128;
@@ -30,7 +30,7 @@ const MAX_TOLD: usize = 300;
 
 /// A tool as described by a request.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub(crate) struct Offered {
+pub(crate) struct OfferedTool {
     name: Text,
     #[serde(default)]
     description: String,
@@ -41,7 +41,7 @@ pub(crate) struct Offered {
 #[derive(Default)]
 pub(crate) struct ClientTools {
     tools: Vec<Arc<dyn Tool>>,
-    offered: Vec<Offered>,
+    offered: Vec<OfferedTool>,
 }
 
 impl ClientTools {
@@ -50,7 +50,7 @@ impl ClientTools {
     /// # Errors
     ///
     /// Returns a problem that names the tool that cannot be offered.
-    pub(crate) fn new(offered: Vec<Offered>) -> Result<Arc<Self>, Problem> {
+    pub(crate) fn new(offered: Vec<OfferedTool>) -> Result<Arc<Self>, Problem> {
         if offered.len() > MAX_TOOLS {
             let detail = format!(
                 "a request may have at most {MAX_TOOLS} tools; this one has {}",
@@ -66,7 +66,7 @@ impl ClientTools {
     }
 
     /// Returns the tools of a kept request, except those that can no longer be offered.
-    fn of_kept(offered: Vec<Offered>) -> Arc<Self> {
+    fn of_kept(offered: Vec<OfferedTool>) -> Arc<Self> {
         let mut registry = ToolRegistry::default();
         let tools = offered.iter().filter_map(|one| one.tool(&mut registry).ok()).collect();
         Arc::new(Self { tools, offered })
@@ -87,7 +87,7 @@ impl ClientTools {
     }
 }
 
-impl Offered {
+impl OfferedTool {
     /// Returns the tool, after checking that it does not conflict with those before it.
     fn tool(&self, registry: &mut ToolRegistry) -> Result<Arc<dyn Tool>, Problem> {
         let Self { name, description, parameters } = self;
@@ -131,14 +131,14 @@ fn schema(parameters: Option<&Value>) -> Value {
 /// The part of a request kept until its run has ended: a process that resumes the run needs it.
 #[derive(Debug, Deserialize, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-struct Kept {
+struct StoredRequest {
     input: String,
     #[serde(default)]
-    tools: Vec<Offered>,
-    #[serde(default, skip_serializing_if = "Words::is_empty")]
-    said: Words,
-    #[serde(default, skip_serializing_if = "Answers::is_empty")]
-    answers: Answers,
+    tools: Vec<OfferedTool>,
+    #[serde(default, skip_serializing_if = "QueuedMessages::is_empty")]
+    said: QueuedMessages,
+    #[serde(default, skip_serializing_if = "PendingAnswers::is_empty")]
+    answers: PendingAnswers,
     /// `true` once the user has cancelled the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_cancelled: bool,
@@ -147,9 +147,9 @@ struct Kept {
     is_left: bool,
 }
 
-impl Kept {
-    fn new(input: String, tools: Vec<Offered>) -> Self {
-        let (said, answers) = (Words::default(), Answers::default());
+impl StoredRequest {
+    fn new(input: String, tools: Vec<OfferedTool>) -> Self {
+        let (said, answers) = (QueuedMessages::default(), PendingAnswers::default());
         Self { input, tools, said, answers, is_cancelled: false, is_left: false }
     }
 
@@ -162,14 +162,18 @@ impl Kept {
 pub(crate) fn keep(input: &RunInput, tools: Option<&ClientTools>) -> serde_json::Result<String> {
     let input = input.to_json()?;
     match tools.map(|tools| tools.offered.clone()).filter(|tools| !tools.is_empty()) {
-        Some(tools) => serde_json::to_string(&Kept::new(input, tools)),
+        Some(tools) => serde_json::to_string(&StoredRequest::new(input, tools)),
         None => Ok(input),
     }
 }
 
 /// Returns the kept request with one more message, given the counts in the run's journal; `None` if it cannot be serialized.
-pub(crate) fn keep_word(kept: &str, word: Word, journaled: Counts) -> Option<String> {
-    let mut kept = Kept::read(kept);
+pub(crate) fn keep_word(
+    kept: &str,
+    word: QueuedMessage,
+    journaled: MessageCounts,
+) -> Option<String> {
+    let mut kept = StoredRequest::read(kept);
     kept.said.add(word, journaled);
     serde_json::to_string(&kept).ok()
 }
@@ -178,47 +182,47 @@ pub(crate) fn keep_word(kept: &str, word: Word, journaled: Counts) -> Option<Str
 /// cannot be serialized.
 pub(crate) fn keep_answers(
     kept: &str,
-    answers: &[Answer],
-    journaled: &Answered,
+    answers: &[PendingAnswer],
+    journaled: &JournaledAnswers,
 ) -> Option<(String, usize)> {
-    let mut kept = Kept::read(kept);
+    let mut kept = StoredRequest::read(kept);
     kept.answers.add(answers, journaled);
     Some((serde_json::to_string(&kept).ok()?, kept.answers.bytes()))
 }
 
 /// Returns the kept request of a run that the user has cancelled; `None` if it cannot be serialized.
 pub(crate) fn keep_cancelled(kept: &str) -> Option<String> {
-    serde_json::to_string(&Kept { is_cancelled: true, ..Kept::read(kept) }).ok()
+    serde_json::to_string(&StoredRequest { is_cancelled: true, ..StoredRequest::read(kept) }).ok()
 }
 
 /// Returns the kept request of a run that the user has left for something else; `None` if it cannot be serialized.
 pub(crate) fn keep_left(kept: &str) -> Option<String> {
-    serde_json::to_string(&Kept { is_left: true, ..Kept::read(kept) }).ok()
+    serde_json::to_string(&StoredRequest { is_left: true, ..StoredRequest::read(kept) }).ok()
 }
 
 /// Returns `true` for a run that the user has left for something else.
 pub(crate) fn is_left(kept: &str) -> bool {
-    serde_json::from_str(kept).is_ok_and(|Kept { is_left, .. }| is_left)
+    serde_json::from_str(kept).is_ok_and(|StoredRequest { is_left, .. }| is_left)
 }
 
 /// Returns `true` for a run that the user has cancelled.
 pub(crate) fn is_cancelled(kept: &str) -> bool {
-    serde_json::from_str(kept).is_ok_and(|Kept { is_cancelled, .. }| is_cancelled)
+    serde_json::from_str(kept).is_ok_and(|StoredRequest { is_cancelled, .. }| is_cancelled)
 }
 
 /// Returns the answers in a kept request.
-pub(crate) fn kept_answers(kept: &str) -> Answers {
-    serde_json::from_str(kept).map(|Kept { answers, .. }| answers).unwrap_or_default()
+pub(crate) fn kept_answers(kept: &str) -> PendingAnswers {
+    serde_json::from_str(kept).map(|StoredRequest { answers, .. }| answers).unwrap_or_default()
 }
 
 /// Returns the messages in a kept request.
-pub(crate) fn kept_words(kept: &str) -> Words {
-    serde_json::from_str(kept).map(|Kept { said, .. }| said).unwrap_or_default()
+pub(crate) fn kept_words(kept: &str) -> QueuedMessages {
+    serde_json::from_str(kept).map(|StoredRequest { said, .. }| said).unwrap_or_default()
 }
 
 /// Returns the input in a kept request; `None` if it cannot be read.
 pub(crate) fn kept_input(kept: &str) -> Option<RunInput> {
-    let Ok(Kept { input, .. }) = serde_json::from_str(kept) else {
+    let Ok(StoredRequest { input, .. }) = serde_json::from_str(kept) else {
         return RunInput::from_json(kept).ok();
     };
     let input = RunInput::from_json(&input).ok()?;
@@ -230,15 +234,15 @@ pub(crate) fn kept_input(kept: &str) -> Option<RunInput> {
 
 /// Returns the tools in a kept request, if any.
 pub(crate) fn kept_tools(kept: &str) -> Option<Arc<ClientTools>> {
-    let Kept { tools, .. } = serde_json::from_str(kept).ok()?;
+    let StoredRequest { tools, .. } = serde_json::from_str(kept).ok()?;
     if tools.is_empty() { None } else { Some(ClientTools::of_kept(tools)) }
 }
 
 /// The source of the tools of requests, for every agent of a service.
 #[derive(Debug)]
-pub(crate) struct OfRequest;
+pub(crate) struct RequestToolSource;
 
-impl ToolSource for OfRequest {
+impl ToolSource for RequestToolSource {
     fn tools(&self, run: RunContext) -> BoxFuture<'static, Result<Vec<Arc<dyn Tool>>, AgentError>> {
         let tools = run.state::<ClientTools>().map(|own| own.tools.clone()).unwrap_or_default();
         Box::pin(ready(Ok(tools)))

@@ -1,6 +1,4 @@
-//! The input of an active run: messages and answers, kept until its journal contains them.
+//! The input of a run: the stored request with its messages and answers, and the tools that a request brings along.
 
 pub(super) mod client_tools;
 pub(super) mod pending;
-pub(super) mod said;
-pub(super) mod steering;

@@ -2,15 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    agent::{Given, Steering},
-    types::{AgentError, Message, Text},
-};
+use forgeline_agent::{Steering, private::RequestAnswer};
+use forgeline_types::{AgentError, Message, Text};
 
 /// The time at which the model reads a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum When {
+pub(crate) enum DeliveryTime {
     /// After the calls in progress.
     #[default]
     Next,
@@ -22,8 +20,8 @@ pub(crate) enum When {
 
 /// A message of the user to an active run.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-pub(crate) struct Word {
-    pub(crate) when: When,
+pub(crate) struct QueuedMessage {
+    pub(crate) when: DeliveryTime,
     pub(crate) message: Message,
     /// The time at which the user sent it, in milliseconds since the Unix epoch.
     pub(crate) at_ms: u64,
@@ -31,28 +29,28 @@ pub(crate) struct Word {
 
 /// The numbers of messages of a run: those read while it works, and those for its end. Each kind is taken in order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
-pub(crate) struct Counts {
+pub(crate) struct MessageCounts {
     pub(crate) steers: u64,
     pub(crate) follow_ups: u64,
 }
 
 /// The messages of a run, without the first ones, which its journal contains.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
-pub(crate) struct Words {
-    left_out: Counts,
-    words: Vec<Word>,
+pub(crate) struct QueuedMessages {
+    left_out: MessageCounts,
+    words: Vec<QueuedMessage>,
 }
 
 /// The answers to requests of a run, without those that its journal contains.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Answers(Vec<Answer>);
+pub(crate) struct PendingAnswers(Vec<PendingAnswer>);
 
 /// The answer to the request `id`.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-pub(crate) struct Answer {
+pub(crate) struct PendingAnswer {
     pub(crate) id: Text,
-    pub(crate) given: Given,
+    pub(crate) given: RequestAnswer,
     /// The last turn in the journal when the answer was given: the request belongs to that turn or to the next.
     #[serde(default)]
     turn: u32,
@@ -60,14 +58,14 @@ pub(crate) struct Answer {
 
 /// The answers that the journal of a run contains.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Answered {
+pub(crate) struct JournaledAnswers {
     /// The last turn with an answer of the model.
     turn: u32,
     /// The requests answered in that turn and the one before, each with its turn.
     ids: Vec<(u32, Text)>,
 }
 
-impl Answered {
+impl JournaledAnswers {
     /// Records an answer of the model in this turn.
     pub(crate) fn begin(&mut self, turn: u32) {
         self.turn = turn;
@@ -79,22 +77,22 @@ impl Answered {
         self.ids.push((self.turn, id));
     }
 
-    fn has(&self, answer: &Answer) -> bool {
+    fn has(&self, answer: &PendingAnswer) -> bool {
         self.turn >= answer.turn + 2 || self.ids.iter().any(|(_, id)| *id == answer.id)
     }
 }
 
-impl Answers {
+impl PendingAnswers {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Adds answers, replacing earlier ones to the same requests, which were not given. Removes those in the journal and those to requests that are over.
-    pub(crate) fn add(&mut self, answers: &[Answer], journaled: &Answered) {
+    pub(crate) fn add(&mut self, answers: &[PendingAnswer], journaled: &JournaledAnswers) {
         let turn = journaled.turn;
-        let is_new = |answer: &Answer| answers.iter().any(|new| new.id == answer.id);
+        let is_new = |answer: &PendingAnswer| answers.iter().any(|new| new.id == answer.id);
         self.0.retain(|answer| !journaled.has(answer) && !is_new(answer));
-        self.0.extend(answers.iter().map(|answer| Answer { turn, ..answer.clone() }));
+        self.0.extend(answers.iter().map(|answer| PendingAnswer { turn, ..answer.clone() }));
     }
 
     /// Returns their approximate size, in bytes.
@@ -103,31 +101,31 @@ impl Answers {
     }
 }
 
-impl IntoIterator for Answers {
-    type Item = Answer;
-    type IntoIter = std::vec::IntoIter<Answer>;
+impl IntoIterator for PendingAnswers {
+    type Item = PendingAnswer;
+    type IntoIter = std::vec::IntoIter<PendingAnswer>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
     }
 }
 
-impl Answer {
-    pub(crate) fn new(id: Text, given: Given) -> Self {
+impl PendingAnswer {
+    pub(crate) fn new(id: Text, given: RequestAnswer) -> Self {
         Self { id, given, turn: 0 }
     }
 }
 
-impl Counts {
-    fn of(&mut self, when: When) -> &mut u64 {
+impl MessageCounts {
+    fn of(&mut self, when: DeliveryTime) -> &mut u64 {
         match when {
-            When::Next | When::Now => &mut self.steers,
-            When::End => &mut self.follow_ups,
+            DeliveryTime::Next | DeliveryTime::Now => &mut self.steers,
+            DeliveryTime::End => &mut self.follow_ups,
         }
     }
 }
 
-impl Words {
+impl QueuedMessages {
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -140,14 +138,14 @@ impl Words {
     }
 
     /// Adds a message, and removes those in the journal.
-    pub(crate) fn add(&mut self, word: Word, journaled: Counts) {
+    pub(crate) fn add(&mut self, word: QueuedMessage, journaled: MessageCounts) {
         self.words = self.clone().without(journaled);
         self.left_out = journaled;
         self.words.push(word);
     }
 
     /// Returns the messages that are not in the journal, given the counts of those that are.
-    pub(crate) fn without(self, mut journaled: Counts) -> Vec<Word> {
+    pub(crate) fn without(self, mut journaled: MessageCounts) -> Vec<QueuedMessage> {
         let Self { mut left_out, mut words } = self;
         words.retain(|word| {
             let (left_out, journaled) = (left_out.of(word.when), *journaled.of(word.when));
@@ -159,13 +157,13 @@ impl Words {
     }
 }
 
-impl Word {
+impl QueuedMessage {
     /// Sends the message to a run.
     pub(crate) fn say(self, steering: &Steering) -> Result<(), AgentError> {
         match self.when {
-            When::Next => steering.steer(self.message),
-            When::Now => steering.steer_now(self.message),
-            When::End => steering.follow_up(self.message),
+            DeliveryTime::Next => steering.steer(self.message),
+            DeliveryTime::Now => steering.steer_now(self.message),
+            DeliveryTime::End => steering.follow_up(self.message),
         }
     }
 }
@@ -173,17 +171,20 @@ impl Word {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Decision;
+    use forgeline_agent::Decision;
 
-    fn word(when: When, text: &str) -> Word {
-        Word { when, message: Message::user(text), at_ms: 1 }
+    fn word(when: DeliveryTime, text: &str) -> QueuedMessage {
+        QueuedMessage { when, message: Message::user(text), at_ms: 1 }
     }
 
     #[test]
     fn answers_are_left_out_once_the_journal_has_them_or_what_they_answer_is_over() {
-        let (mut answers, mut journaled) = (Answers::default(), Answered::default());
-        let mut add = |id: &str, journaled: &Answered| {
-            answers.add(&[Answer::new(id.into(), Given::Decided(Decision::Grant))], journaled);
+        let (mut answers, mut journaled) = (PendingAnswers::default(), JournaledAnswers::default());
+        let mut add = |id: &str, journaled: &JournaledAnswers| {
+            answers.add(
+                &[PendingAnswer::new(id.into(), RequestAnswer::Decided(Decision::Grant))],
+                journaled,
+            );
             answers.clone().into_iter().map(|it| it.id.to_string()).collect::<String>()
         };
         assert_eq!(add("a", &journaled), "a");
@@ -201,20 +202,20 @@ mod tests {
         assert!(journaled.ids.is_empty());
     }
 
-    fn texts(words: Vec<Word>) -> String {
+    fn texts(words: Vec<QueuedMessage>) -> String {
         words.into_iter().map(|word| word.message.text()).collect()
     }
 
     #[test]
     fn words_are_left_out_by_their_kind_once_the_journal_has_them() {
-        let mut words = Words::default();
-        let counts = |steers, follow_ups| Counts { steers, follow_ups };
+        let mut words = QueuedMessages::default();
+        let counts = |steers, follow_ups| MessageCounts { steers, follow_ups };
         for (when, text) in [
-            (When::Next, "a"),
-            (When::End, "b"),
-            (When::Now, "c"),
-            (When::End, "d"),
-            (When::Next, "e"),
+            (DeliveryTime::Next, "a"),
+            (DeliveryTime::End, "b"),
+            (DeliveryTime::Now, "c"),
+            (DeliveryTime::End, "d"),
+            (DeliveryTime::Next, "e"),
         ] {
             words.add(word(when, text), counts(0, 0));
         }
@@ -227,7 +228,7 @@ mod tests {
         ] {
             assert_eq!(texts(words.clone().without(journaled)), left);
         }
-        words.add(word(When::End, "f"), counts(2, 1));
+        words.add(word(DeliveryTime::End, "f"), counts(2, 1));
         assert_eq!(texts(words.clone().without(counts(2, 1))), "def");
         assert_eq!(texts(words.clone().without(counts(3, 2))), "f");
         assert_eq!(texts(words.without(counts(3, 3))), "");

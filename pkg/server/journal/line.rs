@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// A line, with messages of the type that its reader needs.
 #[derive(Deserialize)]

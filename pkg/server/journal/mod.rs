@@ -19,13 +19,11 @@ use tokio::sync::{Mutex, Notify};
 use self::{line::Line, undelivered::Undelivered};
 use super::{
     Problem,
-    input::pending::{Answered, Counts},
+    input::pending::{JournaledAnswers, MessageCounts},
 };
-use crate::{
-    agent::journal::{Journal, JournalError, JournalFuture},
-    store::{ConversationKey, ConversationStore, Entry, StoreError, now_ms},
-    types::{AgentError, ErrorCode, Message, Text},
-};
+use forgeline_agent::journal::{Journal, JournalError, JournalFuture};
+use forgeline_store::{ConversationKey, ConversationStore, Entry, StoreError, private::now_ms};
+use forgeline_types::{AgentError, ErrorCode, Message, Text};
 
 /// Maximum number of lines read at a time.
 const PAGE: usize = 256;
@@ -45,37 +43,37 @@ struct Inside {
     entries: Mutex<Option<u64>>,
     /// The part of the current run that has been written.
     run: std::sync::Mutex<Journaled>,
-    told: Arc<Told>,
+    told: Arc<LogProgress>,
     /// The store error of the last read or write.
     failure: std::sync::Mutex<Option<StoreError>>,
 }
 
 /// The number of events in the log of each active run.
 #[derive(Debug, Default)]
-pub(crate) struct Told(std::sync::Mutex<HashMap<Text, Arc<Events>>>);
+pub(crate) struct LogProgress(std::sync::Mutex<HashMap<Text, Arc<EventCounter>>>);
 
 /// The number of events in the log of a run.
 #[derive(Debug)]
-pub(crate) struct Events {
+pub(crate) struct EventCounter {
     count: AtomicU64,
     changed: Notify,
 }
 
-impl Events {
+impl EventCounter {
     pub(crate) fn set(&self, count: u64) {
         self.count.store(count, Ordering::Release);
         self.changed.notify_waiters();
     }
 }
 
-impl Told {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Text, Arc<Events>>> {
+impl LogProgress {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Text, Arc<EventCounter>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Registers an active run whose log contains `events` events; returns its counter.
-    pub(crate) fn begin(&self, run: &str, events: u64) -> Arc<Events> {
-        let events = Events { count: AtomicU64::new(events), changed: Notify::new() };
+    pub(crate) fn begin(&self, run: &str, events: u64) -> Arc<EventCounter> {
+        let events = EventCounter { count: AtomicU64::new(events), changed: Notify::new() };
         let events = Arc::new(events);
         self.lock().insert(run.into(), Arc::clone(&events));
         events
@@ -109,9 +107,9 @@ pub(crate) struct Journaled {
     /// `true` once the journal contains a message of the run.
     pub(crate) has_said: bool,
     /// The numbers of messages that the user sent during the run.
-    pub(crate) words: Counts,
+    pub(crate) words: MessageCounts,
     /// The answers to requests.
-    pub(crate) answered: Answered,
+    pub(crate) answered: JournaledAnswers,
 }
 
 impl Journaled {
@@ -160,7 +158,7 @@ impl StoredJournal {
     pub(crate) fn new(
         store: Arc<dyn ConversationStore>,
         key: ConversationKey,
-        told: Arc<Told>,
+        told: Arc<LogProgress>,
     ) -> Self {
         let (entries, run) = (Mutex::default(), std::sync::Mutex::default());
         let failure = std::sync::Mutex::default();

@@ -5,10 +5,8 @@ use std::ops::Range;
 use serde::de::IgnoredAny;
 
 use super::line::{Line, Rewound};
-use crate::{
-    store::{ConversationKey, ConversationStore, StoreError},
-    types::Text,
-};
+use forgeline_store::{ConversationKey, ConversationStore, StoreError};
+use forgeline_types::Text;
 
 /// Maximum number of lines read at a time.
 const PAGE: usize = 256;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::types::Message;
+use forgeline_types::Message;
 
 /// The messages of a run that wait for its model, according to its journal.
 #[derive(Debug, Default)]

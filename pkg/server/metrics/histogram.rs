@@ -28,13 +28,13 @@ const BOUNDS: [u64; 16] = [
 
 /// Durations by bucket.
 #[derive(Debug, Default)]
-pub(super) struct Histogram {
+pub(super) struct DurationHistogram {
     buckets: [AtomicU64; BOUNDS.len()],
     count: AtomicU64,
     micros: AtomicU64,
 }
 
-impl Histogram {
+impl DurationHistogram {
     pub(super) fn record(&self, duration: Duration) {
         let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let at = BOUNDS.iter().position(|bound| micros <= *bound);

@@ -9,10 +9,8 @@ use std::{
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::{
-    agent::{CallEnd, CallRecord, Observer, TurnRecord, tools::ToolPlace},
-    types::Text,
-};
+use forgeline_agent::{CallEnd, CallRecord, Observer, TurnRecord, tools::ToolPlace};
+use forgeline_types::Text;
 
 /// The length of the window.
 const WINDOW: Duration = Duration::from_hours(1);
@@ -22,16 +20,16 @@ const MAX_SAMPLES: usize = 10_000;
 
 /// The turns and calls of the last hour.
 #[derive(Debug, Default)]
-pub(crate) struct LatencyWindow(Mutex<Samples>);
+pub(crate) struct LatencyWindow(Mutex<LatencySamples>);
 
 #[derive(Debug, Default)]
-struct Samples {
-    turns: VecDeque<(Instant, Turn)>,
-    calls: VecDeque<(Instant, Call)>,
+struct LatencySamples {
+    turns: VecDeque<(Instant, TurnTiming)>,
+    calls: VecDeque<(Instant, CallTiming)>,
 }
 
 #[derive(Debug)]
-struct Turn {
+struct TurnTiming {
     provider: Text,
     model: Text,
     first_token: Option<Duration>,
@@ -41,7 +39,7 @@ struct Turn {
 }
 
 #[derive(Debug)]
-struct Call {
+struct CallTiming {
     tool: Text,
     place: ToolPlace,
     duration: Duration,
@@ -50,7 +48,7 @@ struct Call {
 
 /// The latencies of the last hour.
 #[derive(Debug, Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct LatencyReport {
     window_seconds: u64,
     models: Vec<OfModel>,
     tools: Vec<OfTool>,
@@ -60,9 +58,9 @@ pub(crate) struct Shown {
 struct OfModel {
     provider: Text,
     model: Text,
-    first_token_ms: Percentiles,
-    emission_ms: Percentiles,
-    turn_ms: Percentiles,
+    first_token_ms: LatencyPercentiles,
+    emission_ms: LatencyPercentiles,
+    turn_ms: LatencyPercentiles,
     /// The average share of the prompts that came from a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_hit_rate: Option<f64>,
@@ -73,20 +71,20 @@ struct OfTool {
     tool: Text,
     /// `server` or `client`.
     place: &'static str,
-    duration_ms: Percentiles,
+    duration_ms: LatencyPercentiles,
     error_rate: f64,
 }
 
 /// Percentiles, in milliseconds; 0 without samples.
 #[derive(Debug, Default, PartialEq, Serialize)]
-struct Percentiles {
+struct LatencyPercentiles {
     count: usize,
     p50: f64,
     p95: f64,
     p99: f64,
 }
 
-impl Percentiles {
+impl LatencyPercentiles {
     fn of(durations: impl Iterator<Item = Duration>) -> Self {
         let mut all: Vec<_> = durations.collect();
         all.sort_unstable();
@@ -102,11 +100,11 @@ impl Percentiles {
 impl LatencyWindow {
     /// Returns the latencies of the last hour.
     #[expect(clippy::cast_precision_loss, reason = "a share of at most 10,000")]
-    pub(crate) fn shown(&self) -> Shown {
+    pub(crate) fn shown(&self) -> LatencyReport {
         let mut samples = self.lock();
         forget(&mut samples.turns);
         forget(&mut samples.calls);
-        let mut models = BTreeMap::<_, Vec<&Turn>>::new();
+        let mut models = BTreeMap::<_, Vec<&TurnTiming>>::new();
         for (_, turn) in &samples.turns {
             models.entry((&turn.provider, &turn.model)).or_default().push(turn);
         }
@@ -115,15 +113,17 @@ impl LatencyWindow {
             OfModel {
                 provider: provider.clone(),
                 model: model.clone(),
-                first_token_ms: Percentiles::of(turns.iter().filter_map(|turn| turn.first_token)),
-                emission_ms: Percentiles::of(turns.iter().filter_map(|turn| turn.emission)),
-                turn_ms: Percentiles::of(turns.iter().map(|turn| turn.duration)),
+                first_token_ms: LatencyPercentiles::of(
+                    turns.iter().filter_map(|turn| turn.first_token),
+                ),
+                emission_ms: LatencyPercentiles::of(turns.iter().filter_map(|turn| turn.emission)),
+                turn_ms: LatencyPercentiles::of(turns.iter().map(|turn| turn.duration)),
                 cache_hit_rate: (!shares.is_empty())
                     .then(|| shares.iter().sum::<f64>() / shares.len() as f64),
             }
         });
         let models = models.collect();
-        let mut tools = BTreeMap::<_, Vec<&Call>>::new();
+        let mut tools = BTreeMap::<_, Vec<&CallTiming>>::new();
         for (_, call) in &samples.calls {
             let place = if call.place == ToolPlace::Client { "client" } else { "server" };
             tools.entry((&call.tool, place)).or_default().push(call);
@@ -131,15 +131,15 @@ impl LatencyWindow {
         let tools = tools.into_iter().map(|((tool, place), calls)| OfTool {
             tool: tool.clone(),
             place,
-            duration_ms: Percentiles::of(calls.iter().map(|call| call.duration)),
+            duration_ms: LatencyPercentiles::of(calls.iter().map(|call| call.duration)),
             error_rate: calls.iter().filter(|call| call.is_error).count() as f64
                 / calls.len() as f64,
         });
         let tools = tools.collect();
-        Shown { window_seconds: WINDOW.as_secs(), models, tools }
+        LatencyReport { window_seconds: WINDOW.as_secs(), models, tools }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Samples> {
+    fn lock(&self) -> MutexGuard<'_, LatencySamples> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -164,7 +164,7 @@ impl Observer for LatencyWindow {
         if call.end == CallEnd::UnknownTool {
             return;
         }
-        let sample = Call {
+        let sample = CallTiming {
             tool: call.tool_name.clone(),
             place: call.place,
             duration: call.duration,
@@ -177,7 +177,7 @@ impl Observer for LatencyWindow {
         if turn.requests == 0 {
             return;
         }
-        let sample = Turn {
+        let sample = TurnTiming {
             provider: turn.provider.clone(),
             model: turn.model.clone(),
             first_token: turn.time_to_first_token,
@@ -193,9 +193,9 @@ impl Observer for LatencyWindow {
 mod tests {
     use super::*;
 
-    fn call(millis: u64) -> Call {
+    fn call(millis: u64) -> CallTiming {
         let (tool, duration) = ("t".into(), Duration::from_millis(millis));
-        Call { tool, place: ToolPlace::Here, duration, is_error: millis > 90 }
+        CallTiming { tool, place: ToolPlace::Here, duration, is_error: millis > 90 }
     }
 
     #[tokio::test(start_paused = true)]
@@ -207,7 +207,7 @@ mod tests {
         let shown = window.shown();
         assert_eq!(
             shown.tools[0].duration_ms,
-            Percentiles { count: 100, p50: 50.0, p95: 95.0, p99: 99.0 }
+            LatencyPercentiles { count: 100, p50: 50.0, p95: 95.0, p99: 99.0 }
         );
         assert!((shown.tools[0].error_rate - 0.1).abs() < 1e-9);
         tokio::time::advance(WINDOW / 2).await;
@@ -223,7 +223,7 @@ mod tests {
     fn calls_are_told_by_their_place_and_models_by_their_share_of_the_cache() {
         let window = LatencyWindow::default();
         for place in [ToolPlace::Here, ToolPlace::Client, ToolPlace::Here] {
-            keep(&mut window.lock().calls, Call { place, ..call(8) });
+            keep(&mut window.lock().calls, CallTiming { place, ..call(8) });
         }
         for (model, cached_share) in
             [("a", Some(0.25)), ("a", Some(0.75)), ("a", None), ("b", None)]
@@ -231,7 +231,8 @@ mod tests {
             let duration = Duration::from_millis(20);
             let (first_token, emission) = (Some(duration / 2), Some(duration / 4));
             let (provider, model) = ("p".into(), model.into());
-            let turn = Turn { provider, model, first_token, emission, duration, cached_share };
+            let turn =
+                TurnTiming { provider, model, first_token, emission, duration, cached_share };
             keep(&mut window.lock().turns, turn);
         }
         let shown = serde_json::to_value(window.shown()).unwrap();

@@ -6,12 +6,10 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    agent::{CallEnd, Observer, TurnRecord, tools::ToolPlace},
-    server::runs::run::Run,
-    store::{CallLatency, LatencyRecord, Stores, now_ms},
-    types::Text,
-};
+use crate::runs::run::ServiceRun;
+use forgeline_agent::{CallEnd, Observer, TurnRecord, tools::ToolPlace};
+use forgeline_store::{CallLatency, LatencyRecord, Stores, private::now_ms};
+use forgeline_types::Text;
 
 /// Maximum number of turns of a run with records; beyond it, the first records are dropped.
 const MAX_TURNS: usize = 1_000;
@@ -27,7 +25,7 @@ impl LatencyRecords {
     }
 
     /// Stores the latencies of a run, if `stores` is given. Records that cannot be stored are lost; that does not affect the run.
-    pub(crate) async fn keep(&self, run: &Run, stores: Option<&Stores>) {
+    pub(crate) async fn keep(&self, run: &ServiceRun, stores: Option<&Stores>) {
         let records = self.lock().remove(&Text::from(run.id())).unwrap_or_default();
         let Some(stores) = stores else { return };
         for mut record in records {

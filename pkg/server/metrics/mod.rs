@@ -5,6 +5,7 @@ mod histogram;
 pub(super) mod latency;
 pub(super) mod latency_records;
 mod models;
+pub(super) mod request_log;
 
 use std::{
     collections::BTreeMap,
@@ -17,52 +18,50 @@ use std::{
 
 use self::{
     form::{escaped, head},
-    histogram::Histogram,
-    models::Models,
+    histogram::DurationHistogram,
+    models::ModelMetrics,
 };
 use super::{
-    access::usage::{Usage, What},
-    runs::places::Places,
+    access::usage::{HeldResource, ServiceUsage},
+    runs::slots::RunSlots,
 };
-use crate::{
-    agent::{CallEnd, CallRecord, Observer, TurnRecord},
-    types::Text,
-};
+use forgeline_agent::{CallEnd, CallRecord, Observer, TurnRecord};
+use forgeline_types::Text;
 
 /// Maximum number of rows of a metric with labels; further rows are counted as `other`.
 const MAX_ROWS: usize = 1_000;
 
 /// The metrics of a service.
 #[derive(Debug, Default)]
-pub(super) struct Metrics {
+pub(super) struct ServiceMetrics {
     runs_begun: AtomicU64,
     /// By status.
-    runs_ended: Rows<&'static str>,
+    runs_ended: LabeledCounter<&'static str>,
     /// Events of runs that have ended.
     events: AtomicU64,
     /// By route and status.
-    requests: Rows<(Text, u16)>,
+    requests: LabeledCounter<(Text, u16)>,
     /// By tool and end.
-    calls: Rows<(Text, &'static str)>,
+    calls: LabeledCounter<(Text, &'static str)>,
     /// By tool.
-    elided: Rows<Text>,
-    models: Models,
-    emission: Histogram,
-    tool: Histogram,
-    run: Histogram,
+    elided: LabeledCounter<Text>,
+    models: ModelMetrics,
+    emission: DurationHistogram,
+    tool: DurationHistogram,
+    run: DurationHistogram,
 }
 
 /// A counter with labels.
 #[derive(Debug)]
-struct Rows<K>(Mutex<BTreeMap<K, u64>>);
+struct LabeledCounter<K>(Mutex<BTreeMap<K, u64>>);
 
-impl<K> Default for Rows<K> {
+impl<K> Default for LabeledCounter<K> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<K: Ord + Clone> Rows<K> {
+impl<K: Ord + Clone> LabeledCounter<K> {
     fn add(&self, key: K, other: K) {
         let mut rows = self.lock();
         let key = if rows.len() < MAX_ROWS || rows.contains_key(&key) { key } else { other };
@@ -81,7 +80,7 @@ impl<K: Ord + Clone> Rows<K> {
     }
 }
 
-impl Metrics {
+impl ServiceMetrics {
     pub(super) fn begin_run(&self) {
         self.runs_begun.fetch_add(1, Ordering::Relaxed);
     }
@@ -98,7 +97,7 @@ impl Metrics {
     }
 
     /// Returns all metrics as text.
-    pub(super) fn text(&self, usage: &Usage, places: &Places) -> String {
+    pub(crate) fn text(&self, usage: &ServiceUsage, places: &RunSlots) -> String {
         let mut out = String::new();
         let counter = |name: &str, help: &str, value: &AtomicU64, out: &mut String| {
             head(name, help, "counter", out);
@@ -117,13 +116,13 @@ impl Metrics {
         gauge("forgeline_runs_working", "Runs in progress.", working, out);
         gauge("forgeline_runs_queued", "Runs waiting for a slot.", queued, out);
         let live = "Runs that have not ended, including those that wait for a person.";
-        gauge("forgeline_runs_live", live, usage.count(What::Run), out);
+        gauge("forgeline_runs_live", live, usage.count(HeldResource::Run), out);
         let open = "Open requests and streams.";
-        gauge("forgeline_connections", open, usage.count(What::Connection), out);
+        gauge("forgeline_connections", open, usage.count(HeldResource::Connection), out);
         gauge(
             "forgeline_uploads",
             "Long request bodies being received.",
-            usage.count(What::Upload),
+            usage.count(HeldResource::Upload),
             out,
         );
         let requests = ("forgeline_requests_total", "Responses by route and status.");
@@ -152,7 +151,7 @@ impl Metrics {
     }
 }
 
-impl Observer for Metrics {
+impl Observer for ServiceMetrics {
     fn call_ended(&self, call: &CallRecord) {
         // The model may have invented the name.
         let is_known = call.end != CallEnd::UnknownTool;

@@ -11,33 +11,34 @@ use std::{
 
 use super::{
     form::{escaped, head},
-    histogram::Histogram,
+    histogram::DurationHistogram,
 };
-use crate::{agent::TurnRecord, types::Text};
+use forgeline_agent::TurnRecord;
+use forgeline_types::Text;
 
 /// Maximum number of models counted separately; further models are counted as `other`.
 const MAX_MODELS: usize = 100;
 
 /// The metrics by provider and model.
 #[derive(Debug, Default)]
-pub(super) struct Models(Mutex<BTreeMap<(Text, Text), Arc<Counts>>>);
+pub(super) struct ModelMetrics(Mutex<BTreeMap<(Text, Text), Arc<ModelCounts>>>);
 
 /// The metrics of a model.
 #[derive(Debug, Default)]
-struct Counts {
+struct ModelCounts {
     failed: AtomicU64,
     input: AtomicU64,
     cached: AtomicU64,
     output: AtomicU64,
-    first_token: Histogram,
-    turn: Histogram,
+    first_token: DurationHistogram,
+    turn: DurationHistogram,
 }
 
-type Counter = fn(&Counts) -> &AtomicU64;
+type ModelCounter = fn(&ModelCounts) -> &AtomicU64;
 
-type Times = fn(&Counts) -> &Histogram;
+type ModelHistogram = fn(&ModelCounts) -> &DurationHistogram;
 
-impl Models {
+impl ModelMetrics {
     /// Counts a turn.
     pub(super) fn add(&self, turn: &TurnRecord) {
         let counts = self.of(turn);
@@ -58,7 +59,7 @@ impl Models {
         }
     }
 
-    fn of(&self, turn: &TurnRecord) -> Arc<Counts> {
+    fn of(&self, turn: &TurnRecord) -> Arc<ModelCounts> {
         let mut models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut key = (turn.provider.clone(), turn.model.clone());
         if models.len() >= MAX_MODELS && !models.contains_key(&key) {
@@ -78,7 +79,7 @@ impl Models {
             })
             .collect();
         for (name, help, counter) in [
-            ("turns_failed", "Model turns that failed.", (|it| &it.failed) as Counter),
+            ("turns_failed", "Model turns that failed.", (|it| &it.failed) as ModelCounter),
             ("input_tokens", "Prompt tokens, as reported by providers.", |it| &it.input),
             ("cached_tokens", "Prompt tokens that came from a cache of the provider.", |it| {
                 &it.cached
@@ -96,7 +97,7 @@ impl Models {
             (
                 "first_token",
                 "From the request to the first token of the model.",
-                (|it| &it.first_token) as Times,
+                (|it| &it.first_token) as ModelHistogram,
             ),
             ("turn", "From the request to the end of the last call of the answer.", |it| &it.turn),
         ] {

@@ -12,48 +12,43 @@ use futures_core::Stream;
 use tokio_stream::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::streamed::Streamed;
+use super::{context::ReaderContext, frame_body::FrameBody};
 use crate::{
-    server::{
-        encode::{Encode, RunEnd},
-        runs::{
-            guard::Guard,
-            records::Records,
-            run::{RUN_END, Run},
-        },
-        service::Service,
+    encode::{EncodeMessages, RunEnd, message_writer::MessageWriter},
+    runs::{
+        record_stream::RecordStream,
+        run::{RUN_END, ServiceRun},
+        run_guard::RunGuard,
     },
-    store::LogRecord,
-    types::Envelope,
 };
+use forgeline_store::LogRecord;
+use forgeline_types::Envelope;
 
-pub(crate) fn encoded(encoder: &mut impl Encode, record: &LogRecord) -> Bytes {
-    let mut out = Vec::new();
-    encode(encoder, record, &mut out);
-    out.into()
-}
-
-/// Appends the frames of a record.
-pub(crate) fn encode(encoder: &mut impl Encode, record: &LogRecord, out: &mut Vec<u8>) {
+/// Sends the messages of a record.
+pub(crate) fn encode(
+    encoder: &mut impl EncodeMessages,
+    record: &LogRecord,
+    out: &mut MessageWriter<'_>,
+) {
     if record.kind == RUN_END {
         if let Ok(end) = serde_json::from_slice::<RunEnd>(&record.data) {
-            encoder.end(&end, out);
+            encoder.encode_end(&end, out);
         }
     } else if let Ok(envelope) = serde_json::from_slice::<Envelope>(&record.data) {
-        encoder.event(&envelope, out);
+        encoder.encode_event(&envelope, out);
     }
 }
 
 /// Returns a response that reads a run from number `from` on: each record is an event with its number, in a frame that all readers share. The guard acts
 /// when the reader disconnects before the end.
 pub(crate) fn answer(
-    service: &Service,
-    run: Arc<Run>,
+    readers: &ReaderContext,
+    run: Arc<ServiceRun>,
     from: u64,
-    mut guard: Option<Guard>,
+    mut guard: Option<RunGuard>,
 ) -> Response {
     let shared = Arc::clone(&run.frames);
-    let records = Records::new(service.log(), run, from);
+    let records = RecordStream::new(Arc::clone(&readers.log), run, from);
     let frames = records.map_while(move |record| match record {
         Ok((number, record)) => {
             if let Some(guard) = &mut guard
@@ -68,15 +63,15 @@ pub(crate) fn answer(
             None
         }
     });
-    streamed(frames, service.ends())
+    streamed(frames, readers.ends.clone())
 }
 
-/// Returns a response that is a stream of events. It also ends with a stalled reader and with the service: see [`Streamed`].
+/// Returns a response that is a stream of events. It also ends with a stalled reader and with the service: see [`FrameBody`].
 pub(crate) fn streamed(
     frames: impl Stream<Item = Bytes> + Send + Unpin + 'static,
     ends: CancellationToken,
 ) -> Response {
-    let mut response = Response::new(Body::new(Streamed::new(frames, ends)));
+    let mut response = Response::new(Body::new(FrameBody::new(frames, ends)));
     for (name, value) in [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-cache"),

@@ -18,21 +18,19 @@ use serde::{Deserialize, Serialize};
 use tokio_stream::{StreamExt as _, StreamMap};
 
 use super::{
-    scope_frames::{self as frames, Gap},
-    scope_place::Place,
+    scope_cursor::ScopeCursor,
+    scope_frames::{self as frames, GapEvent},
 };
-use crate::{
-    agent::Caller,
-    server::runs::{
-        records::Records,
-        run::{RUN_END, Run},
-    },
-    store::{
-        EventLog, LogError, LogKey, LogRecord, Notification, NotificationChannel, StoreError,
-        follow, runs_of,
-    },
-    types::Text,
+use crate::runs::{
+    record_stream::RecordStream,
+    run::{RUN_END, ServiceRun},
 };
+use forgeline_agent::Caller;
+use forgeline_store::{
+    EventLog, LogError, LogKey, LogRecord, Notification, NotificationChannel, StoreError, follow,
+    private::runs_of,
+};
+use forgeline_types::Text;
 
 /// Maximum number of runs noted for a caller, apart from some that are dropped together with later ones.
 const MAX_NOTED: u64 = 1_000;
@@ -51,7 +49,7 @@ const RUN_QUEUED: &str = "run_queued";
 
 /// The note of a run in the log of its caller's runs.
 #[derive(Debug, Serialize, Deserialize)]
-struct Noted {
+struct RunNote {
     #[serde(rename = "type")]
     kind: Text,
     run_id: Text,
@@ -59,10 +57,10 @@ struct Noted {
 }
 
 /// Notes a run that starts, in the log of its caller's runs.
-pub(crate) async fn note(log: &dyn EventLog, run: &Run) -> Result<(), LogError> {
+pub(crate) async fn note(log: &dyn EventLog, run: &ServiceRun) -> Result<(), LogError> {
     let key = runs_of(&run.key.scope, &run.owner);
     let (run_id, conversation_id) = (run.key.name.clone(), run.conversation.clone());
-    let noted = Noted { kind: RUN_QUEUED.into(), run_id, conversation_id };
+    let noted = RunNote { kind: RUN_QUEUED.into(), run_id, conversation_id };
     let record = LogRecord::new(RUN_QUEUED, serde_json::to_vec(&noted).unwrap_or_default());
     let (mut at, mut last) = (0, None);
     for _ in 0..MAX_ATTEMPTS {
@@ -114,30 +112,31 @@ pub(crate) async fn was_of(
         Err(LogError::Retired { .. } | LogError::Behind { .. }) => {}
         page => drop(page?),
     }
-    let sources = Sources::new(log, None, (key.scope.clone(), caller));
+    let sources = ScopeSources::new(log, None, (key.scope.clone(), caller));
     sources.is_noted(&key.name).await
 }
 
 /// Notes a run started by another process, which may have died before noting it.
-pub(crate) async fn note_left(log: &Arc<dyn EventLog>, run: &Run) -> Result<(), LogError> {
+pub(crate) async fn note_left(log: &Arc<dyn EventLog>, run: &ServiceRun) -> Result<(), LogError> {
     let caller = Caller::new(run.owner.clone());
-    let sources = Sources::new(Arc::clone(log), None, (run.key.scope.clone(), &caller));
+    let sources = ScopeSources::new(Arc::clone(log), None, (run.key.scope.clone(), &caller));
     if sources.is_noted(&run.key.name).await? { Ok(()) } else { note(&**log, run).await }
 }
 
 /// The sources that a reader reads.
-pub(crate) struct Sources {
+pub(crate) struct ScopeSources {
     log: Arc<dyn EventLog>,
     notes: Option<Arc<dyn NotificationChannel>>,
     scope: Text,
     runs: LogKey,
-    find: Option<Find>,
+    find: Option<RunFinder>,
 }
 
 /// A function that finds a run; the log of the run may lack its end.
-pub(crate) type Find = Arc<dyn Fn(LogKey) -> BoxFuture<'static, Option<Arc<Run>>> + Send + Sync>;
+pub(crate) type RunFinder =
+    Arc<dyn Fn(LogKey) -> BoxFuture<'static, Option<Arc<ServiceRun>>> + Send + Sync>;
 
-impl Sources {
+impl ScopeSources {
     pub(crate) fn new(
         log: Arc<dyn EventLog>,
         notes: Option<Arc<dyn NotificationChannel>>,
@@ -148,7 +147,7 @@ impl Sources {
     }
 
     /// Sets the function that finds runs, so that the end of a run is sent even if its log lacks it.
-    pub(crate) fn finding(mut self, find: Find) -> Self {
+    pub(crate) fn finding(mut self, find: RunFinder) -> Self {
         self.find = Some(find);
         self
     }
@@ -156,16 +155,16 @@ impl Sources {
     /// Returns the position of a reader that starts now: after all runs except the active ones, which `open` returns once the end is known.
     pub(crate) async fn now(
         &self,
-        open: impl FnOnce() -> Vec<Arc<Run>>,
-    ) -> Result<Place, LogError> {
-        let mut place = Place { runs: self.end().await?, ..Place::default() };
+        open: impl FnOnce() -> Vec<Arc<ServiceRun>>,
+    ) -> Result<ScopeCursor, LogError> {
+        let mut place = ScopeCursor { runs: self.end().await?, ..ScopeCursor::default() };
         place.notes = self.notes_end().await?;
         let open = open();
         let mut left: HashSet<&str> = open.iter().map(|run| run.id()).collect();
         let mut to = place.runs;
         while to > 0 && !left.is_empty() {
             let from = to.saturating_sub(PAGE);
-            let (noted, first) = self.noted(from, to).await?;
+            let (noted, first) = self.notes_between(from, to).await?;
             for (number, id) in noted {
                 if left.remove(id.as_str()) {
                     place.open.insert(number, 0);
@@ -184,7 +183,7 @@ impl Sources {
         let mut to = self.end().await?;
         while to > 0 {
             let from = to.saturating_sub(PAGE);
-            let (noted, first) = self.noted(from, to).await?;
+            let (noted, first) = self.notes_between(from, to).await?;
             if noted.iter().any(|(_, noted)| noted == id) {
                 return Ok(true);
             }
@@ -212,7 +211,7 @@ impl Sources {
     }
 
     /// Returns the numbers and ids of the runs between two numbers, and the number of the first one that is kept.
-    async fn noted(&self, from: u64, to: u64) -> Result<(Vec<(u64, Text)>, u64), LogError> {
+    async fn notes_between(&self, from: u64, to: u64) -> Result<(Vec<(u64, Text)>, u64), LogError> {
         let (mut at, mut first, mut found) = (from, from, Vec::new());
         while at < to {
             let most = usize::try_from(to - at).unwrap_or(usize::MAX);
@@ -227,7 +226,7 @@ impl Sources {
                 break;
             }
             let ids = (at..).zip(&page.records);
-            found.extend(ids.filter_map(|(number, it)| Some((number, noted(it)?.run_id))));
+            found.extend(ids.filter_map(|(number, it)| Some((number, parse_note(it)?.run_id))));
             at = page.next;
         }
         Ok((found, first))
@@ -239,12 +238,12 @@ impl Sources {
             Err(LogError::Dropped { .. }) => return Ok(None),
             page => page?,
         };
-        let id = page.records.first().and_then(noted).map(|noted| noted.run_id);
+        let id = page.records.first().and_then(parse_note).map(|noted| noted.run_id);
         Ok(id.map(|id| LogKey::new(self.scope.clone(), id)))
     }
 
     /// Returns `true` for a position that exists or existed: no part of it is beyond its end.
-    pub(crate) async fn has(&self, place: &Place) -> Result<bool, LogError> {
+    pub(crate) async fn has(&self, place: &ScopeCursor) -> Result<bool, LogError> {
         if place.runs > self.end().await? || place.notes > self.notes_end().await? {
             return Ok(false);
         }
@@ -260,20 +259,20 @@ impl Sources {
     }
 
     /// Reads everything from a position on, as frames.
-    pub(crate) fn read(self, mut place: Place) -> impl Stream<Item = Bytes> + Send {
+    pub(crate) fn read(self, mut place: ScopeCursor) -> impl Stream<Item = Bytes> + Send {
         stream! {
-            let mut all: StreamMap<Of, Pin<Box<dyn Stream<Item = Seen> + Send>>> = StreamMap::new();
+            let mut all: StreamMap<EventOrigin, Pin<Box<dyn Stream<Item = SourceItem> + Send>>> = StreamMap::new();
             let mut ids = BTreeMap::new();
             let runs = began(Arc::clone(&self.log), self.runs.clone(), place.runs);
-            all.insert(Of::Runs, Box::pin(runs));
+            all.insert(EventOrigin::Runs, Box::pin(runs));
             if let Some(notes) = &self.notes {
                 let notes = published(Arc::clone(notes), self.scope.clone(), place.notes);
-                all.insert(Of::Notes, Box::pin(notes));
+                all.insert(EventOrigin::Notes, Box::pin(notes));
             }
             for left_out in place.leave_out() {
                 match self.run(left_out).await {
-                    Ok(Some(key)) => yield frames::gap(&place, &Gap::of_run(&key.name)),
-                    Ok(None) => yield frames::gap(&place, &Gap::runs(1)),
+                    Ok(Some(key)) => yield frames::gap(&place, &GapEvent::of_run(&key.name)),
+                    Ok(None) => yield frames::gap(&place, &GapEvent::runs(1)),
                     Err(error) => return tracing::debug!(%error, "disconnected a reader"),
                 }
             }
@@ -282,34 +281,34 @@ impl Sources {
                     Ok(Some(key)) => {
                         ids.insert(run, key.name.clone());
                         let events = events(Arc::clone(&self.log), self.find.clone(), key, next);
-                        all.insert(Of::Run(run), Box::pin(events));
+                        all.insert(EventOrigin::Run(run), Box::pin(events));
                     }
                     Ok(None) => {
                         place.open.remove(&run);
-                        yield frames::gap(&place, &Gap::runs(1));
+                        yield frames::gap(&place, &GapEvent::runs(1));
                     }
                     Err(error) => return tracing::debug!(%error, "disconnected a reader"),
                 }
             }
             while let Some((of, seen)) = all.next().await {
                 match (of, seen) {
-                    (Of::Runs, Seen::Record(number, record)) => {
+                    (EventOrigin::Runs, SourceItem::Record(number, record)) => {
                         place.runs = number + 1;
                         place.open.insert(number, 0);
-                        if let Some(noted) = noted(&record) {
+                        if let Some(noted) = parse_note(&record) {
                             ids.insert(number, noted.run_id.clone());
                             let key = LogKey::new(self.scope.clone(), noted.run_id);
                             let events = events(Arc::clone(&self.log), self.find.clone(), key, 0);
-                            all.insert(Of::Run(number), Box::pin(events));
+                            all.insert(EventOrigin::Run(number), Box::pin(events));
                         }
                         for left_out in place.leave_out() {
-                            all.remove(&Of::Run(left_out));
+                            all.remove(&EventOrigin::Run(left_out));
                             let id = ids.remove(&left_out).unwrap_or_default();
-                            yield frames::gap(&place, &Gap::of_run(&id));
+                            yield frames::gap(&place, &GapEvent::of_run(&id));
                         }
                         yield frames::of(&place, &record.kind, &record.data);
                     }
-                    (Of::Run(run), Seen::Record(number, record)) => {
+                    (EventOrigin::Run(run), SourceItem::Record(number, record)) => {
                         place.open.insert(run, number + 1);
                         if record.kind == RUN_END {
                             place.open.remove(&run);
@@ -317,26 +316,26 @@ impl Sources {
                         }
                         yield frames::of(&place, &record.kind, &record.data);
                     }
-                    (Of::Run(run), Seen::Gone) => {
+                    (EventOrigin::Run(run), SourceItem::Gone) => {
                         place.open.remove(&run);
                         let id = ids.remove(&run).unwrap_or_default();
-                        yield frames::gap(&place, &Gap::of_run(&id));
+                        yield frames::gap(&place, &GapEvent::of_run(&id));
                     }
-                    (Of::Notes, Seen::Note(number, note)) => {
+                    (EventOrigin::Notes, SourceItem::Note(number, note)) => {
                         place.notes = number + 1;
                         yield frames::note(&place, &note);
                     }
-                    (Of::Runs, Seen::Gap(first)) => {
+                    (EventOrigin::Runs, SourceItem::Gap(first)) => {
                         let count = first.saturating_sub(place.runs);
                         place.runs = first;
-                        yield frames::gap(&place, &Gap::runs(count));
+                        yield frames::gap(&place, &GapEvent::runs(count));
                     }
-                    (Of::Notes, Seen::Gap(first)) => {
+                    (EventOrigin::Notes, SourceItem::Gap(first)) => {
                         let count = first.saturating_sub(place.notes);
                         place.notes = first;
-                        yield frames::gap(&place, &Gap::notifications(count));
+                        yield frames::gap(&place, &GapEvent::notifications(count));
                     }
-                    (Of::Runs | Of::Notes | Of::Run(_), _) => return,
+                    (EventOrigin::Runs | EventOrigin::Notes | EventOrigin::Run(_), _) => return,
                 }
             }
         }
@@ -345,13 +344,13 @@ impl Sources {
 
 /// The source of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Of {
+enum EventOrigin {
     Runs,
     Notes,
     Run(u64),
 }
 
-enum Seen {
+enum SourceItem {
     Record(u64, LogRecord),
     Note(u64, Notification),
     /// The number before which everything was dropped.
@@ -360,24 +359,24 @@ enum Seen {
     Gone,
 }
 
-fn noted(record: &LogRecord) -> Option<Noted> {
+fn parse_note(record: &LogRecord) -> Option<RunNote> {
     serde_json::from_slice(&record.data).ok()
 }
 
 /// Reads the events of a run to its end.
 fn events(
     log: Arc<dyn EventLog>,
-    find: Option<Find>,
+    find: Option<RunFinder>,
     key: LogKey,
     from: u64,
-) -> impl Stream<Item = Seen> + Send {
+) -> impl Stream<Item = SourceItem> + Send {
     stream! {
         let run = match find {
             Some(find) => find(key.clone()).await,
             None => None,
         };
         let mut records: BoxStream<'static, Result<(u64, LogRecord), LogError>> = match run {
-            Some(run) => Box::pin(Records::new(log, run, from)),
+            Some(run) => Box::pin(RecordStream::new(log, run, from)),
             None => log.follow(key, from),
         };
         let mut has_end = false;
@@ -385,25 +384,25 @@ fn events(
             match record {
                 Ok((number, record)) => {
                     has_end |= record.kind == RUN_END;
-                    yield Seen::Record(number, record);
+                    yield SourceItem::Record(number, record);
                 }
                 Err(error) => {
                     tracing::debug!(%error, "a run cannot be read");
                     has_end = true;
-                    yield Seen::Gone;
+                    yield SourceItem::Gone;
                     break;
                 }
             }
         }
         // The log is closed without the end of the run.
         if !has_end {
-            yield Seen::Gone;
+            yield SourceItem::Gone;
         }
     }
 }
 
 /// Reads the runs of a caller, which may have started none yet.
-fn began(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = Seen> + Send {
+fn began(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = SourceItem> + Send {
     stream! {
         let mut at = from;
         let is_there = log.read(&key, from, 1).await;
@@ -412,7 +411,7 @@ fn began(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = S
             for _ in 0..2 {
                 if let Err(error) = begin(&*log, &key).await {
                     tracing::debug!(%error, "the runs of a caller cannot be read");
-                    yield Seen::Gone;
+                    yield SourceItem::Gone;
                     return;
                 }
             }
@@ -424,7 +423,7 @@ fn began(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = S
                 match record {
                     Ok((number, record)) => {
                         at = number + 1;
-                        yield Seen::Record(number, record);
+                        yield SourceItem::Record(number, record);
                     }
                     Err(LogError::Dropped { first, .. }) if first > at => {
                         gap = Some(first);
@@ -432,14 +431,14 @@ fn began(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = S
                     }
                     Err(error) => {
                         tracing::debug!(%error, "the runs of a caller cannot be read");
-                        yield Seen::Gone;
+                        yield SourceItem::Gone;
                         return;
                     }
                 }
             }
             let Some(first) = gap else { return };
             at = first;
-            yield Seen::Gap(first);
+            yield SourceItem::Gap(first);
         }
     }
 }
@@ -448,7 +447,7 @@ fn published(
     notes: Arc<dyn NotificationChannel>,
     scope: Text,
     from: u64,
-) -> impl Stream<Item = Seen> + Send {
+) -> impl Stream<Item = SourceItem> + Send {
     stream! {
         let mut at = from;
         loop {
@@ -457,22 +456,22 @@ fn published(
                 // A reader that was away too long continues with the oldest one that is kept.
                 Err(StoreError::Dropped { first }) if first > at => {
                     at = first;
-                    yield Seen::Gap(first);
+                    yield SourceItem::Gap(first);
                     continue;
                 }
                 Err(error) => {
                     tracing::debug!(%error, "notifications cannot be read");
-                    yield Seen::Gone;
+                    yield SourceItem::Gone;
                     return;
                 }
             };
             let is_empty = page.is_empty();
             for (number, note) in page {
                 at = number + 1;
-                yield Seen::Note(number, note);
+                yield SourceItem::Note(number, note);
             }
             if is_empty && notes.wait(&scope, at).await.is_err() {
-                yield Seen::Gone;
+                yield SourceItem::Gone;
                 return;
             }
         }
@@ -482,19 +481,19 @@ fn published(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{MemoryLog, RunRecord};
+    use forgeline_store::{MemoryLog, RunRecord};
 
     fn caller() -> Caller {
         Caller::new("ann").scope("team")
     }
 
-    fn sources(log: &Arc<MemoryLog>) -> Sources {
-        Sources::new(Arc::clone(log) as _, None, ("team".into(), &caller()))
+    fn sources(log: &Arc<MemoryLog>) -> ScopeSources {
+        ScopeSources::new(Arc::clone(log) as _, None, ("team".into(), &caller()))
     }
 
-    fn run(number: u64) -> Arc<Run> {
+    fn run(number: u64) -> Arc<ServiceRun> {
         let key = LogKey::new("team", format!("run-{number}"));
-        Arc::new(Run::stored(&RunRecord::new(key, "c", "ann", "main", 1)))
+        Arc::new(ServiceRun::stored(&RunRecord::new(key, "c", "ann", "main", 1)))
     }
 
     #[tokio::test]
@@ -514,7 +513,7 @@ mod tests {
         assert_eq!(place.to_string(), "1500.0~700:0,1499:0");
         assert!(sources(&log).has(&place).await.unwrap());
         // Whoever was away goes on with the first that is noted, and knows it.
-        let mut all = std::pin::pin!(sources(&log).read(Place::read("3.0~1:7").unwrap()));
+        let mut all = std::pin::pin!(sources(&log).read(ScopeCursor::read("3.0~1:7").unwrap()));
         let mut frames = Vec::new();
         for _ in 0..3 {
             frames.push(String::from_utf8(all.next().await.unwrap().to_vec()).unwrap());

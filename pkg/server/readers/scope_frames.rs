@@ -1,38 +1,30 @@
 //! The frames of the stream of everything that a caller may see.
 
-use std::fmt::Write as _;
-
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::scope_place::Place;
-use crate::store::Notification;
+use super::scope_cursor::ScopeCursor;
+use crate::frames::with_id;
+use forgeline_store::Notification;
 
 /// Returns the frame of an event.
-pub(crate) fn of(place: &Place, kind: &str, data: &[u8]) -> Bytes {
-    let mut head = String::new();
-    // Writing to a string cannot fail.
-    let _written = write!(head, "id: {place}\nevent: {kind}\ndata: ");
-    let mut out = Vec::with_capacity(head.len() + data.len() + 2);
-    out.extend_from_slice(head.as_bytes());
-    out.extend_from_slice(data);
-    out.extend_from_slice(b"\n\n");
-    out.into()
+pub(crate) fn of(place: &ScopeCursor, kind: &str, data: &[u8]) -> Bytes {
+    with_id(place, kind, data)
 }
 
 /// Returns the frame of a notification.
-pub(crate) fn note(place: &Place, note: &Notification) -> Bytes {
-    of(place, "notification", &serde_json::to_vec(&Shown::of(note)).unwrap_or_default())
+pub(crate) fn note(place: &ScopeCursor, note: &Notification) -> Bytes {
+    of(place, "notification", &serde_json::to_vec(&NotificationEvent::of(note)).unwrap_or_default())
 }
 
 /// Returns the frame that reports a part that is no longer kept.
-pub(crate) fn gap(place: &Place, gap: &Gap<'_>) -> Bytes {
+pub(crate) fn gap(place: &ScopeCursor, gap: &GapEvent<'_>) -> Bytes {
     of(place, "gap", &serde_json::to_vec(gap).unwrap_or_default())
 }
 
 /// A part of the stream that is no longer kept.
 #[derive(Debug, Serialize)]
-pub(crate) struct Gap<'g> {
+pub(crate) struct GapEvent<'g> {
     #[serde(rename = "type")]
     event: &'static str,
     /// `runs`, `notifications`, or the events of one `run`.
@@ -43,7 +35,7 @@ pub(crate) struct Gap<'g> {
     run_id: Option<&'g str>,
 }
 
-impl<'g> Gap<'g> {
+impl<'g> GapEvent<'g> {
     pub(crate) fn runs(count: u64) -> Self {
         Self { event: "gap", of: "runs", count: Some(count), run_id: None }
     }
@@ -59,7 +51,7 @@ impl<'g> Gap<'g> {
 
 /// A notification as readers see it.
 #[derive(Serialize)]
-struct Shown<'n> {
+struct NotificationEvent<'n> {
     #[serde(rename = "type")]
     event: &'static str,
     id: &'n str,
@@ -68,7 +60,7 @@ struct Shown<'n> {
     at_ms: u64,
 }
 
-impl<'n> Shown<'n> {
+impl<'n> NotificationEvent<'n> {
     fn of(note: &'n Notification) -> Self {
         let data = serde_json::from_str(&note.data).unwrap_or_default();
         Self { event: "notification", id: &note.id, kind: &note.kind, data, at_ms: note.at_ms }

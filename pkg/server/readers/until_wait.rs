@@ -10,25 +10,20 @@ use memchr::memmem;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::{
-    body::{self, encoded},
-    sharing::Sharing,
-};
+use super::{body, context::ReaderContext, shared_reader::SharedReader};
 use crate::{
-    agent::RunInput,
-    server::{
-        Problem, Service,
-        encode::{AgUi, Encode, UiMessageStream},
-        runs::{
-            guard::Guard,
-            pieces::Pieces,
-            records::Records,
-            run::{Run, WaitsFor},
-        },
+    Problem,
+    encode::{AgUi, EncodeMessages, UiMessageStream, message_writer::MessageWriter},
+    runs::{
+        piece_allocator::PieceAllocator,
+        record_stream::RecordStream,
+        run::{ServiceRun, WaitsFor},
+        run_guard::RunGuard,
     },
-    store::{EventLog, LogError, LogRecord},
-    types::{Part, Text},
 };
+use forgeline_agent::RunInput;
+use forgeline_store::{EventLog, LogError, LogRecord};
+use forgeline_types::{Part, Text};
 
 /// Maximum number of records read at a time.
 const PAGE: usize = 256;
@@ -37,47 +32,47 @@ const PAGE: usize = 256;
 const SETTLED: Duration = Duration::from_millis(150);
 
 /// An encoder whose response may end while the run waits.
-pub(crate) trait Pause: Encode + Send + 'static {
+pub(crate) trait PausableEncoder: EncodeMessages + Send + 'static {
     /// The kinds of waits that its readers can end.
     const ENDS: WaitsFor;
 
-    fn pause(&mut self, run: &Run, next: u64, out: &mut Vec<u8>);
+    fn pause(&mut self, run: &ServiceRun, next: u64, out: &mut Vec<u8>);
 }
 
-impl Pause for UiMessageStream {
+impl PausableEncoder for UiMessageStream {
     // A question is answered elsewhere, while the message continues.
     const ENDS: WaitsFor = WaitsFor::Calls;
 
-    fn pause(&mut self, run: &Run, next: u64, out: &mut Vec<u8>) {
+    fn pause(&mut self, run: &ServiceRun, next: u64, out: &mut Vec<u8>) {
         Self::pause(self, run.id(), next, out);
     }
 }
 
-impl Pause for AgUi {
+impl PausableEncoder for AgUi {
     const ENDS: WaitsFor = WaitsFor::Anything;
 
-    fn pause(&mut self, run: &Run, _next: u64, out: &mut Vec<u8>) {
+    fn pause(&mut self, run: &ServiceRun, _next: u64, out: &mut Vec<u8>) {
         Self::pause(self, run.id(), out);
     }
 }
 
 /// The query of a request that starts a run and reads it.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Reading {
+pub(crate) struct ReadingQuery {
     pub(crate) agent: Option<Text>,
     model: Option<Text>,
     /// The action on the run when its reader disconnects.
-    on_disconnect: Option<Leave>,
+    on_disconnect: Option<DisconnectAction>,
 }
 
 /// The action on a run whose reader disconnects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Leave {
+pub(crate) enum DisconnectAction {
     Cancel,
 }
 
-impl Reading {
+impl ReadingQuery {
     /// Returns the input of a message, for the model that the query selects.
     pub(crate) fn input(&self, said: Vec<Part>) -> RunInput {
         let input = RunInput::from(said);
@@ -88,39 +83,39 @@ impl Reading {
     }
 
     /// Returns a guard that cancels the run on drop, if the query asks for it.
-    pub(crate) fn guard(&self, run: &Run) -> Option<Guard> {
+    pub(crate) fn guard(&self, run: &ServiceRun) -> Option<RunGuard> {
         self.on_disconnect.map(|leave| leave.guard(run))
     }
 }
 
-impl Leave {
+impl DisconnectAction {
     /// Returns a guard that cancels the run on drop.
-    pub(crate) fn guard(self, run: &Run) -> Guard {
+    pub(crate) fn guard(self, run: &ServiceRun) -> RunGuard {
         let Self::Cancel = self;
-        Guard::new(run.cancel.clone())
+        RunGuard::new(run.cancel.clone())
     }
 }
 
 /// Returns a response that reads a run from number `from` on, until the run waits for its reader.
-pub(crate) async fn answer<P: Pause>(
-    service: &Service,
-    run: Arc<Run>,
+pub(crate) async fn answer<P: PausableEncoder>(
+    readers: &ReaderContext,
+    run: Arc<ServiceRun>,
     from: u64,
     encoder: P,
-    guard: Option<Guard>,
+    guard: Option<RunGuard>,
 ) -> Result<Response, Problem> {
-    let log = service.log();
+    let log = Arc::clone(&readers.log);
     // An invalid number is reported before the response begins.
     log.read(&run.key, from, 1).await?;
-    Ok(body::streamed(Box::pin(frames(log, run, from, encoder, guard)), service.ends()))
+    Ok(body::streamed(Box::pin(frames(log, run, from, encoder, guard)), readers.ends.clone()))
 }
 
-fn frames<P: Pause>(
+fn frames<P: PausableEncoder>(
     log: Arc<dyn EventLog>,
-    run: Arc<Run>,
+    run: Arc<ServiceRun>,
     from: u64,
     mut encoder: P,
-    mut guard: Option<Guard>,
+    mut guard: Option<RunGuard>,
 ) -> impl Stream<Item = Bytes> + Send {
     async_stream::stream! {
         let mut at = 0;
@@ -132,9 +127,9 @@ fn frames<P: Pause>(
             at = from;
         }
         let mut may_wait = run.waits_for(P::ENDS);
-        let shared = Sharing::of(&run);
-        let mut records = Records::new(log, Arc::clone(&run), at);
-        let mut pieces = Pieces::default();
+        let shared = SharedReader::of(&run);
+        let mut records = RecordStream::new(log, Arc::clone(&run), at);
+        let mut pieces = PieceAllocator::default();
         loop {
             let next = if may_wait {
                 timeout(SETTLED, records.next()).await
@@ -145,8 +140,10 @@ fn frames<P: Pause>(
                 Ok(Some(Ok((number, record)))) => {
                     may_wait |= asks(&record);
                     at = number + 1;
-                    let frames =
-                        pieces.piece(|out| shared.encode(&mut encoder, number, &record, out));
+                    let frames = pieces.piece(|out| {
+                        let out = &mut MessageWriter::frames(out);
+                        shared.encode(&mut encoder, number, &record, out);
+                    });
                     if !frames.is_empty() {
                         yield frames;
                     }
@@ -154,7 +151,7 @@ fn frames<P: Pause>(
                 Ok(Some(Err(error))) => return tracing::debug!(%error, "disconnected a reader"),
                 Ok(None) => break,
                 // The run has not reopened every request that it waited for.
-                Err(_) if !run.is_settled() => {}
+                Err(_) if !run.has_recovered() => {}
                 Err(_) => {
                     may_wait = run.waits_for(P::ENDS);
                     if may_wait {
@@ -178,13 +175,13 @@ fn frames<P: Pause>(
 }
 
 /// Advances the encoder to the point where an earlier response was paused.
-async fn pass<P: Pause>(
+async fn pass<P: PausableEncoder>(
     log: &dyn EventLog,
-    run: &Run,
+    run: &ServiceRun,
     from: u64,
     encoder: &mut P,
 ) -> Result<(), LogError> {
-    let mut at = 0;
+    let (mut at, mut passed) = (0, Vec::new());
     while at < from {
         let most = usize::try_from(from - at).unwrap_or(PAGE).min(PAGE);
         let page = log.read(&run.key, at, most).await?;
@@ -192,7 +189,8 @@ async fn pass<P: Pause>(
             break;
         }
         for record in &page.records {
-            encoded(encoder, record);
+            body::encode(encoder, record, &mut MessageWriter::frames(&mut passed));
+            passed.clear();
         }
         at = page.next;
     }

@@ -1,26 +1,25 @@
 //! Deletion and erasure of stored data.
 
-use crate::{
-    agent::Caller,
-    server::{Keep, Problem, Service, access::scope::scope},
-    store::{
-        ConversationKey, ConversationQuery, EraseMode, Erased, LogError, LogKey, RunQuery,
-        StoreError, now_ms,
-    },
-    types::Text,
+use super::{DataRetention, Keep};
+use crate::{Problem, access::scope::scope};
+use forgeline_agent::Caller;
+use forgeline_store::{
+    ConversationKey, ConversationQuery, EraseMode, Erased, LogError, LogKey, RunQuery, StoreError,
+    private::now_ms,
 };
+use forgeline_types::Text;
 
 /// Number of runs and conversations read at a time.
 const PAGE: usize = 100;
 
-impl Service {
-    /// Deletes a conversation of a caller with its runs and their events; returns `false` if there is none. Active runs of the conversation are cancelled.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`Problem`] if the store cannot be used; the next call deletes the rest.
-    pub async fn delete_conversation(&self, caller: &Caller, id: &str) -> Result<bool, Problem> {
-        let stores = self.stores();
+impl DataRetention {
+    /// Deletes a conversation of a caller with its runs and their events; returns `false` if there is none.
+    pub(crate) async fn delete_conversation(
+        &self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<bool, Problem> {
+        let stores = &self.stores;
         let key = ConversationKey::new(scope(caller), id);
         match stores.conversations.get(&key).await {
             Ok(found) if found.owner == caller.id => {}
@@ -42,19 +41,14 @@ impl Service {
         Ok(stores.conversations.delete(&key).await?)
     }
 
-    /// Erases the conversations of an owner in a scope, with the runs, their events and their latencies; an owner with an empty name has none. Active runs
-    /// are cancelled. With [`EraseMode::Count`], nothing changes.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`Problem`] if the store cannot be used; the next call erases the rest.
-    pub async fn erase(
+    /// Erases what an owner has in a scope.
+    pub(crate) async fn erase(
         &self,
         scope: impl Into<Text>,
         owner: &str,
         mode: EraseMode,
     ) -> Result<Erased, Problem> {
-        let (stores, scope) = (self.stores(), scope.into());
+        let (stores, scope) = (&self.stores, scope.into());
         if !mode.is_dry_run() && !owner.is_empty() {
             let mut query = RunQuery::new(scope.clone(), PAGE).owner(owner);
             loop {
@@ -74,21 +68,11 @@ impl Service {
         Ok(stores.erase(scope, owner, mode).await?)
     }
 
-    /// Retires the logs that are not to be kept, packs closed logs, removes expired streams, and deletes the oldest ended runs beyond the number to keep,
-    /// with their events. The service does this once a minute with the value of [`ServiceBuilder::keep`](crate::server::ServiceBuilder::keep); readers of
-    /// a retired log get 410.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`Problem`] if the store cannot be used; the next call does the rest.
-    ///
-    /// # Cancel safety
-    ///
-    /// If this future is dropped, events of a deleted run may remain until they reach their age limit.
-    pub async fn sweep(&self, keep: &Keep) -> Result<(), Problem> {
-        let stores = self.stores();
+    /// Removes the data that is not to be kept.
+    pub(crate) async fn sweep(&self, keep: &Keep) -> Result<(), Problem> {
+        let stores = &self.stores;
         stores.log.sweep(keep.retention(now_ms())).await?;
-        self.streams().sweep().await?;
+        self.streams.sweep().await?;
         loop {
             let deleted = stores.runs.sweep(0, keep.runs).await?;
             if deleted.is_empty() {
@@ -101,23 +85,23 @@ impl Service {
     }
 
     /// Removes a run from memory, and cancels it if it is active.
-    pub(crate) fn drop_run(&self, key: &LogKey) {
-        self.0.streams.forget_run(key);
-        if let Some(run) = self.0.runs.find(&key.scope, &key.name) {
+    fn drop_run(&self, key: &LogKey) {
+        self.streams.forget_run(key);
+        if let Some(run) = self.runs.active().find(&key.scope, &key.name) {
             run.cancel.cancel();
-            self.0.runs.remove(key);
+            self.runs.active().remove(key);
         }
     }
 
     /// Removes a conversation from memory.
-    pub(crate) fn drop_conversation(&self, key: &ConversationKey) {
-        self.0.conversations.remove(&key.scope, &key.id);
+    fn drop_conversation(&self, key: &ConversationKey) {
+        self.conversations.cache().remove(&key.scope, &key.id);
     }
 
     /// Drops a run and its events.
     async fn forget(&self, key: &LogKey) -> Result<(), Problem> {
         self.drop_run(key);
-        gone(self.stores().log.retire(key).await)
+        gone(self.stores.log.retire(key).await)
     }
 }
 

@@ -4,13 +4,20 @@ pub(super) mod erase;
 pub(super) mod sweep;
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::store::Retention;
+use super::{
+    conversations::directory::ConversationDirectory, durable::HostStreams,
+    runs::directory::RunDirectory,
+};
+use forgeline_store::{Retention, Stores};
 
 /// The retention of ended runs and their events. Conversations are kept until they are deleted.
 ///
@@ -54,14 +61,32 @@ impl Keep {
     }
 }
 
+/// Deletes what is no longer kept, from the stores and from memory.
+pub(crate) struct DataRetention {
+    pub(super) stores: Stores,
+    pub(super) runs: Arc<RunDirectory>,
+    pub(super) conversations: Arc<ConversationDirectory>,
+    pub(super) streams: Arc<HostStreams>,
+    pub(super) keep: Keep,
+    pub(super) sweeping: SweepTask,
+    pub(super) tasks: TaskTracker,
+}
+
+impl DataRetention {
+    /// Ends the sweeping task.
+    pub(crate) fn end_sweeping(&self) {
+        self.sweeping.end();
+    }
+}
+
 /// The sweeping task, which ends with the service.
 #[derive(Debug, Default)]
-pub(crate) struct Sweeping {
+pub(crate) struct SweepTask {
     has_begun: AtomicBool,
     ends: CancellationToken,
 }
 
-impl Sweeping {
+impl SweepTask {
     /// Returns the token that ends the task, to the first caller only.
     pub(crate) fn begin(&self) -> Option<CancellationToken> {
         let has_begun = self.has_begun.swap(true, Ordering::AcqRel);
@@ -73,7 +98,7 @@ impl Sweeping {
     }
 }
 
-impl Drop for Sweeping {
+impl Drop for SweepTask {
     fn drop(&mut self) {
         self.ends.cancel();
     }

@@ -4,20 +4,20 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::timeout;
 
-use crate::server::Service;
+use super::DataRetention;
 
 /// The time between two sweeps.
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
 
-impl Service {
+impl DataRetention {
     /// Starts sweeping once a minute, until the service ends or its last clone is dropped. A sweep that has begun runs to completion.
-    pub(crate) fn start_sweeping(&self) {
-        let Some(ends) = self.0.sweeping.begin() else { return };
-        let inside = Arc::downgrade(&self.0);
-        self.spawn(async move {
+    pub(crate) fn start_sweeping(self: &Arc<Self>) {
+        let Some(ends) = self.sweeping.begin() else { return };
+        let retained = Arc::downgrade(self);
+        self.tasks.spawn(async move {
             while timeout(SWEEP_EVERY, ends.cancelled()).await.is_err() {
-                let Some(service) = inside.upgrade().map(Service) else { return };
-                if let Err(error) = service.sweep(&service.0.keep).await {
+                let Some(retention) = retained.upgrade() else { return };
+                if let Err(error) = retention.sweep(&retention.keep).await {
                     tracing::warn!(?error, "expired data could not be removed");
                 }
             }

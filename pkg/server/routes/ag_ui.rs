@@ -6,26 +6,28 @@ use serde_json::Value;
 
 use super::{
     chat::waiting,
-    requests::may_not,
+    requests::not_permitted,
     ui_request::{CallId, UiMessage, decided},
 };
 use crate::{
-    agent::{Decision, Given},
-    server::{
-        Problem, Service,
-        encode::AgUi,
-        http::extract::{Body, Caller, Query},
-        input::{
-            client_tools::{ClientTools, Offered},
-            pending::{Answer as Kept, When, Word},
-        },
-        problem::MAX_SHOWN,
-        readers::until_wait::{Reading, answer},
-        runs::run::Run,
-        service::Asked,
+    Problem, Service,
+    access::caller::RequestCaller,
+    encode::AgUi,
+    http::extract::{JsonBody, QueryParameters},
+    input::{
+        client_tools::{ClientTools, OfferedTool},
+        pending::{DeliveryTime, PendingAnswer, QueuedMessage},
     },
-    store::now_ms,
-    types::{ClientReturn, Json, Message, MessageRole, Text, ToolAnswer, clipped},
+    lifecycle::{RunLifecycle, start::StartRun},
+    problem::MAX_SHOWN,
+    readers::until_wait::{ReadingQuery, answer},
+    runs::run::ServiceRun,
+    service::ServiceHandles,
+};
+use forgeline_agent::{Decision, private::RequestAnswer};
+use forgeline_store::private::now_ms;
+use forgeline_types::{
+    ClientReturn, Json, Message, MessageRole, Text, ToolAnswer, private::clipped,
 };
 
 /// The input of an agent; unknown members are ignored.
@@ -36,41 +38,42 @@ pub(super) struct RunAgentInput {
     #[serde(default)]
     messages: Vec<UiMessage>,
     #[serde(default)]
-    tools: Vec<Offered>,
+    tools: Vec<OfferedTool>,
     #[serde(default)]
-    resume: Vec<Resume>,
+    resume: Vec<InterruptAnswer>,
 }
 
 /// The answer to an interrupt.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Resume {
+struct InterruptAnswer {
     interrupt_id: Text,
-    status: Status,
+    status: InterruptStatus,
     payload: Option<Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Status {
+enum InterruptStatus {
     Resolved,
     Cancelled,
 }
 
 pub(super) async fn begin(
     State(service): State<Service>,
-    Caller(caller): Caller,
-    Query(reading): Query<Reading>,
-    Body(input): Body<RunAgentInput>,
+    RequestCaller(caller): RequestCaller,
+    QueryParameters(reading): QueryParameters<ReadingQuery>,
+    JsonBody(input): JsonBody<RunAgentInput>,
 ) -> Result<Response, Problem> {
+    let ServiceHandles { access, runs, lifecycle, readers, .. } = &*service.0;
     let RunAgentInput { thread_id, mut messages, tools, resume } = input;
     let encoder = AgUi::new(thread_id.clone());
-    let waits = waiting(&service, &caller, &thread_id).await?;
+    let waits = waiting(runs, &caller, &thread_id).await?;
     let leaves = waits.as_ref().is_some_and(|run| resume.is_empty() && leaves(run, &messages));
     if let Some(run) = waits.clone().filter(|_| !leaves) {
         let is_said = messages.last().is_some_and(UiMessage::is_users);
         // Takes all of them or none.
-        for (at, Resume { interrupt_id, .. }) in resume.iter().enumerate() {
+        for (at, InterruptAnswer { interrupt_id, .. }) in resume.iter().enumerate() {
             if resume.iter().skip(at + 1).any(|other| other.interrupt_id == *interrupt_id) {
                 let id = clipped(interrupt_id, MAX_SHOWN);
                 return Err(Problem::bad(format!("`resume` answers `{id}` twice")));
@@ -78,34 +81,36 @@ pub(super) async fn begin(
         }
         let answers: Result<Vec<_>, _> = resume.into_iter().map(|it| read(&run, it)).collect();
         let answers = answers?;
-        let word = words(said_behind(&service, &run, &mut messages).await?)?;
+        let word = user_message(new_user_messages(lifecycle, &run, &mut messages).await?)?;
         let results = results(&run, messages);
-        let decided = |answer: &&Kept| matches!(answer.given, Given::Decided(_));
+        let decided = |answer: &&PendingAnswer| matches!(answer.given, RequestAnswer::Decided(_));
         let mut decided = answers.iter().filter(decided).map(|answer| &answer.id);
         if let Some(id) = decided.find(|id| !run.approvals.may_answer(id, &caller)) {
-            return Err(may_not(id));
+            return Err(not_permitted(id));
         }
         let refused = results.iter().find(|(id, _)| !run.client_calls.may_complete(id, &caller));
         if let Some((id, _)) = refused {
-            return Err(may_not(id));
+            return Err(not_permitted(id));
         }
-        let results = results.into_iter().map(|(id, end)| Kept::new(id, Given::Returned(end)));
+        let results = results
+            .into_iter()
+            .map(|(id, end)| PendingAnswer::new(id, RequestAnswer::Returned(end)));
         let answers: Vec<_> = answers.into_iter().chain(results).collect();
         if answers.is_empty() && (is_said || word.is_some()) {
             let detail = "the run of this thread is waiting for an answer; send it in `resume`, or as a tool message";
             return Err(Problem::new(StatusCode::CONFLICT, "run_waits", detail));
         }
         if let Some(message) = word {
-            service.usage().limits().check_input(&message.text())?;
-            let word = Word { when: When::Next, message, at_ms: now_ms() };
-            service.answer_and_steer(&run, answers, word).await?;
+            access.limits().check_input(&message.text())?;
+            let word = QueuedMessage { when: DeliveryTime::Next, message, at_ms: now_ms() };
+            lifecycle.answer_and_steer(&run, answers, word).await?;
         } else {
-            service.answer(&run, answers).await?;
+            lifecycle.answer(&run, answers).await?;
         }
         let (from, guard) = (run.paused(), reading.guard(&run));
-        return answer(&service, run, from, encoder, guard).await;
+        return answer(readers, run, from, encoder, guard).await;
     }
-    if let Some(Resume { interrupt_id, .. }) = resume.first() {
+    if let Some(InterruptAnswer { interrupt_id, .. }) = resume.first() {
         return Err(Problem::not_found("open request", interrupt_id));
     }
     let said = messages.pop().map_or(Ok(None), UiMessage::said)?;
@@ -116,17 +121,17 @@ pub(super) async fn begin(
     };
     let (input, tools) = (reading.input(said), Some(ClientTools::new(tools)?));
     let (agent, conversation) = (reading.agent.clone(), Some(thread_id));
-    let asked = Asked { input, agent, conversation, tools, request: None, again: None };
+    let asked = StartRun { input, agent, conversation, tools, request: None, again: None };
     let run = match waits {
-        Some(waits) => service.begin_in_place(caller, asked, (waits, Vec::new())).await?,
-        None => service.begin(caller, asked).await?,
+        Some(waits) => lifecycle.begin_in_place(caller, asked, (waits, Vec::new())).await?,
+        None => lifecycle.begin(caller, asked).await?,
     };
     let guard = reading.guard(&run);
-    answer(&service, run, 0, encoder, guard).await
+    answer(readers, run, 0, encoder, guard).await
 }
 
 /// Returns `true` if the user sends something else while a run waits only for results of calls at the client.
-fn leaves(run: &Run, messages: &[UiMessage]) -> bool {
+fn leaves(run: &ServiceRun, messages: &[UiMessage]) -> bool {
     let is_asked = !run.approvals.open().is_empty() || !run.questions.open().is_empty();
     let calls = run.own_calls();
     let is_open = |id: &CallId| id.find(&calls).is_some();
@@ -135,12 +140,12 @@ fn leaves(run: &Run, messages: &[UiMessage]) -> bool {
 }
 
 /// Takes the user messages that are new to a waiting run: those after the open calls, or else the last ones, without messages sent to it before.
-async fn said_behind(
-    service: &Service,
-    run: &Run,
+async fn new_user_messages(
+    lifecycle: &RunLifecycle,
+    run: &ServiceRun,
     messages: &mut Vec<UiMessage>,
 ) -> Result<Vec<UiMessage>, Problem> {
-    let open = place_of_open(run, messages);
+    let open = index_of_open(run, messages);
     let at = open.unwrap_or_else(|| {
         messages.len() - messages.iter().rev().take_while(|it| it.is_users()).count()
     });
@@ -148,14 +153,14 @@ async fn said_behind(
     if said.is_empty() {
         return Ok(said);
     }
-    let (begun, since) = service.said_to(run).await?;
+    let (begun, since) = lifecycle.texts_sent_to(run).await?;
     let is_known = |text: String| since.contains(&text) || (open.is_none() && text == begun);
     let known = said.iter().rposition(|it| is_known(it.text()));
     Ok(said.split_off(known.map_or(0, |at| at + 1)))
 }
 
 /// Returns the index of the first message with an open request of a run, or its result.
-fn place_of_open(run: &Run, messages: &[UiMessage]) -> Option<usize> {
+fn index_of_open(run: &ServiceRun, messages: &[UiMessage]) -> Option<usize> {
     let calls = run.own_calls();
     let asked = run.approvals.open().into_iter().map(|open| open.id);
     let asked = asked.chain(run.questions.open().into_iter().map(|open| open.id));
@@ -166,7 +171,7 @@ fn place_of_open(run: &Run, messages: &[UiMessage]) -> Option<usize> {
 }
 
 /// Returns the user's content in these messages as one message; `None` if there is none. Results stay.
-fn words(messages: Vec<UiMessage>) -> Result<Option<Message>, Problem> {
+fn user_message(messages: Vec<UiMessage>) -> Result<Option<Message>, Problem> {
     let mut parts = Vec::new();
     for message in messages.into_iter().filter(UiMessage::is_users) {
         parts.extend(message.said()?.unwrap_or_default());
@@ -175,16 +180,16 @@ fn words(messages: Vec<UiMessage>) -> Result<Option<Message>, Problem> {
 }
 
 /// Reads the answer to an interrupt of a run.
-fn read(run: &Run, resume: Resume) -> Result<Kept, Problem> {
-    let Resume { interrupt_id: id, status, payload } = resume;
-    let is_resolved = status == Status::Resolved;
+fn read(run: &ServiceRun, resume: InterruptAnswer) -> Result<PendingAnswer, Problem> {
+    let InterruptAnswer { interrupt_id: id, status, payload } = resume;
+    let is_resolved = status == InterruptStatus::Resolved;
     if run.approvals.open().iter().any(|open| open.approval_id == id) {
         let decision = match payload {
             _ if !is_resolved => Decision::reject("the request was cancelled"),
             Some(payload) => decision(&payload)?,
             None => return Err(wrong_approval()),
         };
-        return Ok(Kept::new(id, Given::Decided(decision)));
+        return Ok(PendingAnswer::new(id, RequestAnswer::Decided(decision)));
     }
     if run.questions.open().iter().any(|open| open.question_id == id) {
         let answer = match payload {
@@ -198,7 +203,7 @@ fn read(run: &Run, resume: Resume) -> Result<Kept, Problem> {
             }
             _ => ToolAnswer::Cancel,
         };
-        return Ok(Kept::new(id, Given::Answered(answer)));
+        return Ok(PendingAnswer::new(id, RequestAnswer::Answered(answer)));
     }
     Err(Problem::not_found("open request", &id))
 }
@@ -223,7 +228,7 @@ fn wrong_approval() -> Problem {
 }
 
 /// Returns the results of open calls at the client, by the ids of the calls in this service.
-fn results(run: &Run, messages: Vec<UiMessage>) -> Vec<(Text, ClientReturn)> {
+fn results(run: &ServiceRun, messages: Vec<UiMessage>) -> Vec<(Text, ClientReturn)> {
     let open = run.own_calls();
     let mut results: Vec<(Text, ClientReturn)> = Vec::new();
     for (id, end) in messages.into_iter().filter_map(UiMessage::ran) {

@@ -1,15 +1,18 @@
 //! The agents and their tools.
 
+use std::sync::Arc;
+
 use axum::{Json, extract::State};
 use serde_json::{Value, json};
 
-use crate::{
-    agent::tools::ToolPlace,
-    server::{Service, http::extract::Caller},
-};
+use crate::{access::caller::RequestCaller, conversations::agents::AgentSet};
+use forgeline_agent::tools::ToolPlace;
 
-pub(super) async fn agents(State(service): State<Service>, Caller(_caller): Caller) -> Json<Value> {
-    let agents = service.agents().map(|(name, agent)| {
+pub(super) async fn agents(
+    State(set): State<Arc<AgentSet>>,
+    RequestCaller(_caller): RequestCaller,
+) -> Json<Value> {
+    let agents = set.iter().map(|(name, agent)| {
         let info = agent.provider().info();
         let models: Vec<_> = agent.model_names().collect();
         json!({ "name": name, "provider": info.provider, "model": info.model, "models": models })
@@ -18,14 +21,18 @@ pub(super) async fn agents(State(service): State<Service>, Caller(_caller): Call
 }
 
 /// Returns the tools of all agents that this caller may use.
-pub(super) async fn tools(State(service): State<Service>, Caller(caller): Caller) -> Json<Value> {
+pub(super) async fn tools(
+    State(set): State<Arc<AgentSet>>,
+    RequestCaller(caller): RequestCaller,
+) -> Json<Value> {
     let mut tools = Vec::new();
-    for (name, agent) in service.agents() {
+    for (name, agent) in set.iter() {
         for (tool, spec) in agent.own_tools() {
             if tool.permission().is_none_or(|permission| caller.has_permission(permission)) {
                 let place = match tool.place() {
                     ToolPlace::Client => "client",
                     ToolPlace::Here => "server",
+                    _ => "server",
                 };
                 tools.push(json!({
                     "agent": name,

@@ -8,23 +8,28 @@ use axum::{
     response::Response,
 };
 
-use super::events::{From, last_seen};
-use crate::server::{
-    Problem, Service,
-    access::scope::scope,
-    http::extract::{Caller, Query},
+use super::events::{ResumeQuery, last_seen};
+use crate::{
+    Problem,
+    access::{caller::RequestCaller, scope::scope},
+    http::extract::QueryParameters,
     readers::{
         body,
-        scope_events::{Find, Sources},
-        scope_place::Place,
+        context::ReaderContext,
+        scope_cursor::ScopeCursor,
+        scope_events::{RunFinder, ScopeSources},
     },
+    runs::directory::RunDirectory,
 };
+use forgeline_store::Stores;
 
 pub(super) async fn read(
-    State(service): State<Service>,
-    Caller(caller): Caller,
-    Query(from): Query<From>,
-    Query(query): Query<Vec<(String, String)>>,
+    State(stores): State<Stores>,
+    State(runs): State<Arc<RunDirectory>>,
+    State(readers): State<ReaderContext>,
+    RequestCaller(caller): RequestCaller,
+    QueryParameters(from): QueryParameters<ResumeQuery>,
+    QueryParameters(query): QueryParameters<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     if query.iter().any(|(name, _)| name == "on_disconnect") {
@@ -33,13 +38,13 @@ pub(super) async fn read(
         ));
     }
     let scope = scope(&caller);
-    let log = service.log();
-    let sources = Sources::new(log, Some(service.notifications()), (scope.clone(), &caller));
-    let sources = sources.finding(finder(&service));
-    let open = || service.open_runs(&scope, &caller.id);
+    let sources =
+        ScopeSources::new(stores.log, Some(stores.notifications), (scope.clone(), &caller));
+    let sources = sources.finding(finder(&runs));
+    let open = || runs.open_of_caller(&scope, &caller.id);
     let place = match last_seen(&headers, from) {
         Some(last) => {
-            let place = Place::read(&last);
+            let place = ScopeCursor::read(&last);
             let place = place.ok_or_else(|| {
                 Problem::bad(
                     "`Last-Event-ID` and `after` must be the id of an event of this stream",
@@ -54,26 +59,20 @@ pub(super) async fn read(
         }
         None => sources.now(open).await?,
     };
-    Ok(body::streamed(Box::pin(sources.read(place)), service.ends()))
+    Ok(body::streamed(Box::pin(sources.read(place)), readers.ends))
 }
 
 /// Returns a function that finds a run by its key, in memory or in the store.
-fn finder(service: &Service) -> Find {
-    let service = service.clone();
+fn finder(runs: &Arc<RunDirectory>) -> RunFinder {
+    let runs = Arc::clone(runs);
     Arc::new(move |key| {
-        let service = service.clone();
-        Box::pin(async move {
-            if let Some(run) = service.0.runs.find(&key.scope, &key.name) {
-                return Some(run);
-            }
-            let record = service.stores().runs.get(&key).await.ok()?;
-            Some(Arc::new(Service::not_here(&record)))
-        })
+        let runs = Arc::clone(&runs);
+        Box::pin(async move { runs.find(&key).await.ok().flatten() })
     })
 }
 
 /// Returns the error for a position that does not exist yet, with one that does.
-fn ahead(now: &Place) -> Problem {
+fn ahead(now: &ScopeCursor) -> Problem {
     let detail = "this stream has no such event; read from the id of an event that you have received, or without an id";
     Problem::new(StatusCode::CONFLICT, "log_behind", detail).with("last_event_id", now.to_string())
 }

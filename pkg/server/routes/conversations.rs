@@ -1,5 +1,7 @@
 //! The routes that list, read, rename and delete conversations.
 
+use std::sync::Arc;
+
 use axum::{
     Json,
     extract::State,
@@ -9,20 +11,25 @@ use axum::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::message_runs::told;
+use super::message_runs::with_runs;
 use crate::{
-    agent,
-    server::{
-        Problem, Service,
-        access::scope::scope,
-        conversations::{size, title::is_plain},
-        http::extract::{Body, Caller, Path, Query},
-        journal::rewound::TakenBack,
-        service::check_id,
+    Problem, Service,
+    access::{caller::RequestCaller, scope::scope},
+    conversations::{size, title::is_plain},
+    http::{
+        extract::{JsonBody, PathParameters, QueryParameters},
+        ids::check_id,
     },
-    store::{Conversation, ConversationKey, ConversationQuery, StoredMessage, now_ms},
-    types::Text,
+    journal::rewound::TakenBack,
+    retention::DataRetention,
+    runs::directory::RunDirectory,
 };
+use forgeline_agent as agent;
+use forgeline_store::{
+    Conversation, ConversationKey, ConversationQuery, ConversationStore, StoredMessage, Stores,
+    private::now_ms,
+};
+use forgeline_types::Text;
 
 /// Maximum number of entries of a page, and the default.
 const MAX_PAGE: usize = 200;
@@ -38,7 +45,7 @@ const MAX_TITLE_CHARS: usize = 200;
 /// The requested part of a list.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Page {
+pub(super) struct PageQuery {
     after: Option<Text>,
     /// The number of the message before which the page ends.
     before: Option<Text>,
@@ -48,14 +55,14 @@ pub(super) struct Page {
 
 /// The id of a chat.
 #[derive(Debug, Deserialize)]
-pub(super) struct OfChat {
+pub(super) struct ChatQuery {
     id: Option<Text>,
 }
 
 /// The id of a chat, or the list of chats, and the requested part.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct History {
+pub(super) struct HistoryQuery {
     id: Option<Text>,
     after: Option<Text>,
     before: Option<Text>,
@@ -66,13 +73,13 @@ pub(super) struct History {
 /// A change of a conversation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Change {
+pub(super) struct TitleChange {
     title: Text,
 }
 
-type Answer = Result<Json<Value>, Problem>;
+type JsonResult = Result<Json<Value>, Problem>;
 
-impl Page {
+impl PageQuery {
     fn most(&self) -> Result<usize, Problem> {
         let most = self.limit.unwrap_or(PAGE);
         let detail = || Problem::bad(format!("`limit` must be a number from 1 to {MAX_PAGE}"));
@@ -95,22 +102,22 @@ fn shown(conversation: &Conversation) -> Value {
 
 /// Returns a conversation of this caller; a conversation of another caller is not found.
 async fn find(
-    service: &Service,
+    store: &dyn ConversationStore,
     caller: &agent::Caller,
     id: &str,
 ) -> Result<Conversation, Problem> {
     check_id("the conversation id", id)?;
     let key = ConversationKey::new(scope(caller), id);
-    let found = service.stores().conversations.get(&key).await?;
+    let found = store.get(&key).await?;
     let is_own = found.owner == caller.id;
     is_own.then_some(found).ok_or_else(|| Problem::not_found("conversation", id))
 }
 
 pub(super) async fn list(
-    State(service): State<Service>,
-    Caller(caller): Caller,
-    Query(page): Query<Page>,
-) -> Answer {
+    State(stores): State<Stores>,
+    RequestCaller(caller): RequestCaller,
+    QueryParameters(page): QueryParameters<PageQuery>,
+) -> JsonResult {
     if page.before.is_some() {
         return Err(Problem::bad(
             "`before` is for the messages of one conversation; use `after` to read on in the list",
@@ -119,7 +126,7 @@ pub(super) async fn list(
     let mut query = ConversationQuery::new(scope(&caller), page.most()?).owner(caller.id.clone());
     query.after = page.after;
     query.agent = page.agent;
-    let page = service.stores().conversations.list(query).await?;
+    let page = stores.conversations.list(query).await?;
     let conversations: Vec<_> = page.conversations.iter().map(shown).collect();
     Ok(Json(json!({ "conversations": conversations, "next": page.next })))
 }
@@ -127,10 +134,10 @@ pub(super) async fn list(
 /// Returns a conversation and a page of its messages; messages that were taken back are marked.
 pub(super) async fn show(
     State(service): State<Service>,
-    Caller(caller): Caller,
-    Path(id): Path<String>,
-    Query(page): Query<Page>,
-) -> Answer {
+    RequestCaller(caller): RequestCaller,
+    PathParameters(id): PathParameters<String>,
+    QueryParameters(page): QueryParameters<PageQuery>,
+) -> JsonResult {
     show_page(&service, &caller, &id, page, false).await
 }
 
@@ -139,14 +146,14 @@ async fn show_page(
     service: &Service,
     caller: &agent::Caller,
     id: &str,
-    page: Page,
+    page: PageQuery,
     is_chat: bool,
-) -> Answer {
-    let found = find(service, caller, id).await?;
+) -> JsonResult {
+    let found = find(&*service.0.stores.conversations, caller, id).await?;
     let most = page.most()?;
-    let taken = service.taken_back(&found.key).await?;
+    let taken = service.0.conversations.taken_back(&found.key).await?;
     let left_out = if is_chat { taken.clone() } else { TakenBack::default() };
-    let of = (service, &found.key, &left_out);
+    let of = (&*service.0.stores.conversations, &found.key, &left_out);
     let messages = match (&page.after, &page.before) {
         (Some(_), Some(_)) => {
             return Err(Problem::bad("`after` and `before` cannot be used together"));
@@ -163,35 +170,37 @@ async fn show_page(
     let previous = messages.first().map(|first| first.number).filter(|first| *first > 0);
     let mut answer = shown(&found);
     if let Value::Object(fields) = &mut answer {
-        let mut told = told(service, &found.key, &found.agent, &messages).await?;
-        for (stored, message) in messages.iter().zip(&mut told) {
+        let mut shown_messages =
+            with_runs((&service.0.stores, &service.0.agents), &found.key, &found.agent, &messages)
+                .await?;
+        for (stored, message) in messages.iter().zip(&mut shown_messages) {
             if let Value::Object(fields) = message
                 && taken.has(stored.number)
             {
                 fields.insert("taken_back".to_owned(), true.into());
             }
         }
-        let page = json!({ "messages": told, "next": next, "previous": previous });
+        let page = json!({ "messages": shown_messages, "next": next, "previous": previous });
         fields.insert("page".to_owned(), page);
-        let open = service.open_run(caller, id);
+        let open = service.0.runs.open_run(caller, id);
         fields.insert("open_run".to_owned(), open.map(|run| run.id().to_owned()).into());
     }
     Ok(Json(answer))
 }
 
 /// A conversation, and those of its messages to leave out.
-type Of<'o> = (&'o Service, &'o ConversationKey, &'o TakenBack);
+type MessageSelection<'o> = (&'o dyn ConversationStore, &'o ConversationKey, &'o TakenBack);
 
 /// Returns at most `most` messages, ending after one that fills the page.
 async fn page_of(
-    (service, key, left_out): Of<'_>,
+    (store, key, left_out): MessageSelection<'_>,
     from: u64,
     most: usize,
 ) -> Result<Vec<StoredMessage>, Problem> {
     let (mut page, mut bytes, mut at) = (Vec::new(), 0, from);
     while page.len() < most && bytes < PAGE_BYTES {
         let step = STEP.min(most - page.len());
-        let messages = service.stores().conversations.messages(key, at, step).await?;
+        let messages = store.messages(key, at, step).await?;
         let is_all = messages.len() < step;
         for message in messages {
             if bytes >= PAGE_BYTES {
@@ -213,7 +222,7 @@ async fn page_of(
 
 /// Returns at most `most` messages before number `end`, beginning at one that fills the page.
 async fn page_before(
-    (service, key, left_out): Of<'_>,
+    (store, key, left_out): MessageSelection<'_>,
     end: u64,
     most: usize,
 ) -> Result<Vec<StoredMessage>, Problem> {
@@ -222,7 +231,7 @@ async fn page_before(
         let step = STEP.min(most - page.len());
         let from = at.saturating_sub(step as u64);
         let count = usize::try_from(at - from).unwrap_or(step);
-        let messages = service.stores().conversations.messages(key, from, count).await?;
+        let messages = store.messages(key, from, count).await?;
         let wanted = |it: &StoredMessage| it.number < at && !left_out.has(it.number);
         for message in messages.into_iter().rev().filter(wanted) {
             if bytes >= PAGE_BYTES {
@@ -250,12 +259,13 @@ fn number(text: &str) -> Option<u64> {
 }
 
 pub(super) async fn rename(
-    State(service): State<Service>,
-    Caller(caller): Caller,
-    Path(id): Path<String>,
-    Body(Change { title }): Body<Change>,
-) -> Answer {
-    let found = find(&service, &caller, &id).await?;
+    State(stores): State<Stores>,
+    RequestCaller(caller): RequestCaller,
+    PathParameters(id): PathParameters<String>,
+    JsonBody(TitleChange { title }): JsonBody<TitleChange>,
+) -> JsonResult {
+    let store = &*stores.conversations;
+    let found = find(store, &caller, &id).await?;
     let title = title.trim();
     if title.is_empty() || title.chars().count() > MAX_TITLE_CHARS || !title.chars().all(is_plain) {
         let detail = format!(
@@ -263,34 +273,40 @@ pub(super) async fn rename(
         );
         return Err(Problem::bad(detail));
     }
-    let store = &service.stores().conversations;
     store.rename(&found.key, title.into(), now_ms()).await?;
     Ok(Json(shown(&store.get(&found.key).await?)))
 }
 
 pub(super) async fn delete(
-    State(service): State<Service>,
-    Caller(caller): Caller,
-    Path(id): Path<String>,
+    State(stores): State<Stores>,
+    State(runs): State<Arc<RunDirectory>>,
+    State(retention): State<Arc<DataRetention>>,
+    RequestCaller(caller): RequestCaller,
+    PathParameters(id): PathParameters<String>,
 ) -> Result<StatusCode, Problem> {
-    let found = find(&service, &caller, &id).await?;
-    if service.is_under_way(&found.key.scope, &found.key.id) {
+    let found = find(&*stores.conversations, &caller, &id).await?;
+    // Runs before the last one count, too.
+    if !runs.active().open(&found.key.scope, &found.key.id).is_empty() {
         let detail = "a run of the conversation is under way; cancel it first";
         return Err(Problem::new(StatusCode::CONFLICT, "run_under_way", detail));
     }
-    service.delete_conversation(&caller, &id).await?;
+    retention.delete_conversation(&caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Returns the list of chats or, with an id, a page of a chat's messages without those that were taken back; by default, the last page.
 pub(super) async fn history(
-    state: State<Service>,
-    caller: Caller,
-    Query(History { id, after, before, limit, agent }): Query<History>,
-) -> Answer {
-    let mut page = Page { after, before, limit, agent };
-    let Some(id) = id else { return list(state, caller, Query(page)).await };
-    let (State(service), Caller(caller)) = (state, caller);
+    State(service): State<Service>,
+    caller: RequestCaller,
+    QueryParameters(HistoryQuery { id, after, before, limit, agent }): QueryParameters<
+        HistoryQuery,
+    >,
+) -> JsonResult {
+    let mut page = PageQuery { after, before, limit, agent };
+    let Some(id) = id else {
+        return list(State(service.0.stores.clone()), caller, QueryParameters(page)).await;
+    };
+    let RequestCaller(caller) = caller;
     if page.after.is_none() && page.before.is_none() {
         page.before = Some(u64::MAX.to_string().into());
     }
@@ -299,12 +315,14 @@ pub(super) async fn history(
 
 /// Deletes a chat.
 pub(super) async fn forget(
-    state: State<Service>,
-    caller: Caller,
-    Query(OfChat { id }): Query<OfChat>,
+    stores: State<Stores>,
+    runs: State<Arc<RunDirectory>>,
+    retention: State<Arc<DataRetention>>,
+    caller: RequestCaller,
+    QueryParameters(ChatQuery { id }): QueryParameters<ChatQuery>,
 ) -> Response {
     let Some(id) = id else {
         return Problem::bad("name the chat to delete: `?id=`").into_response();
     };
-    delete(state, caller, Path(id.to_string())).await.into_response()
+    delete(stores, runs, retention, caller, PathParameters(id.to_string())).await.into_response()
 }

@@ -1,43 +1,49 @@
 //! The route of the events of a run.
 
+use std::sync::Arc;
+
 use axum::{extract::State, http::HeaderMap, response::Response};
 use serde::Deserialize;
 
-use crate::server::{
-    Problem, Service,
-    http::extract::{Caller, Path, Query},
-    readers::{body, until_wait::Leave},
-    runs::records::page,
+use crate::{
+    Problem,
+    access::caller::RequestCaller,
+    http::extract::{PathParameters, QueryParameters},
+    readers::{
+        body, context::ReaderContext, run_lookup::run_to_read, until_wait::DisconnectAction,
+    },
+    runs::{directory::RunDirectory, record_stream::page},
 };
 
 #[derive(Debug, Deserialize)]
-pub(super) struct From {
+pub(super) struct ResumeQuery {
     after: Option<String>,
 }
 
 /// The query of a reader of a run.
 #[derive(Debug, Deserialize)]
-pub(super) struct Events {
+pub(super) struct EventsQuery {
     after: Option<String>,
     /// The action on the run when its reader disconnects.
-    on_disconnect: Option<Leave>,
+    on_disconnect: Option<DisconnectAction>,
 }
 
 /// Returns the last event seen by a reader. The browser's header is newer than the URL of the first request.
-pub(super) fn last_seen(headers: &HeaderMap, From { after }: From) -> Option<String> {
+pub(super) fn last_seen(headers: &HeaderMap, ResumeQuery { after }: ResumeQuery) -> Option<String> {
     let last = headers.get("last-event-id").map(|last| last.to_str().unwrap_or("?").to_owned());
     last.or(after)
 }
 
 pub(super) async fn read(
-    State(service): State<Service>,
-    Caller(caller): Caller,
-    Path(id): Path<String>,
-    Query(Events { after, on_disconnect }): Query<Events>,
+    State(runs): State<Arc<RunDirectory>>,
+    State(readers): State<ReaderContext>,
+    RequestCaller(caller): RequestCaller,
+    PathParameters(id): PathParameters<String>,
+    QueryParameters(EventsQuery { after, on_disconnect }): QueryParameters<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let run = service.run_to_read(&caller, &id).await?;
-    let from = match last_seen(&headers, From { after }) {
+    let run = run_to_read(&runs, &caller, &id).await?;
+    let from = match last_seen(&headers, ResumeQuery { after }) {
         Some(last) => {
             let number: Option<u64> = last.parse().ok();
             // As it was sent, without a sign.
@@ -49,10 +55,10 @@ pub(super) async fn read(
         }
         None => 0,
     };
-    let page = page(&*service.log(), &run, from, 1).await?;
+    let page = page(&*readers.log, &run, from, 1).await?;
     if page.is_end && page.records.is_empty() {
         return Ok(body::nothing());
     }
     let guard = on_disconnect.map(|leave| leave.guard(&run));
-    Ok(body::answer(&service, run, from, guard))
+    Ok(body::answer(&readers, run, from, guard))
 }

@@ -1,5 +1,7 @@
 //! The routes for the health of the service.
 
+use std::sync::Arc;
+
 use axum::{
     Json,
     extract::State,
@@ -10,51 +12,60 @@ use axum::{
 use serde_json::{Value, json};
 
 use crate::{
-    server::{
-        Problem, Service,
-        access::{
-            identity::{OBSERVE, check_permission},
-            scope::scope,
-        },
-        http::extract::Caller,
+    Problem,
+    access::{
+        caller::RequestCaller,
+        control::AccessControl,
+        identity::{OBSERVE, check_permission},
+        scope::scope,
     },
-    store::now_ms,
+    health::HealthChecks,
+    lifecycle::RunLifecycle,
+    metrics::{ServiceMetrics, latency::LatencyWindow},
 };
+use forgeline_store::{Stores, private::now_ms};
 
 /// The age and number of latency records shown for the caller's scope.
 const HOUR_MS: u64 = 3_600_000;
 const SHOWN: usize = 100;
 
 /// Reports whether the service is ready for requests, with each dependency by name.
-pub(super) async fn ready(State(service): State<Service>, Caller(_caller): Caller) -> Response {
-    if service.is_ending() {
+pub(super) async fn ready(
+    State(lifecycle): State<Arc<RunLifecycle>>,
+    State(checks): State<Arc<HealthChecks>>,
+    RequestCaller(_caller): RequestCaller,
+) -> Response {
+    if lifecycle.is_ending() {
         return Problem::busy("the service is shutting down", 30).into_response();
     }
-    let report = service.checks().report().await;
+    let report = checks.report().await;
     let is_ready = report.status != "unready";
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(report)).into_response()
 }
 
 pub(super) async fn metrics(
-    State(service): State<Service>,
-    Caller(caller): Caller,
+    State(metrics): State<Arc<ServiceMetrics>>,
+    State(access): State<Arc<AccessControl>>,
+    State(lifecycle): State<Arc<RunLifecycle>>,
+    RequestCaller(caller): RequestCaller,
 ) -> Result<Response, Problem> {
     check_permission(&caller, OBSERVE)?;
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    Ok((kind, service.metrics_text()).into_response())
+    Ok((kind, metrics.text(access.usage(), lifecycle.places())).into_response())
 }
 
 pub(super) async fn latency(
-    State(service): State<Service>,
-    Caller(caller): Caller,
+    State(latency): State<Option<Arc<LatencyWindow>>>,
+    State(stores): State<Stores>,
+    RequestCaller(caller): RequestCaller,
 ) -> Result<Response, Problem> {
-    let Some(latency) = service.latency() else {
+    let Some(latency) = latency else {
         let detail = "latencies are not shown; the operator turns them on with `dev`";
         return Err(Problem::new(StatusCode::NOT_FOUND, "not_switched_on", detail));
     };
     check_permission(&caller, OBSERVE)?;
-    let (store, scope) = (&service.stores().latency, scope(&caller));
+    let (store, scope) = (&stores.latency, scope(&caller));
     let total = store.total(&scope).await?;
     let mut last = store.since(&scope, now_ms().saturating_sub(HOUR_MS)).await?;
     last.drain(..last.len().saturating_sub(SHOWN));

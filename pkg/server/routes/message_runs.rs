@@ -2,12 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    agent::DefaultAgent,
-    server::{Problem, Service},
-    store::{ConversationKey, RunQuery, RunRecord, StoredMessage},
-    types::{Message, MessageRole, Part, Text},
-};
+use crate::{Problem, conversations::agents::AgentSet};
+use forgeline_agent::DefaultAgent;
+use forgeline_store::{ConversationKey, RunQuery, RunRecord, StoredMessage, Stores};
+use forgeline_types::{Message, MessageRole, Part, Text};
 
 /// Maximum number of last runs of a conversation that are searched for those of a page, and number of runs read at a time.
 const MAX_RUNS: usize = 1_000;
@@ -15,8 +13,8 @@ const STEP: usize = 200;
 
 /// Returns messages as a page shows them: with `run_id` if the run is known, and with `as_read`, the parts with calls and texts separated, if the model
 /// wrote calls as text.
-pub(super) async fn told(
-    service: &Service,
+pub(super) async fn with_runs(
+    (stores, agents): (&Stores, &AgentSet),
     key: &ConversationKey,
     agent: &str,
     messages: &[StoredMessage],
@@ -24,12 +22,12 @@ pub(super) async fn told(
     let Some(first) = messages.iter().map(|message| message.at_ms).min() else {
         return Ok(Vec::new());
     };
-    let runs = runs_of(service, key, first).await?;
-    let agent = service.agents().find(|(name, _)| **name == *agent).map(|(_, agent)| agent);
+    let runs = runs_of(stores, key, first).await?;
+    let agent = agents.get(agent);
     let runs = runs_by_message(&runs, messages);
     let behind = messages.last().map_or(0, |last| last.number + 1);
-    let behind = service.stores().conversations.messages(key, behind, 1).await?;
-    let mut told = Vec::with_capacity(messages.len());
+    let behind = stores.conversations.messages(key, behind, 1).await?;
+    let mut shown = Vec::with_capacity(messages.len());
     for ((at, stored), run) in messages.iter().enumerate().zip(runs) {
         let mut value = json!(stored);
         if let Value::Object(fields) = &mut value {
@@ -41,9 +39,9 @@ pub(super) async fn told(
                 fields.insert("as_read".to_owned(), json!(read));
             }
         }
-        told.push(value);
+        shown.push(value);
     }
-    Ok(told)
+    Ok(shown)
 }
 
 /// Returns the parts of an answer whose calls were written as text: an answer without calls that is followed by results.
@@ -56,14 +54,14 @@ fn as_read(agent: &DefaultAgent, message: &Message, next: Option<&Message>) -> O
 
 /// Returns the last runs of a conversation that had not ended before this time.
 async fn runs_of(
-    service: &Service,
+    stores: &Stores,
     key: &ConversationKey,
     from_ms: u64,
 ) -> Result<Vec<RunRecord>, Problem> {
     let mut query = RunQuery::new(key.scope.clone(), STEP).conversation(key.id.clone());
     let mut runs = Vec::new();
     loop {
-        let page = service.stores().runs.list(query.clone()).await?;
+        let page = stores.runs.list(query.clone()).await?;
         let is_before = |run: &RunRecord| run.ended_ms.is_some_and(|ended_ms| ended_ms < from_ms);
         let is_all = page.runs.last().is_none_or(is_before);
         runs.extend(page.runs);
@@ -105,7 +103,7 @@ fn runs_by_message<'r>(runs: &'r [RunRecord], messages: &[StoredMessage]) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::LogKey;
+    use forgeline_store::LogKey;
 
     /// Returns a run by its name, its beginning and its end.
     fn run((name, begun_ms, ended_ms): (&str, u64, Option<u64>)) -> RunRecord {

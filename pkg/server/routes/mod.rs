@@ -11,9 +11,12 @@ mod message_runs;
 mod notifications;
 mod requests;
 mod runs;
-mod said;
+mod streams;
 mod ui_files;
 mod ui_request;
+mod user_message;
+
+use std::sync::Arc;
 
 use axum::{
     Json, Router,
@@ -28,12 +31,13 @@ use serde_json::json;
 use super::{
     Problem, Service,
     access::{cors, gate::gate},
-    console, durable,
-    http::request_log::noted,
+    console,
+    metrics::request_log::log_request,
 };
 
 /// Returns the routes of a service, for use in a host's application.
 pub fn router(service: Service) -> Router {
+    let access = &service.0.access;
     let runs = Router::new()
         .route("/v1/agents", get(agents::agents))
         .route("/v1/tools", get(agents::tools))
@@ -57,23 +61,23 @@ pub fn router(service: Service) -> Router {
         .route("/v1/runs/{id}/inputs", post(requests::steer))
         .route(
             "/v1/runs/{id}/stream",
-            get(durable::read_run).head(durable::show_run).options(durable::preflight),
+            get(streams::read_run).head(streams::show_run).options(streams::preflight),
         )
         .route(
             "/v1/streams/{*name}",
-            get(durable::read)
-                .head(durable::show)
-                .put(durable::create)
-                .post(durable::append)
-                .delete(durable::remove)
-                .options(durable::preflight),
+            get(streams::read)
+                .head(streams::show)
+                .put(streams::create)
+                .post(streams::append)
+                .delete(streams::remove)
+                .options(streams::preflight),
         )
         .route("/api/chat", post(chat::begin))
         .route("/api/chat/{id}/stream", get(chat::resume).delete(chat::stop))
         .route("/agui", post(ag_ui::begin))
-        .layer(from_fn_with_state(service.clone(), gate));
-    let most = service.usage().limits().body_bytes;
-    let console = if service.has_console() { console::routes() } else { Router::new() };
+        .layer(from_fn_with_state(Arc::clone(access), gate));
+    let most = access.limits().body_bytes;
+    let console = if service.0.has_console { console::routes() } else { Router::new() };
     let routes = Router::new()
         .merge(runs)
         .merge(console)
@@ -89,9 +93,9 @@ pub fn router(service: Service) -> Router {
             )
         })
         .layer(map_response(guarded))
-        .layer(from_fn_with_state(service.clone(), noted))
+        .layer(from_fn_with_state(Arc::clone(&service.0.metrics), log_request))
         .layer(DefaultBodyLimit::max(most));
-    cors::over(&service, routes).with_state(service)
+    cors::over(access, routes).with_state(service)
 }
 
 /// The policy of a response that a browser shows as a page: it may do nothing. Callers choose the data and types of streams.

@@ -5,33 +5,31 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
-    server::{
-        Problem, Service,
-        access::{
-            identity::{NOTIFY, check_permission},
-            scope::scope,
-        },
-        http::extract::{Body, Caller},
-        service::check_id,
+    Problem,
+    access::{
+        caller::RequestCaller,
+        identity::{NOTIFY, check_permission},
+        scope::scope,
     },
-    store::{Notification, now_ms},
-    types::Text,
+    http::{extract::JsonBody, ids::check_id},
 };
+use forgeline_store::{Notification, Stores, private::now_ms};
+use forgeline_types::Text;
 
 /// Maximum size of the data of a notification, in bytes.
 const MAX_NOTIFICATION_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Notify {
+pub(super) struct NotificationBody {
     kind: Text,
     data: Box<RawValue>,
 }
 
 pub(super) async fn notify(
-    State(service): State<Service>,
-    Caller(caller): Caller,
-    Body(Notify { kind, data }): Body<Notify>,
+    State(stores): State<Stores>,
+    RequestCaller(caller): RequestCaller,
+    JsonBody(NotificationBody { kind, data }): JsonBody<NotificationBody>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     check_permission(&caller, NOTIFY)?;
     check_id("`kind`", &kind)?;
@@ -41,6 +39,6 @@ pub(super) async fn notify(
     }
     let notification = Notification::new(kind, data.get(), now_ms());
     let id = notification.id.clone();
-    let number = service.notifications().publish(&scope(&caller), notification).await?;
+    let number = stores.notifications.publish(&scope(&caller), notification).await?;
     Ok((StatusCode::ACCEPTED, Json(json!({ "id": id, "number": number }))))
 }

@@ -1,6 +1,6 @@
 //! The routes that start and show runs.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     Json,
@@ -11,23 +11,27 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::said::Said;
+use super::user_message::UserMessage;
 use crate::{
-    agent::RunInput,
-    server::{
-        Problem, Service,
-        http::extract::{Body, Caller, Path},
-        service::{Asked, digest},
+    Problem,
+    access::caller::RequestCaller,
+    http::{
+        extract::{JsonBody, PathParameters},
+        ids::digest,
     },
-    types::Text,
+    lifecycle::{RunLifecycle, start::StartRun},
+    readers::run_lookup::run_to_read,
+    runs::directory::RunDirectory,
 };
+use forgeline_agent::RunInput;
+use forgeline_types::Text;
 
 /// A run to start. None of the members reaches the system prompt.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Begin {
+pub(super) struct RunBody {
     conversation_id: Option<Text>,
-    input: Said,
+    input: UserMessage,
     agent: Option<Text>,
     module: Option<Text>,
     page: Option<Text>,
@@ -39,17 +43,17 @@ pub(super) struct Begin {
 }
 
 pub(super) async fn begin(
-    State(service): State<Service>,
-    Caller(caller): Caller,
+    State(lifecycle): State<Arc<RunLifecycle>>,
+    RequestCaller(caller): RequestCaller,
     headers: HeaderMap,
-    Body(begin): Body<Begin>,
+    JsonBody(begin): JsonBody<RunBody>,
 ) -> Result<Response, Problem> {
     let request = headers.get("idempotency-key").map(|key| {
         let key = key.to_str().map_err(|_| Problem::bad("`Idempotency-Key` must be plain text"))?;
         Ok::<_, Problem>((key.into(), digest(&serde_json::to_vec(&begin).unwrap_or_default())))
     });
     let request = request.transpose()?;
-    let Begin { conversation_id, input, agent, module, page, model, metadata } = begin;
+    let RunBody { conversation_id, input, agent, module, page, model, metadata } = begin;
     let mut input = RunInput::from(input.parts()?);
     if let Some(module) = module {
         input = input.module(module);
@@ -64,17 +68,17 @@ pub(super) async fn begin(
         input = input.metadata(key, value);
     }
     let conversation = conversation_id;
-    let asked = Asked { input, agent, conversation, tools: None, request, again: None };
-    let run = service.begin(caller, asked).await?;
+    let asked = StartRun { input, agent, conversation, tools: None, request, again: None };
+    let run = lifecycle.begin(caller, asked).await?;
     let ids = json!({ "run_id": run.id(), "conversation_id": run.conversation });
     Ok((StatusCode::ACCEPTED, Json(ids)).into_response())
 }
 
 pub(super) async fn show(
-    State(service): State<Service>,
-    Caller(caller): Caller,
-    Path(id): Path<String>,
+    State(runs): State<Arc<RunDirectory>>,
+    RequestCaller(caller): RequestCaller,
+    PathParameters(id): PathParameters<String>,
 ) -> Result<Response, Problem> {
-    let run = service.run_to_read(&caller, &id).await?;
+    let run = run_to_read(&runs, &caller, &id).await?;
     Ok(Json(run.shown()).into_response())
 }

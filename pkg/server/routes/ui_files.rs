@@ -3,10 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    server::{Problem, problem::MAX_SHOWN},
-    types::{Part, clipped},
-};
+use crate::{Problem, problem::MAX_SHOWN};
+use forgeline_types::{Part, private::clipped};
 
 /// The members of a part that describe a file; each version of each protocol uses some of them.
 #[derive(Debug, Deserialize)]

@@ -3,21 +3,19 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{said::Said, ui_files::FileFields};
-use crate::{
-    agent::{Decision, RunInput},
-    server::{Problem, conversations::regenerate::Again},
-    types::{ClientFailure, ClientReturn, ClientToolRequest, Part, Text},
-};
+use super::{ui_files::FileFields, user_message::UserMessage};
+use crate::{Problem, conversations::regenerate::RegenerateRequest};
+use forgeline_agent::{Decision, RunInput};
+use forgeline_types::{ClientFailure, ClientReturn, ClientToolRequest, Part, Text};
 
 /// A request of `useChat`; unknown members are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Chat {
+pub(super) struct ChatRequest {
     id: Option<Text>,
     #[serde(rename = "chatId")]
     conversation: Option<Text>,
-    message: Option<SaidMessage>,
+    message: Option<ChatMessage>,
     #[serde(default)]
     messages: Vec<UiMessage>,
     project_id: Option<Value>,
@@ -28,7 +26,7 @@ pub(super) struct Chat {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected `message` to be a string, or a message")]
-enum SaidMessage {
+enum ChatMessage {
     Text(String),
     Message(Box<UiMessage>),
 }
@@ -40,39 +38,39 @@ pub(super) struct UiMessage {
     id: Option<String>,
     role: Option<String>,
     #[serde(default)]
-    parts: Vec<UiPart>,
-    content: Option<Content>,
-    metadata: Option<Metadata>,
+    parts: Vec<RequestPart>,
+    content: Option<UiContent>,
+    metadata: Option<AnswerMetadata>,
     /// The id of the call, for a result.
     tool_call_id: Option<CallId>,
     error: Option<String>,
     /// The calls of a message of the model.
     #[serde(rename = "toolCalls")]
-    called: Option<Vec<Called>>,
+    called: Option<Vec<CallReference>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Called {
+struct CallReference {
     id: CallId,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected `content` to be a string, or an array of parts")]
-enum Content {
+enum UiContent {
     Text(String),
-    Parts(Vec<UiPart>),
+    Parts(Vec<RequestPart>),
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct UiPart {
+struct RequestPart {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
     text: String,
     state: Option<String>,
     tool_call_id: Option<CallId>,
-    approval: Option<Approval>,
+    approval: Option<ApprovalPart>,
     output: Option<Value>,
     error_text: Option<String>,
     #[serde(flatten)]
@@ -80,7 +78,7 @@ struct UiPart {
 }
 
 #[derive(Debug, Deserialize)]
-struct Approval {
+struct ApprovalPart {
     id: Text,
     approved: Option<bool>,
     #[serde(default)]
@@ -90,7 +88,7 @@ struct Approval {
 /// The position at which an answer was paused.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata {
+struct AnswerMetadata {
     run_id: Option<Text>,
     next: Option<u64>,
 }
@@ -117,25 +115,25 @@ impl CallId {
 
 /// The last message of a chat, with the decisions and results of its reader.
 #[derive(Debug)]
-pub(super) struct Answered {
-    metadata: Metadata,
-    parts: Vec<UiPart>,
+pub(super) struct AnsweredMessage {
+    metadata: AnswerMetadata,
+    parts: Vec<RequestPart>,
 }
 
 /// An answer of a reader: a decision, or a result.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum ReaderAnswer {
     Decided { approval_id: Text, decision: Decision },
     Ran { tool_call_id: CallId, end: ClientReturn },
 }
 
-impl From<UiMessage> for Answered {
+impl From<UiMessage> for AnsweredMessage {
     fn from(message: UiMessage) -> Self {
         Self { metadata: message.metadata.unwrap_or_default(), parts: message.parts }
     }
 }
 
-impl Answered {
+impl AnsweredMessage {
     pub(super) fn run_id(&self) -> Option<&Text> {
         self.metadata.run_id.as_ref()
     }
@@ -145,25 +143,25 @@ impl Answered {
         self.metadata.next
     }
 
-    pub(super) fn answers(self) -> impl Iterator<Item = Answer> {
-        self.parts.into_iter().filter_map(UiPart::answer)
+    pub(super) fn answers(self) -> impl Iterator<Item = ReaderAnswer> {
+        self.parts.into_iter().filter_map(RequestPart::answer)
     }
 }
 
-impl UiPart {
-    fn answer(self) -> Option<Answer> {
+impl RequestPart {
+    fn answer(self) -> Option<ReaderAnswer> {
         match (self.state.as_deref()?, self.approval, self.tool_call_id) {
-            ("approval-responded", Some(Approval { id, approved, reason }), _) => {
+            ("approval-responded", Some(ApprovalPart { id, approved, reason }), _) => {
                 let decision = decided(approved?, reason);
-                Some(Answer::Decided { approval_id: id, decision })
+                Some(ReaderAnswer::Decided { approval_id: id, decision })
             }
             ("output-available", _, Some(tool_call_id)) => {
-                Some(Answer::Ran { tool_call_id, end: returned(self.output?) })
+                Some(ReaderAnswer::Ran { tool_call_id, end: returned(self.output?) })
             }
             ("output-error", _, Some(tool_call_id)) => {
                 let message = self.error_text.unwrap_or_default();
                 let end = ClientReturn::failed(ClientFailure::ToolThrew, message);
-                Some(Answer::Ran { tool_call_id, end })
+                Some(ReaderAnswer::Ran { tool_call_id, end })
             }
             _ => None,
         }
@@ -176,9 +174,9 @@ pub(super) fn decided(approved: bool, reason: Option<String>) -> Decision {
 }
 
 /// Returns a text as user input; `None` if it is empty.
-fn words(text: String) -> Result<Option<Vec<Part>>, Problem> {
+fn text_parts(text: String) -> Result<Option<Vec<Part>>, Problem> {
     let is_empty = text.trim().is_empty();
-    if is_empty { Ok(None) } else { Said::Text(text).parts().map(Some) }
+    if is_empty { Ok(None) } else { UserMessage::Text(text).parts().map(Some) }
 }
 
 /// Returns the result of a call at the client.
@@ -199,15 +197,16 @@ impl UiMessage {
     /// Returns `true` for a message of the model that contains answers of its reader.
     fn is_answered(&self) -> bool {
         let states = ["approval-responded", "output-available", "output-error"];
-        let state = |part: &UiPart| part.state.as_deref().is_some_and(|it| states.contains(&it));
+        let state =
+            |part: &RequestPart| part.state.as_deref().is_some_and(|it| states.contains(&it));
         self.is_of("assistant") && self.parts.iter().any(state)
     }
 
     /// Returns the text.
     pub(super) fn text(&self) -> String {
         let parts = match &self.content {
-            Some(Content::Text(text)) => return text.clone(),
-            Some(Content::Parts(parts)) => parts,
+            Some(UiContent::Text(text)) => return text.clone(),
+            Some(UiContent::Parts(parts)) => parts,
             None => &self.parts,
         };
         parts.iter().filter(|part| part.kind == "text").map(|part| part.text.as_str()).collect()
@@ -219,12 +218,12 @@ impl UiMessage {
             return Ok(None);
         }
         let parts = match self.content {
-            Some(Content::Text(text)) => return words(text),
-            Some(Content::Parts(parts)) => parts,
+            Some(UiContent::Text(text)) => return text_parts(text),
+            Some(UiContent::Parts(parts)) => parts,
             None => self.parts,
         };
         let mut said: Vec<Part> = Vec::new();
-        for UiPart { kind, text, file, .. } in parts {
+        for RequestPart { kind, text, file, .. } in parts {
             if kind != "text" {
                 said.extend(file.part(&kind).transpose()?);
             } else if let Some(Part::Text { text: before }) = said.last_mut() {
@@ -237,7 +236,7 @@ impl UiMessage {
         if said.iter().all(is_empty) {
             return Ok(None);
         }
-        Said::Parts(said).parts().map(Some)
+        UserMessage::Parts(said).parts().map(Some)
     }
 
     /// Returns the ids of the calls in the message.
@@ -263,7 +262,7 @@ impl UiMessage {
     }
 }
 
-impl Chat {
+impl ChatRequest {
     /// Returns the id of the conversation.
     pub(super) fn conversation(&self) -> Option<Text> {
         self.conversation.clone().or_else(|| self.id.clone())
@@ -282,7 +281,7 @@ impl Chat {
     }
 
     /// Returns the user's messages if the last one is to be answered again or was edited. Drops the messages that follow it.
-    pub(super) fn again(&mut self) -> Option<Again> {
+    pub(super) fn again(&mut self) -> Option<RegenerateRequest> {
         let may_be_users = |it: &UiMessage| it.role.is_none() || it.is_users();
         let is_edited = match self.trigger.as_deref() {
             Some("regenerate-message") => false,
@@ -297,43 +296,43 @@ impl Chat {
             self.messages.pop();
         }
         let said = match &self.message {
-            Some(SaidMessage::Text(text)) => vec![text.clone()],
-            Some(SaidMessage::Message(message)) => vec![message.text()],
+            Some(ChatMessage::Text(text)) => vec![text.clone()],
+            Some(ChatMessage::Message(message)) => vec![message.text()],
             None => {
                 let users = self.messages.iter().filter(|it| may_be_users(it));
                 users.map(UiMessage::text).collect()
             }
         };
-        Some(Again { said, is_edited })
+        Some(RegenerateRequest { said, is_edited })
     }
 
     /// Returns the user's input; `None` if it is empty.
     pub(super) fn said(&mut self) -> Result<Option<Vec<Part>>, Problem> {
         match self.message.take() {
-            Some(SaidMessage::Text(text)) => words(text),
-            Some(SaidMessage::Message(message)) => message.said(),
+            Some(ChatMessage::Text(text)) => text_parts(text),
+            Some(ChatMessage::Message(message)) => message.said(),
             None => self.messages.pop().map_or(Ok(None), UiMessage::said),
         }
     }
 
     /// Takes the last message, if it is one of the model that contains answers of its reader.
-    pub(super) fn answered(&mut self) -> Option<Answered> {
+    pub(super) fn answered(&mut self) -> Option<AnsweredMessage> {
         let last = match &self.message {
-            Some(SaidMessage::Message(message)) => message,
-            Some(SaidMessage::Text(_)) => return None,
+            Some(ChatMessage::Message(message)) => message,
+            Some(ChatMessage::Text(_)) => return None,
             None => self.messages.last()?,
         };
         if !last.is_answered() {
             return None;
         }
         match self.message.take() {
-            Some(SaidMessage::Message(message)) => Some((*message).into()),
-            Some(SaidMessage::Text(_)) | None => self.messages.pop().map(Into::into),
+            Some(ChatMessage::Message(message)) => Some((*message).into()),
+            Some(ChatMessage::Text(_)) | None => self.messages.pop().map(Into::into),
         }
     }
 
     /// Takes the last message of the model, if it contains answers of its reader and precedes the user's new messages.
-    pub(super) fn answered_before(&mut self) -> Option<Answered> {
+    pub(super) fn answered_before(&mut self) -> Option<AnsweredMessage> {
         let users = |it: &&UiMessage| it.role.is_none() || it.is_users();
         let said = self.messages.iter().rev().take_while(users).count();
         if said == 0 && self.message.is_none() {

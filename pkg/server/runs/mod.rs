@@ -1,44 +1,45 @@
 //! The runs that a service has in memory.
 
-pub(super) mod batches;
 pub(super) mod cancel_wait;
-pub(super) mod guard;
-pub(super) mod nested;
-pub(super) mod own_calls;
-pub(super) mod pieces;
-pub(super) mod places;
-pub(super) mod records;
-pub(super) mod recover;
+pub(super) mod client_call_ids;
+pub(super) mod directory;
+pub(super) mod event_batches;
+pub(super) mod piece_allocator;
+pub(super) mod record_stream;
+pub(super) mod recovery;
 pub(super) mod run;
-pub(super) mod settling;
+pub(super) mod run_guard;
+pub(super) mod run_view;
 pub(super) mod shared_events;
 pub(super) mod shared_frames;
+pub(super) mod slots;
 
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use self::run::Run;
-use crate::{store::LogKey, types::Text};
+use self::run::ServiceRun;
+use forgeline_store::LogKey;
+use forgeline_types::Text;
 
 /// Maximum number of ended runs kept in memory.
 const MAX_ENDED: usize = 1_000;
 
 /// Runs by key. Runs of other scopes are not found.
 #[derive(Debug, Default)]
-pub(crate) struct Runs(Mutex<Inside>);
+pub(crate) struct RunTable(Mutex<RunTableInner>);
 
 #[derive(Debug, Default)]
-struct Inside {
-    runs: HashMap<LogKey, Arc<Run>>,
+struct RunTableInner {
+    runs: HashMap<LogKey, Arc<ServiceRun>>,
     /// Keys, in start order.
     order: VecDeque<LogKey>,
 }
 
-impl Runs {
+impl RunTable {
     /// Adds a run, and drops the oldest ended runs beyond the maximum.
-    pub(crate) fn add(&self, run: &Arc<Run>) {
+    pub(crate) fn add(&self, run: &Arc<ServiceRun>) {
         let mut inside = self.lock();
         inside.order.push_back(run.key.clone());
         inside.runs.insert(run.key.clone(), Arc::clone(run));
@@ -58,25 +59,25 @@ impl Runs {
         inside.runs.remove(key);
     }
 
-    pub(crate) fn find(&self, scope: &Text, id: &str) -> Option<Arc<Run>> {
+    pub(crate) fn find(&self, scope: &Text, id: &str) -> Option<Arc<ServiceRun>> {
         self.lock().runs.get(&LogKey::new(scope.clone(), id)).cloned()
     }
 
     /// Returns the runs of a conversation that have not ended, in start order: the others wait for the first.
-    pub(crate) fn open(&self, scope: &Text, conversation: &str) -> Vec<Arc<Run>> {
+    pub(crate) fn open(&self, scope: &Text, conversation: &str) -> Vec<Arc<ServiceRun>> {
         let inside = self.lock();
         let runs = inside.order.iter().filter_map(|key| inside.runs.get(key));
-        let is_it = |run: &&Arc<Run>| {
+        let is_it = |run: &&Arc<ServiceRun>| {
             run.key.scope == *scope && run.conversation == conversation && !run.has_ended()
         };
         runs.filter(is_it).cloned().collect()
     }
 
-    pub(crate) fn all(&self) -> Vec<Arc<Run>> {
+    pub(crate) fn all(&self) -> Vec<Arc<ServiceRun>> {
         self.lock().runs.values().cloned().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
+    fn lock(&self) -> MutexGuard<'_, RunTableInner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

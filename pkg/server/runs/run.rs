@@ -5,30 +5,32 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    batches::{Batch, Batches, Origin},
-    own_calls::OwnCalls,
-    places::Place,
-    settling::Settling,
+    client_call_ids::ClientCallIds,
+    event_batches::{EventBatch, EventBatches, ObservedRun},
+    recovery::RecoveryProgress,
+    run_view::{RunView, status_name},
     shared_events::SharedEvents,
     shared_frames::SharedFrames,
+    slots::RunSlot,
 };
 use crate::{
-    agent::{Approvals, ClientCalls, Questions, RunStream, Steering, Ways},
-    llm::Cost,
-    server::{
-        Problem,
-        encode::{RunEnd, RunStatus},
-        journal::Told,
-    },
-    store::{
-        EventLog, LogError, LogKey, LogRecord, RunChange, RunProgress, RunRecord, Stores, now_ms,
-    },
-    types::{AgentError, AgentEvent, ClientToolRequest, Envelope, ErrorCode, Text, UsageInfo},
+    Problem,
+    encode::{RunEnd, RunStatus},
+    journal::LogProgress,
+};
+use forgeline_agent::{
+    Approvals, ClientCalls, Questions, RunStream, Steering, private::RunHandles,
+};
+use forgeline_store::{
+    EventLog, LogError, LogKey, LogRecord, RunChange, RunProgress, RunRecord, Stores,
+    private::now_ms,
+};
+use forgeline_types::{
+    AgentError, AgentEvent, ClientToolRequest, Envelope, ErrorCode, Text, UsageInfo,
 };
 
 /// The kind of the last record of a run.
@@ -36,14 +38,14 @@ pub(crate) const RUN_END: &str = "run_end";
 
 /// A run of the service.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct ServiceRun {
     pub(crate) key: LogKey,
     pub(crate) conversation: Text,
     /// The caller that owns it.
     pub(crate) owner: Text,
     pub(crate) approvals: Approvals,
     pub(crate) client_calls: ClientCalls,
-    own_calls: OwnCalls,
+    own_calls: ClientCallIds,
     pub(crate) questions: Questions,
     pub(crate) steering: Steering,
     pub(crate) cancel: CancellationToken,
@@ -51,27 +53,27 @@ pub(crate) struct Run {
     pub(crate) frames: Arc<SharedFrames>,
     /// The newest events, for readers that need them.
     pub(crate) events: SharedEvents,
-    progress: Mutex<Progress>,
+    progress: Mutex<RunPhase>,
     /// The token usage of its requests so far.
     used: Mutex<Option<UsageInfo>>,
-    settling: Settling,
+    recovery: RecoveryProgress,
     /// The progress known to the store; locked while it changes.
     kept: tokio::sync::Mutex<RunProgress>,
     /// The number of the event before which the last response was paused.
     paused: AtomicU64,
     /// Cancelled once the run has ended, if its log may lack the end.
-    untold: CancellationToken,
+    end_not_logged: CancellationToken,
     /// The members of its request besides the input.
     about: Option<Box<RawValue>>,
 }
 
 /// The end of a run that has not been reported yet.
-pub(crate) struct Ending {
+pub(crate) struct RunEnding {
     end: RunEnd,
     /// The error because of which its events could not be stored.
     failed: Option<LogError>,
     /// `true` if the conversation may lack some of the user's messages: the run ended before its first step, or before it took a message.
-    pub(crate) is_unsaid: bool,
+    pub(crate) lacks_user_messages: bool,
 }
 
 /// The reason for which a run waits.
@@ -84,56 +86,33 @@ pub(crate) enum WaitsFor {
 }
 
 #[derive(Debug, Clone)]
-enum Progress {
+enum RunPhase {
     Queued,
     Running,
     Ended(Box<RunEnd>),
 }
 
-/// The state of a run, as the service shows it.
-#[derive(Debug, Serialize)]
-pub(crate) struct Shown<'r> {
-    run_id: &'r str,
-    conversation_id: &'r str,
-    status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request: Option<&'r RawValue>,
-    /// The token usage of its requests so far; the cost once it has ended, if known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<UsageInfo>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost: Option<Cost>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end: Option<RunEnd>,
-}
-
-impl Shown<'_> {
-    pub(crate) fn status(&self) -> &'static str {
-        self.status
-    }
-}
-
-impl Run {
-    pub(crate) fn new(key: LogKey, conversation: Text, owner: Text, ways: Ways) -> Self {
-        let Ways { approvals, client_calls, questions, steering, cancel } = ways;
+impl ServiceRun {
+    pub(crate) fn new(key: LogKey, conversation: Text, owner: Text, ways: RunHandles) -> Self {
+        let RunHandles { approvals, client_calls, questions, steering, cancel } = ways;
         Self {
             key,
             conversation,
             owner,
             approvals,
             client_calls,
-            own_calls: OwnCalls::default(),
+            own_calls: ClientCallIds::default(),
             questions,
             steering,
             cancel,
             frames: Arc::default(),
             events: SharedEvents::default(),
-            progress: Mutex::new(Progress::Queued),
+            progress: Mutex::new(RunPhase::Queued),
             used: Mutex::default(),
-            settling: Settling::default(),
+            recovery: RecoveryProgress::default(),
             kept: tokio::sync::Mutex::new(RunProgress::Queued),
             paused: AtomicU64::new(0),
-            untold: CancellationToken::new(),
+            end_not_logged: CancellationToken::new(),
             about: None,
         }
     }
@@ -147,14 +126,14 @@ impl Run {
     /// Returns a run that another process left in this turn while it waited for these requests; its readers have read up to event number `paused`.
     pub(crate) fn left(
         record: &RunRecord,
-        ways: Ways,
+        ways: RunHandles,
         turn: Option<u32>,
         paused: u64,
         awaited: Vec<Text>,
     ) -> Self {
         let (id, owner) = (record.conversation.clone(), record.owner.clone());
         let mut run = Self::new(record.key.clone(), id, owner, ways).about(record.about.clone());
-        run.settling.begin(awaited);
+        run.recovery.begin(awaited);
         run.kept = tokio::sync::Mutex::new(record.progress);
         if let Some(turn) = turn {
             run.own_calls.resumed_in(turn);
@@ -170,18 +149,18 @@ impl Run {
     }
 
     /// Waits for a limited time until every request that the run waited for in another process is open again.
-    pub(crate) async fn settled(&self) -> Result<(), Problem> {
-        self.settling.settled().await
+    pub(crate) async fn recovered(&self) -> Result<(), Problem> {
+        self.recovery.recovered().await
     }
 
     /// Waits until this request is open again, or will not be.
-    pub(crate) async fn settled_for(&self, id: &str) -> Result<(), Problem> {
-        if self.steering.is_open(id) { Ok(()) } else { self.settled().await }
+    pub(crate) async fn recovered_for(&self, id: &str) -> Result<(), Problem> {
+        if self.steering.is_open(id) { Ok(()) } else { self.recovered().await }
     }
 
     /// Returns `true` once the run has caught up with its state in another process.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.settling.is_settled()
+    pub(crate) fn has_recovered(&self) -> bool {
+        self.recovery.has_recovered()
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -191,18 +170,18 @@ impl Run {
     /// Returns the end of the run, once it has ended.
     pub(crate) fn end(&self) -> Option<RunEnd> {
         match self.progress() {
-            Progress::Queued | Progress::Running => None,
-            Progress::Ended(end) => Some(*end),
+            RunPhase::Queued | RunPhase::Running => None,
+            RunPhase::Ended(end) => Some(*end),
         }
     }
 
     /// Returns the token that is cancelled once the run has ended, if its log may lack the end.
-    pub(crate) fn untold(&self) -> CancellationToken {
-        self.untold.clone()
+    pub(crate) fn end_not_logged(&self) -> CancellationToken {
+        self.end_not_logged.clone()
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        matches!(self.progress(), Progress::Ended(_))
+        matches!(self.progress(), RunPhase::Ended(_))
     }
 
     /// Returns `true` while the run waits for an open request that others have to answer.
@@ -225,28 +204,28 @@ impl Run {
         self.paused.store(next, Ordering::Release);
     }
 
-    pub(crate) fn shown(&self) -> Shown<'_> {
+    pub(crate) fn shown(&self) -> RunView<'_> {
         let waits = self.waits_for(WaitsFor::Anything);
         let (status, end) = match self.progress() {
-            Progress::Queued => ("queued", None),
-            Progress::Running if waits => ("waiting", None),
-            Progress::Running => ("running", None),
-            Progress::Ended(end) => (status(end.status), Some(*end)),
+            RunPhase::Queued => ("queued", None),
+            RunPhase::Running if waits => ("waiting", None),
+            RunPhase::Running => ("running", None),
+            RunPhase::Ended(end) => (status_name(end.status), Some(*end)),
         };
         let (run_id, conversation_id, request) =
             (self.id(), &*self.conversation, self.about.as_deref());
         let used = || *self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let usage = end.as_ref().map_or_else(used, |end| end.usage);
         let cost = end.as_ref().and_then(|end| end.spent?.cost);
-        Shown { run_id, conversation_id, status, request, usage, cost, end }
+        RunView { run_id, conversation_id, status, request, usage, cost, end }
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> RunPhase {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set(&self, progress: Progress) {
-        if let Progress::Ended(_) = &progress {
+    fn set(&self, progress: RunPhase) {
+        if let RunPhase::Ended(_) = &progress {
             self.frames.end();
         }
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
@@ -255,59 +234,63 @@ impl Run {
     /// Returns a run that is not active in this process, from its record.
     pub(crate) fn stored(record: &RunRecord) -> Self {
         let RunRecord { key, conversation, owner, .. } = record.clone();
-        let mut run = Self::new(key, conversation, owner, Ways::none());
+        let mut run = Self::new(key, conversation, owner, RunHandles::none());
         run.kept = tokio::sync::Mutex::new(record.progress);
         let run = run.about(record.about.clone());
         let status = match record.progress {
             RunProgress::Queued => return run,
             RunProgress::Running | RunProgress::Waiting => {
-                run.set(Progress::Running);
+                run.set(RunPhase::Running);
                 return run;
             }
             RunProgress::Completed => RunStatus::Completed,
             RunProgress::Failed => RunStatus::Failed,
             RunProgress::Cancelled => RunStatus::Cancelled,
             RunProgress::Interrupted => RunStatus::Interrupted,
+            _ => RunStatus::Interrupted,
         };
         let end = record.end.as_deref().and_then(|end| serde_json::from_str(end).ok());
         let end = end.unwrap_or_else(|| RunEnd::new(run.key.name.clone(), 0, status));
-        run.set(Progress::Ended(Box::new(end)));
-        run.untold.cancel();
+        run.set(RunPhase::Ended(Box::new(end)));
+        run.end_not_logged.cancel();
         run
     }
 
-    /// Drives the run to its end once it has a slot, from event number `from` on. Returns the end, which the caller has to [report](Self::tell_end), or
+    /// Drives the run to its end once it has a slot, from event number `from` on. Returns the end, which the caller has to [report](Self::log_end), or
     /// `None` if the run was suspended for another process once `away` was cancelled. Events are in the log before readers see them.
     pub(crate) async fn drive(
         &self,
         mut stream: RunStream,
-        (stores, told): (&Stores, &Told),
-        mut place: Place,
+        (stores, log_progress): (&Stores, &LogProgress),
+        mut place: RunSlot,
         from: u64,
         away: &CancellationToken,
-    ) -> Option<Ending> {
+    ) -> Option<RunEnding> {
         let log = &stores.log;
-        let told_events = told.begin(self.id(), from);
+        let event_counter = log_progress.begin(self.id(), from);
         // A run that is cancelled while it waits ends like one that is cancelled at its start.
         if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
             // The service shuts down and no longer has a slot for the run.
             if stores.runs.outlives_process() {
-                return self.put_away(stores, told, RunProgress::Queued).await;
+                return self.put_away(stores, log_progress, RunProgress::Queued).await;
             }
             self.cancel.cancel();
         }
-        self.set(Progress::Running);
+        self.set(RunPhase::Running);
         let mut kept = self.kept.lock().await;
         self.keep(stores, RunChange::to(RunProgress::Running, now_ms())).await;
         *kept = RunProgress::Running;
         drop(kept);
-        let (mut batches, mut events, mut failed) = (Batches::new(self, away, from), from, None);
+        let (mut batches, mut events, mut failed) =
+            (EventBatches::new(self, away, from), from, None);
         let mut kept = from;
         loop {
             let records = match batches.next(&mut stream).await {
-                Batch::Records(records) => records,
-                Batch::End => break,
-                Batch::Away => return self.put_away(stores, told, RunProgress::Running).await,
+                EventBatch::Records(records) => records,
+                EventBatch::End => break,
+                EventBatch::Away => {
+                    return self.put_away(stores, log_progress, RunProgress::Running).await;
+                }
             };
             let count = records.len() as u64;
             if failed.is_none() {
@@ -321,7 +304,7 @@ impl Run {
                 }
             }
             events += count;
-            told_events.set(events);
+            event_counter.set(events);
             // A person may take a long time.
             if self.waits_for(WaitsFor::Anything) {
                 place.leave();
@@ -332,44 +315,49 @@ impl Run {
         }
         drop(batches);
         let outcome = stream.outcome().await.unwrap_or_else(|error| *error.outcome);
-        told.end(self.id());
+        log_progress.end(self.id());
         let mut end = RunEnd::of(&outcome, kept);
         let lost_journal = end.error.as_ref().is_some_and(|error| error.code == ErrorCode::Journal);
         if let Some(error) = &failed {
             end.status = RunStatus::Failed;
             end.error = Some(not_kept(error));
         }
-        let is_unsaid =
+        let lacks_user_messages =
             outcome.messages.is_empty() || !outcome.undelivered.is_empty() || lost_journal;
-        Some(Ending { end, failed, is_unsaid })
+        Some(RunEnding { end, failed, lacks_user_messages })
     }
 
     /// Reports the end of a run: in its log, or separately if the log does not accept it.
-    pub(crate) async fn tell_end(&self, stores: &Stores, ending: Ending) -> RunEnd {
-        let Ending { mut end, failed, .. } = ending;
+    pub(crate) async fn log_end(&self, stores: &Stores, ending: RunEnding) -> RunEnd {
+        let RunEnding { mut end, failed, .. } = ending;
         if let Some(error) = &failed {
             tracing::error!(%error, run_id = self.id(), "a run ended because its events cannot be stored");
         }
-        let told = self.close(&*stores.log, &mut end).await;
+        let closed = self.close(&*stores.log, &mut end).await;
         self.finish(stores, end.clone()).await;
-        if let Err(error) = told {
-            self.tell_untold(&*stores.log, &error).await;
+        if let Err(error) = closed {
+            self.announce_end_not_logged(&*stores.log, &error).await;
         }
         end
     }
 
     /// Tells readers that the run has ended, although its log may lack the end; otherwise they would wait forever.
-    async fn tell_untold(&self, log: &dyn EventLog, why: &LogError) {
+    async fn announce_end_not_logged(&self, log: &dyn EventLog, why: &LogError) {
         tracing::error!(error = %why, run_id = self.id(), "the end of a run could not be stored");
         if let Err(error) = log.close(&self.key).await {
             tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
         }
-        self.untold.cancel();
+        self.end_not_logged.cancel();
     }
 
     /// Leaves the run to another process: its log has no end yet, and work in progress is repeated there or reported as interrupted.
-    async fn put_away(&self, stores: &Stores, told: &Told, at: RunProgress) -> Option<Ending> {
-        told.end(self.id());
+    async fn put_away(
+        &self,
+        stores: &Stores,
+        log_progress: &LogProgress,
+        at: RunProgress,
+    ) -> Option<RunEnding> {
+        log_progress.end(self.id());
         self.keep(stores, RunChange::to(at, now_ms()).is_put_away(true)).await;
         tracing::info!(run_id = self.id(), "a run is left for another process");
         None
@@ -387,8 +375,8 @@ impl Run {
         let change = RunChange::to(progress, now_ms()).end(json).usage(end.usage);
         // A reader that sees the end finds it after a restart, too.
         self.keep(stores, change).await;
-        self.set(Progress::Ended(Box::new(end)));
-        self.settle();
+        self.set(RunPhase::Ended(Box::new(end)));
+        self.finish_recovery();
     }
 
     /// Returns the progress known to the store; it does not change while the guard is held, unless the run ends.
@@ -412,15 +400,15 @@ impl Run {
     ) {
         let mut end = RunEnd::new(self.key.name.clone(), events, RunStatus::Interrupted);
         (end.error, end.usage) = (Some(why), used);
-        let told = self.close(&*stores.log, &mut end).await;
+        let closed = self.close(&*stores.log, &mut end).await;
         self.finish(stores, end).await;
-        if let Err(error) = told {
-            self.tell_untold(&*stores.log, &error).await;
+        if let Err(error) = closed {
+            self.announce_end_not_logged(&*stores.log, &error).await;
         }
     }
 
     /// Records the end that the log already contains.
-    pub(crate) async fn finish_as_told(&self, stores: &Stores, end: RunEnd) {
+    pub(crate) async fn finish_logged(&self, stores: &Stores, end: RunEnd) {
         if let Err(error) = stores.log.close(&self.key).await {
             tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
         }
@@ -442,24 +430,24 @@ impl Run {
     }
 }
 
-impl Origin for Run {
+impl ObservedRun for ServiceRun {
     fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
 
     fn is_back(&self) -> bool {
-        self.settling.is_back(|id| self.steering.is_open(id), || self.waits_for(WaitsFor::Anything))
+        self.recovery.is_back(|id| self.steering.is_open(id), || self.waits_for(WaitsFor::Anything))
     }
 
-    fn settle(&self) {
-        self.settling.settle();
+    fn finish_recovery(&self) {
+        self.recovery.finish_recovery();
     }
 
     fn see(&self, envelope: &Envelope, is_first: bool) {
         if is_first {
             self.own_calls.resumed_in(envelope.turn);
         }
-        self.settling.see(envelope);
+        self.recovery.see(envelope);
         if let AgentEvent::TokenUsage { usage } = &envelope.event {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
             used.get_or_insert_default().add(usage);
@@ -487,13 +475,4 @@ fn not_kept(error: &LogError) -> AgentError {
         ""
     };
     AgentError::new(ErrorCode::Journal, format!("the events of the run could not be stored{why}"))
-}
-
-fn status(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Completed => "completed",
-        RunStatus::Failed => "failed",
-        RunStatus::Cancelled => "cancelled",
-        RunStatus::Interrupted => "interrupted",
-    }
 }

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use crate::types::Envelope;
+use forgeline_types::Envelope;
 
 /// Number of newest events of a run that its readers share.
 const SHARED: usize = 16;
@@ -14,14 +14,14 @@ const SHARED: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct SharedEvents {
     readers: AtomicUsize,
-    newest: Mutex<Newest>,
+    newest: Mutex<NewestEvents>,
 }
 
 /// The newest events, each with its number in the run.
-type Newest = [Option<(u64, Arc<Envelope>)>; SHARED];
+type NewestEvents = [Option<(u64, Arc<Envelope>)>; SHARED];
 
 impl SharedEvents {
-    fn lock(&self) -> MutexGuard<'_, Newest> {
+    fn lock(&self) -> MutexGuard<'_, NewestEvents> {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -59,7 +59,7 @@ impl SharedEvents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::AgentEvent;
+    use forgeline_types::AgentEvent;
 
     fn envelope(seq: u64) -> Envelope {
         Envelope::new("run".into(), 1, seq, 0, AgentEvent::TurnEnd)

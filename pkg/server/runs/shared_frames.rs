@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::pieces::Pieces;
-use crate::{server::encode::head, store::LogRecord};
+use super::piece_allocator::PieceAllocator;
+use crate::frames::write_numbered;
+use forgeline_store::LogRecord;
 
 /// Number of newest frames of a run that its readers share. A reader may receive this many at a time.
 const SHARED: usize = 64;
@@ -19,18 +20,18 @@ const SHARED_BYTES: usize = 1 << 10;
 /// The newest frames of an active run. Readers that are up to date wait for the same event: the first of them creates its frame. For a run with one
 /// reader, no frames are stored.
 #[derive(Debug)]
-pub(crate) struct SharedFrames(Mutex<Option<Newest>>);
+pub(crate) struct SharedFrames(Mutex<Option<NewestFrames>>);
 
 #[derive(Debug, Default)]
-struct Newest {
+struct NewestFrames {
     /// [`SHARED`] slots, or none before the first shared frame.
     frames: Vec<(u64, Bytes)>,
-    pieces: Pieces,
+    pieces: PieceAllocator,
 }
 
 impl Default for SharedFrames {
     fn default() -> Self {
-        Self(Mutex::new(Some(Newest::default())))
+        Self(Mutex::new(Some(NewestFrames::default())))
     }
 }
 
@@ -38,10 +39,10 @@ impl SharedFrames {
     /// Returns the frame of the record with this number. The run and each of its readers hold a reference to these frames.
     pub(crate) fn frame(self: &Arc<Self>, number: u64, record: &LogRecord) -> Bytes {
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(Newest { frames, pieces }) = &mut *shared else {
+        let Some(NewestFrames { frames, pieces }) = &mut *shared else {
             drop(shared);
             let mut out = Vec::new();
-            numbered(number, record, &mut out);
+            write_numbered(number, &record.kind, &record.data, &mut out);
             return out.into();
         };
         let at = usize::try_from(number).unwrap_or_default() % SHARED;
@@ -51,7 +52,7 @@ impl SharedFrames {
         {
             return frame.clone();
         }
-        let frame = pieces.piece(|out| numbered(number, record, out));
+        let frame = pieces.piece(|out| write_numbered(number, &record.kind, &record.data, out));
         if Arc::strong_count(self) > RUN_AND_READER && frame.len() <= SHARED_BYTES {
             if frames.is_empty() {
                 frames.resize(SHARED, (0, Bytes::new()));
@@ -69,15 +70,6 @@ impl SharedFrames {
     pub(crate) fn end(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
-}
-
-/// Appends a record as an event with its number.
-fn numbered(number: u64, LogRecord { kind, data, .. }: &LogRecord, out: &mut Vec<u8>) {
-    out.reserve(data.len() + kind.len() + 40);
-    head(number, kind, out);
-    out.extend_from_slice(b"data: ");
-    out.extend_from_slice(data);
-    out.extend_from_slice(b"\n\n");
 }
 
 #[cfg(test)]

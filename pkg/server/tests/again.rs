@@ -1,7 +1,7 @@
 //! Answers of a chat that are given again.
 
 use super::*;
-use crate::store::Stores;
+use forgeline_store::Stores;
 
 /// A model that names what it is asked, and how many messages it saw.
 fn naming() -> ScriptedProvider {

@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use super::*;
 use crate::{
-    server::{
-        readers::{
-            scope_events::{Sources, note},
-            scope_place::Place,
-        },
-        runs::run::Run,
+    readers::{
+        scope_cursor::ScopeCursor,
+        scope_events::{ScopeSources, note},
     },
-    store::{EventLog as _, LogKey, MemoryLog, RunRecord},
+    runs::run::ServiceRun,
 };
+use forgeline_store::{EventLog as _, LogKey, MemoryLog, RunRecord};
 
 /// The ids, kinds and data of a stream, until there are this many of a kind.
 async fn seen(
@@ -166,10 +164,10 @@ async fn first(app: &Router, path: &str, count: usize) -> Vec<(String, Value)> {
 
 #[tokio::test]
 async fn a_reader_that_was_away_too_long_is_told_what_it_missed() {
-    let stores = crate::store::Stores::in_memory();
+    let stores = forgeline_store::Stores::in_memory();
     let app = router(built(chatty()).stores(stores.clone()).build().unwrap());
     for at in 0..10_004_u64 {
-        let note = crate::store::Notification::new("n", "1", at);
+        let note = forgeline_store::Notification::new("n", "1", at);
         stores.notifications.publish("team-a", note).await.unwrap();
     }
     let seen = first(&app, "/v1/events?after=0.1", 2).await;
@@ -180,7 +178,7 @@ async fn a_reader_that_was_away_too_long_is_told_what_it_missed() {
     let run = begin(&app, "ann", &json!({ "input": "one" })).await;
     until(&app, &run, "run_end").await;
     let id = run.rsplit('/').next().unwrap();
-    stores.log.retire(&crate::store::LogKey::new("team-a", id)).await.unwrap();
+    stores.log.retire(&forgeline_store::LogKey::new("team-a", id)).await.unwrap();
     let seen = first(&app, "/v1/events?after=1.10004~0:3", 1).await;
     let gap = json!({ "type": "gap", "of": "run", "run_id": id });
     assert_eq!(seen, [("1.10004".to_owned(), gap)]);
@@ -191,11 +189,12 @@ async fn each_id_is_a_place_that_is_read_however_many_runs_go_on() {
     let log = Arc::new(MemoryLog::new());
     let run = |number: u64| {
         let key = LogKey::new("team-a", format!("run-{number}"));
-        Arc::new(Run::stored(&RunRecord::new(key, "c", "ann", "main", 1)))
+        Arc::new(ServiceRun::stored(&RunRecord::new(key, "c", "ann", "main", 1)))
     };
     let caller = Caller::new("ann").scope("team-a");
-    let sources =
-        |log: &Arc<MemoryLog>| Sources::new(Arc::clone(log) as _, None, ("team-a".into(), &caller));
+    let sources = |log: &Arc<MemoryLog>| {
+        ScopeSources::new(Arc::clone(log) as _, None, ("team-a".into(), &caller))
+    };
     for number in 0..600 {
         log.create(run(number).key.clone()).await.unwrap();
         note(&*log, &run(number)).await.unwrap();
@@ -203,7 +202,7 @@ async fn each_id_is_a_place_that_is_read_however_many_runs_go_on() {
     let open = || (0..600).map(run).collect::<Vec<_>>();
     let now = sources(&log).now(open).await.unwrap();
     assert_eq!(now.open.len(), 600);
-    for (from, count, runs) in [(now, 88, 0), (Place::default(), 688, 600)] {
+    for (from, count, runs) in [(now, 88, 0), (ScopeCursor::default(), 688, 600)] {
         let mut all = std::pin::pin!(sources(&log).read(from));
         let (mut gaps, mut queued, mut last) = (Vec::new(), 0, String::new());
         for _ in 0..count {
@@ -211,7 +210,7 @@ async fn each_id_is_a_place_that_is_read_however_many_runs_go_on() {
             let frame = String::from_utf8(frame.to_vec()).unwrap();
             let id = frame.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
             last = id.to_owned();
-            assert!(Place::read(id).is_some_and(|place| place.to_string() == id), "{frame}");
+            assert!(ScopeCursor::read(id).is_some_and(|place| place.to_string() == id), "{frame}");
             queued += usize::from(frame.contains("\nevent: run_queued\n"));
             if let Some((_, data)) = frame.split_once("\nevent: gap\ndata: ") {
                 gaps.push(data.trim_end().to_owned());
@@ -220,6 +219,6 @@ async fn each_id_is_a_place_that_is_read_however_many_runs_go_on() {
         // The oldest are left out, and each is named.
         let gap = |number| format!(r#"{{"type":"gap","of":"run","run_id":"run-{number}"}}"#);
         assert_eq!((gaps, queued), ((0..88).map(gap).collect(), runs));
-        assert!(sources(&log).has(&Place::read(&last).unwrap()).await.unwrap());
+        assert!(sources(&log).has(&ScopeCursor::read(&last).unwrap()).await.unwrap());
     }
 }

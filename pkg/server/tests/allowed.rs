@@ -14,7 +14,11 @@ fn gated(agent: DefaultAgent) -> Router {
 }
 
 /// An agent that calls this tool, and is done.
-fn calling(name: &str, call: &str, tool: impl crate::agent::tools::Tool + 'static) -> DefaultAgent {
+fn calling(
+    name: &str,
+    call: &str,
+    tool: impl forgeline_agent::tools::Tool + 'static,
+) -> DefaultAgent {
     let (name, call) = (name.to_owned(), call.to_owned());
     let provider = ScriptedProvider::from_fn(move |request: &Asked| {
         if request.messages.iter().any(|it| it.tool_results().next().is_some()) {

@@ -5,21 +5,19 @@ use super::{
     recovered::{dies, dies_at_once, lives, over},
     *,
 };
-use crate::{
-    agent::{Decision, Given},
-    server::input::{
-        client_tools::{keep_answers, keep_left},
-        pending::{Answer, Answered},
-    },
-    store::{LogKey, RunChange, Stores},
+use crate::input::{
+    client_tools::{keep_answers, keep_left},
+    pending::{JournaledAnswers, PendingAnswer},
 };
+use forgeline_agent::{Decision, private::RequestAnswer};
+use forgeline_store::{LogKey, RunChange, Stores};
 
 /// The texts of the user and the results that a model reads.
 fn seen(request: &Asked) -> Vec<String> {
     let mut seen = Vec::new();
     for message in &request.messages {
         seen.extend(message.tool_results().map(|result| result.content.clone()));
-        if message.role == crate::types::MessageRole::User {
+        if message.role == forgeline_types::MessageRole::User {
             seen.push(message.text());
         }
     }
@@ -291,8 +289,8 @@ fn a_run_that_its_user_has_left_takes_the_answers_that_are_kept_and_ends() {
         let key = LogKey::new("team-a", id);
         let record = stores.runs.get(&key).await.unwrap();
         let approval = with(&asked, "tool-approval-request")["approvalId"].as_str().unwrap();
-        let answer = Answer::new(approval.into(), Given::Decided(Decision::Grant));
-        let kept = keep_answers(&record.input.unwrap(), &[answer], &Answered::default());
+        let answer = PendingAnswer::new(approval.into(), RequestAnswer::Decided(Decision::Grant));
+        let kept = keep_answers(&record.input.unwrap(), &[answer], &JournaledAnswers::default());
         let change = RunChange::to(record.progress, 1).input(keep_left(&kept.unwrap().0).unwrap());
         stores.runs.change(&key, change).await.unwrap();
     });

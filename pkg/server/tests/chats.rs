@@ -1,7 +1,7 @@
 //! Chats whose reader is asked: the answer ends where the run waits, and another goes on there.
 
 use super::*;
-use crate::types::{Capabilities, Part};
+use forgeline_types::{Capabilities, Part};
 
 /// An agent that asks to remove, then reads the page, then has an end.
 pub(super) fn asking() -> DefaultAgent {

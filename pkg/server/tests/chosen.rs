@@ -3,14 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::{
-    agent::{
-        DefaultAgent,
-        prompts::{ModulePrompts, PromptContext},
-    },
-    store::{ConversationQuery, Stores},
-    types::{Capabilities, ModelInfo},
+use forgeline_agent::{
+    DefaultAgent,
+    prompts::{ModulePrompts, PromptContext},
 };
+use forgeline_store::{ConversationQuery, Stores};
+use forgeline_types::{Capabilities, ModelInfo};
 
 /// A provider that answers with the name of its model.
 fn model(name: &'static str) -> ScriptedProvider {
@@ -86,7 +84,7 @@ async fn chats_of_both_protocols_choose_a_model_by_their_address() {
 /// A part of the prompt that notes the values that its run brought along.
 fn noting(
     names: [&'static str; 2],
-) -> (impl crate::agent::prompts::SystemPrompt, Arc<Mutex<Vec<Value>>>) {
+) -> (impl forgeline_agent::prompts::SystemPrompt, Arc<Mutex<Vec<Value>>>) {
     let seen = Arc::<Mutex<Vec<Value>>>::default();
     let noted = Arc::clone(&seen);
     let part = move |context: PromptContext| {
@@ -162,8 +160,8 @@ async fn what_a_request_tells_of_itself_is_kept_and_shown_and_chooses_no_text_bu
     assert_eq!(value(get(&app, &plain, "ann").await).await.1["request"], Value::Null);
     for wrong in [
         json!({ "input": "Go.", "metadata": "a" }),
-        json!({ "input": "Go.", "metadata": { "a": "b".repeat(crate::server::service::MAX_ABOUT_BYTES) } }),
-        json!({ "input": "Go.", "module": "m".repeat(crate::server::service::MAX_ABOUT_BYTES) }),
+        json!({ "input": "Go.", "metadata": { "a": "b".repeat(crate::lifecycle::start::MAX_ABOUT_BYTES) } }),
+        json!({ "input": "Go.", "module": "m".repeat(crate::lifecycle::start::MAX_ABOUT_BYTES) }),
         json!({ "input": "Go.", "page": 7 }),
     ] {
         let (status, problem) = value(post(&app, "/v1/runs", "ann", &wrong).await).await;

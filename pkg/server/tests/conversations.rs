@@ -1,10 +1,8 @@
 //! Conversations, tools and notifications over the stores.
 
 use super::*;
-use crate::{
-    store::{Conversation, ConversationKey, Entry, Stores},
-    types::Message,
-};
+use forgeline_store::{Conversation, ConversationKey, Entry, Stores};
+use forgeline_types::Message;
 
 /// A service with three conversations of Ann, one of Bob and one of Eve.
 async fn kept() -> Router {
@@ -256,7 +254,7 @@ async fn the_history_of_chats_is_read_to_its_end() {
 // Covers: T-64
 #[tokio::test]
 async fn messages_tell_their_runs_and_the_calls_in_their_text() {
-    let demo = crate::llm::demo::DemoProvider::new();
+    let demo = forgeline_llm::demo::DemoProvider::new();
     let agent = DefaultAgent::builder(demo).tool(Calculator).build().unwrap();
     let app = router(built(agent).build().unwrap());
     let mut runs = Vec::new();

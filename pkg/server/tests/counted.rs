@@ -8,9 +8,9 @@ use std::sync::{
 use futures_core::{future::BoxFuture, stream::BoxStream};
 
 use super::*;
-use crate::store::{
+use forgeline_store::{
     EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, MemoryLog, Retention, RunRecord,
-    Stores, now_ms,
+    Stores, private::now_ms,
 };
 
 /// A log that counts the records that are read, does something once behind a run that is noted, and refuses new logs for a while.
@@ -120,7 +120,7 @@ async fn the_end_of_a_run_is_found_without_its_events() {
 #[tokio::test]
 async fn a_reader_of_all_begins_without_a_look_at_each_earlier_run() {
     let (log, app, stores) = ended(1).await;
-    let runs = crate::store::runs_of(&"team-a".into(), "ann");
+    let runs = forgeline_store::private::runs_of(&"team-a".into(), "ann");
     log.create(runs.clone()).await.unwrap();
     let records = (0..5_000).map(|_| LogRecord::new("run_queued", "{}")).collect();
     log.append(&runs, 0, records).await.unwrap();
@@ -184,6 +184,6 @@ async fn a_request_whose_run_could_not_begin_begins_it_when_it_is_sent_again() {
     assert_eq!(status, 202, "{begun}");
     let run = format!("/v1/runs/{}", begun["run_id"].as_str().unwrap());
     assert_eq!(until(&app, &run, "run_end").await["status"], "completed");
-    let runs = stores.runs.list(crate::store::RunQuery::new("team-a", 9)).await.unwrap().runs;
+    let runs = stores.runs.list(forgeline_store::RunQuery::new("team-a", 9)).await.unwrap().runs;
     assert_eq!(runs.len(), 2, "what could not begin is not there: {runs:?}");
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use axum::extract::ConnectInfo;
 
 use super::*;
-use crate::types::UsageInfo;
+use forgeline_types::UsageInfo;
 
 fn local() -> Router {
     router(Service::builder().agent("main", chatty()).build().unwrap())
@@ -189,7 +189,7 @@ async fn a_run_that_waits_for_a_person_has_no_place() {
     for _ in 0..5 {
         let run = begin(&app, "ann", &body).await;
         let request = until(&app, &run, "tool_approval_request").await;
-        while service.metrics_text().contains("forgeline_runs_working 1\n") {
+        while metrics_text(&service).contains("forgeline_runs_working 1\n") {
             tokio::task::yield_now().await;
         }
         asked.push((run, request["approval_id"].clone()));
@@ -228,7 +228,7 @@ async fn runs_that_wait_for_another_one_of_their_conversation_keep_no_one_from_w
         let other = begin(&app, "eve", &json!({ "input": "Hi." })).await;
         assert!(text(get(&app, &format!("{other}/events"), "eve").await).await.contains("Hi."));
     }
-    assert!(service.metrics_text().contains("forgeline_runs_working 0\n"));
+    assert!(metrics_text(&service).contains("forgeline_runs_working 0\n"));
     for run in &behind {
         let (_, shown) = value(get(&app, run, "ann").await).await;
         assert_eq!(shown["status"], "queued", "{shown}");
@@ -320,7 +320,7 @@ async fn the_scheme_of_a_token_has_no_case() {
 
 #[tokio::test]
 async fn a_run_shows_what_it_has_used_while_it_goes_on_and_at_its_end() {
-    let usage = UsageInfo { input_tokens: Some(7), output_tokens: Some(2), ..UsageInfo::default() };
+    let usage = UsageInfo::default().input_tokens(7).output_tokens(2);
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     let turns = [
         ScriptedTurn::new().call("page", json!({})).usage(usage),

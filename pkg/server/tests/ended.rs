@@ -1,7 +1,7 @@
 //! Runs and conversations that are over, and are swept, deleted or erased; and runs when the service ends.
 
 use super::*;
-use crate::store::{ConversationKey, EraseMode, LogKey, RunQuery, Stores};
+use forgeline_store::{ConversationKey, EraseMode, LogKey, RunQuery, Stores};
 
 /// Runs to the end; returns the path.
 async fn run(app: &Router, token: &str, conversation: &str) -> String {
@@ -63,7 +63,7 @@ async fn what_is_not_to_be_kept_is_swept_each_minute_until_the_service_ends() {
     let service = built(chatty()).build().unwrap();
     let app = router(service.clone());
     run(&app, "ann", "c1").await;
-    let tasks = service.0.tasks.clone();
+    let tasks = service.0.lifecycle.tasks.clone();
     assert!(!tasks.is_empty());
     tasks.close();
     drop((service, app));
@@ -213,7 +213,7 @@ async fn a_run_that_is_erased_while_it_goes_on_leaves_nothing() {
 async fn an_owner_whose_runs_were_retired_begins_anew() {
     let stores = Stores::in_memory();
     let app = router(built(chatty()).stores(stores.clone()).build().unwrap());
-    let runs = crate::store::runs_of(&"team-a".into(), "ann");
+    let runs = forgeline_store::private::runs_of(&"team-a".into(), "ann");
     stores.log.create(runs.clone()).await.unwrap();
     stores.log.retire(&runs).await.unwrap();
     assert_eq!(status(&app, "/v1/events?after=0.0", "ann").await, 200);
@@ -221,10 +221,9 @@ async fn an_owner_whose_runs_were_retired_begins_anew() {
     assert_eq!(status(&app, "/v1/events?after=1.0", "ann").await, 200);
 }
 
-#[cfg(feature = "sqlite")]
 mod in_a_file {
     use super::*;
-    use crate::store::{EventLog as _, SqliteStore, sqlite_folder as folder};
+    use forgeline_store::{EventLog as _, SqliteStore};
 
     // Covers: T-30
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! Stores that are full or cannot be written: a problem that says what to do, and others are not slowed.
 
 use super::*;
-use crate::store::{SqliteOptions, SqliteStore, Stores, sqlite_folder as folder};
+use forgeline_store::{SqliteOptions, SqliteStore, Stores};
 
 /// A service over a file of this setup.
 async fn over(options: SqliteOptions, agent: DefaultAgent) -> (SqliteStore, Router) {

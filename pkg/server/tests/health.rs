@@ -45,7 +45,7 @@ async fn a_provider_that_is_gone_or_refuses_the_key_is_not_ready() {
     tokio::spawn(axum::serve(listener, Router::new().fallback(answer)).into_future());
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for address in [refuses, gone] {
-        let provider = crate::llm::openai::OpenAi::builder()
+        let provider = forgeline_llm::openai::OpenAi::builder()
             .base_url(format!("http://{address}/v1"))
             .model("m")
             .api_key("planted key");
@@ -141,7 +141,7 @@ async fn latencies_are_shown_where_they_are_switched_on() {
 // Covers: T-92
 #[tokio::test]
 async fn a_record_of_each_turn_is_kept_and_shown_to_its_scope() {
-    let stores = crate::store::Stores::in_memory();
+    let stores = forgeline_store::Stores::in_memory();
     let eve = Caller::new("eve").scope("other").permission("service.observe");
     let ann = Caller::new("ann").scope("team-a").permission("service.observe");
     let tokens = Tokens::new().token("ann", ann).token("eve", eve);

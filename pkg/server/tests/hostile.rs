@@ -168,7 +168,7 @@ async fn a_thousand_readers_of_one_scope_do_not_keep_others_out() {
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     drop(readers);
     assert_eq!(get(&app, "/v1/agents", "ann").await.status(), 200, "they give back what they held");
-    assert!(service.metrics_text().contains("forgeline_connections 1\n"));
+    assert!(metrics_text(&service).contains("forgeline_connections 1\n"));
 }
 
 #[tokio::test]
@@ -181,12 +181,12 @@ async fn a_cancelled_upload_leaves_nothing() {
             .header("content-type", "application/json")
             .body(Body::from_stream(stream::pending::<Result<Bytes, Infallible>>()));
         let sent = tokio::spawn(app.clone().oneshot(request.unwrap()));
-        while !service.metrics_text().contains("forgeline_uploads 1\n") {
+        while !metrics_text(&service).contains("forgeline_uploads 1\n") {
             tokio::task::yield_now().await;
         }
         sent.abort();
         assert!(sent.await.unwrap_err().is_cancelled());
-        assert!(service.metrics_text().contains("forgeline_uploads 0\n"));
+        assert!(metrics_text(&service).contains("forgeline_uploads 0\n"));
         // One that breaks off by itself.
         let broken = stream::iter([
             Ok(Bytes::from_static(b"{\"input\":")),

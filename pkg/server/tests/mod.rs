@@ -10,7 +10,6 @@ mod conversations;
 mod counted;
 mod doors;
 mod ended;
-#[cfg(feature = "sqlite")]
 mod failing_stores;
 mod health;
 mod hostile;
@@ -43,13 +42,13 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
 use super::*;
-use crate::{
-    agent::{
-        Caller, DefaultAgent,
-        tools::{Calculator, ClientTool, Question, ToolContext, ToolEffects, tool_fn},
-    },
-    llm::Request as Asked,
-    testing::{ScriptedProvider, ScriptedTurn},
+use forgeline_agent::{
+    Caller, DefaultAgent,
+    tools::{Calculator, ClientTool, Question, ToolContext, ToolEffects, tool_fn},
+};
+use forgeline_llm::{
+    Request as Asked,
+    scripted::{ScriptedProvider, ScriptedTurn},
 };
 
 /// A service of one agent, for Ann and Bob of one team and Eve of another.
@@ -69,6 +68,12 @@ fn built(agent: DefaultAgent) -> ServiceBuilder {
         .token("bob", caller("bob", "team-a"))
         .token("eve", caller("eve", "team-e"));
     Service::builder().agent("main", agent).identify(tokens)
+}
+
+/// Returns the metrics of a service as text.
+fn metrics_text(service: &Service) -> String {
+    let handles = &service.0;
+    handles.metrics.text(handles.access.usage(), handles.lifecycle.places())
 }
 
 fn scripted(turns: impl IntoIterator<Item = ScriptedTurn>) -> DefaultAgent {
@@ -476,4 +481,12 @@ async fn a_question_of_a_tool_is_answered_once_with_what_fits() {
         assert_eq!(post(&app, &path, "ann", &body).await.status().as_u16(), want, "{body}");
     }
     until(&app, &run, "run_end").await;
+}
+
+/// Returns a folder for a single test.
+fn folder(name: &str) -> std::path::PathBuf {
+    let name = format!("forgeline-server-{}-{name}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
 }

@@ -1,7 +1,7 @@
 //! Words planted in a request: they stay where they belong, reach no system prompt and open nothing that is another's.
 
 use super::*;
-use crate::agent::prompts::{ClockPrompt, IdentityPrompt, ModulePrompts};
+use forgeline_agent::prompts::{ClockPrompt, IdentityPrompt, ModulePrompts};
 
 const PLANTED: &str = "planted-5e1f";
 

@@ -8,7 +8,7 @@ use std::sync::{
 use tokio::runtime::Runtime;
 
 use super::*;
-use crate::store::{ConversationKey, Stores};
+use forgeline_store::{ConversationKey, Stores};
 
 /// A service of this agent over these stores.
 pub(super) fn over(stores: &Stores, agent: DefaultAgent) -> (Service, Router) {
@@ -37,7 +37,7 @@ pub(super) fn lives<T>(work: impl Future<Output = T>) -> T {
 }
 
 /// A tool that does not end, and counts how often it began.
-fn pay(begun: &Arc<AtomicUsize>) -> impl crate::agent::tools::Tool + use<> {
+fn pay(begun: &Arc<AtomicUsize>) -> impl forgeline_agent::tools::Tool + use<> {
     let begun = Arc::clone(begun);
     tool_fn("pay", "Pays.", move |_: ToolContext, _: Value| {
         begun.fetch_add(1, Ordering::SeqCst);
@@ -269,18 +269,18 @@ fn a_run_is_resumed_three_times_and_its_call_is_not_made_again() {
 /// Returns how often an answer was told.
 async fn whole_so_far(stores: &Stores, run: &str) -> usize {
     let id = run.rsplit('/').next().unwrap();
-    let key = crate::store::LogKey::new("team-a", id);
+    let key = forgeline_store::LogKey::new("team-a", id);
     let page = stores.log.read(&key, 0, usize::MAX).await.unwrap();
     page.records.iter().filter(|record| record.kind == "message_content").count()
 }
 
 /// A run that has this number of events in its log, and no journal.
 async fn without_journal(stores: &Stores, events: usize) -> String {
-    use crate::store::{Conversation, LogKey, LogRecord, RunRecord};
+    use forgeline_store::{Conversation, LogKey, LogRecord, RunRecord};
     let owner = Caller::new("ann").scope("team-a");
     let conversation = Conversation::new(ConversationKey::new("team-a", "c"), "ann", "main", 1);
     stores.conversations.begin(conversation).await.unwrap();
-    let input = crate::agent::RunInput::from("Tell.").caller(owner).conversation("c");
+    let input = forgeline_agent::RunInput::from("Tell.").caller(owner).conversation("c");
     let key = LogKey::new("team-a", "run_1");
     let record = RunRecord::new(key.clone(), "c", "ann", "main", 1).input(input.to_json().unwrap());
     stores.runs.begin(record).await.unwrap();
@@ -357,12 +357,13 @@ fn a_run_goes_on_with_the_model_that_it_chose_or_says_that_it_is_gone() {
 async fn a_run_whose_process_died_before_it_was_noted_is_heard_of_by_readers_of_all() {
     let stores = Stores::in_memory();
     let conversation =
-        crate::store::Conversation::new(ConversationKey::new("team-a", "c"), "ann", "main", 1);
+        forgeline_store::Conversation::new(ConversationKey::new("team-a", "c"), "ann", "main", 1);
     stores.conversations.begin(conversation).await.unwrap();
     for (at, id) in ["run_1", "run_2"].into_iter().enumerate() {
-        let input = crate::agent::RunInput::from("Go.").caller(Caller::new("ann").scope("team-a"));
-        let key = crate::store::LogKey::new("team-a", id);
-        let record = crate::store::RunRecord::new(key.clone(), "c", "ann", "main", at as u64);
+        let input =
+            forgeline_agent::RunInput::from("Go.").caller(Caller::new("ann").scope("team-a"));
+        let key = forgeline_store::LogKey::new("team-a", id);
+        let record = forgeline_store::RunRecord::new(key.clone(), "c", "ann", "main", at as u64);
         stores.runs.begin(record.input(input.to_json().unwrap())).await.unwrap();
         // The second one has no log either.
         if at == 0 {
@@ -430,11 +431,7 @@ fn a_run_whose_cancel_was_acknowledged_does_not_go_on_after_a_restart() {
 // Covers: T-63
 #[test]
 fn a_run_shows_what_it_has_used_after_a_restart_too() {
-    let usage = crate::types::UsageInfo {
-        input_tokens: Some(7),
-        output_tokens: Some(2),
-        ..crate::types::UsageInfo::default()
-    };
+    let usage = forgeline_types::UsageInfo::default().input_tokens(7).output_tokens(2);
     let agent = move || {
         let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
         let provider = ScriptedProvider::from_fn(move |asked: &Asked| {

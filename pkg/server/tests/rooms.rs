@@ -4,7 +4,7 @@ use super::{
     streams::{JSON, field, send},
     *,
 };
-use crate::store::{LogKey, MemoryLog, Stores, now_ms};
+use forgeline_store::{LogKey, MemoryLog, Stores, private::now_ms};
 
 const BYTES: &[(&str, &str)] = &[("content-type", "application/octet-stream")];
 
@@ -127,7 +127,7 @@ async fn the_use_of_a_stream_outlives_the_process() {
     let short = LogKey::new("team-a", "stream/short");
     let created = json!({ "created": 1, "content_type": "text/plain", "ttl": 1 }).to_string();
     stores.log.create(short.clone()).await.unwrap();
-    let record = crate::store::LogRecord::new("stream_created", created);
+    let record = forgeline_store::LogRecord::new("stream_created", created);
     stores.log.append(&short, 0, vec![record]).await.unwrap();
     let app = router(service());
     assert_eq!(send(&app, ("GET", path, "ann"), &[], "").await.0, 200);

@@ -11,11 +11,9 @@ use super::{
     recovered::{dies, lives, over, whole},
     *,
 };
-use crate::{
-    agent::{RunContext, RunInput, ToolSource, prompts::PromptContext, tools::Tool},
-    store::{Conversation, ConversationKey, Entry, RunRecord, Stores},
-    types::{AgentError, ErrorCode},
-};
+use forgeline_agent::{RunContext, RunInput, ToolSource, prompts::PromptContext, tools::Tool};
+use forgeline_store::{Conversation, ConversationKey, Entry, RunRecord, Stores};
+use forgeline_types::{AgentError, ErrorCode};
 
 /// The texts of the conversation `c`, as its owner reads them.
 async fn texts(app: &Router) -> Vec<String> {
@@ -118,7 +116,7 @@ async fn what_was_said_is_kept_beside_a_journal_that_cannot_be_read_and_once() {
     for (at, said) in [(3, "Tell."), (4, "Tell.")] {
         let id = format!("run_{at}");
         let input = RunInput::from(said).caller(owner.clone()).conversation("c");
-        let log = crate::store::LogKey::new("team-a", id.as_str());
+        let log = forgeline_store::LogKey::new("team-a", id.as_str());
         let record = RunRecord::new(log, "c", "ann", "main", at).input(input.to_json().unwrap());
         stores.runs.begin(record).await.unwrap();
     }
@@ -246,7 +244,7 @@ async fn a_word_is_as_long_as_an_input_may_be_and_one_that_is_refused_is_not_kep
     }
     let (status, problem) = value(post(&app, &path, "ann", &json!({ "input": "65" })).await).await;
     assert_eq!(status, 429, "{problem}");
-    let key = crate::store::LogKey::new("team-a", run.rsplit('/').next().unwrap());
+    let key = forgeline_store::LogKey::new("team-a", run.rsplit('/').next().unwrap());
     let kept = stores.runs.get(&key).await.unwrap().input.unwrap();
     assert!(kept.contains("\"63\"") && !kept.contains("\"65\""), "{kept}");
 }
@@ -336,7 +334,7 @@ async fn a_word_that_was_acknowledged_is_in_the_conversation_of_a_run_that_faile
             return ScriptedTurn::new().text("Hm.").call("wait", json!({}));
         }
         let (provider, feature) = ("scripted".into(), "more".into());
-        ScriptedTurn::refuse(crate::llm::ProviderError::Unsupported { provider, feature })
+        ScriptedTurn::refuse(forgeline_llm::ProviderError::Unsupported { provider, feature })
     });
     let agent = DefaultAgent::builder(provider).tool(fails).build().unwrap();
     let (_, app) = over(&Stores::in_memory(), agent);

@@ -9,10 +9,8 @@ use super::{
     recovered::{dies, dies_at_once, lives, over, whole},
     *,
 };
-use crate::{
-    store::Stores,
-    types::{Preview, ToolAnswer},
-};
+use forgeline_store::Stores;
+use forgeline_types::{Preview, ToolAnswer};
 
 /// An agent that asks about two calls, of which the second is shown when the gate is open, and calls the page, all in one answer.
 fn several(gate: &Arc<Semaphore>) -> DefaultAgent {
@@ -218,7 +216,7 @@ fn each_of_several_things_is_taken_after_a_restart_also_while_only_the_first_is_
             assert_eq!(service.recover().await.unwrap().resumed, 1);
             let owner = Caller::new("ann").scope("team-a");
             let id = open.run.rsplit('/').next().unwrap();
-            let run = service.run(&owner, id).await.unwrap();
+            let run = service.0.runs.of_caller(&owner, id).await.unwrap();
             let opens = async {
                 while run.approvals.open().is_empty() {
                     yield_now().await;
@@ -274,6 +272,7 @@ fn an_answer_to_a_question_is_given_again_to_a_tool_that_runs_again() {
             match context.ask(Question::form("Which seat?", schema)).await {
                 ToolAnswer::Accept { content } => content.as_str().to_owned(),
                 ToolAnswer::Decline | ToolAnswer::Cancel => "none".to_owned(),
+                _ => "none".to_owned(),
             }
         });
         let provider = ScriptedProvider::from_fn(|request: &Asked| {
@@ -314,7 +313,7 @@ async fn answers_are_kept_no_longer_than_the_journal_needs_them() {
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
     let id = run.rsplit('/').next().unwrap();
     let owner = Caller::new("ann").scope("team-a");
-    let handle = service.run(&owner, id).await.unwrap();
+    let handle = service.0.runs.of_caller(&owner, id).await.unwrap();
     for at in 0..5 {
         let call = loop {
             if let Some(call) = handle.client_calls.open().pop() {
@@ -326,7 +325,7 @@ async fn answers_are_kept_no_longer_than_the_journal_needs_them() {
         let body = json!({ "client_call_id": call, "result": result });
         let path = format!("{run}/tool-results");
         assert_eq!(post(&app, &path, "ann", &body).await.status(), 200);
-        let key = crate::store::LogKey::new("team-a", id);
+        let key = forgeline_store::LogKey::new("team-a", id);
         let kept = stores.runs.get(&key).await.unwrap().input.unwrap();
         assert_eq!(kept.matches("Page ").count(), 1, "{kept}");
         assert!(kept.contains(&format!("Page {at}.")), "{kept}");

@@ -1,7 +1,8 @@
 //! Titles, partial answers and caches: the parts of a run that are stored, and for whom.
 
 use super::*;
-use crate::{llm::ProviderError, store::Stores};
+use forgeline_llm::ProviderError;
+use forgeline_store::Stores;
 
 /// The texts of a conversation's messages, each with its role.
 async fn messages(app: &Router, id: &str) -> Vec<(String, String)> {
@@ -34,8 +35,7 @@ async fn a_title_is_the_first_sixty_characters_of_the_first_message() {
         let (_, shown) = value(get(&app, &format!("/v1/conversations/{id}"), "ann").await).await;
         assert_eq!(shown["title"], want, "{id}");
         assert!(
-            want.trim_end_matches('…').chars().count()
-                <= crate::server::conversations::title::MAX_TITLE
+            want.trim_end_matches('…').chars().count() <= crate::conversations::title::MAX_TITLE
         );
     }
 }

@@ -12,7 +12,7 @@ use super::{
     recovered::over,
     *,
 };
-use crate::store::{
+use forgeline_store::{
     EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, MemoryLog, Retention, Stores,
 };
 

@@ -4,13 +4,11 @@ use futures_core::future::BoxFuture;
 
 use super::{MemoryStore, lock, ready};
 use crate::{
-    store::{
-        Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
-        ConversationStore, Entry, EraseMode, Erased, StoreError, StoredMessage,
-        conversation::to_message,
-    },
-    types::Text,
+    Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
+    ConversationStore, Entry, EraseMode, Erased, StoreError, StoredMessage,
+    conversation::to_message,
 };
+use forgeline_types::Text;
 
 impl ConversationStore for MemoryStore {
     fn begin(&self, conversation: Conversation) -> BoxFuture<'_, Result<(), StoreError>> {

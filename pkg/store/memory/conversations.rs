@@ -6,15 +6,13 @@ use std::{
 };
 
 use crate::{
-    store::{
-        Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
-        Entry, EraseMode, Erased, StoreError,
-        blobs::{Hash, join, split},
-        conversation::{erased, to_json, to_message},
-        cursor::Cursor,
-    },
-    types::Text,
+    Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus, Entry,
+    EraseMode, Erased, StoreError,
+    blobs::{Hash, join, split},
+    conversation::{erased, to_json, to_message},
+    cursor::Cursor,
 };
+use forgeline_types::Text;
 
 /// Maximum number of conversations kept per scope.
 const MAX_CONVERSATIONS: usize = 1_000;

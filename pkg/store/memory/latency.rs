@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::{store::LatencyRecord, types::Text};
+use crate::LatencyRecord;
+use forgeline_types::Text;
 
 /// Maximum number of scopes whose records are kept.
 pub(super) const MAX_SCOPES: usize = 1_000;

@@ -4,10 +4,8 @@ use futures_core::future::BoxFuture;
 
 use super::latency::{MAX_SCOPES, Records};
 use super::{MemoryStore, lock, ready};
-use crate::{
-    store::{EraseMode, LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS},
-    types::Text,
-};
+use crate::{EraseMode, LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS};
+use forgeline_types::Text;
 
 impl LatencyStore for MemoryStore {
     fn add<'a>(

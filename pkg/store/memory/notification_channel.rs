@@ -4,10 +4,8 @@ use futures_core::future::BoxFuture;
 
 use super::notifications::Scope;
 use super::{MemoryStore, lock, ready};
-use crate::{
-    store::{Notification, NotificationChannel, StoreError},
-    types::Text,
-};
+use crate::{Notification, NotificationChannel, StoreError};
+use forgeline_types::Text;
 
 impl NotificationChannel for MemoryStore {
     fn publish<'a>(

@@ -4,10 +4,8 @@ use std::collections::{HashMap, VecDeque};
 
 use tokio::sync::watch;
 
-use crate::{
-    store::{Notification, notifications::MAX_KEPT},
-    types::Text,
-};
+use crate::{Notification, notifications::MAX_KEPT};
+use forgeline_types::Text;
 
 /// Maximum number of scopes whose notifications are kept.
 pub(super) const MAX_SCOPES: usize = 10_000;

@@ -4,7 +4,7 @@ use futures_core::future::BoxFuture;
 
 use super::runs::not_found;
 use super::{MemoryStore, lock, ready};
-use crate::store::{
+use crate::{
     EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord, RunStore, StoreError,
 };
 

@@ -3,12 +3,10 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::{
-    store::{
-        ConversationKey, EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord,
-        StoreError, cursor::Cursor,
-    },
-    types::Text,
+    ConversationKey, EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord,
+    StoreError, cursor::Cursor,
 };
+use forgeline_types::Text;
 
 /// Maximum number of ended runs kept per scope.
 const MAX_ENDED: usize = 1_000;
@@ -184,7 +182,7 @@ impl Runs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::RunProgress;
+    use crate::RunProgress;
 
     #[test]
     fn a_scope_drops_its_own_ended_runs_and_not_those_of_others() {

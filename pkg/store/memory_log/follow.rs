@@ -10,7 +10,7 @@ use std::{
 use futures_core::Stream;
 
 use super::log::{Log, State, locked};
-use crate::store::{LogError, LogKey, LogRecord};
+use crate::{LogError, LogKey, LogRecord};
 
 /// A reader of a log, registered among those that wait.
 pub(super) struct Reading {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::readers::Readers;
-use crate::store::{LogError, LogKey, LogPage, LogRecord, log::PAGE, now_ms};
+use crate::{LogError, LogKey, LogPage, LogRecord, ids::now_ms, log::PAGE};
 
 #[derive(Debug)]
 pub(super) struct Log {

@@ -6,10 +6,8 @@ use std::{
 };
 
 use super::log::{Log, State, locked};
-use crate::{
-    store::{LogError, LogInfo, LogKey, LogRecord, Retention, erase::RUNS_OF, ids::now_ms},
-    types::Text,
-};
+use crate::{LogError, LogInfo, LogKey, LogRecord, Retention, erase::RUNS_OF, ids::now_ms};
+use forgeline_types::Text;
 
 /// Maximum size of all logs that list the runs of an owner, in bytes; these logs are never closed.
 const MAX_OWNED_BYTES: usize = 64 << 20;
@@ -272,7 +270,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
-    use crate::store::{EventLog as _, LogRecord, MemoryLog, runs_of};
+    use crate::{EventLog as _, LogRecord, MemoryLog, erase::runs_of};
 
     async fn noted(log: &MemoryLog, owner: &str, at: u64) {
         let (key, record) = (runs_of(&"a".into(), owner), LogRecord::new("run", vec![0; 1_000]));

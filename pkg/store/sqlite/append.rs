@@ -10,7 +10,7 @@ use super::{
     log_head::{OPEN, head, readable},
     rows::int,
 };
-use crate::store::{LogError, LogKey, StoreError};
+use crate::{LogError, LogKey, StoreError};
 
 /// Maximum number of appends in a statement.
 const MAX_TOGETHER: usize = 32;

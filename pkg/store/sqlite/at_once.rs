@@ -88,7 +88,7 @@ mod tests {
     use tokio::time::advance;
 
     use super::{super::packed, *};
-    use crate::store::{
+    use crate::{
         Durability, EventLog, LogError, LogKey, LogRecord, SqliteOptions, SqliteStore,
         sqlite_folder as folder,
     };

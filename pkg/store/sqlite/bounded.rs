@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::store::StoreError;
+use crate::StoreError;
 
 /// Maximum wait for a response.
 pub(super) const WAIT: Duration = Duration::from_secs(10);

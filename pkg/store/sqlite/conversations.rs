@@ -13,15 +13,13 @@ use super::{
     writer::work,
 };
 use crate::{
-    store::{
-        Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
-        ConversationStore, Entry, EraseMode, Erased, StoreError, StoredMessage,
-        blobs::{Hash, Split, split},
-        conversation::{to_json, to_message},
-        cursor::Cursor,
-    },
-    types::Text,
+    Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
+    ConversationStore, Entry, EraseMode, Erased, StoreError, StoredMessage,
+    blobs::{Hash, Split, split},
+    conversation::{to_json, to_message},
+    cursor::Cursor,
 };
+use forgeline_types::Text;
 
 /// A row of the table of conversations.
 type Row = (i64, String, String, String, Option<String>, i64, i64, i64, i64, i64);

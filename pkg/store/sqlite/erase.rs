@@ -7,7 +7,7 @@ use super::{
     rows::{int, number},
     stored::{status_number, whole},
 };
-use crate::store::{
+use crate::{
     ConversationStatus, EraseMode, Erased, StoreError,
     conversation::{erased, to_json, to_message},
 };

@@ -1,6 +1,6 @@
 //! Conversion of `SQLite` errors into store errors.
 
-use crate::store::StoreError;
+use crate::StoreError;
 
 /// Returns the store error for a database error.
 #[expect(clippy::needless_pass_by_value, reason = "the form of a function for `map_err`")]

@@ -15,7 +15,8 @@ use super::{
     schema::{APPLICATION_ID, MIGRATIONS},
     setup::{Durability, SqliteOptions},
 };
-use crate::{own_file::own_file, store::StoreError};
+use crate::StoreError;
+use forgeline_types::private::own_file;
 
 /// Maximum wait for a lock of the database.
 const BUSY: Duration = Duration::from_secs(5);

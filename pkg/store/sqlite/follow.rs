@@ -10,7 +10,7 @@ use super::{
     tails::Waiting,
     within,
 };
-use crate::store::{EventLog as _, LogError, LogKey, LogRecord};
+use crate::{EventLog as _, LogError, LogKey, LogRecord};
 
 /// Maximum number of records read ahead.
 const PAGE: usize = 256;

@@ -12,7 +12,7 @@ use super::{
     within,
     writer::work,
 };
-use crate::store::{EraseMode, LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS};
+use crate::{EraseMode, LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS};
 
 async fn total(connection: &mut SqliteConnection, scope: &str) -> Result<u64, StoreError> {
     let last: Option<i64> = sqlx::query_scalar("SELECT max(number) FROM latency WHERE scope = ?")

@@ -16,8 +16,8 @@ use super::{
     within,
     writer::{After, work},
 };
-use crate::store::{
-    EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, now_ms,
+use crate::{
+    EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, ids::now_ms,
 };
 
 /// Reads records of the log with this id.

@@ -7,7 +7,7 @@ use super::{
     log_head::{Head, head, readable},
     rows::{int, number},
 };
-use crate::store::{LogError, LogInfo, LogKey, StoreError, now_ms};
+use crate::{LogError, LogInfo, LogKey, StoreError, ids::now_ms};
 
 /// Returns the number of the first record that is kept; the end of a log without records.
 pub(super) async fn first(

@@ -3,7 +3,7 @@
 use sqlx::SqliteConnection;
 
 use super::{errors, rows::number};
-use crate::store::{LogError, LogKey, StoreError};
+use crate::{LogError, LogKey, StoreError};
 
 pub(super) const OPEN: i64 = 0;
 pub(super) const CLOSED: i64 = 1;

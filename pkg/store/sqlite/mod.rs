@@ -125,8 +125,10 @@ impl SqliteStore {
     }
 
     /// Makes each write fail as in a file that cannot be written.
-    #[cfg(test)]
-    pub(crate) async fn refuse_writes(&self) {
+    #[cfg(any(test, feature = "testing"))]
+    #[doc(hidden)]
+    #[expect(clippy::unwrap_used, reason = "a test whose fault cannot be made fails")]
+    pub async fn refuse_writes(&self) {
         let set = writer::work(|connection| {
             Box::pin(async move {
                 let set = sqlx::query("PRAGMA query_only = 1").execute(connection).await;

@@ -11,9 +11,7 @@ use super::{
     within,
     writer::{After, work},
 };
-use crate::store::{
-    LogKey, Notification, NotificationChannel, StoreError, notifications::MAX_KEPT,
-};
+use crate::{LogKey, Notification, NotificationChannel, StoreError, notifications::MAX_KEPT};
 
 /// A row of the table of notifications.
 type Row = (i64, String, String, String, i64);

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 
 use super::{SqliteStore, errors, rows::number, writer::work};
-use crate::{
-    store::{EraseMode, StoreError},
-    types::Text,
-};
+use crate::{EraseMode, StoreError};
+use forgeline_types::Text;
 
 /// The statements for the rows of an owner, with the scope as `?1` and the owner as `?2`.
 pub(super) struct OwnedRows {

@@ -13,7 +13,7 @@ use super::{
     within,
     writer::work,
 };
-use crate::store::{LogRecord, StoreError};
+use crate::{LogRecord, StoreError};
 
 /// Maximum number of records of a packed chunk, which the last append may exceed.
 const MAX_PACKED: usize = 1_024;

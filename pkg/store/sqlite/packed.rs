@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use bytes::Bytes;
 use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
 
-use crate::store::{LogRecord, StoreError};
+use crate::{LogRecord, StoreError};
 
 /// Maximum size of an unpacked chunk, in bytes.
 pub(super) const MAX_CHUNK_BYTES: usize = 64 << 20;

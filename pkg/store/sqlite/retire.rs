@@ -10,7 +10,7 @@ use super::{
     within,
     writer::work,
 };
-use crate::store::{LogKey, Retention, StoreError};
+use crate::{LogKey, Retention, StoreError};
 
 /// Maximum number of logs retired in a transaction.
 const MAX_RETIRED: i64 = 64;

@@ -12,7 +12,7 @@ use super::{
     within,
     writer::work,
 };
-use crate::store::{
+use crate::{
     EraseMode, LogKey, RunBegun, RunChange, RunPage, RunProgress, RunQuery, RunRecord, RunRequest,
     RunStore, StoreError, cursor::Cursor,
 };

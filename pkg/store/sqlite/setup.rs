@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::types::setters;
+use forgeline_types::setters;
 
 /// The failures that an acknowledged write survives, besides the end of the process.
 ///
@@ -41,7 +41,7 @@ pub struct SqliteOptions {
     pub path: PathBuf,
     /// The failures that an acknowledged write survives.
     pub durability: Durability,
-    /// The maximum file size, in bytes; beyond it, writes fail with [`StoreError::Full`](crate::store::StoreError::Full). Without it, the disk is the limit.
+    /// The maximum file size, in bytes; beyond it, writes fail with [`StoreError::Full`](crate::StoreError::Full). Without it, the disk is the limit.
     pub max_bytes: Option<u64>,
 }
 

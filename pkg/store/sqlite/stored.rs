@@ -8,7 +8,7 @@ use super::{
     errors,
     rows::{int, number},
 };
-use crate::store::{
+use crate::{
     ConversationStatus, StoreError,
     blobs::{Hash, hashes, join},
 };

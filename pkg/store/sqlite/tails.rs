@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use crate::store::{LogKey, LogPage, LogRecord};
+use crate::{LogKey, LogPage, LogRecord};
 
 /// Maximum number of records of a log kept in memory.
 const MAX_RECORDS: usize = 256;

@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 use tokio::task::unconstrained;
 
 use super::*;
-use crate::store::{
+use crate::{
     Conversation, ConversationKey, EraseMode, EventLog, LogError, LogKey, LogRecord, Retention,
     RunRecord, RunStore, Stores, sqlite_folder as folder,
 };
@@ -377,14 +377,13 @@ async fn an_owner_with_many_conversations_is_erased_some_at_a_time() {
     let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
     for id in 0..20 {
         let key = ConversationKey::new("team-a", id.to_string());
-        crate::store::ConversationStore::begin(&store, Conversation::new(key, "ann", "main", id))
+        crate::ConversationStore::begin(&store, Conversation::new(key, "ann", "main", id))
             .await
             .unwrap();
     }
     for (mode, want) in [(EraseMode::Tombstone, 20), (EraseMode::Hard, 0)] {
         let before = store.0.writer.commits();
-        let erased =
-            crate::store::ConversationStore::erase(&store, "team-a", "ann", mode).await.unwrap();
+        let erased = crate::ConversationStore::erase(&store, "team-a", "ann", mode).await.unwrap();
         assert_eq!(erased.conversations, want, "{mode:?}");
         assert_eq!(store.0.writer.commits() - before, want.div_ceil(8) + 1, "{mode:?}");
     }
@@ -415,8 +414,8 @@ async fn fill(stores: &Stores, owner: &str, at: u64) {
     new.title = Some(text("title").into());
     stores.conversations.begin(new).await.unwrap();
     for entry in 0..3 {
-        let message = crate::types::Message::user(text("message"));
-        let new = crate::store::Entry::new(at).line(text("line")).message(message);
+        let message = forgeline_types::Message::user(text("message"));
+        let new = crate::Entry::new(at).line(text("line")).message(message);
         stores.conversations.append(&conversation, entry, new).await.unwrap();
     }
     let run = key(&format!("run-{owner}-{at}"));
@@ -429,7 +428,7 @@ async fn fill(stores: &Stores, owner: &str, at: u64) {
     }
     if !at.is_multiple_of(3) {
         stores.log.close(&run).await.unwrap();
-        let end = crate::store::RunChange::to(crate::store::RunProgress::Failed, at + 1);
+        let end = crate::RunChange::to(crate::RunProgress::Failed, at + 1);
         stores.runs.change(&run, end.end(text("end"))).await.unwrap();
     }
 }

@@ -20,7 +20,7 @@ use super::{
     checkpoint::{self, Checkpoints},
     errors,
 };
-use crate::store::{LogError, StoreError};
+use crate::{LogError, StoreError};
 
 /// Maximum number of pending writes.
 const MAX_QUEUED: usize = 1_024;

@@ -7,10 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::Failure;
-use crate::{
-    llm::{Protocol, transport::Address},
-    types::Text,
-};
+use forgeline_llm::{Protocol, private::UrlAddress};
+use forgeline_types::Text;
 
 /// Maximum duration that is recorded, in milliseconds: one day.
 const MAX_MS: u64 = 86_400_000;
@@ -119,8 +117,8 @@ impl From<Read> for (usize, u64) {
 
 /// The way in which an exchange ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Ended {
     /// The body was read to its end.
     Whole,
@@ -134,7 +132,7 @@ impl Exchange {
     /// Returns the path of the URL, without its query.
     #[must_use]
     pub fn path(&self) -> &str {
-        Address::new(&self.request.url).path
+        UrlAddress::new(&self.request.url).path
     }
 
     /// Returns the protocol of the URL, or else the one that the response looks like.
@@ -220,15 +218,15 @@ mod body {
 
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
-    enum Coded {
+    enum CodedBody {
         Body(String),
         BodyBase64(String),
     }
 
     pub(super) fn serialize<S: Serializer>(body: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
         let coded = match std::str::from_utf8(body) {
-            Ok(text) => Coded::Body(text.to_owned()),
-            Err(_) => Coded::BodyBase64(BASE64_STANDARD.encode(body)),
+            Ok(text) => CodedBody::Body(text.to_owned()),
+            Err(_) => CodedBody::BodyBase64(BASE64_STANDARD.encode(body)),
         };
         coded.serialize(serializer)
     }
@@ -236,9 +234,9 @@ mod body {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Bytes, D::Error> {
-        match Coded::deserialize(deserializer)? {
-            Coded::Body(text) => Ok(text.into()),
-            Coded::BodyBase64(text) => {
+        match CodedBody::deserialize(deserializer)? {
+            CodedBody::Body(text) => Ok(text.into()),
+            CodedBody::BodyBase64(text) => {
                 let bytes = BASE64_STANDARD.decode(text);
                 bytes
                     .map(Bytes::from)

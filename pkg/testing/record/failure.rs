@@ -4,7 +4,8 @@ use std::{error::Error as _, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{llm::transport::TransportError, types::Text};
+use forgeline_llm::transport::TransportError;
+use forgeline_types::Text;
 
 /// The cause of a missing or broken response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,13 +22,14 @@ pub struct Failure {
 
 impl Failure {
     /// Describes `error` and its causes.
-    pub(super) fn of(error: &TransportError) -> Self {
+    pub(super) fn from_error(error: &TransportError) -> Self {
         let (kind, host) = match error {
             TransportError::Invalid { .. } => ("invalid", ""),
             TransportError::Refused { .. } => ("refused", ""),
             TransportError::Connect { host, .. } => ("connect", host.as_str()),
             TransportError::ConnectTimeout { host, .. } => ("connect_timeout", host.as_str()),
             TransportError::Broken { .. } => ("broken", ""),
+            _ => ("broken", ""),
         };
         let mut message = error.to_string();
         let mut source = error.source();

@@ -3,17 +3,15 @@
 use serde_json::Value;
 
 use super::{Ended, Exchange, Failure, RecordedRequest, RecordedResponse};
-use crate::{
-    llm::{http::redact::Redactor, transport::HttpRequest},
-    types::Text,
-};
+use forgeline_llm::{private::SecretRedactor, transport::HttpRequest};
+use forgeline_types::Text;
 
 /// An exchange that still contains its secrets.
-pub(super) struct Finished {
+pub(super) struct SecretExchange {
     pub(super) turn: u32,
     pub(super) request: HttpRequest,
     /// The secrets that the user named.
-    pub(super) redactor: Redactor,
+    pub(super) redactor: SecretRedactor,
     pub(super) max_body_bytes: usize,
     /// The response without its body.
     pub(super) response: Option<RecordedResponse>,
@@ -22,7 +20,7 @@ pub(super) struct Finished {
     pub(super) ended: Ended,
 }
 
-impl Finished {
+impl SecretExchange {
     /// Removes the secrets. Slow, so it is called on the writer's thread.
     pub(super) fn into_exchange(mut self) -> Exchange {
         let mut redactor = self.redactor.request(&self.request);

@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Exchange;
-use crate::types::Text;
+use forgeline_types::Text;
 
 /// The version of the format that this library writes and reads.
 const VERSION: u64 = 1;
 
 /// The first line of a recording.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Header {
+pub(super) struct RecordingHeader {
     forgeline_recording: u64,
     #[serde(default)]
     recorded: Text,
 }
 
-impl Header {
+impl RecordingHeader {
     /// Creates the header of a recording made on the date `recorded`.
     pub(super) fn new(recorded: impl Into<Text>) -> Self {
         Self { forgeline_recording: VERSION, recorded: recorded.into() }
@@ -167,7 +167,7 @@ impl FromStr for Recording {
         if version.as_u64() != Some(VERSION) {
             return Err(RecordingError::Version { found: Text::from(version.to_string()) });
         }
-        let header: Header =
+        let header: RecordingHeader =
             serde_json::from_value(header).map_err(|_| RecordingError::NotARecording)?;
         let mut exchanges: Vec<Exchange> = Vec::new();
         let mut cut_at = None;

@@ -15,12 +15,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{
-    llm::{
-        http::redact::Redactor,
-        transport::{HttpRequest, HttpResponse, Transport, TransportError},
-    },
-    testing::replay::ReplayTransport,
+use crate::replay::ReplayTransport;
+use forgeline_llm::{
+    private::SecretRedactor,
+    transport::{HttpRequest, HttpResponse, Transport, TransportError},
 };
 
 /// A file of one test; it is removed with this value.
@@ -346,7 +344,7 @@ async fn the_start_of_a_secret_at_a_cut_is_redacted_too() {
 #[test]
 fn words_of_json_stay_and_numbers_stay_numbers() {
     let request = request("{}").header("x-flag", "true").header("x-count", "12345");
-    let redactor = Redactor::default().request(&request);
+    let redactor = SecretRedactor::default().request(&request);
     let body =
         redactor.same_length(r#"{"stream":true,"n":12345,"s":"12345 a task-list-of-things"}"#);
     assert_eq!(body, r#"{"stream":true,"n":11111,"s":"11111 a task-list-of-things"}"#);
@@ -406,7 +404,7 @@ proptest! {
 
     #[test]
     fn redaction_changes_no_length_and_keeps_text_text(text in ".{0,200}", word in ".{4,12}") {
-        let mut redactor = Redactor::default();
+        let mut redactor = SecretRedactor::default();
         redactor.add(&word);
         let planted = format!("{text}{word}{text}");
         let redacted = redactor.same_length(&planted);

@@ -15,16 +15,16 @@ use bytes::Bytes;
 use futures_core::Stream;
 use tokio::time::Instant;
 
-use super::{Ended, Failure, Read, RecordedResponse, finished::Finished, writer::Writer};
-use crate::{
-    llm::{
-        http::redact::Redactor,
-        transport::{
-            BodyStream, HttpRequest, HttpResponse, Transport, TransportError, TransportFuture,
-        },
-    },
-    types::debug_fields,
+use super::{
+    Ended, Failure, Read, RecordedResponse, finished::SecretExchange, writer::RecordingWriter,
 };
+use forgeline_llm::{
+    private::SecretRedactor,
+    transport::{
+        BodyStream, HttpRequest, HttpResponse, Transport, TransportError, TransportFuture,
+    },
+};
+use forgeline_types::debug_fields;
 
 /// A transport that writes every exchange of another one to a file, with secrets redacted; see
 /// [the module](super) for the format and the definition of a secret.
@@ -37,7 +37,7 @@ use crate::{
 /// # Examples
 ///
 /// ```no_run
-/// # #[cfg(feature = "openai")] {
+/// # #[cfg(feature = "http")] {
 /// use forgeline::{
 ///     llm::{openai::OpenAi, transport::ReqwestTransport},
 ///     testing::record::RecordingTransport,
@@ -54,9 +54,9 @@ use crate::{
 /// ```
 pub struct RecordingTransport<T> {
     inner: Arc<T>,
-    writer: Arc<Writer>,
+    writer: Arc<RecordingWriter>,
     turns: Arc<AtomicU32>,
-    redactor: Redactor,
+    redactor: SecretRedactor,
     max_body_bytes: usize,
 }
 
@@ -88,9 +88,9 @@ impl<T: Transport> RecordingTransport<T> {
     pub fn create(path: impl AsRef<Path>, inner: T) -> io::Result<Self> {
         Ok(Self {
             inner: Arc::new(inner),
-            writer: Arc::new(Writer::create(path.as_ref())?),
+            writer: Arc::new(RecordingWriter::create(path.as_ref())?),
             turns: Arc::default(),
-            redactor: Redactor::default(),
+            redactor: SecretRedactor::default(),
             max_body_bytes: 8 << 20,
         })
     }
@@ -136,7 +136,7 @@ impl<T: Transport> RecordingTransport<T> {
 
 impl<T: Transport> Transport for RecordingTransport<T> {
     fn send(&self, request: HttpRequest) -> TransportFuture {
-        let finished = Finished {
+        let finished = SecretExchange {
             turn: self.turns.fetch_add(1, Ordering::Relaxed) + 1,
             request: request.clone(),
             redactor: self.redactor.clone(),
@@ -147,13 +147,13 @@ impl<T: Transport> Transport for RecordingTransport<T> {
             ended: Ended::Dropped,
         };
         let (writer, begun) = (Arc::clone(&self.writer), Instant::now());
-        let mut ongoing = Ongoing { writer, finished: Some(finished), begun };
+        let mut ongoing = ExchangeRecorder { writer, finished: Some(finished), begun };
         let response = self.inner.send(request);
         Box::pin(async move {
             match response.await {
                 Ok(mut response) => {
                     ongoing.head(&response);
-                    response.body = Box::pin(Body { inner: response.body, ongoing });
+                    response.body = Box::pin(RecordedBody { inner: response.body, ongoing });
                     Ok(response)
                 }
                 Err(error) => {
@@ -166,12 +166,12 @@ impl<T: Transport> Transport for RecordingTransport<T> {
 }
 
 /// A body that is recorded while it is read.
-struct Body {
+struct RecordedBody {
     inner: BodyStream,
-    ongoing: Ongoing,
+    ongoing: ExchangeRecorder,
 }
 
-impl Stream for Body {
+impl Stream for RecordedBody {
     type Item = Result<Bytes, TransportError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -186,13 +186,13 @@ impl Stream for Body {
 }
 
 /// An exchange in progress. It is passed to the writer when this value is dropped, at the latest.
-struct Ongoing {
-    writer: Arc<Writer>,
-    finished: Option<Finished>,
+struct ExchangeRecorder {
+    writer: Arc<RecordingWriter>,
+    finished: Option<SecretExchange>,
     begun: Instant,
 }
 
-impl Ongoing {
+impl ExchangeRecorder {
     /// Records the head of the response.
     fn head(&mut self, response: &HttpResponse) {
         let head = self.begun.elapsed();
@@ -208,7 +208,7 @@ impl Ongoing {
     /// Records a read of the body.
     fn read(&mut self, bytes: &Bytes) {
         let at = self.begun.elapsed();
-        if let Some(Finished { response: Some(response), body, max_body_bytes, .. }) =
+        if let Some(SecretExchange { response: Some(response), body, max_body_bytes, .. }) =
             &mut self.finished
         {
             let kept = bytes.get(..max_body_bytes.saturating_sub(body.len())).unwrap_or(bytes);
@@ -226,19 +226,19 @@ impl Ongoing {
         if let Some(finished) = &mut self.finished
             && finished.response.is_none()
         {
-            finished.failure = Some(Failure::of(error));
+            finished.failure = Some(Failure::from_error(error));
         }
         self.end(Ended::Broken);
     }
 
     fn end(&mut self, ended: Ended) {
         if let Some(finished) = self.finished.take() {
-            self.writer.push(Finished { ended, ..finished });
+            self.writer.push(SecretExchange { ended, ..finished });
         }
     }
 }
 
-impl Drop for Ongoing {
+impl Drop for ExchangeRecorder {
     fn drop(&mut self) {
         self.end(Ended::Dropped);
     }

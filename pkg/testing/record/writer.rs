@@ -14,35 +14,35 @@ use std::{
 
 use serde::Serialize;
 
-use super::{date::rfc3339, finished::Finished, recording::Header};
-use crate::own_file::own_file;
+use super::{date::rfc3339, finished::SecretExchange, recording::RecordingHeader};
+use forgeline_types::private::own_file;
 
 /// Maximum number of exchanges waiting to be written; further ones are lost and counted.
 const QUEUE: usize = 64;
 
-enum Job {
-    Exchange(Box<Finished>),
+enum WriterJob {
+    Exchange(Box<SecretExchange>),
     /// Requests the outcome of all previous jobs.
-    Flush(SyncSender<Result<u64, Failed>>),
+    Flush(SyncSender<Result<u64, WriteError>>),
 }
 
-/// An error in writing, kept for each [`flush`](Writer::flush).
+/// An error in writing, kept for each [`flush`](RecordingWriter::flush).
 #[derive(Debug, Clone)]
-struct Failed(io::ErrorKind, String);
+struct WriteError(io::ErrorKind, String);
 
 /// A file and the thread that writes exchanges to it; dropping it ends the thread.
 #[derive(Debug)]
-pub(super) struct Writer {
-    jobs: Option<SyncSender<Job>>,
+pub(super) struct RecordingWriter {
+    jobs: Option<SyncSender<WriterJob>>,
     thread: Option<JoinHandle<()>>,
     lost: Mutex<u64>,
 }
 
-impl Writer {
+impl RecordingWriter {
     /// Creates the file, which only its owner can read; an existing path, including a symbolic link, is an error.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         let mut file = own_file().create_new(true).open(path)?;
-        line(&mut file, &Header::new(rfc3339(SystemTime::now())))?;
+        line(&mut file, &RecordingHeader::new(rfc3339(SystemTime::now())))?;
         let (jobs, queue) = sync_channel(QUEUE);
         let thread = thread::Builder::new().name("forgeline-recording".to_owned());
         let thread = thread.spawn(move || write(file, &queue))?;
@@ -50,8 +50,8 @@ impl Writer {
     }
 
     /// Queues an exchange without waiting.
-    pub(super) fn push(&self, finished: Finished) {
-        let job = Job::Exchange(Box::new(finished));
+    pub(super) fn push(&self, finished: SecretExchange) {
+        let job = WriterJob::Exchange(Box::new(finished));
         let sent = self.jobs.as_ref().map(|jobs| jobs.try_send(job));
         if let Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) = sent {
             *self.lost.lock().unwrap_or_else(PoisonError::into_inner) += 1;
@@ -64,9 +64,9 @@ impl Writer {
         let (sender, answer) = sync_channel(1);
         let gone = || io::Error::other("the thread that writes the recording has ended");
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
-        jobs.send(Job::Flush(sender)).map_err(|_| gone())?;
+        jobs.send(WriterJob::Flush(sender)).map_err(|_| gone())?;
         let written = answer.recv().map_err(|_| gone())?;
-        let written = written.map_err(|Failed(kind, message)| io::Error::new(kind, message))?;
+        let written = written.map_err(|WriteError(kind, message)| io::Error::new(kind, message))?;
         match *self.lost.lock().unwrap_or_else(PoisonError::into_inner) {
             0 => Ok(written),
             lost => Err(io::Error::other(format!(
@@ -76,7 +76,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for RecordingWriter {
     /// Waits for the thread, so that the file is complete when the last handle is dropped.
     fn drop(&mut self) {
         self.jobs = None;
@@ -87,29 +87,29 @@ impl Drop for Writer {
     }
 }
 
-fn write(file: File, queue: &Receiver<Job>) {
-    let mut lines = Lines { file, written: Ok(0) };
+fn write(file: File, queue: &Receiver<WriterJob>) {
+    let mut lines = RecordingLines { file, written: Ok(0) };
     while let Ok(job) = queue.recv() {
         match job {
-            Job::Exchange(finished) => lines.add(&finished.into_exchange()),
+            WriterJob::Exchange(finished) => lines.add(&finished.into_exchange()),
             // The caller may be gone.
-            Job::Flush(answer) => drop(answer.try_send(lines.written.clone())),
+            WriterJob::Flush(answer) => drop(answer.try_send(lines.written.clone())),
         }
     }
 }
 
 /// The lines of a file, up to the first one that could not be written completely; none are written after it.
-struct Lines<W> {
+struct RecordingLines<W> {
     file: W,
-    written: Result<u64, Failed>,
+    written: Result<u64, WriteError>,
 }
 
-impl<W: io::Write> Lines<W> {
+impl<W: io::Write> RecordingLines<W> {
     fn add(&mut self, value: &impl Serialize) {
         let Ok(count) = self.written else { return };
         self.written = line(&mut self.file, value).map(|()| count + 1).map_err(|error| {
             tracing::warn!("the recording cannot be written: {error}");
-            Failed(error.kind(), error.to_string())
+            WriteError(error.kind(), error.to_string())
         });
     }
 }
@@ -149,11 +149,12 @@ mod tests {
     // Found: R7
     #[test]
     fn behind_a_line_that_is_not_whole_nothing_is_written() {
-        let mut lines = Lines { file: Disk { bytes: Vec::new(), room: 7 }, written: Ok(0) };
+        let mut lines =
+            RecordingLines { file: Disk { bytes: Vec::new(), room: 7 }, written: Ok(0) };
         for text in ["a long word", "b", "c"] {
             lines.add(&text);
         }
         assert_eq!(lines.file.bytes, b"\"a long");
-        assert!(matches!(lines.written, Err(Failed(io::ErrorKind::StorageFull, _))));
+        assert!(matches!(lines.written, Err(WriteError(io::ErrorKind::StorageFull, _))));
     }
 }

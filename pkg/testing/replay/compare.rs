@@ -2,14 +2,12 @@
 
 use serde_json::Value;
 
-use crate::{
-    llm::{
-        http::redact::Redactor,
-        transport::{Address, HttpRequest},
-    },
-    testing::record::Exchange,
-    types::Text,
+use crate::record::Exchange;
+use forgeline_llm::{
+    private::{SecretRedactor, UrlAddress},
+    transport::HttpRequest,
 };
+use forgeline_types::Text;
 
 /// Maximum number of characters of a value that an error shows.
 const MAX_SHOWN: usize = 60;
@@ -21,12 +19,12 @@ const SAME_NUMBER: f64 = 1e-12;
 pub(super) fn compare(
     exchange: &Exchange,
     request: &HttpRequest,
-    redactor: &Redactor,
+    redactor: &SecretRedactor,
     ignored: &[String],
 ) -> Result<(), Text> {
     // The request is compared in the form in which it would be recorded.
     let redactor = redactor.clone().request(request);
-    let path = redactor.same_length(Address::new(&request.url).path);
+    let path = redactor.same_length(UrlAddress::new(&request.url).path);
     let place = if request.method != exchange.request.method {
         format!("the method is {}, not {}", request.method, exchange.request.method)
     } else if path != exchange.path() {

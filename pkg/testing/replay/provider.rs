@@ -11,23 +11,19 @@ use tokio::time::Instant;
 
 use super::{
     ChunkSizes, Pace, said,
-    source::Source,
+    source::ReplayBody,
     transport::{answer, cut, used_up},
 };
-use crate::{
-    llm::{
-        ChunkStream, ContentTyper, Protocol, Provider, ProviderError, ProviderFuture, Request,
-        Timeouts,
-        body::BodyChunks,
-        decode::Decoding,
-        http_error::status_error,
-        parser::{ThinkingDialect, ToolDialect},
-        sse::SseLimits,
-        transport::BodyStream,
-    },
-    testing::record::{Exchange, Recording},
-    types::{ModelInfo, debug_fields, setters},
+use crate::record::{Exchange, Recording};
+use forgeline_llm::{
+    ChunkStream, ContentTyper, Protocol, Provider, ProviderError, ProviderFuture, Request,
+    Timeouts,
+    private::{BodyChunks, BodyDecoding, status_error},
+    sse::SseLimits,
+    transport::BodyStream,
 };
+use forgeline_parser::{ThinkingDialect, ToolDialect};
+use forgeline_types::{ModelInfo, debug_fields, setters};
 
 /// Maximum size of an error body that is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
@@ -56,7 +52,7 @@ const MAX_ERROR_BYTES: usize = 64 << 10;
 /// ```
 #[derive(Clone)]
 pub struct ReplayProvider {
-    answers: Answers,
+    answers: AnswerSource,
     next: Arc<AtomicUsize>,
     info: ModelInfo,
     protocol: Option<Protocol>,
@@ -69,7 +65,7 @@ pub struct ReplayProvider {
 
 /// The source of the answers.
 #[derive(Clone)]
-enum Answers {
+enum AnswerSource {
     Bodies(Arc<[Bytes]>),
     Exchanges(Arc<[Exchange]>),
 }
@@ -78,7 +74,7 @@ impl ReplayProvider {
     /// Creates a provider that answers with `bodies`, in order.
     #[must_use]
     pub fn new<B: Into<Bytes>>(bodies: impl IntoIterator<Item = B>) -> Self {
-        Self::of(Answers::Bodies(bodies.into_iter().map(Into::into).collect()))
+        Self::of(AnswerSource::Bodies(bodies.into_iter().map(Into::into).collect()))
     }
 
     /// Creates a provider that answers as recorded, in order, with the
@@ -88,10 +84,10 @@ impl ReplayProvider {
     pub fn recording(recording: Recording) -> Self {
         let is_answer = |exchange: &&Exchange| exchange.request.method == "POST";
         let exchanges = recording.exchanges().iter().filter(is_answer).cloned();
-        Self::of(Answers::Exchanges(exchanges.collect()))
+        Self::of(AnswerSource::Exchanges(exchanges.collect()))
     }
 
-    fn of(answers: Answers) -> Self {
+    fn of(answers: AnswerSource) -> Self {
         Self {
             answers,
             next: Arc::default(),
@@ -143,7 +139,7 @@ impl ReplayProvider {
     fn chunks_of(&self, body: BodyStream, protocol: Protocol) -> ChunkStream {
         let typer = ContentTyper::new(&self.thinking, &self.tools);
         let decoder = self.protocol.unwrap_or(protocol).decoder();
-        let decoding = Decoding::new(decoder, typer, SseLimits::default().max_response_bytes);
+        let decoding = BodyDecoding::new(decoder, typer, SseLimits::default().max_response_bytes);
         Box::pin(BodyChunks::new(body, decoding, Timeouts::NONE, Instant::now(), None))
     }
 
@@ -182,13 +178,13 @@ impl Provider for ReplayProvider {
         let used_up = move |answers: usize| config(used_up(answers, call + 1));
         Box::pin(async move {
             match &this.answers {
-                Answers::Bodies(bodies) => {
+                AnswerSource::Bodies(bodies) => {
                     let body = bodies.get(call).ok_or_else(|| used_up(bodies.len()))?;
                     let sizes = this.sizes.clone().unwrap_or_default();
-                    let source = Source::new(body.clone(), sizes, this.pace);
+                    let source = ReplayBody::new(body.clone(), sizes, this.pace);
                     Ok(this.chunks_of(source.stream(), Protocol::guess(body)))
                 }
-                Answers::Exchanges(exchanges) => {
+                AnswerSource::Exchanges(exchanges) => {
                     let exchange =
                         exchanges.get(call).ok_or_else(|| used_up(exchanges.len()))?.clone();
                     if !this.lenient {
@@ -204,7 +200,7 @@ impl Provider for ReplayProvider {
     }
 }
 
-impl Answers {
+impl AnswerSource {
     fn len(&self) -> usize {
         match self {
             Self::Bodies(bodies) => bodies.len(),

@@ -3,11 +3,9 @@
 use serde_json::Value;
 
 use super::compare::stale;
-use crate::{
-    llm::{Request, http::redact::Redactor},
-    testing::record::Exchange,
-    types::{Part, Text},
-};
+use crate::record::Exchange;
+use forgeline_llm::{Request, private::SecretRedactor};
+use forgeline_types::{Part, Text};
 
 /// Fails if a text of `request` is missing from the recorded request.
 ///
@@ -20,7 +18,7 @@ pub(super) fn compare(exchange: &Exchange, request: &Request) -> Result<(), Text
     let mut strings = Vec::new();
     collect(&exchange.request.body, &mut strings);
     // Everything that looks like a key was redacted there.
-    let redactor = Redactor::default();
+    let redactor = SecretRedactor::default();
     let is_there = |text: &str| {
         let redacted = redactor.same_length(text);
         // A string may itself contain a part encoded as JSON.
@@ -41,6 +39,7 @@ pub(super) fn compare(exchange: &Exchange, request: &Request) -> Result<(), Text
                 | Part::ProviderItem(_)
                 | Part::Image { .. }
                 | Part::Document { .. } => continue,
+                _ => continue,
             };
             if !is_there(text) {
                 let what = format!("message {number} differs");

@@ -6,10 +6,8 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, sleep_until};
 
-use crate::{
-    llm::transport::{BodyStream, TransportError},
-    testing::record::{Ended, Read, RecordedResponse},
-};
+use crate::record::{Ended, Read, RecordedResponse};
+use forgeline_llm::transport::{BodyStream, TransportError};
 
 /// The pieces in which a recorded body arrives.
 ///
@@ -100,7 +98,7 @@ impl Pace {
 }
 
 /// A body, with the pieces in which it arrives and their times.
-pub(super) struct Source {
+pub(super) struct ReplayBody {
     body: Bytes,
     sizes: ChunkSizes,
     pace: Pace,
@@ -111,7 +109,7 @@ pub(super) struct Source {
     end: Option<TransportError>,
 }
 
-impl Source {
+impl ReplayBody {
     pub(super) fn new(body: Bytes, sizes: ChunkSizes, pace: Pace) -> Self {
         Self { body, sizes, pace, start: Instant::now(), times: Vec::new(), end: None }
     }

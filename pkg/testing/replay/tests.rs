@@ -5,14 +5,12 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::*;
-use crate::{
-    llm::{
-        Provider, ProviderError, Request, TimeoutKind,
-        transport::{HttpRequest, Transport as _, TransportError},
-    },
-    testing::record::Recording,
-    types::{ErrorCode, Message, MessageRole, Part, ToolResult, Transcript},
+use crate::record::Recording;
+use forgeline_llm::{
+    Provider, ProviderError, Request, TimeoutKind,
+    transport::{HttpRequest, Transport as _, TransportError},
 };
+use forgeline_types::{ErrorCode, Message, MessageRole, Part, ToolResult, Transcript};
 
 const BODY: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
 

@@ -7,15 +7,13 @@ use std::sync::{
 
 use tokio::time::Instant;
 
-use super::{ChunkSizes, Pace, compare, source::Source};
-use crate::{
-    llm::{
-        http::redact::Redactor,
-        transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportFuture},
-    },
-    testing::record::{Exchange, Recording},
-    types::{Text, debug_fields},
+use super::{ChunkSizes, Pace, compare, source::ReplayBody};
+use crate::record::{Exchange, Recording};
+use forgeline_llm::{
+    private::SecretRedactor,
+    transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportFuture},
 };
+use forgeline_types::{Text, debug_fields};
 
 /// A transport that replays a recording below a real provider: the first request receives the first
 /// recorded response.
@@ -23,13 +21,13 @@ use crate::{
 /// Each request must match the recorded one: the same method, the same path, and a body with the same
 /// value in every field. Any other is rejected with [`TransportError::Refused`], which names the turn
 /// and the JSON pointer; a provider turns it into
-/// [`ProviderError::Config`](crate::llm::ProviderError::Config). The host, headers and query are not
+/// [`ProviderError::Config`](forgeline_llm::ProviderError::Config). The host, headers and query are not
 /// compared. Clones share their position in the recording.
 ///
 /// # Examples
 ///
 /// ```
-/// # #[cfg(feature = "openai")] {
+/// # #[cfg(feature = "http")] {
 /// use forgeline::{
 ///     llm::{Provider, Request, openai::OpenAi},
 ///     testing::{record::Recording, replay::ReplayTransport},
@@ -60,7 +58,7 @@ pub struct ReplayTransport {
     sizes: Option<ChunkSizes>,
     pace: Pace,
     ignored: Vec<String>,
-    redactor: Redactor,
+    redactor: SecretRedactor,
     lenient: bool,
 }
 
@@ -74,7 +72,7 @@ impl ReplayTransport {
             sizes: None,
             pace: Pace::None,
             ignored: Vec::new(),
-            redactor: Redactor::default(),
+            redactor: SecretRedactor::default(),
             lenient: false,
         }
     }
@@ -159,7 +157,7 @@ pub(super) async fn answer(
         return Err(exchange.failure.map_or_else(dropped, |failure| failure.to_error()));
     };
     pace.head(start, response.head).await;
-    let source = Source::recorded(&response, exchange.ended, sizes, pace, start);
+    let source = ReplayBody::recorded(&response, exchange.ended, sizes, pace, start);
     let head = HttpResponse::new(response.status, source.stream());
     let headers = response.headers.into_iter();
     Ok(headers.fold(head, |head, (name, value)| head.with_header(name, value)))

@@ -6,15 +6,13 @@ use futures_util::future::join_all;
 
 use super::{
     Report,
-    suite::{Found, check, done, hold, same},
+    suite::{StoreVerdict, check, done, hold, same},
 };
-use crate::{
-    store::{
-        Conversation, ConversationKey, ConversationQuery, ConversationStatus, ConversationStore,
-        Entry, EraseMode, Erased, StoreError,
-    },
-    types::{Message, Part},
+use forgeline_store::{
+    Conversation, ConversationKey, ConversationQuery, ConversationStatus, ConversationStore, Entry,
+    EraseMode, Erased, StoreError,
 };
+use forgeline_types::{Message, Part};
 
 /// Checks a conversation store.
 pub async fn check_conversation_store<S: ConversationStore>(
@@ -40,7 +38,7 @@ fn key(id: &str) -> ConversationKey {
     ConversationKey::new("team-a", id)
 }
 
-async fn begun(store: &impl ConversationStore, key: &ConversationKey, owner: &str) -> Found {
+async fn begun(store: &impl ConversationStore, key: &ConversationKey, owner: &str) -> StoreVerdict {
     let new = Conversation::new(key.clone(), owner, "main", 1_000);
     done("begin", store.begin(new).await)
 }
@@ -57,7 +55,7 @@ async fn texts(
     Ok(messages.iter().map(|stored| stored.message.text()).collect())
 }
 
-async fn begin(store: Arc<impl ConversationStore>) -> Found {
+async fn begin(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let key = key("c");
     begun(&*store, &key, "ann").await?;
     let got = done("get", store.get(&key).await)?;
@@ -67,7 +65,7 @@ async fn begin(store: Arc<impl ConversationStore>) -> Found {
     same("its messages", &texts(&*store, &key).await?, &Vec::new())
 }
 
-async fn append(store: Arc<impl ConversationStore>) -> Found {
+async fn append(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let key = key("c");
     begun(&*store, &key, "ann").await?;
     let mut two = said("b").message(Message::assistant("c"));
@@ -92,7 +90,7 @@ async fn append(store: Arc<impl ConversationStore>) -> Found {
     same("counts and time", &(head.entries, head.messages, head.updated_ms), &(4, 4, 4_000))
 }
 
-async fn behind(store: Arc<impl ConversationStore>) -> Found {
+async fn behind(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let key = key("c");
     begun(&*store, &key, "ann").await?;
     let race = (0..8).map(|at| store.append(&key, 0, said(&at.to_string())));
@@ -112,7 +110,7 @@ fn is_unknown<T>(result: &Result<T, StoreError>) -> bool {
     matches!(result, Err(StoreError::NotFound { .. }))
 }
 
-async fn unknown(store: Arc<impl ConversationStore>) -> Found {
+async fn unknown(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let key = key("c");
     hold("get", is_unknown(&store.get(&key).await))?;
     hold("append", is_unknown(&store.append(&key, 0, said("a")).await))?;
@@ -123,7 +121,7 @@ async fn unknown(store: Arc<impl ConversationStore>) -> Found {
     hold("set_status", is_unknown(&status))
 }
 
-async fn scopes(store: Arc<impl ConversationStore>) -> Found {
+async fn scopes(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let (own, other) = (key("c"), ConversationKey::new("team-b", "c"));
     begun(&*store, &own, "ann").await?;
     done("append", store.append(&own, 0, said("secret")).await)?;
@@ -141,7 +139,7 @@ async fn scopes(store: Arc<impl ConversationStore>) -> Found {
     same("own messages", &texts(&*store, &own).await?, &vec!["secret".to_owned()])
 }
 
-async fn status(store: Arc<impl ConversationStore>) -> Found {
+async fn status(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let key = key("c");
     begun(&*store, &key, "ann").await?;
     let set = async |status| store.set_status(&key, status, 2_000).await;
@@ -158,7 +156,7 @@ async fn status(store: Arc<impl ConversationStore>) -> Found {
     same("title", &head.title.as_deref(), &Some("Title"))
 }
 
-async fn list(store: Arc<impl ConversationStore>) -> Found {
+async fn list(store: Arc<impl ConversationStore>) -> StoreVerdict {
     for at in 0..7_u64 {
         let (owner, agent) = (["ann", "bob"], ["main", "other"]);
         let pick =
@@ -198,7 +196,7 @@ async fn list(store: Arc<impl ConversationStore>) -> Found {
     hold("what changes is first", all.starts_with("c0 c6"))
 }
 
-async fn delete(store: Arc<impl ConversationStore>) -> Found {
+async fn delete(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let key = key("c");
     begun(&*store, &key, "ann").await?;
     done("append", store.append(&key, 0, said("a")).await)?;
@@ -209,7 +207,7 @@ async fn delete(store: Arc<impl ConversationStore>) -> Found {
     same("a new one is empty", &texts(&*store, &key).await?, &Vec::new())
 }
 
-async fn erase(store: Arc<impl ConversationStore>) -> Found {
+async fn erase(store: Arc<impl ConversationStore>) -> StoreVerdict {
     for (id, owner) in [("a", "ann"), ("b", "bob"), ("c", "ann")] {
         begun(&*store, &key(id), owner).await?;
         done("append", store.append(&key(id), 0, said(id)).await)?;
@@ -227,7 +225,7 @@ async fn erase(store: Arc<impl ConversationStore>) -> Found {
     same("another's stays", &texts(&*store, &key("b")).await?, &vec!["b".to_owned()])
 }
 
-async fn tombstone(store: Arc<impl ConversationStore>) -> Found {
+async fn tombstone(store: Arc<impl ConversationStore>) -> StoreVerdict {
     for owner in ["ann", "bob"] {
         begun(&*store, &key(owner), owner).await?;
         let mut entry = said("secret-a").message(Message::assistant("secret-b"));
@@ -259,7 +257,7 @@ async fn tombstone(store: Arc<impl ConversationStore>) -> Found {
     hold("it is not added to", matches!(appended, Err(StoreError::Ended { .. })))
 }
 
-async fn pictures(store: Arc<impl ConversationStore>) -> Found {
+async fn pictures(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let picture = "iVBORw0KGgoAAAANSUhEUg".repeat(200);
     let text = format!("{picture} \u{1} {picture}");
     for id in ["a", "b"] {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{
     Report,
-    suite::{Found, check, done, hold, same},
+    suite::{StoreVerdict, check, done, hold, same},
 };
-use crate::store::{CallLatency, EraseMode, LatencyRecord, LatencyStore};
+use forgeline_store::{CallLatency, EraseMode, LatencyRecord, LatencyStore};
 
 /// Checks a store of latency records.
 pub async fn check_latency_store<S: LatencyStore>(make: impl AsyncFn() -> Arc<S>) -> Report {
@@ -18,7 +18,7 @@ pub async fn check_latency_store<S: LatencyStore>(make: impl AsyncFn() -> Arc<S>
     Report { checks }
 }
 
-async fn whole(store: Arc<impl LatencyStore>) -> Found {
+async fn whole(store: Arc<impl LatencyStore>) -> StoreVerdict {
     let record = |at_ms| {
         let mut record = LatencyRecord::new("run", 1, at_ms);
         (record.turn_ms, record.first_text_ms) = (7, Some(3));
@@ -36,7 +36,7 @@ async fn whole(store: Arc<impl LatencyStore>) -> Found {
     same("another's", &done("since", store.since("b", 0).await)?, &vec![record(1)])
 }
 
-async fn erased(store: Arc<impl LatencyStore>) -> Found {
+async fn erased(store: Arc<impl LatencyStore>) -> StoreVerdict {
     for (scope, owner) in [("a", "ann"), ("a", "bob"), ("b", "ann"), ("a", "ann")] {
         let mut record = LatencyRecord::new("run", 1, 1_000);
         (record.owner, record.conversation) = (owner.into(), "c".into());

@@ -7,9 +7,9 @@ use tokio::time::timeout;
 
 use super::{
     Report,
-    suite::{Found, QUIET, check, done, hold, same},
+    suite::{QUIET, StoreVerdict, check, done, hold, same},
 };
-use crate::store::{EventLog, LogError, LogKey, LogRecord, Retention, follow};
+use forgeline_store::{EventLog, LogError, LogKey, LogRecord, Retention, follow};
 
 fn record(text: &str) -> LogRecord {
     LogRecord::new("kind", text.to_owned())
@@ -80,7 +80,7 @@ fn numbers(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|at| at.to_string()).collect()
 }
 
-async fn whole(log: Arc<impl EventLog>) -> Found {
+async fn whole(log: Arc<impl EventLog>) -> StoreVerdict {
     let key = filled(&*log, "whole", 3).await?;
     let odd = LogRecord::new("ki\u{e4}nd", b"\0\xff\n".to_vec());
     done("append", log.append(&key, 3, vec![odd.clone(), record("")]).await)?;
@@ -97,7 +97,7 @@ async fn whole(log: Arc<impl EventLog>) -> Found {
     hold("a number behind the end is told, with the end", is_told)
 }
 
-async fn one_writer(log: Arc<impl EventLog>) -> Found {
+async fn one_writer(log: Arc<impl EventLog>) -> StoreVerdict {
     let key = filled(&*log, "writer", 3).await?;
     for at in [0, 2, 4, u64::MAX] {
         let refused = log.append(&key, at, vec![record("x")]).await;
@@ -109,7 +109,7 @@ async fn one_writer(log: Arc<impl EventLog>) -> Found {
     hold("a name is taken once", matches!(again, Err(LogError::Exists { .. })))
 }
 
-async fn scopes(log: Arc<impl EventLog>) -> Found {
+async fn scopes(log: Arc<impl EventLog>) -> StoreVerdict {
     let own = filled(&*log, "same", 1).await?;
     let other = LogKey::new("team-b", "same");
     let results = [
@@ -126,7 +126,7 @@ async fn scopes(log: Arc<impl EventLog>) -> Found {
     same("the records", &texts(&*log, &own, 0).await?, &numbers(0..1))
 }
 
-async fn end(log: Arc<impl EventLog>) -> Found {
+async fn end(log: Arc<impl EventLog>) -> StoreVerdict {
     let key = filled(&*log, "end", 2).await?;
     for _ in 0..2 {
         done("close", log.close(&key).await)?;
@@ -141,7 +141,7 @@ async fn end(log: Arc<impl EventLog>) -> Found {
     hold("it takes no more", matches!(refused, Err(LogError::Closed { .. })))
 }
 
-async fn retired(log: Arc<impl EventLog>) -> Found {
+async fn retired(log: Arc<impl EventLog>) -> StoreVerdict {
     let key = filled(&*log, "retired", 2).await?;
     done("close", log.close(&key).await)?;
     for _ in 0..2 {
@@ -160,7 +160,7 @@ async fn retired(log: Arc<impl EventLog>) -> Found {
     hold("its name stays", matches!(again, Err(LogError::Exists { .. })))
 }
 
-async fn wait(log: Arc<impl EventLog>) -> Found {
+async fn wait(log: Arc<impl EventLog>) -> StoreVerdict {
     for step in 0..3 {
         let key = filled(&*log, &format!("wait-{step}"), 1).await?;
         done("a wait for what is there", log.wait(&key, 0).await)?;
@@ -178,7 +178,7 @@ async fn wait(log: Arc<impl EventLog>) -> Found {
     Ok(())
 }
 
-async fn gone<L: EventLog>(log: Arc<L>) -> Found {
+async fn gone<L: EventLog>(log: Arc<L>) -> StoreVerdict {
     for is_retired in [true, false] {
         let key = filled(&*log, if is_retired { "retired" } else { "removed" }, 2).await?;
         let mut records = pin!(follow(Arc::clone(&log) as Arc<dyn EventLog>, key.clone(), 0));
@@ -200,7 +200,7 @@ async fn gone<L: EventLog>(log: Arc<L>) -> Found {
     Ok(())
 }
 
-async fn many<L: EventLog>(log: Arc<L>) -> Found {
+async fn many<L: EventLog>(log: Arc<L>) -> StoreVerdict {
     let key = filled(&*log, "follow", 0).await?;
     let reader = |from: u64| {
         let (log, key) = (Arc::clone(&log) as Arc<dyn EventLog>, key.clone());
@@ -231,7 +231,7 @@ async fn many<L: EventLog>(log: Arc<L>) -> Found {
     Ok(())
 }
 
-async fn race(log: Arc<impl EventLog>) -> Found {
+async fn race(log: Arc<impl EventLog>) -> StoreVerdict {
     let key = filled(&*log, "race", 0).await?;
     let writer = async |name: usize| {
         let (mut kept, mut at) = (Vec::new(), 0);
@@ -256,7 +256,7 @@ async fn race(log: Arc<impl EventLog>) -> Found {
     hold("each append is whole, where it was acknowledged", kept.iter().all(is_there))
 }
 
-async fn drops(log: Arc<impl EventLog>) -> Found {
+async fn drops(log: Arc<impl EventLog>) -> StoreVerdict {
     let key = filled(&*log, "drops", 0).await?;
     let mut count = 0;
     for polls in 0..20 {
@@ -280,7 +280,7 @@ async fn drops(log: Arc<impl EventLog>) -> Found {
     hold("appends that had ended are there", end % 3 == 0 && end >= 3 * count)
 }
 
-async fn trimmed<L: EventLog>(log: Arc<L>) -> Found {
+async fn trimmed<L: EventLog>(log: Arc<L>) -> StoreVerdict {
     let key = filled(&*log, "trimmed", 0).await?;
     for at in 0..50_u64 {
         done("append", log.append(&key, at, vec![record(&at.to_string())]).await)?;
@@ -309,7 +309,7 @@ async fn trimmed<L: EventLog>(log: Arc<L>) -> Found {
     same("the record", &texts(&*log, &key, 50).await?, &numbers(50..51))
 }
 
-async fn listed(log: Arc<impl EventLog>) -> Found {
+async fn listed(log: Arc<impl EventLog>) -> StoreVerdict {
     for name in ["a/2", "b/1", "a/1", "a/3", "a"] {
         filled(&*log, name, 2).await?;
     }
@@ -333,17 +333,17 @@ async fn listed(log: Arc<impl EventLog>) -> Found {
     hold("their times", found.iter().all(|it| it.used_ms > 0))
 }
 
-async fn touched(log: Arc<impl EventLog>) -> Found {
+async fn touched(log: Arc<impl EventLog>) -> StoreVerdict {
     let keys = [filled(&*log, "one", 1).await?, filled(&*log, "two", 1).await?];
     for key in &keys {
         done("close", log.close(key).await)?;
     }
-    let closed = crate::store::now_ms();
-    while crate::store::now_ms() == closed {
+    let closed = forgeline_store::private::now_ms();
+    while forgeline_store::private::now_ms() == closed {
         tokio::task::yield_now().await;
     }
     done("touch", log.touch(&keys[0]).await)?;
-    let keep = Retention { closed_before_ms: Some(closed + 1), ..Retention::all() };
+    let keep = Retention::all().closed_before_ms(closed + 1);
     same("one is retired", &done("sweep", log.sweep(keep).await)?, &1)?;
     same("the records", &texts(&*log, &keys[0], 0).await?, &numbers(0..1))?;
     let retired = log.touch(&keys[1]).await;
@@ -352,17 +352,17 @@ async fn touched(log: Arc<impl EventLog>) -> Found {
     hold("it is not found", matches!(unknown, Err(LogError::NotFound { .. })))
 }
 
-async fn kept(log: Arc<impl EventLog>) -> Found {
+async fn kept(log: Arc<impl EventLog>) -> StoreVerdict {
     filled(&*log, "open", 2_000).await?;
     let closed = filled(&*log, "closed", 1).await?;
     done("close", log.close(&closed).await)?;
-    let keep = Retention { max_bytes: Some(1_000), ..Retention::all() };
+    let keep = Retention::all().max_bytes(1_000);
     same("nothing is retired", &done("sweep", log.sweep(keep).await)?, &0)?;
-    let keep = Retention { max_bytes: Some(0), ..Retention::all() };
+    let keep = Retention::all().max_bytes(0);
     same("it is retired", &done("sweep", log.sweep(keep).await)?, &1)
 }
 
-async fn swept(log: Arc<impl EventLog>) -> Found {
+async fn swept(log: Arc<impl EventLog>) -> StoreVerdict {
     let open = filled(&*log, "open", 2_000).await?;
     let mut closed = Vec::new();
     for name in ["one", "two"] {
@@ -384,12 +384,12 @@ async fn swept(log: Arc<impl EventLog>) -> Found {
         }
         hold("it ends", done("read", log.read(key, 3_000, 1).await)?.is_end)?;
     }
-    let keep = Retention { closed_before_ms: Some(u64::MAX), ..Retention::all() };
+    let keep = Retention::all().closed_before_ms(u64::MAX);
     same("both are retired", &done("sweep", log.sweep(keep).await)?, &2)?;
     same("what is open stays", &texts(&*log, &open, 0).await?.len(), &2_000)?;
     let gone = log.read(&closed[0], 0, 1).await;
     hold("what was retired says so", matches!(gone, Err(LogError::Retired { .. })))?;
-    let keep = Retention { max_retired: 0, ..Retention::all() };
+    let keep = Retention::all().max_retired(0);
     done("sweep", log.sweep(keep).await)?;
     let gone = log.read(&closed[0], 0, 1).await;
     hold("and its name is forgotten", matches!(gone, Err(LogError::NotFound { .. })))

@@ -7,9 +7,9 @@ use tokio::time::timeout;
 
 use super::{
     Report,
-    suite::{Found, QUIET, check, done, hold, same},
+    suite::{QUIET, StoreVerdict, check, done, hold, same},
 };
-use crate::store::{Notification, NotificationChannel, StoreError};
+use forgeline_store::{Notification, NotificationChannel, StoreError};
 
 /// Checks a notification channel.
 pub async fn check_notification_channel<C: NotificationChannel>(
@@ -34,7 +34,7 @@ fn note(data: &str) -> Notification {
     Notification::new("note", data, 1_000)
 }
 
-async fn publish(channel: Arc<impl NotificationChannel>) -> Found {
+async fn publish(channel: Arc<impl NotificationChannel>) -> StoreVerdict {
     same("end", &done("end", channel.end("a").await)?, &0)?;
     same("nothing", &done("read", channel.read("a", 0, 9).await)?.len(), &0)?;
     let notes = [note("1"), note("2")];
@@ -50,7 +50,7 @@ async fn publish(channel: Arc<impl NotificationChannel>) -> Found {
     same("behind", &done("read", channel.read("a", 2, 9).await)?.len(), &0)
 }
 
-async fn scopes(channel: Arc<impl NotificationChannel>) -> Found {
+async fn scopes(channel: Arc<impl NotificationChannel>) -> StoreVerdict {
     let mut other = channel.wait("b", 0);
     hold("nothing yet", timeout(QUIET, &mut other).await.is_err())?;
     done("publish", channel.publish("a", note("1")).await)?;
@@ -61,7 +61,7 @@ async fn scopes(channel: Arc<impl NotificationChannel>) -> Found {
     done("the wait", other.await)
 }
 
-async fn readers(channel: Arc<impl NotificationChannel>) -> Found {
+async fn readers(channel: Arc<impl NotificationChannel>) -> StoreVerdict {
     let mut gone = channel.wait("a", 0);
     let mut there = channel.wait("a", 0);
     let mut also = channel.wait("a", 0);
@@ -75,7 +75,7 @@ async fn readers(channel: Arc<impl NotificationChannel>) -> Found {
     done("publish to none", channel.publish("no-reader", note("1")).await).map(drop)
 }
 
-async fn race(channel: Arc<impl NotificationChannel>) -> Found {
+async fn race(channel: Arc<impl NotificationChannel>) -> StoreVerdict {
     let numbers =
         join_all((0..20).map(|at: u32| channel.publish("a", note(&at.to_string())))).await;
     let numbers: BTreeSet<_> =
@@ -86,7 +86,7 @@ async fn race(channel: Arc<impl NotificationChannel>) -> Found {
     same("ids differ", &ids.len(), &20)
 }
 
-async fn bound(channel: Arc<impl NotificationChannel>) -> Found {
+async fn bound(channel: Arc<impl NotificationChannel>) -> StoreVerdict {
     for part in 0..102 {
         let many =
             (0..100).map(|at: u32| channel.publish("a", note(&(part * 100 + at).to_string())));

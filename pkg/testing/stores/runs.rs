@@ -6,15 +6,13 @@ use futures_util::future::join_all;
 
 use super::{
     Report,
-    suite::{Found, check, done, hold, same},
+    suite::{StoreVerdict, check, done, hold, same},
 };
-use crate::{
-    store::{
-        EraseMode, LogKey, RunBegun, RunChange, RunProgress, RunQuery, RunRecord, RunRequest,
-        RunStore, StoreError,
-    },
-    types::UsageInfo,
+use forgeline_store::{
+    EraseMode, LogKey, RunBegun, RunChange, RunProgress, RunQuery, RunRecord, RunRequest, RunStore,
+    StoreError,
 };
+use forgeline_types::UsageInfo;
 
 /// Checks a run store.
 pub async fn check_run_store<S: RunStore>(make: impl AsyncFn() -> Arc<S>) -> Report {
@@ -39,7 +37,7 @@ fn run(id: &str, owner: &str, begun_ms: u64) -> RunRecord {
     RunRecord::new(key(id), "c", owner, "main", begun_ms)
 }
 
-async fn whole(store: Arc<impl RunStore>) -> Found {
+async fn whole(store: Arc<impl RunStore>) -> StoreVerdict {
     let new = run("r", "ann", 1_000)
         .request(RunRequest::new("k", u64::MAX))
         .input("{\"a\":1}")
@@ -63,7 +61,7 @@ async fn whole(store: Arc<impl RunStore>) -> Found {
     done("change", store.change(&key("r"), running).await)?;
     let kept = done("get", store.get(&key("r")).await)?.input;
     same("its input is the one that was set last", &kept.as_deref(), &Some("{\"a\":2}"))?;
-    let usage = UsageInfo { input_tokens: Some(7), ..UsageInfo::default() };
+    let usage = UsageInfo::default().input_tokens(7);
     let ended = RunChange::to(RunProgress::Completed, 2_000).end("{}").usage(Some(usage));
     done("change", store.change(&key("r"), ended).await)?;
     let mut want = new;
@@ -72,7 +70,7 @@ async fn whole(store: Arc<impl RunStore>) -> Found {
     same("it", &done("get", store.get(&key("r")).await)?, &want)
 }
 
-async fn requests(store: Arc<impl RunStore>) -> Found {
+async fn requests(store: Arc<impl RunStore>) -> StoreVerdict {
     let asked = |id: &str, owner: &str, digest| {
         store.begin(run(id, owner, 1_000).request(RunRequest::new("k", digest)))
     };
@@ -95,7 +93,7 @@ async fn requests(store: Arc<impl RunStore>) -> Found {
     same("its key is free", &done("begin", asked("z", "ann", 3).await)?, &RunBegun::New)
 }
 
-async fn ends(store: Arc<impl RunStore>) -> Found {
+async fn ends(store: Arc<impl RunStore>) -> StoreVerdict {
     let last = [
         RunProgress::Completed,
         RunProgress::Failed,
@@ -118,7 +116,7 @@ async fn ends(store: Arc<impl RunStore>) -> Found {
     hold("what is not there", matches!(unknown, Err(StoreError::NotFound { .. })))
 }
 
-async fn open(store: Arc<impl RunStore>) -> Found {
+async fn open(store: Arc<impl RunStore>) -> StoreVerdict {
     for at in 0..6 {
         // The times contradict the order of the runs.
         let new = run(&at.to_string(), "ann", 1_000 - at);
@@ -140,7 +138,7 @@ async fn open(store: Arc<impl RunStore>) -> Found {
     same("the first", &open(2).await?.as_str(), &"0 1")
 }
 
-async fn list(store: Arc<impl RunStore>) -> Found {
+async fn list(store: Arc<impl RunStore>) -> StoreVerdict {
     for at in 0..6_u64 {
         let owner = if at.is_multiple_of(2) { "ann" } else { "bob" };
         let mut new = run(&format!("r{at}"), owner, 1_000 + at / 2);
@@ -168,7 +166,7 @@ async fn list(store: Arc<impl RunStore>) -> Found {
     hold("a bad cursor is refused", matches!(bad, Err(StoreError::BadCursor { .. })))
 }
 
-async fn scopes(store: Arc<impl RunStore>) -> Found {
+async fn scopes(store: Arc<impl RunStore>) -> StoreVerdict {
     done("begin", store.begin(run("r", "ann", 1_000)).await)?;
     let other = LogKey::new("team-b", "r");
     let got = store.get(&other).await;
@@ -180,7 +178,7 @@ async fn scopes(store: Arc<impl RunStore>) -> Found {
     done("get", store.get(&key("r")).await).map(drop)
 }
 
-async fn sweep(store: Arc<impl RunStore>) -> Found {
+async fn sweep(store: Arc<impl RunStore>) -> StoreVerdict {
     for at in 0..6_u64 {
         let id = at.to_string();
         done("begin", store.begin(run(&id, "ann", 1_000)).await)?;
@@ -202,7 +200,7 @@ async fn sweep(store: Arc<impl RunStore>) -> Found {
     same("what is open stays", &done("open", store.open(9).await)?.len(), &1)
 }
 
-async fn erase(store: Arc<impl RunStore>) -> Found {
+async fn erase(store: Arc<impl RunStore>) -> StoreVerdict {
     for (id, owner) in [("a", "ann"), ("b", "bob"), ("c", "cid")] {
         let new = run(id, owner, 1_000).request(RunRequest::new("k", 1));
         let new = new.input("secret").about("secret");

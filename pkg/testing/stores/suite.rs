@@ -2,7 +2,7 @@
 
 use std::{fmt::Debug, time::Duration};
 
-use crate::testing::conformance::{CheckReport, Outcome};
+use crate::conformance::{CheckReport, Outcome};
 
 /// Maximum duration of a check, longer than any wait of a store.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -11,13 +11,13 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub(super) const QUIET: Duration = Duration::from_millis(20);
 
 /// The result of a check, or a description of the fault.
-pub(super) type Found = Result<(), String>;
+pub(super) type StoreVerdict = Result<(), String>;
 
 /// Runs one check.
 pub(super) async fn check(
     name: &'static str,
     reason: &'static str,
-    work: impl Future<Output = Found>,
+    work: impl Future<Output = StoreVerdict>,
 ) -> CheckReport {
     let outcome = match tokio::time::timeout(LIMIT, work).await {
         Ok(Ok(())) => Outcome::Passed,
@@ -28,12 +28,12 @@ pub(super) async fn check(
 }
 
 /// Passes if both values are equal.
-pub(super) fn same<T: PartialEq + Debug>(what: &str, got: &T, want: &T) -> Found {
+pub(super) fn same<T: PartialEq + Debug>(what: &str, got: &T, want: &T) -> StoreVerdict {
     if got == want { Ok(()) } else { Err(format!("{what}: {got:?}, not {want:?}")) }
 }
 
 /// Passes if `is_true`.
-pub(super) fn hold(what: &str, is_true: bool) -> Found {
+pub(super) fn hold(what: &str, is_true: bool) -> StoreVerdict {
     if is_true { Ok(()) } else { Err(what.to_owned()) }
 }
 

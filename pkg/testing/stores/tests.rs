@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::store::{MemoryLog, MemoryStore};
+use forgeline_store::{MemoryLog, MemoryStore};
 
 // Covers: T-62, T-69, CT-25, CT-26, CT-27, CT-28, CT-29, CT-30, CT-32, CT-33, CT-34, CT-36, CT-37, CT-38, CT-39, CT-40, CT-41, CT-42, CT-43, CT-46, CT-48, CT-49
 #[tokio::test]
@@ -21,10 +21,17 @@ async fn stores_in_memory_conform() {
     }
 }
 
-#[cfg(feature = "sqlite")]
 mod sqlite {
     use super::*;
-    use crate::store::{SqliteStore, sqlite_folder as folder};
+    use forgeline_store::SqliteStore;
+
+    /// Returns a folder for a single test.
+    fn folder(name: &str) -> std::path::PathBuf {
+        let name = format!("forgeline-stores-{}-{name}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
 
     async fn check(name: &str, check: impl AsyncFn(&dyn Fn() -> std::path::PathBuf) -> Report) {
         let folder = folder(name);

@@ -59,7 +59,7 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
     let built = build(&args.agent, &runtime, &interrupts, true)?;
     let show = Show::start(Form::Whole, args.agent.amount)?.traced(built.trace.clone());
     let usage = UsageInfo::default();
-    // Read now, so that a wrong path is told at once.
+    // Read now, so that a wrong path is reported at once.
     let beside = args.agent.question.beside()?;
     let typed = if lines.is_editor() { Typed::at_terminal() } else { Typed::nowhere() };
     let was_stopped = false;

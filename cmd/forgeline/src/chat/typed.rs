@@ -14,7 +14,7 @@ use crate::{
 /// the terminal.
 const MAX_LINES: usize = 64;
 
-/// Reads from the terminal without a wait: `None` when no line is there, an empty piece at its end.
+/// Reads from the terminal without a wait: `None` when no line has arrived, an empty piece at its end.
 type Source = Box<dyn FnMut() -> Option<Vec<u8>>>;
 
 /// The lines that are typed while an answer is given.
@@ -72,7 +72,7 @@ impl Typed {
         Self { source, begun: Vec::new(), later, heard, has_ended: false }
     }
 
-    /// Hands what was typed to the run, as an answer while it asks; returns what to show of it.
+    /// Hands what was typed to the run, as an answer while it asks; returns the text to show.
     pub(super) fn listen(
         &mut self,
         steering: &Steering,

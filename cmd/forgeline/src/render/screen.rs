@@ -139,7 +139,7 @@ impl Screen {
         }
     }
 
-    /// Ends the line and adds an empty one, unless one is there.
+    /// Ends the line and adds an empty one, unless one exists.
     pub(super) fn empty_line(&mut self) {
         self.end_line();
         if self.line_feeds == 1 {

@@ -35,7 +35,7 @@ pub(crate) struct EraseArgs {
 ///
 /// # Errors
 ///
-/// A database that is not there, cannot be used, or is open in another process.
+/// A database that does not exist, cannot be used, or is open in another process.
 pub(crate) fn erase(args: &EraseArgs) -> anyhow::Result<Exit> {
     let name = shown_path(&args.database);
     if !args.database.is_file() {

@@ -10,7 +10,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-/// Shows what the library and the service say from now on. Text of conversations and secrets is in none of it.
+/// Shows what the library and the service say from now on. It has no text of conversations and no secrets.
 pub(super) fn start(is_quiet: bool) {
     let own = if is_quiet { LevelFilter::WARN } else { LevelFilter::INFO };
     // Other libraries show headers at lower levels.

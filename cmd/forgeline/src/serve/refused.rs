@@ -20,7 +20,7 @@ use super::accept::{MAX_HEAD_BYTES, MAX_HEADERS};
 const REST_TIMEOUT: Duration = Duration::from_secs(1);
 /// Most bytes of the rest of a refused request that are read.
 const MAX_REST_BYTES: usize = 2 << 20;
-/// What hyper says of a body that is not there.
+/// The header of a response of hyper that has no body.
 const NO_BODY: &str = "content-length: 0\r\n";
 
 /// A connection on which hyper's own refusals have words.

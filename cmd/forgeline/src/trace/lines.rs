@@ -77,7 +77,7 @@ impl Observer for Requests {
 #[derive(Debug)]
 pub(crate) struct Lines {
     requests: Requests,
-    /// The turn whose request was not told, with the name of the model.
+    /// The turn whose request was not reported, with the name of the model.
     asked: Option<(u32, Text)>,
     answer: Answer,
 }

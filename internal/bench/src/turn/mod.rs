@@ -12,8 +12,9 @@ use std::{
 
 use forgeline::{
     agent::{
-        AgentBuilder, ApprovalPolicy, Asked, AuditRecord, Authorization, CallStart, Caller,
-        ClientCall, Decision, DefaultAgent, LatencyRecords, SubAgent, ToolAccess, ToolSearch,
+        AgentBuilder, ApprovalContext, ApprovalPolicy, AuditRecord, Authorization, CallStart,
+        Caller, ClientCall, Decision, DefaultAgent, LatencyRecords, SubAgent, ToolAccess,
+        ToolSearch,
         journal::MemoryJournal,
         tools::{ToolContext, tool_fn},
     },
@@ -90,7 +91,7 @@ impl Setup {
             Rules::Allow => builder
                 .authorizer(|_: &ClientCall<'_>| Authorization::Allow)
                 .permissions(|_: Option<&Caller>, _: &ToolAccess<'_>| true)
-                .approver(|_: Asked| async { Decision::reject("nobody asks") })
+                .approver(|_: ApprovalContext| async { Decision::reject("nobody asks") })
                 .audit(|_: AuditRecord| {}),
         };
         // All are offered, however many there are.

@@ -7,6 +7,26 @@ use super::source::{read, root};
 const FOLDER: &str = "docs/adr";
 const INDEX: &str = "docs/adr/README.md";
 
+/// Most decisions: what only one room needs to know is in the README of its folder.
+const MOST_DECISIONS: usize = 30;
+/// Most words of one decision, and of all of them.
+const MOST_WORDS: usize = 450;
+const MOST_WORDS_IN_ALL: usize = 25_000;
+
+/// The decisions to read first, in this order, and what each is about.
+const FIRST: [(&str, &str); 10] = [
+    ("0147", "where the crates end"),
+    ("0004", "who separates reasoning from text, and who finds calls"),
+    ("0003", "what a parser returns"),
+    ("0010", "how events begin and end"),
+    ("0018", "how markers are found without holding text back"),
+    ("0025", "what a dialect is"),
+    ("0029", "what a vendor is"),
+    ("0072", "what decides in a run"),
+    ("0118", "who drives a run in the service"),
+    ("0017", "how speed is measured, and what may stay for it"),
+];
+
 struct Decision {
     file: String,
     text: String,
@@ -69,16 +89,38 @@ fn decisions() -> Vec<Decision> {
 fn index(decisions: &[Decision]) -> String {
     let mut text = String::from(
         "# Decisions\n\n\
-         One page each, newest last. A decision is superseded, not edited. *Forge* says how it stands to the\n\
-         Go project whose design is ported. This list is written by `make adr-index`, and a test compares it.\n\n\
-         | no. | decision | status | Forge |\n| --- | --- | --- | --- |\n",
+         One page for each decision that shapes more than one room; numbers are not reused. Reasons that matter\n\
+         inside one room are in its chapter: `README.md` in each folder of `pkg`. A decision is superseded, not\n\
+         edited. *Forge* says how it relates to the Go project whose design is ported. This list is written by\n\
+         `make adr-index`, and a test compares it.\n\n\
+         ## Ten decisions to read first\n\n",
     );
+    for (number, subject) in FIRST {
+        let decision = decisions.iter().find(|decision| decision.number() == number);
+        let decision = decision.unwrap_or_else(|| panic!("{FOLDER} has no decision {number}"));
+        writeln!(text, "1. [{}]({}): {subject}.", decision.title(), decision.file).unwrap();
+    }
+    text.push_str("\n## All decisions\n\n| no. | decision | Forge |\n| --- | --- | --- |\n");
     for decision in decisions {
         let (number, title, file) = (decision.number(), decision.title(), &decision.file);
-        let (status, forge) = (decision.field("Status"), decision.field("Forge"));
-        writeln!(text, "| {number} | [{title}]({file}) | {status} | {forge} |").unwrap();
+        let forge = decision.field("Forge");
+        writeln!(text, "| {number} | [{title}]({file}) | {forge} |").unwrap();
     }
     text
+}
+
+#[test]
+fn decisions_are_few_and_short() {
+    let decisions = decisions();
+    assert!(decisions.len() <= MOST_DECISIONS, "{} decisions", decisions.len());
+    let mut total = 0;
+    for decision in &decisions {
+        let words = decision.text.split_whitespace().count();
+        assert!(words <= MOST_WORDS, "{}: {words} words, more than {MOST_WORDS}", decision.file);
+        total += words;
+    }
+    assert!(total <= MOST_WORDS_IN_ALL, "{total} words in all decisions");
+    forgeline_testkit::say(format!("{} decisions have {total} words", decisions.len()));
 }
 
 #[test]
@@ -118,6 +160,7 @@ fn every_decision_has_its_parts() {
             "{}: Forge: follows | departs from | has no counterpart",
             decision.file
         );
+        assert!(!decision.field("Status").is_empty(), "{}: Status", decision.file);
         for part in ["Context", "Decision", "Options", "Consequences", "Checked by"] {
             let lines = decision.section(part).filter(|line| !line.is_empty()).count();
             assert!(lines > 0, "{}: the part `{part}` is missing or empty", decision.file);

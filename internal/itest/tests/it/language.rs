@@ -30,8 +30,11 @@ const NO_VERBS: &[&str] = &[
     "words",
 ];
 
-/// What is not said, and what is said in its place.
-const WORDS: &[(&str, &str)] = &[
+/// A phrase that is not used, and what replaces it.
+type Phrase = (&'static str, &'static str);
+
+/// Phrases of a private English, refused in `pkg/` and `cmd/`.
+const WORDS: &[Phrase] = &[
     ("so many", "n"),
     ("without a word", "silently"),
     ("trying again", "retry"),
@@ -154,13 +157,18 @@ fn first_words_are_found_behind_attributes() {
     }
 }
 
-/// The places of `text` that say what `WORDS` forbids, as line, word and better word.
+/// The lines of `text` with a phrase of `WORDS`, as line, phrase and better phrase.
 fn forbidden(text: &str) -> Vec<(usize, &'static str, &'static str)> {
+    find(text, WORDS)
+}
+
+/// The lines of `text` with a phrase of `table`, as line, phrase and better phrase.
+fn find(text: &str, table: &[Phrase]) -> Vec<(usize, &'static str, &'static str)> {
     let mut found = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line = line.to_lowercase();
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        for (word, better) in WORDS {
+        for (word, better) in table {
             let hits = line.match_indices(word).filter(|(at, _)| {
                 let (before, behind) = line.split_at(*at);
                 let behind = behind.split_at(word.len()).1;
@@ -219,4 +227,67 @@ fn forbidden_words_are_whole_words() {
     let text = "It is no error.\nThis noun is nothing, it is no longer, there is no error.\nSo many bytes; the blanks at hand.";
     let found: Vec<_> = forbidden(text).iter().map(|(line, word, _)| (*line, *word)).collect();
     assert_eq!(found, [(1, "is no "), (3, "so many"), (3, "at hand"), (3, "blanks")]);
+}
+
+/// Idioms that are not English, refused in code, tests and texts of all folders.
+const IDIOMS: &[Phrase] = &[
+    ("is there.", "exists"),
+    ("is there,", "exists"),
+    ("is not there", "does not exist"),
+    ("are not there", "do not exist"),
+    ("what is there", "the existing file, or a name"),
+    ("stands", "is, occurs"),
+    ("stands twice", "duplicate"),
+    ("behind it", "after it"),
+    ("what is behind", "the rest"),
+    ("of what is", "a noun"),
+    ("for what is", "a noun"),
+    ("with what is", "a noun"),
+    ("told", "informed, or a verb of the subject"),
+    ("of it.", "its, or the noun"),
+    ("of it,", "its, or the noun"),
+];
+
+/// The most lines with an idiom that each folder may have; the first folder with a path counts it.
+const MOST_IDIOMS: [(&str, usize); 11] = [
+    ("pkg/llm/parser/", 39),
+    ("pkg/llm/", 28),
+    ("pkg/agent/", 140),
+    ("pkg/mcp/", 16),
+    ("pkg/skills/", 0),
+    ("pkg/server/", 35),
+    ("pkg/store/", 1),
+    ("pkg/testing/", 20),
+    ("pkg/", 4),
+    ("cmd/", 27),
+    ("internal/", 108),
+];
+
+#[test]
+fn idioms_become_fewer() {
+    let mut now = [0; MOST_IDIOMS.len()];
+    // The table of idioms has each of them.
+    let is_table = |path: &str| path.ends_with("/it/language.rs");
+    for file in rust_files(&["pkg", "cmd", "internal"]) {
+        if is_table(&file.path) {
+            continue;
+        }
+        let masks = masks(&file.text);
+        let both = [&masks.comments, &masks.literals];
+        let found = both.into_iter().flat_map(|text| find(text, IDIOMS));
+        let folder = MOST_IDIOMS.iter().position(|(folder, _)| file.path.starts_with(folder));
+        for (line, phrase, better) in found {
+            now[folder.unwrap()] += 1;
+            println!("{}:{line}: \"{phrase}\" instead of \"{better}\"", file.path);
+        }
+    }
+    let mut wrong = Vec::new();
+    for ((folder, most), now) in MOST_IDIOMS.into_iter().zip(now) {
+        if now > most {
+            wrong.push(format!("{folder}: {now} idioms, more than {most}"));
+        } else if now * 100 < most * 98 {
+            wrong.push(format!("{folder}: lower the maximum of idioms from {most} to {now}"));
+        }
+    }
+    assert!(wrong.is_empty(), "listed above:\n{}", wrong.join("\n"));
 }

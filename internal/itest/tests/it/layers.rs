@@ -1,30 +1,32 @@
 //! Imports point down, and no two modules of `pkg/` need each other.
 
 use super::{
-    modules::{Graph, Uses, cycles},
+    modules::{Graph, RoomCrate, Uses, cycles},
     source::rust_files,
 };
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 18] = [
+const RANKS: [(&str, u8); 20] = [
     ("json", 0),
-    ("own_file", 0),
-    ("types", 0),
-    ("llm::sse", 1),
-    ("llm::ndjson", 1),
-    ("llm::parser", 1),
-    ("llm", 2),
-    ("testing", 3),
-    ("agent::core", 3),
-    ("agent::knowledge", 3),
-    ("agent::lexical", 3),
-    ("agent::run", 3),
-    ("agent::tools", 3),
-    ("agent", 4),
-    ("store", 5),
-    ("testing::conformance::agent", 5),
-    ("testing::stores", 5),
-    ("server", 6),
+    ("types", 1),
+    ("llm::sse", 2),
+    ("llm::ndjson", 2),
+    ("llm::parser", 2),
+    ("llm", 3),
+    ("agent::core", 4),
+    ("agent::knowledge", 5),
+    ("agent::lexical", 5),
+    ("agent::run", 5),
+    ("agent::tools", 5),
+    ("agent", 6),
+    ("mcp", 7),
+    ("skills", 7),
+    ("store", 2),
+    ("testing", 4),
+    ("testing::conformance::agent", 7),
+    ("testing::stores", 7),
+    ("server", 7),
+    ("prelude", 8),
 ];
 
 fn rank(path: &str) -> Option<u8> {
@@ -90,6 +92,56 @@ fn modules_do_not_need_each_other() {
     assert!(cycles.is_empty(), "{} import cycles, listed above", cycles.len());
 }
 
+/// The import cycles between folders that are left, each the folders of one cycle. A folder is every directory below
+/// `pkg/`; a file belongs to the directory it is in.
+const FOLDER_CYCLES: &[&[&str]] = &[];
+
+#[test]
+fn folders_do_not_need_each_other() {
+    let graph = Graph::of(&rust_files(&["pkg"]));
+    let uses = graph.folder_uses();
+    let cycles = cycles(&uses);
+    for (at, cycle) in cycles.iter().enumerate() {
+        println!("cycle {} of {} folders: {cycle:?}", at + 1, cycle.len());
+        for from in cycle {
+            for (to, path) in uses[from].iter().filter(|(to, _)| cycle.contains(to)) {
+                println!("    {from} → {to}   {path}");
+            }
+        }
+    }
+    assert_eq!(cycles, FOLDER_CYCLES, "listed above; a cycle that is gone leaves the list");
+    forgeline_testkit::say(format!("{} folders of pkg/", uses.len()));
+}
+
+#[test]
+fn paths_between_crates_lead_to_the_file_that_defines_the_item() {
+    let of = |name: &str, module: &str| RoomCrate { name: name.into(), module: module.into() };
+    let crates = vec![of("forgeline_types", "types"), of("forgeline_llm", "llm")];
+    let files = [
+        (
+            "pkg/types/lib.rs",
+            "mod event; mod text; pub use event::Event; pub mod private { pub use crate::text::clipped; }",
+        ),
+        ("pkg/types/event.rs", "pub struct Event;"),
+        ("pkg/types/text.rs", "pub fn clipped() {}"),
+        ("pkg/llm/lib.rs", "mod chunk; mod http; pub use chunk::Chunk;"),
+        (
+            "pkg/llm/chunk.rs",
+            "use forgeline_types::{Event, private::clipped}; pub struct Chunk(Event); fn f() { clipped() }",
+        ),
+        ("pkg/llm/http/mod.rs", "mod body;"),
+        ("pkg/llm/http/body.rs", "use crate::Chunk; struct Body(Chunk);"),
+    ];
+    let graph = Graph::new(crates, files);
+    let uses = graph.uses();
+    let targets = |from: &str| uses[from].keys().copied().collect::<Vec<_>>();
+    assert_eq!(targets("llm::chunk"), ["types::event", "types::text"]);
+    assert_eq!(targets("llm::http::body"), ["llm::chunk"]);
+    let folders = graph.folder_uses();
+    assert_eq!(folders["llm::http"].keys().copied().collect::<Vec<_>>(), ["llm"]);
+    assert_eq!(folders["llm"].keys().copied().collect::<Vec<_>>(), ["types"]);
+}
+
 #[test]
 fn an_import_that_points_up_is_found_in_every_spelling() {
     let tree = [
@@ -147,7 +199,7 @@ fn an_import_that_points_up_is_found_in_every_spelling() {
     for (name, file, code, want) in cases {
         let code = format!("{code} fn body() {{}}");
         let others = tree.iter().copied().filter(|(path, _)| *path != file);
-        let graph = Graph::new(others.chain([(file, code.as_str())]));
+        let graph = Graph::new(Vec::new(), others.chain([(file, code.as_str())]));
         let wrong = upward(&graph.uses());
         assert_eq!(wrong.len(), want, "{name}: {wrong:?}");
     }
@@ -191,16 +243,20 @@ fn a_cycle_is_found_through_a_re_export_and_a_re_export_is_not_one() {
     ];
     for (name, a, b, c, want) in cases {
         let files = [facade, ("pkg/llm/a.rs", a), ("pkg/llm/b.rs", b), ("pkg/llm/c.rs", c)];
-        assert_eq!(cycles(&Graph::new(files).uses()), want, "{name}");
+        assert_eq!(cycles(&Graph::new(Vec::new(), files).uses()), want, "{name}");
     }
     let parent = [
         ("pkg/llm/mod.rs", "mod a; pub use a::A; pub struct Own;"),
         ("pkg/llm/a.rs", "use super::Own; pub struct A(Own);"),
     ];
-    assert!(cycles(&Graph::new(parent).uses()).is_empty(), "a re-export is not a use");
+    assert!(cycles(&Graph::new(Vec::new(), parent).uses()).is_empty(), "a re-export is not a use");
     let parent = [
         ("pkg/llm/mod.rs", "mod a; pub use a::A; pub struct Own(Option<A>);"),
         ("pkg/llm/a.rs", "use super::Own; pub struct A(Own);"),
     ];
-    assert_eq!(cycles(&Graph::new(parent).uses()), [["llm", "llm::a"]], "a parent uses its child");
+    assert_eq!(
+        cycles(&Graph::new(Vec::new(), parent).uses()),
+        [["llm", "llm::a"]],
+        "a parent uses its child"
+    );
 }

@@ -7,7 +7,7 @@ use std::{
 
 use forgeline::{
     agent::{
-        ApprovalPolicy, Asked, AtLimit, CallMode, Decision, DefaultAgent,
+        ApprovalContext, ApprovalPolicy, AtLimit, CallMode, Decision, DefaultAgent,
         core::{StreamOptions, process_stream},
         tools::{Tool, ToolContext, ToolFuture},
     },
@@ -147,7 +147,7 @@ async fn native_calls_run_as_they_were_approved() {
             .call_mode(CallMode::Native)
             .request(options)
             .approval(ApprovalPolicy::Always)
-            .approver(move |it: Asked| {
+            .approver(move |it: ApprovalContext| {
                 seen.lock().unwrap().push(it.request.arguments.to_value());
                 std::future::ready(if grants { Decision::Grant } else { Decision::reject("no") })
             })

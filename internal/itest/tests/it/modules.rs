@@ -1,14 +1,15 @@
 //! The modules of `pkg/` and which of them uses which.
 //!
-//! A module is a file. A path leads to the file that defines the item: re-exports are seen through,
-//! and a `mod.rs` that only declares and re-exports uses nothing.
+//! A module is a file, named by its path below `pkg/` whatever its crate: `pkg/llm/parser/lib.rs` is `llm::parser`. A
+//! path leads to the file that defines the item: re-exports are seen through, and a `mod.rs` or `lib.rs` that only
+//! declares and re-exports uses nothing.
 
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::source::{Source, masks};
+use super::source::{Source, masks, root};
 
 /// The longest chain of re-exports that is followed.
 const MAX_STEPS: usize = 32;
@@ -26,28 +27,85 @@ struct Module {
     imports: Vec<Import>,
     /// The code without imports and declarations of modules.
     body: String,
+    /// The folder of the file, as a path of modules.
+    folder: String,
 }
 
-/// The modules of a source tree; the crate's root has the empty name.
+/// A crate of the library.
+pub(crate) struct RoomCrate {
+    /// Its name in paths, such as `forgeline_llm`.
+    pub(crate) name: String,
+    /// The module that its root is, such as `llm`.
+    pub(crate) module: String,
+}
+
+impl RoomCrate {
+    /// The crates below `pkg/`: the folders of `files` that have a `Cargo.toml`.
+    pub(crate) fn find(files: &[Source]) -> Vec<Self> {
+        let roots = files.iter().filter(|file| file.path.ends_with("/lib.rs"));
+        let crates = roots.filter_map(|file| {
+            let manifest = root().join(file.path.strip_suffix("lib.rs")?).join("Cargo.toml");
+            let manifest = std::fs::read_to_string(manifest).ok()?;
+            let name = manifest.lines().find_map(|line| line.strip_prefix("name = "))?;
+            Some(Self {
+                name: name.trim_matches('"').replace('-', "_"),
+                module: module(&file.path),
+            })
+        });
+        crates.collect()
+    }
+}
+
+/// The modules of a source tree; the facade's root has the empty name.
 pub(crate) struct Graph {
     modules: BTreeMap<String, Module>,
+    crates: Vec<RoomCrate>,
 }
 
 /// The modules that each module uses, each with a path that does so.
 pub(crate) type Uses<'a> = BTreeMap<&'a str, BTreeMap<&'a str, String>>;
 
 impl Graph {
-    pub(crate) fn new<'t>(files: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
+    pub(crate) fn new<'t>(
+        crates: Vec<RoomCrate>,
+        files: impl IntoIterator<Item = (&'t str, &'t str)>,
+    ) -> Self {
         let parse = |(path, code): (&str, &str)| {
             let (imports, body) = take_imports(&masks(code).code);
-            (module(path), Module { imports, body })
+            (module(path), Module { imports, body, folder: folder(path) })
         };
-        Self { modules: files.into_iter().map(parse).collect() }
+        Self { modules: files.into_iter().map(parse).collect(), crates }
     }
 
     pub(crate) fn of(files: &[Source]) -> Self {
+        let crates = RoomCrate::find(files);
         let files = files.iter().map(|file| (file.path.as_str(), file.code()));
-        Self::new(files.filter(|(_, code)| !code.is_empty()))
+        Self::new(crates, files.filter(|(_, code)| !code.is_empty()))
+    }
+
+    /// The folders that each folder uses, each with a path that does so.
+    pub(crate) fn folder_uses(&self) -> Uses<'_> {
+        let mut folders = Uses::new();
+        for (from, targets) in self.uses() {
+            let from = self.modules[from].folder.as_str();
+            let used = folders.entry(from).or_default();
+            for (to, path) in targets {
+                let to = self.modules[to].folder.as_str();
+                if to != from {
+                    used.entry(to).or_insert(path);
+                }
+            }
+        }
+        folders
+    }
+
+    /// The root of the crate that has `module`.
+    fn crate_root(&self, module: &str) -> &str {
+        let holds = |root: &str| {
+            module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        };
+        let roots = self.crates.iter().map(|it| it.module.as_str()).filter(|root| holds(root));
+        roots.max_by_key(|root| root.len()).unwrap_or_default()
     }
 
     pub(crate) fn contains(&self, module: &str) -> bool {
@@ -85,7 +143,11 @@ impl Graph {
         let (first, mut rest) = path.split_first().filter(|_| steps < MAX_STEPS)?;
         let mut at = from.to_owned();
         if first == "crate" {
-            at.clear();
+            self.crate_root(from).clone_into(&mut at);
+        } else if let Some(other) = self.crates.iter().find(|it| it.name == *first) {
+            at.clone_from(&other.module);
+            // The items of `private` are re-exports too.
+            rest = rest.strip_prefix(&["private".to_owned()]).unwrap_or(rest);
         } else if first == "self" || first == "super" {
             rest = path;
             while let Some((word, further)) = rest.split_first()
@@ -191,8 +253,14 @@ fn reach<'a>(uses: &Uses<'a>, from: &str) -> BTreeSet<&'a str> {
 /// The module that a file of `pkg/` is: `pkg/llm/sse/mod.rs` is `llm::sse`.
 pub(crate) fn module(path: &str) -> String {
     let path = path.strip_prefix("pkg/").unwrap().strip_suffix(".rs").unwrap();
-    let path = path.strip_suffix("/mod").unwrap_or(path);
+    let path = path.strip_suffix("/mod").or(path.strip_suffix("/lib")).unwrap_or(path);
     if path == "lib" { String::new() } else { path.replace('/', "::") }
+}
+
+/// The folder of a file of `pkg/`, as a path of modules.
+fn folder(path: &str) -> String {
+    let path = path.strip_prefix("pkg/").unwrap();
+    path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.replace('/', "::"))
 }
 
 fn child(module: &str, word: &str) -> String {

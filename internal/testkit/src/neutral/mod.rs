@@ -35,7 +35,7 @@ const MAX_BYTES: usize = 16 << 10;
 /// The environment variable that makes missing texts a failure.
 const REQUIRED: &str = "FORGELINE_REQUIRE_BODIES";
 
-/// A text, its kind and where it stands.
+/// A text, its kind and its position.
 #[derive(Debug, Clone)]
 pub struct NeutralText {
     /// The kind, such as `Rust`.
@@ -207,7 +207,7 @@ fn read(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// Lists what stands in fences of these languages.
+/// Lists the content of fences of these languages.
 fn fences(text: &str, languages: &[&str]) -> Vec<String> {
     let mut all = Vec::new();
     let mut open: Option<String> = None;

@@ -4,10 +4,8 @@ use super::{
     families::{Family, NAME, VALUE, brief, called, families, for_each},
     harness::{NATIVE, Setup, in_pieces, random_pieces},
 };
-use crate::{
-    llm::parser::{ParsedContent, ThinkingDialect, ToolCallParser, ToolDialect},
-    types::{FinishReason, Repair},
-};
+use forgeline_parser::{ParsedContent, ThinkingDialect, ToolCallParser, ToolDialect};
+use forgeline_types::{FinishReason, Repair};
 
 fn of(name: &str) -> Family {
     families().find(|family| family.name == name).unwrap()
@@ -324,7 +322,7 @@ fn bug_15_a_truncated_call_is_never_complete() {
             let broken = Setup { is_finished: false, ..family.setup() };
             for (setup, first) in [(family.setup(), whole), (by_length, end), (broken, end)] {
                 let calls = setup.run([cut]).completion.tool_calls;
-                let is_complete = calls.iter().any(crate::types::ToolCall::is_complete);
+                let is_complete = calls.iter().any(forgeline_types::ToolCall::is_complete);
                 assert!(!is_complete || at >= first, "{} {:?}: {cut}", family.name, setup.finish);
             }
         }

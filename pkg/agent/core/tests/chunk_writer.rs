@@ -1,14 +1,12 @@
 //! Events that are written as Chat Completions chunks and read again are the same events.
 
 use super::harness::{check_brackets, join};
-use crate::{
-    agent::core::{StreamEnd, StreamMachine, StreamOptions},
-    llm::{
-        BodyDecoder as _, ProviderError, StreamChunk, ToolCallDelta,
-        openai::{ChunkWriter, OpenAiDecoder},
-    },
-    types::{AgentEvent, Completion, FinishReason, UsageInfo},
+use crate::{StreamEnd, StreamMachine, StreamOptions};
+use forgeline_llm::{
+    BodyDecoder as _, ProviderError, StreamChunk, ToolCallDelta,
+    openai::{ChunkWriter, OpenAiDecoder},
 };
+use forgeline_types::{AgentEvent, Completion, FinishReason, UsageInfo};
 
 /// The events of these chunks, joined, and how they ended.
 fn run(chunks: Vec<StreamChunk>) -> (Vec<AgentEvent>, Completion) {
@@ -47,15 +45,13 @@ fn decode(body: &str, size: usize) -> (Vec<StreamChunk>, Option<ProviderError>) 
 #[test]
 fn what_is_written_reads_as_the_same_events() {
     let call = |index, arguments: &str| ToolCallDelta::new(index).arguments(arguments);
-    let usage = UsageInfo {
-        input_tokens: Some(7),
-        output_tokens: Some(3),
-        cache_read_tokens: Some(2),
-        reasoning_tokens: Some(1),
-        ..UsageInfo::default()
-    };
+    let usage = UsageInfo::default()
+        .input_tokens(7)
+        .output_tokens(3)
+        .cache_read_tokens(2)
+        .reasoning_tokens(1);
     let mut refused = StreamChunk::message("No \"way\"\n.");
-    refused.content_type = crate::llm::ContentType::Refusal;
+    refused.content_type = forgeline_llm::ContentType::Refusal;
     #[rustfmt::skip]
     let cases = [
         ("text",    vec![StreamChunk::message("Hé"), StreamChunk::message("llo\n\u{1f600}"), StreamChunk::end(FinishReason::Stop)]),
@@ -65,7 +61,7 @@ fn what_is_written_reads_as_the_same_events() {
             StreamChunk::calls(vec![call(0, "").id("a").name("f")]),
             StreamChunk::calls(vec![call(0, "{\"x\": "), call(0, "1.50}")]),
             StreamChunk::calls(vec![call(1, "{\"y\":\"\\u65e5\"}").id("b").name("g")]),
-            StreamChunk { usage: Some(usage), ..StreamChunk::end(FinishReason::ToolCalls) },
+            { let mut it = StreamChunk::end(FinishReason::ToolCalls); it.usage = Some(usage); it },
         ]),
         ("a call without arguments", vec![StreamChunk::calls(vec![call(0, "").id("a").name("f")]), StreamChunk::end(FinishReason::ToolCalls)]),
         ("a refusal", vec![refused, StreamChunk::end(FinishReason::ContentFilter)]),
@@ -108,7 +104,7 @@ fn a_name_that_comes_late_is_written_when_it_is_known() {
     let end = AgentEvent::ToolCallEnd {
         index: 2,
         tool_name: Some("f".into()),
-        outcome: crate::types::CallOutcome::Complete,
+        outcome: forgeline_types::CallOutcome::Complete,
         repairs: Vec::new(),
     };
     let first = writer.event(&start).unwrap();

@@ -6,12 +6,10 @@ use super::{
     families::families,
     harness::{Run, Setup},
 };
-use crate::{
-    llm::parser::{
-        ParsedContent, ThinkingDialect, ThinkingParser, ThinkingPiece, ToolCallParser, ToolDialect,
-    },
-    types::FinishReason,
+use forgeline_parser::{
+    ParsedContent, ThinkingDialect, ThinkingParser, ThinkingPiece, ToolCallParser, ToolDialect,
 };
+use forgeline_types::FinishReason;
 
 /// What stands anywhere in any language of calls.
 const COMMON: [&str; 28] = [

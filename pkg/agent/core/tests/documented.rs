@@ -5,7 +5,7 @@ use super::{
     harness::{Run, Setup},
     round_trips::{NOT_IN_AUTO, written},
 };
-use crate::llm::parser::ToolDialect;
+use forgeline_parser::ToolDialect;
 
 /// Random calls of each form; `DOCUMENTED` asks for more.
 const TIMES: u64 = 5;

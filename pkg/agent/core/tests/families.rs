@@ -1,7 +1,8 @@
 //! Texts in every dialect, made of the dialects' own examples.
 
 use super::harness::{Run, Setup, lines};
-use crate::{llm::parser::ToolDialect, types::AgentEvent};
+use forgeline_parser::ToolDialect;
+use forgeline_types::AgentEvent;
 
 /// How the example of a dialect is put together.
 #[derive(Debug, Clone, Copy)]

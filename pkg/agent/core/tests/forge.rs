@@ -1,7 +1,7 @@
 //! Every input on which Go's Forge is known to go wrong, at every cut.
 
 use super::harness::{Setup, lines};
-use crate::types::FinishReason;
+use forgeline_types::FinishReason;
 
 const JSON: &str = r#"<tool>{"tool_name":"t","arguments":{"a":1}}</tool>"#;
 const XML: &str = "<tool><tool_name>t</tool_name><arguments><a>1</a></arguments></tool>";
@@ -51,7 +51,7 @@ fn g_12_a_cut_inside_a_call_is_incomplete_and_a_whole_one_is_closed() {
         let setup = Setup { finish: Some(FinishReason::Length), ..Setup::default() };
         let run = setup.run_at_every_cut("length", text);
         let [call] = run.completion.tool_calls.as_slice() else { panic!("{text}") };
-        assert_eq!(call.outcome, crate::types::CallOutcome::Incomplete, "{text}");
+        assert_eq!(call.outcome, forgeline_types::CallOutcome::Incomplete, "{text}");
         let run = Setup::default().run([text]);
         let is_whole = text.ends_with("}}") || text.contains("}}<");
         assert_eq!(run.completion.tool_calls[0].is_complete(), is_whole, "{text}");
@@ -65,7 +65,7 @@ fn g_18_a_stream_without_an_end_is_an_error_and_never_runs_a_call() {
         "ended early",
         &format!("Half <thinking>a</thinking>{}", &JSON[..JSON.len() - 7]),
     );
-    assert_eq!(run.completion.error.unwrap().code, crate::types::ErrorCode::EndedEarly);
+    assert_eq!(run.completion.error.unwrap().code, forgeline_types::ErrorCode::EndedEarly);
     assert!(!run.completion.tool_calls[0].is_complete());
     assert_eq!(run.completion.text, "Half ");
 }

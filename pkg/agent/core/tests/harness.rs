@@ -1,13 +1,9 @@
 //! Runs text through both parsers and the machine, and checks what must hold on every path.
 
-use crate::{
-    agent::core::{StreamEnd, StreamMachine, StreamOptions},
-    llm::{
-        ContentTyper, StreamChunk,
-        parser::{ThinkingDialect, ThinkingParser, ToolDialect},
-    },
-    types::{AgentEvent, Completion, FinishReason, Repair, Text},
-};
+use crate::{StreamEnd, StreamMachine, StreamOptions};
+use forgeline_llm::{ContentTyper, StreamChunk};
+use forgeline_parser::{ThinkingDialect, ThinkingParser, ToolDialect};
+use forgeline_types::{AgentEvent, Completion, FinishReason, Repair, Text};
 
 /// In a text, reasoning that the provider has typed.
 pub(super) const NATIVE: char = '\u{E000}';
@@ -64,7 +60,12 @@ impl Setup {
         }
         typer.finish(&mut feed);
         let (finished, finish_reason) = (self.is_finished, self.finish.clone());
-        feed(StreamChunk { finished, finish_reason, ..StreamChunk::default() });
+        feed({
+            let mut it = StreamChunk::default();
+            it.finished = finished;
+            it.finish_reason = finish_reason;
+            it
+        });
         let completion = machine.finish(StreamEnd::Done, &mut |event| events.push(event));
         check_brackets(&events);
         check_arguments(&events, &completion);
@@ -273,11 +274,12 @@ pub(super) fn lines(run: &Run) -> Vec<String> {
                 let name = tool_name.clone().unwrap_or_default();
                 let repairs: Vec<_> = repairs.iter().map(|repair| repair.as_str()).collect();
                 let outcome = match outcome {
-                    crate::types::CallOutcome::Complete => String::new(),
-                    crate::types::CallOutcome::Incomplete => " incomplete".to_owned(),
-                    crate::types::CallOutcome::Malformed { reason, offset } => {
+                    forgeline_types::CallOutcome::Complete => String::new(),
+                    forgeline_types::CallOutcome::Incomplete => " incomplete".to_owned(),
+                    forgeline_types::CallOutcome::Malformed { reason, offset } => {
                         format!(" malformed at {offset}: {reason}")
                     }
+                    outcome => panic!("{outcome:?}"),
                 };
                 let repairs = if repairs.is_empty() {
                     String::new()

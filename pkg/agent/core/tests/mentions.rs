@@ -4,10 +4,8 @@ use super::{
     families::{NAME, VALUE, called, families, for_each},
     harness::{Run, Setup, lines},
 };
-use crate::{
-    llm::parser::{CallForm, Tags, ThinkingDialect, ToolDialect, ToolDialectBuilder, Wrapper},
-    types::FinishReason,
-};
+use forgeline_parser::{CallForm, Tags, ThinkingDialect, ToolDialect, ToolDialectBuilder, Wrapper};
+use forgeline_types::FinishReason;
 
 fn of(dialect: &str) -> Setup {
     let tools = ToolDialect::by_name(dialect).unwrap();

@@ -1,11 +1,9 @@
 //! Native calls become the same events.
 
 use super::harness::{check_brackets, join};
-use crate::{
-    agent::core::{IGNORED_CHOICES, StreamEnd, StreamMachine, StreamOptions},
-    llm::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta},
-    types::{AgentEvent, CallOutcome, Completion, FinishReason},
-};
+use crate::{IGNORED_CHOICES, StreamEnd, StreamMachine, StreamOptions};
+use forgeline_llm::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
+use forgeline_types::{AgentEvent, CallOutcome, Completion, FinishReason};
 
 fn run(chunks: Vec<StreamChunk>) -> (Vec<AgentEvent>, Completion) {
     let mut machine = StreamMachine::new(&StreamOptions::default());
@@ -61,7 +59,7 @@ fn arguments_end_as_their_text_says() {
             (&outcome, &*pieces.concat()),
             "{name}"
         );
-        assert_eq!(call.arguments.as_ref().map(crate::types::Json::as_str), arguments, "{name}");
+        assert_eq!(call.arguments.as_ref().map(forgeline_types::Json::as_str), arguments, "{name}");
     }
 }
 
@@ -122,7 +120,11 @@ fn v1_a_call_that_the_provider_ended_without_whole_arguments_waits_for_what_foll
         || StreamChunk::end(FinishReason::Refusal),
     );
     let ended = |arguments: &str| {
-        delta(ToolCallDelta { ended: true, ..call(0).id("i").name("t").arguments(arguments) })
+        delta({
+            let mut it = call(0).id("i").name("t").arguments(arguments);
+            it.ended = true;
+            it
+        })
     };
     let text = || StreamChunk::message("Then.");
     let next = || delta(call(1).id("j").name("u").arguments("{}"));
@@ -159,7 +161,11 @@ fn v1_a_call_that_the_provider_ended_without_whole_arguments_waits_for_what_foll
 // Found: S21
 #[test]
 fn what_is_said_of_a_call_that_has_ended_is_no_call() {
-    let ended = |index| ToolCallDelta { ended: true, ..call(index) };
+    let ended = |index| {
+        let mut it = call(index);
+        it.ended = true;
+        it
+    };
     #[rustfmt::skip]
     let cases: [(&str, Vec<ToolCallDelta>, &[&str]); 3] = [
         ("ended by the provider", vec![ended(0).name("f").arguments("{}"), call(0).name("g").arguments("{}")],                 &["f"]),
@@ -211,12 +217,16 @@ fn calls_keep_their_order_and_may_overlap_only_as_the_provider_interleaves_them(
     );
     let calls: Vec<_> = completion.tool_calls.iter().map(|call| (&*call.id, &*call.name)).collect();
     assert_eq!(calls, [("a", "f"), ("b", "g"), ("call_2", "h")]);
-    assert!(completion.tool_calls.iter().all(crate::types::ToolCall::is_complete));
+    assert!(completion.tool_calls.iter().all(forgeline_types::ToolCall::is_complete));
 }
 
 #[test]
 fn the_end_of_a_call_that_ended_before_is_no_new_call() {
-    let ended = |index| ToolCallDelta { ended: true, ..call(index) };
+    let ended = |index| {
+        let mut it = call(index);
+        it.ended = true;
+        it
+    };
     let (_, completion) = run(vec![
         delta(call(0).id("a").name("f").arguments("{}")),
         delta(call(1).id("b").name("g").arguments("{}")),
@@ -237,7 +247,11 @@ fn deltas_of_a_number_that_ended_are_dropped() {
     let late = || call(0).id("late").name("late").arguments("{\"x\":1}");
     let first = || call(0).id("a").name("f").arguments("{}");
     let second = || delta(call(1).id("b").name("g").arguments("{}"));
-    let by_word = ToolCallDelta { ended: true, ..first() };
+    let by_word = {
+        let mut it = first();
+        it.ended = true;
+        it
+    };
     for (name, start) in [("by its own word", by_word), ("by a later call", first())] {
         let plain = vec![delta(start.clone()), second(), StreamChunk::end(FinishReason::Stop)];
         let mut reused = plain.clone();
@@ -250,8 +264,16 @@ fn deltas_of_a_number_that_ended_are_dropped() {
 #[test]
 fn r18_other_choices_are_told_of_once() {
     let other = || {
-        let details = ChunkDetails { ignored_choices: 2, ..ChunkDetails::default() };
-        StreamChunk { details: Some(Box::new(details)), ..StreamChunk::message("a") }
+        let details = {
+            let mut it = ChunkDetails::default();
+            it.ignored_choices = 2;
+            it
+        };
+        {
+            let mut it = StreamChunk::message("a");
+            it.details = Some(Box::new(details));
+            it
+        }
     };
     let (events, _) = run(vec![other(), other(), StreamChunk::end(FinishReason::Stop)]);
     let told: Vec<_> = events.iter().filter(|event| event.kind() == "custom").collect();

@@ -3,11 +3,9 @@
 use serde_json::json;
 
 use super::families::families;
-use crate::{
-    TextPipeline,
-    llm::parser::{Dialect, ThinkingDialect, ToolDialect},
-    types::{AgentEvent, CallOutcome, Completion, ErrorCode, FinishReason, Text},
-};
+use crate::TextPipeline;
+use forgeline_parser::{Dialect, ThinkingDialect, ToolDialect};
+use forgeline_types::{AgentEvent, CallOutcome, Completion, ErrorCode, FinishReason, Text};
 
 /// The events with adjacent deltas of one kind joined, and the completion.
 type Run = (Vec<String>, Completion);
@@ -54,7 +52,11 @@ fn at_every_cut(name: &str, bytes: &[u8], pipeline: impl Fn() -> TextPipeline) -
 #[test]
 fn every_dialect_reads_the_same_at_every_cut() {
     for family in families() {
-        let dialect = Dialect { tools: family.dialect(), ..Dialect::default() };
+        let dialect = {
+            let mut it = Dialect::default();
+            it.tools = family.dialect();
+            it
+        };
         let text = format!("<think>é日🦀</think>{}", family.example());
         let name = family.name;
         let (_, completion) =
@@ -103,7 +105,13 @@ fn settings_decide_about_types_starts_and_ends() {
     assert!(!completion.complete, "reasoning is open");
 
     let (thinking, tools) = (ThinkingDialect::THINK, ToolDialect::FORGE);
-    let dialect = Dialect { thinking, tools, starts_inside: false };
+    let dialect = {
+        let mut it = Dialect::default();
+        it.thinking = thinking;
+        it.tools = tools;
+        it.starts_inside = false;
+        it
+    };
     let tail = || TextPipeline::new(dialect.clone()).prompt_tail("<|assistant|><think>\n");
     let (_, completion) = at_every_cut("prompt", b"a</think>b", tail);
     assert_eq!((completion.thinking.as_str(), completion.text.as_str()), ("a", "b"));

@@ -4,10 +4,8 @@ use super::{
     families::{Family, NAME, VALUE, brief, called, families, for_each},
     harness::{Setup, schema},
 };
-use crate::{
-    llm::parser::{ParsedContent, ToolCallParser, ToolDialect},
-    types::{AgentEvent, CallOutcome, FinishReason, Repair},
-};
+use forgeline_parser::{ParsedContent, ToolCallParser, ToolDialect};
+use forgeline_types::{AgentEvent, CallOutcome, FinishReason, Repair};
 
 fn of(name: &str) -> Family {
     families().find(|family| family.name == name).unwrap()

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::harness::Setup;
-use crate::types::{AgentEvent, FinishReason, Repair};
+use forgeline_types::{AgentEvent, FinishReason, Repair};
 
 const FRAGMENTS: [&str; 44] = [
     "<",

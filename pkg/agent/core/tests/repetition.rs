@@ -1,11 +1,9 @@
 //! Text that says the same over and over ends the answer, at the same byte however it is cut.
 
 use super::harness::{Run, Setup};
-use crate::{
-    agent::core::StreamOptions,
-    llm::parser::{ThinkingDialect, ToolDialect},
-    types::FinishReason,
-};
+use crate::StreamOptions;
+use forgeline_parser::{ThinkingDialect, ToolDialect};
+use forgeline_types::FinishReason;
 
 const CALL: &str = r#"<tool>{"tool_name": "clock", "arguments": {}}</tool>"#;
 const LINE: &str = "Let me look at the file again, to be sure.\n";

@@ -1,10 +1,8 @@
 //! rules: what decides where the grammar leaves room, at every cut.
 
 use super::harness::{Setup, lines, schema};
-use crate::{
-    llm::parser::{ThinkingDialect, ToolDialect},
-    types::{AgentEvent, FinishReason, ToolCall},
-};
+use forgeline_parser::{ThinkingDialect, ToolDialect};
+use forgeline_types::{AgentEvent, FinishReason, ToolCall};
 
 #[test]
 fn r2_blanks_alone_open_no_section_and_framing_is_no_content() {
@@ -25,7 +23,7 @@ fn r2_blanks_alone_open_no_section_and_framing_is_no_content() {
     }
     let none = Setup {
         thinking: ThinkingDialect::NONE,
-        options: crate::agent::core::StreamOptions::default().tools(ToolDialect::NONE),
+        options: crate::StreamOptions::default().tools(ToolDialect::NONE),
         ..Setup::default()
     };
     assert_eq!(

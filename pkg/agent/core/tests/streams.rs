@@ -11,11 +11,9 @@ use std::{
 use futures_util::{Stream, StreamExt as _};
 
 use super::harness::check_brackets;
-use crate::{
-    agent::core::{EventStream, StreamOptions},
-    llm::{ProviderError, StreamChunk, ToolCallDelta},
-    types::{ErrorCode, FinishReason},
-};
+use crate::{EventStream, StreamOptions};
+use forgeline_llm::{ProviderError, StreamChunk, ToolCallDelta};
+use forgeline_types::{ErrorCode, FinishReason};
 
 /// Notes that it was dropped.
 struct Guard(Arc<AtomicBool>);

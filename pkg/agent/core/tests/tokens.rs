@@ -4,14 +4,10 @@ use super::{
     families::{Family, NAME, VALUE, brief, called, families, for_each},
     harness::{Run, Setup, join},
 };
-use crate::{
-    agent::core::{StreamEnd, StreamMachine},
-    llm::{
-        ContentTyper, StreamChunk,
-        parser::{Section, ThinkingDialect, ThinkingParser, TokenKind},
-    },
-    types::{CallOutcome, FinishReason, Repair},
-};
+use crate::{StreamEnd, StreamMachine};
+use forgeline_llm::{ContentTyper, StreamChunk};
+use forgeline_parser::{Section, ThinkingDialect, ThinkingParser, TokenKind};
+use forgeline_types::{CallOutcome, FinishReason, Repair};
 
 use TokenKind::{Ordinary, Special};
 

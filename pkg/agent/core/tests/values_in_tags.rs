@@ -1,7 +1,7 @@
 //! Values in tags: their ends, and what only stands in them.
 
 use super::harness::{Setup, lines, schema};
-use crate::llm::parser::ToolDialect;
+use forgeline_parser::ToolDialect;
 
 const TYPES: &str = r#"{"o":{"type":"object"},"u":{"anyOf":[{"type":"string"},{"type":"object"}]},
     "s":{"type":"string"},"l":{"type":"array","items":{"type":"string"}}}"#;

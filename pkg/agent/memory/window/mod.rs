@@ -6,26 +6,24 @@ mod tests;
 use std::sync::Arc;
 
 use crate::{
-    agent::{
-        feedback,
-        state::{Fitted, Marks, Outgrown},
-    },
-    llm::{Request, TokenEstimator},
-    types::{Message, MessageRole, Part, Transcript},
+    prompts::feedback,
+    state::{SummaryRange, WindowCut, WindowState},
 };
+use forgeline_llm::{Request, TokenEstimator};
+use forgeline_types::{Message, MessageRole, Part, Transcript};
 
 /// The part of a conversation that is sent: a summary, the last messages, and the user's last message.
 ///
 /// Each request begins with the previous one, until messages are left out or summarized. Then as much is removed as is needed to free half
 /// of the room. The marks define what is sent; everything else here is derived again from the messages.
 #[derive(Debug, Default)]
-pub(in crate::agent) struct Window {
+pub(crate) struct ContextWindow {
     /// The estimator, whose estimates are unscaled; limits are converted to its scale.
     estimator: TokenEstimator,
-    seen: Vec<Seen>,
+    seen: Vec<SeenMessage>,
     /// `true` when results are sent as text.
     is_text: bool,
-    marks: Marks,
+    marks: WindowState,
     /// The index of the user's last message.
     user: Option<usize>,
     /// The index of the last answer.
@@ -33,12 +31,12 @@ pub(in crate::agent) struct Window {
     /// The estimate for the request without its messages.
     around: u64,
     /// The first message sent, with the summary before it.
-    opening: Option<Opening>,
+    opening: Option<SentSummary>,
 }
 
 /// A message of the conversation.
 #[derive(Debug)]
-struct Seen {
+struct SeenMessage {
     /// The message as sent.
     sent: Arc<Message>,
     kept: Arc<Message>,
@@ -47,7 +45,7 @@ struct Seen {
 
 /// The summary as sent.
 #[derive(Debug)]
-struct Opening {
+struct SentSummary {
     summary: Arc<str>,
     /// The first message after the summary.
     first: Option<Arc<Message>>,
@@ -58,60 +56,60 @@ struct Opening {
 }
 
 /// A function that writes the results of a message as the text in which they are sent.
-pub(in crate::agent) type WriteResults<'w> = &'w dyn Fn(&Message) -> Message;
+pub(crate) type WriteResults<'w> = &'w dyn Fn(&Message) -> Message;
 
 /// The maximum that is sent.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::agent) struct Bounds {
-    pub(in crate::agent) tokens: u64,
+pub(crate) struct WindowBounds {
+    pub(crate) tokens: u64,
     /// The percentage of `tokens` beyond which the beginning is summarized, where that is allowed now.
-    pub(in crate::agent) share: Option<u8>,
+    pub(crate) share: Option<u8>,
 }
 
 /// The next step after a look at the conversation.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::agent) enum Look {
+pub(crate) enum WindowStep {
     /// The request is sent as it is.
     Fits,
     /// Other messages are sent from now on.
-    Fitted(Box<Fitted>),
+    Fitted(Box<WindowCut>),
     /// The beginning must be summarized first.
-    Outgrown(Outgrown),
+    Outgrown(SummaryRange),
 }
 
-impl Window {
+impl ContextWindow {
     /// Creates the window of an empty conversation.
-    pub(in crate::agent) fn of(estimator: TokenEstimator) -> Self {
+    pub(crate) fn new(estimator: TokenEstimator) -> Self {
         Self { estimator, ..Self::default() }
     }
 
     /// Returns what the next run needs to know about the part that is sent.
-    pub(in crate::agent) fn marks(&self) -> &Marks {
+    pub(crate) fn marks(&self) -> &WindowState {
         &self.marks
     }
 
     /// Stores a run's marks of the part that is sent.
-    pub(in crate::agent) fn keep(&mut self, marks: &Marks) {
+    pub(crate) fn keep(&mut self, marks: &WindowState) {
         if self.marks != *marks {
             self.marks = marks.clone();
         }
     }
 
     /// Forgets the conversation, but keeps the scale of its estimates.
-    pub(in crate::agent) fn clear(&mut self) {
-        let (estimator, marks) = (self.estimator.clone(), Marks::scaled(self.marks.scale));
+    pub(crate) fn clear(&mut self) {
+        let (estimator, marks) = (self.estimator.clone(), WindowState::scaled(self.marks.scale));
         *self = Self { estimator, marks, ..Self::default() };
     }
 
     /// Adds the new messages of the conversation, and leaves out others so that, where possible, everything
     /// sent together with `around`, a request without messages, fits. With `write`, results are sent as text.
-    pub(in crate::agent) fn look(
+    pub(crate) fn look(
         &mut self,
         messages: &[Arc<Message>],
         around: &Request,
-        bounds: Bounds,
+        bounds: WindowBounds,
         write: Option<WriteResults<'_>>,
-    ) -> Look {
+    ) -> WindowStep {
         let before = self.marks.clone();
         if !self.goes_on(messages) {
             self.clear();
@@ -126,27 +124,29 @@ impl Window {
                 MessageRole::User => self.user = Some(self.seen.len()),
                 MessageRole::Assistant => self.answer = Some(self.seen.len()),
                 MessageRole::System | MessageRole::Tool => {}
+                _ => {}
             }
-            self.seen.push(Seen { kept: Arc::clone(&sent), sent, tokens });
+            self.seen.push(SeenMessage { kept: Arc::clone(&sent), sent, tokens });
         }
         if !self.is_sound() {
-            self.marks = Marks::scaled(self.marks.scale);
+            self.marks = WindowState::scaled(self.marks.scale);
         }
         self.shorten_results(write);
         self.open();
         self.around = self.estimator.request(around);
         let most = self.marks.out_of_scale(bounds.tokens);
         if let Some(outgrown) = bounds.share.and_then(|share| self.outgrown(most, share)) {
-            return Look::Outgrown(outgrown);
+            return WindowStep::Outgrown(outgrown);
         }
         let fitted = self.make_room(most, write);
-        if self.marks == before { Look::Fits } else { Look::Fitted(Box::new(fitted)) }
+        if self.marks == before { WindowStep::Fits } else { WindowStep::Fitted(Box::new(fitted)) }
     }
 
     /// Returns the messages that are sent.
-    pub(in crate::agent) fn sent(&self) -> Transcript {
+    pub(crate) fn sent(&self) -> Transcript {
         let opening = self.opening.as_ref().map(|opening| Arc::clone(&opening.sent));
-        let is_in_opening = |seen: &Seen| opening.is_some() && seen.kept.role == MessageRole::User;
+        let is_in_opening =
+            |seen: &SeenMessage| opening.is_some() && seen.kept.role == MessageRole::User;
         let first = self.first_sent().filter(|seen| !is_in_opening(seen));
         let first = first.map(|seen| Arc::clone(&seen.sent));
         let behind = self.marks.first + usize::from(self.marks.pinned.is_none());
@@ -155,19 +155,19 @@ impl Window {
     }
 
     /// Returns the unscaled estimate for the request.
-    pub(in crate::agent) fn estimated(&self) -> u64 {
+    pub(crate) fn estimated(&self) -> u64 {
         self.around + self.tokens()
     }
 
     /// Returns the estimate for a request with everything that is sent of these messages, in the scale of the last report.
-    pub(in crate::agent) fn estimated_now(&self, messages: &[Arc<Message>]) -> u64 {
+    pub(crate) fn estimated_now(&self, messages: &[Arc<Message>]) -> u64 {
         let new = messages.iter().skip(self.seen.len());
         let new: u64 = new.map(|message| self.estimator.message(message)).sum();
         self.marks.in_scale(self.estimated() + new)
     }
 
     /// Returns the estimate for the request once the beginning is summarized as `text`.
-    pub(in crate::agent) fn estimated_with(&self, outgrown: Outgrown, text: &str) -> u64 {
+    pub(crate) fn estimated_with(&self, outgrown: SummaryRange, text: &str) -> u64 {
         let rest = self.tokens_from(outgrown.first) + self.tokens_of(outgrown.pinned);
         let summary = self.estimator.text(&feedback::summary(text));
         self.marks.in_scale(self.around + rest + summary)
@@ -201,7 +201,7 @@ impl Window {
     /// Returns `true` when the marks belong to this conversation: they separate no call from its result.
     fn is_sound(&self) -> bool {
         let role = |at: usize| self.seen.get(at).map(|seen| seen.kept.role);
-        let Marks { first, pinned, results, .. } = self.marks;
+        let WindowState { first, pinned, results, .. } = self.marks;
         let is_behind_user = self.user.is_some_and(|user| user < first);
         let is_whole = match (role(first), pinned) {
             (Some(MessageRole::User), None) => true,
@@ -213,7 +213,7 @@ impl Window {
         is_whole && results <= self.seen.len() && (!is_behind_user || pinned == self.user)
     }
 
-    fn first_sent(&self) -> Option<&Seen> {
+    fn first_sent(&self) -> Option<&SeenMessage> {
         self.seen.get(self.marks.pinned.unwrap_or(self.marks.first))
     }
 
@@ -225,7 +225,7 @@ impl Window {
         };
         let first = self.first_sent().map(|seen| Arc::clone(&seen.kept));
         // A provider recognizes a message by its address.
-        let is_same = |opening: &Opening| {
+        let is_same = |opening: &SentSummary| {
             let own = opening.first.as_ref().map(Arc::as_ptr);
             Arc::ptr_eq(&opening.summary, summary) && own == first.as_ref().map(Arc::as_ptr)
         };
@@ -237,7 +237,7 @@ impl Window {
         let users = first.iter().filter(|first| first.role == MessageRole::User);
         sent.parts.extend(users.flat_map(|first| first.parts.iter().cloned()));
         let (summary, sent) = (Arc::clone(summary), Arc::new(sent));
-        self.opening = Some(Opening { summary, first, sent, tokens });
+        self.opening = Some(SentSummary { summary, first, sent, tokens });
     }
 
     /// Returns the number of messages sent.
@@ -261,13 +261,13 @@ impl Window {
     }
 
     /// Returns what must be summarized when the request exceeds the share.
-    fn outgrown(&self, most: u64, share: u8) -> Option<Outgrown> {
+    fn outgrown(&self, most: u64, share: u8) -> Option<SummaryRange> {
         let threshold = most / 100 * u64::from(share);
         let tokens = self.estimated();
         if tokens <= threshold || self.marks.has_failed {
-            let Marks { first, pinned, .. } = self.marks;
+            let WindowState { first, pinned, .. } = self.marks;
             let tokens = self.marks.in_scale(tokens);
-            return self.marks.is_to_catch_up().then_some(Outgrown { first, pinned, tokens });
+            return self.marks.is_to_catch_up().then_some(SummaryRange { first, pinned, tokens });
         }
         let room = super::summary_tokens(most) + self.estimator.text(&feedback::summary(""));
         let aim = (threshold.saturating_sub(self.around) / 2).saturating_sub(room);
@@ -276,10 +276,10 @@ impl Window {
         // A summary as long as the messages that it replaces would be useless.
         let is_shorter = self.around + rest + room < tokens;
         let tokens = self.marks.in_scale(tokens);
-        (first > self.marks.first && is_shorter).then_some(Outgrown { first, pinned, tokens })
+        (first > self.marks.first && is_shorter).then_some(SummaryRange { first, pinned, tokens })
     }
 
-    fn make_room(&mut self, most: u64, write: Option<WriteResults<'_>>) -> Fitted {
+    fn make_room(&mut self, most: u64, write: Option<WriteResults<'_>>) -> WindowCut {
         let (before, sent, around) = (self.estimated(), self.count(), self.around);
         let mut results = 0;
         if before > most {
@@ -295,7 +295,7 @@ impl Window {
         }
         let (tokens, marks) = (self.marks.in_scale(self.estimated()), self.marks.clone());
         let (messages, tokens_before) = (sent.saturating_sub(self.count()), marks.in_scale(before));
-        Fitted { marks, messages, results, tokens, tokens_before }
+        WindowCut { marks, messages, results, tokens, tokens_before }
     }
 
     /// Leaves out results that the model has read; returns their number.
@@ -335,7 +335,7 @@ impl Window {
     /// take at most `aim` tokens: turns are kept whole and, within the last one, answers with their results.
     fn cut(&self, aim: u64) -> (usize, Option<usize>) {
         let (user, answer) = (self.user.unwrap_or(0), self.answer.unwrap_or(0));
-        let Marks { mut first, mut pinned, .. } = self.marks;
+        let WindowState { mut first, mut pinned, .. } = self.marks;
         let begin = first;
         let mut rest = self.tokens_from(begin);
         if rest + self.tokens_of(pinned) <= aim {

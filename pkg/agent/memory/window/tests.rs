@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::types::{ToolCall, ToolResult};
+use forgeline_types::{ToolCall, ToolResult};
 
 /// A conversation: turns of a text of the user, answers with so many calls and results of so many bytes, and a
 /// last answer.
@@ -37,7 +37,11 @@ fn assert_whole(sent: &Transcript) {
 }
 
 fn around() -> Request {
-    Request { system: Some("Be brief. ".repeat(20).into()), ..Request::default() }
+    {
+        let mut it = Request::default();
+        it.system = Some("Be brief. ".repeat(20).into());
+        it
+    }
 }
 
 const MOST: u64 = 1_000;
@@ -47,7 +51,7 @@ fn talk(turns: usize) -> Vec<Arc<Message>> {
     conversation(&vec![Vec::new(); turns])
 }
 
-const WIDE: Bounds = Bounds { tokens: 100_000, share: None };
+const WIDE: WindowBounds = WindowBounds { tokens: 100_000, share: None };
 
 #[test]
 fn half_of_the_room_is_free_once_something_is_left_out() {
@@ -57,9 +61,9 @@ fn half_of_the_room_is_free_once_something_is_left_out() {
     let question = Arc::new(Message::user("word ".repeat(200)));
     let answers = (0..200).map(|at| Arc::new(Message::assistant(format!("Answer {at}."))));
     for messages in [talk(200), [question].into_iter().chain(answers).collect()] {
-        let mut window = Window::default();
-        let bounds = Bounds { tokens: MOST, share: None };
-        assert!(matches!(window.look(&messages, &around, bounds, None), Look::Fitted(_)));
+        let mut window = ContextWindow::default();
+        let bounds = WindowBounds { tokens: MOST, share: None };
+        assert!(matches!(window.look(&messages, &around, bounds, None), WindowStep::Fitted(_)));
         let taken = window.tokens();
         assert!(taken <= room / 2 && taken > room / 4, "{taken} of {room}");
     }
@@ -67,11 +71,11 @@ fn half_of_the_room_is_free_once_something_is_left_out() {
 
 #[test]
 fn the_message_behind_a_summary_is_sent_once() {
-    let (messages, mut window) = (talk(6), Window::default());
-    let mut marks = Marks::default();
+    let (messages, mut window) = (talk(6), ContextWindow::default());
+    let mut marks = WindowState::default();
     (marks.first, marks.summary) = (6, Some("They count.".into()));
     window.keep(&marks);
-    assert_eq!(window.look(&messages, &around(), WIDE, None), Look::Fits);
+    assert_eq!(window.look(&messages, &around(), WIDE, None), WindowStep::Fits);
     let texts: Vec<_> = window.sent().iter().map(|message| message.text()).collect();
     assert!(texts[0].contains("They count.") && texts[0].contains("Question 3."), "{texts:?}");
     let again = texts.iter().filter(|text| text.contains("Question 3.")).count();
@@ -80,10 +84,10 @@ fn the_message_behind_a_summary_is_sent_once() {
 
 #[test]
 fn marks_of_another_conversation_do_not_leave_out_the_last_message_of_the_user() {
-    let (mut messages, mut window) = (talk(3), Window::default());
+    let (mut messages, mut window) = (talk(3), ContextWindow::default());
     // Behind the last message of the user, with an older one in its place.
     messages.push(Arc::new(Message::assistant("More.")));
-    let mut marks = Marks::default();
+    let mut marks = WindowState::default();
     (marks.first, marks.pinned) = (5, Some(0));
     window.keep(&marks);
     window.look(&messages, &around(), WIDE, None);
@@ -93,8 +97,8 @@ fn marks_of_another_conversation_do_not_leave_out_the_last_message_of_the_user()
 #[test]
 fn marks_of_a_longer_conversation_leave_out_no_result_that_comes() {
     let (messages, mut window) =
-        (conversation(&[vec![(1, 600)], vec![(1, 600)]]), Window::default());
-    let mut marks = Marks::default();
+        (conversation(&[vec![(1, 600)], vec![(1, 600)]]), ContextWindow::default());
+    let mut marks = WindowState::default();
     marks.results = messages.len();
     window.keep(&marks);
     for end in 1..=messages.len() {
@@ -106,9 +110,10 @@ fn marks_of_a_longer_conversation_leave_out_no_result_that_comes() {
 
 #[test]
 fn results_that_are_left_out_are_counted_one_by_one() {
-    let (messages, mut window) = (conversation(&[vec![(3, 2_000), (2, 200)]]), Window::default());
-    let bounds = Bounds { tokens: MOST, share: None };
-    let Look::Fitted(fitted) = window.look(&messages, &around(), bounds, None) else {
+    let (messages, mut window) =
+        (conversation(&[vec![(3, 2_000), (2, 200)]]), ContextWindow::default());
+    let bounds = WindowBounds { tokens: MOST, share: None };
+    let WindowStep::Fitted(fitted) = window.look(&messages, &around(), bounds, None) else {
         panic!("the results are larger than the room");
     };
     let left_out = |message: &Message| {
@@ -121,7 +126,7 @@ fn results_that_are_left_out_are_counted_one_by_one() {
 #[test]
 fn a_conversation_that_begins_or_goes_on_otherwise_is_read_anew() {
     for at in [0, 5] {
-        let (mut messages, mut window) = (talk(3), Window::default());
+        let (mut messages, mut window) = (talk(3), ContextWindow::default());
         window.look(&messages, &around(), WIDE, None);
         messages[at] = Arc::new(Message::user("Another question."));
         window.look(&messages, &around(), WIDE, None);
@@ -133,12 +138,12 @@ fn a_conversation_that_begins_or_goes_on_otherwise_is_read_anew() {
 fn a_beginning_that_is_no_longer_than_its_summary_is_not_summed_up() {
     let mut messages = talk(1);
     messages.push(Arc::new(Message::user("word ".repeat(600))));
-    let bounds = Bounds { tokens: MOST, share: Some(50) };
-    assert_eq!(Window::default().look(&messages, &around(), bounds, None), Look::Fits);
+    let bounds = WindowBounds { tokens: MOST, share: Some(50) };
+    assert_eq!(ContextWindow::default().look(&messages, &around(), bounds, None), WindowStep::Fits);
     // A longer one is.
     let messages: Vec<_> = talk(60).into_iter().chain(messages).collect();
-    let looked = Window::default().look(&messages, &around(), bounds, None);
-    assert!(matches!(looked, Look::Outgrown(_)), "{looked:?}");
+    let looked = ContextWindow::default().look(&messages, &around(), bounds, None);
+    assert!(matches!(looked, WindowStep::Outgrown(_)), "{looked:?}");
 }
 
 proptest! {
@@ -148,9 +153,9 @@ proptest! {
         turns in prop::collection::vec(prop::collection::vec((1_usize..4, 0_usize..900), 0..6), 1..30),
     ) {
         let (messages, around) = (conversation(&turns), around());
-        let (mut window, mut before) = (Window::default(), Transcript::default());
+        let (mut window, mut before) = (ContextWindow::default(), Transcript::default());
         let estimator = TokenEstimator::new();
-        let bounds = Bounds { tokens: MOST, share: None };
+        let bounds = WindowBounds { tokens: MOST, share: None };
         for end in 1..=messages.len() {
             if messages[end - 1].role == MessageRole::Assistant {
                 continue;
@@ -166,15 +171,15 @@ proptest! {
             // The last results are sent, whatever they are.
             let must = request.messages.len() <= 3;
             prop_assert!(must || estimator.request(&request) <= MOST + 8, "{}", estimator.request(&request));
-            if looked == Look::Fits {
+            if looked == WindowStep::Fits {
                 let is_same = before.iter().zip(&sent).all(|(one, other)| Arc::ptr_eq(one, other));
                 prop_assert!(is_same && before.len() <= sent.len(), "the beginning stays");
             }
             before = sent;
             // A run that goes on in another process sends the same.
-            let mut other = Window::default();
+            let mut other = ContextWindow::default();
             other.keep(window.marks());
-            prop_assert_eq!(other.look(&messages[..end], &around, bounds, None), Look::Fits);
+            prop_assert_eq!(other.look(&messages[..end], &around, bounds, None), WindowStep::Fits);
             let texts = |sent: &Transcript| format!("{sent:?}");
             prop_assert_eq!(texts(&other.sent()), texts(&before));
         }

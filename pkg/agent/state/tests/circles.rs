@@ -1,33 +1,31 @@
 //! The guard alone, told of calls one after the other.
 
 use super::*;
-use crate::{
-    agent::state::circles::{Ended, Guard, digest_of},
-    types::Json,
-};
+use crate::state::repeats::{EndedCall, RepeatGuard, digest_of};
+use forgeline_types::Json;
 
 /// A guard and the turn it is in.
-struct Watch(Guard, u32);
+struct Watch(RepeatGuard, u32);
 
 impl Watch {
     fn new() -> Self {
-        Self(Guard::new(true), 0)
+        Self(RepeatGuard::new(true), 0)
     }
 
     /// Ends a call whose arguments are `call`.
-    fn ends(&mut self, call: &str, result: Result<&str, Failure>) -> Option<String> {
+    fn ends(&mut self, call: &str, result: Result<&str, FailureKind>) -> Option<String> {
         self.ends_as(call, result, false)
     }
 
     fn ends_as(
         &mut self,
         call: &str,
-        result: Result<&str, Failure>,
+        result: Result<&str, FailureKind>,
         may_repeat: bool,
     ) -> Option<String> {
         let (tool, result) = (Text::from("tool"), ended(result).result);
         let call = digest(&json!({ "it": call }).to_string());
-        self.0.keep(&Ended {
+        self.0.keep(&EndedCall {
             tool: &tool,
             call,
             result: &result,
@@ -87,7 +85,7 @@ fn a_circle_is_told_once_and_then_ends_the_run() {
 
 #[test]
 fn calls_of_one_answer_were_made_before_the_model_was_told() {
-    let mut watch = Watch(Guard::new(true), 1);
+    let mut watch = Watch(RepeatGuard::new(true), 1);
     for at in 0..12 {
         assert_eq!(watch.ends("a", Ok("same")), None, "{at}");
     }
@@ -105,7 +103,7 @@ fn what_changes_or_may_pass_is_no_circle() {
         watch.1 += 1;
         assert_eq!(watch.ends("same", Ok(&at.to_string())), None, "another result");
         assert_eq!(watch.ends_as("poll", Ok("not yet"), true), None, "a tool that may repeat");
-        for failure in [Failure::Transient, Failure::TimedOut, Failure::NotRun] {
+        for failure in [FailureKind::Transient, FailureKind::TimedOut, FailureKind::NotRun] {
             assert_eq!(watch.ends("try", Err(failure)), None, "{failure:?}");
         }
     }
@@ -120,7 +118,7 @@ fn a_call_that_was_not_repeated_was_told_so() {
     let mut ends = Vec::new();
     for turn in 1..=8 {
         watch.1 = turn;
-        let failure = if turn == 1 { Failure::Failed } else { Failure::Repeated };
+        let failure = if turn == 1 { FailureKind::Failed } else { FailureKind::Repeated };
         ends.push(watch.ends("a", Err(failure)).is_some());
         assert_eq!(watch.0.take_untold(), None);
     }

@@ -8,9 +8,11 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    agent::{AtLimit, Budget, NoToolCall, RunContext},
-    types::{Message, MessageRole, Part, Text, ToolCall},
+    Budget, RunContext,
+    approval::{CallGate, SessionGrant},
+    config::{AtLimit, NoToolCall},
 };
+use forgeline_types::{Message, MessageRole, Part, Text, ToolCall};
 
 /// An agent with the tools `free`, `alone` and `last`, and `client`, which runs at the client; arguments that have `bad` do not fit, and a person is
 /// asked about those that have `ask`.
@@ -22,9 +24,9 @@ impl Setup {
     }
 }
 
-impl Rules for Setup {
+impl RunRules for Setup {
     fn tool(&self, name: &str) -> Option<ToolFacts<'_>> {
-        let orders = [Order::Free, Order::Alone, Order::Last, Order::Free];
+        let orders = [CallOrder::Free, CallOrder::Alone, CallOrder::Last, CallOrder::Free];
         let mut tools = self.0.iter().zip(orders);
         let (name, order) = tools.find(|(tool, _)| *tool == name)?;
         let (is_idempotent, is_at_client) = (name == "alone", name == "client");
@@ -47,11 +49,11 @@ impl Rules for Setup {
         None
     }
 
-    fn gate(&self, call: &ToolCall, grants: &[Grant]) -> Gate {
+    fn gate(&self, call: &ToolCall, grants: &[SessionGrant]) -> CallGate {
         let asks = call.arguments.as_ref().is_some_and(|it| it.as_str().contains("ask"));
         let pattern = self.grant_pattern(call);
         let is_granted = grants.iter().any(|it| it.tool == call.name && it.pattern == pattern);
-        if asks && !is_granted { Gate::Ask } else { Gate::Run }
+        if asks && !is_granted { CallGate::Ask } else { CallGate::Run }
     }
 
     fn asks_after_outside_text(&self, call: &ToolCall) -> bool {
@@ -85,33 +87,37 @@ fn spec() -> RunSpec {
 }
 
 fn begun(spec: RunSpec) -> RunState {
-    RunState::new("run".into(), spec, Time(1), RunContext::default(), Message::user("Go."))
+    RunState::new("run".into(), spec, UnixMillis(1), RunContext::default(), Message::user("Go."))
 }
 
 /// An answer that calls these tools with these arguments.
-fn calling(calls: &[(&str, &str)]) -> Answer {
+fn calling(calls: &[(&str, &str)]) -> ModelAnswer {
     let call = |(at, (name, key)): (usize, &(&str, &str))| {
         ToolCall::new(format!("call-{at}"), *name, json!({ *key: at }))
     };
     let calls: Vec<_> = calls.iter().enumerate().map(call).collect();
     let parts = calls.iter().cloned().map(Part::ToolCall).collect();
     let message = Some(Message::new(MessageRole::Assistant, parts));
-    Answer { message, calls, ..Answer::default() }
+    ModelAnswer { message, calls, ..ModelAnswer::default() }
 }
 
-fn saying(text: &str) -> Answer {
-    Answer { message: Some(Message::assistant(text)), text: text.to_owned(), ..Answer::default() }
+fn saying(text: &str) -> ModelAnswer {
+    ModelAnswer {
+        message: Some(Message::assistant(text)),
+        text: text.to_owned(),
+        ..ModelAnswer::default()
+    }
 }
 
-fn ended(result: Result<&str, Failure>) -> ToolEnd {
+fn ended(result: Result<&str, FailureKind>) -> ToolEnd {
     let result = result.map(str::to_owned).map_err(|kind| (kind, format!("{kind:?}")));
     ToolEnd { duration_ms: 1, ..ToolEnd::at_once(result) }
 }
 
 /// Takes an input at time 1 and returns the effects.
-fn step(state: &mut RunState, input: StepInput) -> Vec<Effect> {
+fn step(state: &mut RunState, input: StepInput) -> Vec<RunEffect> {
     let mut effects = Vec::new();
-    state.step(&Setup::new(), Time(1), input, &mut effects);
+    state.step(&Setup::new(), UnixMillis(1), input, &mut effects);
     effects
 }
 

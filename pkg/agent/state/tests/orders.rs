@@ -1,12 +1,12 @@
 //! The order in which calls end.
 
 use super::*;
-use crate::types::AgentEvent;
+use forgeline_types::AgentEvent;
 
 const PROMPT: &str = "You help.";
 
 /// Runs the calls of one answer, which end in the order of `places` as `end` says; returns the state.
-fn ran(spec: RunSpec, calls: &[(&str, &str)], places: &[usize]) -> (RunState, Vec<Effect>) {
+fn ran(spec: RunSpec, calls: &[(&str, &str)], places: &[usize]) -> (RunState, Vec<RunEffect>) {
     ran_early(spec, calls, places, 0)
 }
 
@@ -16,12 +16,12 @@ fn ran_early(
     calls: &[(&str, &str)],
     places: &[usize],
     given: usize,
-) -> (RunState, Vec<Effect>) {
+) -> (RunState, Vec<RunEffect>) {
     let mut state = begun(spec);
     let mut effects = step(&mut state, StepInput::Prepared(PROMPT.into()));
     let (answer, whole) = (state.answer, calling(calls));
     for call in whole.calls.iter().take(given).cloned() {
-        let sealed = Sealed { call, body_bytes: 2, message: None, ends: Vec::new() };
+        let sealed = CompleteCall { call, body_bytes: 2, message: None, ends: Vec::new() };
         effects.extend(step(&mut state, StepInput::Called(answer, Box::new(sealed))));
     }
     let mut left = places.to_vec();
@@ -34,12 +34,12 @@ fn ran_early(
 }
 
 /// Ends the calls of the list.
-fn end_in_order(state: &mut RunState, left: &mut Vec<usize>, effects: &mut Vec<Effect>) {
+fn end_in_order(state: &mut RunState, left: &mut Vec<usize>, effects: &mut Vec<RunEffect>) {
     let answer = state.answer;
     // A call ends as soon as it runs and those before it in the list have ended or do not run yet.
     while let Some(at) = left.iter().position(|place| is_running(state, *place)) {
         let place = left.remove(at);
-        let result = if place.is_multiple_of(2) { Err(Failure::Failed) } else { Ok("fine") };
+        let result = if place.is_multiple_of(2) { Err(FailureKind::Failed) } else { Ok("fine") };
         let id = CallId { answer, place };
         effects.extend(step(state, StepInput::Ran(id, Box::new(ended(result)))));
     }
@@ -48,7 +48,7 @@ fn end_in_order(state: &mut RunState, left: &mut Vec<usize>, effects: &mut Vec<E
 fn is_running(state: &RunState, place: usize) -> bool {
     let mut pending = Vec::new();
     state.pending(&mut pending);
-    pending.iter().any(|it| matches!(it, Effect::Run(id) if id.place == place))
+    pending.iter().any(|it| matches!(it, RunEffect::Run(id) if id.place == place))
 }
 
 fn permutations(count: usize) -> Vec<Vec<usize>> {
@@ -84,7 +84,7 @@ fn the_order_in_which_calls_end_changes_nothing() {
                 let (state, effects) = ran_early(spec, calls, &places, given);
                 assert_whole(&state);
                 // Each result is told once, whenever it comes.
-                let told = effects.into_iter().filter(|it| matches!(it, Effect::Emit(_)));
+                let told = effects.into_iter().filter(|it| matches!(it, RunEffect::Emit(_)));
                 let mut told: Vec<_> = told.map(|it| format!("{it:?}")).collect();
                 told.sort_unstable();
                 let outcome = serde_json::to_string(state.outcome()).unwrap();
@@ -101,7 +101,7 @@ fn results_are_told_as_they_come() {
     let spec = RunSpec { max_parallel_calls: 8, ..spec() };
     let (_, effects) = ran(spec, &calls, &[2, 0, 1]);
     let ids = effects.iter().filter_map(|effect| {
-        let Effect::Emit(event) = effect else { return None };
+        let RunEffect::Emit(event) = effect else { return None };
         if let AgentEvent::ToolResult { id, .. } | AgentEvent::ToolResultError { id, .. } = &**event
         {
             Some(id.as_str())

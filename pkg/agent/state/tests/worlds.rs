@@ -10,9 +10,11 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::{
-    agent::OutcomeKind,
-    types::{AgentError, CallOutcome, ErrorCode, FinishReason, Json, UsageInfo},
+    approval::{ApprovalAnswer, ApprovalVerdict},
+    run::OutcomeKind,
+    steering::UserMessage,
 };
+use forgeline_types::{AgentError, CallOutcome, ErrorCode, FinishReason, Json, UsageInfo};
 
 /// A state, and what was asked of its driver and is not answered.
 #[derive(Clone)]
@@ -40,7 +42,7 @@ struct World {
     /// of, and their number.
     early: (bool, Option<(usize, usize)>),
     /// The answers of the model.
-    answers: fn() -> Vec<Answer>,
+    answers: fn() -> Vec<ModelAnswer>,
 }
 
 impl World {
@@ -49,7 +51,7 @@ impl World {
         crashes: u32,
         says: usize,
         early: bool,
-        answers: fn() -> Vec<Answer>,
+        answers: fn() -> Vec<ModelAnswer>,
     ) -> Self {
         let mut world = Self {
             state: begun(spec),
@@ -73,11 +75,11 @@ impl World {
         world
     }
 
-    fn perform(&mut self, effects: &[Effect]) {
+    fn perform(&mut self, effects: &[RunEffect]) {
         for effect in effects {
             match effect {
-                Effect::Prepare => self.prompt = true,
-                Effect::Ask(id, kind) => {
+                RunEffect::Prepare => self.prompt = true,
+                RunEffect::Ask(id, kind) => {
                     assert_whole(&self.state);
                     assert!(self.asked.replace((*id, *kind)).is_none(), "one answer at a time");
                     assert!(self.running.is_empty(), "no call of an earlier answer runs");
@@ -85,45 +87,45 @@ impl World {
                     self.early.1 = None;
                     self.allowed.clear();
                 }
-                Effect::Summarize(id) => {
+                RunEffect::Summarize(id) => {
                     assert!(self.asked.is_none() && self.summing.replace(*id).is_none());
                     assert!(!self.state.is_cancelled(), "a cancel wins");
                 }
-                Effect::Propose(id) => {
+                RunEffect::Propose(id) => {
                     let approval_id = self.state.approval(*id).expect("it is asked about");
                     self.proposed.push((*id, approval_id.clone()));
                 }
-                Effect::Withdraw(gone) => {
+                RunEffect::Withdraw(gone) => {
                     self.proposed.retain(|(_, it)| it != gone);
                     self.at_client.retain(|(_, it)| it != gone);
                 }
-                Effect::Send(id) => {
+                RunEffect::Send(id) => {
                     self.assert_may_run(*id, "client");
                     let client_call_id = self.state.client_call(*id).expect("it is at the client");
                     self.at_client.push((*id, client_call_id.clone()));
                 }
-                Effect::Run(id) => {
+                RunEffect::Run(id) => {
                     self.assert_may_run(*id, "here");
                     assert!(!self.running.contains(id));
                     self.running.push(*id);
                 }
-                Effect::Finished => {
+                RunEffect::Finished => {
                     assert_whole(&self.state);
                     self.finished += 1;
                 }
-                Effect::Stop => assert!(!self.running.is_empty(), "something is to stop"),
-                Effect::Cut => {
+                RunEffect::Stop => assert!(!self.running.is_empty(), "something is to stop"),
+                RunEffect::Cut => {
                     let kind = self.asked.map(|(_, kind)| kind);
                     let is_last = matches!(kind, None | Some(AskKind::LastAnswer(_)));
                     assert!(!is_last, "no last answer is cut");
                     assert!(!self.state.is_cancelled());
                 }
-                Effect::Commit(_)
-                | Effect::Emit(_)
-                | Effect::Failed(_)
-                | Effect::Audit(_)
-                | Effect::Grant(_)
-                | Effect::Refused(_) => {}
+                RunEffect::Commit(_)
+                | RunEffect::Emit(_)
+                | RunEffect::Failed(_)
+                | RunEffect::Audit(_)
+                | RunEffect::Grant(_)
+                | RunEffect::Refused(_) => {}
             }
         }
     }
@@ -135,14 +137,14 @@ impl World {
         assert!(call.is_complete(), "only complete calls run");
         assert!(Setup::new().check(call).is_ok(), "only checked calls run");
         let gate = Setup::new().gate(call, &self.state.grants);
-        assert!(gate == Gate::Run || self.allowed.contains(&id), "no person has allowed it");
+        assert!(gate == CallGate::Run || self.allowed.contains(&id), "no person has allowed it");
     }
 
     /// Takes an input and checks what holds for every step; `saved` is the state before it.
-    fn take(&self, input: &StepInput, saved: &str) -> (Self, Vec<Effect>) {
+    fn take(&self, input: &StepInput, saved: &str) -> (Self, Vec<RunEffect>) {
         let mut next = self.clone();
         let effects = step(&mut next.state, input.clone());
-        if let [Effect::Refused(_)] = effects[..] {
+        if let [RunEffect::Refused(_)] = effects[..] {
             assert_eq!(saved, bytes(&next.state), "a refused input changes nothing");
             return (next, effects);
         }
@@ -152,19 +154,19 @@ impl World {
         assert_eq!(bytes(&again), bytes(&next.state), "equal input, equal bytes");
 
         let (before, after) = (&self.state.outcome().messages, &next.state.outcome().messages);
-        assert_eq!(effects[0], Effect::Commit(before.len()..after.len()), "write ahead");
-        let barriers = effects.iter().filter(|it| matches!(it, Effect::Commit(_)));
+        assert_eq!(effects[0], RunEffect::Commit(before.len()..after.len()), "write ahead");
+        let barriers = effects.iter().filter(|it| matches!(it, RunEffect::Commit(_)));
         assert_eq!(barriers.count(), 1);
-        assert!(!effects.iter().any(|it| matches!(it, Effect::Refused(_))));
+        assert!(!effects.iter().any(|it| matches!(it, RunEffect::Refused(_))));
         if next.state.is_cancelled() {
-            let goes_on = |it: &&Effect| {
+            let goes_on = |it: &&RunEffect| {
                 matches!(
                     it,
-                    Effect::Ask(..)
-                        | Effect::Summarize(_)
-                        | Effect::Run(_)
-                        | Effect::Propose(_)
-                        | Effect::Send(_)
+                    RunEffect::Ask(..)
+                        | RunEffect::Summarize(_)
+                        | RunEffect::Run(_)
+                        | RunEffect::Propose(_)
+                        | RunEffect::Send(_)
                 )
             };
             assert_eq!(effects.iter().find(goes_on), None, "a cancel wins");
@@ -173,7 +175,7 @@ impl World {
             && end.result.is_ok()
             && self.state.call(*id).is_some_and(|call| call.name == "last")
         {
-            let begins = effects.iter().find(|it| matches!(it, Effect::Run(_)));
+            let begins = effects.iter().find(|it| matches!(it, RunEffect::Run(_)));
             assert_eq!(begins, None, "a loop-breaking call that succeeded is the last");
         }
         match input {
@@ -191,7 +193,7 @@ impl World {
             StepInput::Returned(id, _) => next.at_client.retain(|(it, _)| it != id),
             StepInput::Decided(id, decided) => {
                 next.proposed.retain(|(it, _)| it != id);
-                if matches!(decided.verdict, Verdict::Granted { .. }) {
+                if matches!(decided.verdict, ApprovalVerdict::Granted { .. }) {
                     next.allowed.push(*id);
                 }
             }
@@ -251,12 +253,12 @@ impl World {
         assert_eq!(self.finished, u32::from(self.state.is_done()), "finished once");
         let mut pending = Vec::new();
         self.state.pending(&mut pending);
-        let mut wanted: Vec<_> = self.prompt.then_some(Effect::Prepare).into_iter().collect();
-        wanted.extend(self.asked.map(|(id, kind)| Effect::Ask(id, kind)));
-        wanted.extend(self.summing.map(Effect::Summarize));
+        let mut wanted: Vec<_> = self.prompt.then_some(RunEffect::Prepare).into_iter().collect();
+        wanted.extend(self.asked.map(|(id, kind)| RunEffect::Ask(id, kind)));
+        wanted.extend(self.summing.map(RunEffect::Summarize));
         let mut running = self.running.clone();
         running.sort_unstable_by_key(|id| id.place);
-        wanted.extend(running.into_iter().map(Effect::Run));
+        wanted.extend(running.into_iter().map(RunEffect::Run));
         let waits = self.asked.is_none() && self.running.is_empty() && is_outside;
         assert_eq!(self.state.waits_for_others(), waits, "its time is not the run's");
         let in_order = |list: &[(CallId, Text)]| {
@@ -264,8 +266,8 @@ impl World {
             ids.sort_unstable_by_key(|id| id.place);
             ids.into_iter()
         };
-        wanted.extend(in_order(&self.proposed).map(Effect::Propose));
-        wanted.extend(in_order(&self.at_client).map(Effect::Send));
+        wanted.extend(in_order(&self.proposed).map(RunEffect::Propose));
+        wanted.extend(in_order(&self.at_client).map(RunEffect::Send));
         assert_eq!(pending, wanted, "what is pending was issued and is not answered");
         let (outcome, inbox) = (self.state.outcome(), self.state.inbox.clone().unwrap_or_default());
         let mut words: Vec<_> = inbox.into_messages().map(|message| message.text()).collect();
@@ -295,8 +297,8 @@ impl World {
         if self.says[0] > 0 {
             let message = || Message::user(SAID);
             inputs.extend([
-                StepInput::Said(Said::Steer { message: message(), now: true }),
-                StepInput::Said(Said::FollowUp { message: message() }),
+                StepInput::Said(UserMessage::Steer { message: message(), now: true }),
+                StepInput::Said(UserMessage::FollowUp { message: message() }),
             ]);
         }
         if self.crashes > 0 {
@@ -329,38 +331,38 @@ impl World {
         }
         for (id, approval_id) in &self.proposed {
             let answered = |approval_id: Text, verdict| {
-                StepInput::Decided(*id, Box::new(Decided { approval_id, verdict }))
+                StepInput::Decided(*id, Box::new(ApprovalAnswer { approval_id, verdict }))
             };
             let decided = |verdict| answered(approval_id.clone(), verdict);
-            let granted = |always, arguments| Verdict::Granted { always, arguments };
+            let granted = |always, arguments| ApprovalVerdict::Granted { always, arguments };
             let other = |text: &str| Some(Json::from(json!({ "text": text })));
             inputs.extend([
                 decided(granted(false, None)),
                 decided(granted(true, other("ask another"))),
                 decided(granted(false, other("bad"))),
-                decided(Verdict::Rejected { reason: String::new() }),
+                decided(ApprovalVerdict::Rejected { reason: String::new() }),
                 answered("forged".into(), granted(true, None)),
             ]);
         }
         for (id, client_call_id) in &self.at_client {
             let returned = |client_call_id: Text, end, is_withdrawn| {
-                let returned = Returned { client_call_id, end: ended(end), is_withdrawn };
+                let returned = ReturnedCall { client_call_id, end: ended(end), is_withdrawn };
                 StepInput::Returned(*id, Box::new(returned))
             };
             inputs.extend([
                 returned(client_call_id.clone(), Ok("ok"), false),
-                returned(client_call_id.clone(), Err(Failure::TimedOut), true),
+                returned(client_call_id.clone(), Err(FailureKind::TimedOut), true),
                 returned("forged".into(), Ok("forged"), false),
             ]);
             // The place of another call does not make its id another.
             let other = CallId { place: id.place + 1, ..*id };
             let (client_call_id, end) = (client_call_id.clone(), ended(Ok("foreign")));
-            let foreign = Returned { client_call_id, end, is_withdrawn: false };
+            let foreign = ReturnedCall { client_call_id, end, is_withdrawn: false };
             inputs.push(StepInput::Returned(other, Box::new(foreign)));
         }
         for place in 0..3 {
             let id = CallId { answer: turn, place };
-            for end in [Ok("ok"), Err(Failure::Failed)] {
+            for end in [Ok("ok"), Err(FailureKind::Failed)] {
                 inputs.push(StepInput::Ran(id, Box::new(ended(end))));
             }
         }
@@ -385,13 +387,13 @@ fn called(input: &StepInput) -> usize {
     LISTS.iter().position(is_of).expect("a known call")
 }
 
-fn sealed(call: ToolCall) -> Box<Sealed> {
+fn sealed(call: ToolCall) -> Box<CompleteCall> {
     let message = Message::new(MessageRole::Assistant, vec![Part::ToolCall(call.clone())]);
-    Box::new(Sealed { call, body_bytes: 2, message: Some(message), ends: Vec::new() })
+    Box::new(CompleteCall { call, body_bytes: 2, message: Some(message), ends: Vec::new() })
 }
 
 /// Returns the ends of an answer of which some calls are given.
-fn answers_behind(list: usize, given: usize) -> Vec<Answer> {
+fn answers_behind(list: usize, given: usize) -> Vec<ModelAnswer> {
     let so_far = || calling(&LISTS[list][..given]);
     let mut cut = calling(LISTS[list]);
     cut.calls.truncate(given + 1);
@@ -401,7 +403,7 @@ fn answers_behind(list: usize, given: usize) -> Vec<Answer> {
     let parts = cut.calls.iter().cloned().map(Part::ToolCall).collect();
     cut.message = Some(Message::new(MessageRole::Assistant, parts));
     cut.error = Some(AgentError::new(ErrorCode::EndedEarly, "cut"));
-    let finished = |reason| Answer { finish_reason: Some(reason), ..so_far() };
+    let finished = |reason| ModelAnswer { finish_reason: Some(reason), ..so_far() };
     let ends = [FinishReason::Interrupted, FinishReason::Repetition, FinishReason::Pause];
     let mut answers: Vec<_> = ends.into_iter().map(finished).collect();
     answers.extend([so_far(), cut, calling(LISTS[list])]);
@@ -410,30 +412,31 @@ fn answers_behind(list: usize, given: usize) -> Vec<Answer> {
 
 /// Returns what may be found out of the size of the conversation before an answer, and the ends of a summary.
 fn outgrown(id: AnswerId) -> Vec<StepInput> {
-    let mut marks = Marks::default();
+    let mut marks = WindowState::default();
     marks.first = 1;
-    let fitted = Fitted { marks, messages: 1, results: 0, tokens: 5, tokens_before: 9 };
-    let outgrown = Outgrown { first: 1, pinned: None, tokens: 9 };
-    let usage = Some(UsageInfo { output_tokens: Some(7), ..UsageInfo::default() });
-    let ended =
-        |result| StepInput::Summed(id, Box::new(Summed { result, requests: 1, usage, cost: None }));
+    let fitted = WindowCut { marks, messages: 1, results: 0, tokens: 5, tokens_before: 9 };
+    let outgrown = SummaryRange { first: 1, pinned: None, tokens: 9 };
+    let usage = Some(UsageInfo::default().output_tokens(7));
+    let ended = |result| {
+        StepInput::Summed(id, Box::new(SummaryEnd { result, requests: 1, usage, cost: None }))
+    };
     let text = "They met.".to_owned();
     vec![
         StepInput::Fitted(id, Box::new(fitted)),
         StepInput::Outgrown(id, outgrown),
-        ended(Ok(Summary { text, has_outside_text: false, messages: 1, tokens: 5 })),
+        ended(Ok(ConversationSummary { text, has_outside_text: false, messages: 1, tokens: 5 })),
         ended(Err(AgentError::new(ErrorCode::Overloaded, "busy"))),
         StepInput::Outgrown(AnswerId { turn: 1, attempt: 7 }, outgrown),
     ]
 }
 
 /// Returns an answer, and one with calls of which a person is asked about one.
-fn few_answers() -> Vec<Answer> {
+fn few_answers() -> Vec<ModelAnswer> {
     vec![saying("done"), calling(&[("free", "a"), ("free", "ask b")])]
 }
 
 /// Returns answers with calls that a person is asked about.
-fn asking_answers() -> Vec<Answer> {
+fn asking_answers() -> Vec<ModelAnswer> {
     vec![
         saying("done"),
         calling(&[("free", "ask a"), ("free", "b"), ("free", "ask c")]),
@@ -442,7 +445,7 @@ fn asking_answers() -> Vec<Answer> {
 }
 
 /// Returns answers with calls that run at the client.
-fn client_answers() -> Vec<Answer> {
+fn client_answers() -> Vec<ModelAnswer> {
     vec![
         saying("done"),
         calling(&[("client", "a"), ("free", "b"), ("client", "ask c")]),
@@ -450,22 +453,22 @@ fn client_answers() -> Vec<Answer> {
     ]
 }
 
-fn answers() -> Vec<Answer> {
-    let failed = Answer {
+fn answers() -> Vec<ModelAnswer> {
+    let failed = ModelAnswer {
         error: Some(AgentError::new(ErrorCode::EndedEarly, "cut")),
         told: true,
         ..calling(&[("free", "a")])
     };
     let mut cut = calling(&[("free", "a"), ("free", "b")]);
     cut.calls[1].outcome = CallOutcome::Incomplete;
-    let paused = Answer { finish_reason: Some(FinishReason::Pause), ..saying("wait") };
+    let paused = ModelAnswer { finish_reason: Some(FinishReason::Pause), ..saying("wait") };
     let interrupted =
-        Answer { finish_reason: Some(FinishReason::Interrupted), ..calling(&[("free", "a")]) };
-    let repeated = Answer { finish_reason: Some(FinishReason::Repetition), ..saying("again") };
-    let half = Answer { finish_reason: Some(FinishReason::Length), ..saying("half") };
+        ModelAnswer { finish_reason: Some(FinishReason::Interrupted), ..calling(&[("free", "a")]) };
+    let repeated = ModelAnswer { finish_reason: Some(FinishReason::Repetition), ..saying("again") };
+    let half = ModelAnswer { finish_reason: Some(FinishReason::Length), ..saying("half") };
     vec![
         saying("done"),
-        Answer::default(),
+        ModelAnswer::default(),
         half,
         failed,
         cut,
@@ -484,7 +487,7 @@ fn explore(
     crashes: u32,
     says: usize,
     early: bool,
-    answers: fn() -> Vec<Answer>,
+    answers: fn() -> Vec<ModelAnswer>,
 ) -> (usize, usize) {
     explore_from(World::new(spec, crashes, says, early, answers))
 }
@@ -503,7 +506,7 @@ fn explore_from(world: World) -> (usize, usize) {
         assert!(broken.is_done(), "a run whose journal failed is over");
         for input in world.inputs() {
             let (next, effects) = world.take(&input, &saved);
-            let is_refused = matches!(effects[..], [Effect::Refused(_)]);
+            let is_refused = matches!(effects[..], [RunEffect::Refused(_)]);
             assert!(is_refused || !is_over, "the end is the end");
             if !is_refused && seen.insert(bytes(&next.state)) {
                 open.push(next);

@@ -1,6 +1,6 @@
 //! Arithmetic expressions: a recursive-descent parser that evaluates as it reads.
 
-use crate::types::subslice;
+use forgeline_json::subslice;
 
 /// The depth to which parentheses, signs and powers may nest.
 const MAX_DEPTH: u32 = 64;
@@ -26,7 +26,7 @@ pub(super) enum ExpressionError {
 
 /// Returns the value of `expression`.
 pub(super) fn evaluate(expression: &str) -> Result<f64, ExpressionError> {
-    let mut parser = Parser { rest: expression, length: expression.len(), depth: 0 };
+    let mut parser = ExpressionParser { rest: expression, length: expression.len(), depth: 0 };
     let value = parser.sum()?;
     let offset = parser.offset();
     match parser.peek() {
@@ -37,13 +37,13 @@ pub(super) fn evaluate(expression: &str) -> Result<f64, ExpressionError> {
     }
 }
 
-struct Parser<'a> {
+struct ExpressionParser<'a> {
     rest: &'a str,
     length: usize,
     depth: u32,
 }
 
-impl Parser<'_> {
+impl ExpressionParser<'_> {
     /// Returns the next character that is not whitespace, without consuming it.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();

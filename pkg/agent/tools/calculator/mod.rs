@@ -28,7 +28,7 @@ use super::{ToolError, ToolOutput, unit_tool::unit_tool};
 pub struct Calculator;
 
 #[derive(Deserialize, JsonSchema)]
-struct Arguments {
+struct CalculatorArguments {
     /// The expression, such as `(1 + 2.5) * 3 ^ 2`.
     expression: String,
 }
@@ -38,7 +38,7 @@ unit_tool!(
     "calculator",
     "Works out an arithmetic expression with + - * / % ^ and parentheses.",
     false,
-    |it: Arguments| match expression::evaluate(&it.expression) {
+    |it: CalculatorArguments| match expression::evaluate(&it.expression) {
         Ok(value) => Ok(ToolOutput::new(value.to_string())),
         Err(error) => Err(ToolError::invalid("expression", error.to_string())),
     }

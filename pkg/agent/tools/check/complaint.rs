@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use super::ToolError;
+use crate::tools::ToolError;
 
 /// Returns the problem of `arguments`, with its location.
 pub(super) fn complaint(error: &ValidationError<'_>, arguments: &Value) -> ToolError {

@@ -1,62 +1,14 @@
-//! The check of a tool's arguments, prepared once when the tool is registered.
+//! The check of a tool's arguments.
 
-use serde_json::Value;
-
-use super::{RegistryError, ToolError, validate};
-
+mod argument_check;
 #[cfg(feature = "schema")]
 mod complaint;
 #[cfg(feature = "schema")]
+#[cfg(test)]
+mod tests;
+mod validate;
+#[cfg(feature = "schema")]
 mod whole;
 
-/// The check of arguments against a schema: the complete JSON Schema with feature `schema`,
-/// otherwise the parts that [`validate`] supports.
-#[derive(Clone)]
-pub(crate) struct ArgumentCheck {
-    #[cfg(feature = "schema")]
-    whole: whole::WholeSchema,
-}
-
-impl ArgumentCheck {
-    /// Returns the check against the schema of the tool with this name.
-    ///
-    /// # Errors
-    ///
-    /// With feature `schema`, returns [`RegistryError::MalformedSchema`] with the invalid member.
-    #[cfg_attr(
-        not(feature = "schema"),
-        expect(clippy::unnecessary_wraps, reason = "the whole check refuses what it cannot read")
-    )]
-    pub(crate) fn new(name: &str, schema: &Value) -> Result<Self, RegistryError> {
-        let _ = (name, schema);
-        Ok(Self {
-            #[cfg(feature = "schema")]
-            whole: whole::WholeSchema::new(name, schema)?,
-        })
-    }
-
-    /// Checks `arguments` against `schema`, from which the check was created.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`validate`].
-    #[cfg_attr(
-        not(feature = "schema"),
-        expect(clippy::unused_self, reason = "the light check keeps nothing")
-    )]
-    pub(crate) fn check(&self, schema: &Value, arguments: &Value) -> Result<(), ToolError> {
-        #[cfg(feature = "schema")]
-        if self.whole.allows(arguments) {
-            return Ok(());
-        }
-        // Problems that `validate` finds are reported in the same words as without the feature.
-        validate(schema, arguments)?;
-        #[cfg(feature = "schema")]
-        self.whole.check(arguments)?;
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-#[cfg(feature = "schema")]
-mod tests;
+pub(crate) use self::argument_check::ArgumentCheck;
+pub use self::validate::validate;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::ArgumentCheck;
-use crate::agent::tools::RegistryError;
+use crate::tools::RegistryError;
 
 fn checked(schema: &Value, arguments: &Value) -> String {
     let check = ArgumentCheck::new("t", schema).unwrap();

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use jsonschema::Validator;
 use serde_json::Value;
 
-use super::{RegistryError, ToolError, complaint::complaint};
+use super::complaint::complaint;
+use crate::tools::{RegistryError, ToolError};
 
 /// A compiled schema.
 #[derive(Clone)]

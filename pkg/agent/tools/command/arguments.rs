@@ -3,19 +3,19 @@
 use std::{fmt, path::Component, path::Path};
 
 use super::error::CommandToolError;
-use crate::agent::tools::{ToolError, files::root::Root};
+use crate::tools::{ToolError, files::root::FolderRoot};
 
 /// The commands that may run, each by its first words.
 #[derive(Clone)]
-pub(super) struct Allowed(Vec<Vec<String>>);
+pub(super) struct AllowedCommands(Vec<Vec<String>>);
 
-impl fmt::Debug for Allowed {
+impl fmt::Debug for AllowedCommands {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.words())
     }
 }
 
-impl Allowed {
+impl AllowedCommands {
     pub(super) fn new(
         entries: impl IntoIterator<Item: AsRef<str>>,
     ) -> Result<Self, CommandToolError> {
@@ -65,7 +65,11 @@ impl Allowed {
 }
 
 /// Checks that no argument names a path outside the root, a link, or a hidden file.
-pub(super) fn confined(root: &Root, folder: &str, arguments: &[String]) -> Result<(), ToolError> {
+pub(super) fn confined(
+    root: &FolderRoot,
+    folder: &str,
+    arguments: &[String],
+) -> Result<(), ToolError> {
     for (at, argument) in arguments.iter().enumerate() {
         let value = argument.split_once('=').filter(|_| argument.starts_with('-'));
         let named = value.map_or(argument.as_str(), |(_, value)| value);
@@ -84,7 +88,7 @@ pub(super) fn confined(root: &Root, folder: &str, arguments: &[String]) -> Resul
         match root.is_shown(&format!("{folder}/{named}")) {
             Ok(true) => {}
             Ok(false) => return refused("names a link; links are not followed"),
-            Err(_) => return refused("names what is hidden or holds keys"),
+            Err(_) => return refused("refers to a hidden file or one that may contain keys"),
         }
     }
     Ok(())

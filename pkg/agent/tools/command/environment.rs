@@ -7,19 +7,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::agent::tools::process_group::{PASSED, PASSED_TOO};
+use crate::tools::process_group::PASSED;
 
 /// The environment of commands: variables with their values, and variables whose values come from this process.
 #[derive(Debug, Clone)]
-pub(super) struct Environment(BTreeMap<String, Option<String>>);
+pub(super) struct CommandEnvironment(BTreeMap<String, Option<String>>);
 
-impl Default for Environment {
+impl Default for CommandEnvironment {
     fn default() -> Self {
-        Self(PASSED.iter().chain(&PASSED_TOO).map(|name| ((*name).to_owned(), None)).collect())
+        Self(PASSED.iter().map(|name| ((*name).to_owned(), None)).collect())
     }
 }
 
-impl Environment {
+impl CommandEnvironment {
     pub(super) fn pass(&mut self, name: String) {
         self.0.insert(name, None);
     }

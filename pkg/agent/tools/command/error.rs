@@ -2,9 +2,9 @@
 
 use std::io;
 
-use crate::types::Text;
+use forgeline_types::Text;
 
-/// An error in the configuration of a [`CommandTool`](crate::agent::tools::CommandTool).
+/// An error in the configuration of a [`CommandTool`](crate::tools::CommandTool).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandToolError {

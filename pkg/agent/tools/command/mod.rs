@@ -4,7 +4,7 @@ mod arguments;
 mod environment;
 mod error;
 mod output;
-mod running;
+mod running_command;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
@@ -19,16 +19,16 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use self::error::CommandToolError;
-use self::{arguments::Allowed, environment::Environment, running::Running};
+use self::{
+    arguments::AllowedCommands, environment::CommandEnvironment, running_command::RunningCommand,
+};
 use super::{
     PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture, ToolOutput,
-    files::root::{Opened, Root},
+    files::root::{FolderRoot, OpenedPath},
     typed,
 };
-use crate::{
-    llm::schema_of,
-    types::{Json, Preview, TextOrigin, debug_fields},
-};
+use forgeline_llm::private::schema_of;
+use forgeline_types::{Json, Preview, TextOrigin, debug_fields};
 
 /// The tool `command.run`: it runs a program with arguments, without a shell, below a folder.
 ///
@@ -50,18 +50,18 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct CommandTool {
-    root: Root,
+    root: FolderRoot,
     /// The path of the root.
     path: PathBuf,
-    allowed: Allowed,
-    environment: Environment,
+    allowed: AllowedCommands,
+    environment: CommandEnvironment,
     timeout: Duration,
     max_output_bytes: usize,
     free_arguments: bool,
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Arguments {
+struct CommandArguments {
     /// The program and its arguments, each an item of its own; no shell reads them.
     command: Vec<String>,
     /// The folder to run it in, relative to the root. Default: the root.
@@ -81,17 +81,17 @@ impl CommandTool {
         allowed: impl IntoIterator<Item: AsRef<str>>,
     ) -> Result<Self, CommandToolError> {
         Ok(Self {
-            allowed: Allowed::new(allowed)?,
-            root: Root::new(root.as_ref())?,
+            allowed: AllowedCommands::new(allowed)?,
+            root: FolderRoot::new(root.as_ref())?,
             path: root.as_ref().canonicalize()?,
-            environment: Environment::default(),
+            environment: CommandEnvironment::default(),
             timeout: Duration::from_mins(2),
             max_output_bytes: 64 << 10,
             free_arguments: false,
         })
     }
 
-    /// Sets the maximum duration of a command. Default: 2 minutes, which [`AgentConfig::tool_timeout`](crate::agent::AgentConfig::tool_timeout) may
+    /// Sets the maximum duration of a command. Default: 2 minutes, which [`AgentConfig::tool_timeout`](crate::AgentConfig::tool_timeout) may
     /// shorten.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
@@ -144,7 +144,7 @@ impl CommandTool {
 
     /// Returns the command line of a call, as it would be written for a shell.
     fn line(&self, arguments: &Json) -> Result<String, ToolError> {
-        let arguments: Arguments = typed::read(arguments)?;
+        let arguments: CommandArguments = typed::read(arguments)?;
         self.prepared(&arguments)?;
         let line = arguments::line(&arguments.command);
         Ok(match &arguments.path {
@@ -154,11 +154,11 @@ impl CommandTool {
     }
 
     /// Checks a call and opens its folder.
-    fn prepared(&self, arguments: &Arguments) -> Result<Running, ToolError> {
-        let Arguments { command, path } = arguments;
+    fn prepared(&self, arguments: &CommandArguments) -> Result<RunningCommand, ToolError> {
+        let CommandArguments { command, path } = arguments;
         let (program, rest) = self.allowed.check(command)?;
         let path = path.as_deref().unwrap_or(".");
-        let Opened::Folder(folder) = self.root.open(path)? else {
+        let OpenedPath::Folder(folder) = self.root.open(path)? else {
             return Err(ToolError::invalid("path", "must be a folder"));
         };
         if !self.free_arguments {
@@ -170,7 +170,7 @@ impl CommandTool {
                 "`{program}` is not on this machine; the allowed commands are: {all}"
             ))
         })?;
-        Ok(Running {
+        Ok(RunningCommand {
             program,
             arguments: rest.to_vec(),
             folder,
@@ -192,7 +192,7 @@ impl Tool for CommandTool {
     }
 
     fn schema(&self) -> Value {
-        schema_of::<Arguments>()
+        schema_of::<CommandArguments>()
     }
 
     fn runs_alone(&self) -> bool {
@@ -215,7 +215,7 @@ impl Tool for CommandTool {
     fn grant_pattern(&self, arguments: &Json) -> Option<String> {
         // Permission for one command of a program does not cover all of them.
         let line = self.line(arguments).unwrap_or_default();
-        let arguments: Arguments = typed::read(arguments).ok()?;
+        let arguments: CommandArguments = typed::read(arguments).ok()?;
         Some(self.allowed.subcommand(&arguments.command).unwrap_or(line))
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// Output of which the beginning and the end are kept.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct ClippedOutput {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     /// Maximum bytes of each of the two.
@@ -12,7 +12,7 @@ pub(super) struct Kept {
     left_out: u64,
 }
 
-impl Kept {
+impl ClippedOutput {
     pub(super) fn new(max_bytes: usize) -> Self {
         Self { most: max_bytes / 2, ..Self::default() }
     }
@@ -42,9 +42,9 @@ impl Kept {
 
 /// Text that arrives in pieces, cut anywhere.
 #[derive(Debug, Default)]
-pub(super) struct Pieces(Vec<u8>);
+pub(super) struct TextPieces(Vec<u8>);
 
-impl Pieces {
+impl TextPieces {
     /// Returns the text that is complete so far; a truncated character is held until the rest of it arrives.
     pub(super) fn push(&mut self, bytes: &[u8]) -> String {
         self.0.extend_from_slice(bytes);

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{CommandTool, CommandToolError};
-use crate::agent::tools::{Tool as _, ToolContext, ToolError};
+use crate::tools::{Tool as _, ToolContext, ToolError};
 
 struct Folder(PathBuf);
 
@@ -107,7 +107,7 @@ async fn what_is_refused_is_told_with_what_to_do() {
         (json!({ "command": ["cat", absolute] }),                    "`command[1]` must not name a place outside the root"),
         (json!({ "command": ["cat", "--file=/etc/passwd"] }),        "`command[1]` must not name a place outside the root"),
         (json!({ "command": ["cat", "link.txt"] }),                  "`command[1]` names a link"),
-        (json!({ "command": ["cat", ".env"] }),                      "`command[1]` names what is hidden or holds keys"),
+        (json!({ "command": ["cat", ".env"] }),                      "`command[1]` refers to a hidden file or one that may contain keys"),
         (json!({ "command": ["cat", "c.txt"], "path": ".." }),       "must not contain `..`"),
         (json!({ "command": ["cat", "c.txt"], "path": "sub/.git" }), "is hidden or holds keys"),
         (json!({ "command": ["cat", "c.txt"], "path": "link.txt" }), "is a link"),

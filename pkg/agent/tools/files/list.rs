@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::root::{Opened, Root};
-use crate::agent::tools::ToolError;
+use super::root::{FolderRoot, OpenedPath};
+use crate::tools::ToolError;
 
 /// Maximum number of files listed by one call.
 const MAX_LISTED: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Arguments {
+pub(super) struct ListArguments {
     /// The folder, relative to the root. Default: the root.
     #[serde(default)]
     path: Option<String>,
@@ -20,12 +20,12 @@ pub(super) struct Arguments {
 
 /// Lists the files below a folder.
 pub(super) fn list(
-    root: &Root,
-    arguments: &Arguments,
+    root: &FolderRoot,
+    arguments: &ListArguments,
     stop: &dyn Fn() -> bool,
 ) -> Result<String, ToolError> {
     let name = arguments.path.as_deref().unwrap_or(".");
-    let Opened::Folder(folder) = root.open(name)? else {
+    let OpenedPath::Folder(folder) = root.open(name)? else {
         return Err(ToolError::failed(format!(
             "`{name}` is not a folder; read it with files.read"
         )));

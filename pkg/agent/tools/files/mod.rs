@@ -3,7 +3,7 @@
 mod change;
 mod list;
 mod read;
-pub(in crate::agent) mod root;
+pub(crate) mod root;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -13,9 +13,9 @@ use std::{io, path::Path, sync::Arc};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use self::root::Root;
+use self::root::FolderRoot;
 use super::{Tool, ToolContext, ToolEffects, ToolError, tool_fn};
-use crate::types::TextOrigin;
+use forgeline_types::TextOrigin;
 
 /// The file tools of a folder: `files.list`, `files.read` and `files.search`, and those that [change files](Self::into_changing_tools).
 ///
@@ -35,11 +35,11 @@ use crate::types::TextOrigin;
 /// ```
 #[derive(Debug, Clone)]
 pub struct FileTools {
-    root: Root,
+    root: FolderRoot,
 }
 
 /// The work of a file tool on its arguments; its last argument returns `true` when the work should stop.
-type Work<A> = fn(&Root, &A, &dyn Fn() -> bool) -> Result<String, ToolError>;
+type FileWork<A> = fn(&FolderRoot, &A, &dyn Fn() -> bool) -> Result<String, ToolError>;
 
 impl FileTools {
     /// Returns tools for the files below `root`.
@@ -48,7 +48,7 @@ impl FileTools {
     ///
     /// Returns an error if `root` is not a readable folder.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
-        Ok(Self { root: Root::new(root.as_ref())? })
+        Ok(Self { root: FolderRoot::new(root.as_ref())? })
     }
 
     /// Sets whether hidden files and files that contain keys are shown. Default: `false`.
@@ -66,7 +66,7 @@ impl FileTools {
         self
     }
 
-    /// Returns the tools, for [`AgentBuilder::tools`](crate::agent::AgentBuilder::tools).
+    /// Returns the tools, for [`AgentBuilder::tools`](crate::AgentBuilder::tools).
     #[must_use]
     pub fn into_tools(self) -> Vec<Arc<dyn Tool>> {
         let about_list = "Lists the files below a folder with their sizes, sorted by name.";
@@ -84,7 +84,7 @@ impl FileTools {
         &self,
         name: &'static str,
         description: &'static str,
-        work: Work<A>,
+        work: FileWork<A>,
     ) -> Arc<dyn Tool> {
         let root = self.root.clone();
         let tool = tool_fn(name, description, move |context, arguments: A| {
@@ -97,7 +97,11 @@ impl FileTools {
 }
 
 /// Runs file operations on a thread for blocking work; `stop` returns `true` once the result is not awaited any more.
-pub(in crate::agent) async fn blocking<T: Send + 'static>(
+///
+/// # Errors
+///
+/// Returns the error of `work`, or one if the thread failed.
+pub async fn blocking<T: Send + 'static>(
     context: ToolContext,
     work: impl FnOnce(&dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {

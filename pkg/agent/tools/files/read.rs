@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::root::{self, Opened, Root};
-use crate::agent::tools::ToolError;
+use super::root::{self, FolderRoot, OpenedPath};
+use crate::tools::ToolError;
 
 /// Maximum size of a file to read, in bytes.
 const MAX_BYTES: u64 = 8 << 20;
@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 8 << 20;
 const MAX_LINES: usize = 2_000;
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Arguments {
+pub(super) struct ReadArguments {
     /// The file, relative to the root.
     path: String,
     /// The first line to read, from 1. Default: 1.
@@ -27,13 +27,13 @@ pub(super) struct Arguments {
 }
 
 /// Reads lines of a file.
-pub(super) fn read(
-    root: &Root,
-    arguments: &Arguments,
+pub(crate) fn read(
+    root: &FolderRoot,
+    arguments: &ReadArguments,
     _stop: &dyn Fn() -> bool,
 ) -> Result<String, ToolError> {
     let name = &arguments.path;
-    let Opened::File(file) = root.open(name)? else {
+    let OpenedPath::File(file) = root.open(name)? else {
         return Err(ToolError::failed(format!("`{name}` is not a file; list it with files.list")));
     };
     let text = root::text(file, MAX_BYTES)

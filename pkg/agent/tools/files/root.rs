@@ -15,7 +15,8 @@ use cap_std::{
     fs::{Dir, File, OpenOptions},
 };
 
-use crate::{agent::tools::ToolError, types::TextOrigin};
+use crate::tools::ToolError;
+use forgeline_types::TextOrigin;
 
 /// The depth to which folders are walked.
 pub(super) const MAX_DEPTH: usize = 32;
@@ -35,32 +36,35 @@ const KEY_NAMES: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 /// A path is opened name by name below the open folder, and no link is followed: changes in the
 /// meantime cannot lead out of the folder.
 #[derive(Debug, Clone)]
-pub(in crate::agent) struct Root {
+pub struct FolderRoot {
     folder: Arc<Dir>,
     /// `true` to show hidden files and keys.
-    pub(in crate::agent) shows_hidden: bool,
+    #[doc(hidden)]
+    pub shows_hidden: bool,
     /// The origin of the text of the folder's files.
-    pub(in crate::agent) origin: TextOrigin,
+    pub(crate) origin: TextOrigin,
 }
 
 /// An opened path.
-pub(in crate::agent) enum Opened {
+pub(crate) enum OpenedPath {
     Folder(Dir),
     File(File),
 }
 
 /// One file found by a walk.
 #[derive(Debug)]
-pub(in crate::agent) struct Found {
+pub struct FoundFile {
     /// The path relative to the root, with `/` between its parts.
-    pub(in crate::agent) name: String,
+    #[doc(hidden)]
+    pub name: String,
     pub(super) bytes: u64,
 }
 
 /// The files below a folder, sorted by name, and what a walk left out.
 #[derive(Debug, Default)]
-pub(in crate::agent) struct Walk {
-    pub(in crate::agent) files: Vec<Found>,
+pub struct FolderWalk {
+    #[doc(hidden)]
+    pub files: Vec<FoundFile>,
     /// `true` when there were more files than a walk visits.
     pub(super) is_cut: bool,
     /// The number of folders that are nested too deeply.
@@ -69,8 +73,8 @@ pub(in crate::agent) struct Walk {
     pub(super) unreadable: usize,
 }
 
-impl Root {
-    pub(in crate::agent) fn new(path: &Path) -> io::Result<Self> {
+impl FolderRoot {
+    pub(crate) fn new(path: &Path) -> io::Result<Self> {
         let folder = Dir::open_ambient_dir(path, ambient_authority())?;
         if !folder.dir_metadata()?.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "the root is not a folder"));
@@ -79,13 +83,13 @@ impl Root {
     }
 
     /// Opens the folder or regular file of this name.
-    pub(in crate::agent) fn open(&self, name: &str) -> Result<Opened, ToolError> {
+    pub(crate) fn open(&self, name: &str) -> Result<OpenedPath, ToolError> {
         let mut parts = self.parts(name)?;
         let failed = |error: io::Error| {
             ToolError::failed(format!("`{name}` cannot be opened: {}", error.kind()))
         };
         let mut folder = self.folder.try_clone().map_err(failed)?;
-        let Some(last) = parts.pop() else { return Ok(Opened::Folder(folder)) };
+        let Some(last) = parts.pop() else { return Ok(OpenedPath::Folder(folder)) };
         for part in parts {
             folder = folder.open_dir_nofollow(part).map_err(failed)?;
         }
@@ -95,7 +99,7 @@ impl Root {
             return Err(ToolError::failed(format!("`{name}` is a link; links are not followed")));
         }
         if kind.is_dir() {
-            return folder.open_dir_nofollow(last).map(Opened::Folder).map_err(failed);
+            return folder.open_dir_nofollow(last).map(OpenedPath::Folder).map_err(failed);
         }
         let special =
             || ToolError::failed(format!("`{name}` is not a regular file; it is not read"));
@@ -107,25 +111,27 @@ impl Root {
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(special());
         }
-        Ok(Opened::File(file))
+        Ok(OpenedPath::File(file))
     }
 
     /// Returns the folder of this name as a root of its own.
-    #[cfg(feature = "skills")]
-    pub(in crate::agent) fn below(&self, name: &str) -> Result<Self, ToolError> {
+    #[doc(hidden)]
+    pub fn below(&self, name: &str) -> Result<Self, ToolError> {
         match self.open(name)? {
-            Opened::Folder(folder) => Ok(Self { folder: Arc::new(folder), ..self.clone() }),
-            Opened::File(_) => Err(ToolError::failed(format!("`{name}` is not a folder"))),
+            OpenedPath::Folder(folder) => Ok(Self { folder: Arc::new(folder), ..self.clone() }),
+            OpenedPath::File(_) => Err(ToolError::failed(format!("`{name}` is not a folder"))),
         }
     }
 
     /// Returns the open root.
-    pub(in crate::agent) fn folder(&self) -> io::Result<Dir> {
+    #[doc(hidden)]
+    pub fn folder(&self) -> io::Result<Dir> {
         self.folder.try_clone()
     }
 
     /// Returns the names in the path `name`, which must be below the root.
-    pub(in crate::agent) fn parts<'n>(&self, name: &'n str) -> Result<Vec<&'n str>, ToolError> {
+    #[doc(hidden)]
+    pub fn parts<'n>(&self, name: &'n str) -> Result<Vec<&'n str>, ToolError> {
         let mut parts = Vec::new();
         for part in Path::new(name).components() {
             match part {
@@ -152,8 +158,8 @@ impl Root {
     /// # Errors
     ///
     /// Returns an error when a part of the path that exists is hidden or contains keys.
-    #[cfg(feature = "command")]
-    pub(in crate::agent) fn is_shown(&self, name: &str) -> Result<bool, ToolError> {
+    #[cfg(feature = "local-tools")]
+    pub(crate) fn is_shown(&self, name: &str) -> Result<bool, ToolError> {
         let all = Self { shows_hidden: true, ..self.clone() };
         let mut folder = self.folder().map_err(|error| ToolError::failed(error.to_string()))?;
         for part in all.parts(name)? {
@@ -174,14 +180,15 @@ impl Root {
 
     /// Returns every regular file below `folder`, whose path is `name`. Hidden entries, `target`
     /// folders and links are left out.
-    pub(in crate::agent) fn walk(
+    #[doc(hidden)]
+    pub fn walk(
         &self,
         name: &str,
         folder: Dir,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Walk, ToolError> {
+    ) -> Result<FolderWalk, ToolError> {
         let prefix: String = self.parts(name)?.into_iter().flat_map(|part| [part, "/"]).collect();
-        let mut walk = Walk::default();
+        let mut walk = FolderWalk::default();
         let mut folders = vec![(folder, prefix, 0)];
         while let Some((folder, prefix, depth)) = folders.pop() {
             if stop() {
@@ -213,7 +220,7 @@ impl Root {
                     && let Ok(metadata) = entry.metadata()
                 {
                     let name = format!("{prefix}{name}");
-                    walk.files.push(Found { name, bytes: metadata.len() });
+                    walk.files.push(FoundFile { name, bytes: metadata.len() });
                 }
             }
         }
@@ -222,9 +229,9 @@ impl Root {
     }
 }
 
-impl Walk {
+impl FolderWalk {
     /// Describes what was left out, for the model; empty when nothing was.
-    pub(in crate::agent) fn left_out(&self) -> String {
+    pub(crate) fn left_out(&self) -> String {
         let cut = format!("files past the first {MAX_FILES}");
         let deep = format!("{} folders below depth {MAX_DEPTH}", self.too_deep);
         let unreadable = format!("{} folders that cannot be read", self.unreadable);

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::root::{self, Found, Opened, Root, Walk};
-use crate::agent::tools::ToolError;
+use super::root::{self, FolderRoot, FolderWalk, FoundFile, OpenedPath};
+use crate::tools::ToolError;
 
 /// Maximum size of a file to search, in bytes.
 const MAX_BYTES: u64 = 2 << 20;
@@ -18,7 +18,7 @@ const MAX_HITS: usize = 200;
 const MAX_LINE_CHARS: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Arguments {
+pub(super) struct SearchArguments {
     /// The text to find, not a pattern.
     query: String,
     /// The folder or file. Default: the root.
@@ -34,8 +34,8 @@ pub(super) struct Arguments {
 
 /// Finds the lines that contain a text.
 pub(super) fn search(
-    root: &Root,
-    arguments: &Arguments,
+    root: &FolderRoot,
+    arguments: &SearchArguments,
     stop: &dyn Fn() -> bool,
 ) -> Result<String, ToolError> {
     if arguments.query.is_empty() {
@@ -48,10 +48,10 @@ pub(super) fn search(
     let start = arguments.path.as_deref().unwrap_or(".");
     let max_hits = arguments.max_hits.unwrap_or(50).min(MAX_HITS);
     let walk = match root.open(start)? {
-        Opened::Folder(folder) => root.walk(start, folder, stop)?,
-        Opened::File(_) => {
+        OpenedPath::Folder(folder) => root.walk(start, folder, stop)?,
+        OpenedPath::File(_) => {
             let name = start.strip_prefix("./").unwrap_or(start).to_owned();
-            Walk { files: vec![Found { name, bytes: 0 }], ..Walk::default() }
+            FolderWalk { files: vec![FoundFile { name, bytes: 0 }], ..FolderWalk::default() }
         }
     };
     let (mut hits, mut in_files, mut told) = (0_usize, 0_usize, String::new());
@@ -60,7 +60,7 @@ pub(super) fn search(
             return Err(ToolError::Cancelled { abandoned: false });
         }
         // A file that cannot be read as text has no hits.
-        let Ok(Opened::File(opened)) = root.open(&file.name) else { continue };
+        let Ok(OpenedPath::File(opened)) = root.open(&file.name) else { continue };
         let Ok(Some(text)) = root::text(opened, MAX_BYTES) else { continue };
         let before = hits;
         for (at, line) in text.lines().enumerate().filter(|(_, line)| fold(line).contains(&query)) {

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 use serde_json::{Value, json};
 
 use super::FileTools;
-use crate::agent::tools::{Tool, ToolContext, ToolError};
+use crate::tools::{Tool, ToolContext, ToolError};
 
 struct Folder(PathBuf);
 

@@ -1,16 +1,16 @@
 //! The types that a function used as a tool may return.
 
-mod failed;
+mod any_error;
 #[cfg(test)]
 mod tests;
-mod text;
+mod text_result;
 
 use std::{error::Error, ops::Deref};
 
 use serde::Serialize;
 
 use super::{ToolError, ToolOutput};
-use failed::AnyError;
+use any_error::AnyError;
 
 /// The return type of a function that is to be a tool.
 ///
@@ -88,7 +88,7 @@ pub mod kind {
 
 impl<T: Serialize> IntoToolResult<kind::Value> for T {
     fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
-        text::written(&self).map(ToolOutput::new)
+        text_result::written(&self).map(ToolOutput::new)
     }
 }
 
@@ -100,7 +100,7 @@ impl IntoToolResult<kind::Output> for ToolOutput {
 
 impl<E: Serialize> IntoToolResult<kind::OutputOrWords> for Result<ToolOutput, E> {
     fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
-        self.or_else(|words| Err(ToolError::failed(text::written(&words)?)))
+        self.or_else(|words| Err(ToolError::failed(text_result::written(&words)?)))
     }
 }
 
@@ -120,6 +120,6 @@ where
     E: Deref<Target: AnyError>,
 {
     fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
-        self.map_err(|error| failed::of(error.as_error()))?.into_tool_result()
+        self.map_err(|error| any_error::tool_error_of(error.as_error()))?.into_tool_result()
     }
 }

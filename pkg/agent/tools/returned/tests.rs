@@ -4,10 +4,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::*;
-use crate::{
-    agent::tools::{Tool, ToolContext, ToolRegistry, tool_fn},
-    types::Json,
-};
+use crate::tools::{Tool, ToolContext, ToolRegistry, tool_fn};
+use forgeline_types::Json;
 
 /// The text of a result, or of an error with a mark before it.
 fn read<Kind>(returned: impl IntoToolResult<Kind>) -> String {

@@ -15,7 +15,7 @@ use futures_core::Stream;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 
 use super::{ended, read, said};
-use crate::llm::{Protocol, ProviderError, StreamChunk, decode};
+use crate::{Protocol, ProviderError, StreamChunk, decode};
 
 /// Everything that is ready.
 fn ready(

@@ -1,6 +1,6 @@
 //! Pieces of bodies of each protocol, good and bad.
 
-use crate::llm::Protocol;
+use crate::Protocol;
 
 /// Returns the pieces of `protocol`'s bodies.
 pub(super) fn of(protocol: Protocol) -> &'static [&'static [u8]] {

@@ -6,7 +6,7 @@ mod repeats;
 
 use proptest::prelude::*;
 
-use crate::llm::{ContentType, Progress, Protocol, ProviderError, StreamChunk};
+use crate::{ContentType, Progress, Protocol, ProviderError, StreamChunk};
 
 /// An event or a line of a protocol that reports an error with this value.
 fn reported(protocol: Protocol, error: &str) -> String {

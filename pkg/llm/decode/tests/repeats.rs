@@ -3,18 +3,18 @@
 use proptest::prelude::*;
 
 use super::{ended, fragments, framed, read_pieces, said};
-use crate::llm::{
+use crate::{
     Protocol, StreamChunk, ToolCallDelta,
-    decode::repeats::{Given, Repeats},
+    decode::repeats::{EventChunks, RepeatedEvents},
 };
 
 const PADDING: &[&str] = &["created", "pad"];
 
 /// Returns the common part of these deltas; each gave the text behind it.
-fn after(deltas: &[(&str, &str)]) -> Repeats {
-    let mut repeats = Repeats::default();
+fn after(deltas: &[(&str, &str)]) -> RepeatedEvents {
+    let mut repeats = RepeatedEvents::default();
     for (data, text) in deltas {
-        let mut gave = Given::default();
+        let mut gave = EventChunks::default();
         gave.add(&StreamChunk::message(*text));
         repeats.forget();
         repeats.parsed("", data, gave, PADDING);
@@ -105,11 +105,11 @@ fn all_numbers_and_texts_of_a_padding_member_may_differ() {
 
 #[test]
 fn arguments_repeat_for_their_call_alone() {
-    let mut repeats = Repeats::default();
+    let mut repeats = RepeatedEvents::default();
     let event = |text: &str| format!(r#"{{"args":"{text}"}}"#);
     let chunk = |text: &str| StreamChunk::calls(vec![ToolCallDelta::new(3).arguments(text)]);
     for text in ["a", "b"] {
-        let mut gave = Given::default();
+        let mut gave = EventChunks::default();
         gave.add(&chunk(text));
         repeats.parsed("", &event(text), gave, PADDING);
     }
@@ -129,7 +129,7 @@ fn an_event_that_gave_more_than_a_text_teaches_nothing() {
     ];
     for chunks in more {
         let mut repeats = after(&[(ONE, "x"), (TWO, "y\n")]);
-        let mut gave = Given::default();
+        let mut gave = EventChunks::default();
         for chunk in &chunks {
             gave.add(chunk);
         }
@@ -141,9 +141,9 @@ fn an_event_that_gave_more_than_a_text_teaches_nothing() {
 
 #[test]
 fn a_stream_of_nothing_but_surprises_is_not_looked_at_for_ever() {
-    let mut repeats = Repeats::default();
+    let mut repeats = RepeatedEvents::default();
     let mut note = |data: String, text: &str| {
-        let mut gave = Given::default();
+        let mut gave = EventChunks::default();
         gave.add(&StreamChunk::thinking(text));
         repeats.forget();
         repeats.parsed("", &data, gave, PADDING);

@@ -1,11 +1,11 @@
 //! Removal of secrets: from errors, where a placeholder takes their place, and from recordings, byte for
 //! byte, so that lengths do not change.
 
-#[cfg(feature = "record")]
+#[cfg(feature = "http")]
 mod pieces;
-#[cfg(feature = "record")]
+#[cfg(feature = "http")]
 mod recording;
 mod redactor;
 mod spelling;
 
-pub(crate) use redactor::Redactor;
+pub use redactor::SecretRedactor;

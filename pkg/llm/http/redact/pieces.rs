@@ -2,17 +2,17 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use crate::types::subslice;
+use forgeline_json::subslice;
 
 /// The strings under one key of a body, joined as written.
 #[derive(Debug, Default)]
-pub(super) struct Joined {
+pub(super) struct JoinedPieces {
     pub(super) bytes: Vec<u8>,
     /// The start of each string, in `bytes` and in the body.
     starts: Vec<(usize, usize)>,
 }
 
-impl Joined {
+impl JoinedPieces {
     /// Returns the ranges in the body that a range of `bytes` comes from.
     pub(super) fn places(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let ends = self.starts.iter().skip(1).map(|(start, _)| *start);
@@ -27,8 +27,8 @@ impl Joined {
 /// Joins the strings of `body` that follow the same key; keys with only one string are left out.
 ///
 /// Works on any JSON in any framing, such as server-sent events and lines, without parsing it.
-pub(super) fn by_key(body: &[u8]) -> Vec<Joined> {
-    let mut joined: HashMap<&[u8], Joined> = HashMap::new();
+pub(super) fn by_key(body: &[u8]) -> Vec<JoinedPieces> {
+    let mut joined: HashMap<&[u8], JoinedPieces> = HashMap::new();
     let mut key: Option<&[u8]> = None;
     let mut at = 0;
     while let Some(open) = memchr::memchr(b'"', subslice(body, at..)) {

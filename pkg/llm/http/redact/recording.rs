@@ -5,12 +5,10 @@ use std::ops::Range;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::{Redactor, pieces::by_key, redactor::fill};
-use crate::llm::secrets::look_alikes;
-use crate::{
-    llm::transport::{Address, HttpRequest},
-    types::Text,
-};
+use super::{SecretRedactor, pieces::by_key, redactor::fill};
+use crate::secrets::look_alikes;
+use crate::transport::{HttpRequest, UrlAddress};
+use forgeline_types::Text;
 
 /// Minimum length of a word that is learned because it looks like a key, in bytes.
 const MIN_LEARNT: usize = 10;
@@ -35,9 +33,11 @@ fn is_public(name: &str) -> bool {
     PUBLIC_HEADERS.contains(&name.as_str()) || PUBLIC_STARTS.iter().any(starts)
 }
 
-impl Redactor {
+impl SecretRedactor {
     /// Adds the secrets of `request`.
-    pub(crate) fn request(mut self, request: &HttpRequest) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn request(mut self, request: &HttpRequest) -> Self {
         for (name, value) in request.headers.iter().filter(|(name, _)| !is_public(name)) {
             self.header(value);
             if name.eq_ignore_ascii_case("cookie") {
@@ -53,7 +53,8 @@ impl Redactor {
     }
 
     /// Adds everything in `text` that looks like a key, so that its other spellings are found too.
-    pub(crate) fn learn(&mut self, text: &[u8]) {
+    #[doc(hidden)]
+    pub fn learn(&mut self, text: &[u8]) {
         look_alikes(text, |range| {
             let word = text.get(range).and_then(|word| std::str::from_utf8(word).ok());
             if let Some(word) = word.filter(|word| word.len() >= MIN_LEARNT) {
@@ -63,7 +64,8 @@ impl Redactor {
     }
 
     /// Overwrites the secrets in `text`, and everything that looks like a key.
-    pub(crate) fn bytes(&self, text: &mut [u8]) {
+    #[doc(hidden)]
+    pub fn bytes(&self, text: &mut [u8]) {
         let mut ranges = self.places(text);
         // A model may write a key in pieces, a word in each delta.
         for joined in by_key(text) {
@@ -81,14 +83,16 @@ impl Redactor {
     }
 
     /// Returns `text` with its secrets overwritten.
-    pub(crate) fn same_length(&self, text: &str) -> String {
+    #[doc(hidden)]
+    pub fn same_length(&self, text: &str) -> String {
         let mut bytes = text.as_bytes().to_vec();
         self.bytes(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Returns the public headers among `headers`, redacted, with names in lower case.
-    pub(crate) fn headers(&self, headers: &[(Text, Text)]) -> Vec<(Text, Text)> {
+    #[doc(hidden)]
+    pub fn headers(&self, headers: &[(Text, Text)]) -> Vec<(Text, Text)> {
         let public = headers.iter().filter(|(name, _)| is_public(name));
         let redacted = public.map(|(name, value)| {
             let name = name.to_ascii_lowercase();
@@ -102,12 +106,14 @@ impl Redactor {
     }
 
     /// Returns `url` without user, password and fragment, and without the values of its query.
-    pub(crate) fn recorded_url(&self, url: &str) -> Text {
-        Text::from(self.same_length(&Address::new(url).redacted("x")))
+    #[doc(hidden)]
+    pub fn recorded_url(&self, url: &str) -> Text {
+        Text::from(self.same_length(&UrlAddress::new(url).redacted("x")))
     }
 
     /// Returns the redacted body of a request: as JSON if it is JSON, or else as text; null if it is empty.
-    pub(crate) fn body(&self, segments: &[Bytes]) -> Value {
+    #[doc(hidden)]
+    pub fn body(&self, segments: &[Bytes]) -> Value {
         let mut bytes = segments.concat();
         if bytes.is_empty() {
             return Value::Null;

@@ -7,13 +7,11 @@ use percent_encoding::percent_decode_str;
 
 use super::spelling::{at_start, in_base64};
 use crate::{
-    llm::{
-        ProviderError,
-        secrets::{assigned_secrets, replaced},
-        transport::Address,
-    },
-    types::{Json, Text},
+    ProviderError,
+    secrets::{assigned_secrets, replaced},
+    transport::UrlAddress,
 };
+use forgeline_types::{Json, Text};
 
 /// Minimum length of a header or URL value that counts as a secret, in bytes: removing shorter ones would
 /// garble texts.
@@ -24,17 +22,18 @@ const SCHEMES: [&str; 4] = ["basic", "bearer", "token", "key"];
 
 /// A set of secrets to remove. `Debug` shows only their number.
 #[derive(Clone, Default)]
-pub(crate) struct Redactor(Vec<String>);
+pub struct SecretRedactor(Vec<String>);
 
-impl fmt::Debug for Redactor {
+impl fmt::Debug for SecretRedactor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Redactor({})", self.0.len())
     }
 }
 
-impl Redactor {
+impl SecretRedactor {
     /// Adds a secret, however short.
-    pub(crate) fn add(&mut self, word: &str) {
+    #[doc(hidden)]
+    pub fn add(&mut self, word: &str) {
         let word = word.trim();
         if !word.is_empty() && !self.0.iter().any(|known| known == word) {
             self.0.push(word.to_owned());
@@ -42,7 +41,8 @@ impl Redactor {
     }
 
     /// Adds a value that counts as secret because of its position.
-    pub(crate) fn guess(&mut self, value: &str) {
+    #[doc(hidden)]
+    pub fn guess(&mut self, value: &str) {
         // Without these words, JSON would no longer be JSON.
         let is_json_word = matches!(value, "true" | "false" | "null" | "none");
         if value.trim().len() >= MIN_BYTES && !is_json_word {
@@ -51,7 +51,8 @@ impl Redactor {
     }
 
     /// Adds the value of a header, and the key in it if a scheme precedes it: `Bearer KEY`.
-    pub(crate) fn header(&mut self, value: &str) {
+    #[doc(hidden)]
+    pub fn header(&mut self, value: &str) {
         self.guess(value);
         let Some((scheme, key)) = value.split_once(' ') else { return };
         let scheme = scheme.to_ascii_lowercase();
@@ -68,8 +69,9 @@ impl Redactor {
 
     /// Adds the user and password of `url`, also in the form of the header made from them, and the values of its
     /// query.
-    pub(crate) fn url(&mut self, url: &str) {
-        let address = Address::new(url);
+    #[doc(hidden)]
+    pub fn url(&mut self, url: &str) {
+        let address = UrlAddress::new(url);
         if !address.user.is_empty() {
             self.user(address.user);
             let (user, password) = address.user.split_once(':').unwrap_or((address.user, ""));
@@ -127,7 +129,8 @@ impl Redactor {
 
     /// Returns `text` with `[key]` in place of each secret, and in place of the start of one if the text was
     /// shortened.
-    pub(crate) fn text(&self, text: &str) -> String {
+    #[doc(hidden)]
+    pub fn text(&self, text: &str) -> String {
         let kept = text.trim_end_matches(['…', '"']);
         replaced(text, self.find(kept.as_bytes()))
     }
@@ -180,7 +183,7 @@ mod tests {
     #[test]
     fn a_url_tells_its_secrets() {
         let secrets = |url: &str| {
-            let mut redactor = Redactor::default();
+            let mut redactor = SecretRedactor::default();
             redactor.url(url);
             redactor.0.sort_unstable();
             redactor.0
@@ -193,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_message_is_redacted_to_its_shortened_end() {
-        let mut redactor = Redactor::default();
+        let mut redactor = SecretRedactor::default();
         redactor.header("Bearer sk-12345");
         redactor.guess("abc");
         let rows = [
@@ -211,13 +214,13 @@ mod tests {
 
     #[test]
     fn an_error_is_redacted_wherever_the_server_could_repeat_a_secret() {
-        let mut redactor = Redactor::default();
+        let mut redactor = SecretRedactor::default();
         redactor.guess("sk-12345");
         let text = || Text::from("a sk-12345 b");
         let errors = [
             ProviderError::Decode { offset: 1, reason: text() },
             ProviderError::InStream {
-                kind: crate::types::ErrorCode::InStream,
+                kind: forgeline_types::ErrorCode::InStream,
                 code: Some(text()),
                 message: text(),
                 raw: Json::parse(r#"["sk-12345"]"#).ok(),

@@ -2,7 +2,7 @@
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
-use crate::types::subslice;
+use forgeline_json::subslice;
 
 /// Minimum number of letters at the end of a text that count as the start of a secret.
 const MIN_CUT: usize = 4;

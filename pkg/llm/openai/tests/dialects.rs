@@ -2,12 +2,10 @@
 
 use super::{calls, delta, read, sse};
 use crate::{
-    llm::{
-        BodyDecoder as _, ProviderError,
-        openai::{OpenAiDecoder, PROMPT_PROGRESS},
-    },
-    types::{AgentEvent, ErrorCode, Json},
+    BodyDecoder as _, ProviderError,
+    openai::{OpenAiDecoder, PROMPT_PROGRESS},
 };
+use forgeline_types::{AgentEvent, ErrorCode, Json};
 
 const END: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
 

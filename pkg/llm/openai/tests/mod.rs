@@ -3,10 +3,8 @@ use std::fmt::Write as _;
 mod dialects;
 
 use super::OpenAiDecoder;
-use crate::{
-    llm::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk},
-    types::{AgentEvent, ErrorCode, FinishReason, Json},
-};
+use crate::{BodyDecoder, ContentType, Progress, ProviderError, StreamChunk};
+use forgeline_types::{AgentEvent, ErrorCode, FinishReason, Json};
 
 /// The chunks in words: `m:` message, `t:` thinking, `r:` refusal, `c:` calls, adjacent content
 /// joined, then the end.

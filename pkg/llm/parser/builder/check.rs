@@ -5,8 +5,8 @@ use super::{
     thinking::ThinkingDialectBuilder,
     tools::{CallForm, ToolDialectBuilder},
 };
-use crate::llm::parser::{
-    description::{Framing, Grammar, Markers, Markup, Textual},
+use crate::{
+    builder::description::{Grammar, MarkerFraming, Markers, MarkupRules, TextRules},
     grammar::{HeaderStyle, Tags},
     marker::Marker,
 };
@@ -39,7 +39,7 @@ impl ToolDialectBuilder<'_> {
     /// payload.
     fn check_call(&self, call: &CallForm<'_>, all: &AllMarkers) -> Result<(), DialectError> {
         let CallForm { opener, closers, grammar, needs_closer, .. } = call;
-        let Facts { ends, ends_itself, missing } = facts(grammar);
+        let DialectFacts { ends, ends_itself, missing } = facts(grammar);
         if *needs_closer {
             let mut closers = closers.iter().chain(self.wrappers.iter().map(|one| one.closer));
             let overlapping = closers
@@ -67,10 +67,10 @@ impl ThinkingDialectBuilder<'_> {
         if self.sections.is_empty() {
             return Err(DialectError::Empty);
         }
-        let Framing { after_opener, before_closer, after_closer } = self.framing;
+        let MarkerFraming { after_opener, before_closer, after_closer } = self.framing;
         let count = after_opener.max(before_closer).max(after_closer);
         if count > MAX_FRAMING {
-            return Err(DialectError::Framing { count });
+            return Err(DialectError::MarkerFraming { count });
         }
         let mut all = AllMarkers::default();
         for section in self.sections {
@@ -160,14 +160,14 @@ fn overlaps(payload_end: &str, closer: &str) -> bool {
 /// Returns the tags of a grammar that consists of nothing else.
 fn tags_of(grammar: &Grammar) -> Option<&Tags> {
     match grammar {
-        Grammar { json: None, markup: Some(Markup::Tags(tags)), text: None }
-        | Grammar { json: None, markup: None, text: Some(Textual::Tags(tags)) } => Some(tags),
+        Grammar { json: None, markup: Some(MarkupRules::Tags(tags)), text: None }
+        | Grammar { json: None, markup: None, text: Some(TextRules::Tags(tags)) } => Some(tags),
         _ => None,
     }
 }
 
 /// The properties of a grammar that decide whether a call can be read.
-struct Facts {
+struct DialectFacts {
     /// The texts that a payload may end with.
     ends: [&'static str; 2],
     /// `true` if the grammar itself determines where a call ends.
@@ -176,24 +176,24 @@ struct Facts {
     missing: Option<&'static str>,
 }
 
-fn facts(grammar: &Grammar) -> Facts {
-    let facts = |ends, ends_itself, missing| Facts { ends, ends_itself, missing };
+fn facts(grammar: &Grammar) -> DialectFacts {
+    let facts = |ends, ends_itself, missing| DialectFacts { ends, ends_itself, missing };
     match (grammar.text, grammar.markup, tags_of(grammar)) {
         (_, _, Some(tags)) => {
             let ends_itself = !tags.function.is_empty() && !tags.function_end.is_empty();
             facts([tags.function_end, tags.parameter_end], ends_itself, missing_tag(tags))
         }
-        (Some(Textual::Syntax { quote }), ..) => {
+        (Some(TextRules::Syntax { quote }), ..) => {
             facts(["}", "}"], false, (!is_quote(quote)).then_some("recognizable quote"))
         }
-        (Some(Textual::Python), markup, _) => {
-            facts([")", "]"], markup != Some(Markup::Forge), None)
+        (Some(TextRules::Python), markup, _) => {
+            facts([")", "]"], markup != Some(MarkupRules::Forge), None)
         }
-        (Some(Textual::Named(style)), markup, _) => {
+        (Some(TextRules::Named(style)), markup, _) => {
             let missing = (style == HeaderStyle::before("")).then_some("separator");
-            facts(["}", markup.map_or("]", |_| ">")], markup != Some(Markup::Forge), missing)
+            facts(["}", markup.map_or("]", |_| ">")], markup != Some(MarkupRules::Forge), missing)
         }
-        (_, Some(markup), _) => facts(["}", ">"], markup != Markup::Forge, None),
+        (_, Some(markup), _) => facts(["}", ">"], markup != MarkupRules::Forge, None),
         _ => facts(["}", "]"], true, None),
     }
 }

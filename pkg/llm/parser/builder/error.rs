@@ -76,7 +76,7 @@ pub enum DialectError {
     },
     /// More than 8 line ends would belong to a marker.
     #[error("{count} line ends belong to a marker; expected at most {MAX_FRAMING}")]
-    Framing {
+    MarkerFraming {
         /// The number of line ends.
         count: u8,
     },

@@ -1,8 +1,8 @@
 //! The payload grammars that users can choose.
 
-use crate::llm::parser::{
-    description::{Grammar, JsonShape, Markup, Textual},
-    grammar::{HeaderStyle, Tags},
+use crate::{
+    builder::description::{Grammar, MarkupRules, TextRules},
+    grammar::{HeaderStyle, JsonShape, Tags},
 };
 
 /// The grammar of the payload between the markers of a call.
@@ -48,13 +48,13 @@ impl PayloadGrammar {
             Self::Json => Grammar::JSON,
             Self::KeyedJson => Grammar::json(JsonShape::Keyed),
             Self::NameThenJson { separator } => {
-                Grammar::text(Textual::Named(HeaderStyle::before(separator)))
+                Grammar::text(TextRules::Named(HeaderStyle::before(separator)))
             }
-            Self::Tags(tags) if tags.function.is_empty() => Grammar::text(Textual::Tags(tags)),
+            Self::Tags(tags) if tags.function.is_empty() => Grammar::text(TextRules::Tags(tags)),
             Self::Tags(tags) => Grammar::tags(tags),
-            Self::CallSyntax { quote } => Grammar::text(Textual::Syntax { quote }),
-            Self::Python => Grammar::text(Textual::Python),
-            Self::Forge => Grammar::JSON.or_markup(Markup::Forge),
+            Self::CallSyntax { quote } => Grammar::text(TextRules::Syntax { quote }),
+            Self::Python => Grammar::text(TextRules::Python),
+            Self::Forge => Grammar::JSON.or_markup(MarkupRules::Forge),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The description of a thinking dialect.
 
-use crate::llm::parser::{
-    description::{Framing, Markers, ThinkingRules},
+use crate::{
+    builder::description::{MarkerFraming, Markers, ThinkingRules},
     marker::Marker,
 };
 
@@ -33,7 +33,7 @@ pub struct ThinkingDialectBuilder<'a> {
     pub(crate) name: &'static str,
     pub(crate) example: &'static str,
     pub(crate) sections: &'a [Section<'a>],
-    pub(crate) framing: Framing,
+    pub(crate) framing: MarkerFraming,
     /// Markers in the answer that are not part of it, such as those surrounding it.
     pub(crate) ignored: Markers<'a>,
     /// Markers inside reasoning and answer, surrounding parts of them.
@@ -46,7 +46,7 @@ pub struct ThinkingDialectBuilder<'a> {
 impl<'a> ThinkingDialectBuilder<'a> {
     /// Creates the description of a dialect without sections.
     pub const fn new(name: &'static str) -> Self {
-        let (framing, rules) = (Framing::NONE, ThinkingRules::NONE);
+        let (framing, rules) = (MarkerFraming::NONE, ThinkingRules::NONE);
         let (ignored, inline, headers): (_, &[_], &[_]) = (Markers::NONE, &[], &[]);
         Self { name, example: "", sections: &[], framing, ignored, inline, headers, rules }
     }
@@ -67,7 +67,7 @@ impl<'a> ThinkingDialectBuilder<'a> {
     /// the opener, before the closer, and after the closer or an ignored marker. Default: none; at
     /// most 8 each.
     pub const fn framing(mut self, after_opener: u8, before_closer: u8, after_closer: u8) -> Self {
-        self.framing = Framing { after_opener, before_closer, after_closer };
+        self.framing = MarkerFraming { after_opener, before_closer, after_closer };
         self.rules.after_ignored = after_closer;
         self
     }

@@ -1,12 +1,11 @@
 //! The description of a tool-call dialect.
 
 use super::payload::PayloadGrammar;
-use crate::llm::parser::{
-    description::{Bare, Grammar, Markers},
+use crate::{
+    ahead::name_check::NameCheck,
+    builder::description::{Bare, Grammar, Markers},
     grammar::Tags,
-    lead::TagLead,
-    marker::Marker,
-    offered::Offered,
+    marker::{Marker, lookahead::TagLead},
 };
 
 /// A description of a tool-call dialect: markers, and the grammar of the payload between them.
@@ -186,7 +185,7 @@ pub struct CallForm<'a> {
     /// `true` if the opener is the beginning of the payload, because it contains the name.
     pub(crate) opener_is_payload: bool,
     /// The names for which the call counts; the call then ends with its grammar.
-    pub(crate) offered: Offered,
+    pub(crate) offered: NameCheck,
     /// `true` if the call requires a closer.
     pub(crate) needs_closer: bool,
 }
@@ -235,7 +234,7 @@ impl<'a> CallForm<'a> {
         reason = "constant functions, run by the compiler"
     )]
     pub(crate) const fn of(opener: Marker<'a>, closers: Markers<'a>, grammar: Grammar) -> Self {
-        let offered = Offered::Any;
+        let offered = NameCheck::Any;
         Self { opener, closers, grammar, opener_is_payload: false, offered, needs_closer: true }
     }
 
@@ -259,7 +258,7 @@ impl<'a> CallForm<'a> {
 
     /// Makes the call count only with the name of an offered tool, if the offered tools are known.
     pub(crate) const fn offered(mut self) -> Self {
-        self.offered = Offered::IfKnown;
+        self.offered = NameCheck::IfKnown;
         self
     }
 

@@ -2,14 +2,11 @@
 
 use super::body::Body;
 use crate::{
-    json::{BACKSLASH, Finder, QUOTE, has_only_escapes, is_simple_escape},
-    llm::parser::{
-        dialect::{CompiledForm, Inside},
-        found::{Ahead, Found},
-        grammar::{Guard, OpenString, ValueTag},
-    },
-    types::slice,
+    ahead::found::{Ahead, Found},
+    compiled::tools::{CompiledForm, Inside},
+    grammar::{Guard, OpenString, ValueTag},
 };
+use forgeline_json::{BACKSLASH, Finder, QUOTE, has_only_escapes, is_simple_escape, slice};
 
 /// Maximum length of the held text, in bytes including the closer; if it is exceeded, the closer was data.
 const MAX_HELD_BYTES: usize = 64 << 10;
@@ -31,11 +28,11 @@ pub(super) struct AmbiguousClose {
     held: String,
     closer_bytes: usize,
     role: Inside,
-    state: State,
+    state: ClosePhase,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ClosePhase {
     /// In a string, or directly after it; a string `in_value` may be broken without ending the call.
     InString { string: OpenString, in_value: bool },
     /// In a value that is ended by a tag of its grammar, which is searched for from byte `from`; with
@@ -48,12 +45,12 @@ impl AmbiguousClose {
     pub(super) fn new(closer: &str, role: Inside, guard: Guard) -> Option<Self> {
         let state = match guard {
             Guard::InString(quote) => {
-                State::InString { string: OpenString::new(quote), in_value: false }
+                ClosePhase::InString { string: OpenString::new(quote), in_value: false }
             }
             Guard::InValueString(quote) => {
-                State::InString { string: OpenString::new(quote), in_value: true }
+                ClosePhase::InString { string: OpenString::new(quote), in_value: true }
             }
-            Guard::InValue => State::InValue { from: closer.len(), has_opener: false },
+            Guard::InValue => ClosePhase::InValue { from: closer.len(), has_opener: false },
             Guard::Open | Guard::Closed | Guard::ClosersOnly => return None,
         };
         Some(Self { held: closer.to_owned(), closer_bytes: closer.len(), role, state })
@@ -81,22 +78,22 @@ impl AmbiguousClose {
 
     /// Returns `true` for a closer in a string rather than in a value.
     pub(super) fn is_in_string(&self) -> bool {
-        matches!(self.state, State::InString { in_value: false, .. })
+        matches!(self.state, ClosePhase::InString { in_value: false, .. })
     }
 
     /// Returns `true` for a closer in a string of a value.
     pub(super) fn is_in_value_string(&self) -> bool {
-        matches!(self.state, State::InString { in_value: true, .. })
+        matches!(self.state, ClosePhase::InString { in_value: true, .. })
     }
 
     /// Returns `true` if only the byte after the string is still missing.
     pub(super) fn has_string_ended(&self) -> bool {
-        matches!(self.state, State::InString { string, .. } if string.has_ended())
+        matches!(self.state, ClosePhase::InString { string, .. } if string.has_ended())
     }
 
     /// Returns `true` inside a JSON string.
     pub(super) fn is_in_json_string(&self) -> bool {
-        matches!(self.state, State::InString { string, .. } if string.is_in_json_string())
+        matches!(self.state, ClosePhase::InString { string, .. } if string.is_in_json_string())
     }
 
     /// Holds more of a JSON string; returns `false` if `text` must be examined.
@@ -123,7 +120,7 @@ impl AmbiguousClose {
             if self.held.len() >= MAX_HELD_BYTES {
                 return Verdict::Data;
             }
-            if let State::InString { string, .. } = self.state {
+            if let ClosePhase::InString { string, .. } = self.state {
                 let plain = string.plain_bytes(slice(text, *at..));
                 let room = (*at + plain.min(MAX_HELD_BYTES - self.held.len())).min(text.len());
                 let to = text.ceil_char_boundary(room);
@@ -133,7 +130,7 @@ impl AmbiguousClose {
                     continue;
                 }
             }
-            if let State::InValue { from, .. } = self.state {
+            if let ClosePhase::InValue { from, .. } = self.state {
                 self.held.push(next);
                 let verdict =
                     if next == '>' { self.by_tag(from, body, form) } else { Verdict::Unknown };
@@ -143,7 +140,7 @@ impl AmbiguousClose {
                 }
                 continue;
             }
-            if let State::InString { string, .. } = &mut self.state
+            if let ClosePhase::InString { string, .. } = &mut self.state
                 && let Some(is_data) = string.push(next)
             {
                 return if is_data { Verdict::Data } else { Verdict::Closer };
@@ -159,7 +156,7 @@ impl AmbiguousClose {
     fn by_tag(&mut self, from: usize, body: &Body, form: &CompiledForm) -> Verdict {
         /// Longer than the longest tag that ends a value.
         const MAX_TAG_BYTES: usize = 128;
-        let State::InValue { has_opener, .. } = self.state else { return Verdict::Unknown };
+        let ClosePhase::InValue { has_opener, .. } = self.state else { return Verdict::Unknown };
         let from = self.held.len().saturating_sub(MAX_TAG_BYTES).max(from);
         let tail = slice(&self.held, self.held.ceil_char_boundary(from)..);
         match body.value_tag(tail, has_opener) {
@@ -173,7 +170,7 @@ impl AmbiguousClose {
             matches!(found, Found::Yes(_)) && form.role(which) == Inside::Opener
         });
         if is_opener {
-            self.state = State::InValue { from: self.held.len(), has_opener: true };
+            self.state = ClosePhase::InValue { from: self.held.len(), has_opener: true };
         }
         Verdict::Unknown
     }

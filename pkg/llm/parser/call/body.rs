@@ -1,17 +1,15 @@
 //! The body of a call: its length, checked against the limit, and the grammar that reads it.
 
 use crate::{
-    llm::parser::{
-        RepairSet,
-        content::{CallEnd, Emit, ParsedContent},
-        description::{Grammar, JsonShape, Markup, Textual},
-        grammar::{
-            ElementsCall, Guard, HeaderCall, JsonCall, ParamsCall, PayloadOut, Plain, PythonCalls,
-            Reader, SyntaxCall, Tools, ValueTag, XmlCall,
-        },
+    builder::description::{Grammar, MarkupRules, TextRules},
+    content::parsed::{CallEnd, Emit, ParsedContent},
+    grammar::{
+        ElementsCall, Guard, HeaderCall, JsonCall, JsonShape, ParamsCall, PayloadOut, Plain,
+        PythonCalls, Reader, SyntaxCall, Tools, ValueTag, XmlCall,
     },
-    types::{Repair, slice},
 };
+use forgeline_json::{RepairSet, slice};
+use forgeline_types::Repair;
 
 /// Maximum length of the text that is held because it contains no call yet, in bytes.
 const MAX_BLANK_BYTES: usize = 4096;
@@ -24,7 +22,7 @@ pub(super) struct Body {
     tools: Tools,
     /// `true` if the call has no closer: its grammar determines where it ends.
     ends_itself: bool,
-    state: State,
+    state: BodyPhase,
     max_bytes: usize,
     /// The length of the current call, and of the earlier calls in the same body, in bytes.
     bytes: usize,
@@ -48,9 +46,9 @@ struct Blank {
 }
 
 #[derive(Debug)]
-enum State {
+enum BodyPhase {
     /// Only whitespace so far.
-    Lead,
+    Lookahead,
     /// In the line that opens a Markdown fence around the payload.
     Fence,
     Reading(Box<dyn Reader>),
@@ -70,7 +68,7 @@ impl Body {
             grammar: *grammar,
             tools,
             ends_itself,
-            state: State::Lead,
+            state: BodyPhase::Lookahead,
             max_bytes,
             bytes: 0,
             earlier_bytes: 0,
@@ -83,7 +81,7 @@ impl Body {
 
     /// Begins the body of another call.
     pub(super) fn restart(&mut self) {
-        self.state = State::Lead;
+        self.state = BodyPhase::Lookahead;
         (self.bytes, self.earlier_bytes, self.lead_bytes) = (0, 0, 0);
         self.repairs = RepairSet::default();
         self.is_lost = false;
@@ -91,7 +89,7 @@ impl Body {
     }
 
     fn reader(&self) -> Option<&dyn Reader> {
-        if let State::Reading(reader) = &self.state { Some(reader.as_ref()) } else { None }
+        if let BodyPhase::Reading(reader) = &self.state { Some(reader.as_ref()) } else { None }
     }
 
     /// Returns the length so far, in bytes.
@@ -122,14 +120,14 @@ impl Body {
 
     /// Emits the JSON of text that continues as markup; see [`Reader::pass_escaped`].
     pub(super) fn pass_escaped(&mut self, text: &str, out: &mut dyn FnMut(&str)) -> Option<Plain> {
-        let State::Reading(reader) = &mut self.state else { return None };
+        let BodyPhase::Reading(reader) = &mut self.state else { return None };
         reader.pass_escaped(text, out)
     }
 
     /// Counts text that was passed on without being examined.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.bytes += bytes;
-        if let State::Reading(reader) = &mut self.state {
+        if let BodyPhase::Reading(reader) = &mut self.state {
             reader.skip(bytes);
         }
     }
@@ -157,7 +155,7 @@ impl Body {
 
     /// Returns `true` after a mistake that cannot be repaired.
     pub(super) fn has_failed(&self) -> bool {
-        matches!(self.state, State::Unknown) || self.reader().is_some_and(Reader::has_failed)
+        matches!(self.state, BodyPhase::Unknown) || self.reader().is_some_and(Reader::has_failed)
     }
 
     /// Returns `true` after a mistake in a call without a closer: markers are searched for while
@@ -178,28 +176,28 @@ impl Body {
 
     /// Ends a value that has no end marker of its own.
     pub(super) fn end_value(&mut self, out: &mut Emit<'_>) {
-        if let State::Reading(reader) = &mut self.state {
+        if let BodyPhase::Reading(reader) = &mut self.state {
             reader.end_value(&mut |piece| give_late(piece, out));
         }
     }
 
     /// Counts the opener of a call inside a value.
     pub(super) fn begin_inner_call(&mut self) {
-        if let State::Reading(reader) = &mut self.state {
+        if let BodyPhase::Reading(reader) = &mut self.state {
             reader.begin_inner_call();
         }
     }
 
     /// Counts the closer of a call inside a value.
     pub(super) fn end_inner_call(&mut self, out: &mut Emit<'_>) {
-        if let State::Reading(reader) = &mut self.state {
+        if let BodyPhase::Reading(reader) = &mut self.state {
             reader.end_inner_call(&mut |piece| give_late(piece, out));
         }
     }
 
     /// Treats the JSON string of a value as broken.
     pub(super) fn break_string(&mut self, out: &mut Emit<'_>) {
-        if let State::Reading(reader) = &mut self.state {
+        if let BodyPhase::Reading(reader) = &mut self.state {
             reader.break_string(&mut |piece| give_late(piece, out));
         }
     }
@@ -280,13 +278,13 @@ impl Body {
     fn read(&mut self, text: &str, out: &mut Emit<'_>) -> usize {
         // All text before a closer belongs to the body.
         let is_read = self.ends_itself && (!self.has_failed() || self.may_recover());
-        let is_known = !matches!(self.state, State::Unknown);
+        let is_known = !matches!(self.state, BodyPhase::Unknown);
         let lead = self.lead(text);
         let Self { ends_itself, state, bytes, earlier_bytes, lead_bytes, .. } = self;
         let lead_bytes = *lead_bytes;
         let mut given = 0;
         let read = match state {
-            State::Reading(reader) if lead < text.len() && (is_read || !*ends_itself) => {
+            BodyPhase::Reading(reader) if lead < text.len() && (is_read || !*ends_itself) => {
                 let read = reader.feed(slice(text, lead..), &mut |piece| match piece {
                     PayloadOut::Name { name, at } => {
                         give_body(text, &mut given, lead + at, bytes, out);
@@ -314,8 +312,11 @@ impl Body {
                 });
                 lead + read
             }
-            State::Unknown if is_known => lead,
-            State::Reading(_) | State::Lead | State::Fence | State::Unknown => text.len(),
+            BodyPhase::Unknown if is_known => lead,
+            BodyPhase::Reading(_)
+            | BodyPhase::Lookahead
+            | BodyPhase::Fence
+            | BodyPhase::Unknown => text.len(),
         };
         let read = if is_read { read } else { text.len() };
         give_body(text, &mut given, read, bytes, out);
@@ -325,20 +326,21 @@ impl Body {
 
     /// Returns the number of bytes of `text` before the payload, whose first byte selects the grammar.
     fn lead(&mut self, text: &str) -> usize {
-        if !matches!(self.state, State::Lead | State::Fence) {
+        if !matches!(self.state, BodyPhase::Lookahead | BodyPhase::Fence) {
             return 0;
         }
         for (at, byte) in text.bytes().enumerate() {
             match (&self.state, byte) {
-                (State::Fence, b'\n') => self.state = State::Lead,
-                (State::Fence, _) | (_, b' ' | b'\t' | b'\n' | b'\r') => {}
+                (BodyPhase::Fence, b'\n') => self.state = BodyPhase::Lookahead,
+                (BodyPhase::Fence, _) | (_, b' ' | b'\t' | b'\n' | b'\r') => {}
                 (_, b'`') if self.grammar.json.is_some() => {
                     self.repairs.insert(Repair::Fence);
-                    self.state = State::Fence;
+                    self.state = BodyPhase::Fence;
                 }
                 _ => {
                     self.lead_bytes = self.len() + at;
-                    self.state = self.reader_of(byte).map_or(State::Unknown, State::Reading);
+                    self.state =
+                        self.reader_of(byte).map_or(BodyPhase::Unknown, BodyPhase::Reading);
                     return at;
                 }
             }
@@ -353,27 +355,27 @@ impl Body {
         let python =
             || -> Box<dyn Reader> { Box::new(PythonCalls::new(tools(), self.ends_itself)) };
         Some(match (first, json, markup, text) {
-            (b'[', Some(JsonShape::OneCall), _, Some(Textual::Python)) => python(),
+            (b'[', Some(JsonShape::OneCall), _, Some(TextRules::Python)) => python(),
             (b'{' | b'[', Some(shape), _, _) => {
                 let is_fenced = !self.repairs.is_empty();
                 let call = JsonCall::new(*shape).ending(is_fenced, self.ends_itself);
                 Box::new(call.bounds_only(self.tools.are_bounds_only()))
             }
-            (b'<', _, Some(Markup::Forge), _) => Box::new(XmlCall::new(tools())),
-            (b']', _, Some(Markup::Elements), _) => Box::new(ElementsCall::new(tools())),
-            (_, _, Some(Markup::Tags(tags)), _) if tags.function_begins_with(first) => {
+            (b'<', _, Some(MarkupRules::Forge), _) => Box::new(XmlCall::new(tools())),
+            (b']', _, Some(MarkupRules::Elements), _) => Box::new(ElementsCall::new(tools())),
+            (_, _, Some(MarkupRules::Tags(tags)), _) if tags.function_begins_with(first) => {
                 Box::new(ParamsCall::new(*tags, tools()))
             }
-            (_, _, _, Some(Textual::Named(style))) => {
+            (_, _, _, Some(TextRules::Named(style))) => {
                 Box::new(HeaderCall::new(*style, self.ends_itself, tools()))
             }
-            (_, _, _, Some(Textual::Tags(tags))) => {
+            (_, _, _, Some(TextRules::Tags(tags))) => {
                 Box::new(ParamsCall::new(*tags, tools()).behind_name())
             }
-            (_, _, _, Some(Textual::Syntax { quote })) => {
+            (_, _, _, Some(TextRules::Syntax { quote })) => {
                 Box::new(SyntaxCall::new(quote, self.ends_itself, tools()))
             }
-            (_, _, _, Some(Textual::Python)) => python(),
+            (_, _, _, Some(TextRules::Python)) => python(),
             (_, _, _, None) => return None,
         })
     }
@@ -382,11 +384,11 @@ impl Body {
     pub(super) fn close(&mut self, out: &mut Emit<'_>) -> CallEnd {
         let (length, lead) = (self.len(), self.lead_bytes);
         let closed = match &mut self.state {
-            State::Reading(reader) => reader
+            BodyPhase::Reading(reader) => reader
                 .close(&mut |piece| give_late(piece, out))
                 .map_err(|(reason, offset)| (reason, offset + lead)),
-            State::Lead | State::Fence => Err(("the call is empty", length)),
-            State::Unknown => Err(("the payload is not what this dialect writes", lead)),
+            BodyPhase::Lookahead | BodyPhase::Fence => Err(("the call is empty", length)),
+            BodyPhase::Unknown => Err(("the payload is not what this dialect writes", lead)),
         };
         match closed {
             Ok(()) => CallEnd::Complete,
@@ -426,7 +428,7 @@ impl Blank {
 /// Returns `true` for a grammar of calls listed in brackets.
 fn lists_calls(grammar: &Grammar) -> bool {
     let is_json = grammar.json.is_some_and(|shape| shape != JsonShape::OneCall);
-    is_json || grammar.text == Some(Textual::Python)
+    is_json || grammar.text == Some(TextRules::Python)
 }
 
 /// Returns the outcome of a call with a mistake at byte `offset` of a body, after `earlier_bytes` of other

@@ -2,6 +2,8 @@
 
 mod ambiguous_close;
 mod body;
+pub(crate) mod echo;
 mod region;
+pub(crate) mod unmarked;
 
 pub(super) use region::Region;

@@ -5,16 +5,18 @@ use super::{
     body::Body,
 };
 use crate::{
-    llm::parser::{
-        content::{CallEnd, Emit, ParsedContent},
-        dialect::{CompiledForm, Inside, ToolDialect},
-        found::Ahead,
-        grammar::{Guard, Plain, Tools},
-        scan::{NoTrack, Scan, Search},
+    ahead::found::Ahead,
+    compiled::tools::{CompiledForm, Inside},
+    content::{
+        parsed::{CallEnd, Emit, ParsedContent},
         token::TokenKind,
     },
-    types::{Repair, slice},
+    dialects::dialect::ToolDialect,
+    grammar::{Guard, Plain, Tools},
+    scan::search::{NoTrack, Scan, Search},
 };
+use forgeline_json::slice;
+use forgeline_types::Repair;
 
 /// The reason why a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,7 +209,7 @@ impl Region {
         }
         let is_markup = plain == Plain::MarkupTail;
         let form = self.dialect.compiled().form(self.form);
-        let is_safe = form.is_safe(if is_markup { Plain::Markup } else { plain });
+        let is_safe = form.is_safe(if is_markup { Plain::MarkupRules } else { plain });
         (if is_safe { plain } else { Plain::Nothing }, room)
     }
 

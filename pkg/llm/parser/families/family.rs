@@ -1,9 +1,11 @@
 //! The parts of a family's entry.
 
 use super::results::ResultForm;
-use crate::llm::parser::{
-    builder::{CallForm, ThinkingDialectBuilder, ToolDialectBuilder, Wrapper},
-    description::{Bare, Grammar, Markers, Textual},
+use crate::{
+    builder::{
+        CallForm, ThinkingDialectBuilder, ToolDialectBuilder, Wrapper,
+        description::{Bare, Grammar, Markers, TextRules},
+    },
     grammar::HeaderStyle,
     marker::Marker,
 };
@@ -14,7 +16,6 @@ pub(crate) struct Family {
     pub(crate) tools: Option<ToolDialectBuilder<'static>>,
     pub(crate) thinking: Option<ThinkingDialectBuilder<'static>>,
     pub(crate) models: &'static [Models],
-    #[cfg_attr(not(feature = "runtime"), expect(dead_code, reason = "the agent sends results"))]
     pub(crate) results: ResultForm,
     /// The special tokens with which the family's models end a turn.
     pub(crate) turn_ends: &'static [&'static str],
@@ -99,7 +100,7 @@ impl Family {
     }
 
     /// Sets the markers inside the text, which continues after them; in `auto` they are text.
-    pub(super) const fn inline(self, markers: &'static [Marker<'static>]) -> Self {
+    pub(crate) const fn inline(self, markers: &'static [Marker<'static>]) -> Self {
         Self { tools: Some(self.calls_of().inline(markers)), ..self }
     }
 
@@ -207,5 +208,5 @@ pub(super) const fn named(
     closer: &'static str,
     style: HeaderStyle,
 ) -> CallForm<'static> {
-    call(opener, closer, Grammar::text(Textual::Named(style)))
+    call(opener, closer, Grammar::text(TextRules::Named(style)))
 }

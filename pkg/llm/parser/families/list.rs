@@ -4,7 +4,7 @@ use super::{
     family::{Family, InAuto},
     newer, others, recent, shared, vendors,
 };
-use crate::llm::parser::builder::{ThinkingDialectBuilder, ToolDialectBuilder};
+use crate::builder::{ThinkingDialectBuilder, ToolDialectBuilder};
 
 /// All families, in the order in which their dialects are listed; `none`, `auto`, Forge's and
 /// `<think>` come first.
@@ -51,7 +51,6 @@ pub(crate) fn thinking(at: usize) -> Option<ThinkingDialectBuilder<'static>> {
 }
 
 /// Returns the family whose tool-call dialect has this name.
-#[cfg(feature = "runtime")]
 pub(crate) fn by_tools(name: &str) -> Option<&'static Family> {
     all().find(|family| family.tools.is_some_and(|tools| tools.name == name))
 }

@@ -12,11 +12,9 @@ pub(super) mod tests;
 mod vendors;
 
 pub(super) use family::Models;
-#[cfg(feature = "runtime")]
 pub(crate) use list::by_tools;
 pub(super) use list::{
     THINKING_COUNT, TOOL_COUNT, all, auto_thinking, auto_tools, auto_turn_ends, strays, thinking,
     tools, turn_ends,
 };
-#[cfg(feature = "runtime")]
-pub(crate) use results::ResultForm;
+pub use results::ResultForm;

@@ -5,14 +5,15 @@ use super::{
     family::{Family, InAuto, Models, call, named, open},
     results::ResultForm,
 };
-use crate::llm::parser::{
+use crate::{
+    ahead::shape::Header,
     builder::{
-        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools, Wrapper,
+        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools,
+        Wrapper,
+        description::{Bare, Grammar, Markers, TextRules},
     },
-    description::{Bare, Grammar, Markers, Textual},
     grammar::{HeaderStyle, Tags},
     marker::Marker,
-    shape::Header,
 };
 
 /// The tags of `GigaChat` 3.5.
@@ -33,7 +34,7 @@ const ATEM: Tags =
     Tags::new(["<atem:invoke", "</atem:invoke>"], ["<atem:parameter", "</atem:parameter>"], ">");
 
 /// A name with keys and values, as GLM writes them.
-const IQUEST_CALL: Grammar = Grammar::JSON.or_text(Textual::Tags(super::shared::GLM));
+const IQUEST_CALL: Grammar = Grammar::JSON.or_text(TextRules::Tags(super::shared::GLM));
 const IQUEST: CallForm<'static> = call("<iquest_tool_call>", "</iquest_tool_call>", IQUEST_CALL);
 const IQUEST_CODER: CallForm<'static> =
     call("<iquestcoder_tool_call>", "</iquestcoder_tool_call>", IQUEST_CALL);
@@ -60,7 +61,7 @@ const INKLING_TEXT: Marker<'static> =
 /// Describes a call of Inkling, whose header may name the tool.
 const fn inkling(opener: Marker<'static>, style: HeaderStyle) -> CallForm<'static> {
     let closers = Markers::One(Marker::exact("<|end_message|>"));
-    CallForm::of(opener, closers, Grammar::text(Textual::Named(style))).opener_is_payload()
+    CallForm::of(opener, closers, Grammar::text(TextRules::Named(style))).opener_is_payload()
 }
 
 /// Describes a call of Hugind: JSON, tags or call syntax, ended by any of its markers.
@@ -119,7 +120,7 @@ pub(super) const FAMILIES: &[Family] = &[
     // Olmo 3: Python calls, one per line.
     Family::new("olmo3")
         .example(r#"<function_calls>calculator(expression="6 * 7")</function_calls>"#)
-        .calls(&[call("<function_calls>", "</function_calls>", Grammar::text(Textual::Python))])
+        .calls(&[call("<function_calls>", "</function_calls>", Grammar::text(TextRules::Python))])
         .turn_ends(&["<|im_end|>", "<|endoftext|>"])
         .models(&[
             Models::inside("think", "olmo-3*think olmo-3.x*think"),
@@ -185,7 +186,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[call(
             "<ifm|tool_call>",
             "</ifm|tool_call>",
-            Grammar::JSON.or_text(Textual::Tags(IFM)),
+            Grammar::JSON.or_text(TextRules::Tags(IFM)),
         )])
         .thinking(
             Thinking::new("k2-v3")

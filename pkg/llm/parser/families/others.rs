@@ -5,12 +5,13 @@ use super::{
     family::{Family, InAuto, Models, call, open},
     results::ResultForm,
 };
-use crate::llm::parser::{
+use crate::{
     builder::{
-        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools, Wrapper,
+        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools,
+        Wrapper,
+        description::{Bare, Grammar, Markers, TextRules},
     },
-    description::{Bare, Grammar, JsonShape, Markers, Textual},
-    grammar::Tags,
+    grammar::{JsonShape, Tags},
     marker::Marker,
 };
 
@@ -110,7 +111,7 @@ pub(super) const FAMILIES: &[Family] = &[
                 "<｜tool_call_begin｜>function<｜tool_sep｜>",
                 "<｜tool_call_end｜>",
                 // The name may also come before the function.
-                Grammar::tags(STEP).or_text(Textual::Tags(STEP)),
+                Grammar::tags(STEP).or_text(TextRules::Tags(STEP)),
             ),
             CallForm::of(
                 Marker::exact("<｜tool_call_begin｜>").before(b"<"),
@@ -223,7 +224,7 @@ pub(super) const FAMILIES: &[Family] = &[
             suffixed(
                 Marker::suffixed_tag("<tool_call"),
                 "</tool_call",
-                Grammar::JSON.or_text(Textual::Tags(super::shared::HUNYUAN)),
+                Grammar::JSON.or_text(TextRules::Tags(super::shared::HUNYUAN)),
             ),
         ])
         .own_thinking(
@@ -295,7 +296,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[call(
             "<longcat_tool_call>",
             "</longcat_tool_call>",
-            Grammar::JSON.or_text(Textual::Tags(LONGCAT)),
+            Grammar::JSON.or_text(TextRules::Tags(LONGCAT)),
         )])
         .thinking(
             Thinking::new("longcat")

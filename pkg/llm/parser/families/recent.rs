@@ -6,9 +6,11 @@ use super::{
     results::ResultForm,
     shared::{GLM, HUNYUAN, JSON_OR_QWEN},
 };
-use crate::llm::parser::{
-    builder::{CallForm, Section, ThinkingDialectBuilder as Thinking, Wrapper},
-    description::{Bare, Grammar, Markers, Textual},
+use crate::{
+    builder::{
+        CallForm, Section, ThinkingDialectBuilder as Thinking, Wrapper,
+        description::{Bare, Grammar, Markers, TextRules},
+    },
     grammar::{HeaderStyle, Tags},
     marker::Marker,
 };
@@ -26,7 +28,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[call(
             "<|tool_call:start|>",
             "<|tool_call:end|>",
-            Grammar::JSON.or_text(Textual::Tags(SOLAR)),
+            Grammar::JSON.or_text(TextRules::Tags(SOLAR)),
         )])
         .thinking(
             Thinking::new("solar-open2")
@@ -111,7 +113,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::new("hyperclovax")
         .example("<tool_call>calculator\n<arg_key>expression</arg_key>\n<arg_value>\"6 * 7\"</arg_value>\n</tool_call>")
         .calls(&[
-            call("<tool_call>", "</tool_call>", Grammar::JSON.or_text(Textual::Tags(CLOVA))),
+            call("<tool_call>", "</tool_call>", Grammar::JSON.or_text(TextRules::Tags(CLOVA))),
             CallForm::open(Marker::exact("-> tool/function_call\n"), Grammar::JSON),
         ])
         .bare(Bare::Json)
@@ -137,7 +139,7 @@ pub(super) const FAMILIES: &[Family] = &[
     // Laguna: the tags of GLM.
     Family::new("poolside")
         .example("<tool_call>calculator<arg_key>expression</arg_key><arg_value>6 * 7</arg_value></tool_call>")
-        .calls(&[call("<tool_call>", "</tool_call>", Grammar::JSON.or_text(Textual::Tags(GLM)))])
+        .calls(&[call("<tool_call>", "</tool_call>", Grammar::JSON.or_text(TextRules::Tags(GLM)))])
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
         .turn_ends(&["</assistant>", "<|user|>", "<|observation|>"]),
@@ -151,7 +153,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[CallForm::of(
             Marker::suffixed_tag("<tool_call"),
             Markers::One(Marker::suffixed_tag("</tool_call")),
-            Grammar::JSON.or_text(Textual::Tags(HUNYUAN)),
+            Grammar::JSON.or_text(TextRules::Tags(HUNYUAN)),
         )])
         .in_auto(InAuto::Nothing)
         .results(

@@ -6,19 +6,24 @@
 /// result is a separate turn that only the server's prompt template can write, results are sent back in
 /// Forge's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ResultForm {
-    pub(crate) before: &'static str,
+pub struct ResultForm {
+    #[doc(hidden)]
+    pub before: &'static str,
     /// One result: the tool's `{name}`, the call's `{id}`, `{content}`, `{json}` (the content if
     /// it is JSON, or else as a JSON string), `{outcome}` (`ok` or `error`), `{is_error}` (`true` or
     /// `null`); other braces are text.
-    pub(crate) each: &'static str,
-    pub(crate) between: &'static str,
-    pub(crate) after: &'static str,
+    #[doc(hidden)]
+    pub each: &'static str,
+    #[doc(hidden)]
+    pub between: &'static str,
+    #[doc(hidden)]
+    pub after: &'static str,
 }
 
 impl ResultForm {
     /// Forge's own form.
-    pub(crate) const FORGE: Self = Self::new(
+    #[doc(hidden)]
+    pub const FORGE: Self = Self::new(
         "<tool_result name=\"{name}\" outcome=\"{outcome}\">\n{content}\n</tool_result>",
         "\n\n",
     )

@@ -4,9 +4,11 @@ use super::{
     family::{Family, InAuto, Models, call},
     results::ResultForm,
 };
-use crate::llm::parser::{
-    builder::{CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools},
-    description::{Grammar, Markers, Markup, Textual},
+use crate::{
+    builder::{
+        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools,
+        description::{Grammar, Markers, MarkupRules, TextRules},
+    },
     grammar::Tags,
     marker::Marker,
 };
@@ -22,7 +24,7 @@ pub(super) const HUNYUAN: Tags =
     Tags::pairs(["<arg_key>", "</arg_key>"], ["<arg_value>", "</arg_value>"], "<tool_sep>")
         .suffixes();
 /// JSON, or a function in the tags of Qwen3-Coder.
-pub(super) const JSON_OR_QWEN: Grammar = Grammar::JSON.or_markup(Markup::Tags(QWEN));
+pub(super) const JSON_OR_QWEN: Grammar = Grammar::JSON.or_markup(MarkupRules::Tags(QWEN));
 /// A function in the tags of Qwen3-Coder, without markers around it.
 pub(super) const OPEN_QWEN: CallForm<'static> =
     CallForm::front(Marker::exact("<function="), Grammar::tags(QWEN.ends_itself()));
@@ -77,7 +79,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[CallForm::of(
             Marker::tag_with_attributes("<tool"),
             Markers::One(Marker::spelled("</tool>")),
-            Grammar::JSON.or_markup(Markup::Forge),
+            Grammar::JSON.or_markup(MarkupRules::Forge),
         )])
         .own_thinking(
             Thinking::new("forge")
@@ -98,7 +100,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .example("<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tool_call>")
         .calls(&[call("<tool_call>", "</tool_call>", JSON_OR_QWEN)])
         .in_auto(InAuto::As(Tools::new("hermes").calls(&[
-            call("<tool_call>", "</tool_call>", JSON_OR_QWEN.or_text(Textual::Tags(HUNYUAN))),
+            call("<tool_call>", "</tool_call>", JSON_OR_QWEN.or_text(TextRules::Tags(HUNYUAN))),
             OPEN_QWEN,
         ])))
         .results(ResultForm::TOOL_RESPONSE)
@@ -137,7 +139,7 @@ pub(super) const FAMILIES: &[Family] = &[
     // GLM: a name, then keys and values in tags. 4.5 and 4.6 write the opener of thinking themselves.
     Family::new("glm")
         .example("<tool_call>calculator\n<arg_key>expression</arg_key>\n<arg_value>6 * 7</arg_value>\n</tool_call>")
-        .calls(&[call("<tool_call>", "</tool_call>", Grammar::JSON.or_text(Textual::Tags(GLM)))])
+        .calls(&[call("<tool_call>", "</tool_call>", Grammar::JSON.or_text(TextRules::Tags(GLM)))])
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
         .turn_ends(&[

@@ -4,7 +4,7 @@ use super::{
     family::{Family, Models},
     results::ResultForm,
 };
-use crate::llm::parser::builder::{CallForm, PayloadGrammar, Wrapper};
+use crate::builder::{CallForm, PayloadGrammar, Wrapper};
 
 #[rustfmt::skip]
 pub(crate) const ENTRY: Family =

@@ -5,15 +5,15 @@ use super::{
     family::{Family, InAuto, Models, call, named, open},
     results::ResultForm,
 };
-use crate::llm::parser::{
+use crate::{
+    ahead::{name_check::NameCheck, shape::Header},
     builder::{
-        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools, Wrapper,
+        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools,
+        Wrapper,
+        description::{Bare, Grammar, Markers, MarkupRules, TextRules},
     },
-    description::{Bare, Grammar, JsonShape, Markers, Markup, Textual},
-    grammar::{HeaderStyle, Tags},
+    grammar::{HeaderStyle, JsonShape, Tags},
     marker::Marker,
-    offered::Offered,
-    shape::Header,
 };
 
 /// The tags of a call of Kimi K3.
@@ -43,8 +43,8 @@ const DEEPSEEK_CALLS: Wrapper<'static> =
     Wrapper::new("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>");
 const DEEPSEEK_CALL: CallForm<'static> =
     named("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", HeaderStyle::DEEPSEEK);
-pub(super) const GEMMA: Textual = Textual::Syntax { quote: "<|\"|>" };
-const GEMMA_BARE: Bare = Bare::Syntax { quote: "<|\"|>", offered: Offered::IfKnown };
+pub(super) const GEMMA: TextRules = TextRules::Syntax { quote: "<|\"|>" };
+const GEMMA_BARE: Bare = Bare::Syntax { quote: "<|\"|>", offered: NameCheck::IfKnown };
 const GEMMA_RESULTS: Wrapper<'static> = Wrapper::new("<|tool_response>", "<turn|>").around_text();
 const GEMMA_CALL: CallForm<'static> =
     call("<|tool_call>", "<tool_call|>", Grammar::JSON.or_text(GEMMA));
@@ -59,7 +59,7 @@ const fn harmony_call(start: &'static str) -> CallForm<'static> {
     CallForm::of(
         Marker::header(start, "<|message|>", Header::WithRecipient),
         Markers::Spelled(&["<|call|>", "<|end|>", "<|return|>"]),
-        Grammar::text(Textual::Named(HeaderStyle::HARMONY)),
+        Grammar::text(TextRules::Named(HeaderStyle::HARMONY)),
     )
     .opener_is_payload()
 }
@@ -177,7 +177,7 @@ pub(super) const FAMILIES: &[Family] = &[
     // Llama 3: bare JSON, or JSON after `<|python_tag|>`.
     Family::new("llama3-json")
         .example(r#"{"name": "calculator", "parameters": {"expression": "6 * 7"}}"#)
-        .calls(&[open("<|python_tag|>", Grammar::JSON.or_text(Textual::Python))])
+        .calls(&[open("<|python_tag|>", Grammar::JSON.or_text(TextRules::Python))])
         .bare(Bare::Json)
         .turn_ends(&["<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|eot|>", "<|eom|>"])
         .models(&[Models::plain("llama-3.1 llama-3.2 llama-3.3 llama-3")]),
@@ -188,9 +188,9 @@ pub(super) const FAMILIES: &[Family] = &[
             call(
                 "<|python_start|>",
                 "<|python_end|>",
-                Grammar::json(JsonShape::OneCall).or_text(Textual::Python),
+                Grammar::json(JsonShape::OneCall).or_text(TextRules::Python),
             ),
-            call("<|tool_call_start|>", "<|tool_call_end|>", Grammar::text(Textual::Python)),
+            call("<|tool_call_start|>", "<|tool_call_end|>", Grammar::text(TextRules::Python)),
         ])
         .bare(Bare::Python)
         .turn_ends(&["<|eot|>", "<|eom|>", "<|eot_id|>", "<|end_of_text|>", "<|im_end|>"])
@@ -205,7 +205,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .example(r#"[TOOL_CALLS]calculator[ARGS]{"expression": "6 * 7"}"#)
         .calls(&[open(
             "[TOOL_CALLS]",
-            Grammar::json(JsonShape::CallsWithIds).or_text(Textual::Named(HeaderStyle::MISTRAL)),
+            Grammar::json(JsonShape::CallsWithIds).or_text(TextRules::Named(HeaderStyle::MISTRAL)),
         )])
         .thinking(
             Thinking::new("mistral")
@@ -253,7 +253,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[CallForm::of(
             Marker::exact("<start_function_call>"),
             Markers::One(Marker::exact("<end_function_call>")),
-            Grammar::text(Textual::Syntax { quote: "<escape>" }),
+            Grammar::text(TextRules::Syntax { quote: "<escape>" }),
         )])
         .results(ResultForm::new(
             "<start_function_response>response:{name}{value:<escape>{content}<escape>}\
@@ -307,7 +307,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .wrappers(&[Wrapper::new("]<]minimax[>[<tool_call>", "]<]minimax[>[</tool_call>")])
         .calls(&[CallForm::front(
             Marker::exact("]<]minimax[>[<invoke"),
-            Grammar::NONE.or_markup(Markup::Elements),
+            Grammar::NONE.or_markup(MarkupRules::Elements),
         )])
         .thinking(
             Thinking::new("minimax-m3")

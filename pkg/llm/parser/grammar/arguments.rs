@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use compact_str::CompactString;
 
-use crate::json::escape_into;
+use forgeline_json::escape_into;
 
 /// A receiver of JSON text.
 pub(crate) trait JsonOut: FnMut(&str) {}

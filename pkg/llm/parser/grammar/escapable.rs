@@ -1,10 +1,7 @@
 //! Conversion of text between tags to the content of a JSON string, after a single check of all of it.
 
-use super::{reader::Plain, tagged::predefined};
-use crate::{
-    json::{BACKSLASH, ByteKind, CONTROL, Finder, QUOTE, escape_of},
-    types::slice,
-};
+use super::{entity::predefined, reader::Plain};
+use forgeline_json::{BACKSLASH, ByteKind, CONTROL, Finder, QUOTE, escape_of, slice};
 
 const ANGLE: Finder<1> = Finder::new([ByteKind::of(b'<')]);
 /// One bit distinguishes `&` from `"`.
@@ -24,7 +21,7 @@ impl<'t> Escapable<'t> {
     #[inline(always)]
     pub(crate) fn of(plain: Plain, text: &'t str) -> Option<Self> {
         let quote = match plain {
-            Plain::Markup => QUOTE,
+            Plain::MarkupRules => QUOTE,
             Plain::Framed if !text.ends_with(['\n', '\r']) => QUOTE,
             Plain::Entities => QUOTE_OR_AND,
             Plain::Framed
@@ -122,7 +119,8 @@ fn give_run(text: &str, out: &mut impl FnMut(&str)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{json::escape_into, llm::parser::dice::dice};
+    use crate::bytes::dice::dice;
+    use forgeline_json::escape_into;
 
     #[test]
     fn one_look_gives_what_entities_and_escapes_give_one_after_the_other() {
@@ -157,7 +155,7 @@ mod tests {
             for _ in 0..next(16) {
                 text.push_str(parts[next(parts.len()).min(next(parts.len()))]);
             }
-            for plain in [Plain::Entities, Plain::Markup, Plain::Framed] {
+            for plain in [Plain::Entities, Plain::MarkupRules, Plain::Framed] {
                 let Some(markup) = Escapable::of(plain, &text) else { continue };
                 assert!(!text.contains('<'), "{text:?}");
                 assert!(plain != Plain::Framed || !text.ends_with(['\n', '\r']), "{text:?}");

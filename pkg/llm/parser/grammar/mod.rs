@@ -2,8 +2,8 @@
 //! the arguments as strict JSON.
 
 mod arguments;
+pub(crate) mod entity;
 mod escapable;
-mod header;
 mod json;
 mod literal;
 mod open_string;
@@ -15,8 +15,8 @@ mod tagged;
 mod tests;
 mod unnamed;
 
+pub(super) use crate::grammar::json::header::{HeaderCall, HeaderStyle};
 pub(super) use escapable::{CutEntity, Escapable};
-pub(super) use header::{HeaderCall, HeaderStyle};
 pub(super) use json::{JsonCall, JsonShape};
 pub(super) use literal::{PythonCalls, SyntaxCall, looks_like_calls};
 pub(super) use open_string::OpenString;

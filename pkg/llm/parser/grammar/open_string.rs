@@ -4,11 +4,11 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpenString {
     quote: &'static str,
-    place: Place,
+    place: StringPosition,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum StringPosition {
     /// Inside, after this number of bytes of the closing quote.
     Inside(usize),
     /// After a backslash.
@@ -20,7 +20,7 @@ enum Place {
 impl OpenString {
     /// Creates the rest of a string that is ended by `quote`.
     pub(crate) const fn new(quote: &'static str) -> Self {
-        Self { quote, place: Place::Inside(0) }
+        Self { quote, place: StringPosition::Inside(0) }
     }
 
     /// Returns the quote.
@@ -30,22 +30,22 @@ impl OpenString {
 
     /// Returns `true` if only the byte after the string is still missing.
     pub(crate) fn has_ended(self) -> bool {
-        self.place == Place::Behind
+        self.place == StringPosition::Behind
     }
 
     /// Returns `true` inside a string in `"`, outside an escape.
     pub(crate) fn is_in_json_string(self) -> bool {
-        self.quote == "\"" && self.place == Place::Inside(0)
+        self.quote == "\"" && self.place == StringPosition::Inside(0)
     }
 
     /// Returns the number of bytes at the beginning of `text` that only continue the string.
     pub(crate) fn plain_bytes(self, text: &str) -> usize {
         let quote = self.quote.bytes().next().unwrap_or(b'\\');
         match self.place {
-            Place::Inside(0) => {
+            StringPosition::Inside(0) => {
                 memchr::memchr2(quote, b'\\', text.as_bytes()).unwrap_or(text.len())
             }
-            Place::Inside(_) | Place::Escape | Place::Behind => 0,
+            StringPosition::Inside(_) | StringPosition::Escape | StringPosition::Behind => 0,
         }
     }
 
@@ -53,16 +53,22 @@ impl OpenString {
     /// inside a value does (R7), and `false` for one that is broken.
     pub(crate) fn push(&mut self, next: char) -> Option<bool> {
         self.place = match (self.place, next) {
-            (Place::Inside(_), '\\') if self.quote.len() == 1 => Place::Escape,
-            (Place::Inside(matched), _) => {
+            (StringPosition::Inside(_), '\\') if self.quote.len() == 1 => StringPosition::Escape,
+            (StringPosition::Inside(matched), _) => {
                 let goes_on = self.quote.get(matched..).is_some_and(|rest| rest.starts_with(next));
                 let matched =
                     if goes_on { matched + 1 } else { usize::from(self.quote.starts_with(next)) };
-                if matched == self.quote.len() { Place::Behind } else { Place::Inside(matched) }
+                if matched == self.quote.len() {
+                    StringPosition::Behind
+                } else {
+                    StringPosition::Inside(matched)
+                }
             }
-            (Place::Escape, _) => Place::Inside(0),
-            (Place::Behind, ' ' | '\t' | '\n' | '\r') => Place::Behind,
-            (Place::Behind, _) => return Some(matches!(next, ',' | ':' | '}' | ']' | ')')),
+            (StringPosition::Escape, _) => StringPosition::Inside(0),
+            (StringPosition::Behind, ' ' | '\t' | '\n' | '\r') => StringPosition::Behind,
+            (StringPosition::Behind, _) => {
+                return Some(matches!(next, ',' | ':' | '}' | ']' | ')'));
+            }
         };
         None
     }

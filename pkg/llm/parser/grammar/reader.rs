@@ -2,12 +2,9 @@
 
 use std::fmt::Debug;
 
-use crate::{
-    json::{
-        BACKSLASH, BLOCK, ByteKind, CONTROL, Finder, QUOTE, has_only_escapes,
-        has_only_escapes_in_block, is_simple_escape,
-    },
-    llm::parser::RepairSet,
+use forgeline_json::{
+    BACKSLASH, BLOCK, ByteKind, CONTROL, Finder, QUOTE, RepairSet, has_only_escapes,
+    has_only_escapes_in_block, is_simple_escape,
 };
 
 /// The content of a payload, in order. `at` is the offset at which the reader knew it, in bytes of the current piece:
@@ -121,7 +118,7 @@ pub(crate) enum Plain {
     /// The content of a raw Python string, up to either quote.
     PythonRaw,
     /// Text between tags, in which everything else is literal.
-    Markup,
+    MarkupRules,
     /// The same, where a line end before a tag may be its framing.
     Framed,
     /// The same, where entities may occur.
@@ -147,7 +144,7 @@ impl Plain {
         Self::JsonString,
         Self::PythonString,
         Self::PythonRaw,
-        Self::Markup,
+        Self::MarkupRules,
         Self::Framed,
         Self::Entities,
         Self::Verbatim,
@@ -157,7 +154,7 @@ impl Plain {
     /// Returns `true` for text between tags of which nothing is held.
     #[inline(always)]
     pub(crate) fn is_markup(self) -> bool {
-        matches!(self, Self::Markup | Self::Framed | Self::Entities)
+        matches!(self, Self::MarkupRules | Self::Framed | Self::Entities)
     }
 
     /// Returns `true` if a quick check shows that all of `text`, at most one block, passes unchanged.
@@ -170,7 +167,7 @@ impl Plain {
     #[inline(always)]
     fn stops(self) -> Option<Finder<4>> {
         let quote = match self {
-            Self::JsonString | Self::Verbatim | Self::Markup | Self::Framed => QUOTE,
+            Self::JsonString | Self::Verbatim | Self::MarkupRules | Self::Framed => QUOTE,
             Self::Entities => QUOTE_OR_AND,
             Self::PythonString | Self::PythonRaw => ANY_QUOTE,
             Self::Nothing | Self::MarkupTail | Self::InBrackets => return None,
@@ -207,7 +204,7 @@ impl Plain {
             Self::PythonRaw => {
                 Finder::new([BACKSLASH, QUOTE, CONTROL, APOSTROPHE, ANGLE]).are_absent(text)
             }
-            Self::Verbatim | Self::Markup | Self::Framed | Self::Entities => {
+            Self::Verbatim | Self::MarkupRules | Self::Framed | Self::Entities => {
                 self.stops().is_some_and(|stops| stops.are_absent(text))
             }
             Self::InBrackets => {
@@ -229,7 +226,7 @@ impl Plain {
             }
             Self::Nothing
             | Self::PythonRaw
-            | Self::Markup
+            | Self::MarkupRules
             | Self::Framed
             | Self::Entities
             | Self::MarkupTail
@@ -343,7 +340,7 @@ mod tests {
         #[rustfmt::skip]
         let cases: [(Plain, &[&str]); 5] = [
             (Plain::PythonString, &["'", "\"", "\\", "\n", "\t", "\0", "<"]),
-            (Plain::Markup,       &["\"", "\\", "\n", "\t", "\0", "<"]),
+            (Plain::MarkupRules,       &["\"", "\\", "\n", "\t", "\0", "<"]),
             (Plain::Framed,       &["\"", "\\", "\n", "\t", "\0", "<"]),
             (Plain::Entities,     &["&", "\"", "\\", "\n", "\t", "\0", "<"]),
             (Plain::InBrackets,   &["]", "\"", "\\", "\n", "\t", "\0"]),

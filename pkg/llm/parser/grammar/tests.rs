@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{PayloadOut, Plain, Reader, reader::Fault};
-use crate::llm::parser::RepairSet;
+use forgeline_json::RepairSet;
 
 /// All that was read from one text.
 #[derive(Debug, Default, PartialEq)]

@@ -1,15 +1,13 @@
 //! The forms of markers: how strictly their text is compared, and the text between it and their end.
 
-use crate::{
-    llm::parser::{
-        found::Found,
-        shape::{
-            Header, check_ahead, check_any_tag, check_attributes, check_blanks, check_header,
-            check_name, check_numbers, check_suffix,
-        },
+use crate::ahead::{
+    found::Found,
+    shape::{
+        Header, check_ahead, check_any_tag, check_attributes, check_blanks, check_header,
+        check_name, check_numbers, check_suffix,
     },
-    types::subslice,
 };
+use forgeline_json::subslice;
 
 /// The strictness of comparing the text, and the text that may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

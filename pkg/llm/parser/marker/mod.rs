@@ -1,21 +1,24 @@
 //! The literal texts that open and close structures, and their recognition at the beginning of text.
 
 mod form;
+pub(crate) mod function_tag;
+pub(crate) mod lookahead;
 #[cfg(test)]
 mod tests;
 
 use std::hash::{Hash, Hasher};
 
 use self::form::Form;
-use super::{
-    byteset::ByteSet,
-    found::{Ahead, Found},
-    function_tag::FunctionTag,
-    lead::Lead,
-    payload_front::check_calls,
-    shape::{Header, check_ahead, is_name_byte, rest_of},
+use crate::{
+    ahead::{
+        found::{Ahead, Found},
+        payload_front::check_calls,
+        shape::{Header, check_ahead, is_name_byte, rest_of},
+    },
+    bytes::byteset::ByteSet,
+    marker::{function_tag::FunctionTag, lookahead::Lookahead},
 };
-use crate::types::subslice;
+use forgeline_json::subslice;
 
 /// A literal text with which a model marks where something begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +26,7 @@ pub(crate) struct Marker<'a> {
     /// The text; for tags, without the `>`.
     text: &'a str,
     form: Form,
-    next: Next,
+    next: NextByte,
 }
 
 impl Hash for Marker<'_> {
@@ -35,7 +38,7 @@ impl Hash for Marker<'_> {
 
 /// The text that must follow a marker, and is not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum NextByte {
     /// Anything.
     Any,
     /// One of these bytes, after whitespace.
@@ -44,7 +47,7 @@ enum Next {
     /// ignored.
     Calls([[u8; FRONT_BYTES]; MAX_FRONTS]),
     /// The payload of a call; otherwise the marker is only mentioned.
-    Payload(Lead),
+    Payload(Lookahead),
     /// The rest of a function's tag and the text that may follow it; otherwise the marker is only mentioned.
     Function(FunctionTag),
 }
@@ -55,7 +58,7 @@ const FRONT_BYTES: usize = 8;
 
 impl<'a> Marker<'a> {
     const fn new(text: &'a str, form: Form) -> Self {
-        Self { text, form, next: Next::Any }
+        Self { text, form, next: NextByte::Any }
     }
 
     /// Matches exactly this text.
@@ -111,14 +114,14 @@ impl<'a> Marker<'a> {
 
     /// Matches only if whitespace and one of `next` follow.
     pub(super) const fn before(mut self, next: &'static [u8]) -> Self {
-        self.next = Next::OneOf(next);
+        self.next = NextByte::OneOf(next);
         self
     }
 
     /// Counts only if a payload that begins with `lead` may follow; otherwise the marker is mentioned.
-    pub(super) fn before_payload(mut self, lead: Lead) -> Self {
+    pub(super) fn before_payload(mut self, lead: Lookahead) -> Self {
         if self.may_be_mention() {
-            self.next = Next::Payload(Lead { is_typed: !self.is_special(), ..lead });
+            self.next = NextByte::Payload(Lookahead { is_typed: !self.is_special(), ..lead });
         }
         self
     }
@@ -126,7 +129,7 @@ impl<'a> Marker<'a> {
     /// Counts only as the beginning of `tag`; otherwise the marker is mentioned.
     pub(super) fn before_function(mut self, tag: FunctionTag) -> Self {
         if self.may_be_mention() {
-            self.next = Next::Function(tag);
+            self.next = NextByte::Function(tag);
         }
         self
     }
@@ -150,7 +153,7 @@ impl<'a> Marker<'a> {
             }
         }
         if self.may_be_mention() {
-            self.next = Next::Calls(fronts);
+            self.next = NextByte::Calls(fronts);
         }
         self
     }
@@ -158,9 +161,9 @@ impl<'a> Marker<'a> {
     /// Returns `true` if the text that follows may show that the marker is only mentioned.
     fn may_be_mention(&self) -> bool {
         match self.next {
-            Next::Any => !self.is_header(),
-            Next::OneOf(_) => !self.is_header() && !self.is_special(),
-            Next::Calls(_) | Next::Payload(_) | Next::Function(_) => false,
+            NextByte::Any => !self.is_header(),
+            NextByte::OneOf(_) => !self.is_header() && !self.is_special(),
+            NextByte::Calls(_) | NextByte::Payload(_) | NextByte::Function(_) => false,
         }
     }
 
@@ -197,7 +200,6 @@ impl<'a> Marker<'a> {
     }
 
     /// Returns the marker as a model writes it; `None` for one that contains more than its text.
-    #[cfg(feature = "runtime")]
     fn written(&self) -> Option<String> {
         match self.form {
             Form::Exact => Some(self.text.to_owned()),
@@ -237,7 +239,6 @@ impl<'a> Marker<'a> {
 
     /// Returns `true` if the beginning of `text` reads as this marker, in any case and whatever follows
     /// it, except the rest of a longer name.
-    #[cfg(feature = "runtime")]
     fn resembles(&self, text: &[u8]) -> bool {
         if self.form == Form::Call {
             return self.check(text, Ahead::Nothing) != Found::No;
@@ -282,18 +283,22 @@ impl<'a> Marker<'a> {
         let Found::Yes(end) = tail else { return tail };
         let is_last = ahead == Ahead::Nothing;
         let found = match self.next {
-            Next::Calls(_) | Next::Payload(_) | Next::Function(_) if ahead == Ahead::Any => {
+            NextByte::Calls(_) | NextByte::Payload(_) | NextByte::Function(_)
+                if ahead == Ahead::Any =>
+            {
                 Found::Yes(end)
             }
-            Next::Any => Found::Yes(end),
-            Next::OneOf(next) => check_ahead(rest, end, next),
-            Next::Calls(fronts) => or_mention(check_calls(rest_of(rest, end), &fronts, is_last)),
-            Next::Payload(lead) => {
+            NextByte::Any => Found::Yes(end),
+            NextByte::OneOf(next) => check_ahead(rest, end, next),
+            NextByte::Calls(fronts) => {
+                or_mention(check_calls(rest_of(rest, end), &fronts, is_last))
+            }
+            NextByte::Payload(lead) => {
                 let is_loose = !text.starts_with(self.text.as_bytes());
                 let rest = rest_of(rest, end);
                 or_mention(lead.check(self.text, rest, is_loose, is_last))
             }
-            Next::Function(tag) => {
+            NextByte::Function(tag) => {
                 let is_in_block = ahead == Ahead::Block;
                 let opener = (self.text, !self.is_special());
                 or_mention(tag.check_behind(opener, text, is_in_block, is_last))
@@ -323,7 +328,7 @@ pub(crate) struct MarkerSet {
 struct OwnedMarker {
     text: Box<str>,
     form: Form,
-    next: Next,
+    next: NextByte,
     is_special: bool,
 }
 
@@ -386,7 +391,6 @@ impl MarkerSet {
     }
 
     /// Returns the first marker as a model writes it; `None` for one that contains more than its text.
-    #[cfg(feature = "runtime")]
     pub(super) fn written(&self) -> Option<String> {
         self.markers.first().and_then(|marker| marker.get().written())
     }
@@ -397,7 +401,6 @@ impl MarkerSet {
     }
 
     /// Returns `true` if the beginning of `text` reads as one of the markers, in any case.
-    #[cfg(feature = "runtime")]
     pub(super) fn resembles(&self, text: &[u8]) -> bool {
         let Some(first) = text.first() else { return false };
         let mut markers = self.markers.iter().filter(|marker| {

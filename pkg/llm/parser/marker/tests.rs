@@ -1,7 +1,7 @@
 //! Markers as they are recognised at the front of text.
 
 use super::*;
-use crate::llm::parser::{ThinkingDialect, ToolDialect, shape::MAX_FREE_BYTES};
+use crate::{ThinkingDialect, ToolDialect, ahead::shape::MAX_FREE_BYTES};
 
 #[test]
 fn a_set_has_room_for_the_markers_of_auto() {

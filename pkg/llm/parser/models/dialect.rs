@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::find::find;
-use crate::llm::parser::{
+use crate::dialects::{
     dialect::{ThinkingDialect, ToolDialect},
     names::UnknownDialect,
 };

@@ -1,7 +1,7 @@
 //! The entry of a model's family.
 
 use super::pattern::fits;
-use crate::llm::parser::families::{self, Models};
+use crate::families::{self, Models};
 
 /// Maximum length of a part of an id that is checked, in bytes; names of models are far shorter.
 const MAX_NAME_BYTES: usize = 512;
@@ -46,7 +46,7 @@ pub(super) fn find(id: &str) -> Option<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::parser::dialect::{ThinkingDialect, ToolDialect};
+    use crate::dialects::dialect::{ThinkingDialect, ToolDialect};
 
     #[test]
     fn every_pattern_is_there_once_and_its_dialects_exist() {

@@ -8,4 +8,4 @@ mod pattern;
 mod tests;
 
 pub use dialect::Dialect;
-pub(crate) use pattern::locate;
+pub use pattern::locate;

@@ -14,8 +14,8 @@ pub(super) fn fits(pattern: &str, id: &str) -> bool {
 /// Returns the text of `id` before and after the first match of `pattern`; both are in lower case.
 ///
 /// Every part of the pattern is searched for once, after the part before it, so this takes linear time.
-pub(crate) fn locate<'a>(pattern: &str, id: &'a str) -> Option<(&'a str, &'a str)> {
-    let mut words = Words::new(id);
+pub fn locate<'a>(pattern: &str, id: &'a str) -> Option<(&'a str, &'a str)> {
+    let mut words = PatternWords::new(id);
     let mut parts = pattern.split('*');
     let found = skip_past(parts.next()?, &mut words)?;
     for part in parts {
@@ -26,10 +26,10 @@ pub(crate) fn locate<'a>(pattern: &str, id: &'a str) -> Option<(&'a str, &'a str
 }
 
 /// Advances `words` past the first match of `part` and returns the text from there on.
-fn skip_past<'a>(part: &str, words: &mut Words<'a>) -> Option<&'a str> {
+fn skip_past<'a>(part: &str, words: &mut PatternWords<'a>) -> Option<&'a str> {
     loop {
         let mut here = words.clone();
-        let begins = here.clone().next().is_some_and(|word| word.joint != Joint::None);
+        let begins = here.clone().next().is_some_and(|word| word.joint != WordJoint::None);
         if begins && take(part, &mut here) {
             let found = words.rest;
             *words = here;
@@ -40,16 +40,16 @@ fn skip_past<'a>(part: &str, words: &mut Words<'a>) -> Option<&'a str> {
 }
 
 /// Takes the words of `part` from the front of `words`; nothing that follows may belong to the last one.
-fn take(part: &str, words: &mut Words<'_>) -> bool {
-    for wanted in Words::new(part) {
+fn take(part: &str, words: &mut PatternWords<'_>) -> bool {
+    for wanted in PatternWords::new(part) {
         let Some(mut word) = words.next() else { return false };
         // Patterns may omit the v of a version: hy-v3, llama-v3p1.
-        if word.text == "v" && wanted.is_number() && wanted.joint != Joint::Dot {
+        if word.text == "v" && wanted.is_number() && wanted.joint != WordJoint::Dot {
             let Some(number) = words.next() else { return false };
             word = number;
         }
-        let is_any_number = wanted.text == ANY_NUMBER && wanted.joint == Joint::Dot;
-        let fits_any = is_any_number && word.is_number() && word.joint == Joint::Dot;
+        let is_any_number = wanted.text == ANY_NUMBER && wanted.joint == WordJoint::Dot;
+        let fits_any = is_any_number && word.is_number() && word.joint == WordJoint::Dot;
         if !fits_any && (is_any_number || word.text != wanted.text) {
             return false;
         }
@@ -59,7 +59,7 @@ fn take(part: &str, words: &mut Words<'_>) -> bool {
 
 /// The joint between a word and the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Joint {
+enum WordJoint {
     /// Letters next to digits.
     None,
     /// A dot, or the `p` of `v3p1`.
@@ -69,13 +69,13 @@ enum Joint {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Word<'a> {
+struct PatternWord<'a> {
     /// Only digits or only other letters.
     text: &'a str,
-    joint: Joint,
+    joint: WordJoint,
 }
 
-impl Word<'_> {
+impl PatternWord<'_> {
     fn is_number(&self) -> bool {
         self.text.starts_with(|letter: char| letter.is_ascii_digit())
     }
@@ -83,22 +83,22 @@ impl Word<'_> {
 
 /// The words of an id or a pattern.
 #[derive(Debug, Clone)]
-struct Words<'a> {
+struct PatternWords<'a> {
     rest: &'a str,
-    before: Before,
+    before: PatternStart,
 }
 
 /// The word before the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum PatternStart {
     Nothing,
     Letters,
     Number,
 }
 
-impl<'a> Words<'a> {
+impl<'a> PatternWords<'a> {
     fn new(rest: &'a str) -> Self {
-        Self { rest, before: Before::Nothing }
+        Self { rest, before: PatternStart::Nothing }
     }
 
     /// Returns `true` if the following text belongs to the previous word: the digits of a name, the next part of a
@@ -106,36 +106,39 @@ impl<'a> Words<'a> {
     fn goes_on(&self) -> bool {
         let Some(next) = self.clone().next() else { return false };
         match next.joint {
-            Joint::Gap => false,
-            Joint::Dot => self.before == Before::Number && next.is_number(),
-            Joint::None => next.is_number() || UNITS.contains(&next.text),
+            WordJoint::Gap => false,
+            WordJoint::Dot => self.before == PatternStart::Number && next.is_number(),
+            WordJoint::None => next.is_number() || UNITS.contains(&next.text),
         }
     }
 }
 
-impl<'a> Iterator for Words<'a> {
-    type Item = Word<'a>;
+impl<'a> Iterator for PatternWords<'a> {
+    type Item = PatternWord<'a>;
 
-    fn next(&mut self) -> Option<Word<'a>> {
+    fn next(&mut self) -> Option<PatternWord<'a>> {
         let (separator, rest) = self.rest.split_at(self.rest.find(char::is_alphanumeric)?);
         let mut joint = match separator {
-            "" if self.before != Before::Nothing => Joint::None,
-            "." => Joint::Dot,
-            _ => Joint::Gap,
+            "" if self.before != PatternStart::Nothing => WordJoint::None,
+            "." => WordJoint::Dot,
+            _ => WordJoint::Gap,
         };
         let mut rest = rest;
         if let Some(after) = rest.strip_prefix('p')
-            && joint == Joint::None
-            && self.before == Before::Number
+            && joint == WordJoint::None
+            && self.before == PatternStart::Number
             && after.starts_with(|letter: char| letter.is_ascii_digit())
         {
-            (joint, rest) = (Joint::Dot, after);
+            (joint, rest) = (WordJoint::Dot, after);
         }
         let is_number = rest.starts_with(|letter: char| letter.is_ascii_digit());
         let ends = |letter: char| letter.is_ascii_digit() != is_number || !letter.is_alphanumeric();
         let (text, rest) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
-        *self = Self { rest, before: if is_number { Before::Number } else { Before::Letters } };
-        Some(Word { text, joint })
+        *self = Self {
+            rest,
+            before: if is_number { PatternStart::Number } else { PatternStart::Letters },
+        };
+        Some(PatternWord { text, joint })
     }
 }
 

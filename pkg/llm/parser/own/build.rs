@@ -1,9 +1,9 @@
 //! Building a dialect from its description.
 
-use crate::llm::parser::{
+use crate::{
     builder::{DialectError, ThinkingDialectBuilder, ToolDialectBuilder},
-    content::{CallEnd, ParsedContent},
-    dialect::{ThinkingDialect, ToolDialect},
+    content::parsed::{CallEnd, ParsedContent},
+    dialects::dialect::{ThinkingDialect, ToolDialect},
     toolcall::ToolCallParser,
 };
 

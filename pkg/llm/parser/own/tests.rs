@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use proptest::prelude::*;
 
-use crate::llm::parser::{
+use crate::{
     CallEnd, CallForm, DialectError, ParsedContent, PayloadGrammar as Grammar, Section, Tags,
     ThinkingDialect, ThinkingDialectBuilder, ThinkingParser, ThinkingPiece, ToolCallParser,
     ToolDialect, Wrapper, families,
@@ -256,7 +256,7 @@ fn what_the_machine_cannot_look_for_is_refused() {
     let cases = [
         (own(&[]),                                    DialectError::Empty),
         (own(&[Section::with_closers("<<", &[])]),    DialectError::NoCloser { opener: "<<".into() }),
-        (angles.framing(0, 9, 0).build(),             DialectError::Framing { count: 9 }),
+        (angles.framing(0, 9, 0).build(),             DialectError::MarkerFraming { count: 9 }),
         (angles.ignored(&["<<"]).build(),             DialectError::Repeated { marker: "<<".into() }),
         (angles.ignored(&["<<<"]).build(),            DialectError::Nested { outer: "<<<".into(), inner: "<<".into() }),
     ];
@@ -267,7 +267,7 @@ fn what_the_machine_cannot_look_for_is_refused() {
 
 #[test]
 fn the_page_adds_one_entry_and_a_fixture_file() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."));
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
     let page = read("docs/adding-a-dialect.md");
     let (_, diff) = page.split_once("```diff\n").unwrap();

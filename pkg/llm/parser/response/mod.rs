@@ -3,9 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::{
-    content::ResponsePiece, thinking::ThinkingParser, token::TokenKind, toolcall::ToolCallParser,
-};
+use super::{thinking::ThinkingParser, toolcall::ToolCallParser};
+use crate::content::{parsed::ResponsePiece, token::TokenKind};
 
 /// A parser that separates a response into reasoning, text and tool calls, while it arrives in pieces of any size.
 ///

@@ -1,7 +1,7 @@
 //! A response is read as two parsers in a row read it.
 
 use super::*;
-use crate::llm::parser::{ParsedContent, ThinkingDialect, ThinkingPiece, ToolDialect, dice::dice};
+use crate::{ParsedContent, ThinkingDialect, ThinkingPiece, ToolDialect, bytes::dice::dice};
 
 /// Fragments of responses, markers cut short and code that is left open included.
 const FRAGMENTS: [&str; 47] = [

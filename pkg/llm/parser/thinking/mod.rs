@@ -8,19 +8,17 @@ mod tests;
 
 use std::{mem, sync::Arc};
 
-use super::{
-    content::ResponsePiece,
-    dialect::{ThinkingDialect, ToolDialect},
-    mentions::Mentions,
-    scan::Scan,
-    stops_of_both::StopsOfBoth,
-    token::TokenKind,
-    toolcall::ToolCallParser,
+use super::toolcall::ToolCallParser;
+use crate::{
+    compiled::stops_of_both::SharedStopBytes,
+    content::{mentions::MentionCount, parsed::ResponsePiece, token::TokenKind},
+    dialects::dialect::{ThinkingDialect, ToolDialect},
+    scan::search::Scan,
 };
 
 pub use self::pieces::ThinkingPiece;
 use self::pieces::{Output, Pieces, Section, give_message};
-use crate::{json::BLOCK, types::slice};
+use forgeline_json::{BLOCK, slice};
 
 /// Maximum length of the whitespace before an opener that repeats the prompt's, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
@@ -62,7 +60,7 @@ pub struct ThinkingParser {
     dialect: ThinkingDialect,
     calls: ToolCallParser,
     /// The bytes with which markers of both dialects may begin, in the answer and in reasoning.
-    stops: Arc<StopsOfBoth>,
+    stops: Arc<SharedStopBytes>,
     scan: Scan,
     state: State,
     output: Output,
@@ -71,7 +69,7 @@ pub struct ThinkingParser {
     /// `true` if a carriage return was read that may begin one of them.
     framing_return: bool,
     /// The openers that were text.
-    mentions: Mentions,
+    mentions: MentionCount,
     /// An opener inside a section that the next characters will decide, with the character that was read
     /// since.
     undecided: Option<(usize, &'static str)>,
@@ -128,7 +126,7 @@ impl ThinkingParser {
             may_close_late: dialect.rules().finds_late_closer,
             framing_left: 0,
             framing_return: false,
-            mentions: Mentions::default(),
+            mentions: MentionCount::default(),
             undecided: None,
             at_work: 0,
             is_in_answer: false,

@@ -1,12 +1,12 @@
 //! Pieces of text to be emitted, and the markers that end reasoning.
 
-use crate::llm::parser::{
-    content::{ParsedContent, ResponsePiece},
-    found::{Ahead, Found},
+use crate::{
+    ahead::found::{Ahead, Found},
+    bytes::whitespace::LeadingWhitespace,
+    content::parsed::{ParsedContent, ResponsePiece},
     marker::MarkerSet,
-    whitespace::LeadingWhitespace,
 };
-use crate::types::subslice;
+use forgeline_json::subslice;
 
 /// One piece of a response, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(super) type Pieces<'o> = dyn FnMut(ResponsePiece<'_>) + 'o;
 
 /// The kind of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Section {
+pub(crate) enum Section {
     Message,
     Thinking,
 }

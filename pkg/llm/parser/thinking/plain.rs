@@ -1,14 +1,11 @@
 //! The fast path: text in which nothing matters, or that a single check decides.
 
 use super::{Pieces, Section, State, ThinkingParser, Way};
-use crate::{
-    json::WIDE,
-    llm::parser::{
-        content::{ParsedContent, ResponsePiece},
-        token::TokenKind,
-    },
-    types::slice,
+use crate::content::{
+    parsed::{ParsedContent, ResponsePiece},
+    token::TokenKind,
 };
+use forgeline_json::{WIDE, slice};
 
 impl ThinkingParser {
     /// Processes text for which the first check was not sufficient.

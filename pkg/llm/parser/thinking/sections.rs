@@ -7,16 +7,16 @@ use super::{
     pieces::{Pieces, Section, check_closer, give_message},
 };
 use crate::{
-    llm::parser::{
-        compiled_thinking::CompiledThinking,
-        content::{ParsedContent, ResponsePiece},
-        found::{Ahead, Found},
-        scan::{NoTrack, Search},
+    ahead::found::{Ahead, Found},
+    compiled::thinking::CompiledThinking,
+    content::{
+        parsed::{ParsedContent, ResponsePiece},
         token::TokenKind,
-        toolcall::Foreign,
     },
-    types::slice,
+    scan::search::{NoTrack, Search},
+    toolcall::Foreign,
 };
+use forgeline_json::slice;
 
 impl ThinkingParser {
     /// Reads the answer up to the first marker; returns `true` if there was one. If there is no `text`, the

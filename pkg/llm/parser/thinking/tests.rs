@@ -2,10 +2,8 @@
 
 use std::iter;
 
-use crate::{
-    json::BLOCK,
-    llm::parser::{ThinkingDialect, ThinkingParser, ThinkingPiece, ToolDialect, families},
-};
+use crate::{ThinkingDialect, ThinkingParser, ThinkingPiece, ToolDialect, families};
+use forgeline_json::BLOCK;
 
 /// Reads `pieces` and gives reasoning and message, joined.
 fn read<'t>(
@@ -199,7 +197,6 @@ fn the_front_of_a_marker_at_the_end_reads_the_same_at_any_cut() {
 }
 
 /// Reasoning that is written back reads as it did, in every dialect whose markers can be written.
-#[cfg(feature = "runtime")]
 #[test]
 fn reasoning_is_written_as_it_is_read() {
     let mut without = Vec::new();

@@ -1,14 +1,14 @@
 //! The beginning of a message or of a section of it: text, or a call without a marker.
 
-use super::{
-    super::{
-        bare_call::name_of,
-        content::{Emit, ParsedContent},
+use super::{Foreign, ToolCallParser};
+use crate::{
+    compiled::bare_call::name_of,
+    content::{
+        parsed::{Emit, ParsedContent},
         token::TokenKind,
     },
-    Foreign, ToolCallParser,
 };
-use crate::types::slice;
+use forgeline_json::slice;
 
 impl ToolCallParser {
     /// Processes the rest of `text`, the first of a section, if no marker begins in it; returns `false` for other

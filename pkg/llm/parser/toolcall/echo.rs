@@ -1,13 +1,12 @@
 //! Blocks of calls that a model repeats without their opener: framing, not a second run.
 
 use super::{Started, ToolCallParser};
-use crate::llm::parser::{
-    content::{Emit, ParsedContent},
-    description::Bare,
-    echo::Echo,
-    unmarked::Start,
+use crate::{
+    builder::description::Bare,
+    call::{echo::Echo, unmarked::Start},
+    content::parsed::{Emit, ParsedContent},
 };
-use crate::types::slice;
+use forgeline_json::slice;
 
 impl ToolCallParser {
     /// Returns `true` for the form of Python calls without a marker.

@@ -1,12 +1,12 @@
 //! The ends of sections and of the stream.
 
-use super::{
-    super::{
-        content::{Emit, ParsedContent},
+use super::{Foreign, ToolCallParser};
+use crate::{
+    call::unmarked::Start,
+    content::{
+        parsed::{Emit, ParsedContent},
         token::TokenKind,
-        unmarked::Start,
     },
-    Foreign, ToolCallParser,
 };
 
 impl ToolCallParser {
@@ -17,7 +17,8 @@ impl ToolCallParser {
 
     /// Ends a section like [`end_section`](Self::end_section); with `is_outside`, a preceding parser
     /// knows that the text has left the call that is open here.
-    pub(crate) fn end_section_where(&mut self, is_outside: bool, out: &mut Emit<'_>) {
+    #[doc(hidden)]
+    pub fn end_section_where(&mut self, is_outside: bool, out: &mut Emit<'_>) {
         self.leave_way();
         self.read_tail();
         // Text held by one of them may begin the next.
@@ -95,13 +96,13 @@ impl ToolCallParser {
 
     /// Ends the stream. A call that is still open is incomplete; with `may_close_calls`, one whose
     /// payload is complete counts as complete, with the repair
-    /// [`ImplicitClose`](crate::types::Repair::ImplicitClose).
+    /// [`ImplicitClose`](forgeline_types::Repair::ImplicitClose).
     pub fn flush(&mut self, may_close_calls: bool, out: &mut impl FnMut(ParsedContent<'_>)) {
         self.flush_until(may_close_calls, None, out);
     }
 
     /// Ends the stream, up to the first foreign marker in the held text.
-    pub(in crate::llm::parser) fn flush_until(
+    pub(crate) fn flush_until(
         &mut self,
         may_close_calls: bool,
         foreign: Option<&Foreign<'_>>,

@@ -1,12 +1,11 @@
 //! The effect of each marker of the dialect: a call begins, or framing is skipped.
 
 use super::ToolCallParser;
-use crate::llm::parser::{
-    builder::Holds,
-    content::{Emit, ParsedContent},
-    followed_code::FollowedCode,
-    offered::Offered,
-    role::Role,
+use crate::{
+    ahead::name_check::NameCheck,
+    builder::{Holds, role::Role},
+    content::parsed::{Emit, ParsedContent},
+    scan::followed_code::FollowedCode,
 };
 
 impl ToolCallParser {
@@ -25,7 +24,7 @@ impl ToolCallParser {
             return self.pass_found(out);
         }
         if let Role::Call(form) = role
-            && compiled.form(form).offered != Offered::Any
+            && compiled.form(form).offered != NameCheck::Any
         {
             return self.enter_offered(form, offset, out);
         }
@@ -116,7 +115,7 @@ impl ToolCallParser {
         let offered = self.dialect.compiled().form(form).offered;
         let name = text.split_once([':', '>']).map_or("", |(_, name)| name);
         let name = name.split('{').next().unwrap_or_default();
-        offered == Offered::Any || self.tools.counts(name, offered)
+        offered == NameCheck::Any || self.tools.counts(name, offered)
     }
 
     /// Processes an opener of `form` that contains the name, possibly after the end of the previous line.

@@ -1,18 +1,14 @@
 //! Text in which the last few bytes may begin a marker, and the text that follows it.
 
 use super::ToolCallParser;
-use crate::llm::parser::{inline_buf::Few, stops::Stops};
+use crate::{bytes::inline_buf::Few, scan::stop_bytes::StopBytes};
 
 impl ToolCallParser {
     /// Processes one block of message text in which at most the last few bytes may begin a marker, and holds
     /// them; returns the length of the text before them, or `None` for text of another length and if one
     /// check does not decide. The markers are those of the dialect, or begin at `stops`; nothing may be held.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_front(
-        &mut self,
-        text: &str,
-        stops: Option<&Stops>,
-    ) -> Option<usize> {
+    pub(crate) fn take_front(&mut self, text: &str, stops: Option<&StopBytes>) -> Option<usize> {
         let stops = stops.unwrap_or(&self.stops);
         let end = stops.front_of_block(text, &mut self.literal)?;
         if end < text.len() {
@@ -25,11 +21,7 @@ impl ToolCallParser {
     /// Takes the few bytes that are held if a single check of `text` shows that none of those markers begins with
     /// them; otherwise returns `None`.
     #[inline(always)]
-    pub(in crate::llm::parser) fn settle(
-        &mut self,
-        text: &str,
-        stops: Option<&Stops>,
-    ) -> Option<Few> {
+    pub(crate) fn settle(&mut self, text: &str, stops: Option<&StopBytes>) -> Option<Few> {
         let held = self.scan.settle_few(text, stops.unwrap_or(&self.stops))?;
         self.literal.pass_few(held.as_bytes());
         Some(held)

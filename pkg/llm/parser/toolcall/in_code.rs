@@ -1,10 +1,10 @@
 //! Openers in Markdown code: those in a span that is still open are decided at the end of their call.
 
 use super::{SpanCall, ToolCallParser};
-use crate::llm::parser::{
-    code_spans::CodeSpans,
-    content::{Emit, ParsedContent},
-    role::Role,
+use crate::{
+    builder::role::Role,
+    content::parsed::{Emit, ParsedContent},
+    scan::code_spans::CodeSpans,
 };
 
 impl ToolCallParser {
@@ -48,7 +48,8 @@ impl ToolCallParser {
     }
 
     /// Returns `true` if the stream ended in a fence that hid a call.
-    pub(crate) fn ends_in_code(&self) -> bool {
+    #[doc(hidden)]
+    pub fn ends_in_code(&self) -> bool {
         self.ends_in_code
     }
 }

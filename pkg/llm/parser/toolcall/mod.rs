@@ -19,18 +19,20 @@ use std::{mem, sync::Arc};
 use self::turn_end::TurnEnd;
 use super::{
     call::Region,
-    content::{Emit, ParsedContent},
-    dialect::ToolDialect,
-    followed_code::FollowedCode,
     grammar::{CutEntity, Plain, Tools},
     marker::MarkerSet,
-    mentions::Mentions,
-    scan::Scan,
-    stops::Stops,
-    token::TokenKind,
-    unmarked::{Start, Started},
 };
-use crate::{json::BLOCK, types::slice};
+use crate::{
+    call::unmarked::{Start, Started},
+    content::{
+        mentions::MentionCount,
+        parsed::{Emit, ParsedContent},
+        token::TokenKind,
+    },
+    dialects::dialect::ToolDialect,
+    scan::{followed_code::FollowedCode, search::Scan, stop_bytes::StopBytes},
+};
+use forgeline_json::{BLOCK, slice};
 
 /// Default maximum length of the body of one call, in bytes: 4 MiB.
 pub const DEFAULT_MAX_CALL_BYTES: usize = 4 << 20;
@@ -64,7 +66,7 @@ pub struct ToolCallParser {
     dialect: ToolDialect,
     tools: Tools,
     max_call_bytes: usize,
-    stops: Arc<Stops>,
+    stops: Arc<StopBytes>,
     scan: Scan,
     literal: FollowedCode,
     region: Option<Box<Region>>,
@@ -136,7 +138,7 @@ struct SpanCall {
 pub(super) struct Foreign<'a> {
     pub(super) markers: &'a MarkerSet,
     /// Records those that are text.
-    pub(super) mentions: &'a Mentions,
+    pub(super) mentions: &'a MentionCount,
     /// The number of markers that currently count.
     pub(super) count: usize,
     /// The number of markers that open a section; the others are skipped.
@@ -144,7 +146,7 @@ pub(super) struct Foreign<'a> {
     /// The minimum length at which a special token truncated at the end of the text is framing, in bytes.
     pub(super) min_cut_bytes: usize,
     /// The bytes with which these markers and the dialect's own may begin.
-    pub(super) stops: &'a Stops,
+    pub(super) stops: &'a StopBytes,
 }
 
 impl Foreign<'_> {

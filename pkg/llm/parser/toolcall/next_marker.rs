@@ -2,18 +2,17 @@
 
 use std::{cell::Cell, ptr};
 
-use super::{
-    super::{
+use super::{CUT, FOREIGN, Foreign, ToolCallParser};
+use crate::{
+    ahead::found::{Ahead, Found},
+    builder::role::Role,
+    content::{parsed::Emit, token::TokenKind},
+    scan::{
         code_spans::CodeSpans,
-        content::Emit,
-        found::{Ahead, Found},
-        role::Role,
-        scan::{LiteralTrack, Search},
-        token::TokenKind,
+        search::{LiteralTrack, Search},
     },
-    CUT, FOREIGN, Foreign, ToolCallParser,
 };
-use crate::types::slice;
+use forgeline_json::slice;
 
 impl ToolCallParser {
     /// Emits text up to the next marker; returns the number of a foreign one. If there is no `text`,

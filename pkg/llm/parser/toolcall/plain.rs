@@ -4,20 +4,20 @@ use std::mem;
 
 use super::{ToolCallParser, Way};
 use crate::{
-    json::{self, BLOCK, Halves, WIDE, simple_escape},
-    llm::parser::{
-        content::{Emit, ParsedContent},
-        grammar::{CutEntity, Escapable, Plain},
-        stops::Stops,
+    content::{
+        parsed::{Emit, ParsedContent},
         token::TokenKind,
     },
-    types::{slice, subslice},
+    grammar::{CutEntity, Escapable, Plain},
+    scan::stop_bytes::StopBytes,
 };
+use forgeline_json as json;
+use forgeline_json::{BLOCK, Halves, WIDE, simple_escape, slice, subslice};
 
 impl ToolCallParser {
     /// Returns `true` in a state that text without markers, code and line ends does not change.
     #[inline(always)]
-    pub(in crate::llm::parser) fn is_still(&self) -> bool {
+    pub(crate) fn is_still(&self) -> bool {
         self.literal.is_still()
     }
 
@@ -25,7 +25,7 @@ impl ToolCallParser {
     /// change](Self::is_still); returns `false` if it contains a line end
     /// that matters.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_plain(&mut self, text: &str) -> bool {
+    pub(crate) fn take_plain(&mut self, text: &str) -> bool {
         let is_taken = !text.is_empty() && !has_line_end(text);
         if is_taken {
             self.passed += text.len();
@@ -35,7 +35,7 @@ impl ToolCallParser {
 
     /// Processes text inside a value of a call; returns `false` if it may contain something relevant.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_value(&mut self, text: &str) -> bool {
+    pub(crate) fn take_value(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
         plain.passes_at_once(text.as_bytes()) && self.has_room(text)
     }
@@ -43,7 +43,7 @@ impl ToolCallParser {
     /// Processes one block inside a JSON string, including escapes; returns `false` for text of another length or
     /// place, and if more in it may matter.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_value_block(&mut self, text: &str) -> bool {
+    pub(crate) fn take_value_block(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
         let block = text.as_bytes().try_into();
         block.is_ok_and(|block| plain.block_passes(block)) && self.has_room(text)
@@ -51,7 +51,7 @@ impl ToolCallParser {
 
     /// Processes text of more than a block inside a value; returns `false` if more in it may matter.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_long_value(&mut self, text: &str) -> bool {
+    pub(crate) fn take_long_value(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
         // Markup of this length usually needs escapes, which cost no more than the check for them.
         !self.is_in_markup() && plain.passes(text.as_bytes()) && self.has_room(text)
@@ -61,7 +61,7 @@ impl ToolCallParser {
     /// code, begins, in a state that it [does not change](Self::is_still); returns `false` for other text. Calls
     /// no functions and needs no stack.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_halves(&mut self, text: &str, stops: &Stops) -> bool {
+    pub(crate) fn take_halves(&mut self, text: &str, stops: &StopBytes) -> bool {
         let Some(halves) = Halves::of(text.as_bytes()) else { return false };
         let is_taken = self.is_still()
             && !halves.ends_in_line_end()
@@ -73,7 +73,7 @@ impl ToolCallParser {
     /// Processes message text of more than a block in which no marker of the dialect, or one that begins at
     /// `stops`, begins; returns `false` if a single check does not show that.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_long(&mut self, text: &str, stops: Option<&Stops>) -> bool {
+    pub(crate) fn take_long(&mut self, text: &str, stops: Option<&StopBytes>) -> bool {
         let stops = stops.unwrap_or(&self.stops);
         let Some(halves) = Halves::of(text.as_bytes()) else {
             return self.is_still()
@@ -87,7 +87,7 @@ impl ToolCallParser {
 
     /// Does the same with a second check, which handles escapes in text of other lengths.
     #[inline]
-    pub(in crate::llm::parser) fn take_value_slowly(&mut self, text: &str) -> bool {
+    pub(crate) fn take_value_slowly(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
         // The previous check has already handled escapes in a block.
         let is_new = text.len() < BLOCK || text.len() == BLOCK && plain != Plain::JsonString;
@@ -97,10 +97,7 @@ impl ToolCallParser {
     /// Checks text of at most a wide block inside a string between tags; returns `None` for other text, and if it
     /// may contain a tag.
     #[inline(always)]
-    pub(in crate::llm::parser) fn look_at_markup<'t>(
-        &self,
-        text: &'t str,
-    ) -> Option<Escapable<'t>> {
+    pub(crate) fn look_at_markup<'t>(&self, text: &'t str) -> Option<Escapable<'t>> {
         let Way::Value(plain) = self.way else { return None };
         let may_pass =
             self.has_angles_only && !text.is_empty() && text.len() <= self.room - self.passed;
@@ -109,23 +106,20 @@ impl ToolCallParser {
 
     /// Returns `true` in a part of a call where no text passes unchanged, usually between its values.
     #[inline(always)]
-    pub(in crate::llm::parser) fn is_at_structure(&self) -> bool {
+    pub(crate) fn is_at_structure(&self) -> bool {
         self.way == Way::Value(Plain::Nothing)
     }
 
     /// Returns `true` inside a string between tags if markers begin with `<`.
     #[inline(always)]
-    pub(in crate::llm::parser) fn is_in_markup(&self) -> bool {
+    pub(crate) fn is_in_markup(&self) -> bool {
         self.has_angles_only && matches!(self.way, Way::Value(plain) if plain.is_markup())
     }
 
     /// Splits longer text inside a string between tags: the first part is at most a wide block, and does not split
     /// a named entity.
     #[inline]
-    pub(in crate::llm::parser) fn split_markup<'t>(
-        &self,
-        text: &'t str,
-    ) -> Option<(&'t str, &'t str)> {
+    pub(crate) fn split_markup<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
         if text.len() <= WIDE || !self.is_in_markup() {
             return None;
         }
@@ -137,13 +131,13 @@ impl ToolCallParser {
 
     /// Counts text inside a string between tags that was emitted as JSON.
     #[inline(always)]
-    pub(in crate::llm::parser) fn count_markup(&mut self, bytes: usize) {
+    pub(crate) fn count_markup(&mut self, bytes: usize) {
         self.passed += bytes;
     }
 
     /// Holds the beginning of an entity at the end of a piece; returns `false` for other text.
     #[inline]
-    pub(in crate::llm::parser) fn take_cut_entity(&mut self, text: &str) -> bool {
+    pub(crate) fn take_cut_entity(&mut self, text: &str) -> bool {
         let cut = CutEntity::of(text).filter(|_| self.way == Way::Value(Plain::Entities));
         if let Some(cut) = cut {
             self.way = Way::Entity(cut);
@@ -154,7 +148,7 @@ impl ToolCallParser {
     /// Completes an entity, whose beginning is held, from the beginning of `text`; returns the entity, its
     /// meaning in JSON, and the text after it.
     #[inline]
-    pub(in crate::llm::parser) fn take_entity<'t>(
+    pub(crate) fn take_entity<'t>(
         &mut self,
         text: &'t str,
     ) -> Option<(&'static str, &'static str, &'t str)> {
@@ -171,7 +165,7 @@ impl ToolCallParser {
     /// Processes text inside a JSON string that ends with the backslash of an escape, which is held; returns
     /// the number of bytes before it.
     #[inline]
-    pub(in crate::llm::parser) fn take_cut_escape(&mut self, text: &str) -> Option<usize> {
+    pub(crate) fn take_cut_escape(&mut self, text: &str) -> Option<usize> {
         let front = text.strip_suffix('\\').filter(|_| text.len() <= self.room - self.passed)?;
         let is_cut =
             self.way == Way::Value(Plain::JsonString) && Plain::JsonString.passes(front.as_bytes());
@@ -185,7 +179,7 @@ impl ToolCallParser {
 
     /// Completes an escape, whose backslash is held, with the letter at the beginning of `text`; returns both.
     #[inline]
-    pub(in crate::llm::parser) fn take_escape(&mut self, text: &str) -> Option<&'static str> {
+    pub(crate) fn take_escape(&mut self, text: &str) -> Option<&'static str> {
         let has_room = self.way == Way::Escape && self.room - self.passed >= 2;
         let letter = text.as_bytes().first().filter(|_| has_room)?;
         let escape = simple_escape(*letter)?;
@@ -197,7 +191,7 @@ impl ToolCallParser {
     /// Processes more of a string that is held because its call may have ended; returns `false` if it may
     /// end.
     #[inline]
-    pub(in crate::llm::parser) fn hold(&mut self, text: &str) -> bool {
+    pub(crate) fn hold(&mut self, text: &str) -> bool {
         let is_held =
             self.way == Way::Held && self.region.as_mut().is_some_and(|region| region.hold(text));
         if is_held {
@@ -393,7 +387,7 @@ impl ToolCallParser {
     /// Processes one block of message text; returns `false` for text of another length, and if a single check does
     /// not show that no marker begins in it. The markers are those of the dialect, or begin at `stops`.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_block(&mut self, text: &str, stops: Option<&Stops>) -> bool {
+    pub(crate) fn take_block(&mut self, text: &str, stops: Option<&StopBytes>) -> bool {
         let stops = stops.unwrap_or(&self.stops);
         let is_taken = stops.are_far_in_block(text, &mut self.literal);
         self.passed += if is_taken { text.len() } else { 0 };
@@ -403,7 +397,7 @@ impl ToolCallParser {
     /// Processes message text; returns `false` if a marker may begin in it: one of the dialect, or one
     /// that begins at `stops`.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_lines(&mut self, text: &str, stops: Option<&Stops>) -> bool {
+    pub(crate) fn take_lines(&mut self, text: &str, stops: Option<&StopBytes>) -> bool {
         let stops = stops.unwrap_or(&self.stops);
         let is_taken = !text.is_empty() && stops.plain_front(text, &mut self.literal) == text.len();
         self.passed += if is_taken { text.len() } else { 0 };
@@ -413,10 +407,10 @@ impl ToolCallParser {
     /// Processes message text in which at most the last few bytes may begin a marker, after the held text.
     /// The markers are those of the dialect, or begin at `stops`. Returns `false` if there is more to
     /// examine; the text must then be read.
-    pub(in crate::llm::parser) fn take_text(
+    pub(crate) fn take_text(
         &mut self,
         text: &str,
-        stops: Option<&Stops>,
+        stops: Option<&StopBytes>,
         out: &mut dyn FnMut(&str),
     ) -> bool {
         if text.is_empty() {
@@ -448,7 +442,7 @@ impl ToolCallParser {
 
     /// Processes text of a call in which no marker begins, whatever its grammar makes of it; returns `false`
     /// for other text.
-    pub(in crate::llm::parser) fn look_at_value(&mut self, text: &str, out: &mut Emit<'_>) -> bool {
+    pub(crate) fn look_at_value(&mut self, text: &str, out: &mut Emit<'_>) -> bool {
         let (Way::Value(plain), Some(region)) = (self.way, &mut self.region) else { return false };
         if text.is_empty() || text.len() > self.room - self.passed || !region.is_unmarked(text) {
             return false;

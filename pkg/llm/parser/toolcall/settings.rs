@@ -6,15 +6,12 @@ use serde_json::Value;
 
 use super::ToolCallParser;
 use crate::{
-    llm::parser::{
-        builder::Holds,
-        dialect::ToolDialect,
-        found::{Ahead, Found},
-        grammar::Tools,
-        role::Role,
-    },
-    types::Text,
+    ahead::found::{Ahead, Found},
+    builder::{Holds, role::Role},
+    dialects::dialect::ToolDialect,
+    grammar::Tools,
 };
+use forgeline_types::Text;
 
 impl ToolCallParser {
     /// Sets the names and JSON schemas of the known tools, which determine the types of arguments written as XML.
@@ -34,7 +31,8 @@ impl ToolCallParser {
 
     /// Sets whether a call without a marker must name a known tool, if any are known. Default: no.
     #[must_use]
-    pub(crate) fn bare_of_known(mut self, only: bool) -> Self {
+    #[doc(hidden)]
+    pub fn bare_of_known(mut self, only: bool) -> Self {
         self.bare_of_known = only;
         self
     }
@@ -54,12 +52,12 @@ impl ToolCallParser {
     }
 
     /// Returns `true` for a parser that [finds bounds only](Self::of_bounds).
-    pub(in crate::llm::parser) fn finds_bounds_only(&self) -> bool {
+    pub(crate) fn finds_bounds_only(&self) -> bool {
         self.tools.are_bounds_only()
     }
 
     /// Returns the dialect of the calls.
-    pub(in crate::llm::parser) fn dialect(&self) -> &ToolDialect {
+    pub(crate) fn dialect(&self) -> &ToolDialect {
         &self.dialect
     }
 
@@ -79,7 +77,8 @@ impl ToolCallParser {
 
     /// Sets whether the following text is for a person, up to the end of its section: text in it that looks
     /// like a call is text.
-    pub(crate) fn set_prose(&mut self, is_prose: bool) {
+    #[doc(hidden)]
+    pub fn set_prose(&mut self, is_prose: bool) {
         self.is_in_prose = is_prose;
     }
 

@@ -1,8 +1,8 @@
 //! A call in a code span that is still open.
 
 use super::{SpanCall, ToolCallParser};
-use crate::llm::parser::{content::ParsedContent, grammar::Guard, unmarked::Start};
-use crate::types::slice;
+use crate::{call::unmarked::Start, content::parsed::ParsedContent, grammar::Guard};
+use forgeline_json::slice;
 
 /// Maximum length of the text held from an opener in an open span on, in bytes.
 const MAX_HELD_BYTES: usize = 64 << 10;

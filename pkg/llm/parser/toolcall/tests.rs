@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::llm::parser::{
-    CallEnd, ParsedContent, ToolCallParser, ToolDialect, families, strays::strays,
+use crate::{
+    CallEnd, ParsedContent, ToolCallParser, ToolDialect, builder::special_tokens::strays, families,
 };
 
 /// Longest text that is held back behind an ambiguous closer, in bytes with the closer.

@@ -1,8 +1,8 @@
 //! The special tokens that end a turn: framing at the end of the text, text elsewhere.
 
-use crate::llm::parser::{
-    content::{Emit, ParsedContent},
-    role::Role,
+use crate::{
+    builder::role::Role,
+    content::parsed::{Emit, ParsedContent},
 };
 
 /// Maximum length of a sequence of such tokens that is held, in bytes; a longer one is text.

@@ -7,21 +7,14 @@ use std::sync::{
 
 use serde_json::Value;
 
-use super::stage::{Played, Stage, report};
-use crate::{
-    agent::{
-        ApprovalPolicy, Approver, Asked, RunInput,
-        tools::{Tool, ToolContext, ToolFuture},
-    },
-    testing::{
-        ScriptedTurn,
-        conformance::{
-            Report,
-            suite::{Miss, hold},
-        },
-    },
-    types::Json,
+use super::stage::{AgentStage, PlayedRun, report};
+use crate::conformance::verdict::{CheckMiss, Report, hold};
+use forgeline_agent::{
+    ApprovalContext, ApprovalPolicy, Approver, RunInput,
+    tools::{Tool, ToolContext, ToolFuture},
 };
+use forgeline_llm::scripted::ScriptedTurn;
+use forgeline_types::Json;
 
 /// A call for which an approver is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,12 +32,12 @@ pub struct AskedCall {
 ///
 /// ```
 /// use forgeline::{
-///     agent::{Asked, Decision},
+///     agent::{ApprovalContext, Decision},
 ///     testing::conformance::agent::{AskedCall, check_approver},
 /// };
 /// use serde_json::json;
 ///
-/// let only_reads = |asked: Asked| async move {
+/// let only_reads = |asked: ApprovalContext| async move {
 ///     let is_read = asked.request.tool_name == "files.read";
 ///     if is_read { Decision::Grant } else { Decision::reject("only reading") }
 /// };
@@ -91,12 +84,12 @@ fn is_rejection(text: &str) -> bool {
     text.contains("did not allow this call")
 }
 
-struct Work {
+struct CountingTool {
     name: &'static str,
     ran: Arc<AtomicUsize>,
 }
 
-impl Tool for Work {
+impl Tool for CountingTool {
     fn name(&self) -> &str {
         self.name
     }
@@ -119,24 +112,24 @@ impl Tool for Work {
 async fn played(
     approver: &Arc<dyn Approver>,
     calls: &[&AskedCall],
-) -> Result<(Played, usize), Miss> {
+) -> Result<(PlayedRun, usize), CheckMiss> {
     let turn = calls
         .iter()
         .fold(ScriptedTurn::new(), |turn, it| turn.call(it.tool_name, it.arguments.clone()));
-    let mut stage = Stage::new(turn);
+    let mut stage = AgentStage::new(turn);
     let ran = Arc::clone(&stage.ran);
     let mut names: Vec<_> = calls.iter().map(|call| call.tool_name).collect();
     names.sort_unstable();
     names.dedup();
     for name in names {
-        stage.builder = stage.builder.tool(Work { name, ran: Arc::clone(&ran) });
+        stage.builder = stage.builder.tool(CountingTool { name, ran: Arc::clone(&ran) });
     }
     let shared = Arc::clone(approver);
     stage.builder = stage
         .builder
         .approval(ApprovalPolicy::Always)
-        .approver(move |asked: Asked| shared.decide(asked));
+        .approver(move |asked: ApprovalContext| shared.decide(asked));
     let got = stage.play(RunInput::from("Go."), 1).await;
-    let got = got.map_err(|what| Miss::Fails(vec![what]))?;
+    let got = got.map_err(|what| CheckMiss::Fails(vec![what]))?;
     Ok((got, ran.load(Ordering::SeqCst)))
 }

@@ -4,17 +4,12 @@ use std::{sync::Arc, thread};
 
 use serde_json::{Value, json};
 
-use super::stage::{Played, Stage, report};
-use crate::{
-    agent::{AuditKind, Authorization, Authorizer, ClientCall, RunInput, tools::ClientTool},
-    testing::{
-        ScriptedTurn,
-        conformance::{
-            Report,
-            suite::{Miss, Verdict, hold},
-        },
-    },
+use super::stage::{AgentStage, PlayedRun, report};
+use crate::conformance::verdict::{CheckMiss, CheckVerdict, Report, hold};
+use forgeline_agent::{
+    AuditKind, Authorization, Authorizer, ClientCall, RunInput, tools::ClientTool,
 };
+use forgeline_llm::scripted::ScriptedTurn;
 
 /// Checks an authorizer: by itself, with a call that it allows and one that it denies, and inside an agent.
 ///
@@ -72,18 +67,21 @@ fn decide(authorizer: &dyn Authorizer, call: &ClientCall<'_>) -> Authorization {
     authorizer.authorize(call)
 }
 
-fn allows(authorizer: &dyn Authorizer, allowed: &ClientCall<'_>) -> Verdict {
+fn allows(authorizer: &dyn Authorizer, allowed: &ClientCall<'_>) -> CheckVerdict {
     let got = decide(authorizer, allowed);
     hold(got == Authorization::Allow, || format!("`{}`: {got:?}", allowed.tool_name))
 }
 
-fn denies(authorizer: &dyn Authorizer, denied: &ClientCall<'_>) -> Verdict {
+fn denies(authorizer: &dyn Authorizer, denied: &ClientCall<'_>) -> CheckVerdict {
     let got = decide(authorizer, denied);
     let is_denial = matches!(&got, Authorization::Deny { reason } if !reason.trim().is_empty());
     hold(is_denial, || format!("`{}`: {got:?}", denied.tool_name))
 }
 
-fn repeated(it: &dyn Authorizer, (allowed, denied): (&ClientCall<'_>, &ClientCall<'_>)) -> Verdict {
+fn repeated(
+    it: &dyn Authorizer,
+    (allowed, denied): (&ClientCall<'_>, &ClientCall<'_>),
+) -> CheckVerdict {
     let first = [decide(it, allowed), decide(it, denied)];
     for _ in 0..8 {
         let next = [decide(it, allowed), decide(it, denied)];
@@ -92,14 +90,17 @@ fn repeated(it: &dyn Authorizer, (allowed, denied): (&ClientCall<'_>, &ClientCal
     Ok(())
 }
 
-fn malformed(it: &dyn Authorizer, allowed: &ClientCall<'_>, arguments: &str) -> Verdict {
+fn malformed(it: &dyn Authorizer, allowed: &ClientCall<'_>, arguments: &str) -> CheckVerdict {
     let mut call = *allowed;
     call.arguments = arguments;
     let got = decide(it, &call);
     hold(got != Authorization::Allow, || format!("the arguments `{arguments}` are allowed"))
 }
 
-fn by_value(it: &dyn Authorizer, (allowed, denied): (&ClientCall<'_>, &ClientCall<'_>)) -> Verdict {
+fn by_value(
+    it: &dyn Authorizer,
+    (allowed, denied): (&ClientCall<'_>, &ClientCall<'_>),
+) -> CheckVerdict {
     for call in [allowed, denied] {
         let own = |text: &str| text.to_owned();
         let (name, arguments) = (own(call.tool_name), own(call.arguments));
@@ -117,7 +118,7 @@ fn by_value(it: &dyn Authorizer, (allowed, denied): (&ClientCall<'_>, &ClientCal
 fn in_parallel(
     it: &dyn Authorizer,
     (allowed, denied): (&ClientCall<'_>, &ClientCall<'_>),
-) -> Verdict {
+) -> CheckVerdict {
     let want = [decide(it, allowed), decide(it, denied)];
     let rounds = |calls: [&ClientCall<'_>; 2]| {
         (0..64).all(|_| {
@@ -147,13 +148,13 @@ async fn played(
     authorizer: &Arc<dyn Authorizer>,
     call: &ClientCall<'_>,
     calls: usize,
-) -> Result<Played, Miss> {
-    let fails = |what: String| Miss::Fails(vec![what]);
+) -> Result<PlayedRun, CheckMiss> {
+    let fails = |what: String| CheckMiss::Fails(vec![what]);
     let arguments: Value =
         serde_json::from_str(call.arguments).map_err(|error| fails(error.to_string()))?;
     let turn = (0..calls)
         .fold(ScriptedTurn::new(), |turn, _| turn.call(call.tool_name, arguments.clone()));
-    let mut stage = Stage::new(turn);
+    let mut stage = AgentStage::new(turn);
     let tool = ClientTool::new(call.tool_name, "Works.", json!({ "type": "object" }));
     let shared = Arc::clone(authorizer);
     let authorizer = move |call: &ClientCall<'_>| shared.authorize(call);
@@ -171,7 +172,7 @@ async fn played(
     stage.play(input, calls).await.map_err(fails)
 }
 
-async fn round_trip(authorizer: &Arc<dyn Authorizer>, allowed: &ClientCall<'_>) -> Verdict {
+async fn round_trip(authorizer: &Arc<dyn Authorizer>, allowed: &ClientCall<'_>) -> CheckVerdict {
     let got = played(authorizer, allowed, 1).await?;
     hold(got.sent.len() == 1, || format!("{} requests to the client", got.sent.len()))?;
     hold(got.results_of_client() == 1, || format!("the model read {:?}", got.results))?;
@@ -182,18 +183,18 @@ async fn short_circuit(
     authorizer: &Arc<dyn Authorizer>,
     denied: &ClientCall<'_>,
     calls: usize,
-) -> Verdict {
+) -> CheckVerdict {
     let got = played(authorizer, denied, calls).await?;
     hold(got.sent.is_empty(), || format!("{} requests to the client", got.sent.len()))?;
     hold(got.denied() == calls, || format!("the model read {:?}", got.results))?;
-    let is_of_call = |record: &&crate::agent::AuditRecord| {
+    let is_of_call = |record: &&forgeline_agent::AuditRecord| {
         record.kind == AuditKind::ToolAllowlistDenial && record.tool_name == denied.tool_name
     };
     let kept = got.records.iter().filter(is_of_call).count();
     hold(kept >= 1, || format!("no record names the call: {:?}", got.records))
 }
 
-async fn two_calls(authorizer: &Arc<dyn Authorizer>, allowed: &ClientCall<'_>) -> Verdict {
+async fn two_calls(authorizer: &Arc<dyn Authorizer>, allowed: &ClientCall<'_>) -> CheckVerdict {
     let got = played(authorizer, allowed, 2).await?;
     let ids: Vec<_> = got.sent.iter().map(|request| &request.client_call_id).collect();
     hold(matches!(ids[..], [one, other] if one != other), || format!("the ids are {ids:?}"))?;

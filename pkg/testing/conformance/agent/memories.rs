@@ -4,20 +4,13 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::stage::{Stage, report};
-use crate::{
-    agent::{
-        Caller, RunInput,
-        knowledge::{KnowledgeError, MemoryStore, MemoryTools, Note, Owner},
-    },
-    testing::{
-        ScriptedTurn,
-        conformance::{
-            Report,
-            suite::{Miss, Verdict, hold},
-        },
-    },
+use super::stage::{AgentStage, report};
+use crate::conformance::verdict::{CheckMiss, CheckVerdict, Report, hold};
+use forgeline_agent::{
+    Caller, RunInput,
+    knowledge::{KnowledgeError, MemoryStore, MemoryTools, Note, Owner},
 };
+use forgeline_llm::scripted::ScriptedTurn;
 
 /// Checks a memory store, which must be empty: by itself, for several owners, and behind the tools of an agent.
 ///
@@ -125,12 +118,13 @@ pub fn check_memory_store(store: impl MemoryStore + 'static) -> Report {
             "the tools of an agent save and load for the caller of the run",
             || async {
                 let save = json!({ "key": "drink", "text": "green tea" });
-                let mut stage = Stage::new(ScriptedTurn::new().call("memory.save", save));
+                let mut stage = AgentStage::new(ScriptedTurn::new().call("memory.save", save));
                 let tools = MemoryTools::new(Arc::clone(&store)).into_tools();
                 stage.builder = stage.builder.tools(tools);
                 let caller = || Caller::new("eve").scope("pack");
                 let input = RunInput::from("Go.").caller(caller());
-                let got = stage.play(input, 1).await.map_err(|what| Miss::Fails(vec![what]))?;
+                let got =
+                    stage.play(input, 1).await.map_err(|what| CheckMiss::Fails(vec![what]))?;
                 let is_saved = got.results.iter().all(|(_, is_error)| !is_error);
                 hold(is_saved && got.results.len() == 1, || format!("it gave {:?}", got.results))?;
                 loads(&store, &owner("eve", "pack"), "drink", Some("green tea")).await
@@ -145,11 +139,11 @@ fn owner(id: &str, scope: &str) -> Owner {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the form of a closure for `map_err`")]
-fn failed(error: KnowledgeError) -> Miss {
-    Miss::Fails(vec![format!("it fails: {error}")])
+fn failed(error: KnowledgeError) -> CheckMiss {
+    CheckMiss::Fails(vec![format!("it fails: {error}")])
 }
 
-async fn save(store: &Arc<dyn MemoryStore>, owner: &Owner, key: &str, text: &str) -> Verdict {
+async fn save(store: &Arc<dyn MemoryStore>, owner: &Owner, key: &str, text: &str) -> CheckVerdict {
     store.save(owner.clone(), Note::new(key, text)).await.map_err(failed)
 }
 
@@ -159,7 +153,7 @@ async fn loads(
     owner: &Owner,
     key: &str,
     want: Option<&str>,
-) -> Verdict {
+) -> CheckVerdict {
     let got = store.load(owner.clone(), key.into()).await.map_err(failed)?;
     let text = got.as_ref().map(|note| note.text.as_str());
     hold(text == want, || format!("`{key}` of {owner:?} is {text:?}, not {want:?}"))

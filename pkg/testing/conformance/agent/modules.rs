@@ -1,15 +1,10 @@
 //! The checks for permissions of modules.
 
 use super::stage::report;
-use crate::{
-    agent::{Caller, Permissions, ToolAccess},
-    testing::conformance::{
-        Report,
-        suite::{Verdict, hold},
-    },
-};
+use crate::conformance::verdict::{CheckVerdict, Report, hold};
+use forgeline_agent::{Caller, Permissions, ToolAccess};
 
-/// Checks permissions of the form `module:level`, like [`ModulePermissions`](crate::agent::ModulePermissions).
+/// Checks permissions of the form `module:level`, like [`ModulePermissions`](forgeline_agent::ModulePermissions).
 ///
 /// # Examples
 ///
@@ -21,7 +16,7 @@ use crate::{
 /// ```
 #[must_use]
 pub fn check_module_permissions(permissions: &dyn Permissions) -> Report {
-    let rows = |rows: &[Row<'_>]| verdict(permissions, rows);
+    let rows = |rows: &[AccessRow<'_>]| verdict(permissions, rows);
     let checks = vec![
         report("accessible", "tools of modules that the caller may read are open", || async {
             rows(&[(&["a:read"], Some("a"), true), (&["a:read"], Some("b"), false)])
@@ -51,9 +46,9 @@ pub fn check_module_permissions(permissions: &dyn Permissions) -> Report {
 }
 
 /// The permissions of a caller, the module of a tool, and whether the caller may use it.
-type Row<'a> = (&'a [&'a str], Option<&'a str>, bool);
+type AccessRow<'a> = (&'a [&'a str], Option<&'a str>, bool);
 
-fn verdict(rules: &dyn Permissions, rows: &[Row<'_>]) -> Verdict {
+fn verdict(rules: &dyn Permissions, rows: &[AccessRow<'_>]) -> CheckVerdict {
     for (permissions, module, want) in rows {
         let caller = Caller::new("caller");
         let caller = permissions.iter().fold(caller, |caller, name| caller.permission(*name));

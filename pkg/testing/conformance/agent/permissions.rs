@@ -4,20 +4,13 @@ use std::sync::{Arc, atomic::Ordering};
 
 use serde_json::json;
 
-use super::stage::{Played, Stage, report};
-use crate::{
-    agent::{
-        AuditKind, Caller, Permissions, RunInput, ToolAccess,
-        tools::{ToolContext, TypedTool, tool_fn},
-    },
-    testing::{
-        ScriptedTurn,
-        conformance::{
-            Report,
-            suite::{Miss, hold},
-        },
-    },
+use super::stage::{AgentStage, PlayedRun, report};
+use crate::conformance::verdict::{CheckMiss, Report, hold};
+use forgeline_agent::{
+    AuditKind, Caller, Permissions, RunInput, ToolAccess,
+    tools::{ToolContext, TypedTool, tool_fn},
 };
+use forgeline_llm::scripted::ScriptedTurn;
 
 /// Checks permissions: by themselves, with a tool that the caller may use and one that the caller may not, and inside an agent.
 ///
@@ -85,7 +78,7 @@ pub fn check_permissions(
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Nothing {}
+struct NoArguments {}
 
 /// Plays a call of one of two tools; returns the events, and the number of times that a tool ran.
 async fn played(
@@ -93,14 +86,14 @@ async fn played(
     caller: &Caller,
     tools: [&ToolAccess<'_>; 2],
     which: &ToolAccess<'_>,
-) -> Result<(Played, usize), Miss> {
-    let mut stage = Stage::new(ScriptedTurn::new().call(which.name, json!({})));
+) -> Result<(PlayedRun, usize), CheckMiss> {
+    let mut stage = AgentStage::new(ScriptedTurn::new().call(which.name, json!({})));
     let ran = Arc::clone(&stage.ran);
     for access in tools {
         stage.builder = stage.builder.tool(with_facts(
             tool_fn(access.name, "Works.", {
                 let ran = Arc::clone(&ran);
-                move |_: ToolContext, _: Nothing| {
+                move |_: ToolContext, _: NoArguments| {
                     ran.fetch_add(1, Ordering::SeqCst);
                     std::future::ready("done")
                 }
@@ -114,11 +107,14 @@ async fn played(
             shared.may_use(caller, tool)
         });
     let input = RunInput::from("Go.").caller(caller.clone());
-    let got = stage.play(input, 1).await.map_err(|what| Miss::Fails(vec![what]))?;
+    let got = stage.play(input, 1).await.map_err(|what| CheckMiss::Fails(vec![what]))?;
     Ok((got, ran.load(Ordering::SeqCst)))
 }
 
-fn with_facts<F>(tool: TypedTool<Nothing, F>, access: &ToolAccess<'_>) -> TypedTool<Nothing, F> {
+fn with_facts<F>(
+    tool: TypedTool<NoArguments, F>,
+    access: &ToolAccess<'_>,
+) -> TypedTool<NoArguments, F> {
     let tool = match access.module {
         Some(module) => tool.module(module),
         None => tool,

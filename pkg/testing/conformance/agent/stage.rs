@@ -2,20 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicUsize};
 
-use crate::{
-    agent::{AgentBuilder, AuditRecord, DefaultAgent, RunInput},
-    testing::{
-        ScriptedProvider, ScriptedTurn,
-        conformance::{CheckReport, Outcome, play::on_a_thread, suite::Verdict},
-    },
-    types::{AgentEvent, ClientToolRequest},
-};
+use crate::conformance::verdict::{CheckReport, CheckVerdict, Outcome, on_a_thread};
+use forgeline_agent::{AgentBuilder, AuditRecord, DefaultAgent, RunInput};
+use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
+use forgeline_types::{AgentEvent, ClientToolRequest};
 
 /// The client's result, which the model must receive.
 const RESULT: &str = "the result of the client";
 
 /// Creates the report of one check, which runs on its own thread and clock.
-pub(super) fn report<F: Future<Output = Verdict>>(
+pub(super) fn report<F: Future<Output = CheckVerdict>>(
     name: &'static str,
     reason: &'static str,
     check: impl FnOnce() -> F + Send,
@@ -25,7 +21,7 @@ pub(super) fn report<F: Future<Output = Verdict>>(
 }
 
 /// An agent whose model makes calls in its first turn, and the effects of the calls.
-pub(super) struct Stage {
+pub(super) struct AgentStage {
     provider: ScriptedProvider,
     pub(super) builder: AgentBuilder,
     records: Arc<Mutex<Vec<AuditRecord>>>,
@@ -34,7 +30,7 @@ pub(super) struct Stage {
 }
 
 /// The events and records of a run.
-pub(super) struct Played {
+pub(super) struct PlayedRun {
     /// The names of the tools offered to the model.
     pub(super) offered: Vec<String>,
     pub(super) sent: Vec<ClientToolRequest>,
@@ -43,7 +39,7 @@ pub(super) struct Played {
     pub(super) records: Vec<AuditRecord>,
 }
 
-impl Played {
+impl PlayedRun {
     /// Returns the number of results that came from the client.
     pub(super) fn results_of_client(&self) -> usize {
         self.results.iter().filter(|(text, is_error)| text == RESULT && !is_error).count()
@@ -56,7 +52,7 @@ impl Played {
     }
 }
 
-impl Stage {
+impl AgentStage {
     pub(super) fn new(turn: ScriptedTurn) -> Self {
         let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Done.")]);
         let records = Arc::<Mutex<Vec<AuditRecord>>>::default();
@@ -68,7 +64,7 @@ impl Stage {
     }
 
     /// Runs the agent to its end; the client returns a result for each call, the last one first.
-    pub(super) async fn play(self, input: RunInput, calls: usize) -> Result<Played, String> {
+    pub(super) async fn play(self, input: RunInput, calls: usize) -> Result<PlayedRun, String> {
         let agent = self.builder.build().map_err(|error| error.to_string())?;
         let mut stream = agent.run_stream(input);
         let (mut sent, mut waiting) = (Vec::new(), Vec::new());
@@ -93,6 +89,6 @@ impl Stage {
         let requests = self.provider.requests();
         let tools = requests.first().map(|request| request.tools.iter());
         let names = tools.into_iter().flatten().map(|tool| tool.name.to_string());
-        Ok(Played { offered: names.collect(), sent, results, records })
+        Ok(PlayedRun { offered: names.collect(), sent, results, records })
     }
 }

@@ -6,15 +6,13 @@ use futures_core::future::BoxFuture;
 use serde_json::json;
 
 use super::*;
-use crate::{
-    agent::{
-        AllowList, Approver, Asked, Authorization, Authorizer, Caller, ClientCall, Decision,
-        ModulePermissions, NamedPermissions, ToolAccess,
-        knowledge::{FileMemoryStore, KnowledgeFuture, LocalMemoryStore, MemoryStore, Note, Owner},
-    },
-    testing::conformance::Report,
-    types::Text,
+use crate::conformance::verdict::Report;
+use forgeline_agent::{
+    AllowList, ApprovalContext, Approver, Authorization, Authorizer, Caller, ClientCall, Decision,
+    ModulePermissions, NamedPermissions, ToolAccess,
+    knowledge::{FileMemoryStore, KnowledgeFuture, LocalMemoryStore, MemoryStore, Note, Owner},
 };
+use forgeline_types::Text;
 
 /// Rules of permissions.
 type May = fn(Option<&Caller>, &ToolAccess<'_>) -> bool;
@@ -170,7 +168,7 @@ fn our_permissions_of_modules_conform() {
 struct Names(&'static str);
 
 impl Approver for Names {
-    fn decide(&self, asked: Asked) -> BoxFuture<'static, Decision> {
+    fn decide(&self, asked: ApprovalContext) -> BoxFuture<'static, Decision> {
         let is_it = asked.request.tool_name == self.0;
         let decision = if is_it { Decision::Grant } else { Decision::reject("not that one") };
         Box::pin(std::future::ready(decision))
@@ -184,20 +182,20 @@ fn our_approvers_conform() {
         check_approver(approver, &asked("files.read"), &asked("files.remove"))
     }
     assert_conforms(&report(Names("files.read")));
-    let by_hand = |asked: Asked| async move {
+    let by_hand = |asked: ApprovalContext| async move {
         tokio::task::yield_now().await;
         let is_read = asked.request.tool_name == "files.read";
         if is_read { Decision::Grant } else { Decision::reject("") }
     };
     assert_conforms(&report(by_hand));
 
-    let all = |_: Asked| std::future::ready(Decision::Grant);
+    let all = |_: ApprovalContext| std::future::ready(Decision::Grant);
     assert_eq!(failed(&report(all)), ["rejected", "side-by-side"]);
-    let none = |_: Asked| std::future::ready(Decision::reject("no"));
+    let none = |_: ApprovalContext| std::future::ready(Decision::reject("no"));
     assert_eq!(failed(&report(none)), ["granted", "side-by-side"]);
-    let silent = |_: Asked| std::future::pending::<Decision>();
+    let silent = |_: ApprovalContext| std::future::pending::<Decision>();
     assert_eq!(failed(&report(silent)), ["granted", "rejected", "side-by-side"]);
-    let forgets = |asked: Asked| async move {
+    let forgets = |asked: ApprovalContext| async move {
         let is_read = asked.request.tool_name == "files.read";
         if is_read { Decision::GrantAlways } else { std::future::pending().await }
     };

@@ -2,21 +2,18 @@
 
 use serde_json::json;
 
-use crate::{
-    llm::{ProviderError, Request, ResponseFormat, ToolSpec},
-    testing::conformance::{
-        Answer,
-        server::{Asked, Reply},
-        suite::{Miss, Rows, Suite, Trial, Verdict, absent, hold},
-    },
-    types::{Capabilities, Message, MessageRole, Part, Transcript},
+use crate::conformance::{
+    harness::{Answer, CheckSuite, ProviderTrial, ReceivedRequest, ServerReply},
+    verdict::{CheckMiss, CheckVerdict, VerdictRows, absent, hold},
 };
+use forgeline_llm::{ProviderError, Request, ResponseFormat, ToolSpec};
+use forgeline_types::{Capabilities, Message, MessageRole, Part, Transcript};
 
 /// Base64 that appears unchanged in a body.
 const DATA: &str = "Y29uZm9ybWFuY2U=";
 
 /// A request that needs a capability, the part of it that must reach the wire, and the flag.
-struct Need {
+struct AbilityNeed {
     name: &'static str,
     request: Request,
     on_wire: &'static [&'static str],
@@ -42,7 +39,7 @@ pub(super) fn lookup() -> ToolSpec {
     ToolSpec::new("lookup", "Looks up a birch.", parameters)
 }
 
-fn needs() -> Vec<Need> {
+fn needs() -> Vec<AbilityNeed> {
     let prompt = || Request::prompt("What is it?");
     let format =
         ResponseFormat::JsonSchema { name: "place".into(), schema: schema(), strict: true };
@@ -53,25 +50,25 @@ fn needs() -> Vec<Need> {
         name: Some("birches.pdf".to_owned()),
     };
     vec![
-        Need {
+        AbilityNeed {
             name: "images",
             request: shown(Part::Image { media_type: "image/png".to_owned(), data }),
             on_wire: &[DATA],
             flag: |able| &mut able.vision,
         },
-        Need {
+        AbilityNeed {
             name: "documents",
             request: shown(document),
             on_wire: &[DATA],
             flag: |able| &mut able.documents,
         },
-        Need {
+        AbilityNeed {
             name: "tools",
             request: prompt().tools(vec![lookup()]),
             on_wire: &["lookup", "Looks up a birch.", "path"],
             flag: |able| &mut able.tools,
         },
-        Need {
+        AbilityNeed {
             name: "a response format",
             request: prompt().response_format(format),
             on_wire: &["town", "year"],
@@ -80,9 +77,9 @@ fn needs() -> Vec<Need> {
     ]
 }
 
-pub(super) async fn missing(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn missing(suite: &CheckSuite<'_>) -> CheckVerdict {
     let declared = suite.capabilities()?;
-    let mut rows = Rows::default();
+    let mut rows = VerdictRows::default();
     for need in needs() {
         let mut lacking = declared;
         let is_declared = std::mem::replace((need.flag)(&mut lacking), false);
@@ -93,7 +90,7 @@ pub(super) async fn missing(suite: &Suite<'_>) -> Verdict {
             rows.add(need.name, Err(absent("what the model can do cannot be set")));
             continue;
         }
-        trial.reply(Reply::pieces(suite.plain(&Answer::text(["Amber"]))?));
+        trial.reply(ServerReply::pieces(suite.plain(&Answer::text(["Amber"]))?));
         let run = trial.run(need.request).await;
         let is_told = matches!(run.error, Some(ProviderError::Unsupported { .. }));
         let verdict = hold(is_told, || format!("it ends with {}", run.error_line()))
@@ -103,9 +100,9 @@ pub(super) async fn missing(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-pub(super) async fn declared(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn declared(suite: &CheckSuite<'_>) -> CheckVerdict {
     let mut declared = suite.capabilities()?;
-    let mut rows = Rows::default();
+    let mut rows = VerdictRows::default();
     for need in needs() {
         if !*(need.flag)(&mut declared) {
             rows.add(need.name, Err(absent("the provider declares none of them")));
@@ -113,7 +110,7 @@ pub(super) async fn declared(suite: &Suite<'_>) -> Verdict {
         }
         let trial = answering(suite)?;
         let run = trial.run(need.request).await;
-        let body = trial.server.asked().first().map(Asked::body);
+        let body = trial.server.asked().first().map(ReceivedRequest::body);
         let body = String::from_utf8_lossy(&body.unwrap_or_default()).into_owned();
         let lost: Vec<_> = need.on_wire.iter().filter(|word| !body.contains(**word)).collect();
         let verdict = hold(run.error.is_none(), || format!("it ends with {}", run.error_line()))
@@ -124,8 +121,8 @@ pub(super) async fn declared(suite: &Suite<'_>) -> Verdict {
 }
 
 /// Builds a provider whose server returns a plain answer.
-pub(super) fn answering(suite: &Suite<'_>) -> Result<Trial, Miss> {
+pub(super) fn answering(suite: &CheckSuite<'_>) -> Result<ProviderTrial, CheckMiss> {
     let trial = suite.trial(|_| ())?;
-    trial.reply(Reply::pieces(suite.plain(&Answer::text(["Amber"]))?));
+    trial.reply(ServerReply::pieces(suite.plain(&Answer::text(["Amber"]))?));
     Ok(trial)
 }

@@ -1,13 +1,10 @@
 //! Native tool calls.
 
-use crate::{
-    testing::conformance::{
-        Answer,
-        server::Reply,
-        suite::{Miss, Suite, Verdict, absent, hold},
-    },
-    types::{Json, ToolCall},
+use crate::conformance::{
+    harness::{Answer, CheckSuite, ServerReply},
+    verdict::{CheckMiss, CheckVerdict, absent, hold},
 };
+use forgeline_types::{Json, ToolCall};
 
 const FIRST: (&str, &str, &[&str]) =
     ("call_amber", "lookup", &[r#"{"path":"#, r#""naïve/ä b.txt","#, r#""scale":1.0}"#]);
@@ -19,10 +16,10 @@ pub(super) fn two_calls() -> Answer {
     Answer::calls(&[FIRST, SECOND])
 }
 
-pub(super) async fn parallel_calls(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn parallel_calls(suite: &CheckSuite<'_>) -> CheckVerdict {
     let frames = suite.call_frames(&two_calls())?;
     let wire = frames.concat();
-    let run = suite.ask(Reply::pieces(frames)).await?;
+    let run = suite.ask(ServerReply::pieces(frames)).await?;
     hold(run.error.is_none(), || format!("it ends with {}", run.error_line()))?;
     let seen = run.seen();
     hold(seen.calls.len() == 2, || format!("{} calls were seen instead of 2", seen.calls.len()))?;
@@ -39,18 +36,18 @@ pub(super) async fn parallel_calls(suite: &Suite<'_>) -> Verdict {
         })?;
     }
     let completion = run.completion().await;
-    let completion = completion.map_err(|error| Miss::Fails(vec![error.to_string()]))?;
+    let completion = completion.map_err(|error| CheckMiss::Fails(vec![error.to_string()]))?;
     hold(completion.tool_calls.iter().all(ToolCall::is_complete), || {
         format!("joined, they are {:?}", completion.tool_calls)
     })
 }
 
-pub(super) async fn without_arguments(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn without_arguments(suite: &CheckSuite<'_>) -> CheckVerdict {
     if !suite.capabilities()?.tools {
         return Err(absent("the provider declares no native tools"));
     }
     let frames = suite.call_frames(&Answer::calls(&[("call_cedar", "now", &[])]))?;
-    let run = suite.ask(Reply::pieces(frames)).await?;
+    let run = suite.ask(ServerReply::pieces(frames)).await?;
     hold(run.error.is_none(), || format!("it ends with {}", run.error_line()))?;
     let completion = run.completion().await;
     let calls = completion.map(|completion| completion.tool_calls).unwrap_or_default();

@@ -4,16 +4,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::{
-    llm::ContentType,
-    testing::conformance::{
-        Answer, AnswerPart,
-        seen::{Piece, Run, Seen},
-        server::{Reply, Step},
-        suite::{Rows, Suite, Verdict, absent, hold},
+use crate::conformance::{
+    harness::{
+        Answer, AnswerPart, BodyStep, CheckSuite, RequestRun, SeenAnswer, SeenPiece, ServerReply,
     },
-    types::FinishReason,
+    verdict::{CheckVerdict, VerdictRows, absent, hold},
 };
+use forgeline_llm::ContentType;
+use forgeline_types::FinishReason;
 
 /// The pause between two frames.
 const PACE: Duration = Duration::from_millis(1);
@@ -22,13 +20,14 @@ pub(super) const WORDS: [&str; 5] =
     ["Amber", " birch \"bark\"", "\n\n- cedar\\n", " naïve 🦀", " data: [DONE] end."];
 
 /// Sends each frame by itself, followed by a pause.
-fn paced(frames: &[Bytes]) -> Reply {
-    let steps = frames.iter().flat_map(|frame| [Step::Bytes(frame.clone()), Step::Wait(PACE)]);
-    Reply::steps(steps.collect())
+fn paced(frames: &[Bytes]) -> ServerReply {
+    let steps =
+        frames.iter().flat_map(|frame| [BodyStep::Bytes(frame.clone()), BodyStep::Wait(PACE)]);
+    ServerReply::steps(steps.collect())
 }
 
 /// Fails unless each delta arrives before the next frame is sent.
-fn in_time(run: &Run, frames: &[Bytes], deltas: &[&str], kind: ContentType) -> Verdict {
+fn in_time(run: &RequestRun, frames: &[Bytes], deltas: &[&str], kind: ContentType) -> CheckVerdict {
     let mut want = String::new();
     let mut from = 0;
     for delta in deltas {
@@ -48,12 +47,12 @@ fn in_time(run: &Run, frames: &[Bytes], deltas: &[&str], kind: ContentType) -> V
     Ok(())
 }
 
-fn whole(run: &Run) -> Verdict {
+fn whole(run: &RequestRun) -> CheckVerdict {
     hold(run.error.is_none(), || format!("it ends with {}", run.error_line()))?;
     hold(run.seen().finished, || "no chunk says that the answer is whole".to_owned())
 }
 
-pub(super) async fn text_streams(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn text_streams(suite: &CheckSuite<'_>) -> CheckVerdict {
     let frames = suite.plain(&Answer::text(WORDS))?;
     hold(frames.len() >= WORDS.len(), || "not each delta has a frame of its own".to_owned())?;
     let run = suite.ask(paced(&frames)).await?;
@@ -63,7 +62,7 @@ pub(super) async fn text_streams(suite: &Suite<'_>) -> Verdict {
     in_time(&run, &frames, &WORDS, ContentType::Message)
 }
 
-pub(super) async fn thinking(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn thinking(suite: &CheckSuite<'_>) -> CheckVerdict {
     let thoughts = ["Let me", " see: 6 × 7", "\nis 42."];
     let answer = Answer::thinking(&thoughts, None).part(AnswerPart::Text(vec!["42.".to_owned()]));
     let frames = suite.frames(&answer, "reasoning")?;
@@ -71,16 +70,16 @@ pub(super) async fn thinking(suite: &Suite<'_>) -> Verdict {
     whole(&run)?;
     let seen = run.seen();
     let want = [
-        Piece::Content(ContentType::Thinking, thoughts.concat()),
-        Piece::Content(ContentType::Message, "42.".to_owned()),
+        SeenPiece::Content(ContentType::Thinking, thoughts.concat()),
+        SeenPiece::Content(ContentType::Message, "42.".to_owned()),
     ];
-    let is_content = |piece: &&Piece| matches!(piece, Piece::Content(..));
+    let is_content = |piece: &&SeenPiece| matches!(piece, SeenPiece::Content(..));
     let pieces: Vec<_> = seen.pieces.iter().filter(is_content).cloned().collect();
     hold(pieces == want, || format!("seen were {pieces:?} instead of {want:?}"))?;
     in_time(&run, &frames, &thoughts, ContentType::Thinking)
 }
 
-pub(super) async fn refusal(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn refusal(suite: &CheckSuite<'_>) -> CheckVerdict {
     let words = ["I cannot", " help with that."];
     let frames = suite.frames(&Answer::refusal(&words), "refusals in words")?;
     let run = suite.ask(paced(&frames)).await?;
@@ -93,7 +92,7 @@ pub(super) async fn refusal(suite: &Suite<'_>) -> Verdict {
 }
 
 /// Returns answers that together use all features of the protocol.
-fn rich(suite: &Suite<'_>) -> Vec<(&'static str, Vec<Bytes>)> {
+fn rich(suite: &CheckSuite<'_>) -> Vec<(&'static str, Vec<Bytes>)> {
     let text = Answer::text(WORDS);
     let thinking = Answer::thinking(&["Hm, ", "naïve."], Some("c2lnbmVk"))
         .part(AnswerPart::Text(vec!["Yes".to_owned(), " 🦀".to_owned()]));
@@ -115,38 +114,38 @@ fn rich(suite: &Suite<'_>) -> Vec<(&'static str, Vec<Bytes>)> {
     written.collect()
 }
 
-pub(super) async fn any_cut(suite: &Suite<'_>) -> Verdict {
-    let mut rows = Rows::default();
+pub(super) async fn any_cut(suite: &CheckSuite<'_>) -> CheckVerdict {
+    let mut rows = VerdictRows::default();
     for (name, frames) in rich(suite) {
         rows.add(name, every_cut(suite, &frames.concat()).await);
     }
     rows.verdict()
 }
 
-async fn every_cut(suite: &Suite<'_>, body: &[u8]) -> Verdict {
+async fn every_cut(suite: &CheckSuite<'_>, body: &[u8]) -> CheckVerdict {
     let trial = suite.trial(|_| ())?;
     let body = Bytes::copy_from_slice(body);
-    let told = |run: &Run| (run.seen(), run.error.as_ref().map(ToString::to_string));
-    let want = told(&trial.ask(Reply::pieces([body.clone()])).await);
-    let same = |got: &(Seen, Option<String>), how: String| {
+    let told = |run: &RequestRun| (run.seen(), run.error.as_ref().map(ToString::to_string));
+    let want = told(&trial.ask(ServerReply::pieces([body.clone()])).await);
+    let same = |got: &(SeenAnswer, Option<String>), how: String| {
         hold(*got == want, || format!("{how}, it is {got:?} instead of {want:?}"))
     };
     let bytes = (0..body.len()).map(|at| body.slice(at..=at));
-    same(&told(&trial.ask(Reply::pieces(bytes)).await), "byte by byte".to_owned())?;
+    same(&told(&trial.ask(ServerReply::pieces(bytes)).await), "byte by byte".to_owned())?;
     for at in 1..body.len() {
-        let run = trial.ask(Reply::pieces([body.slice(..at), body.slice(at..)])).await;
+        let run = trial.ask(ServerReply::pieces([body.slice(..at), body.slice(at..)])).await;
         same(&told(&run), format!("cut at byte {at}"))?;
     }
     Ok(())
 }
 
-pub(super) async fn unknown_events(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn unknown_events(suite: &CheckSuite<'_>) -> CheckVerdict {
     let Some(unknown) = suite.subject.unknown() else {
         return Err(absent("the subject gives no unknown event"));
     };
     let frames = suite.plain(&Answer::text(WORDS))?;
     let strewn = frames.iter().flat_map(|frame| [unknown.clone(), frame.clone()]);
-    let run = suite.ask(Reply::pieces(strewn)).await?;
+    let run = suite.ask(ServerReply::pieces(strewn)).await?;
     whole(&run)?;
     let (seen, want) = (run.seen().text(), WORDS.concat());
     hold(seen == want, || format!("among unknown events, the text is {seen:?}"))

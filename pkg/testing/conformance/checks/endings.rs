@@ -2,19 +2,15 @@
 
 use bytes::Bytes;
 
-use crate::{
-    llm::ProviderError,
-    testing::conformance::{
-        Answer, AnswerUsage,
-        seen::Run,
-        server::{Reply, Step},
-        suite::{Rows, Suite, Verdict, hold},
-    },
-    types::{ErrorCode, FinishReason},
+use crate::conformance::{
+    harness::{Answer, AnswerUsage, BodyStep, CheckSuite, RequestRun, ServerReply},
+    verdict::{CheckVerdict, VerdictRows, hold},
 };
+use forgeline_llm::ProviderError;
+use forgeline_types::{ErrorCode, FinishReason};
 
-pub(super) async fn finish_reasons(suite: &Suite<'_>) -> Verdict {
-    let mut rows = Rows::default();
+pub(super) async fn finish_reasons(suite: &CheckSuite<'_>) -> CheckVerdict {
+    let mut rows = VerdictRows::default();
     let reasons = [
         FinishReason::Stop,
         FinishReason::Length,
@@ -33,9 +29,13 @@ pub(super) async fn finish_reasons(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-async fn finish_reason(suite: &Suite<'_>, answer: Answer, reason: FinishReason) -> Verdict {
+async fn finish_reason(
+    suite: &CheckSuite<'_>,
+    answer: Answer,
+    reason: FinishReason,
+) -> CheckVerdict {
     let frames = suite.frames(&answer.finish(reason.clone()), "such reason")?;
-    let run = suite.ask(Reply::pieces(frames)).await?;
+    let run = suite.ask(ServerReply::pieces(frames)).await?;
     hold(run.error.is_none(), || format!("it ends with {}", run.error_line()))?;
     let seen = run.seen();
     hold(seen.finished, || "no chunk says that the answer is whole".to_owned())?;
@@ -45,7 +45,7 @@ async fn finish_reason(suite: &Suite<'_>, answer: Answer, reason: FinishReason) 
     hold(seen.finish_reason_raw.is_some(), || "the vendor's own word is missing".to_owned())
 }
 
-pub(super) async fn usage(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn usage(suite: &CheckSuite<'_>) -> CheckVerdict {
     let plain = AnswerUsage {
         input: 120,
         output: 45,
@@ -53,7 +53,7 @@ pub(super) async fn usage(suite: &Suite<'_>) -> Verdict {
         cache_write: None,
         reasoning: None,
     };
-    let mut rows = Rows::default();
+    let mut rows = VerdictRows::default();
     let cases = [
         ("plain", plain),
         ("with cache reads", AnswerUsage { cache_read: Some(30), ..plain }),
@@ -66,9 +66,9 @@ pub(super) async fn usage(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-async fn used(suite: &Suite<'_>, usage: AnswerUsage) -> Verdict {
+async fn used(suite: &CheckSuite<'_>, usage: AnswerUsage) -> CheckVerdict {
     let frames = suite.frames(&Answer::text(["Amber"]).usage(usage), "such counts")?;
-    let run = suite.ask(Reply::pieces(frames)).await?;
+    let run = suite.ask(ServerReply::pieces(frames)).await?;
     let seen = run.seen();
     let told = seen.usage;
     let counts = [
@@ -87,20 +87,20 @@ async fn used(suite: &Suite<'_>, usage: AnswerUsage) -> Verdict {
     hold(seen.usage_raw.is_some(), || "the vendor's own object is missing".to_owned())
 }
 
-pub(super) async fn missing_end(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn missing_end(suite: &CheckSuite<'_>) -> CheckVerdict {
     let frames = suite.plain(&Answer::text(["Amber", " birch"]).cut())?;
-    let run = suite.ask(Reply::pieces(frames)).await?;
+    let run = suite.ask(ServerReply::pieces(frames)).await?;
     ended_early(&run)?;
     let text = run.seen().text();
     hold(text == "Amber birch", || format!("of what had arrived, {text:?} is kept"))?;
-    let mut rows = Rows::default();
+    let mut rows = VerdictRows::default();
     let answers = [Answer::text(["Amber", " birch"]), super::calls::two_calls()];
     for answer in answers {
         let Some(frames) = suite.subject.answer(&answer) else { continue };
         let body = Bytes::from(frames.concat());
         let trial = suite.trial(|_| ())?;
         for at in 0..body.len() {
-            let run = trial.ask(Reply::pieces([body.slice(..at)])).await;
+            let run = trial.ask(ServerReply::pieces([body.slice(..at)])).await;
             // The end marker may precede the last byte; nothing else makes the answer complete.
             let verdict = if run.seen().finished { Ok(()) } else { ended_early(&run) };
             rows.add(&format!("cut at byte {at} of {}", body.len()), verdict);
@@ -109,25 +109,25 @@ pub(super) async fn missing_end(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-fn ended_early(run: &Run) -> Verdict {
+fn ended_early(run: &RequestRun) -> CheckVerdict {
     let is_early = matches!(run.error, Some(ProviderError::EndedEarly { .. }));
     hold(is_early, || format!("it ends with {} instead of EndedEarly", run.error_line()))?;
     hold(!run.seen().finished, || "a chunk says that the answer is whole".to_owned())
 }
 
-pub(super) async fn broken_connection(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn broken_connection(suite: &CheckSuite<'_>) -> CheckVerdict {
     let frames = suite.plain(&Answer::text(["Amber", " birch"]).cut())?;
-    let steps = frames.into_iter().map(Step::Bytes).chain([Step::Break]);
-    let run = suite.ask(Reply::steps(steps.collect())).await?;
+    let steps = frames.into_iter().map(BodyStep::Bytes).chain([BodyStep::Break]);
+    let run = suite.ask(ServerReply::steps(steps.collect())).await?;
     let code = run.error.as_ref().map(ProviderError::code);
     hold(code == Some(ErrorCode::Connect), || format!("it ends with {}", run.error_line()))?;
     let text = run.seen().text();
     hold(text == "Amber birch", || format!("of what had arrived, {text:?} is kept"))
 }
 
-pub(super) async fn in_stream_error(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn in_stream_error(suite: &CheckSuite<'_>) -> CheckVerdict {
     const MESSAGE: &str = "the model ran out of birches";
-    let mut rows = Rows::default();
+    let mut rows = VerdictRows::default();
     let begun = Answer::text(["Amber", " birch"]);
     for (row, answer, want) in
         [("behind text", begun, "Amber birch"), ("at once", Answer::empty(), "")]
@@ -137,9 +137,14 @@ pub(super) async fn in_stream_error(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-async fn failed(suite: &Suite<'_>, answer: &Answer, message: &str, want: &str) -> Verdict {
+async fn failed(
+    suite: &CheckSuite<'_>,
+    answer: &Answer,
+    message: &str,
+    want: &str,
+) -> CheckVerdict {
     let frames = suite.frames(answer, "errors inside a stream")?;
-    let run = suite.ask(Reply::pieces(frames)).await?;
+    let run = suite.ask(ServerReply::pieces(frames)).await?;
     let Some(ProviderError::InStream { message: told, raw, .. }) = &run.error else {
         return hold(false, || format!("it ends with {}", run.error_line()));
     };

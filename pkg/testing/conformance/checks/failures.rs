@@ -2,20 +2,16 @@
 
 use bytes::Bytes;
 
-use crate::{
-    llm::ProviderError,
-    testing::conformance::{
-        Answer,
-        seen::Run,
-        server::Reply,
-        suite::{Rows, Suite, Verdict, hold},
-    },
-    types::ErrorCode,
+use crate::conformance::{
+    harness::{Answer, CheckSuite, RequestRun, ServerReply},
+    verdict::{CheckVerdict, VerdictRows, hold},
 };
+use forgeline_llm::ProviderError;
+use forgeline_types::ErrorCode;
 
 const PAGE: &str = "<!DOCTYPE html><html><head><title>Welcome</title></head><body>Hi</body></html>";
 
-fn is_kind(run: &Run, kinds: &[ErrorCode]) -> Verdict {
+fn is_kind(run: &RequestRun, kinds: &[ErrorCode]) -> CheckVerdict {
     let kind = run.error.as_ref().map(ProviderError::code);
     hold(kind.is_some_and(|kind| kinds.contains(&kind)), || {
         format!("it ends with {} instead of one of {kinds:?}", run.error_line())
@@ -23,20 +19,21 @@ fn is_kind(run: &Run, kinds: &[ErrorCode]) -> Verdict {
     hold(!run.seen().finished, || "a chunk says that the answer is whole".to_owned())
 }
 
-pub(super) async fn not_an_answer(suite: &Suite<'_>) -> Verdict {
-    let mut rows = Rows::default();
-    let page = Reply::new(200, Bytes::from_static(PAGE.as_bytes()));
+pub(super) async fn not_an_answer(suite: &CheckSuite<'_>) -> CheckVerdict {
+    let mut rows = VerdictRows::default();
+    let page = ServerReply::new(200, Bytes::from_static(PAGE.as_bytes()));
     let run = suite.ask(page.header("content-type", "text/html")).await?;
     rows.add("a web page", is_kind(&run, &[ErrorCode::Decode]));
-    let run = suite.ask(Reply::pieces([])).await?;
+    let run = suite.ask(ServerReply::pieces([])).await?;
     rows.add("an empty body", is_kind(&run, &[ErrorCode::EndedEarly]));
-    let run = suite.ask(Reply::new(200, Bytes::from_static(b"\r\n\r\n"))).await?;
+    let run = suite.ask(ServerReply::new(200, Bytes::from_static(b"\r\n\r\n"))).await?;
     rows.add("a blank body", is_kind(&run, &[ErrorCode::EndedEarly]));
-    let run = suite.ask(Reply::new(200, Bytes::from_static(b"Hello there\n"))).await?;
+    let run = suite.ask(ServerReply::new(200, Bytes::from_static(b"Hello there\n"))).await?;
     rows.add("plain words", is_kind(&run, &[ErrorCode::Decode, ErrorCode::EndedEarly]));
     let message = "no birches today";
     let body = suite.subject.error_body(ErrorCode::Status, message);
-    let run = suite.ask(Reply::new(200, body).header("content-type", "application/json")).await?;
+    let run =
+        suite.ask(ServerReply::new(200, body).header("content-type", "application/json")).await?;
     let is_told = matches!(&run.error, Some(ProviderError::InStream { message: told, .. })
         if told.contains(message));
     let verdict = hold(is_told, || format!("it ends with {}", run.error_line()));
@@ -44,11 +41,12 @@ pub(super) async fn not_an_answer(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-pub(super) async fn content_type(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn content_type(suite: &CheckSuite<'_>) -> CheckVerdict {
     let frames = suite.plain(&Answer::text(["Amber", " birch"]))?;
-    let mut rows = Rows::default();
+    let mut rows = VerdictRows::default();
     for kind in ["text/html", "application/octet-stream", "application/json", ""] {
-        let run = suite.ask(Reply::pieces(frames.clone()).header("content-type", kind)).await?;
+        let run =
+            suite.ask(ServerReply::pieces(frames.clone()).header("content-type", kind)).await?;
         let verdict = match &run.error {
             // The part that arrived may be read or rejected, but not mistaken for something else.
             Some(error) => hold(error.code() == ErrorCode::Decode, || run.error_line()),
@@ -59,12 +57,12 @@ pub(super) async fn content_type(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-pub(super) async fn redirect(suite: &Suite<'_>) -> Verdict {
-    let mut rows = Rows::default();
+pub(super) async fn redirect(suite: &CheckSuite<'_>) -> CheckVerdict {
+    let mut rows = VerdictRows::default();
     for status in [301, 302, 307, 308] {
         let trial = suite.trial(|_| ())?;
         let reply =
-            Reply::new(status, Bytes::new()).header("location", "https://elsewhere.test/v9");
+            ServerReply::new(status, Bytes::new()).header("location", "https://elsewhere.test/v9");
         let run = trial.ask(reply).await;
         let is_told = matches!(&run.error, Some(ProviderError::Status(error))
             if error.status == status && error.message.contains("elsewhere.test"));
@@ -96,8 +94,8 @@ pub(super) const STATUSES: [(u16, &[ErrorCode], bool); 14] = {
     ]
 };
 
-pub(super) async fn statuses(suite: &Suite<'_>) -> Verdict {
-    let mut rows = Rows::default();
+pub(super) async fn statuses(suite: &CheckSuite<'_>) -> CheckVerdict {
+    let mut rows = VerdictRows::default();
     let message = "no birches today";
     for (status, kinds, passes) in STATUSES {
         let kind = kinds.first().copied().unwrap_or(ErrorCode::Status);
@@ -106,7 +104,7 @@ pub(super) async fn statuses(suite: &Suite<'_>) -> Verdict {
         for (form, body, told) in
             [("", body, message), (" with a page", page, ""), (" bare", Bytes::new(), "")]
         {
-            let run = suite.ask(Reply::new(status, body)).await?;
+            let run = suite.ask(ServerReply::new(status, body)).await?;
             let row = format!("{status}{form}");
             rows.add(&row, is_status(&run, status, kinds, passes, told));
         }
@@ -114,7 +112,13 @@ pub(super) async fn statuses(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-fn is_status(run: &Run, status: u16, kinds: &[ErrorCode], passes: bool, told: &str) -> Verdict {
+fn is_status(
+    run: &RequestRun,
+    status: u16,
+    kinds: &[ErrorCode],
+    passes: bool,
+    told: &str,
+) -> CheckVerdict {
     is_kind(run, kinds)?;
     let Some(error @ ProviderError::Status(details)) = &run.error else {
         return hold(false, || format!("it ends with {}", run.error_line()));

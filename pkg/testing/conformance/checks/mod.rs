@@ -14,24 +14,24 @@ mod waits;
 
 use futures_core::future::LocalBoxFuture;
 
-use super::suite::{Suite, Verdict};
+use super::{harness::CheckSuite, verdict::CheckVerdict};
 
 /// One check.
-pub(super) struct Check {
+pub(super) struct SuiteCheck {
     pub(super) name: &'static str,
     pub(super) reason: &'static str,
-    pub(super) run: for<'s> fn(&'s Suite<'s>) -> LocalBoxFuture<'s, Verdict>,
+    pub(super) run: for<'s> fn(&'s CheckSuite<'s>) -> LocalBoxFuture<'s, CheckVerdict>,
 }
 
 macro_rules! checks {
     ($($name:literal, $run:path, $reason:literal;)*) => {
-        &[$(Check { name: $name, reason: $reason, run: |suite| Box::pin($run(suite)) }),*]
+        &[$(SuiteCheck { name: $name, reason: $reason, run: |suite| Box::pin($run(suite)) }),*]
     };
 }
 
 /// Every check.
 #[rustfmt::skip]
-pub(super) const CHECKS: &[Check] = checks! {
+pub(super) const CHECKS: &[SuiteCheck] = checks! {
     "text-streams",       content::text_streams,        "a delta is seen when it arrives, and no byte is changed";
     "any-cut",            content::any_cut,             "the network cuts where it likes; the answer is the same";
     "thinking",           content::thinking,            "reasoning is typed and kept apart from the answer";

@@ -5,17 +5,16 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::abilities::{answering, lookup};
-use crate::types::subslice;
-use crate::{
-    llm::{PromptCache, Provider as _, Request},
-    testing::conformance::{
-        Answer, AnswerPart,
-        seen::Run,
-        server::{Asked, Reply},
-        suite::{MODEL, Miss, Rows, Suite, Trial, Verdict, absent, hold},
+use crate::conformance::{
+    harness::{
+        Answer, AnswerPart, CheckSuite, MODEL, ProviderTrial, ReceivedRequest, RequestRun,
+        ServerReply,
     },
-    types::{Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript},
+    verdict::{CheckMiss, CheckVerdict, VerdictRows, absent, hold},
 };
+use forgeline_json::subslice;
+use forgeline_llm::{PromptCache, Provider as _, Request};
+use forgeline_types::{Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript};
 
 /// Returns a request with a system prompt, options and tools.
 fn request(messages: Transcript, has_tools: bool) -> Request {
@@ -23,7 +22,7 @@ fn request(messages: Transcript, has_tools: bool) -> Request {
     if has_tools { request.tools(vec![lookup()]) } else { request }
 }
 
-fn said() -> Vec<Message> {
+fn conversation() -> Vec<Message> {
     let asked = ["What grows here?", "And there?", "Nothing \"else\"?", "Naïve 🦀?"];
     let answers = ["Birches.", "Cedars\nand pines.", "No.", "Yes."];
     let pairs = asked.iter().zip(answers);
@@ -31,26 +30,30 @@ fn said() -> Vec<Message> {
 }
 
 /// Returns the body of the provider's next request.
-async fn body(trial: &Trial, suite: &Suite<'_>, request: Request) -> Result<Vec<u8>, Miss> {
-    trial.reply(Reply::pieces(suite.plain(&Answer::text(["Amber"]))?));
+async fn body(
+    trial: &ProviderTrial,
+    suite: &CheckSuite<'_>,
+    request: Request,
+) -> Result<Vec<u8>, CheckMiss> {
+    trial.reply(ServerReply::pieces(suite.plain(&Answer::text(["Amber"]))?));
     let run = trial.run(request).await;
     hold(run.error.is_none(), || format!("the request ends with {}", run.error_line()))?;
-    Ok(trial.server.asked().last().map(Asked::body).unwrap_or_default())
+    Ok(trial.server.asked().last().map(ReceivedRequest::body).unwrap_or_default())
 }
 
 fn shown(body: &[u8]) -> String {
     String::from_utf8_lossy(body).into_owned()
 }
 
-pub(super) async fn same_bytes(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn same_bytes(suite: &CheckSuite<'_>) -> CheckVerdict {
     let able = suite.capabilities()?;
-    let mut rows = Rows::default();
+    let mut rows = VerdictRows::default();
     for (row, cache) in [("plain", None), ("with cache marks", Some(PromptCache::Marks))] {
         if cache.is_some() && !able.prompt_caching {
             continue;
         }
         let asked = || {
-            let messages = said().into_iter().take(5).collect();
+            let messages = conversation().into_iter().take(5).collect();
             let request = request(messages, able.tools);
             cache.into_iter().fold(request, Request::cache)
         };
@@ -70,22 +73,25 @@ pub(super) async fn same_bytes(suite: &Suite<'_>) -> Verdict {
             rows.add(row, verdict);
         }
         if cache.is_some() {
-            let plain =
-                body(&one, suite, self::request(said().into_iter().take(5).collect(), able.tools))
-                    .await?;
+            let plain = body(
+                &one,
+                suite,
+                self::request(conversation().into_iter().take(5).collect(), able.tools),
+            )
+            .await?;
             rows.add(row, hold(plain != first, || "no mark is in the request".to_owned()));
         }
     }
     rows.verdict()
 }
 
-pub(super) async fn append_only(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn append_only(suite: &CheckSuite<'_>) -> CheckVerdict {
     let has_tools = suite.capabilities()?.tools;
     let trial = suite.trial(|_| ())?;
-    let mut rows = Rows::default();
+    let mut rows = VerdictRows::default();
     let mut history = Transcript::default();
     let mut before = Vec::new();
-    for message in said() {
+    for message in conversation() {
         let is_turn = message.role == MessageRole::User;
         history.push(message);
         if !is_turn {
@@ -119,7 +125,7 @@ pub(super) async fn append_only(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-pub(super) async fn signature_returns(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn signature_returns(suite: &CheckSuite<'_>) -> CheckVerdict {
     const PROOF: &str = "RW1wdHkgYmlyY2ggcHJvb2Y";
     let answer = Answer::thinking(&["Let me", " see."], Some(PROOF));
     let answer = answer.part(AnswerPart::Text(vec!["Birches.".to_owned()]));
@@ -129,7 +135,7 @@ pub(super) async fn signature_returns(suite: &Suite<'_>) -> Verdict {
     hold(body.contains("Birches."), || format!("the answer is not in the next request: {body}"))
 }
 
-pub(super) async fn foreign_signature(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn foreign_signature(suite: &CheckSuite<'_>) -> CheckVerdict {
     const PROOF: &str = "QW4gYWxpZW4ncyBwcm9vZg";
     let has_tools = suite.capabilities()?.tools;
     let signature = || Some(Signature::new("another-vendor", PROOF));
@@ -155,7 +161,7 @@ pub(super) async fn foreign_signature(suite: &Suite<'_>) -> Verdict {
     hold(!body.contains(PROOF), || format!("another vendor's proof is in the request: {body}"))
 }
 
-pub(super) async fn results_return(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn results_return(suite: &CheckSuite<'_>) -> CheckVerdict {
     if !suite.capabilities()?.tools {
         return Err(absent("the provider declares no native tools"));
     }
@@ -180,17 +186,17 @@ pub(super) async fn results_return(suite: &Suite<'_>) -> Verdict {
 
 /// Returns the body of the request that follows an answer with these frames and these results of its calls.
 async fn next_body(
-    suite: &Suite<'_>,
+    suite: &CheckSuite<'_>,
     frames: Vec<Bytes>,
     results: &[&str],
-) -> Result<String, Miss> {
+) -> Result<String, CheckMiss> {
     let trial = suite.trial(|_| ())?;
     let mut history = Transcript::from(vec![Message::user("What grows here?")]);
     let has_tools = suite.capabilities()?.tools;
-    trial.reply(Reply::pieces(frames));
+    trial.reply(ServerReply::pieces(frames));
     let run = trial.run(request(history.clone(), has_tools)).await;
     let completion = run.completion().await;
-    let completion = completion.map_err(|error| Miss::Fails(vec![error.to_string()]))?;
+    let completion = completion.map_err(|error| CheckMiss::Fails(vec![error.to_string()]))?;
     let calls = completion.tool_calls.clone();
     history.push(completion.into_message());
     if results.is_empty() {
@@ -205,14 +211,14 @@ async fn next_body(
     Ok(shown(&body(&trial, suite, request(history, has_tools)).await?))
 }
 
-pub(super) async fn with_model(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn with_model(suite: &CheckSuite<'_>) -> CheckVerdict {
     let trial = answering(suite)?;
     let Some(other) = trial.provider.with_model("another-model") else {
         return Err(absent("the provider has only one model"));
     };
     let models = [other.info().model.clone(), trial.provider.info().model.clone()];
     hold(models[0] == "another-model" && models[1] == MODEL, || format!("they name {models:?}"))?;
-    let run = Run::of(&*other, Request::prompt("What grows here?")).await;
+    let run = RequestRun::send(&*other, Request::prompt("What grows here?")).await;
     let text = run.seen().text();
     hold(text == "Amber", || format!("the answer is {text:?}, and {}", run.error_line()))?;
     let named = |model: &str| {

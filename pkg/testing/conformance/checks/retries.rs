@@ -5,15 +5,12 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::failures::STATUSES;
-use crate::{
-    llm::{ProviderError, RetryPolicy},
-    testing::conformance::{
-        Answer,
-        server::{Reply, Step},
-        suite::{Miss, Rows, Suite, Trial, Verdict, hold, prompt},
-    },
-    types::ErrorCode,
+use crate::conformance::{
+    harness::{Answer, BodyStep, CheckSuite, ProviderTrial, ServerReply, prompt},
+    verdict::{CheckMiss, CheckVerdict, VerdictRows, hold},
 };
+use forgeline_llm::{ProviderError, RetryPolicy};
+use forgeline_types::ErrorCode;
 
 const WAIT: Duration = Duration::from_millis(400);
 
@@ -22,26 +19,34 @@ fn policy(attempts: u32) -> RetryPolicy {
 }
 
 /// Builds a provider with this number of attempts, and a server that fails first and then answers.
-fn failing(suite: &Suite<'_>, attempts: u32, failures: &[Reply]) -> Result<Trial, Miss> {
+fn failing(
+    suite: &CheckSuite<'_>,
+    attempts: u32,
+    failures: &[ServerReply],
+) -> Result<ProviderTrial, CheckMiss> {
     let trial = suite.trial(|setup| setup.retry = policy(attempts))?;
     for reply in failures {
         trial.reply(reply.clone());
     }
-    trial.reply(Reply::pieces(suite.plain(&Answer::text(["Amber"]))?));
+    trial.reply(ServerReply::pieces(suite.plain(&Answer::text(["Amber"]))?));
     Ok(trial)
 }
 
-fn failure(suite: &Suite<'_>, status: u16, kind: ErrorCode) -> Reply {
-    Reply::new(status, suite.subject.error_body(kind, "no birches today"))
+fn failure(suite: &CheckSuite<'_>, status: u16, kind: ErrorCode) -> ServerReply {
+    ServerReply::new(status, suite.subject.error_body(kind, "no birches today"))
 }
 
-pub(super) async fn decision(suite: &Suite<'_>) -> Verdict {
-    let mut rows = Rows::default();
-    let mut cases: Vec<(String, Reply, bool)> = vec![
-        ("no connection".to_owned(), Reply::Gone, true),
-        ("broken before anything".to_owned(), Reply::steps(vec![Step::Break]), true),
-        ("empty body".to_owned(), Reply::pieces([]), true),
-        ("a web page".to_owned(), Reply::new(200, Bytes::from_static(b"<html></html>")), false),
+pub(super) async fn decision(suite: &CheckSuite<'_>) -> CheckVerdict {
+    let mut rows = VerdictRows::default();
+    let mut cases: Vec<(String, ServerReply, bool)> = vec![
+        ("no connection".to_owned(), ServerReply::Gone, true),
+        ("broken before anything".to_owned(), ServerReply::steps(vec![BodyStep::Break]), true),
+        ("empty body".to_owned(), ServerReply::pieces([]), true),
+        (
+            "a web page".to_owned(),
+            ServerReply::new(200, Bytes::from_static(b"<html></html>")),
+            false,
+        ),
     ];
     for (status, kinds, passes) in STATUSES {
         let kind = kinds.first().copied().unwrap_or(ErrorCode::Status);
@@ -62,8 +67,8 @@ pub(super) async fn decision(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-pub(super) async fn retry_after(suite: &Suite<'_>) -> Verdict {
-    let mut rows = Rows::default();
+pub(super) async fn retry_after(suite: &CheckSuite<'_>) -> CheckVerdict {
+    let mut rows = VerdictRows::default();
     let cases = [
         (429, "retry-after", "7", 7000),
         (503, "retry-after", "2", 2000),
@@ -95,7 +100,7 @@ pub(super) async fn retry_after(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-pub(super) async fn visible(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn visible(suite: &CheckSuite<'_>) -> CheckVerdict {
     let reply = failure(suite, 503, ErrorCode::Overloaded);
     let trial = failing(suite, 3, &[reply.clone(), reply.clone()])?;
     let run = trial.run(prompt()).await;
@@ -111,20 +116,23 @@ pub(super) async fn visible(suite: &Suite<'_>) -> Verdict {
     hold(is_told, || format!("after two attempts it ends with {}", run.error_line()))
 }
 
-pub(super) async fn after_delta(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn after_delta(suite: &CheckSuite<'_>) -> CheckVerdict {
     let text = Answer::text(["Amber"]);
-    let mut rows = Rows::default();
+    let mut rows = VerdictRows::default();
     let cut = suite.plain(&text.clone().cut())?;
-    let broken = cut.iter().cloned().map(Step::Bytes).chain([Step::Break]);
-    let mut cases =
-        vec![("cut", Reply::pieces(cut.clone())), ("broken", Reply::steps(broken.collect()))];
+    let broken = cut.iter().cloned().map(BodyStep::Bytes).chain([BodyStep::Break]);
+    let mut cases = vec![
+        ("cut", ServerReply::pieces(cut.clone())),
+        ("broken", ServerReply::steps(broken.collect())),
+    ];
     let more = [
         ("an error", text.error("overloaded_error", "Overloaded")),
         ("cut in a call", super::calls::two_calls().cut()),
         ("cut in thinking", Answer::thinking(&["Hm"], None).cut()),
     ];
     for (row, answer) in more {
-        cases.extend(suite.subject.answer(&answer).map(|frames| (row, Reply::pieces(frames))));
+        cases
+            .extend(suite.subject.answer(&answer).map(|frames| (row, ServerReply::pieces(frames))));
     }
     for (row, reply) in cases {
         let trial = failing(suite, 3, &[reply])?;
@@ -136,10 +144,10 @@ pub(super) async fn after_delta(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-pub(super) async fn quota(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn quota(suite: &CheckSuite<'_>) -> CheckVerdict {
     let message = "You exceeded your current quota, please check your plan and billing details.";
     let body = suite.subject.error_body(ErrorCode::QuotaExhausted, message);
-    let trial = failing(suite, 3, &[Reply::new(429, body)])?;
+    let trial = failing(suite, 3, &[ServerReply::new(429, body)])?;
     let run = trial.run(prompt()).await;
     let kind = run.error.as_ref().map(ProviderError::code);
     hold(trial.server.count() == 1, || "it was tried again".to_owned())?;

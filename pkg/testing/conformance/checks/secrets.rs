@@ -5,18 +5,14 @@ use std::{error::Error as _, fmt::Write as _};
 use bytes::Bytes;
 
 use super::abilities::answering;
-use crate::{
-    llm::{ProviderError, RetryPolicy},
-    testing::conformance::{
-        Answer,
-        seen::Run,
-        server::Reply,
-        suite::{KEY, Rows, Suite, Verdict, hold, prompt},
-    },
-    types::ErrorCode,
+use crate::conformance::{
+    harness::{Answer, CheckSuite, KEY, RequestRun, ServerReply, prompt},
+    verdict::{CheckVerdict, VerdictRows, hold},
 };
+use forgeline_llm::{ProviderError, RetryPolicy};
+use forgeline_types::ErrorCode;
 
-pub(super) async fn in_its_place(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn in_its_place(suite: &CheckSuite<'_>) -> CheckVerdict {
     let trial = answering(suite)?;
     let run = trial.run(prompt()).await;
     hold(run.error.is_none(), || format!("the request ends with {}", run.error_line()))?;
@@ -37,7 +33,7 @@ pub(super) async fn in_its_place(suite: &Suite<'_>) -> Verdict {
 }
 
 /// Formats everything that a caller can print about a run.
-fn all_of(run: &Run) -> String {
+fn all_of(run: &RequestRun) -> String {
     let mut shown = format!("{run:?}");
     if let Some(error) = &run.error {
         let agent_error = error.to_agent_error();
@@ -52,26 +48,32 @@ fn all_of(run: &Run) -> String {
     shown
 }
 
-pub(super) async fn not_shown(suite: &Suite<'_>) -> Verdict {
+pub(super) async fn not_shown(suite: &CheckSuite<'_>) -> CheckVerdict {
     let said = format!("Incorrect API key provided: {KEY}.");
     let body = |kind| suite.subject.error_body(kind, &said);
     let page = Bytes::from(format!("<html><title>{said}</title>{said}</html>"));
     let elsewhere = format!("https://{KEY}.elsewhere.test/{KEY}?key={KEY}");
     let mut cases = vec![
-        ("in an error's body", Reply::new(401, body(ErrorCode::Auth))),
-        ("in an error that is retried", Reply::new(503, body(ErrorCode::Overloaded))),
-        ("in an error's page", Reply::new(403, page.clone())),
-        ("in a request id", Reply::new(500, body(ErrorCode::Status)).header("x-request-id", KEY)),
-        ("in a redirect", Reply::new(302, Bytes::new()).header("location", &elsewhere)),
-        ("in a page", Reply::new(200, page)),
-        ("in plain words", Reply::new(200, Bytes::from(said.clone()))),
-        ("in an error behind 200", Reply::new(200, body(ErrorCode::Status))),
+        ("in an error's body", ServerReply::new(401, body(ErrorCode::Auth))),
+        ("in an error that is retried", ServerReply::new(503, body(ErrorCode::Overloaded))),
+        ("in an error's page", ServerReply::new(403, page.clone())),
+        (
+            "in a request id",
+            ServerReply::new(500, body(ErrorCode::Status)).header("x-request-id", KEY),
+        ),
+        ("in a redirect", ServerReply::new(302, Bytes::new()).header("location", &elsewhere)),
+        ("in a page", ServerReply::new(200, page)),
+        ("in plain words", ServerReply::new(200, Bytes::from(said.clone()))),
+        ("in an error behind 200", ServerReply::new(200, body(ErrorCode::Status))),
     ];
     let failed = Answer::text(["Amber"]).error("invalid_api_key", &said);
-    cases.extend(suite.subject.answer(&failed).map(|it| ("in the stream", Reply::pieces(it))));
+    cases
+        .extend(suite.subject.answer(&failed).map(|it| ("in the stream", ServerReply::pieces(it))));
     let at_once = Answer::empty().error("server_error", &said);
-    cases.extend(suite.subject.answer(&at_once).map(|it| ("in a first error", Reply::pieces(it))));
-    let mut rows = Rows::default();
+    cases.extend(
+        suite.subject.answer(&at_once).map(|it| ("in a first error", ServerReply::pieces(it))),
+    );
+    let mut rows = VerdictRows::default();
     for (row, reply) in cases {
         let trial = suite.trial(|setup| setup.retry = RetryPolicy::default().max_attempts(2))?;
         trial.reply(reply.clone());

@@ -59,7 +59,7 @@ fn parse(flags: &[String]) -> Result<SetupArgs, clap::Error> {
     SetupArgs::from_arg_matches(&command().try_get_matches_from(flags)?)
 }
 
-/// Returns the flags that a member stands for.
+/// Returns the flags that a member sets.
 fn given(member: &Member<'_>) -> Result<Vec<String>, String> {
     let command = command();
     let names = || {

@@ -94,7 +94,7 @@ impl Member<'_> {
         self.value.as_ref()?.as_bool()
     }
 
-    /// Returns the values of a list, or the one that is there.
+    /// Returns the values of a list, or the only value.
     pub(super) fn texts(&self) -> Option<Vec<String>> {
         let value = self.value.as_ref()?;
         if let DeValue::Array(values) = value {

@@ -12,7 +12,7 @@ pub(super) const NAMES: [&str; 3] = ["days", "megabytes", "runs"];
 /// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
-/// Reads what is kept; what is not there has its default.
+/// Reads what is kept; a missing option has its default.
 pub(super) fn read(values: &mut Values<'_, '_>) -> Keep {
     let mut keep = Keep::default();
     for name in NAMES {

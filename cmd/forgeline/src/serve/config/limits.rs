@@ -38,7 +38,7 @@ fn most(name: &str) -> Option<usize> {
     }
 }
 
-/// Reads the limits; what is not there has its default.
+/// Reads the limits; a missing option has its default.
 pub(super) fn read(values: &mut Values<'_, '_>) -> Limits {
     let mut limits = Limits::default();
     for name in NAMES {

@@ -1,5 +1,5 @@
 //! The configuration of the service: one file, the environment above it, and flags above both. It is looked at as a whole, and all
-//! mistakes are told at once.
+//! mistakes are reported at once.
 
 mod agent;
 mod file;
@@ -36,7 +36,7 @@ pub(super) struct Config {
     pub(super) listen: SocketAddr,
     pub(super) tokens: Option<Tokens>,
     pub(super) database: Option<PathBuf>,
-    /// Largest file of it.
+    /// Largest database file, in bytes.
     pub(super) database_bytes: Option<u64>,
     pub(super) is_dev: bool,
     pub(super) limits: Limits,
@@ -91,7 +91,7 @@ impl Config {
         values.refuse_unknown();
         let strangers = variables.strangers(&own_variables(), values.mistakes);
         let listen = above.listen.or(listen).unwrap_or(LISTEN);
-        // A file of tokens that cannot be taken is told by itself.
+        // A file of tokens that cannot be taken is reported by itself.
         let has_tokens = tokens.is_some() || values.is_given("tokens", above.tokens);
         mistakes.extend(Listening::at(listen, has_tokens).err().map(|it| it.to_string()));
         let tokens = tokens.and_then(|path| match tokens::read(&path) {
@@ -159,13 +159,13 @@ impl Values<'_, '_> {
         self.mistakes.push(format!("{place}: {problem}"));
     }
 
-    /// Returns where the value of a member stands.
+    /// Returns the position of the value of a member.
     fn place(&self, path: &str) -> String {
         let place = || self.file.find(path).map(|member| self.file.place(member));
         self.variable(path).map(|(name, _)| name.to_owned()).or_else(place).unwrap_or_default()
     }
 
-    /// Returns a value as text, and where it stands.
+    /// Returns a value as text, and its position.
     fn find(&self, path: &str) -> Option<(String, String)> {
         if let Some((variable, text)) = self.variable(path) {
             return Some((text.to_owned(), variable.to_owned()));

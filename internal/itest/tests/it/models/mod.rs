@@ -1,6 +1,6 @@
 //! Hand-made synchronization under a model checker: every order of its threads, and what each may see.
 
-#[path = "../../../../../pkg/agent/progress.rs"]
+#[path = "../../../../../pkg/agent/streams/progress.rs"]
 mod progress;
 mod sync;
 
@@ -13,7 +13,7 @@ use std::{
 use loom::{future::block_on, thread};
 
 use self::{
-    progress::Progress,
+    progress::RunProgress,
     sync::{AtomicBool, AtomicWaker, Ordering},
 };
 
@@ -43,7 +43,7 @@ fn a_run_that_is_polled_when_it_is_due_is_never_forgotten() {
                     })
                 })
                 .collect();
-            let progress = Arc::new(Progress::new());
+            let progress = Arc::new(RunProgress::new());
             let waker = Waker::from(Arc::clone(&progress));
             block_on(poll_fn(|context| {
                 if !progress.is_due(context.waker()) {

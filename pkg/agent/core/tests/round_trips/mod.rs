@@ -8,10 +8,8 @@ use self::{
     writers::{Form, forms},
 };
 use super::families::{Family, families};
-use crate::{
-    llm::parser::ToolDialect,
-    types::{Text, ToolCall},
-};
+use forgeline_parser::ToolDialect;
+use forgeline_types::{Text, ToolCall};
 
 /// Calls of each form; `ROUND_TRIPS` asks for more.
 const TIMES: u64 = 40;

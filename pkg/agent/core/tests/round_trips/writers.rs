@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::values::{Value, object};
-use crate::agent::core::tests::{
+use crate::tests::{
     dialect_properties::markers,
     families::{Family, NAME, VALUE, families},
 };

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    made::Change,
-    place::{self, Found, Place},
+    file_change::FileChange,
+    folder_entry::{self, EntryKind, FolderEntry},
     write::found,
 };
-use crate::agent::tools::{ToolError, files::root::Root};
-use crate::types::Preview;
+use crate::tools::{ToolError, files::root::FolderRoot};
+use forgeline_types::Preview;
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Copy {
+pub(super) struct CopyArguments {
     /// The file, relative to the root.
     from: String,
     /// The copy, relative to the root. Folders on the way are created.
@@ -22,14 +22,14 @@ pub(super) struct Copy {
     overwrite: bool,
 }
 
-impl Copy {
+impl CopyArguments {
     /// Returns the bytes to copy, and whether a file will be replaced.
-    fn checked(&self, root: &Root) -> Result<(Vec<u8>, bool), ToolError> {
-        let bytes = place::bytes(root, &self.from)?;
+    fn checked(&self, root: &FolderRoot) -> Result<(Vec<u8>, bool), ToolError> {
+        let bytes = folder_entry::bytes(root, &self.from)?;
         let replaces = match found(root, &self.to)? {
-            Found::Nothing => false,
-            Found::File(_) if self.overwrite => true,
-            Found::File(_) | Found::Folder => return Err(taken(&self.to)),
+            EntryKind::Nothing => false,
+            EntryKind::File(_) if self.overwrite => true,
+            EntryKind::File(_) | EntryKind::Folder => return Err(taken(&self.to)),
         };
         Ok((bytes, replaces))
     }
@@ -40,20 +40,20 @@ pub(super) fn taken(path: &str) -> ToolError {
     ToolError::failed(format!("`{path}` is there already; choose another name"))
 }
 
-impl Change for Copy {
+impl FileChange for CopyArguments {
     const NAME: &'static str = "files.copy";
     const ABOUT: &'static str = "Copies a file.";
 
-    fn preview(&self, root: &Root) -> Result<Preview, ToolError> {
+    fn preview(&self, root: &FolderRoot) -> Result<Preview, ToolError> {
         let (bytes, replaces) = self.checked(root)?;
         let (Self { from, to, .. }, count) = (self, bytes.len());
         let note = if replaces { ", in place of the file that is there" } else { "" };
         Ok(Preview::text(format!("copies `{from}` ({count} bytes) to `{to}`{note}")))
     }
 
-    fn make(&self, root: &Root, _stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
+    fn make(&self, root: &FolderRoot, _stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
         let (bytes, _) = self.checked(root)?;
-        let count = Place::create(root, &self.to)?.write(&mut bytes.as_slice())?;
+        let count = FolderEntry::create(root, &self.to)?.write(&mut bytes.as_slice())?;
         Ok(format!("copied {count} bytes to `{}`", self.to))
     }
 }

@@ -5,14 +5,14 @@ use serde::Deserialize;
 
 use super::{
     diff,
-    made::Change,
-    place::{self, Place},
+    file_change::FileChange,
+    folder_entry::{self, FolderEntry},
 };
-use crate::agent::tools::{ToolError, files::root::Root};
-use crate::types::Preview;
+use crate::tools::{ToolError, files::root::FolderRoot};
+use forgeline_types::Preview;
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Edit {
+pub(super) struct EditArguments {
     /// The file, relative to the root.
     path: String,
     /// The text to replace, exactly as it stands in the file.
@@ -24,13 +24,13 @@ pub(super) struct Edit {
     count: Option<usize>,
 }
 
-impl Edit {
+impl EditArguments {
     /// Returns the text of the file before and after the edit.
-    fn texts(&self, root: &Root) -> Result<(String, String), ToolError> {
+    fn texts(&self, root: &FolderRoot) -> Result<(String, String), ToolError> {
         if self.old.is_empty() {
             return Err(ToolError::invalid("old", "must not be empty"));
         }
-        let before = place::text(root, &self.path)?;
+        let before = folder_entry::text(root, &self.path)?;
         let (wanted, count) = (self.count.unwrap_or(1), before.matches(&self.old).count());
         if count == 0 {
             let problem = "does not stand in the file; read it and copy the text, with its spaces and line ends";
@@ -48,18 +48,18 @@ impl Edit {
     }
 }
 
-impl Change for Edit {
+impl FileChange for EditArguments {
     const NAME: &'static str = "files.edit";
     const ABOUT: &'static str =
         "Replaces an exact text in a text file. It must stand there as often as `count` says.";
 
-    fn preview(&self, root: &Root) -> Result<Preview, ToolError> {
+    fn preview(&self, root: &FolderRoot) -> Result<Preview, ToolError> {
         let (before, after) = self.texts(root)?;
         Ok(Preview::diff(diff::unified(&self.path, Some(&before), &after)))
     }
 
-    fn make(&self, root: &Root, _stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
-        let place = Place::open(root, &self.path)?;
+    fn make(&self, root: &FolderRoot, _stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
+        let place = FolderEntry::open(root, &self.path)?;
         let (_, after) = self.texts(root)?;
         place.write(&mut after.as_bytes())?;
         Ok(format!("replaced {} of `{}`", times(self.count.unwrap_or(1)), self.path))

@@ -3,8 +3,8 @@
 mod copy;
 mod diff;
 mod edit;
-mod made;
-mod place;
+mod file_change;
+mod folder_entry;
 mod remove;
 mod rename;
 #[cfg(test)]
@@ -15,21 +15,19 @@ use std::{marker::PhantomData, sync::Arc};
 
 use serde_json::Value;
 
-use self::made::Change;
-use super::{FileTools, blocking, root::Root};
-use crate::{
-    agent::tools::{PreviewFuture, Tool, ToolContext, ToolEffects, ToolFuture, ToolOutput, typed},
-    llm::schema_of,
-    types::{Json, TextOrigin},
-};
+use self::file_change::FileChange;
+use super::{FileTools, blocking, root::FolderRoot};
+use crate::tools::{PreviewFuture, Tool, ToolContext, ToolEffects, ToolFuture, ToolOutput, typed};
+use forgeline_llm::private::schema_of;
+use forgeline_types::{Json, TextOrigin};
 
 /// The tool of a change.
 struct ChangeTool<C> {
-    root: Root,
+    root: FolderRoot,
     change: PhantomData<fn(C)>,
 }
 
-impl<C: Change> Tool for ChangeTool<C> {
+impl<C: FileChange> Tool for ChangeTool<C> {
     fn name(&self) -> &'static str {
         C::NAME
     }
@@ -78,7 +76,7 @@ impl FileTools {
     /// Like the reading tools, they accept no path with `..`, no link, and no hidden file or key unless it is [shown](Self::show_hidden), even if
     /// something is replaced while they work. A file is written under another name and then takes the name of the one that it replaces, so that it is
     /// replaced completely or not at all. Files over 8 MiB are neither written nor copied. Before a call is approved, its
-    /// [preview](crate::agent::tools::Tool::preview) shows a unified diff, or what is moved or removed.
+    /// [preview](crate::tools::Tool::preview) shows a unified diff, or what is moved or removed.
     ///
     /// # Examples
     ///
@@ -94,16 +92,16 @@ impl FileTools {
         let root = self.root.clone();
         let mut tools = self.into_tools();
         tools.extend([
-            tool::<write::Write>(&root),
-            tool::<edit::Edit>(&root),
-            tool::<copy::Copy>(&root),
-            tool::<rename::Move>(&root),
-            tool::<remove::Remove>(&root),
+            tool::<write::WriteArguments>(&root),
+            tool::<edit::EditArguments>(&root),
+            tool::<copy::CopyArguments>(&root),
+            tool::<rename::MoveArguments>(&root),
+            tool::<remove::RemoveArguments>(&root),
         ]);
         tools
     }
 }
 
-fn tool<C: Change>(root: &Root) -> Arc<dyn Tool> {
+fn tool<C: FileChange>(root: &FolderRoot) -> Arc<dyn Tool> {
     Arc::new(ChangeTool::<C> { root: root.clone(), change: PhantomData })
 }

@@ -8,20 +8,20 @@ use serde::Deserialize;
 
 use super::{
     diff,
-    made::Change,
-    place::{Found, Place},
+    file_change::FileChange,
+    folder_entry::{EntryKind, FolderEntry},
 };
-use crate::agent::tools::{
+use crate::tools::{
     ToolError,
-    files::root::{MAX_DEPTH, MAX_FILES, Opened, Root, is_hidden},
+    files::root::{FolderRoot, MAX_DEPTH, MAX_FILES, OpenedPath, is_hidden},
 };
-use crate::types::Preview;
+use forgeline_types::Preview;
 
 /// Maximum number of files named in a preview.
 const MAX_NAMED: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Remove {
+pub(super) struct RemoveArguments {
     /// The file or folder, relative to the root.
     path: String,
     /// Removes a folder with all that is in it. Default: false.
@@ -29,38 +29,40 @@ pub(super) struct Remove {
     recursive: bool,
 }
 
-impl Remove {
+impl RemoveArguments {
     /// Returns what is removed, with a description.
-    fn checked(&self, root: &Root) -> Result<(Found, String), ToolError> {
+    fn checked(&self, root: &FolderRoot) -> Result<(EntryKind, String), ToolError> {
         let path = &self.path;
-        let found = Place::open(root, path)?.found()?;
+        let found = FolderEntry::open(root, path)?.found()?;
         let words = match &found {
-            Found::Nothing => return Err(ToolError::failed(format!("`{path}` is not there"))),
-            Found::File(metadata) => format!("removes `{path}` ({} bytes)", metadata.len()),
-            Found::Folder if !self.recursive => {
+            EntryKind::Nothing => {
+                return Err(ToolError::failed(format!("`{path}` does not exist")));
+            }
+            EntryKind::File(metadata) => format!("removes `{path}` ({} bytes)", metadata.len()),
+            EntryKind::Folder if !self.recursive => {
                 let problem = "must be true to remove a folder with what is in it";
                 return Err(ToolError::invalid("recursive", problem));
             }
-            Found::Folder => format!("removes the folder `{path}`:\n{}", inside(root, path)?),
+            EntryKind::Folder => format!("removes the folder `{path}`:\n{}", inside(root, path)?),
         };
         Ok((found, words))
     }
 }
 
-impl Change for Remove {
+impl FileChange for RemoveArguments {
     const NAME: &'static str = "files.remove";
     const ABOUT: &'static str = "Removes a file, or a folder with all that is in it, for good.";
 
-    fn preview(&self, root: &Root) -> Result<Preview, ToolError> {
+    fn preview(&self, root: &FolderRoot) -> Result<Preview, ToolError> {
         self.checked(root).map(|(_, words)| Preview::text(words))
     }
 
-    fn make(&self, root: &Root, stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
+    fn make(&self, root: &FolderRoot, stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
         let (found, _) = self.checked(root)?;
-        let place = Place::open(root, &self.path)?;
+        let place = FolderEntry::open(root, &self.path)?;
         match found {
-            Found::Folder => place.remove_folder(stop)?,
-            Found::File(_) | Found::Nothing => place.remove_file()?,
+            EntryKind::Folder => place.remove_folder(stop)?,
+            EntryKind::File(_) | EntryKind::Nothing => place.remove_file()?,
         }
         Ok(format!("removed `{}`", self.path))
     }
@@ -71,8 +73,8 @@ impl Change for Remove {
 /// # Errors
 ///
 /// Returns an error when some files are not shown, or there are too many to examine.
-pub(super) fn inside(root: &Root, path: &str) -> Result<String, ToolError> {
-    let Opened::Folder(folder) = root.open(path)? else {
+pub(super) fn inside(root: &FolderRoot, path: &str) -> Result<String, ToolError> {
+    let OpenedPath::Folder(folder) = root.open(path)? else {
         return Err(ToolError::failed(format!("`{path}` is not a folder")));
     };
     let (mut names, mut folders) = (Vec::new(), vec![(folder, format!("{path}/"), 0)]);

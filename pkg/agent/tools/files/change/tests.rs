@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use serde_json::{Value, json};
 
-use crate::agent::tools::{FileTools, Tool, ToolContext, ToolError};
+use crate::tools::{FileTools, Tool, ToolContext, ToolError};
 
 struct Folder(PathBuf);
 
@@ -141,9 +141,9 @@ async fn what_cannot_be_done_is_refused_before_and_when_it_is_tried() {
         ("files.move",   json!({ "from": ".env", "to": "shown.txt" }),               "is hidden or holds keys"),
         ("files.move",   json!({ "from": "a.txt", "to": "sub/c.txt" }),              "is there already"),
         ("files.move",   json!({ "from": "a.txt", "to": "../outside/a.txt" }),       "must not contain `..`"),
-        ("files.move",   json!({ "from": "none", "to": "new" }),                     "is not there"),
+        ("files.move",   json!({ "from": "none", "to": "new" }),                     "does not exist"),
         ("files.remove", json!({ "path": "sub" }),                                   "must be true to remove a folder"),
-        ("files.remove", json!({ "path": "none" }),                                  "is not there"),
+        ("files.remove", json!({ "path": "none" }),                                  "does not exist"),
         ("files.remove", json!({ "path": ".env" }),                                  "is hidden or holds keys"),
         ("files.remove", json!({ "path": "../outside", "recursive": true }),         "must not contain `..`"),
     ];

@@ -1,10 +1,8 @@
 //! The search for the end of a payload, for readers that need nothing else of it.
 
 use super::call::{Call, JsonCall};
-use crate::{
-    json::{Kind, Token},
-    llm::parser::grammar::skip::Skip,
-};
+use crate::grammar::skip::Skip;
+use forgeline_json::{Kind, Token};
 
 impl JsonCall {
     /// Sets whether only the end of the payload is searched for, and nothing is emitted.
@@ -47,7 +45,7 @@ impl Call {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::parser::grammar::{JsonShape, Reader as _};
+    use crate::grammar::{JsonShape, Reader as _};
 
     #[test]
     fn a_payload_ends_at_the_same_byte_whether_it_is_read_or_only_bounded() {

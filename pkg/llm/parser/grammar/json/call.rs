@@ -8,20 +8,14 @@ use super::{
     role::{JsonShape, Layout, Role, Seen},
     value::{Inner, MAX_KEY_BYTES, TOO_LONG, is_known, push_bounded},
 };
-use crate::{
-    json::{Kind, Strictness, Token, Tokenizer},
-    llm::parser::{
-        RepairSet,
-        grammar::{
-            reader::{
-                Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
-                give_source, is_free_of,
-            },
-            skip::{Skip, SkipEnd},
-        },
+use crate::grammar::{
+    reader::{
+        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
+        give_source, is_free_of,
     },
-    types::slice,
+    skip::{Skip, SkipEnd},
 };
+use forgeline_json::{Kind, RepairSet, Strictness, Token, Tokenizer, slice};
 
 /// The length of the quotes around a name in JSON text, in bytes.
 const QUOTES: usize = 2;

@@ -5,11 +5,9 @@ use super::{
     role::{Role, Seen},
     value::{Inner, TOO_LONG},
 };
-use crate::{
-    json::Kind,
-    llm::parser::grammar::reader::{LONG_NAME, PayloadOut, Sink, give_source, json_to},
-    types::{Repair, slice},
-};
+use crate::grammar::reader::{LONG_NAME, PayloadOut, Sink, give_source, json_to};
+use forgeline_json::{Kind, slice};
+use forgeline_types::Repair;
 
 impl Call {
     /// Begins the value of the arguments.

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod call;
+pub(crate) mod header;
 mod members;
 mod role;
 mod value;

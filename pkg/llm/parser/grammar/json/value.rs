@@ -2,17 +2,12 @@
 
 use compact_str::CompactString;
 
-use crate::{
-    json::{Strictness, Token, Tokenizer, Unescape},
-    llm::parser::{
-        RepairSet,
-        grammar::{
-            arguments::JsonOut,
-            reader::{Fault, Sink, json_to},
-        },
-    },
-    types::Repair,
+use crate::grammar::{
+    arguments::JsonOut,
+    reader::{Fault, Sink, json_to},
 };
+use forgeline_json::{RepairSet, Strictness, Token, Tokenizer, Unescape};
+use forgeline_types::Repair;
 
 /// A reader of one lenient JSON value, in pieces of any size, that emits it as strict JSON.
 #[derive(Debug)]

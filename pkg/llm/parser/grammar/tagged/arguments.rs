@@ -9,19 +9,14 @@ use super::{
     watch::Watch,
     wrapped::Wrapped,
 };
-use crate::{
-    json::escape_into,
-    llm::parser::{
-        RepairSet,
-        grammar::{
-            arguments::{ArgumentsWriter, JsonOut},
-            json::JsonValue,
-            reader::{Fault, Plain},
-            schema::{Schema, Types},
-        },
-    },
-    types::{Repair, slice},
+use crate::grammar::{
+    arguments::{ArgumentsWriter, JsonOut},
+    json::JsonValue,
+    reader::{Fault, Plain},
+    schema::{Schema, Types},
 };
+use forgeline_json::{RepairSet, escape_into, slice};
+use forgeline_types::Repair;
 
 /// Maximum length of the whitespace withheld before a value that may be an object or a list, in bytes.
 const MAX_WHITESPACE: usize = 64;
@@ -372,7 +367,7 @@ impl Arguments {
     /// Returns the text that passes through the value unchanged.
     pub(crate) fn plain(&self) -> Plain {
         match &self.value {
-            Value::Text => self.watch.plain(Plain::Markup),
+            Value::Text => self.watch.plain(Plain::MarkupRules),
             Value::Json { json, kept: None, .. } if json.is_in_plain_string() => Plain::JsonString,
             Value::Json { .. } | Value::None | Value::Dropped | Value::Held { .. } => {
                 Plain::Nothing

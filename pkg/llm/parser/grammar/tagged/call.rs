@@ -12,19 +12,13 @@ use super::{
     tag_match::{Class, Mark, Marks, State},
     tags::Tags,
 };
-use crate::{
-    llm::parser::{
-        RepairSet,
-        grammar::{
-            reader::{
-                Fault, Guard, NO_NAME, Plain, Reader, Sink, ValueTag, give_source, is_blank,
-                is_free_of,
-            },
-            schema::Tools,
-        },
+use crate::grammar::{
+    reader::{
+        Fault, Guard, NO_NAME, Plain, Reader, Sink, ValueTag, give_source, is_blank, is_free_of,
     },
-    types::slice,
+    schema::Tools,
 };
+use forgeline_json::{RepairSet, slice};
 
 /// Maximum length of the text between the beginning of a call inside a value and its first parameter, in bytes.
 const MAX_INNER_BYTES: usize = 256;
@@ -355,8 +349,8 @@ impl Reader for ParamsCall {
         }
         let plain = self.arguments.plain();
         if matches!(self.state, State::Value(LineEnd::None) | State::Object) {
-            if plain == Plain::Markup { Plain::Framed } else { plain }
-        } else if plain == Plain::Markup {
+            if plain == Plain::MarkupRules { Plain::Framed } else { plain }
+        } else if plain == Plain::MarkupRules {
             Plain::MarkupTail
         } else {
             Plain::Nothing
@@ -367,7 +361,7 @@ impl Reader for ParamsCall {
         let State::Value(before) = self.state else { return None };
         let goes_on = is_free_of(b'<', text)
             || (before == LineEnd::None && !self.marks.may_begin_in_value(text));
-        if !goes_on || self.arguments.plain() != Plain::Markup {
+        if !goes_on || self.arguments.plain() != Plain::MarkupRules {
             return None;
         }
         self.value(text, before, self.taken, &mut |json: &str| out(json));

@@ -1,14 +1,9 @@
 //! Values that do not have the form required by their schema.
 
 use super::want::Want;
-use crate::{
-    json::escape_into,
-    llm::parser::{
-        RepairSet,
-        grammar::{arguments::JsonOut, json::JsonValue, schema::Types},
-    },
-    types::Repair,
-};
+use crate::grammar::{arguments::JsonOut, json::JsonValue, schema::Types};
+use forgeline_json::{RepairSet, escape_into};
+use forgeline_types::Repair;
 
 /// Writes a complete value as the JSON that it is, if that is required, or else as a string.
 pub(super) fn write_held(want: Want, text: &str, out: &mut impl JsonOut) -> RepairSet {

@@ -25,4 +25,3 @@ pub(crate) use elements::ElementsCall;
 pub(crate) use tag::end_of_tag;
 pub use tags::Tags;
 pub(crate) use xml::XmlCall;
-pub(super) use xml::entity::predefined;

@@ -1,6 +1,6 @@
 //! The text that is being read, and its position in the fed piece.
 
-use crate::types::slice;
+use forgeline_json::slice;
 
 /// The current text: the fed piece, or withheld text and the next of its characters.
 pub(super) struct Piece<'t> {

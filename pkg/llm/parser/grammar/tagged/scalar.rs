@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use compact_str::CompactString;
 
-use crate::{json::Number, llm::parser::grammar::schema::Types};
+use crate::grammar::schema::Types;
+use forgeline_json::Number;
 
 /// Maximum length of a value that is withheld because it may still be a literal, in bytes.
 const MAX_BYTES: usize = 64;
@@ -16,7 +17,7 @@ const PYTHON_WORDS: [&str; 6] = ["True", "False", "None", "TRUE", "FALSE", "NULL
 
 /// The part of a literal that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ScalarPhase {
     /// Nothing but whitespace.
     Blank,
     Number(Number),
@@ -31,14 +32,14 @@ enum State {
 /// A value that is withheld while it may still be a literal of the allowed types.
 #[derive(Debug)]
 pub(super) struct Scalar {
-    state: State,
+    state: ScalarPhase,
     types: Types,
     held: CompactString,
 }
 
 impl Scalar {
     pub(super) const fn new(types: Types) -> Self {
-        Self { state: State::Blank, types, held: CompactString::const_new("") }
+        Self { state: ScalarPhase::Blank, types, held: CompactString::const_new("") }
     }
 
     pub(super) fn text(&self) -> &str {
@@ -67,48 +68,50 @@ impl Scalar {
 
     fn is_whole(&self) -> bool {
         match self.state {
-            State::Blank | State::Plus => false,
-            State::Number(digits) => digits.may_end(),
-            State::Word(word, seen) => seen == word.len(),
-            State::Behind => true,
+            ScalarPhase::Blank | ScalarPhase::Plus => false,
+            ScalarPhase::Number(digits) => digits.may_end(),
+            ScalarPhase::Word(word, seen) => seen == word.len(),
+            ScalarPhase::Behind => true,
         }
     }
 
-    fn next(&self, byte: u8) -> Option<State> {
+    fn next(&self, byte: u8) -> Option<ScalarPhase> {
         let is_lenient = self.types.are_no_strings();
         let is_blank = is_lenient && matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         match self.state {
-            State::Blank if is_blank => Some(State::Blank),
-            State::Blank if is_lenient && byte == b'+' => Some(State::Plus),
-            State::Blank => {
+            ScalarPhase::Blank if is_blank => Some(ScalarPhase::Blank),
+            ScalarPhase::Blank if is_lenient && byte == b'+' => Some(ScalarPhase::Plus),
+            ScalarPhase::Blank => {
                 let may_be_null = self.types.has(Types::NULL);
                 let admits = |word: &&&str| is_lenient || (may_be_null && **word == "None");
                 let python = PYTHON_WORDS.iter().filter(admits);
                 let mut words = WORDS.iter().chain(python);
                 match words.find(|word| word.as_bytes().first() == Some(&byte)) {
-                    Some(word) => Some(State::Word(word, 1)),
-                    None => Number::first(byte).map(State::Number),
+                    Some(word) => Some(ScalarPhase::Word(word, 1)),
+                    None => Number::first(byte).map(ScalarPhase::Number),
                 }
             }
-            State::Plus => Number::first(byte).filter(|_| byte != b'-').map(State::Number),
-            State::Number(_) | State::Word(..) | State::Behind if is_blank => {
-                self.is_whole().then_some(State::Behind)
+            ScalarPhase::Plus => {
+                Number::first(byte).filter(|_| byte != b'-').map(ScalarPhase::Number)
+            }
+            ScalarPhase::Number(_) | ScalarPhase::Word(..) | ScalarPhase::Behind if is_blank => {
+                self.is_whole().then_some(ScalarPhase::Behind)
             }
             // Zeros may precede a number.
-            State::Number(Number::Zero) if is_lenient && byte.is_ascii_digit() => {
-                Number::first(byte).map(State::Number)
+            ScalarPhase::Number(Number::Zero) if is_lenient && byte.is_ascii_digit() => {
+                Number::first(byte).map(ScalarPhase::Number)
             }
-            State::Number(digits) => digits.next(byte).map(State::Number),
-            State::Word(word, seen) => {
+            ScalarPhase::Number(digits) => digits.next(byte).map(ScalarPhase::Number),
+            ScalarPhase::Word(word, seen) => {
                 // Some words begin alike: `True` and `TRUE`.
                 let front = word.get(..seen);
                 let others =
                     PYTHON_WORDS.iter().filter(|other| is_lenient && other.get(..seen) == front);
                 let mut words = [&word].into_iter().chain(others);
                 let next = words.find(|word| word.as_bytes().get(seen) == Some(&byte));
-                next.map(|word| State::Word(word, seen + 1))
+                next.map(|word| ScalarPhase::Word(word, seen + 1))
             }
-            State::Behind => None,
+            ScalarPhase::Behind => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Tags inside a value that may be data: in a JSON string, or in a call that is part of the value.
 
-use crate::{llm::parser::grammar::open_string::OpenString, types::slice};
+use crate::grammar::open_string::OpenString;
+use forgeline_json::slice;
 
 /// Maximum length of the held text, in bytes including the tag; if it is exceeded, the tag was data.
 const MAX_HELD_BYTES: usize = 64 << 10;

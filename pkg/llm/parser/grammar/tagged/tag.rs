@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::xml::entity;
-use crate::{
-    llm::parser::{found::Found, shape::check_suffix},
-    types::{slice, subslice},
-};
+use crate::ahead::{found::Found, shape::check_suffix};
+use crate::grammar::entity;
+use forgeline_json::{slice, subslice};
 
 /// Maximum length of a tag, in bytes; a longer text is not a tag.
 pub(super) const MAX_TAG_BYTES: usize = 512;

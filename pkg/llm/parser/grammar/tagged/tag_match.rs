@@ -5,11 +5,8 @@ use super::{
     tag::{Attributes, Match, ends_in_attribute, match_exact, match_named, match_suffixed},
     tags::{Tags, ValueFraming},
 };
-use crate::{
-    json::{ByteKind, Finder},
-    llm::parser::grammar::reader::ValueTag,
-    types::slice,
-};
+use crate::grammar::reader::ValueTag;
+use forgeline_json::{ByteKind, Finder, slice};
 
 /// Maximum length of a text key before which the end of the previous value may be missing, in bytes.
 const MAX_KEY_IN_VALUE: usize = 256;
@@ -383,8 +380,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::llm::parser::{
-        description::{Markup, Textual},
+    use crate::{
+        builder::description::{MarkupRules, TextRules},
         families,
     };
 
@@ -427,7 +424,7 @@ mod tests {
 
     /// Texts of the dialect's fixtures, and its example.
     fn texts(dialect: &str, example: &str) -> Vec<String> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/dialects");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/dialects");
         let fixtures = fs::read_to_string(root.join(format!("{dialect}.json"))).unwrap_or_default();
         let fixtures: Value = serde_json::from_str(&fixtures).unwrap_or_default();
         let fixtures = fixtures["fixtures"].as_array().cloned().unwrap_or_default();
@@ -440,7 +437,7 @@ mod tests {
         let mut checked = 0;
         for tools in families::all().filter_map(|family| family.tools) {
             for call in tools.calls {
-                let ((Some(Markup::Tags(tags)), _) | (_, Some(Textual::Tags(tags)))) =
+                let ((Some(MarkupRules::Tags(tags)), _) | (_, Some(TextRules::Tags(tags)))) =
                     (call.grammar.markup, call.grammar.text)
                 else {
                     continue;

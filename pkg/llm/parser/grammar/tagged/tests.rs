@@ -6,16 +6,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{ParamsCall, Tags};
-use crate::{
-    llm::parser::{
-        RepairSet,
-        grammar::{
-            reader::{Guard, PayloadOut, Plain, Reader, ValueTag},
-            schema::Tools,
-        },
-    },
-    types::Text,
+use crate::grammar::{
+    reader::{Guard, PayloadOut, Plain, Reader, ValueTag},
+    schema::Tools,
 };
+use forgeline_json::RepairSet;
+use forgeline_types::Text;
 
 static QWEN: Tags =
     Tags::new(["<function", "</function>"], ["<parameter", "</parameter>"], ">").framing();
@@ -103,7 +99,7 @@ fn run<'a>(
                 !piece.contains(['<', '"', '\\']) && !has_control(piece)
             }
             Plain::Nothing
-            | Plain::Markup
+            | Plain::MarkupRules
             | Plain::Entities
             | Plain::MarkupTail
             | Plain::PythonString

@@ -12,13 +12,14 @@ use super::{
     want::Want,
 };
 use crate::{
-    llm::parser::grammar::reader::{
+    ahead::name_check::NameCheck,
+    grammar::reader::{
         Fault, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Reader as _, Sink, give_source,
         is_blank, json_to,
     },
-    llm::parser::offered::Offered,
-    types::{Repair, slice},
 };
+use forgeline_json::slice;
+use forgeline_types::Repair;
 
 /// Maximum length of the name of a type, in bytes.
 const MAX_KIND_BYTES: usize = 16;
@@ -208,7 +209,7 @@ impl ParamsCall {
             return self.fail(NO_NAME, piece, out);
         }
         let (name, place) = (self.name.trim(), self.place(piece));
-        if !is_name(name) && !self.tools.counts(name, Offered::Always) {
+        if !is_name(name) && !self.tools.counts(name, NameCheck::Always) {
             self.fault.get_or_insert(("the name of the tool is not one", place));
         }
         self.announce(piece.fed(piece.end), out);

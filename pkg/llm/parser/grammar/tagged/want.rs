@@ -1,7 +1,7 @@
 //! The form of a value: as required by the schema, and as indicated by the model.
 
 use super::tag::Attributes;
-use crate::llm::parser::grammar::schema::{Schema, Types};
+use crate::grammar::schema::{Schema, Types};
 
 /// The form in which a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The strings in a value that may be JSON, but is not read as JSON while it arrives.
 
-use crate::llm::parser::grammar::{json::JsonValue, reader::Plain};
+use crate::grammar::{json::JsonValue, reader::Plain};
 
 /// A tracker of a value that may turn out to be an object or a list.
 #[derive(Debug, Default)]

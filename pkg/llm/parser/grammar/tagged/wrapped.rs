@@ -4,13 +4,9 @@ use compact_str::CompactString;
 use serde_json::{Map, Value};
 
 use super::want::Want;
-use crate::{
-    llm::parser::{
-        RepairSet,
-        grammar::{json::JsonValue, schema::Schema},
-    },
-    types::Repair,
-};
+use crate::grammar::{json::JsonValue, schema::Schema};
+use forgeline_json::RepairSet;
+use forgeline_types::Repair;
 
 /// Maximum length of such a parameter's value that is withheld until it is known to be the only one, in bytes.
 const MAX_BYTES: usize = 64 << 10;

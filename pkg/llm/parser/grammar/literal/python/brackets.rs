@@ -1,7 +1,8 @@
 //! The ends of brackets.
 
 use super::values::{Bracket, State, Values};
-use crate::{llm::parser::grammar::arguments::JsonOut, types::Repair};
+use crate::grammar::arguments::JsonOut;
+use forgeline_types::Repair;
 
 impl Values {
     /// Returns `true` if `byte` closes a bracket around the innermost one.

@@ -6,20 +6,16 @@ use super::{
     name::{is_name_byte, is_name_start},
     values::Values,
 };
-use crate::{
-    llm::parser::{
-        RepairSet,
-        grammar::{
-            reader::{
-                Fault, Guard, LONG_NAME, MAX_NAME_BYTES, PayloadOut, Plain, Reader, Sink,
-                give_source, json_to,
-            },
-            schema::Tools,
-            skip::{Skip, SkipEnd},
-        },
+use crate::grammar::{
+    reader::{
+        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, PayloadOut, Plain, Reader, Sink, give_source,
+        json_to,
     },
-    types::{Repair, slice},
+    schema::Tools,
+    skip::{Skip, SkipEnd},
 };
+use forgeline_json::{RepairSet, slice};
+use forgeline_types::Repair;
 
 /// A reader of the calls of one payload, in pieces of any size.
 ///
@@ -27,8 +23,8 @@ use crate::{
 /// first of them is the last.
 #[derive(Debug, Default)]
 pub(crate) struct PythonCalls {
-    state: State,
-    layout: Layout,
+    state: CallsPhase,
+    layout: CallsLayout,
     name: CompactString,
     values: Values,
     /// The number of bytes before the current piece.
@@ -42,7 +38,7 @@ pub(crate) struct PythonCalls {
 
 /// The arrangement of several calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Layout {
+enum CallsLayout {
     /// In `[` and `]`, separated by commas.
     List,
     /// One per line.
@@ -52,7 +48,7 @@ enum Layout {
 
 /// The part that was read last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum CallsPhase {
     /// Nothing but whitespace.
     #[default]
     Start,
@@ -84,44 +80,48 @@ impl PythonCalls {
     }
 
     fn is_in_arguments(&self) -> bool {
-        matches!(self.state, State::Arguments | State::Failed { is_in_arguments: true })
+        matches!(self.state, CallsPhase::Arguments | CallsPhase::Failed { is_in_arguments: true })
     }
 
     /// Returns `true` after a parenthesis that ends the arguments, if a quote before it ended its string.
     fn is_behind_arguments(&self) -> bool {
-        self.state == State::Arguments && !self.values.held_behind().is_empty()
+        self.state == CallsPhase::Arguments && !self.values.held_behind().is_empty()
     }
 
     /// Reads one byte between calls.
     fn between(&mut self, byte: u8, at: &mut usize, out: &mut Sink<'_>) {
         let offset = self.taken + *at;
-        let is_next = matches!(self.state, State::NextCall | State::Behind);
+        let is_next = matches!(self.state, CallsPhase::NextCall | CallsPhase::Behind);
         match (self.state, byte) {
             _ if byte.is_ascii_whitespace() => {}
-            (State::Start, b'[') => {
-                self.layout = Layout::List;
-                self.state = State::FirstCall;
+            (CallsPhase::Start, b'[') => {
+                self.layout = CallsLayout::List;
+                self.state = CallsPhase::FirstCall;
             }
-            (State::FirstCall, b']') => return self.fail("the list holds no call", offset),
-            (State::NextCall, b']') => self.state = State::Done,
-            (State::NextCall, b',') => self.values.repairs.insert(Repair::ExtraComma),
-            (State::Behind, b']') if self.layout == Layout::List => self.state = State::Done,
-            (State::Behind, b',') if self.layout == Layout::List => self.state = State::NextCall,
-            (State::Behind, _) if self.layout == Layout::List => {
+            (CallsPhase::FirstCall, b']') => return self.fail("the list holds no call", offset),
+            (CallsPhase::NextCall, b']') => self.state = CallsPhase::Done,
+            (CallsPhase::NextCall, b',') => self.values.repairs.insert(Repair::ExtraComma),
+            (CallsPhase::Behind, b']') if self.layout == CallsLayout::List => {
+                self.state = CallsPhase::Done;
+            }
+            (CallsPhase::Behind, b',') if self.layout == CallsLayout::List => {
+                self.state = CallsPhase::NextCall;
+            }
+            (CallsPhase::Behind, _) if self.layout == CallsLayout::List => {
                 return self.fail("a comma or `]` is missing behind a call", offset);
             }
-            (State::Behind, b',' | b';') => {}
+            (CallsPhase::Behind, b',' | b';') => {}
             _ if is_name_start(byte) => {
                 if is_next {
                     self.next_call(*at, out);
                 }
                 self.name.clear();
-                self.state = State::Name;
+                self.state = CallsPhase::Name;
                 return;
             }
-            (State::Behind, _) => {
+            (CallsPhase::Behind, _) => {
                 self.values.repairs.insert(Repair::TrailingText);
-                self.state = State::Trailing;
+                self.state = CallsPhase::Trailing;
             }
             _ => {
                 if is_next {
@@ -144,7 +144,7 @@ impl PythonCalls {
     fn name(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let rest = slice(text, *at..);
         let length = rest.bytes().take_while(|byte| is_name_byte(*byte)).count();
-        let length = if self.state == State::Name { length } else { 0 };
+        let length = if self.state == CallsPhase::Name { length } else { 0 };
         let room = MAX_NAME_BYTES - self.name.len();
         if length > room {
             *at += room;
@@ -159,12 +159,12 @@ impl PythonCalls {
                 let name = self.name.strip_suffix(".call").unwrap_or(&self.name);
                 out(PayloadOut::Name { name, at: *at });
                 self.values.begin_call(name);
-                self.values.is_list = self.layout == Layout::List;
-                self.state = State::Arguments;
+                self.values.is_list = self.layout == CallsLayout::List;
+                self.state = CallsPhase::Arguments;
                 *at += 1;
             }
             Some(byte) if byte.is_ascii_whitespace() => {
-                self.state = State::Named;
+                self.state = CallsPhase::Named;
                 *at += 1;
             }
             Some(_) => self.fail("`(` is missing behind the name of a call", self.taken + *at),
@@ -190,7 +190,7 @@ impl PythonCalls {
         give_source(slice(text, start..end), out);
         match read {
             Ok(false) => {}
-            Ok(true) => self.state = State::Behind,
+            Ok(true) => self.state = CallsPhase::Behind,
             Err((reason, back)) => self.fail(reason, (self.taken + *at).saturating_sub(back)),
         }
     }
@@ -201,7 +201,7 @@ impl PythonCalls {
         let (read, end) = skip.feed(text);
         if let Some(end) = end {
             let is_element = end == SkipEnd::Element;
-            self.state = if is_element { State::NextCall } else { State::Done };
+            self.state = if is_element { CallsPhase::NextCall } else { CallsPhase::Done };
             self.skip = None;
         }
         read
@@ -210,12 +210,12 @@ impl PythonCalls {
     fn fail(&mut self, reason: &'static str, offset: usize) {
         let is_in_arguments = self.is_in_arguments();
         self.fault.get_or_insert((reason, offset));
-        if self.layout == Layout::List {
+        if self.layout == CallsLayout::List {
             let depth = if is_in_arguments { 2 + self.values.depth() } else { 1 };
             self.skip = Some(Skip::python(depth));
-            self.state = State::Failed { is_in_arguments: false };
+            self.state = CallsPhase::Failed { is_in_arguments: false };
         } else {
-            self.state = State::Failed { is_in_arguments };
+            self.state = CallsPhase::Failed { is_in_arguments };
         }
     }
 }
@@ -227,19 +227,24 @@ impl Reader for PythonCalls {
         let mut may_skip = self.skip.is_some();
         while let Some(&byte) = text.as_bytes().get(at) {
             match self.state {
-                State::Arguments => self.arguments(text, &mut at, out),
-                State::Name | State::Named => self.name(text, &mut at, out),
-                State::Failed { .. } if self.skip.is_some() && (may_skip || !self.ends_itself) => {
+                CallsPhase::Arguments => self.arguments(text, &mut at, out),
+                CallsPhase::Name | CallsPhase::Named => self.name(text, &mut at, out),
+                CallsPhase::Failed { .. }
+                    if self.skip.is_some() && (may_skip || !self.ends_itself) =>
+                {
                     at = text.floor_char_boundary(at);
                     at += self.skip_call(slice(text, at..));
                     may_skip = self.skip.is_some();
                 }
-                State::Failed { .. } if self.ends_itself => break,
-                State::Done | State::Behind if self.has_ended() => break,
-                State::Start | State::FirstCall | State::NextCall | State::Behind => {
+                CallsPhase::Failed { .. } if self.ends_itself => break,
+                CallsPhase::Done | CallsPhase::Behind if self.has_ended() => break,
+                CallsPhase::Start
+                | CallsPhase::FirstCall
+                | CallsPhase::NextCall
+                | CallsPhase::Behind => {
                     self.between(byte, &mut at, out);
                 }
-                State::Trailing | State::Done | State::Failed { .. } => {
+                CallsPhase::Trailing | CallsPhase::Done | CallsPhase::Failed { .. } => {
                     if self.is_in_arguments() {
                         give_source(slice(text, text.floor_char_boundary(at)..), out);
                     }
@@ -254,7 +259,7 @@ impl Reader for PythonCalls {
     }
 
     fn plain(&self) -> Plain {
-        if self.state == State::Arguments { self.values.plain() } else { Plain::Nothing }
+        if self.state == CallsPhase::Arguments { self.values.plain() } else { Plain::Nothing }
     }
 
     fn skip(&mut self, bytes: usize) {
@@ -262,14 +267,14 @@ impl Reader for PythonCalls {
     }
 
     fn is_whole(&self) -> bool {
-        let is_behind =
-            matches!(self.state, State::Behind | State::Trailing) || self.is_behind_arguments();
-        self.state == State::Done || (is_behind && self.layout == Layout::Lines)
+        let is_behind = matches!(self.state, CallsPhase::Behind | CallsPhase::Trailing)
+            || self.is_behind_arguments();
+        self.state == CallsPhase::Done || (is_behind && self.layout == CallsLayout::Lines)
     }
 
     fn has_ended(&self) -> bool {
-        let is_last = self.ends_itself && self.layout == Layout::Lines;
-        self.state == State::Done || is_last && self.state == State::Behind
+        let is_last = self.ends_itself && self.layout == CallsLayout::Lines;
+        self.state == CallsPhase::Done || is_last && self.state == CallsPhase::Behind
     }
 
     fn ends_with_text(&self) -> bool {
@@ -277,7 +282,7 @@ impl Reader for PythonCalls {
     }
 
     fn has_failed(&self) -> bool {
-        matches!(self.state, State::Failed { .. })
+        matches!(self.state, CallsPhase::Failed { .. })
     }
 
     fn may_recover(&self) -> bool {
@@ -286,7 +291,7 @@ impl Reader for PythonCalls {
 
     fn guard(&self) -> Guard {
         match self.values.string_end() {
-            Some(end) if self.state == State::Arguments => Guard::InString(end),
+            Some(end) if self.state == CallsPhase::Arguments => Guard::InString(end),
             Some(_) | None => Guard::Open,
         }
     }
@@ -300,11 +305,11 @@ impl Reader for PythonCalls {
             return Err(fault);
         }
         match self.state {
-            State::Start => return Err(("the call is empty", self.taken)),
-            State::FirstCall | State::Name | State::Named => {
+            CallsPhase::Start => return Err(("the call is empty", self.taken)),
+            CallsPhase::FirstCall | CallsPhase::Name | CallsPhase::Named => {
                 return Err(("the list of calls ends too early", self.taken));
             }
-            State::Arguments => {
+            CallsPhase::Arguments => {
                 let is_whole = self.is_whole();
                 let json = &mut json_to(out);
                 let closed = self.values.close(json);
@@ -313,9 +318,11 @@ impl Reader for PythonCalls {
                     self.values.repairs.insert(Repair::MissingBracket);
                 }
             }
-            State::Behind if self.layout == Layout::Lines => {}
-            State::NextCall | State::Behind => self.values.repairs.insert(Repair::MissingBracket),
-            State::Trailing | State::Done | State::Failed { .. } => {}
+            CallsPhase::Behind if self.layout == CallsLayout::Lines => {}
+            CallsPhase::NextCall | CallsPhase::Behind => {
+                self.values.repairs.insert(Repair::MissingBracket);
+            }
+            CallsPhase::Trailing | CallsPhase::Done | CallsPhase::Failed { .. } => {}
         }
         Ok(())
     }

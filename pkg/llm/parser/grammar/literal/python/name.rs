@@ -1,6 +1,7 @@
 //! The start of a list of calls in text.
 
-use crate::{llm::parser::found::Found, types::subslice};
+use crate::ahead::found::Found;
+use forgeline_json::subslice;
 
 /// Maximum number of bytes that are checked: the longest name, and some whitespace before it.
 const MAX_BYTES: usize = 1024 + 64;

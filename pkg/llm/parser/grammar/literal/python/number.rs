@@ -2,7 +2,8 @@
 
 use compact_str::format_compact;
 
-use crate::{json::Number as Digits, llm::parser::grammar::arguments::JsonOut, types::slice};
+use crate::grammar::arguments::JsonOut;
+use forgeline_json::{Number as Digits, slice};
 
 /// The part of a number that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,14 +5,14 @@ use super::{
     suspect::{Role, Suspect},
     values::{Bracket, Mistake, State, Values},
 };
-use crate::types::Repair;
+use forgeline_types::Repair;
 
 /// Maximum length of the text that is held after such a quote, in bytes; if it is exceeded, the string has ended.
 const MAX_HELD_BYTES: usize = 4096;
 
 /// The meaning of a quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meaning {
+enum QuoteMeaning {
     /// More text decides.
     Unknown,
     /// The end of the string.
@@ -26,10 +26,10 @@ impl Values {
     pub(super) fn suspect(&mut self, next: char) -> Result<Option<String>, Mistake> {
         let meaning = match &self.suspect {
             Some(suspect) if suspect.held.len() < MAX_HELD_BYTES => self.meaning(suspect, next),
-            Some(_) => Meaning::End,
+            Some(_) => QuoteMeaning::End,
             None => return Ok(None),
         };
-        if meaning == Meaning::Unknown {
+        if meaning == QuoteMeaning::Unknown {
             if let Some(suspect) = &mut self.suspect {
                 if next == ')' {
                     suspect.parenthesis = Some(suspect.held.len());
@@ -38,7 +38,7 @@ impl Values {
             }
             return Ok(None);
         }
-        self.settle(meaning == Meaning::End)
+        self.settle(meaning == QuoteMeaning::End)
     }
 
     /// Decides whether the quote ended its string; returns the text after it.
@@ -67,40 +67,40 @@ impl Values {
     }
 
     /// Determines the meaning of a quote from the text after it, up to `next`.
-    fn meaning(&self, suspect: &Suspect, next: char) -> Meaning {
+    fn meaning(&self, suspect: &Suspect, next: char) -> QuoteMeaning {
         let byte = u8::try_from(next).ok().filter(u8::is_ascii).unwrap_or(0xFF);
         let is_broken = self.quoted.is_some();
         let bracket = self.innermost();
         let is_quote = matches!(byte, b'\'' | b'"');
-        let end_or_text = |is_end| if is_end { Meaning::End } else { Meaning::Text };
+        let end_or_text = |is_end| if is_end { QuoteMeaning::End } else { QuoteMeaning::Text };
         let behind = suspect.held.trim_ascii_start();
         if byte.is_ascii_whitespace() {
-            return Meaning::Unknown;
+            return QuoteMeaning::Unknown;
         }
         let Some(first) = behind.bytes().next() else {
             return match (byte, bracket) {
-                (b',' | b')', Bracket::Call) => Meaning::Unknown,
+                (b',' | b')', Bracket::Call) => QuoteMeaning::Unknown,
                 (b':', _) => end_or_text(suspect.role != Role::Value),
-                (b')', Bracket::Parenthesis | Bracket::Tuple) | (b',', _) => Meaning::End,
-                (b']', Bracket::List) | (b'}', Bracket::Dict | Bracket::Set) => Meaning::End,
+                (b')', Bracket::Parenthesis | Bracket::Tuple) | (b',', _) => QuoteMeaning::End,
+                (b']', Bracket::List) | (b'}', Bracket::Dict | Bracket::Set) => QuoteMeaning::End,
                 // Adjacent strings are one string.
                 _ if is_quote => end_or_text(!is_broken),
-                _ if !is_broken && is_prefix(byte) => Meaning::Unknown,
+                _ if !is_broken && is_prefix(byte) => QuoteMeaning::Unknown,
                 // An operator, which no literal contains.
                 (b'+' | b'%' | b'*', _) if !suspect.held.is_empty() => end_or_text(!is_broken),
-                _ => Meaning::Text,
+                _ => QuoteMeaning::Text,
             };
         };
         let rest = behind.get(1..).unwrap_or_default().trim_ascii_start();
         match first {
-            b')' if is_quote || byte == b')' => Meaning::Text,
+            b')' if is_quote || byte == b')' => QuoteMeaning::Text,
             b')' => end_or_text(!is_broken || !self.is_list || matches!(byte, b',' | b']')),
-            b',' if rest.is_empty() && is_name_start(byte) && is_broken => Meaning::Unknown,
+            b',' if rest.is_empty() && is_name_start(byte) && is_broken => QuoteMeaning::Unknown,
             b',' if rest.is_empty() => end_or_text(!is_quote || !self.has_named),
-            b',' if is_word_byte(byte) => Meaning::Unknown,
+            b',' if is_word_byte(byte) => QuoteMeaning::Unknown,
             b',' => end_or_text(byte == b'='),
             // The prefix of another string, or a word in a place where none is allowed.
-            _ if behind.len() == 1 && is_prefix(byte) => Meaning::Unknown,
+            _ if behind.len() == 1 && is_prefix(byte) => QuoteMeaning::Unknown,
             _ => end_or_text(is_quote && suspect.held.ends_with(behind)),
         }
     }

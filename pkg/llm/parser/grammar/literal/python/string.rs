@@ -1,14 +1,9 @@
 //! Python strings, written as the content of a JSON string.
 
-use crate::types::subslice;
-use crate::{
-    json::{escape_into, escape_of, find_special},
-    llm::parser::{
-        RepairSet,
-        grammar::{arguments::JsonOut, reader::Plain},
-    },
-    types::{Repair, slice},
-};
+use crate::grammar::{arguments::JsonOut, reader::Plain};
+use forgeline_json::subslice;
+use forgeline_json::{RepairSet, escape_into, escape_of, find_special, slice};
+use forgeline_types::Repair;
 
 /// A reader of one string, from after its first quote.
 #[derive(Debug, Clone, Copy)]
@@ -19,13 +14,13 @@ pub(super) struct StringText {
     is_long: bool,
     /// `true` in a raw string, in which backslashes are literal.
     is_raw: bool,
-    state: State,
+    state: StringPhase,
     /// The first half of a surrogate pair, until the second arrives.
     high: Option<u16>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum StringPhase {
     /// After the first quote.
     First,
     /// After the second quote: the string was empty, or triple quotes open it.
@@ -38,19 +33,19 @@ enum State {
     Backslash,
     /// In a raw string, after a backslash: the next byte cannot end it.
     RawBackslash,
-    Digits(Escape),
+    Digits(StringEscape),
 }
 
 /// A numeric escape: `\ooo`, `\xhh`, `\uhhhh` or `\Uhhhhhhhh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Escape {
+struct StringEscape {
     /// `o`, `x`, `u` or `U`.
     letter: u8,
     digits: [u8; 8],
     count: usize,
 }
 
-impl Escape {
+impl StringEscape {
     fn new(letter: u8) -> Self {
         Self { letter, digits: [0; 8], count: 0 }
     }
@@ -96,13 +91,13 @@ fn quote_text(quote: u8) -> &'static str {
 
 impl StringText {
     pub(super) fn new(quote: u8, is_raw: bool) -> Self {
-        Self { quote, is_long: false, is_raw, state: State::First, high: None }
+        Self { quote, is_long: false, is_raw, state: StringPhase::First, high: None }
     }
 
     /// Returns the text that ends the string, while the string is open.
     pub(super) fn ends_at(&self) -> Option<&'static str> {
         match (self.state, self.is_long, self.quote) {
-            (State::Second, ..) => None,
+            (StringPhase::Second, ..) => None,
             (_, true, b'"') => Some("\"\"\""),
             (_, true, _) => Some("'''"),
             (_, false, b'"') => Some("\""),
@@ -113,8 +108,8 @@ impl StringText {
     /// Returns the text that passes through the string unchanged.
     pub(super) fn plain(&self) -> Plain {
         match (self.state, self.high) {
-            (State::Inside, None) if self.is_raw => Plain::PythonRaw,
-            (State::Inside, None) => Plain::PythonString,
+            (StringPhase::Inside, None) if self.is_raw => Plain::PythonRaw,
+            (StringPhase::Inside, None) => Plain::PythonString,
             _ => Plain::Nothing,
         }
     }
@@ -126,7 +121,7 @@ impl StringText {
 
     /// Continues after a quote that seemed to end the string but is text.
     pub(super) fn go_on(&mut self) {
-        self.state = State::QuoteText;
+        self.state = StringPhase::QuoteText;
     }
 
     /// Continues from `*at`; returns `true` if the string ended, with `*at` after it.
@@ -140,58 +135,60 @@ impl StringText {
         while let Some(&byte) = text.as_bytes().get(*at) {
             let is_quote = byte == self.quote;
             match self.state {
-                State::Inside => {
+                StringPhase::Inside => {
                     if self.inside(text, at, repairs, out) {
                         return true;
                     }
                     continue;
                 }
-                State::First if is_quote => self.state = State::Second,
-                State::Second if is_quote => {
+                StringPhase::First if is_quote => self.state = StringPhase::Second,
+                StringPhase::Second if is_quote => {
                     self.is_long = true;
-                    self.state = State::Inside;
+                    self.state = StringPhase::Inside;
                 }
-                State::Second => return true,
-                State::Quotes(2) if is_quote => {
+                StringPhase::Second => return true,
+                StringPhase::Quotes(2) if is_quote => {
                     *at += 1;
                     return true;
                 }
-                State::Quotes(count) if is_quote => self.state = State::Quotes(count + 1),
-                State::Quotes(count) => {
+                StringPhase::Quotes(count) if is_quote => {
+                    self.state = StringPhase::Quotes(count + 1);
+                }
+                StringPhase::Quotes(count) => {
                     (0..count).for_each(|_| out(quote_text(self.quote)));
-                    self.state = State::Inside;
+                    self.state = StringPhase::Inside;
                     continue;
                 }
-                State::QuoteText => {
+                StringPhase::QuoteText => {
                     out(quote_text(self.quote));
-                    self.state = State::Inside;
+                    self.state = StringPhase::Inside;
                     continue;
                 }
-                State::First => {
-                    self.state = State::Inside;
+                StringPhase::First => {
+                    self.state = StringPhase::Inside;
                     continue;
                 }
-                State::RawBackslash => {
-                    self.state = State::Inside;
+                StringPhase::RawBackslash => {
+                    self.state = StringPhase::Inside;
                     match byte {
                         b'\\' => out("\\\\"),
                         _ if is_quote => out(quote_text(byte)),
                         _ => continue,
                     }
                 }
-                State::Backslash => {
+                StringPhase::Backslash => {
                     if !self.escape(byte, out) {
                         continue;
                     }
                 }
-                State::Digits(escape) => {
+                StringPhase::Digits(escape) => {
                     let is_digit = char::from(byte).is_digit(escape.radix());
                     if escape.count == escape.limit() || !is_digit {
                         self.end_escape(escape, repairs, out);
                         continue;
                     }
                     let escape = escape.with(byte);
-                    self.state = State::Digits(escape);
+                    self.state = StringPhase::Digits(escape);
                     if escape.radix() == 16 && escape.count == escape.limit() {
                         self.end_escape(escape, repairs, out);
                     }
@@ -224,12 +221,13 @@ impl StringText {
             if self.is_raw {
                 out("\\\\");
             }
-            self.state = if self.is_raw { State::RawBackslash } else { State::Backslash };
+            self.state =
+                if self.is_raw { StringPhase::RawBackslash } else { StringPhase::Backslash };
             return false;
         }
         self.end_pair(out);
         if byte == self.quote {
-            self.state = State::Quotes(1);
+            self.state = StringPhase::Quotes(1);
             return !self.is_long;
         }
         if matches!(byte, b'\n' | b'\r') && !self.is_long {
@@ -241,17 +239,17 @@ impl StringText {
 
     /// Reads the byte after a backslash; returns `false` if it is not part of the escape.
     fn escape(&mut self, byte: u8, out: &mut impl JsonOut) -> bool {
-        self.state = State::Inside;
+        self.state = StringPhase::Inside;
         if byte != b'u' {
             self.end_pair(out);
         }
         out(match byte {
             b'u' | b'x' | b'U' => {
-                self.state = State::Digits(Escape::new(byte));
+                self.state = StringPhase::Digits(StringEscape::new(byte));
                 return true;
             }
             b'0'..=b'7' => {
-                self.state = State::Digits(Escape::new(b'o').with(byte));
+                self.state = StringPhase::Digits(StringEscape::new(b'o').with(byte));
                 return true;
             }
             b'n' => "\\n",
@@ -274,8 +272,13 @@ impl StringText {
     }
 
     /// Emits the character of an escape; one that does not name a character is text.
-    fn end_escape(&mut self, escape: Escape, repairs: &mut RepairSet, out: &mut impl JsonOut) {
-        self.state = State::Inside;
+    fn end_escape(
+        &mut self,
+        escape: StringEscape,
+        repairs: &mut RepairSet,
+        out: &mut impl JsonOut,
+    ) {
+        self.state = StringPhase::Inside;
         if let Some(code) = escape.code() {
             return self.code(code, out);
         }

@@ -4,14 +4,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::PythonCalls;
-use crate::{
-    llm::parser::grammar::{
-        reader::{Guard, Plain, Reader},
-        schema::Tools,
-        tests::{read_at_all_cuts, read_cut},
-    },
-    types::Text,
+use crate::grammar::{
+    reader::{Guard, Plain, Reader},
+    schema::Tools,
+    tests::{read_at_all_cuts, read_cut},
 };
+use forgeline_types::Text;
 
 fn reader() -> PythonCalls {
     let schema = json!({"properties": {"place": {"type": "string"}, "days": {"type": "integer"}}});

@@ -8,17 +8,13 @@ use super::{
     string::StringText,
     suspect::{Quoted, Role, Suspect},
 };
-use crate::{
-    llm::parser::{
-        RepairSet,
-        grammar::{
-            arguments::{ArgumentsWriter, JsonOut},
-            reader::Plain,
-            schema::{Tools, Types},
-        },
-    },
-    types::{Repair, slice},
+use crate::grammar::{
+    arguments::{ArgumentsWriter, JsonOut},
+    reader::Plain,
+    schema::{Tools, Types},
 };
+use forgeline_json::{RepairSet, slice};
+use forgeline_types::Repair;
 
 /// Maximum nesting depth, including the parentheses of the call.
 const MAX_DEPTH: usize = 128;

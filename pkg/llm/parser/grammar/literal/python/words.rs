@@ -6,13 +6,11 @@ use super::{
     suspect::Role,
     values::{Done, State, Values},
 };
-use crate::{
-    llm::parser::grammar::{
-        arguments::JsonOut,
-        reader::{LONG_NAME, MAX_NAME_BYTES},
-    },
-    types::slice,
+use crate::grammar::{
+    arguments::JsonOut,
+    reader::{LONG_NAME, MAX_NAME_BYTES},
 };
+use forgeline_json::slice;
 
 /// Maximum length of a word that is a value or the prefix of a string: `False`.
 const MAX_WORD_BYTES: usize = 5;

@@ -7,20 +7,13 @@
 use compact_str::CompactString;
 
 use super::place::Place;
-use crate::{
-    json::{Strictness, Tokenizer, escape_into},
-    llm::parser::{
-        RepairSet,
-        grammar::{
-            json::guard_of,
-            reader::{
-                Fault, Guard, NO_NAME, PayloadOut, Plain, Reader, Sink, give_source, is_free_of,
-            },
-            schema::Tools,
-        },
-    },
-    types::{Repair, slice},
+use crate::grammar::{
+    json::guard_of,
+    reader::{Fault, Guard, NO_NAME, PayloadOut, Plain, Reader, Sink, give_source, is_free_of},
+    schema::Tools,
 };
+use forgeline_json::{RepairSet, Strictness, Tokenizer, escape_into, slice};
+use forgeline_types::Repair;
 
 pub(super) const NO_CALL: &str = "the payload begins with no `call:`";
 pub(super) const STRAY: &str = "this belongs in no call";
@@ -195,7 +188,7 @@ impl Reader for SyntaxCall {
     fn plain(&self) -> Plain {
         if self.state == State::Quoted(0) && !self.place.is_key() {
             // Delimiters other than tags may occur in text that passes as markup.
-            if self.delimiter.starts_with('<') { Plain::Markup } else { Plain::Nothing }
+            if self.delimiter.starts_with('<') { Plain::MarkupRules } else { Plain::Nothing }
         } else if self.state == State::Arguments && self.lexer.is_in_plain_string() {
             Plain::JsonString
         } else {
@@ -208,7 +201,7 @@ impl Reader for SyntaxCall {
             return None;
         }
         escape_into(text, &mut out);
-        Some(Plain::Markup)
+        Some(Plain::MarkupRules)
     }
 
     fn skip(&mut self, bytes: usize) {

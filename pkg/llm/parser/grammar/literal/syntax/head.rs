@@ -4,13 +4,9 @@ use super::{
     call::{NO_CALL, Next, OPENER, STRAY, State, SyntaxCall, new_lexer},
     place::Place,
 };
-use crate::{
-    llm::parser::{
-        RepairSet,
-        grammar::reader::{LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Reader, Sink},
-    },
-    types::{Repair, slice},
-};
+use crate::grammar::reader::{LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Reader, Sink};
+use forgeline_json::{RepairSet, slice};
+use forgeline_types::Repair;
 
 /// The word of a call, as written after a stray colon.
 const CALL: &str = "call:";

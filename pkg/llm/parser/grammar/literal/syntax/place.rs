@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use compact_str::CompactString;
 
-use crate::json::Token;
+use forgeline_json::Token;
 
 /// The position of the current value in the arguments.
 #[derive(Debug, Default)]

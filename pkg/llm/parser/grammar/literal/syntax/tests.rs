@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::SyntaxCall;
-use crate::llm::parser::grammar::{
+use crate::grammar::{
     reader::{Guard, Plain, Reader},
     schema::Tools,
     tests::{Reading, read_at_all_cuts, read_cut},
@@ -169,7 +169,7 @@ fn the_reader_says_where_it_stands() {
     let steps = [
         ("call:f",       Guard::Open,                Plain::Nothing,    false),
         ("{a:",          Guard::Open,                Plain::Nothing,    false),
-        ("<|\"|>",       Guard::InString(GEMMA),     Plain::Markup,    false),
+        ("<|\"|>",       Guard::InString(GEMMA),     Plain::MarkupRules,    false),
         ("x<|",          Guard::InString(GEMMA),     Plain::Nothing,    false),
         ("\"|>,",        Guard::Open,                Plain::Nothing,    false),
         ("b:\"",         Guard::InString("\""),      Plain::JsonString, false),

@@ -3,15 +3,13 @@
 use std::{borrow::Cow, mem};
 
 use super::call::{Next, State, SyntaxCall, TICK};
-use crate::{
-    json::{Token, escape_into, is_number},
-    llm::parser::grammar::{
-        json::take,
-        reader::{Fault, PayloadOut, Sink, is_blank, json_to},
-        schema::Types,
-    },
-    types::{Repair, slice, subslice},
+use crate::grammar::{
+    json::take,
+    reader::{Fault, PayloadOut, Sink, is_blank, json_to},
+    schema::Types,
 };
+use forgeline_json::{Token, escape_into, is_number, slice, subslice};
+use forgeline_types::Repair;
 
 impl SyntaxCall {
     /// Reads part of the arguments: up to a word or a delimiter, or to their end.

@@ -5,26 +5,26 @@ use std::{mem, sync::LazyLock};
 
 use compact_str::CompactString;
 
-use crate::llm::parser::grammar::tagged::{
+use crate::grammar::tagged::{
     arguments::Arguments,
     tag::Attributes,
     want::Want,
     xml::tree::{self, Element, NOT_CLOSED, NOT_OPEN, STRAY_TEXT},
 };
 use crate::{
-    llm::parser::{
-        RepairSet,
-        found::Ahead,
-        grammar::{
-            reader::{Fault, NO_NAME, PayloadOut, Plain, Reader, Sink, is_blank, json_to},
-            schema::{Schema, Tools},
-        },
-        marker::{Marker, MarkerSet},
-        scan::{NoTrack, Scan, Search},
-        stops::Stops,
+    ahead::found::Ahead,
+    grammar::{
+        reader::{Fault, NO_NAME, PayloadOut, Plain, Reader, Sink, is_blank, json_to},
+        schema::{Schema, Tools},
     },
-    types::Repair,
+    marker::{Marker, MarkerSet},
+    scan::{
+        search::{NoTrack, Scan, Search},
+        stop_bytes::StopBytes,
+    },
 };
+use forgeline_json::RepairSet;
+use forgeline_types::Repair;
 
 /// The text before every tag.
 pub(super) const MARK: &str = "]<]minimax[>[";
@@ -37,15 +37,15 @@ const ITEM: &str = "item";
 /// Maximum length of the whitespace withheld before elements or text, in bytes.
 const MAX_WHITESPACE: usize = 64;
 
-static TAGS: LazyLock<(MarkerSet, Stops)> = LazyLock::new(|| {
+static TAGS: LazyLock<(MarkerSet, StopBytes)> = LazyLock::new(|| {
     let tags = MarkerSet::new(vec![Marker::before_tag(MARK)]);
-    let stops = Stops::new([&tags]);
+    let stops = StopBytes::new([&tags]);
     (tags, stops)
 });
 
 /// The part that was read last, which determines what may follow.
 #[derive(Debug, Default)]
-enum State {
+enum ElementPhase {
     /// Nothing: the call's own tag must follow.
     #[default]
     Start,
@@ -71,12 +71,12 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct ElementsCall {
     scan: Scan,
-    body: Body,
+    body: ElementBody,
 }
 
 #[derive(Debug, Default)]
-struct Body {
-    state: State,
+struct ElementBody {
+    state: ElementPhase,
     tools: Tools,
     /// The current argument.
     key: CompactString,
@@ -96,7 +96,7 @@ struct Body {
 
 impl ElementsCall {
     pub(crate) fn new(tools: Tools) -> Self {
-        Self { scan: Scan::new(), body: Body { tools, ..Body::default() } }
+        Self { scan: Scan::new(), body: ElementBody { tools, ..ElementBody::default() } }
     }
 }
 
@@ -110,7 +110,7 @@ impl Reader for ElementsCall {
             counts: true,
         };
         let mut at = 0;
-        while at < text.len() && !matches!(body.state, State::Ended) {
+        while at < text.len() && !matches!(body.state, ElementPhase::Ended) {
             let passed = &mut |text: &str| body.text(text, out);
             if scan.next(text, &mut at, &search, &mut NoTrack, passed).is_some() {
                 body.tag(scan.found(), at, out);
@@ -120,9 +120,10 @@ impl Reader for ElementsCall {
     }
 
     fn plain(&self) -> Plain {
-        let is_in_text = matches!(self.body.state, State::Text) && self.body.end_tag.is_none();
+        let is_in_text =
+            matches!(self.body.state, ElementPhase::Text) && self.body.end_tag.is_none();
         let is_text = is_in_text && self.scan.is_idle();
-        let is_raw = is_text && self.body.arguments.plain() == Plain::Markup;
+        let is_raw = is_text && self.body.arguments.plain() == Plain::MarkupRules;
         if is_raw { Plain::InBrackets } else { Plain::Nothing }
     }
 
@@ -132,7 +133,7 @@ impl Reader for ElementsCall {
 
     /// Returns `true` if the call ended itself, even after a mistake.
     fn is_whole(&self) -> bool {
-        matches!(self.body.state, State::Ended)
+        matches!(self.body.state, ElementPhase::Ended)
     }
 
     fn repairs(&self) -> RepairSet {
@@ -148,7 +149,7 @@ impl Reader for ElementsCall {
     }
 }
 
-impl Body {
+impl ElementBody {
     /// Processes text between two tags, or part of it.
     fn text(&mut self, text: &str, out: &mut Sink<'_>) {
         let start = text.len() - text.trim_start_matches(is_blank).len();
@@ -171,19 +172,19 @@ impl Body {
             }
         }
         match &mut self.state {
-            State::Between if !is_blank => self.fail(STRAY_TEXT, self.taken + start),
-            State::Head { .. }
+            ElementPhase::Between if !is_blank => self.fail(STRAY_TEXT, self.taken + start),
+            ElementPhase::Head { .. }
                 if is_blank && self.whitespace.len() + text.len() <= MAX_WHITESPACE =>
             {
                 self.whitespace.push_str(text);
             }
-            State::Head { .. } => {
+            ElementPhase::Head { .. } => {
                 self.begin_text(out);
-                self.state = State::Text;
+                self.state = ElementPhase::Text;
                 self.value(text, out);
             }
-            State::Text => self.value(text, out),
-            State::Nested(open) => {
+            ElementPhase::Text => self.value(text, out),
+            ElementPhase::Nested(open) => {
                 if let Some(element) = open.last_mut() {
                     if element.children.is_empty() {
                         element.text.push_str(text);
@@ -192,8 +193,10 @@ impl Body {
                     }
                 }
             }
-            State::Start => self.fail("the payload begins with no function", self.taken + start),
-            State::Between | State::Lost | State::Ended => {}
+            ElementPhase::Start => {
+                self.fail("the payload begins with no function", self.taken + start);
+            }
+            ElementPhase::Between | ElementPhase::Lost | ElementPhase::Ended => {}
         }
         out(PayloadOut::Source(text));
         self.taken += text.len();
@@ -217,7 +220,7 @@ impl Body {
         let inside = tag.strip_prefix(MARK).unwrap_or(tag).trim_ascii_start();
         let inside = inside.strip_prefix('<').and_then(|inside| inside.strip_suffix('>'));
         let inside = inside.unwrap_or_default().trim_ascii_end();
-        if matches!(self.state, State::Start) {
+        if matches!(self.state, ElementPhase::Start) {
             self.begin_call(inside, at, out);
         } else {
             if self.end_tag.take().is_some() {
@@ -225,7 +228,7 @@ impl Body {
                 self.end_argument(out);
             }
             if let Some(name) = inside.strip_prefix('/') {
-                if matches!(self.state, State::Text) && name == self.key {
+                if matches!(self.state, ElementPhase::Text) && name == self.key {
                     self.end_tag = Some(tag.into());
                 } else {
                     self.end_element(name, out);
@@ -233,7 +236,7 @@ impl Body {
             } else {
                 self.begin_element(inside, out);
             }
-            if !matches!(self.state, State::Ended) {
+            if !matches!(self.state, ElementPhase::Ended) {
                 out(PayloadOut::Source(tag));
             }
         }
@@ -247,24 +250,24 @@ impl Body {
         }
         out(PayloadOut::Name { name: &name, at });
         self.tools.call(&name);
-        self.state = State::Between;
+        self.state = ElementPhase::Between;
     }
 
     fn begin_element(&mut self, name: &str, out: &mut Sink<'_>) {
         match &mut self.state {
-            State::Between => self.begin_argument(name, out),
-            State::Text => {
+            ElementPhase::Between => self.begin_argument(name, out),
+            ElementPhase::Text => {
                 self.note_implicit_close();
                 self.end_argument(out);
                 self.begin_argument(name, out);
             }
-            State::Head { .. } => {
+            ElementPhase::Head { .. } => {
                 let mut open = vec![Element::default()];
                 let pushed = tree::push(&mut open, name);
-                self.state = State::Nested(open);
+                self.state = ElementPhase::Nested(open);
                 self.check(pushed);
             }
-            State::Nested(open) => {
+            ElementPhase::Nested(open) => {
                 // Whitespace before the first element is a separator.
                 let is_text = open.last_mut().is_some_and(|element| {
                     let is_text = !element.text.trim_matches(is_blank).is_empty();
@@ -274,16 +277,20 @@ impl Body {
                 let pushed = if is_text { Err(STRAY_TEXT) } else { tree::push(open, name) };
                 self.check(pushed);
             }
-            State::Start | State::Lost | State::Ended => {}
+            ElementPhase::Start | ElementPhase::Lost | ElementPhase::Ended => {}
         }
     }
 
     fn end_element(&mut self, name: &str, out: &mut Sink<'_>) {
         let is_own = name == self.key;
         match &mut self.state {
-            State::Head { .. } | State::Text if is_own => return self.end_argument(out),
-            State::Nested(open) if open.len() == 1 && is_own => return self.end_argument(out),
-            State::Nested(open) => {
+            ElementPhase::Head { .. } | ElementPhase::Text if is_own => {
+                return self.end_argument(out);
+            }
+            ElementPhase::Nested(open) if open.len() == 1 && is_own => {
+                return self.end_argument(out);
+            }
+            ElementPhase::Nested(open) => {
                 if let Ok(mut element) = tree::pop(open, name) {
                     element.is_list = element.has_items();
                     if let Some(parent) = open.last_mut() {
@@ -292,8 +299,8 @@ impl Body {
                     return;
                 }
             }
-            State::Head { .. } | State::Text | State::Between => {}
-            State::Start | State::Lost | State::Ended => {}
+            ElementPhase::Head { .. } | ElementPhase::Text | ElementPhase::Between => {}
+            ElementPhase::Start | ElementPhase::Lost | ElementPhase::Ended => {}
         }
         match name {
             CALL => self.end_call(out),
@@ -309,17 +316,20 @@ impl Body {
     /// Ends the call at its own tag.
     fn end_call(&mut self, out: &mut Sink<'_>) {
         match self.state {
-            State::Head { .. } | State::Text => {
+            ElementPhase::Head { .. } | ElementPhase::Text => {
                 self.note_implicit_close();
                 self.end_argument(out);
             }
-            State::Nested(_) => self.fail(NOT_CLOSED, self.taken),
-            State::Start | State::Between | State::Lost | State::Ended => {}
+            ElementPhase::Nested(_) => self.fail(NOT_CLOSED, self.taken),
+            ElementPhase::Start
+            | ElementPhase::Between
+            | ElementPhase::Lost
+            | ElementPhase::Ended => {}
         }
-        if matches!(self.state, State::Between) {
+        if matches!(self.state, ElementPhase::Between) {
             self.arguments.finish(&mut json_to(out));
         }
-        self.state = State::Ended;
+        self.state = ElementPhase::Ended;
     }
 
     /// Records that an argument has no end of its own, unless that is a mistake.
@@ -335,10 +345,10 @@ impl Body {
         let want = Want::of(&Attributes::default(), || self.schema());
         let json = &mut json_to(out);
         self.state = match want {
-            Want::Text => State::Text,
-            Want::Literal(_) => State::Head { is_nested: false },
-            Want::Union(_) | Want::Written(_) => State::Head { is_nested: false },
-            Want::Json(_) => State::Head { is_nested: true },
+            Want::Text => ElementPhase::Text,
+            Want::Literal(_) => ElementPhase::Head { is_nested: false },
+            Want::Union(_) | Want::Written(_) => ElementPhase::Head { is_nested: false },
+            Want::Json(_) => ElementPhase::Head { is_nested: true },
         };
         if !self.arguments.begin(key, want, self.tools.schema(), json) {
             self.fault.get_or_insert((tree::DUPLICATE, self.taken));
@@ -347,15 +357,19 @@ impl Body {
 
     /// Ends the current argument.
     fn end_argument(&mut self, out: &mut Sink<'_>) {
-        let element = match mem::replace(&mut self.state, State::Between) {
-            State::Nested(open) => open.into_iter().next(),
+        let element = match mem::replace(&mut self.state, ElementPhase::Between) {
+            ElementPhase::Nested(open) => open.into_iter().next(),
             // If there are no elements, it is an empty list or object.
-            State::Head { is_nested: true } => Some(Element::default()),
-            State::Head { is_nested: false } => {
+            ElementPhase::Head { is_nested: true } => Some(Element::default()),
+            ElementPhase::Head { is_nested: false } => {
                 self.begin_text(out);
                 None
             }
-            State::Start | State::Between | State::Text | State::Lost | State::Ended => None,
+            ElementPhase::Start
+            | ElementPhase::Between
+            | ElementPhase::Text
+            | ElementPhase::Lost
+            | ElementPhase::Ended => None,
         };
         let json = &mut json_to(out);
         let ended = match element {
@@ -388,7 +402,7 @@ impl Body {
     /// Records a mistake, after which only the end of the call counts.
     fn fail(&mut self, reason: &'static str, at: usize) {
         self.fault.get_or_insert((reason, at));
-        self.state = State::Lost;
+        self.state = ElementPhase::Lost;
     }
 }
 

@@ -5,13 +5,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{ElementsCall, call::MARK};
-use crate::{
-    llm::parser::grammar::{
-        tagged::xml::tree::{self, NOT_CLOSED, NOT_OPEN, STRAY_TEXT},
-        tests::{Reading, read_at_all_cuts, read_cut},
-    },
-    types::Text,
+use crate::grammar::{
+    tagged::xml::tree::{self, NOT_CLOSED, NOT_OPEN, STRAY_TEXT},
+    tests::{Reading, read_at_all_cuts, read_cut},
 };
+use forgeline_types::Text;
 
 fn schemas() -> Arc<[(Text, Value)]> {
     let stop = json!({"type": "object", "properties": {"city": {"type": "string"}}});

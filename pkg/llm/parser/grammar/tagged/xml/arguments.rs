@@ -3,20 +3,17 @@
 use compact_str::CompactString;
 
 use super::{
-    entity::Entities,
     token::Token,
     tree::{self, element_name},
 };
-use crate::{
-    json::escape_into,
-    llm::parser::grammar::{
-        arguments::{ArgumentsWriter, JsonOut},
-        reader::Plain,
-        schema::{Form, Tools, Types, may_be_literal},
-        tagged::misfit::write_string,
-    },
-    types::slice,
+use crate::grammar::entity::Entities;
+use crate::grammar::{
+    arguments::{ArgumentsWriter, JsonOut},
+    reader::Plain,
+    schema::{Form, Tools, Types, may_be_literal},
+    tagged::misfit::write_string,
 };
+use forgeline_json::{escape_into, slice};
 
 /// Maximum length of a value that is withheld because it may still be a literal, in bytes.
 const MAX_LITERAL_BYTES: usize = 64;
@@ -28,7 +25,7 @@ const MAX_LITERAL_BYTES: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     tools: Tools,
-    state: State,
+    state: ValuePhase,
     /// The current element.
     name: CompactString,
     entities: Entities,
@@ -43,7 +40,7 @@ pub(super) struct Arguments {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum ValuePhase {
     /// Not needed, because only the end of the call is.
     #[default]
     Dropped,
@@ -67,36 +64,36 @@ impl Arguments {
     /// Creates the writer of the arguments of the tool that is called according to `tools`.
     pub(super) fn new(tools: Tools) -> Self {
         let state = match tools.schema().is_known() {
-            _ if tools.are_bounds_only() => State::Dropped,
-            true => State::Between,
-            false => State::Whole,
+            _ if tools.are_bounds_only() => ValuePhase::Dropped,
+            true => ValuePhase::Between,
+            false => ValuePhase::Whole,
         };
         Self { tools, state, ..Self::default() }
     }
 
     /// Returns `true` if the closing tag of the arguments may follow.
     pub(super) fn may_end(&self) -> bool {
-        matches!(self.state, State::Dropped | State::Whole | State::Between)
+        matches!(self.state, ValuePhase::Dropped | ValuePhase::Whole | ValuePhase::Between)
     }
 
     /// Returns which text without markup passes unchanged.
     pub(super) fn plain(&self) -> Plain {
         match self.state {
-            State::Dropped => Plain::Markup,
-            State::Text if self.entities.is_idle() => Plain::Entities,
-            State::Text => Plain::MarkupTail,
-            State::Whole
-            | State::Between
-            | State::ItemHead
-            | State::UnionHead
-            | State::Literal
-            | State::Waiting(_) => Plain::Nothing,
+            ValuePhase::Dropped => Plain::MarkupRules,
+            ValuePhase::Text if self.entities.is_idle() => Plain::Entities,
+            ValuePhase::Text => Plain::MarkupTail,
+            ValuePhase::Whole
+            | ValuePhase::Between
+            | ValuePhase::ItemHead
+            | ValuePhase::UnionHead
+            | ValuePhase::Literal
+            | ValuePhase::Waiting(_) => Plain::Nothing,
         }
     }
 
     /// Processes text without markup, where it is plain; returns which of the following text passes unchanged.
     pub(super) fn pass_text(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> Plain {
-        if self.state == State::Text {
+        if self.state == ValuePhase::Text {
             if self.entities.is_idle() {
                 self.entities.feed_json(text, &mut out);
             } else {
@@ -111,11 +108,11 @@ impl Arguments {
         if let Some(reason) = self.fault {
             return Err(reason);
         }
-        if self.state == State::Whole {
+        if self.state == ValuePhase::Whole {
             let mut json = String::new();
             tree::read(&self.held)?.write_object(self.tools.schema(), &mut json)?;
             out(&json);
-        } else if self.state == State::Between {
+        } else if self.state == ValuePhase::Between {
             if self.open_list.is_some() {
                 out("]");
             }
@@ -126,14 +123,14 @@ impl Arguments {
 
     pub(super) fn token(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         match self.state {
-            State::Dropped => {}
-            State::Whole => self.hold(token),
-            State::Between => self.between(token, out),
-            State::ItemHead => self.item_head(token, out),
-            State::UnionHead => self.union_head(token, out),
-            State::Literal => self.literal(token, out),
-            State::Text => self.text(token, out),
-            State::Waiting(depth) => self.waiting(depth, token, out),
+            ValuePhase::Dropped => {}
+            ValuePhase::Whole => self.hold(token),
+            ValuePhase::Between => self.between(token, out),
+            ValuePhase::ItemHead => self.item_head(token, out),
+            ValuePhase::UnionHead => self.union_head(token, out),
+            ValuePhase::Literal => self.literal(token, out),
+            ValuePhase::Text => self.text(token, out),
+            ValuePhase::Waiting(depth) => self.waiting(depth, token, out),
         }
     }
 
@@ -169,7 +166,7 @@ impl Arguments {
     /// Processes text between the arguments: all of them as one JSON object, or a mistake.
     fn stray_text(&mut self, text: &str, token: Token<'_>) {
         if self.writer.is_empty() && text.trim_start().starts_with('{') {
-            self.state = State::Whole;
+            self.state = ValuePhase::Whole;
             self.held.clear();
             self.hold(token);
         } else {
@@ -204,12 +201,12 @@ impl Arguments {
         self.state = match form {
             Form::Text => {
                 out("\"");
-                State::Text
+                ValuePhase::Text
             }
-            Form::Literal if member.types().has(Types::OBJECT) => State::UnionHead,
-            Form::Literal => State::Literal,
-            Form::List if member.items().form() == Form::Text => State::ItemHead,
-            Form::List | Form::Object => State::Waiting(0),
+            Form::Literal if member.types().has(Types::OBJECT) => ValuePhase::UnionHead,
+            Form::Literal => ValuePhase::Literal,
+            Form::List if member.items().form() == Form::Text => ValuePhase::ItemHead,
+            Form::List | Form::Object => ValuePhase::Waiting(0),
         };
     }
 
@@ -229,7 +226,7 @@ impl Arguments {
             Token::Cdata(_) => self.string(token, out),
             Token::Aside(_) => {}
             Token::Text(_) | Token::Tag { .. } => {
-                self.state = State::Waiting(0);
+                self.state = ValuePhase::Waiting(0);
                 self.waiting(0, token, out);
             }
         }
@@ -241,14 +238,14 @@ impl Arguments {
             Token::Aside(_) => {}
             Token::Text(text) if text.trim_start().is_empty() => self.held.push_str(text),
             Token::Text(text) if !text.trim_start().starts_with(['{', '[']) => {
-                self.state = State::Literal;
+                self.state = ValuePhase::Literal;
                 let held = std::mem::take(&mut self.held);
                 self.literal(Token::Text(&held), out);
                 self.token(token, out);
             }
             Token::Tag { .. } if self.is_closer(token) => self.close(out),
             Token::Text(_) | Token::Tag { .. } => {
-                self.state = State::Waiting(0);
+                self.state = ValuePhase::Waiting(0);
                 self.waiting(0, token, out);
             }
             Token::Cdata(_) => self.string(token, out),
@@ -277,7 +274,7 @@ impl Arguments {
         out("\"");
         escape_into(&self.held, out);
         self.held.clear();
-        self.state = State::Text;
+        self.state = ValuePhase::Text;
         self.text(token, out);
     }
 
@@ -331,7 +328,7 @@ impl Arguments {
         self.hold(token);
         let Token::Tag { tag, .. } = token else { return };
         let is_same = element_name(tag) == self.name && !tag.ends_with('/');
-        self.state = State::Waiting(depth + usize::from(is_same) - usize::from(is_own));
+        self.state = ValuePhase::Waiting(depth + usize::from(is_same) - usize::from(is_own));
     }
 
     /// Ends the current argument.
@@ -339,30 +336,32 @@ impl Arguments {
         let member = || self.tools.schema().member(&self.name);
         let mut json = String::new();
         let written = match self.state {
-            State::Text => {
+            ValuePhase::Text => {
                 self.entities.finish(&mut |text| escape_into(text, out));
                 out("\"");
                 Ok(())
             }
-            State::Literal | State::UnionHead => {
+            ValuePhase::Literal | ValuePhase::UnionHead => {
                 tree::write_scalar(&self.held, member(), &mut json);
                 Ok(())
             }
-            State::Waiting(_) => tree::read(&self.held).and_then(|element| match self.open_list {
-                Some(_) => element.write_items(member(), &mut json),
-                None => element.write(member(), &mut json),
-            }),
+            ValuePhase::Waiting(_) => {
+                tree::read(&self.held).and_then(|element| match self.open_list {
+                    Some(_) => element.write_items(member(), &mut json),
+                    None => element.write(member(), &mut json),
+                })
+            }
             // A single element without text is not an item.
-            State::ItemHead if self.open_list == Some(0) && self.blank_item.is_none() => {
+            ValuePhase::ItemHead if self.open_list == Some(0) && self.blank_item.is_none() => {
                 self.blank_item = Some(std::mem::take(&mut self.held));
                 Ok(())
             }
-            State::ItemHead => {
+            ValuePhase::ItemHead => {
                 let held = std::mem::take(&mut self.held);
                 self.item(&held, out);
                 Ok(())
             }
-            State::Dropped | State::Whole | State::Between => Ok(()),
+            ValuePhase::Dropped | ValuePhase::Whole | ValuePhase::Between => Ok(()),
         };
         if let Err(reason) = written {
             self.fault.get_or_insert(reason);
@@ -372,6 +371,6 @@ impl Arguments {
             out(&json);
         }
         self.held.clear();
-        self.state = State::Between;
+        self.state = ValuePhase::Between;
     }
 }

@@ -7,7 +7,7 @@ use super::{
     token::{Token, Tokens},
     tree::{NOT_CLOSED, element_name},
 };
-use crate::llm::parser::grammar::{
+use crate::grammar::{
     reader::{
         Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
         is_free_of, json_to,
@@ -16,7 +16,7 @@ use crate::llm::parser::grammar::{
 };
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum XmlPhase {
     /// Between the elements of the call.
     #[default]
     Top,
@@ -33,13 +33,13 @@ enum State {
 #[derive(Debug, Default)]
 pub(crate) struct XmlCall {
     tokens: Tokens,
-    body: Body,
+    body: XmlBody,
     taken: usize,
 }
 
 #[derive(Debug, Default)]
-struct Body {
-    state: State,
+struct XmlBody {
+    state: XmlPhase,
     tools: Tools,
     /// The current name.
     text: CompactString,
@@ -50,7 +50,7 @@ struct Body {
 
 impl XmlCall {
     pub(crate) fn new(tools: Tools) -> Self {
-        Self { body: Body { tools, ..Body::default() }, ..Self::default() }
+        Self { body: XmlBody { tools, ..XmlBody::default() }, ..Self::default() }
     }
 }
 
@@ -63,7 +63,7 @@ impl Reader for XmlCall {
     }
 
     fn plain(&self) -> Plain {
-        if self.body.state != State::Arguments || !self.tokens.is_in_text() {
+        if self.body.state != XmlPhase::Arguments || !self.tokens.is_in_text() {
             return Plain::Nothing;
         }
         self.body.arguments.as_deref().map_or(Plain::Nothing, Arguments::plain)
@@ -80,7 +80,7 @@ impl Reader for XmlCall {
 
     /// Returns `true` if the call's own last tag has been read.
     fn is_whole(&self) -> bool {
-        self.body.state == State::Done && self.body.name.is_some() && self.body.fault.is_none()
+        self.body.state == XmlPhase::Done && self.body.name.is_some() && self.body.fault.is_none()
     }
 
     fn guard(&self) -> Guard {
@@ -97,8 +97,8 @@ impl Reader for XmlCall {
     fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         let body = &self.body;
         let fault = body.fault.or(match body.state {
-            State::Name | State::Server | State::Arguments => Some(NOT_CLOSED),
-            State::Top | State::Done => body.name.is_none().then_some(NO_NAME),
+            XmlPhase::Name | XmlPhase::Server | XmlPhase::Arguments => Some(NOT_CLOSED),
+            XmlPhase::Top | XmlPhase::Done => body.name.is_none().then_some(NO_NAME),
         });
         if let Some(reason) = fault {
             return Err((reason, self.taken));
@@ -110,12 +110,12 @@ impl Reader for XmlCall {
     }
 }
 
-impl Body {
+impl XmlBody {
     fn token(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
         match self.state {
-            State::Top | State::Done => self.top(token),
-            State::Name | State::Server => self.name(token, out),
-            State::Arguments => self.arguments(token, out),
+            XmlPhase::Top | XmlPhase::Done => self.top(token),
+            XmlPhase::Name | XmlPhase::Server => self.name(token, out),
+            XmlPhase::Arguments => self.arguments(token, out),
         }
     }
 
@@ -124,12 +124,12 @@ impl Body {
         self.text.clear();
         match element_name(tag) {
             _ if tag.ends_with('/') => {}
-            "tool_name" => self.state = State::Name,
-            "server_name" => self.state = State::Server,
+            "tool_name" => self.state = XmlPhase::Name,
+            "server_name" => self.state = XmlPhase::Server,
             "arguments" if self.arguments.is_none() => {
                 self.tools.call(self.name.as_deref().unwrap_or_default());
                 self.arguments = Some(Box::new(Arguments::new(self.tools.clone())));
-                self.state = State::Arguments;
+                self.state = XmlPhase::Arguments;
             }
             _ => {}
         }
@@ -149,13 +149,13 @@ impl Body {
         }
         let Some(at) = end else { return };
         let name = self.text.trim();
-        if self.state == State::Server {
+        if self.state == XmlPhase::Server {
             out(PayloadOut::Server { name, at });
         } else if !name.is_empty() && self.name.is_none() {
             out(PayloadOut::Name { name, at });
             self.name = Some(CompactString::from(name));
         }
-        self.state = if self.arguments.is_some() { State::Done } else { State::Top };
+        self.state = if self.arguments.is_some() { XmlPhase::Done } else { XmlPhase::Top };
     }
 
     fn arguments(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
@@ -164,7 +164,7 @@ impl Body {
             && tag.strip_prefix('/').is_some_and(|name| name.trim_end() == "arguments")
             && arguments.may_end()
         {
-            self.state = State::Done;
+            self.state = XmlPhase::Done;
             let ended = arguments.finish(&mut json_to(out));
             if let Err(reason) = ended {
                 self.fault.get_or_insert(reason);

@@ -2,7 +2,6 @@
 
 mod arguments;
 mod call;
-pub(super) mod entity;
 mod token;
 pub(super) mod tree;
 

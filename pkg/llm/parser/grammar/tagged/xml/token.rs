@@ -4,7 +4,7 @@
 
 use compact_str::CompactString;
 
-use crate::types::slice;
+use forgeline_json::slice;
 
 /// Maximum length of a tag, in bytes between its angle brackets; a longer one is text.
 const MAX_TAG_BYTES: usize = 256;
@@ -23,11 +23,11 @@ pub(super) enum Token<'a> {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum TokenPhase {
     #[default]
     Text,
     /// `<` and the bytes in `held` may become a tag, a comment or a CDATA section.
-    Markup,
+    MarkupRules,
     /// Inside a comment or a CDATA section, after this number of bytes of its end.
     Inside { is_cdata: bool, matched: usize },
 }
@@ -38,7 +38,7 @@ const CDATA_START: &str = "![CDATA[";
 /// A splitter of XML, in pieces of any size, into tokens.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    state: State,
+    state: TokenPhase,
     /// The text after the `<`; bounded by [`MAX_TAG_BYTES`].
     held: CompactString,
 }
@@ -46,12 +46,12 @@ pub(super) struct Tokens {
 impl Tokens {
     /// Returns `true` inside a CDATA section or a comment, in which no marker counts.
     pub(super) fn is_protected(&self) -> bool {
-        matches!(self.state, State::Inside { .. })
+        matches!(self.state, TokenPhase::Inside { .. })
     }
 
     /// Returns `true` if the next byte is text, unless it is a `<`.
     pub(super) fn is_in_text(&self) -> bool {
-        self.state == State::Text
+        self.state == TokenPhase::Text
     }
 
     /// Reads the next piece.
@@ -60,26 +60,26 @@ impl Tokens {
         while at < text.len() {
             let rest = slice(text, at..);
             at += match self.state {
-                State::Text => {
+                TokenPhase::Text => {
                     let plain = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
                     if plain > 0 {
                         out(Token::Text(slice(rest, ..plain)));
                         plain
                     } else {
-                        self.state = State::Markup;
+                        self.state = TokenPhase::MarkupRules;
                         self.held.clear();
                         1
                     }
                 }
-                State::Markup => self.markup(rest, at, out),
-                State::Inside { is_cdata, matched } => {
+                TokenPhase::MarkupRules => self.markup(rest, at, out),
+                TokenPhase::Inside { is_cdata, matched } => {
                     let end = if is_cdata { "]]>" } else { "-->" };
                     let (taken, matched) = find_end(rest, end, matched, &mut |text| {
                         out(if is_cdata { Token::Cdata(text) } else { Token::Aside(text) });
                     });
-                    self.state = State::Inside { is_cdata, matched };
+                    self.state = TokenPhase::Inside { is_cdata, matched };
                     if matched == end.len() {
-                        self.state = State::Text;
+                        self.state = TokenPhase::Text;
                         out(Token::Aside(end));
                     }
                     taken
@@ -99,7 +99,7 @@ impl Tokens {
         };
         if next == '>' && may_follow && !self.held.starts_with("!--") {
             out(Token::Tag { tag: &self.held, at: at + 1 });
-            self.state = State::Text;
+            self.state = TokenPhase::Text;
             return 1;
         }
         if !may_follow {
@@ -111,10 +111,10 @@ impl Tokens {
         }
         self.held.push(next);
         if self.held == COMMENT_START {
-            self.state = State::Inside { is_cdata: false, matched: 0 };
+            self.state = TokenPhase::Inside { is_cdata: false, matched: 0 };
             out(Token::Aside("<!--"));
         } else if self.held == CDATA_START {
-            self.state = State::Inside { is_cdata: true, matched: 0 };
+            self.state = TokenPhase::Inside { is_cdata: true, matched: 0 };
             out(Token::Aside("<![CDATA["));
         } else if self.held.starts_with('!')
             && !CDATA_START.starts_with(self.held.as_str())
@@ -136,7 +136,7 @@ impl Tokens {
 
     /// Emits as text what looked like a tag.
     fn give_back(&mut self, out: &mut impl FnMut(Token<'_>)) {
-        self.state = State::Text;
+        self.state = TokenPhase::Text;
         out(Token::Text("<"));
         if !self.held.is_empty() {
             out(Token::Text(&self.held));

@@ -2,15 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{
-    entity,
-    token::{Token, Tokens},
-};
-use crate::types::slice;
-use crate::{
-    json::escape_into,
-    llm::parser::grammar::schema::{Form, Schema, Types},
-};
+use super::token::{Token, Tokens};
+use crate::grammar::entity;
+use crate::grammar::schema::{Form, Schema, Types};
+use forgeline_json::escape_into;
+use forgeline_json::slice;
 
 /// Maximum nesting depth of elements.
 const MAX_DEPTH: usize = 64;
@@ -273,7 +269,7 @@ pub(crate) const DUPLICATE: &str = "duplicate_argument";
 /// Returns `true` if `text` is one strict JSON value that starts with `bracket`.
 fn is_json(text: &str, bracket: char) -> bool {
     let text = text.trim();
-    let mut tracker = crate::json::JsonTracker::default();
+    let mut tracker = forgeline_json::JsonTracker::default();
     tracker.push(text);
     text.starts_with(bracket) && tracker.is_whole()
 }

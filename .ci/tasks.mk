@@ -1,0 +1,127 @@
+# What maintainers need besides the targets of the Makefile, which includes this file.
+
+# Seconds that each fuzz target runs.
+FUZZ_SECONDS ?= 600
+FUZZ_TARGETS := $(shell sed -n 's/^name = "\([a-z_]*\)"$$/\1/p' fuzz/Cargo.toml)
+FUZZ_FLAGS   := -dict=fuzz/markers.dict -max_len=4096 -print_final_stats=1
+# Decoders start from the bodies of their protocol.
+FUZZ_SEEDS   := case $$target in decode_*) echo testdata/bodies/$${target\#decode_} | tr _ -;; *) echo fuzz/seeds/$$target;; esac
+# Random cases of each property in `make properties`.
+CASES    ?= 300000
+# What `make deny` checks; without a network, `licenses bans sources`.
+DENY     ?= advisories licenses bans sources
+# Arguments of `make bench-parsers`, such as `--json`, `--chunk 64` or names of workloads.
+PEERS    ?=
+# The commit that `make bench-build` compares with.
+BASE     ?= 2f39a830
+# Arguments of `make bench-clients`: `--json`, names of clients.
+CLIENTS  ?=
+
+.PHONY: deny msrv found-table coverage-table mentions properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record
+
+deny: ## check licences, advisories and duplicate crates (needs `cargo install cargo-deny --locked`)
+	$(CARGO) deny check $(DENY)
+
+msrv: ## build with the minimum Rust of Cargo.toml
+	@set -e; minimum=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	case "$$(rustc --version | cut -d ' ' -f 2)" in \
+		$$minimum|$$minimum.*) echo "msrv: this toolchain is the minimum, $$minimum; make check builds with it" ;; \
+		*) echo "rustup run $$minimum cargo check --workspace --all-targets --locked"; \
+			rustup run $$minimum cargo check --workspace --all-targets --locked ;; \
+	esac
+
+found-table: ## list the measured defects, each with the tests that would see it again
+	$(CARGO) test -q --workspace --test it found_table -- --nocapture
+
+coverage-table: ## rewrite docs/coverage.md: what the agent must do, each row with its tests
+	FORGELINE_WRITE_COVERAGE=1 $(CARGO) test -q --workspace --test it coverage -- --nocapture
+
+mentions: ## read ten times as many texts without calls as the tests do, and texts about calls (minutes)
+	NEUTRAL_TEXTS=10 FORGELINE_REQUIRE_BODIES=1 $(CARGO) test -q --workspace --test it neutral -- --nocapture
+	DOCUMENTED=100 $(CARGO) test -q -p forgeline-core --all-features --lib documented
+
+properties: ## draw a hundred times as many random cases as the tests do, other ones in each run (minutes)
+	PROPTEST_CASES=$(CASES) $(CARGO) test -q --release $(CRATES:%=-p forgeline-%) --all-features --lib
+
+adr-index: ## rewrite docs/adr/README.md from the decisions beside it
+	FORGELINE_WRITE_ADR_INDEX=1 $(CARGO) test -q --workspace --test it adr_index -- --nocapture
+
+bench: ## print the same figures as a table, with the floors
+	$(CARGO) run -q --release -p forgeline-bench -- bench
+
+round-trips: ## write 1,000 random calls in each form of each family, and read them back
+	ROUND_TRIPS=1000 $(CARGO) test -q -p forgeline-core --all-features --lib round_trips
+
+ctrlc: ## press Ctrl-C 200 times in each of the ways of the tests, on terminals of their own (Linux)
+	FORGELINE_CTRLC=200 $(CARGO) test -q -p $(BINARY) --test cli terminal -- --nocapture --test-threads 2
+
+fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo install cargo-fuzz --locked`)
+	@for target in $(FUZZ_TARGETS); do \
+		echo "$(CARGO) fuzz run -s none $$target -- -max_total_time=$(FUZZ_SECONDS)"; \
+		mkdir -p fuzz/corpus/$$target; \
+		$(CARGO) fuzz run -s none $$target fuzz/corpus/$$target $$($(FUZZ_SEEDS)) -- $(FUZZ_FLAGS) \
+			-max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	done
+
+fuzz-short: ## run each fuzz target 20,000 times or for 30 seconds, the same each time
+	@for target in $(FUZZ_TARGETS); do \
+		rm -rf target/fuzz-short && mkdir -p target/fuzz-short; \
+		$(CARGO) fuzz run -s none $$target target/fuzz-short $$($(FUZZ_SEEDS)) -- $(FUZZ_FLAGS) \
+			-seed=1 -runs=20000 -max_total_time=30 || exit 1; \
+	done
+
+bench-serve: ## start the service and measure it with up to 10,000 readers, beside a server of prepared frames (Linux, 3 minutes)
+	$(CARGO) build -q --release -p $(BINARY) --features serve
+	$(CARGO) run -q --release -p forgeline-bench -- service target/release/forgeline
+
+bench-report: ## measure everything beside the peers and rewrite docs/benchmarks.md and its pictures (an hour)
+	@mkdir -p target/bench-report
+	-$(CARGO) run -q --release -p forgeline-bench -- gates > target/bench-report/gates.jsonl
+	-$(MAKE) -s bench-serve > target/bench-report/service.jsonl
+	$(MAKE) -s bench-parsers PEERS=--json > target/bench-report/parsers.jsonl
+	$(MAKE) -s bench-clients CLIENTS=--json > target/bench-report/clients.jsonl
+	$(CARGO) run -q --release -p forgeline-bench -- report target/bench-report docs
+
+bench-build: ## time cold builds of HEAD and of BASE, in seconds of CPU (minutes)
+	internal/bench/build.sh $(BASE)
+
+# One after the other: two measurements at the same time would disturb each other.
+.NOTPARALLEL: bench-peers
+
+bench-peers: bench-parsers bench-clients ## measure published parsers and clients beside ours (slow)
+
+bench-parsers: ## measure the same streams through published parsers and ours
+	$(CARGO) run -q --release --manifest-path internal/bench-peers/Cargo.toml \
+		--target-dir target/bench-peers -- $(PEERS)
+
+bench-clients: ## measure the same answer through rig, genai, async-openai, bare reqwest and ours
+	$(CARGO) run -q --release --manifest-path internal/bench-peers/Cargo.toml \
+		--target-dir target/bench-peers -p forgeline-bench-providers -- $(CLIENTS)
+
+llama-setup: ## install the llama.cpp server that runs offline into target/llama-venv (pip)
+	sh internal/testkit/llama/setup.sh
+
+llama-test: llama-setup ## run the tests against that server; they fail instead of skipping
+	FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it --test cli llama -- --nocapture
+
+mcp-setup: ## install the MCP conformance suite, its server and a Node into target/mcp (pip, npm)
+	sh internal/testkit/mcp/setup.sh
+
+mcp-test: mcp-setup ## run the tests against them; they fail instead of skipping
+	FORGELINE_REQUIRE_MCP=1 $(CARGO) test -p forgeline-itest --test it mcp_ -- --nocapture
+
+service-setup: ## install clients of the service that others made into target/service (pip, npm)
+	internal/testkit/service/setup.sh
+
+service-test: service-setup ## run them against the service; they fail instead of skipping
+	FORGELINE_REQUIRE_SERVICE=1 $(CARGO) test -q --workspace --test it service_clients -- --nocapture
+	FORGELINE_REQUIRE_SERVICE=1 $(CARGO) test -q --workspace --test cli serve::clients -- --nocapture
+
+console-setup: ## install what drives the browser of the console's tests into target/console (npm; Chromium is the machine's)
+	sh internal/testkit/console/setup.sh
+
+console-test: console-setup ## run the tests of the web console in Chromium; they fail instead of skipping
+	FORGELINE_REQUIRE_BROWSER=1 $(CARGO) test -p forgeline-itest --test it console:: -- --nocapture
+
+record: llama-setup ## rewrite the recordings in testdata/recordings from that server
+	FORGELINE_RECORD=1 FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it recordings::own -- --nocapture

@@ -1,0 +1,61 @@
+//! Inputs to a started agent.
+
+use crate::run::RunInput;
+use forgeline_types::Message;
+
+/// An input to a started agent; see [`InputSender::send`](crate::InputSender::send).
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::{Caller, Input, RunInput};
+///
+/// let input = Input::from(RunInput::from("Hi").caller(Caller::new("ann")));
+/// assert!(matches!(input, Input::User(_)));
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Input {
+    /// A user message, which the agent answers. A message that arrives during a run waits in order.
+    User(Box<RunInput>),
+    /// A message for the current run, delivered after the calls in progress or, with `now`, at once; see [`Steering`](crate::Steering). Between runs, it
+    /// is an ordinary user message.
+    Steer {
+        /// The message.
+        message: Message,
+        /// `true` to cut off the answer in progress.
+        now: bool,
+    },
+    /// A message for the current run, delivered when the run would end. Between runs, it is an ordinary user message.
+    FollowUp {
+        /// The message.
+        message: Message,
+    },
+    /// A cancellation, which ends the current run at once; before it has begun, the run of the inputs sent before. Later inputs are served as usual.
+    /// See [`CancelSender`](crate::CancelSender).
+    Cancel,
+}
+
+impl From<RunInput> for Input {
+    fn from(input: RunInput) -> Self {
+        Self::User(Box::new(input))
+    }
+}
+
+impl From<Message> for Input {
+    fn from(message: Message) -> Self {
+        RunInput::from(message).into()
+    }
+}
+
+impl From<&str> for Input {
+    fn from(text: &str) -> Self {
+        RunInput::from(text).into()
+    }
+}
+
+impl From<String> for Input {
+    fn from(text: String) -> Self {
+        RunInput::from(text).into()
+    }
+}

@@ -1,0 +1,27 @@
+//! Skills as the agent sees them.
+
+use std::sync::Arc;
+
+use crate::{AgentBuilder, prompts::SystemPrompt, tools::Tool};
+
+/// A set of skills: a part of the system prompt that lists them, and the tools that load them.
+///
+/// `Skills` of `forgeline::agent::skills` is the one that reads folders.
+pub trait SkillSet {
+    /// Returns the part of the system prompt that lists the skills; `None` for an empty set.
+    fn list(&self) -> Option<Arc<dyn SystemPrompt>>;
+
+    /// Returns the tools that load a skill.
+    fn loaders(&self) -> Vec<Arc<dyn Tool>>;
+}
+
+impl AgentBuilder {
+    /// Adds skills: their list to the system prompt, and the tool `load_skill`. Adds nothing for an empty set.
+    #[must_use]
+    pub fn skills(self, skills: &impl SkillSet) -> Self {
+        match skills.list() {
+            Some(list) => self.system_part(list).tools(skills.loaders()),
+            None => self,
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! A run in this process.
+
+use std::sync::{Arc, atomic::Ordering};
+use std::{collections::VecDeque, mem, ops::Range, pin::pin};
+
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
+use tokio::time::timeout;
+use tracing::Instrument as _;
+
+use super::{
+    calls::{self, RunningCalls},
+    conversation::RunConversation,
+    event_emitter::EventEmitter,
+    guard::{or_cancelled, unless_stopped},
+    run_start::RunStart,
+    shared_agent::SharedAgent,
+    spans,
+};
+use crate::journal::{Chain, OpenRun, Record, VERSION, Writer};
+use crate::prompts::{ComposedPrompt, PromptContext, compose};
+use crate::setup::{AgentSetup, RequestModes};
+use crate::state::{
+    AnswerId, AskKind, CallId, RunEffect, RunPrompt, RunSpec, RunState, StepInput, UnixMillis,
+};
+use crate::steering::{Steering, UserMessage};
+use crate::{RunInput, config::TOOL_SOURCE, nesting, run::RunOutcome, support::clock};
+use forgeline_types::{AgentError, AgentEvent, Envelope, ErrorCode, Message};
+
+/// Drives a run to its end; the second value holds the events that the reader has yet to receive.
+pub(crate) async fn run(
+    agent: &SharedAgent,
+    start: RunStart,
+    emitter: EventEmitter,
+) -> (RunOutcome, VecDeque<Envelope>) {
+    let conversation = start.context().conversation();
+    let span = spans::invoke_agent(start.model(agent), emitter.run_id(), conversation);
+    let (whole, cancel) = (span.clone(), emitter.cancel().clone());
+    let (expiry, limit) = (emitter.expiry(), start.limit(agent.parts.config.run_timeout));
+    let stop = cancel.clone();
+    let running = async move {
+        // A run that is cancelled while waiting for another run does not touch the conversation.
+        let taken = match start.check(agent) {
+            Ok(()) => or_cancelled(&cancel, agent.take_turn()).await,
+            Err(error) => Some(Err(error)),
+        };
+        let (mut turn, mut refused) = match taken {
+            Some(Ok(turn)) => (Some(turn), None),
+            Some(Err(error)) => (None, Some(error)),
+            None => (None, None),
+        };
+        let mut setting = None;
+        match &start {
+            RunStart::Open(_, _, own) => setting.clone_from(own),
+            RunStart::Input(input) if agent.parts.may_differ(&input.context) && turn.is_some() => {
+                let asked = or_cancelled(&cancel, agent.setting_of(&input.context));
+                match Box::pin(asked).await {
+                    Some(Ok(own)) => setting = own,
+                    Some(Err(error)) => refused = Some(error),
+                    None => {}
+                }
+            }
+            RunStart::Input(_) => {}
+        }
+        // A resumed run has reported them already.
+        let is_new = matches!(start, RunStart::Input(_));
+        let notices = setting.as_ref().filter(|_| is_new).map(|own| Arc::clone(&own.notices));
+        let writer = turn.as_mut().and_then(|writer| writer.as_mut());
+        let setting = setting.as_ref();
+        let parts = setting.map_or(&*agent.parts, |own| &own.parts);
+        let modes = setting.map_or(&*agent.modes, |own| &own.modes);
+        let mut driver = RunDriver::new(agent, (parts, modes), writer, start, emitter);
+        driver.drive(refused, notices.as_deref().unwrap_or_default()).await;
+        let ended = driver.end();
+        spans::ended(&whole, &ended.0);
+        ended
+    };
+    let mut running = pin!(running.instrument(span));
+    let Some((limit, reason)) = limit else { return running.await };
+    if let Ok(ended) = timeout(limit, running.as_mut()).await {
+        return ended;
+    }
+    expiry.get_or_init(|| reason);
+    stop.cancel();
+    running.await
+}
+
+/// Drives one run.
+struct RunDriver<'a> {
+    /// Boxed: a future holds each place that a value is moved through.
+    state: Box<RunState>,
+    conversation: RunConversation<'a>,
+    /// The work that the state has requested and that has not started.
+    due: Option<PendingWork>,
+    calls: Option<Box<RunningCalls<'a>>>,
+    /// The number of the run's messages that the memory contains.
+    remembered: usize,
+    writer: Option<&'a mut Writer>,
+    /// The inputs that are not in the journal yet, in order.
+    taken: VecDeque<AcceptedInput>,
+    resumed: Option<Box<ResumePoint>>,
+}
+
+/// The point from which a suspended run resumes.
+struct ResumePoint {
+    /// The end of the journal.
+    at: Chain,
+    /// The effects of the last input that readers may not have received.
+    untold: Vec<RunEffect>,
+    /// The calls that were announced before, some of which run again.
+    told: Vec<CallId>,
+}
+
+/// An accepted input.
+struct AcceptedInput {
+    at: UnixMillis,
+    input: Box<RawValue>,
+    /// `true` when the input ended the run.
+    done: bool,
+}
+
+/// Work of which at most one piece is in progress at a time.
+enum PendingWork {
+    Prompt,
+    Answer(AnswerId, AskKind),
+    Summary(AnswerId),
+}
+
+impl<'a> RunDriver<'a> {
+    fn new(
+        agent: &'a SharedAgent,
+        (parts, modes): (&'a AgentSetup, &'a RequestModes),
+        writer: Option<&'a mut Writer>,
+        start: RunStart,
+        mut emitter: EventEmitter,
+    ) -> Self {
+        let config = &parts.config;
+        let begin = |RunInput { message, context, budget, goal }| {
+            let budget = config.budget.narrowed(budget);
+            let spec = RunSpec {
+                max_turns: config.max_turns.min(budget.turns.unwrap_or(u32::MAX)),
+                budget,
+                at_limit: config.at_limit,
+                no_tool_call: config.no_tool_call,
+                max_parallel_calls: config.max_parallel_calls,
+                breaker_failures: config.breaker_failures,
+                loop_guard: config.loop_guard,
+                continue_cut: config.continue_cut,
+            };
+            let run_id = emitter.run_id().clone();
+            let is_outside = agent.has_outside_text() || context.has_outside_text();
+            let mut state = RunState::new(run_id, spec, UnixMillis(clock::now()), context, message);
+            state.bind(goal);
+            state.allow([&parts.grants[..], &agent.grants.all()].concat());
+            state.begin_with(is_outside);
+            if let Some(marks) = agent.window_marks() {
+                state.begin_window(marks);
+            }
+            state
+        };
+        let (state, resumed) = match start {
+            RunStart::Input(input) => (Box::new(begin(*input)), None),
+            RunStart::Open(OpenRun { state, events, untold, told }, at, _) => {
+                emitter.go_on(events, told);
+                let told = state.running();
+                (state, Some(Box::new(ResumePoint { at, untold, told })))
+            }
+        };
+        emitter.begin_turn(state.outcome().turns);
+        let (mode, remembered) = (modes.current(), state.outcome().messages.len());
+        let (template, loaded, open) = (None, None, None);
+        let conversation =
+            RunConversation { agent, parts, modes, mode, emitter, template, loaded, open };
+        let (due, calls, taken) = (None, None, VecDeque::new());
+        Self { state, conversation, due, calls, remembered, writer, taken, resumed }
+    }
+
+    /// Drives the run to its end; a refused run ends at once.
+    async fn drive(&mut self, refused: Option<AgentError>, notices: &[Value]) {
+        if refused.is_none() && self.resumed.is_some() {
+            Box::pin(self.announce_again()).await;
+            if self.state.is_done() {
+                // Only its end had not been reported.
+                drop(self.perform(RunEffect::Finished).await);
+                return;
+            }
+        }
+        self.conversation.begin_records(&self.state, self.resumed.is_some());
+        // The run is journaled before a reader knows of it: a run with events has a journal.
+        let begun = match refused {
+            Some(error) => Err(error),
+            None if self.writer.is_some() => Box::pin(self.begin()).await,
+            None => Ok(()),
+        };
+        self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;
+        for data in notices {
+            let event = AgentEvent::Custom { name: TOOL_SOURCE.into(), data: data.clone() };
+            self.conversation.emitter.emit(event).await;
+        }
+        let mut effects = Vec::new();
+        match begun {
+            Ok(()) if self.resumed.is_some() => self.take(StepInput::Resumed, &mut effects),
+            Ok(()) => self.state.pending(&mut effects),
+            Err(error) => self.abort(error, &mut effects),
+        }
+        loop {
+            let mut failed = None;
+            for effect in effects.drain(..) {
+                // Readers still receive the events of what could not be journaled.
+                if failed.is_none() || matches!(effect, RunEffect::Emit(_)) {
+                    failed = self.perform(effect).await.err().or(failed);
+                }
+            }
+            if let Some(error) = failed {
+                if let Some(answer) = Box::pin(self.conversation.give_up()).await {
+                    self.state.keep_open(*answer);
+                }
+                self.abort(error, &mut effects);
+                continue;
+            }
+            let input = self.next().await;
+            self.take_said(&mut effects);
+            // A cancellation comes before what ended because of it.
+            let is_cancelled = self.take_cancellation(&mut effects);
+            match input {
+                Some(input) => self.take(input, &mut effects),
+                None if !is_cancelled => break,
+                None => {}
+            }
+        }
+    }
+
+    /// Returns the outcome, and the events that the reader has yet to receive.
+    fn end(mut self) -> (RunOutcome, VecDeque<Envelope>) {
+        if let Some(recorder) = self.conversation.emitter.recorder() {
+            recorder.end(self.state.outcome());
+        }
+        let mut outcome = self.state.into_outcome();
+        if let Some(steering) = self.conversation.emitter.steering() {
+            outcome
+                .undelivered
+                .extend(steering.close().into_iter().filter_map(UserMessage::into_message));
+        }
+        (outcome, self.conversation.emitter.into_backlog())
+    }
+
+    /// Checks that the journal continues with this run, or starts the run in it.
+    async fn begin(&mut self) -> Result<(), AgentError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        if let Some(chain) = self.resumed.as_ref().map(|resumed| resumed.at) {
+            let message = "the conversation went on before this run did; resume it again";
+            let moved_on = || AgentError::new(ErrorCode::Journal, message);
+            return if writer.ends_at(chain) { Ok(()) } else { Err(moved_on()) };
+        }
+        let tools = self.conversation.parts.tool_marks();
+        let record: Record<&RunState> =
+            Record::Began { version: VERSION, tools, state: &self.state };
+        let grace = self.conversation.parts.config.tool_grace;
+        let begun = async {
+            writer.ready().await?;
+            writer.append(&record).await
+        };
+        unless_stopped(&self.conversation.emitter, grace, begun).await
+    }
+
+    /// Reports what was journaled and may not have been reported.
+    async fn announce_again(&mut self) {
+        let Some(resumed) = &mut self.resumed else { return };
+        for effect in mem::take(&mut resumed.untold) {
+            if let RunEffect::Audit(denial) = effect {
+                self.conversation.audit(*denial, self.state.context());
+                continue;
+            }
+            let emitter = &mut self.conversation.emitter;
+            if let RunEffect::Emit(event) = effect {
+                emitter.emit(*event).await;
+            } else if let RunEffect::Run(id) = effect
+                && let Some(call) = self.state.call(id)
+            {
+                calls::tell(call, emitter).await;
+            }
+        }
+    }
+
+    /// Takes the user's messages since the last input: they come before what ended because of them.
+    fn take_said(&mut self, effects: &mut Vec<RunEffect>) {
+        while !self.state.is_done()
+            && let Some(said) = self.conversation.emitter.steering().and_then(Steering::take)
+        {
+            self.take(StepInput::Said(said), effects);
+        }
+    }
+
+    /// Takes a cancellation since the last input; returns `true` when there was one.
+    fn take_cancellation(&mut self, effects: &mut Vec<RunEffect>) -> bool {
+        let emitter = &self.conversation.emitter;
+        let is_over = self.state.is_cancelled() || self.state.is_done();
+        let is_cancelled = emitter.cancel().is_cancelled() && !is_over;
+        if is_cancelled {
+            self.take(StepInput::Cancelled(emitter.stop_reason()), effects);
+        }
+        is_cancelled
+    }
+
+    fn take(&mut self, input: StepInput, effects: &mut Vec<RunEffect>) {
+        let (at, place) = (UnixMillis(clock::now()), effects.len());
+        let kept = self.writer.as_ref().map(|_| to_raw_value(&input));
+        self.state.step(self.conversation.parts, at, input, effects);
+        nesting::with_draw(|draw| draw.note(self.state.spent()));
+        if let (Some(RunEffect::Commit(_)), Some(kept)) = (effects.get(place), kept) {
+            // An input that cannot be serialized is found to be missing when the journal is read.
+            let input = kept.unwrap_or_default();
+            self.taken.push_back(AcceptedInput { at, input, done: self.state.is_done() });
+        }
+    }
+
+    /// Ends the run because its journal failed.
+    fn abort(&mut self, error: AgentError, effects: &mut Vec<RunEffect>) {
+        (self.writer, self.calls, self.due, self.conversation.open) = (None, None, None, None);
+        self.taken.clear();
+        self.state.abort(self.conversation.parts, error, effects);
+    }
+
+    async fn perform(&mut self, effect: RunEffect) -> Result<(), AgentError> {
+        match effect {
+            RunEffect::Commit(places) => {
+                if self.writer.is_some() {
+                    Box::pin(self.write_down(places.clone())).await?;
+                }
+                if self.state.has_outside_text() {
+                    self.conversation.agent.outside.store(true, Ordering::Release);
+                }
+                let messages = self.state.outcome().messages.get(self.remembered..places.end);
+                let messages = messages.unwrap_or_default();
+                if !messages.is_empty() {
+                    let run = &self.state.outcome().run_id;
+                    self.conversation.agent.note_input(run, self.remembered, messages);
+                    let mut memory = self.conversation.agent.memory.lock();
+                    for message in messages {
+                        memory.add(Arc::clone(message));
+                    }
+                }
+                self.remembered = places.end;
+                self.conversation.agent.keep_window(self.state.marks());
+            }
+            RunEffect::Prepare => self.due = Some(PendingWork::Prompt),
+            RunEffect::Ask(id, kind) => self.due = Some(PendingWork::Answer(id, kind)),
+            RunEffect::Summarize(id) => self.due = Some(PendingWork::Summary(id)),
+            RunEffect::Run(id) => {
+                let Some(call) = self.state.call(id) else { return Ok(()) };
+                let site = self.conversation.site();
+                let RunConversation { parts, emitter, .. } = &mut self.conversation;
+                if let Some(end) = parts.forbidden(&call.name, self.state.context()) {
+                    let calls = self
+                        .calls
+                        .get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
+                    calls.refuse(id, end);
+                    return Ok(());
+                }
+                if !self.resumed.as_ref().is_some_and(|resumed| resumed.told.contains(&id)) {
+                    calls::tell(call, emitter).await;
+                }
+                let calls = self
+                    .calls
+                    .get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
+                calls.begin(id, call, &self.state, emitter);
+            }
+            RunEffect::Propose(id) => self.propose(id),
+            RunEffect::Send(id) => self.send(id),
+            RunEffect::Withdraw(approval_id) => {
+                if let Some(steering) = self.conversation.emitter.steering() {
+                    steering.withdraw(&approval_id);
+                }
+            }
+            RunEffect::Audit(denial) => self.conversation.audit(*denial, self.state.context()),
+            RunEffect::Grant(grant) => self.conversation.agent.grants.add(grant),
+            RunEffect::Stop => self.calls.iter().for_each(|calls| calls.stop()),
+            // The steering handle has already interrupted the answer.
+            RunEffect::Cut => {}
+            RunEffect::Emit(event) => self.conversation.emitter.emit(*event).await,
+            RunEffect::Failed(failure) => {
+                if let Some(recorder) = self.conversation.emitter.recorder() {
+                    recorder.failed(failure);
+                }
+            }
+            RunEffect::Finished => {
+                calls::count_below(self.calls.as_deref(), &mut self.state);
+                (self.due, self.calls, self.conversation.open) = (None, None, None);
+                self.conversation.emitter.emit(AgentEvent::TurnEnd).await;
+                self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: false }).await;
+            }
+            RunEffect::Refused(refusal) => tracing::debug!(?refusal, "an input was not taken"),
+        }
+        Ok(())
+    }
+
+    /// Requests a person's approval of a call.
+    fn propose(&mut self, id: CallId) {
+        let Some((call, approval_id)) = self.state.call(id).zip(self.state.approval(id)) else {
+            return;
+        };
+        let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
+        let calls =
+            self.calls.get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
+        let reason = self.state.approval_reason(self.conversation.parts, call);
+        calls.propose(id, (approval_id, reason), call, self.state.context(), emitter);
+    }
+
+    /// Sends a call to the client.
+    fn send(&mut self, id: CallId) {
+        let Some((call, client_call_id)) = self.state.call(id).zip(self.state.client_call(id))
+        else {
+            return;
+        };
+        let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
+        let calls =
+            self.calls.get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
+        let (pause, run) = (self.state.pause(id), self.state.context());
+        calls.send(id, client_call_id, call, pause, run, emitter);
+    }
+
+    /// Appends the next input, and the messages that it added, to the journal.
+    async fn write_down(&mut self, places: Range<usize>) -> Result<(), AgentError> {
+        let Some(AcceptedInput { at, input, done }) = self.taken.pop_front() else { return Ok(()) };
+        let messages = self.state.outcome().messages.get(places).unwrap_or_default();
+        let events = self.conversation.emitter.events();
+        let record: Record<&RunState, &RawValue, &[Arc<Message>]> =
+            Record::Took { at, input: &input, messages, events, done };
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let grace = self.conversation.parts.config.tool_grace;
+        unless_stopped(&self.conversation.emitter, grace, writer.append(&record)).await
+    }
+
+    /// Waits for the next input; returns `None` when the run has ended or was cancelled.
+    async fn next(&mut self) -> Option<StepInput> {
+        if let Some(PendingWork::Answer(..) | PendingWork::Summary(_)) = self.due
+            && let Some(family) = nesting::own_family()
+        {
+            let emitter = &mut self.conversation.emitter;
+            Box::pin(calls::take_place(&family, self.calls.as_deref_mut(), emitter)).await;
+        }
+        match self.due.take() {
+            Some(PendingWork::Prompt) => return self.prepare().await,
+            Some(PendingWork::Answer(id, kind)) => {
+                if let Some(input) = self.conversation.fit(&self.state, id) {
+                    return Some(input);
+                }
+                self.conversation.ask(&self.state, id, kind).await;
+            }
+            Some(PendingWork::Summary(id)) => {
+                return Some(Box::pin(self.conversation.summarize(&self.state, id)).await);
+            }
+            None => {}
+        }
+        if self.conversation.open.is_some() {
+            return self.conversation.read(&self.state, self.calls.as_deref_mut()).await;
+        }
+        self.calls.as_mut()?.next(&mut self.conversation.emitter).await
+    }
+
+    /// Builds the system prompt of the run; returns `None` when the run is cancelled.
+    async fn prepare(&mut self) -> Option<StepInput> {
+        let conversation = &mut self.conversation;
+        if conversation.emitter.cancel().is_cancelled() {
+            return None;
+        }
+        conversation.complete_history();
+        let run_id = conversation.emitter.run_id().clone();
+        let input = self.state.input().map(Message::text).unwrap_or_default();
+        let (run, state) = (self.state.context().clone(), conversation.parts.state.clone());
+        let withheld = conversation.parts.withheld(&run).into_boxed_slice();
+        let mut context = PromptContext::new(run_id, input, run, state);
+        if !conversation.parts.prompts.is_empty() {
+            let specs = conversation.parts.offered(conversation.mode.indirect).clone();
+            let messages = conversation.agent.memory.lock().transcript().clone();
+            context = context.around(messages, nesting::depth(), specs, withheld.clone());
+            if conversation.emitter.recorder().is_some() {
+                context = context.observed();
+            }
+        }
+        let (parts, limit) =
+            (&conversation.parts.prompts, conversation.parts.config.prompt_timeout);
+        let prompt = nesting::within(conversation.agent.key(), compose(parts, &context, limit));
+        let prompt = or_cancelled(conversation.emitter.cancel(), prompt).await?;
+        if let Some(recorder) = conversation.emitter.recorder() {
+            recorder.prepared(context.places());
+        }
+        let prepared = |ComposedPrompt { text, answer, is_outside }| {
+            StepInput::Prepared(RunPrompt { text, withheld, answer, is_outside })
+        };
+        Some(prompt.map_or_else(StepInput::Unprepared, prepared))
+    }
+}

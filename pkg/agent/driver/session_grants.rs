@@ -1,0 +1,30 @@
+//! The permissions that people have granted for the session of an agent.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::approval::SessionGrant;
+
+/// Maximum number of permissions kept; the oldest are dropped first.
+const MAX_GRANTS: usize = 256;
+
+/// The permissions of a session, the newest last.
+#[derive(Default)]
+pub(crate) struct SessionGrants(Mutex<Vec<SessionGrant>>);
+
+impl SessionGrants {
+    pub(super) fn all(&self) -> Vec<SessionGrant> {
+        self.lock().clone()
+    }
+
+    pub(super) fn add(&self, grant: SessionGrant) {
+        let mut grants = self.lock();
+        if grants.len() >= MAX_GRANTS {
+            grants.remove(0);
+        }
+        grants.push(grant);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<SessionGrant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

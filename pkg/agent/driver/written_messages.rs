@@ -1,0 +1,100 @@
+//! Messages that are kept as parts and sent as text: results of calls that a model wrote as text,
+//! and answers with their reasoning.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::{search::as_made, setup::RequestMode};
+use forgeline_types::{Message, MessageRole, Transcript};
+
+/// The messages written for kept ones, by the address of the kept message.
+///
+/// A provider recognizes a message by its address, so each message is written once.
+#[derive(Default)]
+pub(crate) struct WrittenMessages(Mutex<HashMap<(usize, bool), WrittenPair>>);
+
+/// A kept message and its written form.
+struct WrittenPair {
+    /// The kept message, which holds the address that is the key of the pair.
+    kept: Arc<Message>,
+    text: Arc<Message>,
+}
+
+impl WrittenMessages {
+    /// Returns the messages to send for a conversation: results of calls written as text become
+    /// text, reasoning is sent back, and calls of found tools are sent as the model made them.
+    pub(super) fn history(&self, kept: &Transcript, mode: &RequestMode) -> Transcript {
+        let mut places = places(kept, mode).peekable();
+        if places.peek().is_none() {
+            return kept.clone();
+        }
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Messages of a conversation that has ended are held only here.
+        known.retain(|_, pair| Arc::strong_count(&pair.kept) > 1);
+        let mut messages = kept.messages().to_vec();
+        for MessageSlot { at, message, asked } in places {
+            // Another model of the same agent may need its calls in another form.
+            let key = (Arc::as_ptr(message).addr(), mode.indirect);
+            let pair = known.entry(key).or_insert_with(|| {
+                let text = write(message, asked, mode);
+                WrittenPair { kept: Arc::clone(message), text: Arc::new(text) }
+            });
+            if let Some(place) = messages.get_mut(at) {
+                *place = Arc::clone(&pair.text);
+            }
+        }
+        Transcript::shared(messages)
+    }
+}
+
+/// A message to write, with its place.
+struct MessageSlot<'a> {
+    at: usize,
+    message: &'a Arc<Message>,
+    /// For results, the message with their calls; `None` where the calls are text.
+    asked: Option<&'a Message>,
+}
+
+/// Returns the messages to write: results whose calls are not parts of the message before them,
+/// answers whose reasoning is sent back, and calls of found tools with their results.
+fn places<'a>(kept: &'a Transcript, mode: &RequestMode) -> impl Iterator<Item = MessageSlot<'a>> {
+    let mut asked: Option<&Message> = None;
+    let mut later = kept.iter().skip(1);
+    kept.iter().enumerate().filter_map(move |(at, message)| {
+        let has_results = later.next().is_some_and(|next| next.role == MessageRole::Tool);
+        let is_indirect = |it: &Message| mode.indirect && it.tool_calls().any(|call| call.indirect);
+        if message.role == MessageRole::Tool {
+            let is_written = asked.is_none_or(is_indirect);
+            return is_written.then_some(MessageSlot { at, message, asked });
+        }
+        let has_calls = message.tool_calls().next().is_some();
+        asked = has_calls.then_some(&**message);
+        let is_written = message.role == MessageRole::Assistant
+            && (is_indirect(message) || mode.thinking.keeps(message, || has_calls || has_results));
+        is_written.then_some(MessageSlot { at, message, asked: None })
+    })
+}
+
+/// Returns a message as it is sent.
+fn write(message: &Message, asked: Option<&Message>, mode: &RequestMode) -> Message {
+    if message.role == MessageRole::Tool {
+        return match asked {
+            Some(asked) => as_made(message, Some(asked)).unwrap_or_else(|| message.clone()),
+            None => mode.write_results(message),
+        };
+    }
+    let has_results = || true;
+    let mut written = if mode.thinking.keeps(message, has_results) {
+        mode.thinking.write(message)
+    } else {
+        message.clone()
+    };
+    if mode.indirect
+        && let Some(made) = as_made(&written, None)
+    {
+        written = made;
+    }
+    written
+}

@@ -1,0 +1,182 @@
+//! The outcome of a run.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::budget::{Limit, Spent};
+use forgeline_llm::Cost;
+use forgeline_types::{AgentError, FinishReason, Message, Text, UsageInfo};
+
+/// The outcome of a run.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{
+///     agent::{DefaultAgent, OutcomeKind, RunOutcome},
+///     testing::{ScriptedProvider, ScriptedTurn},
+/// };
+///
+/// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hello.")]);
+/// let outcome = DefaultAgent::builder(provider).build()?.run("Hi").await?;
+/// assert_eq!((outcome.text.as_str(), outcome.turns), ("Hello.", 1));
+/// assert_eq!(outcome.reason, OutcomeKind::Answer);
+///
+/// let kept: RunOutcome = serde_json::from_str(&serde_json::to_string(&outcome)?)?;
+/// assert_eq!(kept.messages.len(), 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RunOutcome {
+    /// The id of the run.
+    pub run_id: Text,
+    /// The text to show: the last answer, or the text of the tool that ended the run.
+    pub text: String,
+    /// The reason for which the run ended.
+    pub reason: OutcomeKind,
+    /// The number of model answers in this run.
+    pub turns: u32,
+    /// The token usage of all requests of this run, without its sub-agents; `None` if the provider reported none.
+    pub usage: Option<UsageInfo>,
+    /// The part of its budget that the run used, including all [sub-agents](crate::SubAgent).
+    pub spent: Spent,
+    /// The finish reason of the model's last answer.
+    pub finish_reason: Option<FinishReason>,
+    /// The messages for the run that it could no longer deliver; see [`Steering`](crate::Steering).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undelivered: Vec<Message>,
+    /// The messages that this run added to the conversation, the user's first.
+    pub messages: Vec<Arc<Message>>,
+}
+
+/// The reason for which a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum OutcomeKind {
+    /// The model answered without a call.
+    Answer,
+    /// The model called `task_completion`.
+    TaskCompleted {
+        /// The result, for the user.
+        result: String,
+    },
+    /// The model called `ask_question`.
+    QuestionAsked {
+        /// The question.
+        question: String,
+        /// Suggested answers; may be empty.
+        suggestions: Vec<String>,
+    },
+    /// The model called `converse`.
+    Conversed {
+        /// The message to the user.
+        message: String,
+    },
+    /// Another loop-breaking tool ran.
+    Tool {
+        /// The tool's name.
+        name: Text,
+        /// The tool's result.
+        result: String,
+    },
+    /// The model answered without a call, and the length limit cut off the answer, which was not, or no longer,
+    /// [continued](crate::AgentConfig::continue_cut).
+    Cut,
+    /// The model gave no answer, even after it was asked once more. The outcome's text, which was shown and is in the conversation, says so to the user.
+    Empty,
+    /// A part of the system prompt [answered](crate::prompts::PromptContext::answer); the model was not called.
+    PromptAnswered,
+    /// A limit was reached, and the model gave its answer without tools.
+    LimitReached {
+        /// The limit.
+        limit: Limit,
+    },
+    /// The run failed or was cancelled; its content so far is kept.
+    Failed {
+        /// The cause.
+        error: AgentError,
+    },
+}
+
+/// The error of a run that failed or was cancelled, with its outcome so far.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{error}")]
+#[non_exhaustive]
+pub struct RunError {
+    /// The cause.
+    pub error: AgentError,
+    /// The outcome so far.
+    pub outcome: Box<RunOutcome>,
+}
+
+impl OutcomeKind {
+    /// Returns the text of the tool that ended the run, if any.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::TaskCompleted { result } | Self::Tool { result, .. } => Some(result),
+            Self::QuestionAsked { question, .. } => Some(question),
+            Self::Conversed { message } => Some(message),
+            Self::Answer
+            | Self::Cut
+            | Self::Empty
+            | Self::PromptAnswered
+            | Self::LimitReached { .. }
+            | Self::Failed { .. } => None,
+        }
+    }
+}
+
+impl RunOutcome {
+    pub(crate) fn new(run_id: Text) -> Self {
+        Self {
+            run_id,
+            text: String::new(),
+            reason: OutcomeKind::Answer,
+            turns: 0,
+            usage: None,
+            spent: Spent::default(),
+            finish_reason: None,
+            undelivered: Vec::new(),
+            messages: Vec::new(),
+        }
+    }
+
+    /// Returns the cost of all requests at the [catalog](forgeline_llm::ModelCard) prices of the model; `None` if the price, or the tokens of an answer, are
+    /// unknown.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use forgeline::{agent::DefaultAgent, llm::demo::DemoProvider};
+    ///
+    /// let outcome = DefaultAgent::builder(DemoProvider::new()).build()?.run("Hi").await?;
+    /// assert_eq!(outcome.cost(), None, "the demo has no price");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn cost(&self) -> Option<Cost> {
+        self.spent.cost
+    }
+
+    /// Returns the outcome of a run that succeeded.
+    ///
+    /// # Errors
+    ///
+    /// Returns the cause if the run failed or was cancelled.
+    pub fn into_result(self) -> Result<Self, RunError> {
+        if let OutcomeKind::Failed { error } = &self.reason {
+            return Err(RunError { error: error.clone(), outcome: Box::new(self) });
+        }
+        Ok(self)
+    }
+}

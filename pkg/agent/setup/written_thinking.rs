@@ -1,0 +1,114 @@
+//! Reasoning that a model wrote into its text: stored as thinking, and sent as the model wrote it.
+
+use crate::config::KeepThinking;
+use forgeline_parser::{Dialect, ThinkingDialect};
+use forgeline_types::{ItemKind, Message, Part};
+
+/// The reasoning that is sent back as text, and its markers.
+#[derive(Debug)]
+pub(crate) struct WrittenThinking {
+    /// The dialect; `None` if no reasoning is sent back.
+    dialect: Option<ThinkingDialect>,
+    policy: KeepThinking,
+}
+
+impl WrittenThinking {
+    /// Returns the part of the reasoning, read in a dialect by the provider, that `policy` sends back.
+    pub(crate) fn new(
+        read: Option<ThinkingDialect>,
+        models: &Dialect,
+        policy: KeepThinking,
+    ) -> Self {
+        let read = read.filter(|_| policy != KeepThinking::Never);
+        Self { dialect: read.map(|read| own(read, &models.thinking)), policy }
+    }
+
+    /// Returns `true` for an answer whose reasoning is sent back.
+    pub(crate) fn keeps(&self, message: &Message, has_calls: impl FnOnce() -> bool) -> bool {
+        // Reasoning that the provider keeps as an item is sent back with that item.
+        let is_item = |part: &Part| {
+            part.as_provider_item().is_some_and(|item| item.kind == ItemKind::Reasoning)
+        };
+        self.dialect.is_some()
+            && message.parts.iter().any(|part| written(part).is_some())
+            && !message.parts.iter().any(is_item)
+            && (self.policy == KeepThinking::Always || has_calls())
+    }
+
+    /// Returns an answer with its reasoning as the model wrote it.
+    pub(crate) fn write(&self, message: &Message) -> Message {
+        let mut parts = Vec::with_capacity(message.parts.len());
+        for part in &message.parts {
+            let thinking = written(part)
+                .zip(self.dialect.as_ref())
+                .and_then(|(text, dialect)| dialect.write(text));
+            match (thinking, part) {
+                (Some(text), _) => push_text(&mut parts, &text),
+                (None, Part::Text { text }) => push_text(&mut parts, text),
+                (None, part) => parts.push(part.clone()),
+            }
+        }
+        Message::new(message.role, parts)
+    }
+}
+
+/// Returns the text of reasoning that was written into the answer's text.
+fn written(part: &Part) -> Option<&str> {
+    let Part::Thinking { text, signature: None } = part else { return None };
+    Some(text.as_str()).filter(|text| !text.is_empty())
+}
+
+/// Appends text to the end of the parts.
+pub(crate) fn push_text(parts: &mut Vec<Part>, more: &str) {
+    match parts.last_mut() {
+        Some(Part::Text { text }) => text.push_str(more),
+        _ => parts.push(Part::Text { text: more.to_owned() }),
+    }
+}
+
+/// Returns the dialect in which the model writes, if any was read: by its name, otherwise the most common one.
+fn own(read: ThinkingDialect, models: &ThinkingDialect) -> ThinkingDialect {
+    if read != ThinkingDialect::AUTO {
+        return read;
+    }
+    let is_own = *models != ThinkingDialect::AUTO && !models.is_none();
+    if is_own { models.clone() } else { ThinkingDialect::THINK }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forgeline_types::{Json, MessageRole, ProviderItem, Signature};
+
+    fn thinking(text: &str, signature: Option<Signature>) -> Part {
+        Part::Thinking { text: text.into(), signature }
+    }
+
+    #[test]
+    fn what_has_a_place_of_its_own_is_not_written() {
+        let always = WrittenThinking::new(
+            Some(ThinkingDialect::THINK),
+            &Dialect::default(),
+            KeepThinking::Always,
+        );
+        let item = ProviderItem::new("openai", ItemKind::Reasoning, Json::parse("{}").unwrap());
+        let signed = || thinking("Hm.", Some(Signature::new("openai", "reasoning_content")));
+        #[rustfmt::skip]
+        let cases = [
+            ("tags",     vec![thinking("Hm.", None)],                           true),
+            ("signed",   vec![signed()],                                        false),
+            ("an item",  vec![thinking("Hm.", None), Part::ProviderItem(item)], false),
+            ("no words", vec![thinking("", None)],                              false),
+        ];
+        for (name, parts, want) in cases {
+            let message = Message::new(MessageRole::Assistant, parts);
+            assert_eq!(always.keeps(&message, || false), want, "{name}");
+        }
+        let text = |text: &str| Part::Text { text: text.into() };
+        let parts = vec![signed(), thinking("So.", None), text("Yes."), thinking("Hm.", None)];
+        let written = always.write(&Message::new(MessageRole::Assistant, parts));
+        let want = "<think>\nSo.\n</think>\n\nYes.<think>\nHm.\n</think>\n\n";
+        assert_eq!((written.parts[0].clone(), written.text().as_str()), (signed(), want));
+        assert_eq!(written.parts.len(), 2);
+    }
+}

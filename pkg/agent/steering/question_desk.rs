@@ -1,0 +1,272 @@
+//! The people whom the calls of an answer may ask.
+
+use std::sync::Arc;
+use std::{
+    fmt,
+    pin::pin,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_core::future::BoxFuture;
+use tokio::time::timeout;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep},
+};
+
+use super::steering_handle::Steering;
+use crate::approval::{ApprovalContext, Approver, Decision, decided, heard};
+use crate::{
+    support::digest,
+    tools::{CallPeople, CallPlace, Question, ToolContext},
+};
+use forgeline_types::{AgentEvent, QuestionEnd, Text, ToolAnswer, ToolQuestion};
+use forgeline_types::{ApprovalReason, ApprovalRequest, Json, Preview};
+
+/// Maximum number of questions of one call.
+pub(crate) const MAX_QUESTIONS: u32 = 16;
+
+/// The desk through which the calls of an answer ask people. A call's wait for an answer does not count towards its time limit.
+pub(crate) struct QuestionDesk {
+    /// `None` when the run has no reader that could answer.
+    steering: Option<Steering>,
+    approver: Option<Arc<dyn Approver>>,
+    /// Maximum wait for an answer.
+    limit: Duration,
+    calls: Mutex<Vec<AskingCall>>,
+    changed: Notify,
+}
+
+/// A call that has asked a question.
+#[derive(Debug)]
+struct AskingCall {
+    call_id: Text,
+    made: u32,
+    open: u32,
+}
+
+/// A wait for a person, which ends when this is dropped.
+struct PersonWait<'a> {
+    desk: &'a QuestionDesk,
+    call_id: &'a Text,
+    /// The number of the wait within its call, from 1.
+    number: u32,
+}
+
+impl QuestionDesk {
+    pub(crate) fn new(steering: Option<Steering>, limit: Duration) -> Self {
+        Self { steering, approver: None, limit, calls: Mutex::default(), changed: Notify::new() }
+    }
+
+    /// Adds the approver that decides about requests of calls.
+    pub(crate) fn approved_by(mut self, approver: Option<Arc<dyn Approver>>) -> Self {
+        self.approver = approver;
+        self
+    }
+
+    /// Starts a wait of a call; `None` when the call has waited too often.
+    fn begin<'a>(&'a self, call_id: &'a Text) -> Option<PersonWait<'a>> {
+        let mut calls = self.calls();
+        let at = calls.iter().position(|asking| asking.call_id == *call_id).unwrap_or_else(|| {
+            calls.push(AskingCall { call_id: call_id.clone(), made: 0, open: 0 });
+            calls.len() - 1
+        });
+        let asking = calls.get_mut(at).filter(|asking| asking.made < MAX_QUESTIONS)?;
+        (asking.made, asking.open) = (asking.made + 1, asking.open + 1);
+        let number = asking.made;
+        drop(calls);
+        self.changed.notify_waiters();
+        Some(PersonWait { desk: self, call_id, number })
+    }
+
+    /// Waits until a call has worked for `limit`, not counting the time of its questions.
+    pub(crate) async fn worked(&self, call_id: &str, limit: Duration) {
+        let mut left = limit;
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if self.asks(call_id) {
+                changed.await;
+                continue;
+            }
+            let began = Instant::now();
+            tokio::select! {
+                biased;
+                () = changed => left = left.saturating_sub(began.elapsed()),
+                () = sleep(left) => return,
+            }
+        }
+    }
+
+    fn asks(&self, call_id: &str) -> bool {
+        self.calls().iter().any(|asking| asking.call_id == call_id && asking.open > 0)
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Vec<AskingCall>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CallPeople for QuestionDesk {
+    fn ask<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        question: Question,
+    ) -> BoxFuture<'a, ToolAnswer> {
+        Box::pin(async move {
+            let CallPlace { call_id, tool_name, .. } = context.place();
+            let Some((steering, wait)) = self.steering.as_ref().zip(self.begin(call_id)) else {
+                return ToolAnswer::Cancel;
+            };
+            let question_id = wait.id_of(context, "question");
+            let (id, tool_name) = (call_id.clone(), tool_name.clone());
+            let (known, called) = (question_id.clone(), tool_name.clone());
+            let mut asked = ToolQuestion::new(known, id.clone(), called, question.message);
+            (asked.schema, asked.url) = (question.schema, question.url);
+            let open = OpenQuestion::new(steering, &question_id);
+            let answered = steering.open_request(asked.clone(), None);
+            context.send(|| AgentEvent::ToolQuestion(Box::new(asked))).await;
+            let (answer, end) = tokio::select! {
+                biased;
+                () = context.cancelled().cancelled() => (ToolAnswer::Cancel, QuestionEnd::Cancelled),
+                answer = answered => ended(answer.unwrap_or(ToolAnswer::Cancel)),
+                () = sleep(self.limit) => (ToolAnswer::Cancel, QuestionEnd::Timeout),
+            };
+            drop((open, wait));
+            let event = || AgentEvent::ToolQuestionEnd { question_id, id, tool_name, end };
+            context.send(event).await;
+            answer
+        })
+    }
+
+    fn approve<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        tool_name: Text,
+        arguments: Json,
+        preview: Preview,
+    ) -> BoxFuture<'a, bool> {
+        Box::pin(async move {
+            let id = context.place().call_id.clone();
+            let Some(wait) = self.begin(&id) else { return false };
+            let approval_id = wait.id_of(context, "approval");
+            let (known, called) = (approval_id.clone(), tool_name.clone());
+            let request = ApprovalRequest::new(known, id.clone(), called, arguments)
+                .preview(preview)
+                .reason(ApprovalReason::OutsideText);
+            let decision = tokio::select! {
+                biased;
+                () = context.cancelled().cancelled() => None,
+                decision = timeout(self.limit, self.decide(context, request)) => Some(decision),
+            };
+            drop(wait);
+            let (may, event) = match decision {
+                None => (false, AgentEvent::ToolApprovalCancelled { approval_id, id, tool_name }),
+                Some(Err(_)) => {
+                    (false, AgentEvent::ToolApprovalTimeout { approval_id, id, tool_name })
+                }
+                Some(Ok(Decision::Grant | Decision::GrantAlways)) => {
+                    (true, AgentEvent::ToolApprovalGranted { approval_id, id, tool_name })
+                }
+                Some(Ok(decision)) => {
+                    let reason = if let Decision::Reject { reason } = decision {
+                        reason
+                    } else {
+                        "what a server asks for cannot be changed".to_owned()
+                    };
+                    (false, AgentEvent::ToolApprovalRejected { approval_id, id, tool_name, reason })
+                }
+            };
+            context.send(|| event).await;
+            may
+        })
+    }
+
+    fn wait<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        answer: BoxFuture<'a, ()>,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let Some(_wait) = self.begin(&context.place().call_id) else { return };
+            // An answer that is too late is ignored.
+            let _late = timeout(self.limit, answer).await;
+        })
+    }
+}
+
+impl QuestionDesk {
+    /// Waits for the decision about a request, once the request has been shown.
+    async fn decide(&self, context: &ToolContext, request: ApprovalRequest) -> Decision {
+        if self.steering.is_none() && self.approver.is_none() {
+            return Decision::reject("there is no one to ask");
+        }
+        let id = request.approval_id.clone();
+        let answer =
+            self.steering.as_ref().map(|steering| steering.open_request(request.clone(), None));
+        let _open = self.steering.as_ref().map(|steering| OpenQuestion::new(steering, &id));
+        let event = Box::new(request.clone());
+        context.send(|| AgentEvent::ToolApprovalRequest(event)).await;
+        let asked = ApprovalContext::new(request, context.run().clone());
+        tokio::select! {
+            biased;
+            decision = heard(answer) => decision,
+            decision = decided(self.approver.clone(), asked) => decision,
+        }
+    }
+}
+
+impl PersonWait<'_> {
+    /// Returns the id of the request, made from the call and this wait of the call.
+    fn id_of(&self, context: &ToolContext, what: &str) -> Text {
+        let key = format!("{}/{what}/{}", context.idempotency_key(), self.number);
+        format!("{:016x}", digest(key.as_bytes())).into()
+    }
+}
+
+/// Returns an answer together with the end of its question.
+fn ended(answer: ToolAnswer) -> (ToolAnswer, QuestionEnd) {
+    let end = match &answer {
+        ToolAnswer::Accept { .. } => QuestionEnd::Accepted,
+        ToolAnswer::Decline => QuestionEnd::Declined,
+        ToolAnswer::Cancel => QuestionEnd::Cancelled,
+        _ => QuestionEnd::Cancelled,
+    };
+    (answer, end)
+}
+
+impl Drop for PersonWait<'_> {
+    fn drop(&mut self) {
+        let mut calls = self.desk.calls();
+        if let Some(asking) = calls.iter_mut().find(|asking| asking.call_id == *self.call_id) {
+            asking.open = asking.open.saturating_sub(1);
+        }
+        drop(calls);
+        self.desk.changed.notify_waiters();
+    }
+}
+
+/// A question that stays open until this is dropped.
+struct OpenQuestion<'a> {
+    steering: &'a Steering,
+    id: &'a str,
+}
+
+impl<'a> OpenQuestion<'a> {
+    fn new(steering: &'a Steering, id: &'a str) -> Self {
+        Self { steering, id }
+    }
+}
+
+impl Drop for OpenQuestion<'_> {
+    fn drop(&mut self) {
+        self.steering.withdraw(self.id);
+    }
+}
+
+impl fmt::Debug for QuestionDesk {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("QuestionDesk").field("calls", &self.calls).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,273 @@
+//! The context of a running tool.
+
+use std::{any::Any, fmt, sync::Arc};
+
+use futures_core::future::BoxFuture;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::question::Question;
+use crate::run::{RunContext, SharedState};
+use forgeline_types::{AgentEvent, Text, ToolAnswer};
+use forgeline_types::{Json, Preview};
+
+/// The people whom a call may ask while it runs. The wait for them does not count towards the call's time.
+pub trait CallPeople: fmt::Debug + Send + Sync {
+    /// Asks the user.
+    fn ask<'a>(&'a self, context: &'a ToolContext, question: Question)
+    -> BoxFuture<'a, ToolAnswer>;
+
+    /// Asks whether the call may do something; returns `true` if it may.
+    fn approve<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        tool_name: Text,
+        arguments: Json,
+        preview: Preview,
+    ) -> BoxFuture<'a, bool>;
+
+    /// Waits for an answer that arrives another way, within the time limit for an answer.
+    fn wait<'a>(&'a self, context: &'a ToolContext, answer: BoxFuture<'a, ()>)
+    -> BoxFuture<'a, ()>;
+}
+
+/// Maximum bytes of output in one event.
+const OUTPUT_BYTES: usize = 16 << 10;
+
+/// The context of a running tool: ids, cancellation, events, shared state.
+///
+/// The default context belongs to no agent: nothing cancels it, and its events are dropped. It is for calling a tool in a test.
+///
+/// # Examples
+///
+/// A tool that reports its progress, stops when it is told to, and counts its calls:
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::{Arc, atomic::{AtomicU32, Ordering}};
+/// use forgeline::{
+///     agent::{DefaultAgent, tools::{ToolContext, ToolError, tool_fn}},
+///     testing::{ScriptedProvider, ScriptedTurn},
+/// };
+/// use serde_json::json;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Copy {
+///     files: u32,
+/// }
+///
+/// async fn copy(context: ToolContext, copy: Copy) -> Result<String, ToolError> {
+///     for file in 1..=copy.files {
+///         if context.cancelled().is_cancelled() {
+///             return Err(ToolError::failed(format!("stopped before file {file}")));
+///         }
+///         context.emit("copied", json!({ "file": file })).await;
+///     }
+///     if let Some(calls) = context.state::<AtomicU32>() {
+///         calls.fetch_add(1, Ordering::Relaxed);
+///     }
+///     Ok("done".to_owned())
+/// }
+///
+/// let calls = Arc::new(AtomicU32::new(0));
+/// let turn = ScriptedTurn::new().call("copy", json!({ "files": 3 }));
+/// let agent = DefaultAgent::builder(ScriptedProvider::new([turn, ScriptedTurn::new().text("Ok.")]))
+///     .tool(tool_fn("copy", "Copies files.", copy))
+///     .state(Arc::clone(&calls))
+///     .build()?;
+/// agent.run("Copy them.").await?;
+/// assert_eq!(calls.load(Ordering::Relaxed), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ToolContext {
+    place: CallPlace,
+    cancel: CancellationToken,
+    events: Option<mpsc::Sender<Box<AgentEvent>>>,
+    state: SharedState,
+    run: RunContext,
+    /// The people whom the call may ask.
+    people: Option<Arc<dyn CallPeople>>,
+}
+
+/// The ids of a call.
+#[derive(Debug, Clone, Default)]
+pub struct CallPlace {
+    pub(crate) run_id: Text,
+    pub(crate) turn: u32,
+    pub(crate) call_id: Text,
+    pub(crate) tool_name: Text,
+}
+
+impl ToolContext {
+    #[doc(hidden)]
+    pub fn new(
+        place: CallPlace,
+        cancel: CancellationToken,
+        events: mpsc::Sender<Box<AgentEvent>>,
+        state: SharedState,
+        run: RunContext,
+    ) -> Self {
+        Self { place, cancel, events: Some(events), state, run, people: None }
+    }
+
+    /// Lets the call ask these people.
+    pub(crate) fn asking(mut self, people: Arc<dyn CallPeople>) -> Self {
+        self.people = Some(people);
+        self
+    }
+
+    /// Returns the ids of the call.
+    pub(crate) fn place(&self) -> &CallPlace {
+        &self.place
+    }
+
+    /// Returns the context for work that this token stops.
+    pub(crate) fn stopped_by(mut self, stop: CancellationToken) -> Self {
+        self.cancel = stop;
+        self
+    }
+
+    /// Returns the id of the run.
+    #[must_use]
+    pub fn run_id(&self) -> &str {
+        &self.place.run_id
+    }
+
+    /// Returns the turn within the run, from 1.
+    #[must_use]
+    pub fn turn(&self) -> u32 {
+        self.place.turn
+    }
+
+    /// Returns the id of the call, unique within its response.
+    #[must_use]
+    pub fn call_id(&self) -> &str {
+        &self.place.call_id
+    }
+
+    /// Returns a key that is unique to the call, and stays the same if the call runs again in a resumed run: a service uses it to recognize a repeated
+    /// request.
+    #[must_use]
+    pub fn idempotency_key(&self) -> String {
+        let CallPlace { run_id, turn, call_id, .. } = &self.place;
+        format!("{run_id}/{turn}/{call_id}")
+    }
+
+    /// Returns a token that is cancelled when the call should stop: the run was cancelled, or the tool has exceeded its time.
+    #[must_use]
+    pub fn cancelled(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    /// Sends a `custom` event to the readers of the run, for example about progress. Waits while the reader lags behind; after the call has ended, the
+    /// event is dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, nothing has been sent.
+    pub async fn emit(&self, name: impl Into<Text>, data: Value) {
+        self.send(|| AgentEvent::Custom { name: name.into(), data }).await;
+    }
+
+    /// Sends output of the call before its result, as `tool_output` events of at most 16 KiB. Waits while the reader lags behind; after the call has
+    /// ended, the output is dropped. The model reads only the result.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the beginning of the text or nothing has been sent.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::agent::tools::{ToolContext, tool_fn};
+    ///
+    /// let tool = tool_fn("count", "Counts to three.", async |context: ToolContext, (): ()| {
+    ///     for number in 1..=3 {
+    ///         context.output(&format!("{number}\n")).await;
+    ///     }
+    ///     "counted"
+    /// });
+    /// ```
+    pub async fn output(&self, text: &str) {
+        let mut rest = text;
+        while let Some((piece, more)) =
+            rest.split_at_checked(rest.floor_char_boundary(OUTPUT_BYTES))
+            && !piece.is_empty()
+        {
+            let content = piece.to_owned();
+            self.send(|| AgentEvent::ToolOutput {
+                id: self.place.call_id.clone(),
+                tool_name: self.place.tool_name.clone(),
+                content,
+            })
+            .await;
+            rest = more;
+        }
+    }
+
+    /// Asks the user, and waits for an answer that fits the form; see [`Questions`](crate::Questions). The wait does not count towards the call's
+    /// time, and ends after [`approval_timeout`](crate::AgentConfig::approval_timeout).
+    ///
+    /// Returns [`ToolAnswer::Cancel`] if no one can be asked, no one answers, or the call has already asked 16 times.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, the question is withdrawn.
+    pub async fn ask(&self, question: Question) -> ToolAnswer {
+        match &self.people {
+            Some(people) => people.ask(self, question).await,
+            None => ToolAnswer::Cancel,
+        }
+    }
+
+    /// Asks a person whether the call may do something that was not known beforehand; returns
+    /// `true` if it may.
+    #[doc(hidden)]
+    pub async fn approve(&self, tool_name: Text, arguments: Json, preview: Preview) -> bool {
+        match &self.people {
+            Some(people) => people.approve(self, tool_name, arguments, preview).await,
+            None => false,
+        }
+    }
+
+    /// Waits for a person whom the call asks in its own way, for as long as for an answer to a
+    /// question; returns `None` if no answer arrives in time.
+    #[doc(hidden)]
+    pub async fn wait_for_person<T: Send>(
+        &self,
+        answer: impl Future<Output = T> + Send,
+    ) -> Option<T> {
+        let Some(people) = &self.people else { return Some(answer.await) };
+        let mut given = None;
+        people.wait(self, Box::pin(async { given = Some(answer.await) })).await;
+        given
+    }
+
+    /// Sends an event while the call runs.
+    pub(crate) async fn send(&self, event: impl FnOnce() -> AgentEvent) {
+        let Some(events) = &self.events else { return };
+        let event = Box::new(event());
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {}
+            // The receiver is dropped once the call has ended.
+            _closed = events.send(event) => {}
+        }
+    }
+
+    /// Returns the context that the input of the run provides, such as the caller that the run works for.
+    #[must_use]
+    pub fn run(&self) -> &RunContext {
+        &self.run
+    }
+
+    /// Returns the shared value of type `T` that the input of the run provides, or else the one that the agent was built with.
+    #[must_use]
+    pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.run.state().or_else(|| self.state.get())
+    }
+}

@@ -1,0 +1,311 @@
+//! Errors of providers.
+
+use std::{error::Error as StdError, fmt, time::Duration};
+
+use super::StatusError;
+use crate::sse::DecodeError;
+use forgeline_types::{AgentError, Completion, ErrorCode, Json, Text};
+
+/// The reason why a provider's answer did not arrive, or not completely.
+///
+/// `Display` describes this level only; the cause is in [`source`](StdError::source). No variant
+/// holds a key.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::ProviderError;
+///
+/// let error = ProviderError::unsupported("acme", "images");
+/// assert_eq!(error.to_string(), "acme does not support images");
+/// assert!(!error.is_transient() && !error.is_outage());
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProviderError {
+    /// The server could not be reached, or the connection broke.
+    #[error("cannot reach {host}; check the address and that the server is running")]
+    Connect {
+        /// Host and port.
+        host: Text,
+        /// The underlying error.
+        source: Box<dyn StdError + Send + Sync>,
+    },
+    /// A configured time limit passed.
+    #[error("{which} timed out after {after:?}")]
+    Timeout {
+        /// The wait that took too long.
+        which: TimeoutKind,
+        /// The time limit in force.
+        after: Duration,
+    },
+    /// The server answered with an error status.
+    #[error("{0}")]
+    Status(Box<StatusError>),
+    /// The body could not be decoded.
+    #[error("the response body cannot be decoded at byte {offset}: {reason}")]
+    Decode {
+        /// The position, in bytes from the start of the body.
+        offset: u64,
+        /// The fault at that position.
+        reason: Text,
+    },
+    /// The body ended before its protocol's terminal marker.
+    #[error("the response ended early, after {received} bytes; what had arrived is kept")]
+    EndedEarly {
+        /// The number of bytes received: of the body, or of its text where only chunks are known.
+        received: u64,
+    },
+    /// The connection broke inside the body.
+    #[error("reading the response failed after {received} bytes")]
+    Body {
+        /// The number of bytes of the body received.
+        received: u64,
+        /// The underlying error.
+        source: Box<dyn StdError + Send + Sync>,
+    },
+    /// The server reported an error after the stream had started.
+    #[error("the server reported an error in the stream: {message}")]
+    InStream {
+        /// The kind of failure indicated by the vendor; [`ErrorCode::InStream`] if unknown.
+        kind: ErrorCode,
+        /// The vendor's code or type, if it sent one.
+        code: Option<Text>,
+        /// The vendor's message.
+        message: Text,
+        /// The error object as the vendor sent it.
+        raw: Option<Json>,
+    },
+    /// The answer broke off after part of it had arrived; only calls that wait for the whole
+    /// answer fail this way.
+    #[error("the answer broke off; what had arrived is kept in the error")]
+    Aborted {
+        /// The part that had arrived.
+        partial: Box<Completion>,
+        /// The cause.
+        #[source]
+        source: Box<ProviderError>,
+    },
+    /// Every attempt failed before any part of an answer was delivered.
+    #[error("gave up after {attempts} attempts")]
+    RetriesExhausted {
+        /// The number of attempts made.
+        attempts: u32,
+        /// The last failure.
+        #[source]
+        last: Box<ProviderError>,
+    },
+    /// The provider cannot enforce a feature of the schema, or the answer does not match the
+    /// schema.
+    #[error("the schema feature {feature} is not honoured by the provider: {detail}")]
+    SchemaUnsupported {
+        /// The feature, such as `oneOf` or `structured-output`.
+        feature: Text,
+        /// The exact fault and its place in the schema.
+        detail: Text,
+    },
+    /// The caller cancelled the request.
+    #[error("the request was cancelled")]
+    Cancelled,
+    /// The provider lacks something that the request needs; nothing was sent.
+    #[error("{provider} does not support {feature}")]
+    Unsupported {
+        /// The provider's name.
+        provider: Text,
+        /// The missing feature.
+        feature: Text,
+    },
+    /// The provider panicked, which is a bug in the provider.
+    #[error("the provider panicked: {message}")]
+    Panicked {
+        /// The panic message.
+        message: Text,
+    },
+    /// The provider is not configured correctly; nothing was sent.
+    #[error("{message}")]
+    Config {
+        /// The fault and what to do about it.
+        message: Text,
+    },
+}
+
+/// The wait during which a [`ProviderError::Timeout`] occurred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TimeoutKind {
+    /// Making the connection.
+    Connect,
+    /// Waiting for the head of the response.
+    Headers,
+    /// Waiting for the response to begin.
+    FirstByte,
+    /// Silence between two reads of the body; comments count as reads.
+    Idle,
+    /// Silence between two pieces of the answer; comments and pings do not count.
+    Content,
+    /// The whole exchange.
+    Total,
+}
+
+impl fmt::Display for TimeoutKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Connect => "connecting",
+            Self::Headers => "waiting for the head of the response",
+            Self::FirstByte => "waiting for the response",
+            Self::Idle => "waiting for more of the response",
+            Self::Content => "waiting for more of the answer",
+            Self::Total => "the whole exchange",
+        })
+    }
+}
+
+impl From<DecodeError> for ProviderError {
+    fn from(error: DecodeError) -> Self {
+        Self::Decode { offset: error.offset(), reason: Text::from(error.to_string()) }
+    }
+}
+
+impl ProviderError {
+    /// Creates the error of a provider that lacks a feature; nothing was sent.
+    #[must_use]
+    pub fn unsupported(provider: impl Into<Text>, feature: impl Into<Text>) -> Self {
+        Self::Unsupported { provider: provider.into(), feature: feature.into() }
+    }
+
+    /// Creates the error of a provider or request that cannot work as configured; nothing was sent.
+    #[must_use]
+    pub fn config(message: impl Into<Text>) -> Self {
+        Self::Config { message: message.into() }
+    }
+
+    /// Returns the kind of failure, as used in events.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        self.nature().0
+    }
+
+    /// Returns `true` if the same request may succeed when sent again.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.nature().1
+    }
+
+    /// Returns `true` for a failure that is worth another attempt after a delay: 408, 409, 429 and 5xx,
+    /// failures to connect, broken connections, and servers that report being busy. A used-up
+    /// quota is not transient, and neither is a wait that already took too long.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        if let Self::Timeout { which, .. } = self {
+            return *which == TimeoutKind::Connect;
+        }
+        self.inner().is_none() && self.is_retryable()
+    }
+
+    /// Returns `true` during an outage of the provider, when another one should be asked: it cannot be
+    /// reached, does not answer, breaks the connection, is overloaded or is rate limiting (429). A rejected
+    /// request, a wrong key and an answer that cannot be decoded are not outages.
+    #[must_use]
+    pub fn is_outage(&self) -> bool {
+        self.nature().2
+    }
+
+    /// Returns the kind of failure, whether the same request may succeed when sent again, and whether it is an
+    /// outage.
+    fn nature(&self) -> (ErrorCode, bool, bool) {
+        match self {
+            Self::Connect { .. } | Self::Body { .. } => (ErrorCode::Connect, true, true),
+            Self::Timeout { .. } => (ErrorCode::Timeout, true, true),
+            Self::EndedEarly { .. } => (ErrorCode::EndedEarly, true, true),
+            Self::Status(status) => (status.kind, status.is_retryable(), status.is_outage()),
+            Self::InStream { kind, .. } => {
+                use ErrorCode::{InStream, Overloaded, RateLimited};
+                let is_busy = matches!(kind, RateLimited | Overloaded | InStream);
+                (*kind, is_busy, is_busy)
+            }
+            Self::RetriesExhausted { last, .. } => last.nature(),
+            // Another provider would repeat the part that was already delivered.
+            Self::Aborted { source, .. } => (source.code(), source.is_retryable(), false),
+            Self::Decode { .. } => (ErrorCode::Decode, false, false),
+            Self::Cancelled => (ErrorCode::Cancelled, false, false),
+            Self::Panicked { .. } => (ErrorCode::Internal, false, false),
+            Self::Unsupported { .. } | Self::SchemaUnsupported { .. } => {
+                (ErrorCode::Unsupported, false, false)
+            }
+            Self::Config { .. } => (ErrorCode::InvalidRequest, false, false),
+        }
+    }
+
+    /// Returns the delay before the next attempt that the server asks for.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        if let Self::Status(status) = self.root() { status.retry_after } else { None }
+    }
+
+    /// Returns the number of requests that were made, including the one that failed last.
+    #[cfg(feature = "runtime")]
+    #[doc(hidden)]
+    pub fn attempts(&self) -> u32 {
+        match self {
+            Self::RetriesExhausted { attempts, .. } => *attempts,
+            Self::Unsupported { .. } | Self::SchemaUnsupported { .. } | Self::Config { .. } => 0,
+            Self::Aborted { source, .. } => source.attempts(),
+            Self::Connect { .. }
+            | Self::Timeout { .. }
+            | Self::Status(_)
+            | Self::Decode { .. }
+            | Self::EndedEarly { .. }
+            | Self::Body { .. }
+            | Self::InStream { .. }
+            | Self::Cancelled
+            | Self::Panicked { .. } => 1,
+        }
+    }
+
+    /// Returns the underlying failure, without the attempts and the partial answer that it is wrapped in.
+    #[must_use]
+    pub fn root(&self) -> &Self {
+        self.inner().map_or(self, Self::root)
+    }
+
+    /// Returns the failure that this one wraps.
+    fn inner(&self) -> Option<&Self> {
+        if let Self::RetriesExhausted { last: inner, .. } | Self::Aborted { source: inner, .. } =
+            self
+        {
+            Some(inner)
+        } else {
+            None
+        }
+    }
+
+    /// Returns the part of an answer that arrived before it broke off.
+    #[must_use]
+    pub fn partial(&self) -> Option<&Completion> {
+        if let Self::Aborted { partial, .. } = self { Some(partial) } else { None }
+    }
+
+    /// Returns the error object that the vendor sent in the stream.
+    #[must_use]
+    pub fn raw(&self) -> Option<&Json> {
+        if let Self::InStream { raw, .. } = self.root() { raw.as_ref() } else { None }
+    }
+
+    /// Returns the error as plain data, with its causes on one line.
+    #[must_use]
+    pub fn to_agent_error(&self) -> AgentError {
+        let mut message = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            message = format!("{message}: {error}");
+            cause = error.source();
+        }
+        AgentError::new(self.code(), message).retryable(self.is_retryable())
+    }
+}
+
+impl From<ProviderError> for AgentError {
+    fn from(error: ProviderError) -> Self {
+        error.to_agent_error()
+    }
+}

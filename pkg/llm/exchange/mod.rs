@@ -1,0 +1,23 @@
+//! The data exchanged with a model: requests, chunks of the answer, errors, and the state of a server.
+
+mod call_deltas;
+mod chunk;
+mod content_typer;
+mod dropped_fields;
+mod error;
+mod health;
+mod request;
+mod status_error;
+
+pub use call_deltas::{ToolCallDelta, ToolCallDeltas};
+pub use chunk::{ChunkDetails, ContentType, StreamChunk};
+pub use content_typer::ContentTyper;
+pub use dropped_fields::DEGRADED;
+#[cfg(feature = "http")]
+pub(crate) use dropped_fields::degraded_event;
+#[cfg(feature = "runtime")]
+pub use dropped_fields::is_notice;
+pub use error::{ProviderError, TimeoutKind};
+pub use health::{Health, ListedModel};
+pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
+pub use status_error::StatusError;

@@ -1,0 +1,72 @@
+//! Error status responses.
+
+use std::{fmt, time::Duration};
+
+use forgeline_types::{ErrorCode, Text};
+
+/// A response with an error status, and the information in its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StatusError {
+    /// The HTTP status.
+    pub status: u16,
+    /// The kind of failure.
+    pub kind: ErrorCode,
+    /// The vendor's message, or a summary of the body; at most 500 characters.
+    pub message: Text,
+    /// The vendor's code or type, if it sent one.
+    pub code: Option<Text>,
+    /// The server's id of the request, for its support team.
+    pub request_id: Option<Text>,
+    /// The delay that the server asks for.
+    pub retry_after: Option<Duration>,
+    /// `true` if the server says that the request should be retried, `false` if it says that it
+    /// should not; either takes precedence over the status.
+    pub should_retry: Option<bool>,
+}
+
+impl StatusError {
+    /// Creates a failure about which only the status is known.
+    #[must_use]
+    pub fn new(status: u16, kind: ErrorCode, message: impl Into<Text>) -> Self {
+        Self {
+            status,
+            kind,
+            message: message.into(),
+            code: None,
+            request_id: None,
+            retry_after: None,
+            should_retry: None,
+        }
+    }
+
+    /// Returns `true` if the same request may succeed when sent again.
+    pub(super) fn is_retryable(&self) -> bool {
+        let passes = || self.kind != ErrorCode::Auth && !self.is_about_request();
+        let by_status = || matches!(self.status, 408 | 409 | 429 | 500..) && passes();
+        // The server knows better, except that a used-up quota stays used up.
+        self.kind != ErrorCode::QuotaExhausted && self.should_retry.unwrap_or_else(by_status)
+    }
+
+    /// Returns `true` for an outage of the server.
+    pub(super) fn is_outage(&self) -> bool {
+        matches!(self.status, 429 | 500..) && !self.is_about_request()
+    }
+
+    fn is_about_request(&self) -> bool {
+        use ErrorCode::{ContentFiltered, ContextExceeded, InvalidRequest};
+        matches!(self.kind, ContextExceeded | ContentFiltered | InvalidRequest)
+    }
+}
+
+impl fmt::Display for StatusError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the server answered {}: {}", self.status, self.message)?;
+        if self.kind == ErrorCode::Auth {
+            formatter.write_str("; check the API key")?;
+        } else if self.kind == ErrorCode::QuotaExhausted {
+            formatter.write_str("; the account's quota is used up")?;
+        }
+        Ok(())
+    }
+}

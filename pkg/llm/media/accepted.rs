@@ -1,0 +1,94 @@
+//! The images and documents that a model accepts.
+
+use super::{
+    kind::{PDF, essence, is_url},
+    part::unreadable,
+};
+use forgeline_types::{Capabilities, MediaRules, ModelInfo, Part};
+
+/// The images and documents that a model accepts.
+#[derive(Debug, Clone, Copy)]
+pub struct AcceptedMedia {
+    able: Capabilities,
+    rules: MediaRules,
+}
+
+impl From<Capabilities> for AcceptedMedia {
+    fn from(able: Capabilities) -> Self {
+        Self { able, rules: MediaRules::default() }
+    }
+}
+
+impl From<&ModelInfo> for AcceptedMedia {
+    fn from(model: &ModelInfo) -> Self {
+        Self { able: model.capabilities, rules: model.media }
+    }
+}
+
+/// The reason why a model does not accept a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MediaRefusal {
+    /// The model reads no parts of this kind.
+    Kind(&'static str),
+    /// The model reads other parts of this kind; the second text follows the name of the kind in a message.
+    This(&'static str, &'static str),
+}
+
+impl AcceptedMedia {
+    /// Returns the reason why a part is not accepted; `None` if it is.
+    #[doc(hidden)]
+    pub fn refusal(&self, part: &Part) -> Option<MediaRefusal> {
+        let Self { able, rules } = self;
+        match part {
+            Part::Image { .. } if !able.vision => Some(MediaRefusal::Kind("pictures")),
+            Part::Image { data, .. } => {
+                let why = if is_url(data) && !rules.picture_addresses {
+                    "by its address; give its bytes"
+                } else if rules.max_picture_letters.is_some_and(|most| most < data.len() as u64) {
+                    "of that size; make it smaller"
+                } else {
+                    return None;
+                };
+                Some(MediaRefusal::This("picture", why))
+            }
+            Part::Document { .. } if !able.documents => Some(MediaRefusal::Kind("documents")),
+            Part::Document { media_type, data, .. } => {
+                let kind = essence(media_type);
+                let why = if is_url(data) && !rules.document_addresses {
+                    "by its address; give its bytes"
+                } else if !rules.all_documents && kind != PDF && !kind.starts_with("text/") {
+                    "of that kind; give a PDF or text"
+                } else if !rules.all_documents && kind != PDF && is_url(data) {
+                    "of text by its address; give its bytes"
+                } else {
+                    return None;
+                };
+                Some(MediaRefusal::This("document", why))
+            }
+            Part::Text { .. }
+            | Part::Thinking { .. }
+            | Part::ToolCall(_)
+            | Part::ToolResult(_)
+            | Part::ProviderItem(_) => None,
+            _ => None,
+        }
+    }
+}
+
+/// Returns the first fault in the parts of a user's message that the model would reject; `true` with it if no model accepts the part.
+pub fn unfit(parts: &[Part], model: &ModelInfo) -> Option<(String, bool)> {
+    if let Some(problem) = unreadable(parts) {
+        return Some((problem, true));
+    }
+    let takes = AcceptedMedia::from(model);
+    let (name, refusal) = (&model.model, parts.iter().find_map(|part| takes.refusal(part))?);
+    let words = match refusal {
+        MediaRefusal::Kind(what) => format!(
+            "the model `{name}` reads no {what}; send the input without them, or choose a model that does"
+        ),
+        MediaRefusal::This(what, why) => {
+            format!("the model `{name}` takes no {what} {why}, or choose another model")
+        }
+    };
+    Some((words, false))
+}

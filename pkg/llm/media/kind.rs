@@ -1,0 +1,49 @@
+//! Media types, and the kinds of bytes.
+
+/// Maximum number of characters of a media type in a note.
+pub(super) const MAX_TYPE: usize = 100;
+
+/// The media type of PDF.
+pub(super) const PDF: &str = "application/pdf";
+
+/// Returns the media type of an image, by its first bytes; `None` if it is not one of the kinds that all models accept: PNG,
+/// JPEG, GIF and WebP.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::picture_kind;
+///
+/// assert_eq!(picture_kind(b"GIF89a"), Some("image/gif"));
+/// assert_eq!(picture_kind(b"<svg/>"), None);
+/// ```
+#[must_use]
+pub fn picture_kind(bytes: &[u8]) -> Option<&'static str> {
+    let is_webp = || bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        _ if is_webp() => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// Returns a media type without its parameters, in lower case.
+pub(super) fn essence(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+pub(super) fn is_url(data: &str) -> bool {
+    data.starts_with("http://") || data.starts_with("https://")
+}
+
+/// Returns a media type for a note, shortened because it may be any text.
+pub(super) fn short(media_type: &str) -> String {
+    media_type.chars().filter(|sign| !sign.is_control()).take(MAX_TYPE).collect()
+}
+
+/// Returns `true` for the media type of text.
+pub(super) fn is_text(kind: &str) -> bool {
+    kind.starts_with("text/") || matches!(kind, "application/json" | "application/xml")
+}

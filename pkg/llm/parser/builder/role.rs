@@ -1,0 +1,34 @@
+//! The role of a marker in message text.
+
+use crate::builder::Holds;
+
+/// The role of a marker in message text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The opener of a call in this form.
+    Call(usize),
+    /// The opener of a wrapper around calls or text.
+    WrapperOpener(Holds),
+    /// The closer of such a wrapper.
+    WrapperCloser(Holds),
+    /// The closer of a call, while no call is open.
+    CallCloser,
+    /// The beginning or end of a part of the text.
+    Inline,
+    /// A special token that opens nothing here.
+    Stray,
+    /// The end of the turn, unless more text follows. It may also be a closer.
+    TurnEnd { closes_wrapper: bool, closes_call: bool, only_behind_call: bool },
+}
+
+impl Role {
+    /// Returns `true` for a marker of calls, which has no meaning in prose.
+    pub(crate) fn is_of_calls(self) -> bool {
+        use Role::{Call, CallCloser, Inline, Stray, TurnEnd, WrapperCloser, WrapperOpener};
+        match self {
+            Call(_) | CallCloser => true,
+            WrapperOpener(holds) | WrapperCloser(holds) => holds == Holds::Calls,
+            TurnEnd { .. } | Inline | Stray => false,
+        }
+    }
+}

@@ -1,0 +1,489 @@
+//! Calls whose name is in a header before their arguments.
+
+use compact_str::CompactString;
+
+use crate::grammar::{
+    json::{JsonCall, JsonShape},
+    reader::{
+        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
+        give_source, json_to,
+    },
+    schema::Tools,
+    unnamed::{Unnamed, is_mere_id},
+};
+use forgeline_json::{RepairSet, escape_into, slice};
+use forgeline_types::Repair;
+
+/// Maximum length of a header, in bytes: a name, an id, and the text around them.
+const MAX_HEADER_BYTES: usize = 2048;
+
+/// The format of a header: a list of fields, each with the text that ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HeaderStyle {
+    fields: [(Field, &'static str); 2],
+    payload: HeaderPayload,
+}
+
+/// The form of the arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HeaderPayload {
+    /// A JSON object.
+    Json,
+    /// A JSON object that repeats the name, or contains it if the header does not.
+    Call,
+    /// Text, which becomes the argument `text`.
+    Text,
+}
+
+/// A field of a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    /// The name, possibly after this text.
+    Name { behind: &'static str },
+    /// The name; this word in its place means that the name is the next field.
+    NameOrWord(&'static str),
+    /// The name, possibly followed by this text and the id of the call.
+    NameAndId(&'static str),
+    /// The id of the call.
+    CallId,
+    /// The id of the call in the form `functions.name:index`.
+    Id,
+    /// Words, one of which is `to=functions.name`.
+    Recipient,
+    /// Text without meaning; empty if no text ends it.
+    Ignored,
+}
+
+impl HeaderStyle {
+    /// `functions.name:index`, a marker.
+    pub(crate) const KIMI: Self = Self::new(Field::Id, "<|tool_call_argument_begin|>");
+    /// `function`, a marker, the name, and the arguments in a fence; or the name, the marker.
+    pub(crate) const DEEPSEEK: Self =
+        Self::new(Field::NameOrWord("function"), "<｜tool▁sep｜>").and(NAME, "\n");
+    /// The name, possibly `[CALL_ID]` and the id, then `[ARGS]`.
+    pub(crate) const MISTRAL: Self = Self::new(Field::NameAndId("[CALL_ID]"), "[ARGS]");
+    /// The id of the call, a marker, the name, a marker.
+    pub(crate) const SOLAR: Self =
+        Self::new(Field::CallId, "<|tool_call:name|>").and(NAME, "<|tool_call:args|>");
+    /// The header of a channel.
+    pub(crate) const HARMONY: Self = Self::new(Field::Recipient, "<|message|>");
+    /// The name, the opener of a call, and an object that repeats the name.
+    pub(crate) const INKLING: Self = Self {
+        payload: HeaderPayload::Call,
+        ..Self::new(Field::Name { behind: "<|message_model|>" }, "<|content_invoke_tool_json|>")
+    };
+    /// The name, the opener of a call, and text.
+    pub(crate) const INKLING_TEXT: Self = Self {
+        payload: HeaderPayload::Text,
+        ..Self::new(Field::Name { behind: "<|message_model|>" }, "<|content_invoke_tool_text|>")
+    };
+
+    /// Creates the format of a name, followed by `separator`.
+    pub(crate) const fn before(separator: &'static str) -> Self {
+        Self::new(NAME, separator)
+    }
+
+    /// Creates the format of a name, followed by `separator`; the arguments follow `last`.
+    pub(crate) const fn between(separator: &'static str, last: &'static str) -> Self {
+        Self::new(NAME, separator).and(Field::Ignored, last)
+    }
+
+    /// Returns the texts that may follow the first name or word; empty if there are none.
+    pub(crate) fn separators(&self) -> [&'static str; 2] {
+        let [(field, end), _] = self.fields;
+        [end, if let Field::NameAndId(id) = field { id } else { "" }]
+    }
+
+    /// Returns the texts that end the fields and parts of them; empty if there are none.
+    pub(crate) fn all_separators(&self) -> [&'static str; 3] {
+        let [first, id] = self.separators();
+        [first, id, self.fields[1].1]
+    }
+
+    const fn new(field: Field, end: &'static str) -> Self {
+        Self { fields: [(field, end), (Field::Ignored, "")], payload: HeaderPayload::Json }
+    }
+
+    const fn and(self, field: Field, end: &'static str) -> Self {
+        Self { fields: [self.fields[0], (field, end)], ..self }
+    }
+}
+
+const NAME: Field = Field::Name { behind: "" };
+
+/// A reader of a header that contains the name, followed by the arguments as JSON.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+pub(crate) struct HeaderCall {
+    style: HeaderStyle,
+    state: HeaderPhase,
+    /// The current field, or the text before the arguments; bounded by [`MAX_HEADER_BYTES`].
+    text: CompactString,
+    has_name: bool,
+    /// The number of bytes before the arguments.
+    header_bytes: usize,
+    arguments: Option<Box<JsonCall>>,
+    ends_itself: bool,
+    tools: Tools,
+    /// The arguments so far, if they must determine the tool.
+    unnamed: Option<Box<Unnamed>>,
+    repairs: RepairSet,
+    fault: Option<Fault>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HeaderPhase {
+    /// In this field, which is ended by this text.
+    Field(Field, &'static str),
+    /// After the last field: whitespace, or the line that opens a fence.
+    Lookahead,
+    Arguments,
+    /// In arguments that are text.
+    Text,
+    Failed,
+}
+
+impl HeaderCall {
+    /// Creates the reader of a call that `ends_itself` if no closer follows the arguments; a missing
+    /// name is found among `tools`.
+    pub(crate) fn new(style: HeaderStyle, ends_itself: bool, tools: Tools) -> Self {
+        let [(field, end), _] = style.fields;
+        Self {
+            style,
+            state: HeaderPhase::Field(field, end),
+            text: CompactString::const_new(""),
+            has_name: false,
+            header_bytes: 0,
+            arguments: None,
+            ends_itself,
+            tools,
+            unnamed: None,
+            repairs: RepairSet::default(),
+            fault: None,
+        }
+    }
+
+    /// Reads one more character before the arguments, which ends before byte `at`.
+    fn header_char(&mut self, next: char, at: usize, out: &mut Sink<'_>) {
+        if self.text.len() + next.len_utf8() > MAX_HEADER_BYTES {
+            return self.fail(LONG_NAME);
+        }
+        self.text.push(next);
+        if let HeaderPhase::Field(field, end) = self.state
+            && let Some(text) = self.text.strip_suffix(end)
+        {
+            let text = CompactString::from(text);
+            self.text.clear();
+            self.end_field(field, &text, at, out);
+        }
+    }
+
+    /// Processes a complete field, which was ended by its text.
+    fn end_field(&mut self, field: Field, text: &str, at: usize, out: &mut Sink<'_>) {
+        let [_, (next, end)] = self.style.fields;
+        let is_last = end.is_empty() || self.state == HeaderPhase::Field(next, end);
+        self.state = if is_last { HeaderPhase::Lookahead } else { HeaderPhase::Field(next, end) };
+        match field {
+            Field::NameOrWord(word) if text.trim() == word => {}
+            Field::NameOrWord(_) => {
+                self.state = HeaderPhase::Lookahead;
+                self.name(text, at, out);
+            }
+            Field::Id => self.end_early(field, text, at, out),
+            Field::CallId => out(PayloadOut::Id { id: text.trim(), at }),
+            Field::Recipient => self.name(recipient(text), at, out),
+            Field::Name { behind } => {
+                self.name(text.strip_prefix(behind).unwrap_or(text), at, out);
+            }
+            Field::NameAndId(_) => self.end_early(field, text, at, out),
+            Field::Ignored => {}
+        }
+    }
+
+    /// Processes a field that was ended by something other than its text: the part that was read is the name.
+    fn end_early(&mut self, field: Field, text: &str, at: usize, out: &mut Sink<'_>) {
+        match field {
+            Field::Ignored | Field::CallId => {}
+            Field::NameAndId(separator) => {
+                let (name, id) = text.split_once(separator).unwrap_or((text, ""));
+                let id = id.trim();
+                if !id.is_empty() {
+                    out(PayloadOut::Id { id, at });
+                }
+                self.name(name, at, out);
+            }
+            Field::Id => {
+                let id = text.trim();
+                out(PayloadOut::Id { id, at });
+                self.name_of_id(id, at, out);
+            }
+            Field::Name { .. } | Field::NameOrWord(_) | Field::Recipient => {
+                self.name(text, at, out);
+            }
+        }
+    }
+
+    /// Reads the name in an id; an id without one means the only tool, or the only one that fits.
+    fn name_of_id(&mut self, id: &str, at: usize, out: &mut Sink<'_>) {
+        let name = name_in_id(id);
+        if self.tools.may_be_called(name) || !is_mere_id(name) {
+            return self.name(name, at, out);
+        }
+        match self.tools.only(|_| true).map(CompactString::from) {
+            Some(only) => {
+                self.repairs.insert(Repair::InferredName);
+                self.name(&only, at, out);
+            }
+            None => self.unnamed = Some(Box::default()),
+        }
+    }
+
+    /// Names the tool that the arguments fit.
+    fn infer_name(&mut self, out: &mut Sink<'_>) {
+        let name = self.unnamed.take().and_then(|unnamed| unnamed.tool(&self.tools));
+        if let Some(name) = name {
+            out(PayloadOut::Name { name, at: 0 });
+            self.has_name = true;
+            self.repairs.insert(Repair::InferredName);
+        }
+    }
+
+    fn name(&mut self, name: &str, at: usize, out: &mut Sink<'_>) {
+        let name = name.trim();
+        if name.len() > MAX_NAME_BYTES {
+            return self.fail(LONG_NAME);
+        }
+        if !name.is_empty() {
+            out(PayloadOut::Name { name, at });
+            self.has_name = true;
+        }
+    }
+
+    /// Begins the arguments, whatever was missing before them.
+    fn begin_arguments(&mut self, at: usize, out: &mut Sink<'_>) {
+        let is_fenced = match self.state {
+            HeaderPhase::Field(field, end) if field != Field::Ignored => {
+                self.state = HeaderPhase::Lookahead;
+                let text = std::mem::take(&mut self.text);
+                // The word before the name was itself the name.
+                let first = self.style.fields[0];
+                if let Field::NameOrWord(word) = first.0
+                    && text.is_empty()
+                    && first != (field, end)
+                {
+                    self.end_early(field, word, at, out);
+                } else {
+                    self.end_early(field, &text, at, out);
+                }
+                false
+            }
+            HeaderPhase::Field(..)
+            | HeaderPhase::Lookahead
+            | HeaderPhase::Arguments
+            | HeaderPhase::Text
+            | HeaderPhase::Failed => self.text.contains('`'),
+        };
+        let arguments = match self.style.payload {
+            HeaderPayload::Call if self.has_name => JsonCall::new(JsonShape::Calls).named(),
+            HeaderPayload::Call => JsonCall::new(JsonShape::Calls),
+            HeaderPayload::Json | HeaderPayload::Text => JsonCall::arguments(),
+        };
+        self.arguments = Some(Box::new(arguments.ending(is_fenced, self.ends_itself)));
+        if self.state != HeaderPhase::Failed {
+            self.state = HeaderPhase::Arguments;
+        }
+    }
+
+    fn fail(&mut self, reason: &'static str) {
+        self.fault.get_or_insert((reason, self.header_bytes));
+        self.state = HeaderPhase::Failed;
+    }
+
+    /// Returns `true` if the arguments begin with `byte`.
+    fn begins_arguments(&self, byte: u8) -> bool {
+        match self.state {
+            HeaderPhase::Field(field, _) => byte == b'{' && field != Field::Recipient,
+            HeaderPhase::Lookahead if byte == b'{' => true,
+            // The word after the backticks of a fence is text, up to the end of its line.
+            HeaderPhase::Lookahead => {
+                let lead = self.text.trim_start();
+                let is_fence = lead.starts_with('`') && lead.contains('\n');
+                let is_blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'`');
+                (lead.is_empty() || is_fence) && !is_blank
+            }
+            HeaderPhase::Arguments | HeaderPhase::Text | HeaderPhase::Failed => false,
+        }
+    }
+
+    /// Processes arguments that are text.
+    fn argument_text(&mut self, text: &str, out: &mut Sink<'_>) {
+        if self.state == HeaderPhase::Lookahead {
+            self.state = HeaderPhase::Text;
+            out(PayloadOut::Arguments("{\"text\":\""));
+        }
+        escape_into(text, &mut json_to(out));
+        give_source(text, out);
+    }
+
+    /// Returns `true` if only the arguments may be missing.
+    fn may_be_whole(&self) -> bool {
+        self.has_name || self.unnamed.is_some() || self.style.payload == HeaderPayload::Call
+    }
+
+    fn arguments(&self) -> Option<&JsonCall> {
+        self.arguments.as_deref()
+    }
+}
+
+impl Reader for HeaderCall {
+    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+        let mut at = 0;
+        for next in text.chars() {
+            let byte = text.as_bytes().get(at).copied().unwrap_or_default();
+            if self.style.payload == HeaderPayload::Text && self.state == HeaderPhase::Lookahead {
+                self.argument_text("", out);
+            } else if self.begins_arguments(byte) {
+                self.begin_arguments(at, out);
+                let is_value = byte.is_ascii_alphabetic() || matches!(byte, b'{' | b'"' | b'\'');
+                if self.ends_itself && !is_value {
+                    self.fail("the arguments are not a JSON object");
+                }
+            }
+            if matches!(
+                self.state,
+                HeaderPhase::Arguments | HeaderPhase::Text | HeaderPhase::Failed
+            ) {
+                break;
+            }
+            at += next.len_utf8();
+            self.header_bytes += next.len_utf8();
+            self.header_char(next, at, out);
+        }
+        if self.state == HeaderPhase::Text {
+            self.argument_text(slice(text, at..), out);
+            return text.len();
+        }
+        let mut kept = keeping(&mut self.unnamed, out);
+        match &mut self.arguments {
+            Some(arguments) if at == 0 && self.state == HeaderPhase::Arguments => {
+                arguments.feed(text, &mut kept)
+            }
+            Some(arguments) if at < text.len() && self.state == HeaderPhase::Arguments => {
+                at + arguments.feed(slice(text, at..), &mut |piece| kept(piece.behind(at)))
+            }
+            _ if self.ends_itself => at,
+            _ => text.len(),
+        }
+    }
+
+    fn plain(&self) -> Plain {
+        if self.state == HeaderPhase::Text {
+            return Plain::MarkupRules;
+        }
+        let arguments = self.arguments().filter(|_| self.unnamed.is_none());
+        arguments.map_or(Plain::Nothing, JsonCall::plain)
+    }
+
+    fn pass_escaped(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> Option<Plain> {
+        if self.state != HeaderPhase::Text {
+            return None;
+        }
+        escape_into(text, &mut out);
+        Some(Plain::MarkupRules)
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        if let Some(arguments) = &mut self.arguments {
+            arguments.skip(bytes);
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.may_be_whole() && self.arguments().is_some_and(JsonCall::is_whole)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.may_be_whole() && self.arguments().is_some_and(JsonCall::has_ended)
+    }
+
+    fn ends_with_text(&self) -> bool {
+        self.is_whole()
+    }
+
+    fn has_failed(&self) -> bool {
+        self.state == HeaderPhase::Failed || self.arguments().is_some_and(JsonCall::has_failed)
+    }
+
+    fn guard(&self) -> Guard {
+        self.arguments().map_or(Guard::Open, JsonCall::guard)
+    }
+
+    fn repairs(&self) -> RepairSet {
+        let mut repairs = self.arguments().map(JsonCall::repairs).unwrap_or_default();
+        repairs.extend(self.repairs);
+        repairs
+    }
+
+    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        if let HeaderPhase::Field(field, _) = self.state {
+            self.state = HeaderPhase::Lookahead;
+            let text = std::mem::take(&mut self.text);
+            self.end_early(field, &text, 0, out);
+        }
+        if self.style.payload == HeaderPayload::Text
+            && matches!(self.state, HeaderPhase::Lookahead | HeaderPhase::Text)
+        {
+            self.argument_text("", out);
+            out(PayloadOut::Arguments("\"}"));
+        }
+        let no_name = (NO_NAME, self.header_bytes);
+        let is_named_later = self.style.payload == HeaderPayload::Call && self.arguments.is_some();
+        if !self.has_name && self.unnamed.is_none() && !is_named_later {
+            return Err(no_name);
+        }
+        if self.state == HeaderPhase::Text {
+            return Ok(());
+        }
+        let Self { arguments, unnamed, header_bytes, .. } = self;
+        {
+            let mut kept = keeping(unnamed, out);
+            match arguments {
+                Some(arguments) => arguments
+                    .close(&mut kept)
+                    .map_err(|(reason, at)| (reason, at + *header_bytes))?,
+                None => kept(PayloadOut::Arguments("{}")),
+            }
+        }
+        self.infer_name(out);
+        if self.has_name || is_named_later { Ok(()) } else { Err(no_name) }
+    }
+}
+
+/// Returns a receiver that keeps the arguments of a call without a name.
+fn keeping(unnamed: &mut Option<Box<Unnamed>>, out: &mut Sink<'_>) -> impl FnMut(PayloadOut<'_>) {
+    move |piece| {
+        if let (Some(unnamed), PayloadOut::Arguments(json)) = (&mut *unnamed, piece) {
+            unnamed.push(json);
+        }
+        out(piece);
+    }
+}
+
+/// Returns the name in `functions.name:3`.
+fn name_in_id(id: &str) -> &str {
+    let name = id.strip_prefix("functions.").unwrap_or(id);
+    match name.rsplit_once(':') {
+        Some((name, index)) if index.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
+    }
+}
+
+/// Returns the recipient in the header of a channel.
+fn recipient(header: &str) -> &str {
+    let Some((_, recipient)) = header.split_once("to=") else { return "" };
+    let recipient = recipient.split([' ', '<', '\t', '\n']).next().unwrap_or_default();
+    recipient.strip_prefix("functions.").unwrap_or(recipient)
+}

@@ -1,0 +1,296 @@
+//! Code spans and fences, in which a model mentions a marker instead of using it.
+
+use forgeline_json::{ByteKind, Finder};
+
+/// A tracker of message text that knows whether the next byte is inside a code span or fence.
+///
+/// A span extends from n backticks to the next n or to the end of the line. A fence starts on a line with at
+/// most three spaces and at least three backticks or tildes, and ends at a line of as many; one that
+/// is never closed extends to the end. In a quotation (`> `), a fence also ends with the quotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CodeSpans {
+    /// At the start of a line, after this number of spaces.
+    LineStart(u8),
+    /// The same after the `>` of a quotation, at this byte of the line.
+    QuoteStart(u8),
+    /// In plain text.
+    Plain,
+    /// After this number of backticks that open a span or, at the start of a line, a fence.
+    Ticks { count: u16, starts: Option<Line> },
+    /// After this number of tildes at the start of a line.
+    Tildes { count: u16, line: Line },
+    /// In a span opened by this number of backticks.
+    Span(u16),
+    /// In a span, after some backticks.
+    SpanTicks { open: u16, count: u16 },
+    /// In the line that opens a fence.
+    Info(Fence),
+    /// In such a line, after some backticks: as many as before make it a span.
+    InfoTicks { fence: Fence, count: u16 },
+    /// In a line of a fence.
+    Fence(Fence),
+    /// At the start of a line of a fence, after this number of spaces; if the fence is quoted,
+    /// before or after the `>`.
+    FenceLineStart { fence: Fence, whitespace: u8, lacks_quote: bool },
+    /// After this number of marks that may close the fence.
+    FenceMarks { fence: Fence, count: u16 },
+    /// After enough marks; only whitespace may follow on the line.
+    FenceEnd(Fence),
+}
+
+/// The kind of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Line {
+    Plain,
+    Quoted,
+}
+
+/// A fence that has been opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fence {
+    mark: u8,
+    /// The number of marks that opened it.
+    count: u16,
+    /// `true` if the opener of a call is hidden in the fence.
+    holds_opener: bool,
+    line: Line,
+}
+
+impl CodeSpans {
+    /// The state before the first byte of a section, which is the start of a line.
+    pub(crate) const START: Self = Self::LineStart(0);
+
+    /// Returns `true` if a marker that starts with the next byte is only mentioned.
+    pub(crate) fn hides_next(self) -> bool {
+        self.span_ticks().is_some() || self.fence().is_some()
+    }
+
+    /// Returns the number of backticks that opened the span that contains the next byte.
+    pub(crate) fn span_ticks(self) -> Option<usize> {
+        if let Self::Span(ticks) = self.after(b'<') { Some(ticks.into()) } else { None }
+    }
+
+    /// Returns the fence that contains the next byte.
+    fn fence(self) -> Option<Fence> {
+        if let Self::Info(fence) | Self::Fence(fence) = self.after(b'<') {
+            Some(fence)
+        } else {
+            None
+        }
+    }
+
+    /// Returns `true` in a fence that hides an opener, and that is still open if the text ends
+    /// here.
+    pub(crate) fn is_in_fence_of_opener(self) -> bool {
+        let has_marks = matches!(self, Self::FenceMarks { fence, count } if count >= fence.count);
+        let is_closed = has_marks || matches!(self, Self::FenceEnd(_));
+        !is_closed && self.fence().is_some_and(|fence| fence.holds_opener)
+    }
+
+    /// Returns the state after an opener that a fence hid.
+    pub(crate) fn with_opener(self, opener: &str) -> Self {
+        let mut state = self.after(b'<');
+        if let Self::Info(fence) | Self::Fence(fence) = &mut state {
+            fence.holds_opener = true;
+        }
+        state.after_all(opener.as_bytes())
+    }
+
+    /// Returns `true` if only a backtick or a line end can change the state, so that other bytes
+    /// need not be examined.
+    #[inline(always)]
+    pub(crate) fn is_settled(self) -> bool {
+        matches!(self, Self::Plain | Self::Span(_) | Self::Info(_) | Self::Fence(_))
+    }
+
+    /// Returns an unquoted fence if the next byte is inside its lines: the state inside one of its lines,
+    /// and, at the start of one, the number of spaces so far.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other states are the same here")]
+    pub(crate) fn in_fence(self) -> Option<(Self, Option<u8>)> {
+        match self {
+            Self::Fence(fence) if fence.line == Line::Plain => Some((self, None)),
+            Self::FenceLineStart { fence, whitespace, .. } if fence.line == Line::Plain => {
+                Some((Self::Fence(fence), Some(whitespace)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the state at the start of a line of this fence, after `whitespace` spaces.
+    pub(crate) fn at_line_of_fence(self, whitespace: u8) -> Self {
+        let Self::Fence(fence) = self else { return self };
+        Self::FenceLineStart { fence, whitespace, lacks_quote: false }
+    }
+
+    /// Returns the state after all of `bytes`.
+    pub(crate) fn after_all(mut self, bytes: &[u8]) -> Self {
+        let mut read = 0;
+        Finder::new([ByteKind::of(b'`'), ByteKind::of(b'\n')]).each(bytes, &mut |at| {
+            self.read_to(at, bytes, &mut read);
+            true
+        });
+        self.read_to(bytes.len(), bytes, &mut read);
+        self
+    }
+
+    /// Reads `bytes` from `*read` up to and including the first backtick or line end, which is
+    /// at `at`.
+    #[inline]
+    pub(crate) fn read_to(&mut self, at: usize, bytes: &[u8], read: &mut usize) {
+        while !self.is_settled()
+            && *read < at
+            && let Some(byte) = bytes.get(*read)
+        {
+            *self = if let Self::Ticks { count, starts: None } = *self {
+                Self::Span(count)
+            } else if let Self::SpanTicks { open, count } = *self {
+                if open == count { Self::Plain } else { Self::Span(open) }
+            } else if matches!(self, Self::LineStart(_)) && byte.is_ascii_alphanumeric() {
+                Self::Plain
+            } else {
+                self.after(*byte)
+            };
+            *read += 1;
+        }
+        if let Some(byte) = bytes.get(at) {
+            *self = self.after(*byte);
+            *read = at + 1;
+        }
+    }
+
+    /// Returns the state after `byte`.
+    pub(crate) fn after(self, byte: u8) -> Self {
+        match (self, byte) {
+            (Self::LineStart(whitespace @ 0..3), b' ') => Self::LineStart(whitespace + 1),
+            (Self::QuoteStart(bytes @ 0..3), b' ')
+            | (Self::LineStart(bytes @ 0..3) | Self::QuoteStart(bytes @ 0..3), b'>') => {
+                Self::QuoteStart(bytes + 1)
+            }
+            (Self::LineStart(_), b'`') => Self::Ticks { count: 1, starts: Some(Line::Plain) },
+            (Self::QuoteStart(_), b'`') => Self::Ticks { count: 1, starts: Some(Line::Quoted) },
+            (Self::LineStart(_), b'~') => Self::Tildes { count: 1, line: Line::Plain },
+            (Self::QuoteStart(_), b'~') => Self::Tildes { count: 1, line: Line::Quoted },
+            (Self::LineStart(_) | Self::QuoteStart(_) | Self::Plain | Self::Span(_), b'\n') => {
+                Self::START
+            }
+            (Self::LineStart(_) | Self::QuoteStart(_), _) => Self::Plain,
+            (Self::Plain, b'`') => Self::Ticks { count: 1, starts: None },
+            (Self::Plain, _) => Self::Plain,
+            (Self::Ticks { count, starts }, b'`') => {
+                Self::Ticks { count: count.saturating_add(1), starts }
+            }
+            (Self::Ticks { count: count @ 3.., starts: Some(line) }, _) => {
+                Self::opened(b'`', count, line).after(byte)
+            }
+            (Self::Ticks { count, .. }, _) => Self::Span(count).after(byte),
+            (Self::Tildes { count, line }, b'~') => {
+                Self::Tildes { count: count.saturating_add(1), line }
+            }
+            (Self::Tildes { count: count @ 3.., line }, _) => {
+                Self::opened(b'~', count, line).after(byte)
+            }
+            (Self::Tildes { .. }, _) => Self::Plain.after(byte),
+            (Self::Span(open), b'`') => Self::SpanTicks { open, count: 1 },
+            (Self::Span(open), _) => Self::Span(open),
+            (Self::SpanTicks { open, count }, b'`') => {
+                Self::SpanTicks { open, count: count.saturating_add(1) }
+            }
+            (Self::SpanTicks { open, count }, _) if open == count => Self::Plain.after(byte),
+            (Self::SpanTicks { open, .. }, _) => Self::Span(open).after(byte),
+            (Self::Info(fence) | Self::Fence(fence), b'\n') => {
+                let lacks_quote = fence.line == Line::Quoted;
+                Self::FenceLineStart { fence, whitespace: 0, lacks_quote }
+            }
+            (Self::Info(fence), b'`') if fence.mark == b'`' => Self::InfoTicks { fence, count: 1 },
+            (Self::Info(_) | Self::Fence(_), _) => self,
+            (Self::InfoTicks { fence, count }, b'`') => {
+                Self::InfoTicks { fence, count: count.saturating_add(1) }
+            }
+            (Self::InfoTicks { fence, count }, _) if fence.count == count => {
+                Self::Plain.after(byte)
+            }
+            (Self::InfoTicks { fence, .. }, _) => Self::Info(fence).after(byte),
+            (Self::FenceLineStart { fence, lacks_quote: true, .. }, b'>') => {
+                Self::FenceLineStart { fence, whitespace: 0, lacks_quote: false }
+            }
+            // The quotation has ended.
+            (Self::FenceLineStart { lacks_quote: true, .. }, _) => Self::START.after(byte),
+            (Self::FenceLineStart { fence, whitespace: whitespace @ 0..3, lacks_quote }, b' ') => {
+                Self::FenceLineStart { fence, whitespace: whitespace + 1, lacks_quote }
+            }
+            (Self::FenceLineStart { fence, .. }, _) if byte == fence.mark => {
+                Self::FenceMarks { fence, count: 1 }
+            }
+            (Self::FenceMarks { fence, count }, _) if byte == fence.mark => {
+                Self::FenceMarks { fence, count: count.saturating_add(1) }
+            }
+            (Self::FenceMarks { fence, count }, _) if count >= fence.count => {
+                Self::FenceEnd(fence).after(byte)
+            }
+            (Self::FenceLineStart { fence, .. } | Self::FenceMarks { fence, .. }, _) => {
+                Self::Fence(fence).after(byte)
+            }
+            (Self::FenceEnd(_), b'\n') => Self::START,
+            (Self::FenceEnd(_), b' ' | b'\t' | b'\r') => self,
+            (Self::FenceEnd(fence), _) => Self::Fence(fence),
+        }
+    }
+
+    /// Returns the first line of a fence.
+    const fn opened(mark: u8, count: u16, line: Line) -> Self {
+        Self::Info(Fence { mark, count, holds_opener: false, line })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Found: S4
+    #[test]
+    fn a_marker_is_hidden_in_spans_and_fences_only() {
+        #[rustfmt::skip]
+        let cases = [
+            ("plain",                     "some text ",             false),
+            ("span",                      "use `",                  true),
+            ("span closed",               "use `x` ",               false),
+            ("span of two",               "``a ` b ",               true),
+            ("span of two closed",        "``a ` b`` ",             false),
+            ("span ends with its line",   "a ` b\n",                false),
+            ("fence",                     "```json\n",              true),
+            ("fence in its first line",   "``` ",                   true),
+            ("fence closed",              "```\nx\n```\n",          false),
+            ("fence closed by more",      "```\nx\n`````\n",        false),
+            ("fence closed, indented",    "```\nx\n   ```\n",       false),
+            ("fence closed, one blank",   "~~~\nx\n ~~~\n",         false),
+            ("no end after four spaces",  "```\nx\n    ```\n",      true),
+            ("fence not closed by fewer", "````\nx\n```\n",         true),
+            ("fence of tildes",           "~~~\n```\n",             true),
+            ("fence of tildes closed",    "~~~\n~~~\n",             false),
+            ("fence after three spaces",  "   ```\n",               true),
+            ("no fence after four",       "    ```\n",              false),
+            ("no fence inside a line",    "a ```\n",                false),
+            ("info is not a closer",         "```\n```rust\n",         true),
+            ("two tildes",                "~~ x",                   false),
+            ("span of three in a line",   "```x``` ",               false),
+            ("quoted fence",              "> ```\n> x\n>",          true),
+            ("quoted fence closed",       "> ```\n> x\n> ```\n",    false),
+            ("a quotation ends its fence", "> ```\n> x\n",          false),
+            ("quoted twice",              ">> ~~~\n>> x\n>> ",      true),
+            ("no end behind a quote",     "```\n> ```\n",           true),
+            ("no fence in the text of a quotation", "> a ```\n> ",  false),
+        ];
+        for (name, text, want) in cases {
+            assert_eq!(CodeSpans::START.after_all(text.as_bytes()).hides_next(), want, "{name}");
+            let mut bytewise = CodeSpans::START;
+            for byte in text.bytes() {
+                bytewise = bytewise.after(byte);
+            }
+            assert_eq!(
+                bytewise,
+                CodeSpans::START.after_all(text.as_bytes()),
+                "{name}: byte by byte"
+            );
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A tool of a server.
+
+use std::{sync::Arc, time::Duration};
+
+use rmcp::model::Tool as Listed;
+use serde_json::Value;
+
+use super::tool_output::tool_output;
+use crate::session::server_session::ServerSession;
+use forgeline_agent::tools::{
+    PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture,
+};
+use forgeline_types::{Json, Preview, TextOrigin};
+
+/// A tool of a server, under a name that begins with the server's name.
+pub(crate) struct McpTool {
+    session: Arc<ServerSession>,
+    server: String,
+    name: String,
+    listed: Listed,
+    trusts_annotations: bool,
+    timeout: Option<Duration>,
+}
+
+impl McpTool {
+    pub(crate) fn new(
+        session: Arc<ServerSession>,
+        server: &str,
+        listed: Listed,
+        trusts_annotations: bool,
+    ) -> Self {
+        let name = format!("mcp.{server}.{}", listed.name);
+        Self { session, server: server.to_owned(), name, listed, trusts_annotations, timeout: None }
+    }
+
+    /// Sets the time limit of a call.
+    pub(crate) fn limited(self, timeout: Option<Duration>) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Replaces the description.
+    pub(crate) fn describe(&mut self, description: String) {
+        self.listed.description = Some(description.into());
+    }
+}
+
+impl Tool for McpTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        self.listed.description.as_deref().unwrap_or_default()
+    }
+
+    fn schema(&self) -> Value {
+        Value::Object((*self.listed.input_schema).clone())
+    }
+
+    /// Returns the effects that a trusted server declares, and otherwise the most restrictive.
+    fn effects(&self) -> ToolEffects {
+        match &self.listed.annotations {
+            Some(hints) if self.trusts_annotations => {
+                if hints.read_only_hint == Some(true) {
+                    ToolEffects::Reads
+                } else if hints.destructive_hint == Some(false) {
+                    ToolEffects::Writes
+                } else {
+                    ToolEffects::Irreversible
+                }
+            }
+            _ => ToolEffects::Irreversible,
+        }
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    fn origin(&self) -> TextOrigin {
+        TextOrigin::Outside
+    }
+
+    /// Returns a line that states who wrote the description that the model has read: descriptions
+    /// of tools are text from outside, and do not count as such in the conversation.
+    fn preview(&self, _context: ToolContext, _arguments: Json) -> PreviewFuture {
+        let text = format!(
+            "The MCP server {} runs it, and wrote what the model has read of it.",
+            self.server
+        );
+        Box::pin(std::future::ready(Ok(Some(Preview::text(text)))))
+    }
+
+    fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
+        let session = Arc::clone(&self.session);
+        let name = self.listed.name.clone().into_owned();
+        let full_name = self.name.clone();
+        Box::pin(async move {
+            let is_offered = tokio::select! {
+                biased;
+                () = context.cancelled().cancelled() => {
+                    return Err(ToolError::Cancelled { abandoned: false });
+                }
+                is_offered = session.offers(&name) => is_offered,
+            };
+            if !is_offered {
+                return Err(ToolError::failed(format!(
+                    "the tool `{full_name}` is gone: its server has changed its list of tools; go on without it"
+                )));
+            }
+            let arguments =
+                arguments.read().map_err(|_| ToolError::invalid("", "must be an object"))?;
+            tool_output(session.call(name, arguments, &context).await?)
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! Errors of MCP servers.
+
+use std::time::Duration;
+
+use crate::output::last_words::{LastWords, last_words_note};
+use forgeline_types::Text;
+
+/// An error of an MCP server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// The program cannot be started.
+    #[error("the MCP server `{server}` cannot be started: {reason}; check `command` and `cwd`")]
+    NotStarted {
+        /// The name of the server.
+        server: Text,
+        /// The reason given by the system.
+        reason: String,
+    },
+    /// The server did not answer in time.
+    #[error(
+        "the MCP server `{server}` did not answer `{request}` within {after:?}{}",
+        last_words_note(said)
+    )]
+    TimedOut {
+        /// The name of the server.
+        server: Text,
+        /// The request, such as `initialize` or `tools/list`.
+        request: &'static str,
+        /// The time limit.
+        after: Duration,
+        /// The end of the process's standard error, without secrets: text from outside, at most 8 KiB.
+        said: String,
+    },
+    /// The server ended, or closed its output.
+    #[error(
+        "the MCP server `{server}` has ended; it is started again with the next run{}",
+        last_words_note(said)
+    )]
+    Ended {
+        /// The name of the server.
+        server: Text,
+        /// The end of the process's standard error, without secrets: text from outside, at most 8 KiB.
+        said: String,
+    },
+    /// The server requires a login, and there is none.
+    #[error("the MCP server `{server}` denies access: {reason}")]
+    NoAccess {
+        /// The name of the server.
+        server: Text,
+        /// The reason, without tokens and other secrets.
+        reason: String,
+    },
+    /// The server responded with an error, or in violation of the protocol.
+    #[error("the MCP server `{server}` failed: {message}")]
+    Failed {
+        /// The name of the server.
+        server: Text,
+        /// The message of the server, at most 500 characters.
+        message: String,
+    },
+    /// The server wrote a line that is too long while a call was waiting; it may have been the response.
+    #[error(
+        "the MCP server `{server}` wrote a line of more than {limit} bytes, and the call ended without its result; ask for less"
+    )]
+    LineTooLong {
+        /// The name of the server.
+        server: Text,
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// The server returned a prompt or a resource that is too large.
+    #[error("the MCP server `{server}` gave more than {limit} bytes; ask for a smaller part")]
+    TooLarge {
+        /// The name of the server.
+        server: Text,
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// There is no such server.
+    #[error("there is no MCP server `{server}`; the servers are: {known}")]
+    Unknown {
+        /// The requested name.
+        server: Text,
+        /// The names of the existing servers.
+        known: String,
+    },
+    /// The server lists more prompts or resources than allowed.
+    #[error("the MCP server `{server}` lists more than {limit} {what}; let it offer fewer")]
+    TooMany {
+        /// The name of the server.
+        server: Text,
+        /// The kind of items that it lists.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// The server lists more tools than allowed.
+    #[error(
+        "the MCP server `{server}` lists more than {limit} tools; let it offer fewer, or name those that are wanted in `includeTools`"
+    )]
+    TooManyTools {
+        /// The name of the server.
+        server: Text,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+impl McpError {
+    /// Adds the last output of the process to an error that has a field for it.
+    pub(crate) fn with_words(mut self, words: &LastWords) -> Self {
+        if let Self::TimedOut { said, .. } | Self::Ended { said, .. } = &mut self {
+            *said = words.text();
+        }
+        self
+    }
+}

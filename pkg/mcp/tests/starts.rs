@@ -1,0 +1,135 @@
+//! Starts that take long, limits of the greeting, and servers that are gone.
+
+use std::sync::atomic::Ordering;
+
+use super::{asking::agent, *};
+use forgeline_agent::{TOOL_SOURCE, ToolSource as _};
+use forgeline_types::AgentEvent;
+
+#[tokio::test(start_paused = true)]
+async fn the_limits_of_the_greeting_and_of_the_list_are_those_of_the_options() {
+    let (ours, _silent) = pipe();
+    let limit = Duration::from_secs(40);
+    let options = McpOptions::default().start_timeout(limit).list_timeout(limit);
+    let began = Instant::now();
+    let error = session(ours, &options).await.unwrap_err();
+    assert!(matches!(error, McpError::TimedOut { after, .. } if after == limit), "{error}");
+    assert_eq!(began.elapsed(), limit);
+
+    let (ours, mut scripted) = pipe();
+    let (session, ()) = tokio::join!(session(ours, &options), scripted.greet());
+    let members = json!({ "command": "x", "required": true });
+    let servers = McpServers::with_session(server(&members), session.unwrap());
+    let began = Instant::now();
+    let error = servers.list().await.err().unwrap();
+    assert!(matches!(error, McpError::TimedOut { after, .. } if after == limit), "{error}");
+    assert_eq!(began.elapsed(), limit);
+    // Zero stands for the default.
+    let (ours, _silent) = pipe();
+    let options = McpOptions::default().start_timeout(Duration::ZERO);
+    let began = Instant::now();
+    super::session(ours, &options).await.unwrap_err();
+    assert_eq!(began.elapsed(), Duration::from_secs(30));
+}
+
+#[tokio::test]
+async fn a_change_of_the_list_counts_until_the_new_list_has_come() {
+    let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
+    let tool = tools(&servers, &mut scripted, json!([listed("f")])).await.remove(0);
+    scripted.notify("notifications/tools/list_changed", json!({})).await;
+    // The first list after the change fails: the call decides.
+    let call = tool.execute(ToolContext::default(), json!({}).into());
+    let answer = async {
+        scripted.ask(1, "ping", json!({})).await;
+        scripted.read().await;
+        let list = scripted.read().await;
+        assert_eq!(list["method"], "tools/list");
+        let error = json!({ "code": -32000, "message": "busy" });
+        let error = json!({ "jsonrpc": "2.0", "id": list["id"], "error": error });
+        scripted.write(&error.to_string()).await;
+        scripted.answer("tools/call", super::asking::done()).await;
+    };
+    let (result, ()) = tokio::join!(first_pinged(call), answer);
+    assert_eq!(result.unwrap().content, "done");
+    // The next call asks again, and hears that its tool is gone.
+    let call = tool.execute(ToolContext::default(), json!({}).into());
+    let answer = scripted.answer("tools/list", json!({ "tools": [listed("g")] }));
+    let (result, ()) = tokio::join!(call, answer);
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("`mcp.s.f` is gone"), "{error}");
+    // One list is enough.
+    let call = tool.execute(ToolContext::default(), json!({}).into());
+    assert!(call.await.unwrap_err().to_string().contains("is gone"));
+}
+
+/// Begins a call once the session has read what came before.
+async fn first_pinged<T>(call: impl Future<Output = T>) -> T {
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+    call.await
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_said_at_the_beginning_of_the_next_run() {
+    let (servers, mut scripted) = greeted(json!({ "command": "/no/such" })).await;
+    tools(&servers, &mut scripted, json!([listed("f")])).await;
+    drop(scripted);
+    // The end has arrived.
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+    let agent = agent(servers).build().unwrap();
+    let mut stream = agent.run_stream("Do it.");
+    let mut said = Vec::new();
+    let mut seen = 0;
+    while let Some(envelope) = stream.next().await {
+        if let AgentEvent::Custom { name, data } = envelope.event
+            && name == TOOL_SOURCE
+        {
+            assert_eq!(seen, 1, "behind the first event");
+            said.push(data);
+        }
+        seen += 1;
+    }
+    let [notice] = &*said else { panic!("{said:?}") };
+    assert_eq!((&notice["kind"], &notice["server"]), (&json!("mcp_server_gone"), &json!("s")));
+    assert_eq!((&notice["tools"], &notice["count"]), (&json!(["mcp.s.f"]), &json!(1)));
+    let reason = notice["reason"].as_str().unwrap();
+    assert!(reason.contains("cannot be started"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_server_that_never_worked_is_said_in_no_run() {
+    let config = config(r#"{"mcpServers":{"s":{"command":"/no/such"}}}"#).unwrap();
+    let servers = McpServers::connect(config).await.unwrap();
+    assert_eq!(servers.failures().len(), 1);
+    let mut stream = agent(servers).build().unwrap().run_stream("Do it.");
+    while let Some(envelope) = stream.next().await {
+        let is_notice =
+            matches!(&envelope.event, AgentEvent::Custom { name, .. } if name == TOOL_SOURCE);
+        assert!(!is_notice, "{:?}", envelope.event);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_a_server_that_is_not_required_waits_while_a_person_logs_in() {
+    let (ours, mut scripted) = pipe();
+    let options = McpOptions::default().list_timeout(Duration::from_hours(1));
+    let (session, ()) = tokio::join!(session(ours, &options), scripted.greet());
+    let servers = McpServers::with_session(server(&json!({ "command": "x" })), session.unwrap());
+    let asking = Arc::clone(&servers.slots()[0].login().asking);
+    asking.fetch_add(1, Ordering::SeqCst);
+    assert!(servers.is_asking());
+    let began = Instant::now();
+    let person = async {
+        tokio::time::sleep(Duration::from_mins(4)).await;
+        asking.fetch_sub(1, Ordering::SeqCst);
+    };
+    let listed = async { (servers.list().await, began.elapsed()) };
+    let ((tools, waited), ()) = tokio::join!(listed, person);
+    assert_eq!(tools.unwrap().len(), 0);
+    assert!(waited >= Duration::from_mins(4) && waited <= Duration::from_secs(249), "{waited:?}");
+    assert!(matches!(&*servers.failures(), [McpError::TimedOut { .. }]));
+    assert!(!servers.is_asking());
+}

@@ -1,0 +1,34 @@
+//! The agents of a service.
+
+use std::collections::BTreeMap;
+
+use forgeline_agent::DefaultAgent;
+use forgeline_types::Text;
+
+/// The agents of a service by name, one of which is the default.
+pub(crate) struct AgentSet {
+    agents: BTreeMap<Text, DefaultAgent>,
+    default: Text,
+}
+
+impl AgentSet {
+    pub(crate) fn new(agents: BTreeMap<Text, DefaultAgent>, default: Text) -> Self {
+        Self { agents, default }
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&DefaultAgent> {
+        self.agents.get(name)
+    }
+
+    /// Returns the name of the agent for requests that name none.
+    pub(crate) fn default_name(&self) -> &Text {
+        &self.default
+    }
+
+    /// Returns the agents, the default agent first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Text, &DefaultAgent)> {
+        let (first, others): (Vec<_>, Vec<_>) =
+            self.agents.iter().partition(|(name, _)| **name == self.default);
+        first.into_iter().chain(others)
+    }
+}

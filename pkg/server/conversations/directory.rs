@@ -1,0 +1,182 @@
+//! The conversations of all callers: those in memory, and those in the store.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+
+use super::{ConversationCache, LiveConversation, agents::AgentSet, title::title};
+use crate::{
+    Problem,
+    access::scope::scope,
+    http::ids::check_id,
+    input::client_tools::ClientTools,
+    journal::{LogProgress, StoredJournal, rewound::TakenBack},
+};
+use forgeline_agent::{Caller, DefaultAgent, RunInput};
+use forgeline_store::{
+    Conversation as StoredConversation, ConversationKey, ConversationStore, RunRecord, StoreError,
+    private::{new_id, now_ms},
+};
+use forgeline_types::{AgentError, ErrorCode, Text};
+
+/// The conversations in memory and in the store, and the agents that they are with.
+pub(crate) struct ConversationDirectory {
+    agents: Arc<AgentSet>,
+    store: Arc<dyn ConversationStore>,
+    log_progress: Arc<LogProgress>,
+    cache: ConversationCache,
+}
+
+impl ConversationDirectory {
+    pub(crate) fn new(agents: Arc<AgentSet>, store: Arc<dyn ConversationStore>) -> Self {
+        Self { agents, store, log_progress: Arc::default(), cache: ConversationCache::default() }
+    }
+
+    /// Returns the conversations in memory.
+    pub(crate) fn cache(&self) -> &ConversationCache {
+        &self.cache
+    }
+
+    /// Returns the number of events in the log of each active run.
+    pub(crate) fn log_progress(&self) -> &LogProgress {
+        &self.log_progress
+    }
+
+    /// Returns the requested conversation, or a new one with a title taken from the first message.
+    pub(crate) async fn for_run(
+        &self,
+        caller: &Caller,
+        (agent, id, tools): (Option<Text>, Option<Text>, Option<&ClientTools>),
+        input: &RunInput,
+    ) -> Result<Arc<LiveConversation>, Problem> {
+        let scope = scope(caller);
+        let missing = |id: &Text| Problem::not_found("conversation", id);
+        if let Some(id) = &id {
+            check_id("`conversation_id`", id)?;
+            if let Some(known) = self.find(&scope, id).await? {
+                let other = agent.filter(|agent| *agent != known.agent_name);
+                if known.owner != caller.id || other.is_some() {
+                    return Err(missing(id));
+                }
+                check_run(&known.agent, input, tools)?;
+                return Ok(known);
+            }
+        }
+        let name = agent.unwrap_or_else(|| self.agents.default_name().clone());
+        let Some(agent) = self.agents.get(&name) else {
+            return Err(Problem::not_found("agent", &name));
+        };
+        check_run(agent, input, tools)?;
+        let id = id.unwrap_or_else(|| new_id("conv-"));
+        let key = ConversationKey::new(scope.clone(), id.clone());
+        let mut new = StoredConversation::new(key, caller.id.clone(), name, now_ms());
+        new.title = title(&input.text());
+        let added = match self.store.begin(new.clone()).await {
+            Ok(()) => self.cache.add(&scope, self.of_stored(&new, agent)),
+            // Another request was faster.
+            Err(StoreError::Exists { .. }) => {
+                self.find(&scope, &id).await?.ok_or_else(|| missing(&id))?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if added.owner != caller.id {
+            return Err(missing(&added.id));
+        }
+        Ok(added)
+    }
+
+    fn of_stored(&self, stored: &StoredConversation, agent: &DefaultAgent) -> LiveConversation {
+        let (store, log_progress) = (Arc::clone(&self.store), Arc::clone(&self.log_progress));
+        let journal = StoredJournal::new(store, stored.key.clone(), log_progress);
+        LiveConversation::new(stored, agent, journal)
+    }
+
+    /// Returns a conversation from memory or the store; `None` if neither has it.
+    async fn find(
+        &self,
+        scope: &Text,
+        id: &Text,
+    ) -> Result<Option<Arc<LiveConversation>>, Problem> {
+        if let Some(known) = self.cache.find(scope, id) {
+            return Ok(Some(known));
+        }
+        let key = ConversationKey::new(scope.clone(), id.clone());
+        let stored = match self.store.get(&key).await {
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            stored => stored?,
+        };
+        if stored.status.is_last() {
+            let detail = "the conversation has ended; start another one";
+            return Err(Problem::new(StatusCode::CONFLICT, "ended", detail));
+        }
+        let Some(agent) = self.agents.get(&stored.agent) else {
+            return Err(Problem::not_found("agent", &stored.agent));
+        };
+        let conversation = self.of_stored(&stored, agent);
+        conversation.reread().await?;
+        Ok(Some(self.cache.add(scope, conversation)))
+    }
+
+    /// Returns the conversation of a run to resume; its journal has not been read yet.
+    pub(crate) async fn of_run_to_resume(
+        &self,
+        record: &RunRecord,
+    ) -> Result<Arc<LiveConversation>, AgentError> {
+        let scope = &record.key.scope;
+        if let Some(known) = self.cache.find(scope, &record.conversation) {
+            return Ok(known);
+        }
+        let failed = |why: String| AgentError::new(ErrorCode::Journal, why);
+        let stored = self.store.get(&record.conversation_key()).await;
+        let stored = stored.map_err(|error| failed(error.to_string()))?;
+        let agent = self.agents.get(&stored.agent).ok_or_else(|| {
+            failed(format!("the service no longer has the agent `{}`", stored.agent))
+        })?;
+        Ok(self.cache.add(scope, self.of_stored(&stored, agent)))
+    }
+
+    /// Returns the journal of the conversation of a run; needs no agent.
+    pub(crate) fn journal_of(&self, record: &RunRecord) -> StoredJournal {
+        let (scope, id) = (&record.key.scope, &record.conversation);
+        if let Some(known) = self.cache.find(scope, id) {
+            return known.journal.clone();
+        }
+        StoredJournal::new(Arc::clone(&self.store), record.conversation_key(), Arc::default())
+    }
+
+    /// Returns the messages of a conversation that were taken back; those read so far if its journal is damaged.
+    pub(crate) async fn taken_back(&self, key: &ConversationKey) -> Result<TakenBack, Problem> {
+        let store = &*self.store;
+        let known = self.cache.find(&key.scope, &key.id);
+        let mut taken = TakenBack::default();
+        let read = match &known {
+            Some(known) => {
+                let mut kept = known.taken_back.lock().await;
+                let read = kept.read(store, key).await;
+                taken.clone_from(&kept);
+                read
+            }
+            None => taken.read(store, key).await,
+        };
+        match read {
+            Ok(()) | Err(StoreError::Corrupt { .. }) => Ok(taken),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Refuses a model that the agent does not offer (the host decides which models a request may choose), an input that the model cannot read, and a tool of
+/// the request that has the name of one of the agent's tools.
+fn check_run(
+    agent: &DefaultAgent,
+    input: &RunInput,
+    tools: Option<&ClientTools>,
+) -> Result<(), Problem> {
+    let status = StatusCode::BAD_REQUEST;
+    let no_model =
+        |error: AgentError| Problem::new(status, "unknown_model", error.message.to_string());
+    agent.check_model(input).map_err(no_model)?;
+    let unfit = |error: AgentError| Problem::new(status, "unfit_input", error.message.to_string());
+    agent.check_input(input).map_err(unfit)?;
+    tools.map_or(Ok(()), |tools| tools.check_beside(agent))
+}

@@ -1,0 +1,63 @@
+//! The life of runs: their start, what they receive while they work, and their recovery after a restart.
+
+pub(super) mod recover;
+pub(super) mod start;
+pub(super) mod steering;
+pub(super) mod user_messages;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    access::usage::ServiceUsage,
+    conversations::directory::ConversationDirectory,
+    metrics::{ServiceMetrics, latency_records::LatencyRecords},
+    retention::DataRetention,
+    runs::{directory::RunDirectory, slots::RunSlots},
+};
+use forgeline_store::Stores;
+
+/// Starts, drives, steers and recovers runs.
+pub(crate) struct RunLifecycle {
+    pub(super) stores: Stores,
+    pub(super) runs: Arc<RunDirectory>,
+    pub(super) conversations: Arc<ConversationDirectory>,
+    pub(super) places: Arc<RunSlots>,
+    pub(super) usage: Arc<ServiceUsage>,
+    pub(super) metrics: Arc<ServiceMetrics>,
+    pub(super) records: Arc<LatencyRecords>,
+    pub(super) retention: Arc<DataRetention>,
+    pub(super) tasks: TaskTracker,
+    /// Cancelled to suspend the runs.
+    pub(super) away: CancellationToken,
+}
+
+impl RunLifecycle {
+    pub(crate) fn runs(&self) -> &RunDirectory {
+        &self.runs
+    }
+
+    pub(crate) fn places(&self) -> &RunSlots {
+        &self.places
+    }
+
+    /// Returns `true` once no more runs start.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.tasks.is_closed()
+    }
+
+    /// Starts no more runs, waits for the active ones, and suspends or cancels those that have not ended after `grace`.
+    pub(crate) async fn shutdown(&self, grace: Duration) {
+        self.tasks.close();
+        self.places.close();
+        if tokio::time::timeout(grace, self.tasks.wait()).await.is_err() {
+            if self.stores.runs.outlives_process() {
+                self.away.cancel();
+            } else {
+                self.runs.active().all().iter().for_each(|run| run.cancel.cancel());
+            }
+            self.tasks.wait().await;
+        }
+    }
+}

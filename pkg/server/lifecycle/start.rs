@@ -1,0 +1,214 @@
+//! The start of a run, and its work until it ends.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use tokio::time::Instant;
+use tracing::Instrument as _;
+
+use super::RunLifecycle;
+use crate::{
+    Problem,
+    access::{
+        scope::scope,
+        usage::{HeldResource, ResourceHold},
+    },
+    conversations::{LiveConversation, regenerate::RegenerateRequest, run_order::RunTurn},
+    http::ids::check_id,
+    input::client_tools::{self, ClientTools},
+    readers::scope_events,
+    runs::{run::ServiceRun, slots::RunSlot},
+};
+use forgeline_agent::{Caller, RunInput, RunStream, private::RunHandles};
+use forgeline_store::{
+    LogKey, RunBegun, RunChange, RunProgress, RunRecord, RunRequest, private::now_ms,
+};
+use forgeline_types::Text;
+
+/// Maximum size of a request's module, page, model and metadata together, in bytes.
+pub(crate) const MAX_ABOUT_BYTES: usize = 16 << 10;
+
+/// A request for a run.
+pub(crate) struct StartRun {
+    pub(crate) input: RunInput,
+    pub(crate) agent: Option<Text>,
+    pub(crate) conversation: Option<Text>,
+    /// The tools sent with the request.
+    pub(crate) tools: Option<Arc<ClientTools>>,
+    /// The idempotency key, and a digest of the rest of the request.
+    pub(crate) request: Option<(Text, u64)>,
+    /// The chat whose last answer is regenerated.
+    pub(crate) again: Option<RegenerateRequest>,
+}
+
+impl RunLifecycle {
+    /// Starts a run. The run continues without readers, and starts completely even if this future is dropped.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        caller: Caller,
+        asked: StartRun,
+    ) -> Result<Arc<ServiceRun>, Problem> {
+        let this = Arc::clone(self);
+        let whole = async move { this.begin_whole(caller, asked).await };
+        let begun = tokio::spawn(whole.in_current_span());
+        begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not start", 5)))
+    }
+
+    async fn begin_whole(
+        self: &Arc<Self>,
+        caller: Caller,
+        asked: StartRun,
+    ) -> Result<Arc<ServiceRun>, Problem> {
+        self.retention.start_sweeping();
+        let StartRun { input, agent, conversation, tools, request, again } = asked;
+        let scope = scope(&caller);
+        if let Some((key, digest)) = &request {
+            check_id("`Idempotency-Key`", key)?;
+            let earlier = self.stores.runs.of_request(&scope, &caller.id, key).await?;
+            if let Some(earlier) = earlier {
+                return self.same(&earlier, *digest);
+            }
+        }
+        if self.tasks.is_closed() {
+            return Err(Problem::busy("the service is shutting down", 30));
+        }
+        self.usage.limits().check_input(&input.text())?;
+        let about = input.about();
+        if about.as_ref().is_some_and(|about| about.len() > MAX_ABOUT_BYTES) {
+            let detail = format!(
+                "module, page, model and metadata have more than {MAX_ABOUT_BYTES} bytes together; send less"
+            );
+            return Err(Problem::bad(detail));
+        }
+        self.usage.begin_run(&caller)?;
+        let held = self.usage.hold(&scope, HeldResource::Run)?;
+        let Some(place) = self.places.queue() else {
+            let detail = "the service is busy and could not start this run; try again later";
+            return Err(Problem::busy(detail, 5));
+        };
+        let named = (agent, conversation, tools.as_deref());
+        let conversation = self.conversations.for_run(&caller, named, &input).await?;
+        let input = input.caller(caller.clone()).conversation(conversation.id.clone());
+        let kept = client_tools::keep(&input, tools.as_deref());
+        let kept = kept.map_err(|error| Problem::bad(error.to_string()))?;
+        let input = match tools {
+            Some(tools) => input.state(tools),
+            None => input,
+        };
+        let stream = conversation.agent.run_stream(input);
+        let key = LogKey::new(scope, stream.run_id());
+        let (id, owner) = (conversation.id.clone(), caller.id.clone());
+        let mut record =
+            RunRecord::new(key.clone(), id, owner, conversation.agent_name.clone(), now_ms())
+                .input(kept);
+        record.request = request.map(|(key, digest)| RunRequest::new(key, digest));
+        record.about.clone_from(&about);
+        let digest = record.request.as_ref().map_or(0, |request| request.digest);
+        match self.stores.runs.begin(record).await? {
+            RunBegun::New => {}
+            // Another request with the same key was faster.
+            RunBegun::Same(earlier) => return self.same(&earlier, digest),
+            RunBegun::Other => return Err(other_request()),
+            _ => return Err(other_request()),
+        }
+        let ways = RunHandles::of_stream(&stream);
+        let run = ServiceRun::new(key.clone(), conversation.id.clone(), caller.id, ways);
+        let run = Arc::new(run.about(about));
+        let log = &self.stores.log;
+        let ready = async {
+            if let Some(again) = &again {
+                self.take_back(&run.key.scope, &conversation, again).await?;
+            }
+            log.create(key).await?;
+            // A reader of the scope that starts now finds the run in memory until it is noted in the log, and in the log from then on.
+            self.runs.active().add(&run);
+            Ok(scope_events::note(&**log, &run).await?)
+        };
+        if let Err(problem) = ready.await {
+            self.runs.active().remove(&run.key);
+            drop(log.remove(&run.key).await);
+            // The run was not acknowledged: the same request may start it again.
+            if self.stores.runs.delete(&run.key).await.is_err() {
+                run.keep(&self.stores, RunChange::to(RunProgress::Failed, now_ms())).await;
+            }
+            return Err(problem);
+        }
+        let turn = conversation.begin(&run);
+        self.metrics.begin_run();
+        tracing::info!(run_id = run.id(), conversation = %run.conversation, "a run begins");
+        self.drive(Arc::clone(&run), stream, turn, (place, held));
+        Ok(run)
+    }
+
+    fn drive(
+        self: &Arc<Self>,
+        run: Arc<ServiceRun>,
+        stream: RunStream,
+        turn: RunTurn,
+        (mut place, held): (RunSlot, ResourceHold),
+    ) {
+        let this = Arc::clone(self);
+        if !turn.is_first() {
+            // A run that waits for an earlier one, which may be waiting for a person, does not occupy a slot that another run could use.
+            place.leave();
+        }
+        self.tasks.spawn(async move {
+            let comes = run.cancel.run_until_cancelled(turn.comes());
+            this.away.run_until_cancelled(comes).await;
+            this.drive_here(&run, stream, place, 0).await;
+            drop((turn, held));
+        });
+    }
+
+    pub(super) async fn drive_here(
+        &self,
+        run: &ServiceRun,
+        stream: RunStream,
+        place: RunSlot,
+        from: u64,
+    ) {
+        let begun = Instant::now();
+        self.records.begin(run.id());
+        let stores = (&self.stores, self.conversations.log_progress());
+        let ending = run.drive(stream, stores, place, from, &self.away).await;
+        // Nothing is kept of a run that was erased.
+        let is_known = self.runs.active().find(&run.key.scope, run.id()).is_some();
+        self.records.keep(run, is_known.then_some(&self.stores)).await;
+        let Some(ending) = ending else { return };
+        if ending.lacks_user_messages && is_known {
+            self.keep_user_messages_of(&run.key).await;
+        }
+        let end = run.log_end(&self.stores, ending).await;
+        self.conversations.cache().grown(&run.key.scope, &run.conversation);
+        let (status, took) = (run.shown().status(), begun.elapsed());
+        self.metrics.end_run(status, end.seq.saturating_sub(from), took);
+        tracing::info!(run_id = run.id(), status, events = end.seq, ?took, "a run has ended");
+    }
+
+    /// Cancels the active runs of a conversation and rewinds it.
+    async fn take_back(
+        &self,
+        scope: &Text,
+        conversation: &LiveConversation,
+        again: &RegenerateRequest,
+    ) -> Result<(), Problem> {
+        let open = self.runs.active().open(scope, &conversation.id);
+        for run in open {
+            run.cancel.cancel();
+        }
+        conversation.take_back(again).await
+    }
+
+    /// Returns the run that an earlier request with the same key started, if both requests are equal.
+    fn same(&self, earlier: &RunRecord, digest: u64) -> Result<Arc<ServiceRun>, Problem> {
+        if earlier.request.as_ref().is_none_or(|request| request.digest != digest) {
+            return Err(other_request());
+        }
+        Ok(self.runs.of_record(earlier))
+    }
+}
+
+fn other_request() -> Problem {
+    let detail = "the key was already used for another request; use a new one";
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "other_request", detail)
+}

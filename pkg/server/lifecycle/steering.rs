@@ -1,0 +1,301 @@
+//! Messages and answers for an active run, each kept until the journal of the run contains it.
+
+use std::{collections::HashSet, sync::Arc};
+
+use axum::http::StatusCode;
+use tracing::Instrument as _;
+
+use super::{RunLifecycle, start::StartRun};
+use crate::{
+    Problem,
+    input::{
+        client_tools,
+        pending::{JournaledAnswers, MessageCounts, PendingAnswer, QueuedMessage},
+    },
+    runs::{run::ServiceRun, run_guard::RunGuard},
+};
+use forgeline_agent::{Caller, private::RequestAnswer};
+use forgeline_store::{LogKey, RunChange, RunProgress, StoreError, private::now_ms};
+use forgeline_types::AgentError;
+
+/// Maximum size of a run's input together with the messages sent since that are not in its journal, in bytes.
+const MAX_KEPT_BYTES: usize = 16 << 20;
+
+/// Maximum size of the answers to requests of a run that are not in its journal, in bytes.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
+
+impl RunLifecycle {
+    /// Sends a message to a run once it is kept: a process that resumes the run sends it again unless the journal contains it. Does both even if this
+    /// future is dropped: messages are counted, and one that was only kept would be mistaken for the next.
+    pub(crate) async fn steer(
+        self: &Arc<Self>,
+        run: &Arc<ServiceRun>,
+        word: QueuedMessage,
+    ) -> Result<(), Problem> {
+        let (this, run) = (Arc::clone(self), Arc::clone(run));
+        let whole = async move { this.steer_whole(&run, word).await };
+        let said = tokio::spawn(whole.in_current_span());
+        said.await.unwrap_or_else(|_| Err(Problem::busy("the input could not be stored", 5)))
+    }
+
+    async fn steer_whole(&self, run: &ServiceRun, word: QueuedMessage) -> Result<(), Problem> {
+        let (key, progress) = (&run.key, run.kept_progress().await);
+        let over = || Problem::not_found("open run", run.id());
+        let record = self.stores.runs.get(key).await?;
+        // A run that has ended in the meantime keeps no input.
+        let before = record.input.clone().ok_or_else(over)?;
+        let journaled = self.conversations.journal_of(&record).journaled(run.id());
+        let kept = keep_word(&before, word.clone(), journaled.words)?;
+        self.keep_input(key, *progress, kept, &over).await?;
+        if let Err(refused) = word.say(&run.steering) {
+            // The run refused the message, so the next process must not send it.
+            self.keep_again(key, *progress, before).await;
+            return Err(refused.into());
+        }
+        Ok(())
+    }
+
+    /// Answers open requests of a run once the answers are kept: a process that resumes the run gives them again unless the journal contains them. Keeps
+    /// all of the answers or none; if several answer the same request, the first counts.
+    pub(crate) async fn answer(
+        &self,
+        run: &ServiceRun,
+        answers: Vec<PendingAnswer>,
+    ) -> Result<(), Problem> {
+        self.answer_whole(run, answers, None).await
+    }
+
+    /// Answers open requests of a run and sends it a message, which its model reads after the results. Keeps both or neither, even if this future is
+    /// dropped.
+    pub(crate) async fn answer_and_steer(
+        self: &Arc<Self>,
+        run: &Arc<ServiceRun>,
+        answers: Vec<PendingAnswer>,
+        word: QueuedMessage,
+    ) -> Result<(), Problem> {
+        let (this, run) = (Arc::clone(self), Arc::clone(run));
+        let whole = async move { this.answer_whole(&run, answers, Some(word)).await };
+        let done = tokio::spawn(whole.in_current_span());
+        done.await.unwrap_or_else(|_| Err(Problem::busy("the answers could not be stored", 5)))
+    }
+
+    async fn answer_whole(
+        &self,
+        run: &ServiceRun,
+        answers: Vec<PendingAnswer>,
+        word: Option<QueuedMessage>,
+    ) -> Result<(), Problem> {
+        let answers = firsts(answers);
+        let Some(first) = answers.first() else { return Ok(()) };
+        let (key, progress) = (&run.key, run.kept_progress().await);
+        let closed = |id: &str| Problem::not_found("open request", id);
+        // Another request may have been faster.
+        if let Some(closed_one) = answers.iter().find(|answer| !run.steering.is_open(&answer.id)) {
+            return Err(closed(&closed_one.id));
+        }
+        for answer in &answers {
+            check(run, answer)?;
+        }
+        let id = first.id.clone();
+        let over = move || closed(&id);
+        let record = self.stores.runs.get(key).await?;
+        let before = record.input.clone().ok_or_else(&over)?;
+        let journaled = self.conversations.journal_of(&record).journaled(run.id());
+        let before = match &word {
+            Some(word) => keep_word(&before, word.clone(), journaled.words)?,
+            None => before,
+        };
+        let keep = |answers: &[PendingAnswer]| keep_answers(&before, answers, &journaled.answered);
+        let kept = keep(&answers)?;
+        // If this future is dropped from here on, the answers may have been kept, so that they are given on drop.
+        let mut giving = AnswersOnDrop { run, answers };
+        let is_kept = self.keep_input(key, *progress, kept, &over).await;
+        let answers = std::mem::take(&mut giving.answers);
+        is_kept?;
+        // The run receives the message before the answers, and handles it after the results.
+        if let Some(Err(refused)) = word.map(|word| word.say(&run.steering)) {
+            let before = record.input.unwrap_or_default();
+            self.keep_again(key, *progress, before).await;
+            return Err(refused.into());
+        }
+        for (at, answer) in answers.iter().enumerate() {
+            if let Err(refused) = give(run, answer.clone()) {
+                let kept = keep(answers.get(..at).unwrap_or_default())?;
+                self.keep_again(key, *progress, kept).await;
+                return Err(refused.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a run whose user has moved on to something else: gives these answers, refuses its other requests, and lets it end after its calls. Keeps this
+    /// like an answer; answers to requests that are no longer open are ignored. The run ends even if this cannot be kept.
+    async fn leave(&self, run: &ServiceRun, answers: Vec<PendingAnswer>) -> Result<(), Problem> {
+        if run.has_ended() {
+            return Ok(());
+        }
+        let mut answers = firsts(answers);
+        let (key, progress) = (&run.key, run.kept_progress().await);
+        answers.retain(|answer| run.steering.is_open(&answer.id));
+        let given = answers.iter().map(|answer| (answer.id.clone(), answer.given.clone()));
+        let given: Vec<_> = given.collect();
+        let is_kept = async {
+            let record = self.stores.runs.get(key).await?;
+            let Some(before) = record.input.clone() else { return Ok(()) };
+            let journaled = self.conversations.journal_of(&record).journaled(run.id());
+            let kept = keep_answers(&before, &answers, &journaled.answered)?;
+            let kept = client_tools::keep_left(&kept).unwrap_or(kept);
+            let change = RunChange::to(*progress, now_ms()).input(kept);
+            match self.stores.runs.change(key, change).await {
+                Ok(()) | Err(StoreError::Ended { .. }) => Ok(()),
+                Err(error) => Err(error.into()),
+            }
+        };
+        let is_kept = is_kept.await;
+        run.steering.leave(given);
+        is_kept
+    }
+
+    /// Starts a run in place of one that waits for its reader, which gets these answers and ends. Does both even if this future is dropped.
+    pub(crate) async fn begin_in_place(
+        self: &Arc<Self>,
+        caller: Caller,
+        asked: StartRun,
+        (waits, answers): (Arc<ServiceRun>, Vec<PendingAnswer>),
+    ) -> Result<Arc<ServiceRun>, Problem> {
+        let this = Arc::clone(self);
+        let whole = async move {
+            let run = this.begin(caller, asked).await?;
+            if answers.is_empty() {
+                this.cancel(&waits).await?;
+            } else {
+                this.leave(&waits, answers).await?;
+            }
+            Ok(run)
+        };
+        let begun = tokio::spawn(whole.in_current_span());
+        begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not start", 5)))
+    }
+
+    /// Cancels a run, and keeps that a process that resumes the run has to end it. The run is cancelled even if this cannot be kept.
+    pub(crate) async fn cancel(&self, run: &ServiceRun) -> Result<(), Problem> {
+        if run.has_ended() {
+            return Ok(());
+        }
+        let cancel = RunGuard::new(run.cancel.clone());
+        let (key, progress) = (&run.key, run.kept_progress().await);
+        let record = self.stores.runs.get(key).await?;
+        if let Some(kept) = record.input.as_deref().and_then(client_tools::keep_cancelled) {
+            let change = RunChange::to(*progress, now_ms()).input(kept);
+            match self.stores.runs.change(key, change).await {
+                Ok(()) | Err(StoreError::Ended { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        drop(cancel);
+        Ok(())
+    }
+
+    /// Keeps the current input of a run, with its messages and answers.
+    async fn keep_input(
+        &self,
+        key: &LogKey,
+        progress: RunProgress,
+        input: String,
+        over: &(dyn Fn() -> Problem + Sync),
+    ) -> Result<(), Problem> {
+        let change = RunChange::to(progress, now_ms()).input(input);
+        match self.stores.runs.change(key, change).await {
+            Err(StoreError::Ended { .. }) => Err(over()),
+            changed => Ok(changed?),
+        }
+    }
+
+    /// Keeps the input without what the run refused.
+    async fn keep_again(&self, key: &LogKey, progress: RunProgress, input: String) {
+        let change = RunChange::to(progress, now_ms()).input(input);
+        match self.stores.runs.change(key, change).await {
+            Ok(()) | Err(StoreError::Ended { .. }) => {}
+            Err(error) => {
+                tracing::error!(%error, run_id = %key.name, "an input that was not delivered could not be withdrawn");
+            }
+        }
+    }
+}
+
+/// Answers given on drop.
+struct AnswersOnDrop<'r> {
+    run: &'r ServiceRun,
+    answers: Vec<PendingAnswer>,
+}
+
+impl Drop for AnswersOnDrop<'_> {
+    fn drop(&mut self) {
+        for answer in self.answers.drain(..) {
+            if let Err(error) = give(self.run, answer) {
+                tracing::debug!(%error, run_id = self.run.id(), "an answer came too late");
+            }
+        }
+    }
+}
+
+/// Returns the first answer to each request.
+fn firsts(mut answers: Vec<PendingAnswer>) -> Vec<PendingAnswer> {
+    let mut known = HashSet::new();
+    answers.retain(|answer| known.insert(answer.id.clone()));
+    answers
+}
+
+/// Returns the kept request with one more message.
+fn keep_word(
+    before: &str,
+    word: QueuedMessage,
+    journaled: MessageCounts,
+) -> Result<String, Problem> {
+    let damaged = || StoreError::Corrupt { reason: "the input of a run is damaged".to_owned() };
+    let kept = client_tools::keep_word(before, word, journaled).ok_or_else(damaged)?;
+    if kept.len() > MAX_KEPT_BYTES.max(before.len()) {
+        let detail = "the inputs that wait for the run would have more than 16 MiB; send this one once they are delivered";
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
+    }
+    Ok(kept)
+}
+
+/// Returns the kept request with more answers.
+fn keep_answers(
+    before: &str,
+    answers: &[PendingAnswer],
+    journaled: &JournaledAnswers,
+) -> Result<String, Problem> {
+    let kept = client_tools::keep_answers(before, answers, journaled);
+    let (kept, bytes) =
+        kept.ok_or_else(|| Problem::busy("the input of the run cannot be read", 5))?;
+    if bytes > MAX_ANSWER_BYTES {
+        let detail = "the answers that wait for the run would have more than 16 MiB; send this one once they are taken";
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
+    }
+    Ok(kept)
+}
+
+/// Checks that an answer fits its request.
+fn check(
+    run: &ServiceRun,
+    PendingAnswer { id, given, .. }: &PendingAnswer,
+) -> Result<(), AgentError> {
+    match given {
+        RequestAnswer::Decided(decision) => run.approvals.check(id, decision),
+        RequestAnswer::Returned(_) => Ok(()),
+        RequestAnswer::Answered(answer) => run.questions.check(id, answer),
+    }
+}
+
+fn give(
+    run: &ServiceRun,
+    PendingAnswer { id, given, .. }: PendingAnswer,
+) -> Result<(), AgentError> {
+    match given {
+        RequestAnswer::Decided(decision) => run.approvals.answer(&id, decision),
+        RequestAnswer::Returned(end) => run.client_calls.complete(&id, end),
+        RequestAnswer::Answered(answer) => run.questions.answer(&id, answer),
+    }
+}

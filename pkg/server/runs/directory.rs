@@ -1,0 +1,83 @@
+//! The runs that callers may find: those in memory, and those in the store.
+
+use std::sync::Arc;
+
+use super::{RunTable, run::ServiceRun};
+use crate::{Problem, access::scope::scope};
+use forgeline_agent::Caller;
+use forgeline_store::{EventLog, LogKey, RunRecord, RunStore, StoreError, Stores};
+use forgeline_types::Text;
+
+/// The runs in memory and in the store, with the log of their events.
+pub(crate) struct RunDirectory {
+    active: RunTable,
+    store: Arc<dyn RunStore>,
+    log: Arc<dyn EventLog>,
+}
+
+impl RunDirectory {
+    pub(crate) fn new(stores: &Stores) -> Self {
+        let (store, log) = (Arc::clone(&stores.runs), Arc::clone(&stores.log));
+        Self { active: RunTable::default(), store, log }
+    }
+
+    /// Returns the runs in memory.
+    pub(crate) fn active(&self) -> &RunTable {
+        &self.active
+    }
+
+    pub(crate) fn log(&self) -> Arc<dyn EventLog> {
+        Arc::clone(&self.log)
+    }
+
+    /// Returns the run of a stored record: the one in memory if there is one.
+    pub(crate) fn of_record(&self, record: &RunRecord) -> Arc<ServiceRun> {
+        let active = self.active.find(&record.key.scope, &record.key.name);
+        active.unwrap_or_else(|| Arc::new(ServiceRun::stored(record)))
+    }
+
+    /// Returns the run with this key, in memory or in the store; `None` if neither has it.
+    pub(crate) async fn find(&self, key: &LogKey) -> Result<Option<Arc<ServiceRun>>, StoreError> {
+        if let Some(run) = self.active.find(&key.scope, &key.name) {
+            return Ok(Some(run));
+        }
+        match self.store.get(key).await {
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            record => Ok(Some(Arc::new(ServiceRun::stored(&record?)))),
+        }
+    }
+
+    /// Returns a run of this caller; a run of another caller is not found.
+    pub(crate) async fn of_caller(
+        &self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<Arc<ServiceRun>, Problem> {
+        let run = self.find(&LogKey::new(scope(caller), id)).await?;
+        let run = run.filter(|run| run.owner == caller.id);
+        run.ok_or_else(|| Problem::not_found("run", id))
+    }
+
+    /// Returns the caller's runs that have not ended.
+    pub(crate) fn open_of_caller(&self, scope: &Text, owner: &str) -> Vec<Arc<ServiceRun>> {
+        let mut runs = self.active.all();
+        runs.retain(|run| run.key.scope == *scope && run.owner == owner && !run.has_ended());
+        runs
+    }
+
+    /// Returns the active run of a conversation, preferring one that its user has not left for another.
+    pub(crate) fn open_run(&self, caller: &Caller, conversation: &str) -> Option<Arc<ServiceRun>> {
+        let runs = self.active.open(&scope(caller), conversation);
+        let run = runs.iter().find(|run| !run.steering.is_left()).or(runs.first());
+        run.filter(|run| run.owner == caller.id).cloned()
+    }
+
+    /// Returns the active run of a conversation, preceded by the runs that its user has left for it.
+    pub(crate) fn runs_to_stop(&self, caller: &Caller, conversation: &str) -> Vec<Arc<ServiceRun>> {
+        let mut runs = self.active.open(&scope(caller), conversation);
+        runs.retain(|run| run.owner == caller.id);
+        let left = runs.iter().take_while(|run| run.steering.is_left()).count();
+        runs.truncate(left + 1);
+        runs
+    }
+}

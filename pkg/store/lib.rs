@@ -1,0 +1,58 @@
+//! Stores for data that outlives a run: its event log, conversations, runs, notifications and latency records.
+//!
+//! Each store is a trait, so that other engines can implement it.
+
+mod blobs;
+mod conversation;
+mod conversations;
+mod cursor;
+mod erase;
+mod error;
+mod follow;
+mod ids;
+mod latency;
+mod log;
+mod memory;
+mod memory_log;
+mod notifications;
+mod run_record;
+mod runs;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod stores;
+
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::{Durability, SqliteOptions, SqliteStore};
+pub use self::{
+    conversation::{Conversation, ConversationKey, ConversationStatus, Entry, StoredMessage},
+    conversations::{ConversationPage, ConversationQuery, ConversationStore, EraseMode, Erased},
+    error::StoreError,
+    follow::follow,
+    latency::{CallLatency, LatencyRecord, LatencyStore},
+    log::{EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention},
+    memory::MemoryStore,
+    memory_log::MemoryLog,
+    notifications::{Notification, NotificationChannel},
+    run_record::{RunChange, RunProgress, RunRecord, RunRequest},
+    runs::{RunBegun, RunPage, RunQuery, RunStore},
+    stores::Stores,
+};
+
+/// Returns a folder for a single test.
+#[cfg(all(test, feature = "sqlite"))]
+#[expect(clippy::unwrap_used, reason = "a test without a folder fails")]
+pub(crate) fn sqlite_folder(name: &str) -> std::path::PathBuf {
+    let name = format!("forgeline-sqlite-{}-{name}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Items for the crates above, and not for programs: they may change in any version.
+#[doc(hidden)]
+pub mod private {
+    pub use crate::{
+        erase::runs_of,
+        ids::{new_id, now_ms},
+    };
+}

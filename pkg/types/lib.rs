@@ -1,0 +1,67 @@
+//! Plain data shared by all layers: messages, events, usage, errors, JSON values.
+
+mod approval;
+mod call;
+mod client_tool;
+mod clipped;
+mod completion;
+mod completion_builder;
+mod debug_fields;
+mod envelope;
+mod error;
+mod event;
+mod finish;
+mod media_rules;
+mod message;
+mod model;
+mod own_file;
+mod partial_calls;
+mod provider_item;
+mod question;
+mod sealed_calls;
+mod setters;
+mod signature;
+mod spelling;
+#[cfg(test)]
+mod tests;
+mod text;
+mod text_origin;
+mod transcript;
+mod usage;
+
+pub use approval::{ApprovalReason, ApprovalRequest, Preview, PreviewKind};
+pub use call::{CallOutcome, ToolCall};
+pub use client_tool::{ClientFailure, ClientReturn, ClientToolRequest};
+pub use completion::Completion;
+pub use completion_builder::CompletionBuilder;
+pub use completion_builder::{KeptContent, is_absent};
+pub use envelope::Envelope;
+pub use error::{AgentError, ErrorCode};
+pub use event::{AgentEvent, UnknownEvent};
+pub use finish::FinishReason;
+pub use media_rules::MediaRules;
+pub use message::{Message, MessageRole, Part, ToolResult};
+pub use model::{Capabilities, ModelInfo};
+pub use partial_calls::{PartialCall, PartialCalls};
+pub use provider_item::{Citation, ItemKind, ProviderItem};
+pub use question::{QuestionEnd, ToolAnswer, ToolQuestion};
+pub use signature::{Origin, Signature};
+pub use text::Text;
+pub use text_origin::TextOrigin;
+pub use transcript::Transcript;
+pub use usage::UsageInfo;
+
+pub use forgeline_json::{
+    DEFAULT_MAX_JSON_BYTES, Json, PartialJson, PartialJsonError, PartialValue, Repair,
+};
+
+/// Items for the crates above, and not for programs: they may change in any version.
+#[doc(hidden)]
+pub mod private {
+    pub use crate::{
+        clipped::clipped,
+        completion_builder::{KeptContent, is_absent},
+        own_file::own_file,
+        sealed_calls::PartPlace,
+    };
+}
