@@ -25,7 +25,7 @@ pub(super) const NUMBER: &str = "$forgeline::number";
 /// # Examples
 ///
 /// ```
-/// use forgeline::types::Json;
+/// use forgeline_json::Json;
 ///
 /// let arguments = Json::parse(r#"{ "b": 1.50, "a": "x y" }"#)?;
 /// assert_eq!(arguments.as_str(), r#"{"b":1.50,"a":"x y"}"#);
@@ -67,7 +67,7 @@ impl Json {
     /// # Examples
     ///
     /// ```
-    /// use forgeline::types::Json;
+    /// use forgeline_json::Json;
     ///
     /// let point: (f64, f64) = Json::parse("[1.50, 2]")?.read()?;
     /// assert_eq!(point, (1.5, 2.0));

@@ -12,7 +12,7 @@ macro_rules! repairs {
         /// # Examples
         ///
         /// ```
-        /// use forgeline::types::Repair;
+        /// use forgeline_json::Repair;
         ///
         /// assert_eq!(Repair::ExtraComma.to_string(), "extra_comma");
         /// ```
@@ -86,7 +86,7 @@ impl fmt::Display for Repair {
 /// # Examples
 ///
 /// ```
-/// use forgeline::{llm::parser::RepairSet, types::Repair};
+/// use forgeline_json::{Repair, RepairSet};
 ///
 /// let mut repairs = RepairSet::default();
 /// repairs.insert(Repair::Fence);

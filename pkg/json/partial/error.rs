@@ -7,7 +7,7 @@ use thiserror::Error;
 /// # Examples
 ///
 /// ```
-/// use forgeline::types::PartialJson;
+/// use forgeline_json::PartialJson;
 ///
 /// let error = PartialJson::new().push(r#"{"city" "Lisbon"}"#).unwrap_err();
 /// assert_eq!(error.to_string(), "expected `:` at byte 8");

@@ -26,7 +26,7 @@ pub const DEFAULT_MAX_JSON_BYTES: u64 = 8 << 20;
 /// # Examples
 ///
 /// ```
-/// use forgeline::types::PartialJson;
+/// use forgeline_json::PartialJson;
 ///
 /// let mut json = PartialJson::new();
 /// json.push(r#"{"path": "a.rs", "content": "fn main() {\n  pri"#)?;
@@ -41,13 +41,13 @@ pub const DEFAULT_MAX_JSON_BYTES: u64 = 8 << 20;
 /// json.push("2}")?;
 /// assert_eq!(json.pointer("/line").unwrap().as_number(), Some("12"));
 /// assert!(json.is_whole());
-/// # Ok::<(), forgeline::types::PartialJsonError>(())
+/// # Ok::<(), forgeline_json::PartialJsonError>(())
 /// ```
 ///
 /// Typed, with every field optional; strings can be borrowed, and are then not copied:
 ///
 /// ```
-/// # use forgeline::types::PartialJson;
+/// # use forgeline_json::PartialJson;
 /// #[derive(serde::Deserialize)]
 /// struct Draft<'a> {
 ///     title: Option<&'a str>,
@@ -96,7 +96,7 @@ impl PartialJson {
     /// # Examples
     ///
     /// ```
-    /// use forgeline::types::PartialJson;
+    /// use forgeline_json::PartialJson;
     ///
     /// let mut json = PartialJson::new().max_bytes(4);
     /// assert_eq!(json.push("[1,2]").unwrap_err().offset(), 4);
@@ -149,14 +149,14 @@ impl PartialJson {
     /// # Examples
     ///
     /// ```
-    /// use forgeline::types::PartialJson;
+    /// use forgeline_json::PartialJson;
     ///
     /// let mut json = PartialJson::new();
     /// json.push("42")?;
     /// assert!(json.value().is_none(), "more digits may follow");
     /// json.finish()?;
     /// assert_eq!(json.value().unwrap().as_number(), Some("42"));
-    /// # Ok::<(), forgeline::types::PartialJsonError>(())
+    /// # Ok::<(), forgeline_json::PartialJsonError>(())
     /// ```
     pub fn finish(&mut self) -> Result<(), PartialJsonError> {
         if let Some(error) = self.error {

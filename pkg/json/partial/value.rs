@@ -16,7 +16,7 @@ use crate::Json;
 /// # Examples
 ///
 /// ```
-/// use forgeline::types::PartialJson;
+/// use forgeline_json::PartialJson;
 ///
 /// let mut json = PartialJson::new();
 /// json.push(r#"{"files": ["a.rs", "b."#)?;
@@ -24,7 +24,7 @@ use crate::Json;
 /// let names: Vec<_> = files.items().filter_map(|file| file.as_str()).collect();
 /// assert_eq!(names, ["a.rs", "b."]);
 /// assert_eq!(files.to_string(), r#"["a.rs","b."]"#);
-/// # Ok::<(), forgeline::types::PartialJsonError>(())
+/// # Ok::<(), forgeline_json::PartialJsonError>(())
 /// ```
 #[derive(Clone, Copy)]
 pub struct PartialValue<'a> {
