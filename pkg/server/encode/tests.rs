@@ -10,7 +10,7 @@ use forgeline_agent::{
     tools::{Calculator, ToolContext, ToolEffects, tool_fn},
 };
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
-use forgeline_types::{AgentEvent, ErrorCode, FinishReason, UsageInfo};
+use forgeline_types::{AgentEvent, Envelope, ErrorCode, FinishReason, UsageInfo};
 
 /// One event of each kind.
 const KINDS: &str = include_str!("../../../testdata/golden/events.jsonl");
