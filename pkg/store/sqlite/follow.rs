@@ -5,10 +5,9 @@ use std::{collections::VecDeque, sync::Arc};
 use futures_core::stream::BoxStream;
 
 use super::{
-    SqliteStore, errors,
+    SqliteStore,
     log_head::{head, readable},
-    tails::Waiting,
-    within,
+    log_tails::TailSubscription,
 };
 use crate::{EventLog as _, LogError, LogKey, LogRecord};
 
@@ -55,7 +54,7 @@ impl SqliteStore {
     /// Waits until a log has a record with number `from`, or is closed.
     pub(super) async fn wait_with(
         &self,
-        waiting: &mut Waiting,
+        waiting: &mut TailSubscription,
         key: &LogKey,
         from: u64,
     ) -> Result<(), LogError> {
@@ -68,10 +67,8 @@ impl SqliteStore {
                 }
                 None => {}
             }
-            let found = within(async {
-                let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
-                head(&mut reader, key).await
-            });
+            let log = key.clone();
+            let found = self.query(move |connection| head(connection, &log));
             let head = readable(key, found.await?)?;
             if head.ends > from || head.is_closed() {
                 return Ok(());
