@@ -116,7 +116,12 @@ fn append(
         return Err(ended(key));
     }
     if head.entries != at {
-        return Err(StoreError::Behind { name: key.id.clone(), at, end: head.entries });
+        return Err(StoreError::Behind {
+            what: "conversation",
+            name: key.id.clone(),
+            at,
+            end: head.entries,
+        });
     }
     for (hash, text) in &texts.blobs {
         let sql = "INSERT INTO blob (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING";

@@ -120,7 +120,7 @@ mod tests {
 
     use super::{super::packed, *};
     use crate::{
-        Durability, EventLog, LogError, LogKey, LogRecord, SqliteOptions, SqliteStore,
+        Durability, EventLog, LogKey, LogRecord, SqliteOptions, SqliteStore, StoreError,
         sqlite_folder as folder,
     };
 
@@ -216,7 +216,7 @@ mod tests {
         drop(other);
         store.close_file().await;
         let closed = store.append(&run, 1, records(10)).await.unwrap_err();
-        assert!(matches!(closed, LogError::Unavailable { .. }), "{closed}");
+        assert!(matches!(closed, StoreError::Unavailable { .. }), "{closed}");
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -257,7 +257,7 @@ mod tests {
                 while done < 250 {
                     match store.append(&run, at, records(10)).await {
                         Ok(()) => done += 1,
-                        Err(LogError::Behind { end, .. }) => {
+                        Err(StoreError::Behind { end, .. }) => {
                             at = end;
                             continue;
                         }

@@ -38,6 +38,7 @@ pub(super) fn is_refusal(error: &StoreError) -> bool {
         StoreError::NotFound { .. }
             | StoreError::Exists { .. }
             | StoreError::Ended { .. }
+            | StoreError::Retired { .. }
             | StoreError::Behind { .. }
             | StoreError::Dropped { .. }
             | StoreError::BadCursor { .. }

@@ -4,12 +4,8 @@ use std::{collections::VecDeque, sync::Arc};
 
 use futures_core::stream::BoxStream;
 
-use super::{
-    SqliteStore,
-    log_head::{head, readable},
-    log_tails::TailSubscription,
-};
-use crate::{EventLog as _, LogError, LogKey, LogRecord};
+use super::{SqliteStore, log_head::readable, log_tails::TailSubscription};
+use crate::{EventLog as _, LogKey, LogRecord, StoreError};
 
 /// Maximum number of records read ahead.
 const PAGE: usize = 256;
@@ -20,7 +16,7 @@ impl SqliteStore {
         self: Arc<Self>,
         key: LogKey,
         from: u64,
-    ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
+    ) -> BoxStream<'static, Result<(u64, LogRecord), StoreError>> {
         Box::pin(async_stream::try_stream! {
             let mut waiting = self.0.tails.subscribe(&key);
             let (mut at, mut records) = (from, VecDeque::new());
@@ -57,7 +53,7 @@ impl SqliteStore {
         waiting: &mut TailSubscription,
         key: &LogKey,
         from: u64,
-    ) -> Result<(), LogError> {
+    ) -> Result<(), StoreError> {
         loop {
             match self.0.tails.has(key, from) {
                 Some(true) => return Ok(()),
@@ -68,8 +64,7 @@ impl SqliteStore {
                 None => {}
             }
             let log = key.clone();
-            let found = self.query(move |connection| head(connection, &log));
-            let head = readable(key, found.await?)?;
+            let head = self.query(move |connection| readable(connection, &log)).await?;
             if head.ends > from || head.is_closed() {
                 return Ok(());
             }

@@ -15,9 +15,7 @@ use super::{
     packed,
     statements::{execute, int, number, row},
 };
-use crate::{
-    EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, ids::now_ms,
-};
+use crate::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, ids::now_ms};
 
 /// Reads records of the log with this id.
 fn read(
@@ -51,56 +49,41 @@ fn page(
     key: &LogKey,
     from: u64,
     most: usize,
-) -> Result<Result<LogPage, LogError>, StoreError> {
+) -> Result<LogPage, StoreError> {
     // A snapshot of the file, in which the head and the records are consistent.
     let at = connection.unchecked_transaction().map_err(store_error)?;
-    let head = match readable(key, head(&at, key)?) {
-        Ok(head) => head,
-        Err(error) => return Ok(Err(error)),
-    };
+    let head = readable(&at, key)?;
     if from > head.ends {
-        let (name, end) = (key.name.clone(), head.ends);
-        return Ok(Err(LogError::Behind { name, at: from, end }));
+        return Err(StoreError::log_behind(key, from, head.ends));
     }
     let records = read(&at, head.id, from, most)?;
     let next = from + records.len() as u64;
     if records.is_empty() && most > 0 && from < head.ends {
         let first = log_facts::first(&at, &head)?;
         if from < first {
-            return Ok(Err(LogError::Dropped { name: key.name.clone(), first }));
+            return Err(StoreError::log_dropped(key, first));
         }
         let reason = format!("record {from} of a log is missing");
         return Err(StoreError::Corrupt { reason });
     }
     let is_end = head.state == CLOSED && next == head.ends;
-    Ok(Ok(LogPage::new(records, next, is_end)))
+    Ok(LogPage::new(records, next, is_end))
 }
 
 /// Sets the state of a log; retiring it drops its records.
-fn set_state(
-    connection: &Connection,
-    key: &LogKey,
-    state: i64,
-) -> Result<Result<(), LogError>, StoreError> {
-    let head = match readable(key, head(connection, key)?) {
-        Err(LogError::Retired { .. }) if state == RETIRED => return Ok(Ok(())),
-        Err(error) => return Ok(Err(error)),
-        Ok(head) => head,
+fn set_state(connection: &Connection, key: &LogKey, state: i64) -> Result<(), StoreError> {
+    let head = match readable(connection, key) {
+        Err(StoreError::Retired { .. }) if state == RETIRED => return Ok(()),
+        head => head?,
     };
-    if head.state != state {
-        change(connection, head.id, state)?;
-    }
-    Ok(Ok(()))
+    if head.state == state { Ok(()) } else { change(connection, head.id, state) }
 }
 
 /// Removes a log and its name.
-fn remove(connection: &Connection, key: &LogKey) -> Result<Result<(), LogError>, StoreError> {
-    let Some(LogHead { id, .. }) = head(connection, key)? else {
-        return Ok(Err(LogError::NotFound { name: key.name.clone() }));
-    };
+fn remove(connection: &Connection, key: &LogKey) -> Result<(), StoreError> {
+    let LogHead { id, .. } = head(connection, key)?.ok_or_else(|| StoreError::no_log(key))?;
     change(connection, id, RETIRED)?;
-    execute(connection, "DELETE FROM log WHERE id = ?", [id])?;
-    Ok(Ok(()))
+    execute(connection, "DELETE FROM log WHERE id = ?", [id]).map(drop)
 }
 
 pub(super) fn change(connection: &Connection, id: i64, state: i64) -> Result<(), StoreError> {
@@ -117,27 +100,26 @@ impl SqliteStore {
     async fn change_log(
         &self,
         key: &LogKey,
-        work: impl Fn(&Connection, &LogKey) -> Result<Result<(), LogError>, StoreError> + Send + 'static,
-    ) -> Result<(), LogError> {
+        work: impl Fn(&Connection, &LogKey) -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), StoreError> {
         let (log, ended, tails) = (key.clone(), key.clone(), Arc::clone(&self.0.tails));
         let work = move |connection: &Connection| work(connection, &log);
-        self.0.writer.write_then(0, work, move |_| tails.end(&ended)).await?
+        self.0.writer.write_then(0, work, move |_| tails.end(&ended)).await
     }
 }
 
 impl EventLog for SqliteStore {
-    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), LogError>> {
-        let name = key.name.clone();
+    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), StoreError>> {
         let write = move |connection: &Connection| {
             let sql =
                 "INSERT INTO log (scope, name, changed_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
             let values = params![key.scope.as_str(), key.name.as_str(), int(now_ms())];
-            execute(connection, sql, values)
+            match execute(connection, sql, values)? {
+                0 => Err(StoreError::log_exists(&key)),
+                _ => Ok(()),
+            }
         };
-        Box::pin(async move {
-            let created = self.0.writer.write(0, write).await?;
-            if created > 0 { Ok(()) } else { Err(LogError::Exists { name }) }
-        })
+        Box::pin(self.0.writer.write(0, write))
     }
 
     fn append<'a>(
@@ -145,7 +127,7 @@ impl EventLog for SqliteStore {
         key: &'a LogKey,
         at: u64,
         records: Vec<LogRecord>,
-    ) -> BoxFuture<'a, Result<(), LogError>> {
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let (data, count) = (packed::write(&records), records.len());
             if data.len() > packed::MAX_CHUNK_BYTES {
@@ -154,7 +136,7 @@ impl EventLog for SqliteStore {
                     data.len(),
                     packed::MAX_CHUNK_BYTES
                 );
-                return Err(LogError::Unavailable { reason });
+                return Err(StoreError::Unavailable { reason });
             }
             let append = LogAppend { key: key.clone(), at, count, data };
             // Repeated appends let other tasks of this thread run.
@@ -164,17 +146,13 @@ impl EventLog for SqliteStore {
                 return Ok(());
             }
             let (tails, grown, bytes) = (Arc::clone(&self.0.tails), key.clone(), append.data.len());
-            let after = move |appended: &Result<(), LogError>| {
-                if appended.is_ok() {
-                    tails.add(&grown, at, &records);
-                }
-            };
+            let after = move |(): &()| tails.add(&grown, at, &records);
             let write = move |connection: &Connection| append.run(connection);
-            self.0.writer.write_then(bytes, write, after).await?
+            self.0.writer.write_then(bytes, write, after).await
         })
     }
 
-    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(self.change_log(key, |connection, key| set_state(connection, key, CLOSED)))
     }
 
@@ -183,17 +161,17 @@ impl EventLog for SqliteStore {
         key: &'a LogKey,
         from: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<LogPage, LogError>> {
+    ) -> BoxFuture<'a, Result<LogPage, StoreError>> {
         Box::pin(async move {
             if let Some(page) = self.0.tails.read(key, from, most) {
                 return Ok(page);
             }
             let key = key.clone();
-            self.query(move |connection| page(connection, &key, from, most)).await?
+            self.query(move |connection| page(connection, &key, from, most)).await
         })
     }
 
-    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), LogError>> {
+    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let mut waiting = self.0.tails.subscribe(key);
             self.wait_with(&mut waiting, key, from).await
@@ -204,11 +182,11 @@ impl EventLog for SqliteStore {
         self: Arc<Self>,
         key: LogKey,
         from: u64,
-    ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
+    ) -> BoxStream<'static, Result<(u64, LogRecord), StoreError>> {
         self.followed(key, from)
     }
 
-    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let retire =
                 |connection: &Connection, key: &LogKey| set_state(connection, key, RETIRED);
@@ -218,7 +196,7 @@ impl EventLog for SqliteStore {
         })
     }
 
-    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let done = self.change_log(key, remove).await;
             self.deleted();
@@ -226,17 +204,17 @@ impl EventLog for SqliteStore {
         })
     }
 
-    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), LogError>> {
+    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), StoreError>> {
         // Dropped records must not be read from memory, either.
         Box::pin(
             self.change_log(key, move |connection, key| log_facts::trim(connection, key, before)),
         )
     }
 
-    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
         let log = key.clone();
         let write = move |connection: &Connection| log_facts::touch(connection, &log);
-        Box::pin(async move { self.0.writer.write(0, write).await? })
+        Box::pin(self.0.writer.write(0, write))
     }
 
     fn list<'a>(
@@ -244,15 +222,15 @@ impl EventLog for SqliteStore {
         prefix: &'a str,
         after: Option<&'a LogKey>,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<LogInfo>, LogError>> {
+    ) -> BoxFuture<'a, Result<Vec<LogInfo>, StoreError>> {
         let (prefix, after) = (prefix.to_owned(), after.cloned());
         let read = move |connection: &Connection| {
             log_facts::list(connection, &prefix, after.as_ref(), most)
         };
-        Box::pin(async move { Ok(self.query(read).await?) })
+        Box::pin(self.query(read))
     }
 
-    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>> {
+    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move {
             let retired = self.retire_all(keep).await?;
             self.pack_all().await?;

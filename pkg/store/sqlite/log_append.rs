@@ -3,10 +3,10 @@
 use rusqlite::{Connection, params};
 
 use super::{
-    log_head::{OPEN, head, readable},
+    log_head::{OPEN, readable},
     statements::{execute, int},
 };
-use crate::{LogError, LogKey, StoreError};
+use crate::{LogKey, StoreError};
 
 /// Appends to a log that is open and ends at the given number, or does nothing. A trigger of the table moves the end of the log.
 const APPEND: &str = "INSERT INTO chunk (log, begins, count, data) SELECT id, ?3, ?4, ?5 FROM log \
@@ -31,20 +31,16 @@ impl LogAppend {
         execute(connection, APPEND, values).map(|rows| rows > 0)
     }
 
-    /// Appends within a transaction; returns the problem of the log if nothing was appended.
-    pub(super) fn run(&self, connection: &Connection) -> Result<Result<(), LogError>, StoreError> {
+    /// Appends within a transaction; the error is that of the log if nothing was appended.
+    pub(super) fn run(&self, connection: &Connection) -> Result<(), StoreError> {
         if self.insert(connection)? {
-            return Ok(Ok(()));
+            return Ok(());
         }
-        let head = match readable(&self.key, head(connection, &self.key)?) {
-            Ok(head) => head,
-            Err(error) => return Ok(Err(error)),
-        };
-        let (name, at, end) = (self.key.name.clone(), self.at, head.ends);
-        Ok(match head.state {
-            OPEN if self.count == 0 && at == end => Ok(()),
-            OPEN => Err(LogError::Behind { name, at, end }),
-            _ => Err(LogError::Closed { name }),
-        })
+        let head = readable(connection, &self.key)?;
+        match head.state {
+            OPEN if self.count == 0 && self.at == head.ends => Ok(()),
+            OPEN => Err(StoreError::log_behind(&self.key, self.at, head.ends)),
+            _ => Err(StoreError::log_closed(&self.key)),
+        }
     }
 }

@@ -3,10 +3,10 @@
 use rusqlite::{Connection, params};
 
 use super::{
-    log_head::{LogHead, head, readable},
+    log_head::{LogHead, readable},
     statements::{execute, int, maybe_integer, number, rows},
 };
-use crate::{LogError, LogInfo, LogKey, StoreError, ids::now_ms};
+use crate::{LogInfo, LogKey, StoreError, ids::now_ms};
 
 /// Returns the number of the first record that is kept; the end of a log without records.
 pub(super) fn first(connection: &Connection, head: &LogHead) -> Result<u64, StoreError> {
@@ -15,18 +15,10 @@ pub(super) fn first(connection: &Connection, head: &LogHead) -> Result<u64, Stor
 }
 
 /// Drops the rows whose records are all before this number.
-pub(super) fn trim(
-    connection: &Connection,
-    key: &LogKey,
-    before: u64,
-) -> Result<Result<(), LogError>, StoreError> {
-    let head = match readable(key, head(connection, key)?) {
-        Ok(head) => head,
-        Err(error) => return Ok(Err(error)),
-    };
+pub(super) fn trim(connection: &Connection, key: &LogKey, before: u64) -> Result<(), StoreError> {
+    let head = readable(connection, key)?;
     if before > head.ends {
-        let (name, end) = (key.name.clone(), head.ends);
-        return Ok(Err(LogError::Behind { name, at: before, end }));
+        return Err(StoreError::log_behind(key, before, head.ends));
     }
     for sql in [
         "UPDATE log SET bytes = bytes - (SELECT coalesce(sum(length(data)), 0) FROM chunk \
@@ -35,21 +27,14 @@ pub(super) fn trim(
     ] {
         execute(connection, sql, [head.id, int(before)])?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Records that a log is in use.
-pub(super) fn touch(
-    connection: &Connection,
-    key: &LogKey,
-) -> Result<Result<(), LogError>, StoreError> {
-    let head = match readable(key, head(connection, key)?) {
-        Ok(head) => head,
-        Err(error) => return Ok(Err(error)),
-    };
+pub(super) fn touch(connection: &Connection, key: &LogKey) -> Result<(), StoreError> {
+    let head = readable(connection, key)?;
     let sql = "UPDATE log SET changed_ms = ? WHERE id = ?";
-    execute(connection, sql, [int(now_ms()), head.id])?;
-    Ok(Ok(()))
+    execute(connection, sql, [int(now_ms()), head.id]).map(drop)
 }
 
 /// Returns the logs whose names begin with `prefix`, after a key.

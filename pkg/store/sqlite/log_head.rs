@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::statements::{number, row};
-use crate::{LogError, LogKey, StoreError};
+use crate::{LogKey, StoreError};
 
 pub(super) const OPEN: i64 = 0;
 pub(super) const CLOSED: i64 = 1;
@@ -29,12 +29,11 @@ pub(super) fn head(connection: &Connection, key: &LogKey) -> Result<Option<LogHe
     Ok(row.map(|(id, ends, state)| LogHead { id, ends: number(ends), state }))
 }
 
-/// Returns the log if its records are available.
-pub(super) fn readable(key: &LogKey, head: Option<LogHead>) -> Result<LogHead, LogError> {
-    let name = || key.name.clone();
-    match head {
-        None => Err(LogError::NotFound { name: name() }),
-        Some(head) if head.state == RETIRED => Err(LogError::Retired { name: name() }),
+/// Returns a log whose records are available.
+pub(super) fn readable(connection: &Connection, key: &LogKey) -> Result<LogHead, StoreError> {
+    match head(connection, key)? {
+        None => Err(StoreError::no_log(key)),
+        Some(head) if head.state == RETIRED => Err(StoreError::log_retired(key)),
         Some(head) => Ok(head),
     }
 }

@@ -48,7 +48,11 @@ fn read(
     let rows: Vec<NotificationRow> =
         rows(connection, sql, params![scope, int(from), int(most as u64)])?;
     if let Some((first, ..)) = rows.first().filter(|(first, ..)| number(*first) != from) {
-        return Err(StoreError::Dropped { first: number(*first) });
+        return Err(StoreError::Dropped {
+            what: "scope",
+            name: scope.into(),
+            first: number(*first),
+        });
     }
     let note = |(place, id, kind, data, at_ms): NotificationRow| {
         let mut note = Notification::new(kind, data, number(at_ms));

@@ -5,8 +5,8 @@ use tokio::task::unconstrained;
 
 use super::*;
 use crate::{
-    Conversation, ConversationKey, EraseMode, EventLog, LogError, LogKey, LogRecord, Retention,
-    RunRecord, RunStore, Stores, sqlite_folder as folder,
+    Conversation, ConversationKey, EraseMode, EventLog, LogKey, LogRecord, Retention, RunRecord,
+    RunStore, Stores, sqlite_folder as folder,
 };
 
 fn records(count: usize, size: usize) -> Vec<LogRecord> {
@@ -182,7 +182,7 @@ async fn a_full_file_refuses_one_write_and_not_those_beside_it() {
     for (at, appended) in join_all(appends).await.into_iter().enumerate() {
         assert_eq!(appended.is_ok(), at != 7, "{at}: {appended:?}");
         if let Err(error) = appended {
-            assert!(matches!(error, LogError::Full { .. }), "{error}");
+            assert!(matches!(error, StoreError::Full { .. }), "{error}");
         }
     }
     assert_eq!(store.read(&names[7], 0, 9).await.unwrap().next, 0, "nothing of it is there");
@@ -201,11 +201,11 @@ async fn a_store_that_cannot_be_written_says_so_and_is_read() {
     store.append(&key("run"), 0, records(2, 10)).await.unwrap();
     store.refuse_writes().await;
     let refused = store.append(&key("run"), 2, records(1, 10)).await.unwrap_err();
-    assert!(matches!(refused, LogError::ReadOnly { .. }), "{refused}");
+    assert!(matches!(refused, StoreError::ReadOnly { .. }), "{refused}");
     assert_eq!(store.read(&key("run"), 0, 9).await.unwrap().next, 2);
     store.close_file().await;
     let closed = store.append(&key("run"), 2, records(1, 10)).await.unwrap_err();
-    assert!(matches!(closed, LogError::Unavailable { .. }), "{closed}");
+    assert!(matches!(closed, StoreError::Unavailable { .. }), "{closed}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
