@@ -1,6 +1,6 @@
 //! Positions in lists.
 
-use super::StoreError;
+use super::{Conversation, RunRecord, StoreError};
 use forgeline_types::Text;
 
 /// A position in a list that is sorted by time, then by name.
@@ -22,4 +22,26 @@ impl Cursor {
     pub(super) fn write(&self) -> Text {
         format!("{}.{}", self.at_ms, self.name).into()
     }
+
+    /// Returns the position of a run in a list.
+    pub(super) fn of_run(run: &RunRecord) -> Self {
+        Self { at_ms: run.begun_ms, name: run.key.name.clone() }
+    }
+
+    /// Returns the position of a conversation in a list.
+    pub(super) fn of_conversation(head: &Conversation) -> Self {
+        Self { at_ms: head.updated_ms, name: head.key.id.clone() }
+    }
+}
+
+/// Returns the first items of a list, and the position where the list continues.
+pub(super) fn page<T>(
+    mut items: Vec<T>,
+    most: usize,
+    place: impl Fn(&T) -> Cursor,
+) -> (Vec<T>, Option<Text>) {
+    let is_more = items.len() > most;
+    items.truncate(most);
+    let next = items.last().filter(|_| is_more).map(|last| place(last).write());
+    (items, next)
 }

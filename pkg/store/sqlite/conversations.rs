@@ -1,6 +1,5 @@
 //! The conversation store of [`SqliteStore`].
 
-use futures_core::future::BoxFuture;
 use rusqlite::{Connection, params};
 
 use super::{
@@ -11,10 +10,10 @@ use super::{
 };
 use crate::{
     Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
-    ConversationStore, Entry, EraseMode, Erased, StoreError, StoredMessage,
-    blobs::{Hash, Split, split},
-    conversation::{to_json, to_message},
-    cursor::Cursor,
+    ConversationStore, Entry, EraseMode, Erased, StoreError, StoreFuture, StoredMessage,
+    conversation::to_message,
+    cursor::{Cursor, page},
+    entry_texts::EntryTexts,
 };
 use forgeline_types::Text;
 
@@ -76,35 +75,6 @@ fn begin(connection: &Connection, new: &Conversation) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// An entry in its stored form.
-struct EntryTexts {
-    line: Option<String>,
-    messages: Vec<String>,
-    blobs: Vec<(Hash, String)>,
-    at_ms: u64,
-}
-
-impl EntryTexts {
-    fn of(entry: &Entry) -> Result<Self, StoreError> {
-        let mut blobs = Vec::new();
-        let mut keep = |text: &str| {
-            let Split { text, blobs: parts } = split(text);
-            blobs.extend(parts.into_iter().map(|(hash, part)| (hash, part.to_owned())));
-            text
-        };
-        let line = entry.line.as_deref().map(&mut keep);
-        let messages =
-            entry.messages.iter().map(|message| to_json(message).map(|text| keep(&text)));
-        let messages = messages.collect::<Result<_, _>>()?;
-        Ok(Self { line, messages, blobs, at_ms: entry.at_ms })
-    }
-
-    fn bytes(&self) -> usize {
-        let lines = self.line.iter().chain(&self.messages).map(String::len).sum::<usize>();
-        lines + self.blobs.iter().map(|(_, text)| text.len()).sum::<usize>()
-    }
-}
-
 fn append(
     connection: &Connection,
     key: &ConversationKey,
@@ -164,12 +134,8 @@ fn list(
             int(query.most as u64).saturating_add(1),
         ],
     )?;
-    let is_more = rows.len() > query.most;
-    let rows = rows.into_iter().take(query.most);
-    let page: Vec<_> = rows.map(|row| conversation(&query.scope, row).1).collect();
-    let place =
-        |last: &Conversation| Cursor { at_ms: last.updated_ms, name: last.key.id.clone() }.write();
-    let next = page.last().filter(|_| is_more).map(place);
+    let found: Vec<_> = rows.into_iter().map(|row| conversation(&query.scope, row).1).collect();
+    let (page, next) = page(found, query.most, Cursor::of_conversation);
     Ok(ConversationPage::new(page, next))
 }
 
@@ -218,23 +184,17 @@ fn delete(connection: &Connection, key: &ConversationKey) -> Result<bool, StoreE
 }
 
 impl ConversationStore for SqliteStore {
-    fn begin(&self, conversation: Conversation) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn begin(&self, conversation: Conversation) -> StoreFuture<'_, ()> {
         let write = move |connection: &Connection| begin(connection, &conversation);
         Box::pin(self.0.writer.write(0, write))
     }
 
-    fn get<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-    ) -> BoxFuture<'a, Result<Conversation, StoreError>> {
+    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, Conversation> {
         let key = key.clone();
         Box::pin(self.query(move |connection| Ok(find(connection, &key)?.1)))
     }
 
-    fn list(
-        &self,
-        query: ConversationQuery,
-    ) -> BoxFuture<'_, Result<ConversationPage, StoreError>> {
+    fn list(&self, query: ConversationQuery) -> StoreFuture<'_, ConversationPage> {
         Box::pin(self.query(move |connection| list(connection, &query)))
     }
 
@@ -243,7 +203,7 @@ impl ConversationStore for SqliteStore {
         key: &'a ConversationKey,
         at: u64,
         entry: Entry,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let (key, texts) = (key.clone(), EntryTexts::of(&entry)?);
             let bytes = texts.bytes();
@@ -257,7 +217,7 @@ impl ConversationStore for SqliteStore {
         key: &'a ConversationKey,
         from: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<(u64, String)>, StoreError>> {
+    ) -> StoreFuture<'a, Vec<(u64, String)>> {
         let sql = "SELECT number, 0, text FROM line WHERE conversation = ? AND number >= ? ORDER BY number LIMIT ?";
         let key = key.clone();
         Box::pin(self.query(move |connection| {
@@ -271,7 +231,7 @@ impl ConversationStore for SqliteStore {
         key: &'a ConversationKey,
         from: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<StoredMessage>, StoreError>> {
+    ) -> StoreFuture<'a, Vec<StoredMessage>> {
         let sql = "SELECT number, at_ms, text FROM message WHERE conversation = ? AND number >= ? ORDER BY number LIMIT ?";
         let key = key.clone();
         Box::pin(self.query(move |connection| {
@@ -287,7 +247,7 @@ impl ConversationStore for SqliteStore {
         key: &'a ConversationKey,
         title: Text,
         at_ms: u64,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    ) -> StoreFuture<'a, ()> {
         let key = key.clone();
         let write =
             move |connection: &Connection| change(connection, &key, Some(&title), None, at_ms);
@@ -299,14 +259,14 @@ impl ConversationStore for SqliteStore {
         key: &'a ConversationKey,
         status: ConversationStatus,
         at_ms: u64,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    ) -> StoreFuture<'a, ()> {
         let key = key.clone();
         let write =
             move |connection: &Connection| change(connection, &key, None, Some(status), at_ms);
         Box::pin(self.0.writer.write(0, write))
     }
 
-    fn delete<'a>(&'a self, key: &'a ConversationKey) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn delete<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, bool> {
         let key = key.clone();
         Box::pin(async move {
             let write = move |connection: &Connection| delete(connection, &key);
@@ -322,7 +282,7 @@ impl ConversationStore for SqliteStore {
         scope: &'a str,
         owner: &'a str,
         mode: EraseMode,
-    ) -> BoxFuture<'a, Result<Erased, StoreError>> {
+    ) -> StoreFuture<'a, Erased> {
         Box::pin(async move {
             let mut all = Erased::default();
             loop {

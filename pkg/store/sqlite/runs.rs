@@ -1,6 +1,5 @@
 //! The run store of [`SqliteStore`].
 
-use futures_core::future::BoxFuture;
 use rusqlite::{Connection, Row, params, types::FromSql};
 
 use super::{
@@ -11,7 +10,8 @@ use super::{
 };
 use crate::{
     EraseMode, LogKey, RunBegun, RunChange, RunPage, RunProgress, RunQuery, RunRecord, RunRequest,
-    RunStore, StoreError, cursor::Cursor,
+    RunStore, StoreError, StoreFuture,
+    cursor::{Cursor, page},
 };
 
 /// Maximum number of runs that a sweep deletes at a time.
@@ -139,7 +139,7 @@ fn list(connection: &Connection, query: &RunQuery) -> Result<RunPage, StoreError
     let after = Cursor::read(query.after.as_ref())?;
     // Each statement has an index that yields the order.
     let sql = if query.conversation.is_some() { OF_CONVERSATION } else { OF_SCOPE };
-    let mut page = read_rows(
+    let found = read_rows(
         connection,
         sql,
         params![
@@ -152,11 +152,7 @@ fn list(connection: &Connection, query: &RunQuery) -> Result<RunPage, StoreError
         ],
         read,
     )?;
-    let is_more = page.len() > query.most;
-    page.truncate(query.most);
-    let place =
-        |last: &RunRecord| Cursor { at_ms: last.begun_ms, name: last.key.name.clone() }.write();
-    let next = page.last().filter(|_| is_more).map(place);
+    let (page, next) = page(found, query.most, Cursor::of_run);
     Ok(RunPage::new(page, next))
 }
 
@@ -177,7 +173,7 @@ const OWNED: OwnedRows = OwnedRows {
 };
 
 impl RunStore for SqliteStore {
-    fn begin(&self, run: RunRecord) -> BoxFuture<'_, Result<RunBegun, StoreError>> {
+    fn begin(&self, run: RunRecord) -> StoreFuture<'_, RunBegun> {
         let bytes = [&run.input, &run.about].into_iter().flatten().map(String::len).sum();
         Box::pin(self.0.writer.write(bytes, move |connection| begin(connection, &run)))
     }
@@ -187,35 +183,31 @@ impl RunStore for SqliteStore {
         scope: &'a str,
         owner: &'a str,
         request: &'a str,
-    ) -> BoxFuture<'a, Result<Option<RunRecord>, StoreError>> {
+    ) -> StoreFuture<'a, Option<RunRecord>> {
         let [scope, owner, request] = [scope, owner, request].map(str::to_owned);
         Box::pin(self.query(move |connection| of_request(connection, &scope, &owner, &request)))
     }
 
-    fn get<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<RunRecord, StoreError>> {
+    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord> {
         let key = key.clone();
         Box::pin(self.query(move |connection| find(connection, &key)))
     }
 
-    fn change<'a>(
-        &'a self,
-        key: &'a LogKey,
-        to: RunChange,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn change<'a>(&'a self, key: &'a LogKey, to: RunChange) -> StoreFuture<'a, ()> {
         let key = key.clone();
         Box::pin(self.0.writer.write(0, move |connection| change(connection, &key, &to)))
     }
 
-    fn open(&self, most: usize) -> BoxFuture<'_, Result<Vec<RunRecord>, StoreError>> {
+    fn open(&self, most: usize) -> StoreFuture<'_, Vec<RunRecord>> {
         let sql = "SELECT * FROM run WHERE ended_ms IS NULL ORDER BY id LIMIT ?";
         Box::pin(self.query(move |connection| read_rows(connection, sql, [int(most as u64)], read)))
     }
 
-    fn list(&self, query: RunQuery) -> BoxFuture<'_, Result<RunPage, StoreError>> {
+    fn list(&self, query: RunQuery) -> StoreFuture<'_, RunPage> {
         Box::pin(self.query(move |connection| list(connection, &query)))
     }
 
-    fn sweep(&self, before_ms: u64, keep: u64) -> BoxFuture<'_, Result<Vec<LogKey>, StoreError>> {
+    fn sweep(&self, before_ms: u64, keep: u64) -> StoreFuture<'_, Vec<LogKey>> {
         Box::pin(async move {
             let write = move |connection: &Connection| sweep(connection, before_ms, keep);
             let swept = self.0.writer.write(0, write).await?;
@@ -226,7 +218,7 @@ impl RunStore for SqliteStore {
         })
     }
 
-    fn delete<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn delete<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, bool> {
         let key = key.clone();
         Box::pin(async move {
             let write = move |connection: &Connection| {
@@ -244,7 +236,7 @@ impl RunStore for SqliteStore {
         scope: &'a str,
         owner: &'a str,
         mode: EraseMode,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+    ) -> StoreFuture<'a, u64> {
         self.erase_rows(&OWNED, scope, owner, mode)
     }
 }
