@@ -2,7 +2,7 @@
 
 use super::{
     Entry, StoreError,
-    blobs::{Hash, Split, split},
+    blobs::{BlobHash, SplitText, split},
     conversation::to_json,
 };
 
@@ -11,7 +11,7 @@ pub(super) struct EntryTexts {
     pub(super) line: Option<String>,
     pub(super) messages: Vec<String>,
     /// The long parts.
-    pub(super) blobs: Vec<(Hash, String)>,
+    pub(super) blobs: Vec<(BlobHash, String)>,
     pub(super) at_ms: u64,
 }
 
@@ -19,7 +19,7 @@ impl EntryTexts {
     pub(super) fn of(entry: &Entry) -> Result<Self, StoreError> {
         let mut blobs = Vec::new();
         let mut keep = |text: &str| {
-            let Split { text, blobs: parts } = split(text);
+            let SplitText { text, blobs: parts } = split(text);
             blobs.extend(parts.into_iter().map(|(hash, part)| (hash, part.to_owned())));
             text
         };

@@ -5,13 +5,13 @@
 mod blobs;
 mod conversation;
 mod conversations;
-mod cursor;
 mod entry_texts;
 mod erase;
 mod error;
 mod follow;
 mod ids;
 mod latency;
+mod list_cursor;
 mod log;
 mod memory;
 mod notifications;

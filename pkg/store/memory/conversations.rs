@@ -10,10 +10,10 @@ use super::{MemoryStore, lock, ready, scopes::ScopeTotals};
 use crate::{
     Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
     ConversationStore, Entry, EraseMode, Erased, StoreError, StoreFuture, StoredMessage,
-    blobs::{Hash, join},
+    blobs::{BlobHash, join},
     conversation::{erased, to_json, to_message},
-    cursor::{Cursor, page},
     entry_texts::EntryTexts,
+    list_cursor::{ListCursor, page},
 };
 use forgeline_types::Text;
 
@@ -27,7 +27,7 @@ const MAX_ALL: usize = 10_000;
 #[derive(Debug, Default)]
 pub(super) struct ConversationTable {
     all: BTreeMap<ConversationKey, MemoryConversation>,
-    blobs: HashMap<Hash, (usize, Arc<str>)>,
+    blobs: HashMap<BlobHash, (usize, Arc<str>)>,
     counts: ScopeTotals,
 }
 
@@ -37,7 +37,7 @@ struct MemoryConversation {
     lines: Vec<(u64, String)>,
     messages: Vec<(u64, String)>,
     /// The hashes of the long parts, one per use.
-    blobs: Vec<Hash>,
+    blobs: Vec<BlobHash>,
 }
 
 fn not_found(key: &ConversationKey) -> StoreError {
@@ -130,7 +130,7 @@ impl ConversationTable {
         Ok(())
     }
 
-    fn release(&mut self, hashes: &[Hash]) {
+    fn release(&mut self, hashes: &[BlobHash]) {
         for hash in hashes {
             if let Some((uses, _)) = self.blobs.get_mut(hash) {
                 *uses -= 1;
@@ -187,7 +187,7 @@ impl ConversationTable {
     }
 
     fn list(&self, query: &ConversationQuery) -> Result<ConversationPage, StoreError> {
-        let after = Cursor::read(query.after.as_ref())?;
+        let after = ListCursor::read(query.after.as_ref())?;
         let mut found: Vec<_> = self
             .all
             .values()
@@ -196,11 +196,11 @@ impl ConversationTable {
             .filter(|head| query.owner.as_ref().is_none_or(|owner| head.owner == *owner))
             .filter(|head| query.agent.as_ref().is_none_or(|agent| head.agent == *agent))
             .filter(|head| {
-                after.as_ref().is_none_or(|after| Cursor::of_conversation(head) < *after)
+                after.as_ref().is_none_or(|after| ListCursor::of_conversation(head) < *after)
             })
             .collect();
-        found.sort_by_key(|head| Reverse(Cursor::of_conversation(head)));
-        let (page, next) = page(found, query.most, |head| Cursor::of_conversation(head));
+        found.sort_by_key(|head| Reverse(ListCursor::of_conversation(head)));
+        let (page, next) = page(found, query.most, |head| ListCursor::of_conversation(head));
         Ok(ConversationPage::new(page.into_iter().cloned().collect(), next))
     }
 }

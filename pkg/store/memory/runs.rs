@@ -9,7 +9,7 @@ use super::{MemoryStore, lock, ready, scopes::ScopeTotals};
 use crate::{
     ConversationKey, EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord,
     RunStore, StoreError, StoreFuture,
-    cursor::{Cursor, page},
+    list_cursor::{ListCursor, page},
 };
 use forgeline_types::Text;
 
@@ -129,17 +129,17 @@ impl RunTable {
     }
 
     fn list(&self, query: &RunQuery) -> Result<RunPage, StoreError> {
-        let after = Cursor::read(query.after.as_ref())?;
+        let after = ListCursor::read(query.after.as_ref())?;
         let mut found: Vec<_> = self
             .all
             .values()
             .filter(|run| run.key.scope == query.scope)
             .filter(|run| query.owner.as_ref().is_none_or(|owner| run.owner == *owner))
             .filter(|run| query.conversation.as_ref().is_none_or(|it| run.conversation == *it))
-            .filter(|run| after.as_ref().is_none_or(|after| Cursor::of_run(run) < *after))
+            .filter(|run| after.as_ref().is_none_or(|after| ListCursor::of_run(run) < *after))
             .collect();
-        found.sort_by_key(|run| Reverse(Cursor::of_run(run)));
-        let (page, next) = page(found, query.most, |run| Cursor::of_run(run));
+        found.sort_by_key(|run| Reverse(ListCursor::of_run(run)));
+        let (page, next) = page(found, query.most, |run| ListCursor::of_run(run));
         Ok(RunPage::new(page.into_iter().cloned().collect(), next))
     }
 

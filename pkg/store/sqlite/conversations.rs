@@ -3,17 +3,18 @@
 use rusqlite::{Connection, params};
 
 use super::{
-    SqliteStore, erase,
+    SqliteStore,
+    conversation_rows::{STATUSES, status_number, whole},
+    erase,
     errors::store_error,
     statements::{execute, int, number, row, rows},
-    stored::{STATUSES, status_number, whole},
 };
 use crate::{
     Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
     ConversationStore, Entry, EraseMode, Erased, StoreError, StoreFuture, StoredMessage,
     conversation::to_message,
-    cursor::{Cursor, page},
     entry_texts::EntryTexts,
+    list_cursor::{ListCursor, page},
 };
 use forgeline_types::Text;
 
@@ -117,7 +118,7 @@ fn list(
     connection: &Connection,
     query: &ConversationQuery,
 ) -> Result<ConversationPage, StoreError> {
-    let after = Cursor::read(query.after.as_ref())?;
+    let after = ListCursor::read(query.after.as_ref())?;
     let sql = "SELECT id, name, owner, agent, title, status, created_ms, updated_ms, entries, messages \
                FROM conversation WHERE scope = ?1 AND (?2 IS NULL OR owner = ?2) \
                AND (?3 IS NULL OR agent = ?3) AND (?4 IS NULL OR (updated_ms, name) < (?4, ?5)) \
@@ -135,7 +136,7 @@ fn list(
         ],
     )?;
     let found: Vec<_> = rows.into_iter().map(|row| conversation(&query.scope, row).1).collect();
-    let (page, next) = page(found, query.most, Cursor::of_conversation);
+    let (page, next) = page(found, query.most, ListCursor::of_conversation);
     Ok(ConversationPage::new(page, next))
 }
 

@@ -7,12 +7,11 @@ use rusqlite::{Connection, params};
 use tokio::task::coop::consume_budget;
 
 use super::{
-    SqliteStore,
+    SqliteStore, chunk_codec,
     errors::store_error,
     log_append::LogAppend,
     log_facts,
     log_head::{CLOSED, LogHead, RETIRED, head, readable},
-    packed,
     statements::{execute, int, number, row},
 };
 use crate::{
@@ -33,7 +32,7 @@ fn read(
                    WHERE log = ? AND begins <= ? ORDER BY begins DESC LIMIT 1";
         let row: Option<(i64, bool, Vec<u8>)> = row(connection, sql, [id, int(at)])?;
         let Some((begins, is_packed, data)) = row else { break };
-        let chunk = packed::read(data, is_packed)?;
+        let chunk = chunk_codec::read(data, is_packed)?;
         let skipped = usize::try_from(at - number(begins)).unwrap_or(usize::MAX);
         let before = records.len();
         records.extend(chunk.into_iter().skip(skipped).take(most - before));
@@ -131,12 +130,12 @@ impl EventLog for SqliteStore {
         records: Vec<LogRecord>,
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            let (data, count) = (packed::write(&records), records.len());
-            if data.len() > packed::MAX_CHUNK_BYTES {
+            let (data, count) = (chunk_codec::write(&records), records.len());
+            if data.len() > chunk_codec::MAX_CHUNK_BYTES {
                 let reason = format!(
                     "an append of {} bytes exceeds the limit of {}",
                     data.len(),
-                    packed::MAX_CHUNK_BYTES
+                    chunk_codec::MAX_CHUNK_BYTES
                 );
                 return Err(StoreError::Unavailable { reason });
             }

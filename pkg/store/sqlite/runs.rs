@@ -11,7 +11,7 @@ use super::{
 use crate::{
     EraseMode, LogKey, RunBegun, RunChange, RunPage, RunProgress, RunQuery, RunRecord, RunRequest,
     RunStore, StoreError, StoreFuture,
-    cursor::{Cursor, page},
+    list_cursor::{ListCursor, page},
 };
 
 /// Maximum number of runs that a sweep deletes at a time.
@@ -136,7 +136,7 @@ const OF_CONVERSATION: &str = "SELECT * FROM run WHERE scope = ?1 AND conversati
      ORDER BY begun_ms DESC, name DESC LIMIT ?6";
 
 fn list(connection: &Connection, query: &RunQuery) -> Result<RunPage, StoreError> {
-    let after = Cursor::read(query.after.as_ref())?;
+    let after = ListCursor::read(query.after.as_ref())?;
     // Each statement has an index that yields the order.
     let sql = if query.conversation.is_some() { OF_CONVERSATION } else { OF_SCOPE };
     let found = read_rows(
@@ -152,7 +152,7 @@ fn list(connection: &Connection, query: &RunQuery) -> Result<RunPage, StoreError
         ],
         read,
     )?;
-    let (page, next) = page(found, query.most, Cursor::of_run);
+    let (page, next) = page(found, query.most, ListCursor::of_run);
     Ok(RunPage::new(page, next))
 }
 

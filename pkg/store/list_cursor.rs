@@ -5,12 +5,12 @@ use forgeline_types::Text;
 
 /// A position in a list that is sorted by time, then by name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Cursor {
+pub(super) struct ListCursor {
     pub(super) at_ms: u64,
     pub(super) name: Text,
 }
 
-impl Cursor {
+impl ListCursor {
     pub(super) fn read(cursor: Option<&Text>) -> Result<Option<Self>, StoreError> {
         let Some(given) = cursor else { return Ok(None) };
         let parts = given.split_once('.');
@@ -38,7 +38,7 @@ impl Cursor {
 pub(super) fn page<T>(
     mut items: Vec<T>,
     most: usize,
-    place: impl Fn(&T) -> Cursor,
+    place: impl Fn(&T) -> ListCursor,
 ) -> (Vec<T>, Option<Text>) {
     let is_more = items.len() > most;
     items.truncate(most);
