@@ -40,17 +40,9 @@ struct MemoryConversation {
     blobs: Vec<BlobHash>,
 }
 
-fn not_found(key: &ConversationKey) -> StoreError {
-    StoreError::NotFound { what: "conversation", name: key.id.clone() }
-}
-
-fn ended(key: &ConversationKey) -> StoreError {
-    StoreError::Ended { what: "conversation", name: key.id.clone() }
-}
-
 impl ConversationTable {
     fn get(&self, key: &ConversationKey) -> Result<&MemoryConversation, StoreError> {
-        self.all.get(key).ok_or_else(|| not_found(key))
+        self.all.get(key).ok_or_else(|| StoreError::no_conversation(key))
     }
 
     /// Adds a conversation. If the scope has too many, evicts its least recently changed one; if all scopes together have too many, one of the largest
@@ -89,14 +81,8 @@ impl ConversationTable {
 
     fn append(&mut self, key: &ConversationKey, at: u64, entry: &Entry) -> Result<(), StoreError> {
         let Self { all, blobs, .. } = self;
-        let kept = all.get_mut(key).ok_or_else(|| not_found(key))?;
-        if kept.head.status.is_last() {
-            return Err(ended(key));
-        }
-        if kept.head.entries != at {
-            let (name, end) = (key.id.clone(), kept.head.entries);
-            return Err(StoreError::Behind { what: "conversation", name, at, end });
-        }
+        let kept = all.get_mut(key).ok_or_else(|| StoreError::no_conversation(key))?;
+        kept.head.check_end(at)?;
         let EntryTexts { line, messages, blobs: parts, at_ms } = EntryTexts::of(entry)?;
         for (hash, part) in parts {
             blobs.entry(hash).or_insert_with(|| (0, part.into())).0 += 1;
@@ -119,15 +105,12 @@ impl ConversationTable {
     fn change(
         &mut self,
         key: &ConversationKey,
+        title: Option<Text>,
+        status: Option<ConversationStatus>,
         at_ms: u64,
-        change: impl FnOnce(&mut Conversation) -> bool,
     ) -> Result<(), StoreError> {
-        let kept = self.all.get_mut(key).ok_or_else(|| not_found(key))?;
-        if !change(&mut kept.head) {
-            return Err(ended(key));
-        }
-        kept.head.updated_ms = at_ms;
-        Ok(())
+        let kept = self.all.get_mut(key).ok_or_else(|| StoreError::no_conversation(key))?;
+        kept.head.change(title, status, at_ms)
     }
 
     fn release(&mut self, hashes: &[BlobHash]) {
@@ -264,10 +247,7 @@ impl ConversationStore for MemoryStore {
         title: Text,
         at_ms: u64,
     ) -> StoreFuture<'a, ()> {
-        ready(lock(&self.0.conversations).change(key, at_ms, |head| {
-            head.title = Some(title);
-            head.status != ConversationStatus::Erased
-        }))
+        ready(lock(&self.0.conversations).change(key, Some(title), None, at_ms))
     }
 
     fn set_status<'a>(
@@ -276,13 +256,7 @@ impl ConversationStore for MemoryStore {
         status: ConversationStatus,
         at_ms: u64,
     ) -> StoreFuture<'a, ()> {
-        ready(lock(&self.0.conversations).change(key, at_ms, |head| {
-            if head.status.is_last() {
-                return head.status == status;
-            }
-            head.status = status;
-            true
-        }))
+        ready(lock(&self.0.conversations).change(key, None, Some(status), at_ms))
     }
 
     fn delete<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, bool> {

@@ -36,10 +36,6 @@ pub(super) struct RunTable {
     requests: HashMap<(Text, Text, Text), LogKey>,
 }
 
-fn not_found(key: &LogKey) -> StoreError {
-    StoreError::NotFound { what: "run", name: key.name.clone() }
-}
-
 fn request_of(run: &RunRecord) -> Option<(Text, Text, Text)> {
     let request = run.request.as_ref()?;
     Some((run.key.scope.clone(), run.owner.clone(), request.key.clone()))
@@ -53,9 +49,7 @@ impl RunTable {
         }
         let earlier = request.as_ref().and_then(|request| self.requests.get(request));
         if let Some(earlier) = earlier.and_then(|key| self.all.get(key)) {
-            let is_same = earlier.request == run.request;
-            let same = || RunBegun::Same(Box::new(earlier.clone()));
-            return Ok(if is_same { same() } else { RunBegun::Other });
+            return Ok(earlier.clone().begun(&run));
         }
         if let Some(request) = request {
             self.requests.insert(request, key.clone());
@@ -66,7 +60,7 @@ impl RunTable {
     }
 
     fn change(&mut self, key: &LogKey, change: RunChange) -> Result<(), StoreError> {
-        let run = self.all.get_mut(key).ok_or_else(|| not_found(key))?;
+        let run = self.all.get_mut(key).ok_or_else(|| StoreError::no_run(key))?;
         if run.progress.has_ended() {
             return Err(StoreError::Ended { what: "run", name: key.name.clone() });
         }
@@ -189,7 +183,7 @@ impl RunStore for MemoryStore {
     }
 
     fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord> {
-        ready(lock(&self.0.runs).all.get(key).cloned().ok_or_else(|| not_found(key)))
+        ready(lock(&self.0.runs).all.get(key).cloned().ok_or_else(|| StoreError::no_run(key)))
     }
 
     fn change<'a>(&'a self, key: &'a LogKey, change: RunChange) -> StoreFuture<'a, ()> {

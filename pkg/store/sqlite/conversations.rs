@@ -37,10 +37,6 @@ fn status_of(number: i64) -> ConversationStatus {
     at.and_then(|at| STATUSES.get(at)).copied().unwrap_or(ConversationStatus::Ended)
 }
 
-fn ended(key: &ConversationKey) -> StoreError {
-    StoreError::Ended { what: "conversation", name: key.id.clone() }
-}
-
 pub(super) fn find(
     connection: &Connection,
     key: &ConversationKey,
@@ -48,8 +44,8 @@ pub(super) fn find(
     let sql = "SELECT id, name, owner, agent, title, status, created_ms, updated_ms, entries, messages \
                FROM conversation WHERE scope = ? AND name = ?";
     let row: Option<ConversationRow> = row(connection, sql, [key.scope.as_str(), key.id.as_str()])?;
-    let not_found = || StoreError::NotFound { what: "conversation", name: key.id.clone() };
-    Ok(conversation(&key.scope, row.ok_or_else(not_found)?))
+    let row = row.ok_or_else(|| StoreError::no_conversation(key))?;
+    Ok(conversation(&key.scope, row))
 }
 
 fn begin(connection: &Connection, new: &Conversation) -> Result<(), StoreError> {
@@ -83,17 +79,7 @@ fn append(
     texts: &EntryTexts,
 ) -> Result<(), StoreError> {
     let (id, head) = find(connection, key)?;
-    if head.status.is_last() {
-        return Err(ended(key));
-    }
-    if head.entries != at {
-        return Err(StoreError::Behind {
-            what: "conversation",
-            name: key.id.clone(),
-            at,
-            end: head.entries,
-        });
-    }
+    head.check_end(at)?;
     for (hash, text) in &texts.blobs {
         let sql = "INSERT INTO blob (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING";
         execute(connection, sql, params![&hash[..], text])?;
@@ -159,22 +145,15 @@ fn read(
 fn change(
     connection: &Connection,
     key: &ConversationKey,
-    title: Option<&str>,
+    title: Option<Text>,
     status: Option<ConversationStatus>,
     at_ms: u64,
 ) -> Result<(), StoreError> {
-    let (id, head) = find(connection, key)?;
-    let is_refused = match status {
-        Some(status) => head.status.is_last() && head.status != status,
-        None => head.status == ConversationStatus::Erased,
-    };
-    if is_refused {
-        return Err(ended(key));
-    }
-    let title = title.or(head.title.as_deref());
-    let status = status_number(status.unwrap_or(head.status));
+    let (id, mut head) = find(connection, key)?;
+    head.change(title, status, at_ms)?;
     let sql = "UPDATE conversation SET title = ?, status = ?, updated_ms = ? WHERE id = ?";
-    execute(connection, sql, params![title, status, int(at_ms), id]).map(drop)
+    let status = status_number(head.status);
+    execute(connection, sql, params![head.title.as_deref(), status, int(at_ms), id]).map(drop)
 }
 
 fn delete(connection: &Connection, key: &ConversationKey) -> Result<bool, StoreError> {
@@ -250,8 +229,9 @@ impl ConversationStore for SqliteStore {
         at_ms: u64,
     ) -> StoreFuture<'a, ()> {
         let key = key.clone();
-        let write =
-            move |connection: &Connection| change(connection, &key, Some(&title), None, at_ms);
+        let write = move |connection: &Connection| {
+            change(connection, &key, Some(title.clone()), None, at_ms)
+        };
         Box::pin(self.0.writer.write(0, write))
     }
 

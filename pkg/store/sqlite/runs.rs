@@ -44,14 +44,10 @@ fn read(row: &Row<'_>) -> Result<RunRecord, StoreError> {
     Ok(run)
 }
 
-fn not_found(key: &LogKey) -> StoreError {
-    StoreError::NotFound { what: "run", name: key.name.clone() }
-}
-
 fn find(connection: &Connection, key: &LogKey) -> Result<RunRecord, StoreError> {
     let sql = "SELECT * FROM run WHERE scope = ? AND name = ?";
     let found = read_rows(connection, sql, [key.scope.as_str(), key.name.as_str()], read)?;
-    found.into_iter().next().ok_or_else(|| not_found(key))
+    found.into_iter().next().ok_or_else(|| StoreError::no_run(key))
 }
 
 fn of_request(
@@ -68,9 +64,7 @@ fn begin(connection: &Connection, run: &RunRecord) -> Result<RunBegun, StoreErro
     if let Some(request) = &run.request {
         let earlier = of_request(connection, &run.key.scope, &run.owner, &request.key)?;
         if let Some(earlier) = earlier {
-            let is_same = earlier.request == run.request;
-            let same = RunBegun::Same(Box::new(earlier));
-            return Ok(if is_same { same } else { RunBegun::Other });
+            return Ok(earlier.begun(run));
         }
     }
     let sql = "INSERT INTO run (scope, name, conversation, owner, agent, progress, request, digest, input, begun_ms, about) \
