@@ -245,3 +245,10 @@ pub(super) fn to_message(json: &str) -> Result<Message, StoreError> {
         StoreError::Corrupt { reason }
     })
 }
+
+impl StoreError {
+    /// Returns the error of a conversation that does not exist.
+    pub(crate) fn no_conversation(key: &ConversationKey) -> Self {
+        Self::NotFound { what: "conversation", name: key.id.clone() }
+    }
+}

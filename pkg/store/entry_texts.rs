@@ -29,10 +29,4 @@ impl EntryTexts {
         let messages = messages.collect::<Result<_, _>>()?;
         Ok(Self { line, messages, blobs, at_ms: entry.at_ms })
     }
-
-    #[cfg(feature = "sqlite")]
-    pub(super) fn bytes(&self) -> usize {
-        let lines = self.line.iter().chain(&self.messages).map(String::len).sum::<usize>();
-        lines + self.blobs.iter().map(|(_, text)| text.len()).sum::<usize>()
-    }
 }

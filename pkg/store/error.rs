@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{ConversationKey, LogKey};
+use futures_core::future::BoxFuture;
+
 use forgeline_types::Text;
 
 /// An error of a store.
@@ -119,44 +120,5 @@ pub enum StoreError {
     },
 }
 
-impl StoreError {
-    /// Returns the error of a conversation that does not exist.
-    pub(crate) fn no_conversation(key: &ConversationKey) -> Self {
-        Self::NotFound { what: "conversation", name: key.id.clone() }
-    }
-
-    /// Returns the error of a run that does not exist.
-    pub(crate) fn no_run(key: &LogKey) -> Self {
-        Self::NotFound { what: "run", name: key.name.clone() }
-    }
-
-    /// Returns the error of a log that does not exist.
-    pub(crate) fn no_log(key: &LogKey) -> Self {
-        Self::NotFound { what: "log", name: key.name.clone() }
-    }
-
-    /// Returns the error of a log that already exists.
-    pub(crate) fn log_exists(key: &LogKey) -> Self {
-        Self::Exists { what: "log", name: key.name.clone() }
-    }
-
-    /// Returns the error of a log that is closed.
-    pub(crate) fn log_closed(key: &LogKey) -> Self {
-        Self::Ended { what: "log", name: key.name.clone() }
-    }
-
-    /// Returns the error of a log whose records were dropped.
-    pub(crate) fn log_retired(key: &LogKey) -> Self {
-        Self::Retired { name: key.name.clone() }
-    }
-
-    /// Returns the error of a log that does not end at `at`, or of a number beyond its end.
-    pub(crate) fn log_behind(key: &LogKey, at: u64, end: u64) -> Self {
-        Self::Behind { what: "log", name: key.name.clone(), at, end }
-    }
-
-    /// Returns the error of a log whose records before `first` were dropped.
-    pub(crate) fn log_dropped(key: &LogKey, first: u64) -> Self {
-        Self::Dropped { what: "log", name: key.name.clone(), first }
-    }
-}
+/// The future of an operation of a store.
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;

@@ -26,7 +26,7 @@ pub use self::sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use self::{
     conversation::{Conversation, ConversationKey, ConversationStatus, Entry, StoredMessage},
     conversations::{ConversationPage, ConversationQuery, ConversationStore, EraseMode, Erased},
-    error::StoreError,
+    error::{StoreError, StoreFuture},
     follow::follow,
     latency::{CallLatency, LatencyRecord, LatencyStore},
     log::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention},
@@ -34,7 +34,7 @@ pub use self::{
     notifications::{Notification, NotificationChannel},
     run_record::{RunChange, RunProgress, RunRecord, RunRequest},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
-    stores::{StoreFuture, Stores},
+    stores::Stores,
 };
 
 /// Returns a folder for a single test.

@@ -289,3 +289,35 @@ impl LogPage {
         Self { records, next, is_end }
     }
 }
+
+impl StoreError {
+    /// Returns the error of a log that does not exist.
+    pub(crate) fn no_log(key: &LogKey) -> Self {
+        Self::NotFound { what: "log", name: key.name.clone() }
+    }
+
+    /// Returns the error of a log that already exists.
+    pub(crate) fn log_exists(key: &LogKey) -> Self {
+        Self::Exists { what: "log", name: key.name.clone() }
+    }
+
+    /// Returns the error of a log that is closed.
+    pub(crate) fn log_closed(key: &LogKey) -> Self {
+        Self::Ended { what: "log", name: key.name.clone() }
+    }
+
+    /// Returns the error of a log whose records were dropped.
+    pub(crate) fn log_retired(key: &LogKey) -> Self {
+        Self::Retired { name: key.name.clone() }
+    }
+
+    /// Returns the error of a log that does not end at `at`, or of a number beyond its end.
+    pub(crate) fn log_behind(key: &LogKey, at: u64, end: u64) -> Self {
+        Self::Behind { what: "log", name: key.name.clone(), at, end }
+    }
+
+    /// Returns the error of a log whose records before `first` were dropped.
+    pub(crate) fn log_dropped(key: &LogKey, first: u64) -> Self {
+        Self::Dropped { what: "log", name: key.name.clone(), first }
+    }
+}

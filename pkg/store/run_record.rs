@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConversationKey, LogKey, RunBegun};
+use super::{ConversationKey, LogKey, StoreError};
 use forgeline_types::{Text, UsageInfo, setters};
 
 /// The stored data of a run. Its events are in the [log](super::EventLog) with the same key, its messages and its journal in the
@@ -85,11 +85,6 @@ impl RunRecord {
     #[must_use]
     pub fn conversation_key(&self) -> ConversationKey {
         ConversationKey::new(self.key.scope.clone(), self.conversation.clone())
-    }
-
-    /// Returns the outcome of a request for `run` with the key of the request that started this one.
-    pub(super) fn begun(self, run: &Self) -> RunBegun {
-        if self.request == run.request { RunBegun::Same(Box::new(self)) } else { RunBegun::Other }
     }
 }
 
@@ -236,5 +231,12 @@ impl RunChange {
     pub fn usage(mut self, usage: Option<UsageInfo>) -> Self {
         self.usage = usage;
         self
+    }
+}
+
+impl StoreError {
+    /// Returns the error of a run that does not exist.
+    pub(crate) fn no_run(key: &LogKey) -> Self {
+        Self::NotFound { what: "run", name: key.name.clone() }
     }
 }

@@ -101,6 +101,13 @@ pub enum RunBegun {
     Other,
 }
 
+impl RunBegun {
+    /// Returns the outcome for a run whose request has the key of the request of an earlier one.
+    pub(crate) fn of_repeated(earlier: RunRecord, run: &RunRecord) -> Self {
+        if earlier.request == run.request { Self::Same(Box::new(earlier)) } else { Self::Other }
+    }
+}
+
 /// The filter and position of a list of runs.
 ///
 /// # Examples

@@ -1,4 +1,4 @@
-//! The conversations of [`MemoryStore`].
+//! Conversations in memory.
 
 use std::{
     cmp::Reverse,
@@ -6,10 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use super::{MemoryStore, lock, ready, scopes::ScopeTotals};
+use super::scopes::ScopeTotals;
 use crate::{
-    Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
-    ConversationStore, Entry, EraseMode, Erased, StoreError, StoreFuture, StoredMessage,
+    Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus, Entry,
+    EraseMode, Erased, StoreError,
     blobs::{BlobHash, join},
     conversation::{erased, to_json, to_message},
     entry_texts::EntryTexts,
@@ -32,22 +32,22 @@ pub(super) struct ConversationTable {
 }
 
 #[derive(Debug)]
-struct MemoryConversation {
-    head: Conversation,
-    lines: Vec<(u64, String)>,
-    messages: Vec<(u64, String)>,
+pub(super) struct MemoryConversation {
+    pub(super) head: Conversation,
+    pub(super) lines: Vec<(u64, String)>,
+    pub(super) messages: Vec<(u64, String)>,
     /// The hashes of the long parts, one per use.
     blobs: Vec<BlobHash>,
 }
 
 impl ConversationTable {
-    fn get(&self, key: &ConversationKey) -> Result<&MemoryConversation, StoreError> {
+    pub(super) fn get(&self, key: &ConversationKey) -> Result<&MemoryConversation, StoreError> {
         self.all.get(key).ok_or_else(|| StoreError::no_conversation(key))
     }
 
     /// Adds a conversation. If the scope has too many, evicts its least recently changed one; if all scopes together have too many, one of the largest
     /// scope. Conversations with a run that has not ended are kept.
-    fn begin(
+    pub(super) fn begin(
         &mut self,
         head: Conversation,
         is_open: impl FnOnce() -> HashSet<ConversationKey>,
@@ -79,7 +79,12 @@ impl ConversationTable {
         idle.min_by_key(|kept| kept.head.updated_ms).map(|kept| kept.head.key.clone())
     }
 
-    fn append(&mut self, key: &ConversationKey, at: u64, entry: &Entry) -> Result<(), StoreError> {
+    pub(super) fn append(
+        &mut self,
+        key: &ConversationKey,
+        at: u64,
+        entry: &Entry,
+    ) -> Result<(), StoreError> {
         let Self { all, blobs, .. } = self;
         let kept = all.get_mut(key).ok_or_else(|| StoreError::no_conversation(key))?;
         kept.head.check_end(at)?;
@@ -96,13 +101,13 @@ impl ConversationTable {
         Ok(())
     }
 
-    fn join(&self, text: &str) -> Result<String, StoreError> {
+    pub(super) fn join(&self, text: &str) -> Result<String, StoreError> {
         join(text, |hash| self.blobs.get(hash).map(|(_, part)| Arc::clone(part))).ok_or_else(|| {
             StoreError::Corrupt { reason: "a part of an entry is missing".to_owned() }
         })
     }
 
-    fn change(
+    pub(super) fn change(
         &mut self,
         key: &ConversationKey,
         title: Option<Text>,
@@ -124,14 +129,19 @@ impl ConversationTable {
         }
     }
 
-    fn delete(&mut self, key: &ConversationKey) -> bool {
+    pub(super) fn delete(&mut self, key: &ConversationKey) -> bool {
         let Some(kept) = self.all.remove(key) else { return false };
         self.counts.subtract(&key.scope, 1);
         self.release(&kept.blobs);
         true
     }
 
-    fn erase(&mut self, scope: &str, owner: &str, mode: EraseMode) -> Result<Erased, StoreError> {
+    pub(super) fn erase(
+        &mut self,
+        scope: &str,
+        owner: &str,
+        mode: EraseMode,
+    ) -> Result<Erased, StoreError> {
         let is_theirs = |kept: &&MemoryConversation| {
             !owner.is_empty() && kept.head.key.scope == *scope && kept.head.owner == *owner
         };
@@ -169,7 +179,7 @@ impl ConversationTable {
         Ok(())
     }
 
-    fn list(&self, query: &ConversationQuery) -> Result<ConversationPage, StoreError> {
+    pub(super) fn list(&self, query: &ConversationQuery) -> Result<ConversationPage, StoreError> {
         let after = ListCursor::read(query.after.as_ref())?;
         let mut found: Vec<_> = self
             .all
@@ -185,91 +195,6 @@ impl ConversationTable {
         found.sort_by_key(|head| Reverse(ListCursor::of_conversation(head)));
         let (page, next) = page(found, query.most, |head| ListCursor::of_conversation(head));
         Ok(ConversationPage::new(page.into_iter().cloned().collect(), next))
-    }
-}
-
-impl ConversationStore for MemoryStore {
-    fn begin(&self, conversation: Conversation) -> StoreFuture<'_, ()> {
-        // The lock of the runs is the only one taken while this one is held.
-        let open = || lock(&self.0.runs).open_conversations();
-        ready(lock(&self.0.conversations).begin(conversation, open))
-    }
-
-    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, Conversation> {
-        ready(lock(&self.0.conversations).get(key).map(|kept| kept.head.clone()))
-    }
-
-    fn list(&self, query: ConversationQuery) -> StoreFuture<'_, ConversationPage> {
-        ready(lock(&self.0.conversations).list(&query))
-    }
-
-    fn append<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        at: u64,
-        entry: Entry,
-    ) -> StoreFuture<'a, ()> {
-        ready(lock(&self.0.conversations).append(key, at, &entry))
-    }
-
-    fn lines<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        from: u64,
-        most: usize,
-    ) -> StoreFuture<'a, Vec<(u64, String)>> {
-        let all = lock(&self.0.conversations);
-        ready(all.get(key).and_then(|kept| {
-            let lines = kept.lines.iter().filter(|(number, _)| *number >= from).take(most);
-            lines.map(|(number, line)| Ok((*number, all.join(line)?))).collect()
-        }))
-    }
-
-    fn messages<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        from: u64,
-        most: usize,
-    ) -> StoreFuture<'a, Vec<StoredMessage>> {
-        let all = lock(&self.0.conversations);
-        ready(all.get(key).and_then(|kept| {
-            let messages = (0..).zip(&kept.messages).skip_while(|(number, _)| *number < from);
-            let read = |(number, (at_ms, text)): (u64, &(u64, String))| {
-                Ok(StoredMessage::new(number, *at_ms, to_message(&all.join(text)?)?))
-            };
-            messages.take(most).map(read).collect()
-        }))
-    }
-
-    fn rename<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        title: Text,
-        at_ms: u64,
-    ) -> StoreFuture<'a, ()> {
-        ready(lock(&self.0.conversations).change(key, Some(title), None, at_ms))
-    }
-
-    fn set_status<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        status: ConversationStatus,
-        at_ms: u64,
-    ) -> StoreFuture<'a, ()> {
-        ready(lock(&self.0.conversations).change(key, None, Some(status), at_ms))
-    }
-
-    fn delete<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, bool> {
-        ready(Ok(lock(&self.0.conversations).delete(key)))
-    }
-
-    fn erase<'a>(
-        &'a self,
-        scope: &'a str,
-        owner: &'a str,
-        mode: EraseMode,
-    ) -> StoreFuture<'a, Erased> {
-        ready(lock(&self.0.conversations).erase(scope, owner, mode))
     }
 }
 

@@ -9,10 +9,9 @@ use std::{
 use futures_core::stream::BoxStream;
 
 use super::{
-    lock,
+    locks::{lock, ready},
     log_reader::{LogFollower, LogReader},
     log_table::LogTable,
-    ready,
     stored_log::{LogPhase, StoredLog},
 };
 use crate::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, StoreFuture};

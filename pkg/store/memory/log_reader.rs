@@ -10,7 +10,7 @@ use std::{
 use futures_core::Stream;
 
 use super::{
-    lock,
+    locks::lock,
     stored_log::{LogPhase, StoredLog},
 };
 use crate::{LogKey, LogRecord, StoreError};

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    lock,
+    locks::lock,
     scopes::ScopeTotals,
     stored_log::{LogPhase, StoredLog},
 };

@@ -1,22 +1,25 @@
 //! Stores in memory, for a single process.
 
+mod conversation_store;
 mod conversations;
 mod latency;
+mod latency_store;
+mod locks;
 mod log;
 mod log_reader;
 mod log_table;
+mod notification_channel;
 mod notifications;
 mod reader_wakers;
+mod run_store;
 mod runs;
 mod scopes;
 mod stored_log;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
-
-use futures_core::future::BoxFuture;
 
 pub use self::log::MemoryLog;
 use self::{
@@ -80,13 +83,4 @@ impl Stores {
             latency: store,
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns a future that is ready with a value.
-fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
-    Box::pin(std::future::ready(value))
 }

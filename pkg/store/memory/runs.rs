@@ -1,14 +1,14 @@
-//! The runs of [`MemoryStore`].
+//! Runs in memory.
 
 use std::{
     cmp::Reverse,
     collections::{HashMap, HashSet, VecDeque},
 };
 
-use super::{MemoryStore, lock, ready, scopes::ScopeTotals};
+use super::scopes::ScopeTotals;
 use crate::{
     ConversationKey, EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord,
-    RunStore, StoreError, StoreFuture,
+    StoreError,
     list_cursor::{ListCursor, page},
 };
 use forgeline_types::Text;
@@ -25,15 +25,15 @@ const MAX_SWEPT: usize = 1_000;
 /// Runs by key.
 #[derive(Debug, Default)]
 pub(super) struct RunTable {
-    all: HashMap<LogKey, RunRecord>,
+    pub(super) all: HashMap<LogKey, RunRecord>,
     /// Keys, in start order.
-    order: Vec<LogKey>,
+    pub(super) order: Vec<LogKey>,
     /// Keys of ended runs, in the order in which they ended.
     ended: VecDeque<LogKey>,
     /// The number of ended runs of each scope.
     counts: ScopeTotals,
     /// Keys by scope, owner and key of the request.
-    requests: HashMap<(Text, Text, Text), LogKey>,
+    pub(super) requests: HashMap<(Text, Text, Text), LogKey>,
 }
 
 fn request_of(run: &RunRecord) -> Option<(Text, Text, Text)> {
@@ -42,14 +42,14 @@ fn request_of(run: &RunRecord) -> Option<(Text, Text, Text)> {
 }
 
 impl RunTable {
-    fn begin(&mut self, run: RunRecord) -> Result<RunBegun, StoreError> {
+    pub(super) fn begin(&mut self, run: RunRecord) -> Result<RunBegun, StoreError> {
         let (key, request) = (run.key.clone(), request_of(&run));
         if self.all.contains_key(&key) {
             return Err(StoreError::Exists { what: "run", name: key.name });
         }
         let earlier = request.as_ref().and_then(|request| self.requests.get(request));
         if let Some(earlier) = earlier.and_then(|key| self.all.get(key)) {
-            return Ok(earlier.clone().begun(&run));
+            return Ok(RunBegun::of_repeated(earlier.clone(), &run));
         }
         if let Some(request) = request {
             self.requests.insert(request, key.clone());
@@ -59,7 +59,7 @@ impl RunTable {
         Ok(RunBegun::New)
     }
 
-    fn change(&mut self, key: &LogKey, change: RunChange) -> Result<(), StoreError> {
+    pub(super) fn change(&mut self, key: &LogKey, change: RunChange) -> Result<(), StoreError> {
         let run = self.all.get_mut(key).ok_or_else(|| StoreError::no_run(key))?;
         if run.progress.has_ended() {
             return Err(StoreError::Ended { what: "run", name: key.name.clone() });
@@ -93,7 +93,7 @@ impl RunTable {
         open.map(RunRecord::conversation_key).collect()
     }
 
-    fn delete(&mut self, key: &LogKey) -> bool {
+    pub(super) fn delete(&mut self, key: &LogKey) -> bool {
         let Some(run) = self.all.remove(key) else { return false };
         if let Some(request) = request_of(&run) {
             self.requests.remove(&request);
@@ -106,7 +106,7 @@ impl RunTable {
         true
     }
 
-    fn sweep(&mut self, before_ms: u64, keep: u64) -> Vec<LogKey> {
+    pub(super) fn sweep(&mut self, before_ms: u64, keep: u64) -> Vec<LogKey> {
         let mut swept = Vec::new();
         while let Some(oldest) = self.ended.front().cloned()
             && swept.len() < MAX_SWEPT
@@ -122,7 +122,7 @@ impl RunTable {
         swept
     }
 
-    fn list(&self, query: &RunQuery) -> Result<RunPage, StoreError> {
+    pub(super) fn list(&self, query: &RunQuery) -> Result<RunPage, StoreError> {
         let after = ListCursor::read(query.after.as_ref())?;
         let mut found: Vec<_> = self
             .all
@@ -137,7 +137,7 @@ impl RunTable {
         Ok(RunPage::new(page.into_iter().cloned().collect(), next))
     }
 
-    fn erase(&mut self, scope: &str, owner: &str, mode: EraseMode) -> u64 {
+    pub(super) fn erase(&mut self, scope: &str, owner: &str, mode: EraseMode) -> u64 {
         let is_theirs =
             |run: &&RunRecord| !owner.is_empty() && run.key.scope == *scope && run.owner == *owner;
         let theirs: Vec<_> =
@@ -159,63 +159,6 @@ impl RunTable {
             }
         }
         theirs.len() as u64
-    }
-}
-
-impl RunStore for MemoryStore {
-    fn outlives_process(&self) -> bool {
-        false
-    }
-
-    fn begin(&self, run: RunRecord) -> StoreFuture<'_, RunBegun> {
-        ready(lock(&self.0.runs).begin(run))
-    }
-
-    fn of_request<'a>(
-        &'a self,
-        scope: &'a str,
-        owner: &'a str,
-        request: &'a str,
-    ) -> StoreFuture<'a, Option<RunRecord>> {
-        let runs = lock(&self.0.runs);
-        let key = runs.requests.get(&(scope.into(), owner.into(), request.into()));
-        ready(Ok(key.and_then(|key| runs.all.get(key)).cloned()))
-    }
-
-    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord> {
-        ready(lock(&self.0.runs).all.get(key).cloned().ok_or_else(|| StoreError::no_run(key)))
-    }
-
-    fn change<'a>(&'a self, key: &'a LogKey, change: RunChange) -> StoreFuture<'a, ()> {
-        ready(lock(&self.0.runs).change(key, change))
-    }
-
-    fn open(&self, most: usize) -> StoreFuture<'_, Vec<RunRecord>> {
-        let runs = lock(&self.0.runs);
-        let all = runs.order.iter().filter_map(|key| runs.all.get(key));
-        let open = all.filter(|run| !run.progress.has_ended()).take(most);
-        ready(Ok(open.cloned().collect()))
-    }
-
-    fn list(&self, query: RunQuery) -> StoreFuture<'_, RunPage> {
-        ready(lock(&self.0.runs).list(&query))
-    }
-
-    fn sweep(&self, before_ms: u64, keep: u64) -> StoreFuture<'_, Vec<LogKey>> {
-        ready(Ok(lock(&self.0.runs).sweep(before_ms, keep)))
-    }
-
-    fn delete<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, bool> {
-        ready(Ok(lock(&self.0.runs).delete(key)))
-    }
-
-    fn erase<'a>(
-        &'a self,
-        scope: &'a str,
-        owner: &'a str,
-        mode: EraseMode,
-    ) -> StoreFuture<'a, u64> {
-        ready(Ok(lock(&self.0.runs).erase(scope, owner, mode)))
     }
 }
 

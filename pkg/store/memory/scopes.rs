@@ -70,3 +70,36 @@ pub(super) fn entry<'s, T: Default>(
     }
     scopes.entry(scope.into()).or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn total_of_scope_or_of_all_names_the_scope_that_loses_something() {
+        let mut totals = ScopeTotals::default();
+        let [few, many] = ["few", "many"].map(Text::from);
+        totals.add(&few, 2);
+        totals.add(&many, 5);
+        assert_eq!((totals.of("few"), totals.of("none"), totals.all()), (2, 0, 7));
+        assert_eq!(totals.overfull(&few, 2, 7), None);
+        assert_eq!(totals.overfull(&few, 1, 7), Some(few.clone()));
+        assert_eq!(totals.overfull(&few, 2, 6), Some(many.clone()), "the largest one");
+        totals.subtract(&many, 5);
+        assert_eq!((totals.all(), totals.largest()), (2, Some(&few)));
+    }
+
+    #[test]
+    fn new_scope_replaces_the_quietest_one_that_may_go() {
+        let mut scopes = HashMap::new();
+        let used_ms = |used_ms: &u64| (*used_ms > 1).then_some(*used_ms);
+        for (scope, at) in [("kept", 1), ("quiet", 2), ("busy", 3)] {
+            *entry(&mut scopes, scope, 3, used_ms) = at;
+        }
+        entry(&mut scopes, "busy", 3, used_ms);
+        assert_eq!(scopes.len(), 3);
+        entry(&mut scopes, "new", 3, used_ms);
+        assert!(scopes.contains_key("kept") && scopes.contains_key("new"));
+        assert!(!scopes.contains_key("quiet"), "{scopes:?}");
+    }
+}

@@ -72,6 +72,12 @@ fn begin(connection: &Connection, new: &Conversation) -> Result<(), StoreError> 
     Ok(())
 }
 
+/// Returns the size of the texts of an entry, in bytes.
+fn size(texts: &EntryTexts) -> usize {
+    let lines = texts.line.iter().chain(&texts.messages).map(String::len).sum::<usize>();
+    lines + texts.blobs.iter().map(|(_, text)| text.len()).sum::<usize>()
+}
+
 fn append(
     connection: &Connection,
     key: &ConversationKey,
@@ -186,7 +192,7 @@ impl ConversationStore for SqliteStore {
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let (key, texts) = (key.clone(), EntryTexts::of(&entry)?);
-            let bytes = texts.bytes();
+            let bytes = size(&texts);
             let write = move |connection: &Connection| append(connection, &key, at, &texts);
             self.0.writer.write(bytes, write).await
         })

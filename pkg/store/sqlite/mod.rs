@@ -15,13 +15,13 @@ mod log_facts;
 mod log_head;
 mod log_tails;
 mod notifications;
-mod options;
 mod owned_rows;
 mod pack;
 mod reader_pool;
 mod retire;
 mod runs;
 mod schema;
+mod setup;
 mod statements;
 #[cfg(test)]
 mod tests;
@@ -40,7 +40,7 @@ use std::{
 
 use rusqlite::Connection;
 
-pub use self::options::{Durability, SqliteOptions};
+pub use self::setup::{Durability, SqliteOptions};
 use self::{
     file::FileLock,
     log_tails::LogTails,

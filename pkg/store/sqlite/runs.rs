@@ -64,7 +64,7 @@ fn begin(connection: &Connection, run: &RunRecord) -> Result<RunBegun, StoreErro
     if let Some(request) = &run.request {
         let earlier = of_request(connection, &run.key.scope, &run.owner, &request.key)?;
         if let Some(earlier) = earlier {
-            return Ok(earlier.begun(run));
+            return Ok(RunBegun::of_repeated(earlier, run));
         }
     }
     let sql = "INSERT INTO run (scope, name, conversation, owner, agent, progress, request, digest, input, begun_ms, about) \

@@ -223,6 +223,23 @@ async fn another_process_is_kept_out() {
 }
 
 #[tokio::test]
+async fn dropped_reads_return_their_connections() {
+    let folder = folder("reads");
+    let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
+    let count = || {
+        store.query(|connection| statements::integer(connection, "SELECT count(*) FROM log", []))
+    };
+    for _ in 0..20 {
+        // Most are dropped while a thread reads.
+        drop(count().now_or_never());
+    }
+    assert_eq!(count().await, Ok(0));
+    store.close_file().await;
+    assert!(matches!(count().await, Err(StoreError::Unavailable { .. })));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
 async fn writes_that_come_together_are_one_commit() {
     let folder = folder("together");
     let store = SqliteStore::open(folder.join("service.db")).await.unwrap();

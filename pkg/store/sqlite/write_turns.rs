@@ -29,7 +29,7 @@ pub(super) struct WriteTurns {
     commits: AtomicU64,
 }
 
-/// What the holder of the right to write uses.
+/// The data for the holder of the right to write.
 pub(super) struct WriteTurn {
     /// `None` if each commit waits for the disk, and once it is closed.
     connection: Option<Connection>,
