@@ -33,7 +33,7 @@ pub use self::{
     memory::MemoryStore,
     memory_log::MemoryLog,
     notifications::{Notification, NotificationChannel},
-    run_record::{RunChange, RunProgress, RunRecord, RunRequest},
+    run_record::{RunChange, RunNote, RunProgress, RunRecord, RunRequest},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
     stores::Stores,
 };

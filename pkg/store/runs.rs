@@ -45,7 +45,7 @@ pub trait RunStore: Send + Sync + 'static {
     /// Returns [`StoreError::NotFound`] if there is no such run.
     fn get<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<RunRecord, StoreError>>;
 
-    /// Changes a run. A run that ends loses its input.
+    /// Changes a run and its notes. A run that ends loses its input and its notes.
     ///
     /// # Errors
     ///
