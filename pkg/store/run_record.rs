@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConversationKey, LogKey};
+use super::{ConversationKey, LogKey, RunBegun};
 use forgeline_types::{Text, UsageInfo, setters};
 
 /// The stored data of a run. Its events are in the [log](super::EventLog) with the same key, its messages and its journal in the
@@ -88,6 +88,11 @@ impl RunRecord {
     #[must_use]
     pub fn conversation_key(&self) -> ConversationKey {
         ConversationKey::new(self.key.scope.clone(), self.conversation.clone())
+    }
+
+    /// Returns the outcome of a request for `run` with the key of the request that started this one.
+    pub(super) fn begun(self, run: &Self) -> RunBegun {
+        if self.request == run.request { RunBegun::Same(Box::new(self)) } else { RunBegun::Other }
     }
 }
 

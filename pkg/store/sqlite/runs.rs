@@ -1,6 +1,5 @@
 //! The run store of [`SqliteStore`].
 
-use futures_core::future::BoxFuture;
 use rusqlite::{Connection, Row, params, types::FromSql};
 
 use super::{
@@ -11,7 +10,8 @@ use super::{
 };
 use crate::{
     EraseMode, LogKey, RunBegun, RunChange, RunNote, RunPage, RunProgress, RunQuery, RunRecord,
-    RunRequest, RunStore, StoreError, cursor::Cursor,
+    RunRequest, RunStore, StoreError, StoreFuture,
+    list_cursor::{ListCursor, page},
 };
 
 /// Maximum number of runs that a sweep deletes at a time.
@@ -44,14 +44,10 @@ fn read(row: &Row<'_>) -> Result<RunRecord, StoreError> {
     Ok(run)
 }
 
-fn not_found(key: &LogKey) -> StoreError {
-    StoreError::NotFound { what: "run", name: key.name.clone() }
-}
-
 fn find(connection: &Connection, key: &LogKey) -> Result<RunRecord, StoreError> {
     let sql = "SELECT * FROM run WHERE scope = ? AND name = ?";
     let found = read_rows(connection, sql, [key.scope.as_str(), key.name.as_str()], read)?;
-    let mut run = found.into_iter().next().ok_or_else(|| not_found(key))?;
+    let mut run = found.into_iter().next().ok_or_else(|| StoreError::no_run(key))?;
     read_notes(connection, &mut run)?;
     Ok(run)
 }
@@ -102,9 +98,7 @@ fn begin(connection: &Connection, run: &RunRecord) -> Result<RunBegun, StoreErro
     if let Some(request) = &run.request {
         let earlier = of_request(connection, &run.key.scope, &run.owner, &request.key)?;
         if let Some(earlier) = earlier {
-            let is_same = earlier.request == run.request;
-            let same = RunBegun::Same(Box::new(earlier));
-            return Ok(if is_same { same } else { RunBegun::Other });
+            return Ok(earlier.begun(run));
         }
     }
     let sql = "INSERT INTO run (scope, name, conversation, owner, agent, progress, request, digest, input, begun_ms, about) \
@@ -169,10 +163,10 @@ const OF_CONVERSATION: &str = "SELECT * FROM run WHERE scope = ?1 AND conversati
      ORDER BY begun_ms DESC, name DESC LIMIT ?6";
 
 fn list(connection: &Connection, query: &RunQuery) -> Result<RunPage, StoreError> {
-    let after = Cursor::read(query.after.as_ref())?;
+    let after = ListCursor::read(query.after.as_ref())?;
     // Each statement has an index that yields the order.
     let sql = if query.conversation.is_some() { OF_CONVERSATION } else { OF_SCOPE };
-    let mut page = read_rows(
+    let found = read_rows(
         connection,
         sql,
         params![
@@ -185,11 +179,7 @@ fn list(connection: &Connection, query: &RunQuery) -> Result<RunPage, StoreError
         ],
         read,
     )?;
-    let is_more = page.len() > query.most;
-    page.truncate(query.most);
-    let place =
-        |last: &RunRecord| Cursor { at_ms: last.begun_ms, name: last.key.name.clone() }.write();
-    let next = page.last().filter(|_| is_more).map(place);
+    let (page, next) = page(found, query.most, ListCursor::of_run);
     Ok(RunPage::new(page, next))
 }
 
@@ -210,7 +200,7 @@ const OWNED: OwnedRows = OwnedRows {
 };
 
 impl RunStore for SqliteStore {
-    fn begin(&self, run: RunRecord) -> BoxFuture<'_, Result<RunBegun, StoreError>> {
+    fn begin(&self, run: RunRecord) -> StoreFuture<'_, RunBegun> {
         let bytes = [&run.input, &run.about].into_iter().flatten().map(String::len).sum();
         Box::pin(self.0.writer.write(bytes, move |connection| begin(connection, &run)))
     }
@@ -220,27 +210,23 @@ impl RunStore for SqliteStore {
         scope: &'a str,
         owner: &'a str,
         request: &'a str,
-    ) -> BoxFuture<'a, Result<Option<RunRecord>, StoreError>> {
+    ) -> StoreFuture<'a, Option<RunRecord>> {
         let [scope, owner, request] = [scope, owner, request].map(str::to_owned);
         Box::pin(self.query(move |connection| of_request(connection, &scope, &owner, &request)))
     }
 
-    fn get<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<RunRecord, StoreError>> {
+    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord> {
         let key = key.clone();
         Box::pin(self.query(move |connection| find(connection, &key)))
     }
 
-    fn change<'a>(
-        &'a self,
-        key: &'a LogKey,
-        to: RunChange,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn change<'a>(&'a self, key: &'a LogKey, to: RunChange) -> StoreFuture<'a, ()> {
         let key = key.clone();
         let bytes = to.added.iter().map(|note| note.data.len()).sum();
         Box::pin(self.0.writer.write(bytes, move |connection| change(connection, &key, &to)))
     }
 
-    fn open(&self, most: usize) -> BoxFuture<'_, Result<Vec<RunRecord>, StoreError>> {
+    fn open(&self, most: usize) -> StoreFuture<'_, Vec<RunRecord>> {
         let sql = "SELECT * FROM run WHERE ended_ms IS NULL ORDER BY id LIMIT ?";
         Box::pin(self.query(move |connection| {
             let mut open = read_rows(connection, sql, [int(most as u64)], read)?;
@@ -249,11 +235,11 @@ impl RunStore for SqliteStore {
         }))
     }
 
-    fn list(&self, query: RunQuery) -> BoxFuture<'_, Result<RunPage, StoreError>> {
+    fn list(&self, query: RunQuery) -> StoreFuture<'_, RunPage> {
         Box::pin(self.query(move |connection| list(connection, &query)))
     }
 
-    fn sweep(&self, before_ms: u64, keep: u64) -> BoxFuture<'_, Result<Vec<LogKey>, StoreError>> {
+    fn sweep(&self, before_ms: u64, keep: u64) -> StoreFuture<'_, Vec<LogKey>> {
         Box::pin(async move {
             let write = move |connection: &Connection| sweep(connection, before_ms, keep);
             let swept = self.0.writer.write(0, write).await?;
@@ -264,7 +250,7 @@ impl RunStore for SqliteStore {
         })
     }
 
-    fn delete<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn delete<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, bool> {
         let key = key.clone();
         Box::pin(async move {
             let write = move |connection: &Connection| {
@@ -282,7 +268,7 @@ impl RunStore for SqliteStore {
         scope: &'a str,
         owner: &'a str,
         mode: EraseMode,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+    ) -> StoreFuture<'a, u64> {
         self.erase_rows(&OWNED, scope, owner, mode)
     }
 }

@@ -5,7 +5,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use super::log::{Log, State, locked};
+use super::{
+    lock,
+    scopes::ScopeTotals,
+    stored_log::{LogPhase, StoredLog},
+};
 use crate::{LogInfo, LogKey, LogRecord, Retention, StoreError, erase::RUNS_OF, ids::now_ms};
 use forgeline_types::Text;
 
@@ -20,47 +24,45 @@ const SLACK: usize = 64;
 
 /// The logs that list the runs of an owner, least recently used first.
 #[derive(Debug, Default)]
-struct Owned {
+struct OwnerLogs {
     order: VecDeque<LogKey>,
     /// The bytes added since they were last counted.
     since: usize,
 }
 
-/// The logs of a [`MemoryLog`](super::MemoryLog).
+/// The logs of a [`MemoryLog`](crate::MemoryLog).
 #[derive(Debug)]
-pub(super) struct Logs {
+pub(super) struct LogTable {
     /// Each log has a lock of its own, taken after the common one.
-    pub(super) all: HashMap<LogKey, Arc<Mutex<Log>>>,
+    pub(super) all: HashMap<LogKey, Arc<Mutex<StoredLog>>>,
     /// The closed logs with their closing times, in the order in which they were closed.
     closed: VecDeque<(u64, LogKey)>,
     /// The retired logs, in the order in which they were retired.
     retired: VecDeque<LogKey>,
     pub(super) bytes: usize,
-    /// The bytes of the closed logs among them, and by scope.
-    pub(super) closed_bytes: usize,
-    pub(super) closed_of: HashMap<Text, usize>,
-    owned: Owned,
+    /// The bytes of the closed logs among them.
+    pub(super) closed_bytes: ScopeTotals,
+    owned: OwnerLogs,
     max_bytes: usize,
     max_retired: usize,
 }
 
-impl Logs {
+impl LogTable {
     pub(super) fn limited(max_bytes: usize, max_retired: usize) -> Self {
         Self {
             all: HashMap::new(),
             closed: VecDeque::new(),
             retired: VecDeque::new(),
             bytes: 0,
-            closed_bytes: 0,
-            closed_of: HashMap::new(),
-            owned: Owned::default(),
+            closed_bytes: ScopeTotals::default(),
+            owned: OwnerLogs::default(),
             max_bytes,
             max_retired,
         }
     }
 
     /// Returns an existing log.
-    pub(super) fn get(&self, key: &LogKey) -> Result<&Arc<Mutex<Log>>, StoreError> {
+    pub(super) fn get(&self, key: &LogKey) -> Result<&Arc<Mutex<StoredLog>>, StoreError> {
         self.all.get(key).ok_or_else(|| StoreError::no_log(key))
     }
 
@@ -70,15 +72,15 @@ impl Logs {
         key: &LogKey,
         at: u64,
         records: Vec<LogRecord>,
-    ) -> Result<Arc<Mutex<Log>>, StoreError> {
+    ) -> Result<Arc<Mutex<StoredLog>>, StoreError> {
         let bytes: usize = records.iter().map(LogRecord::bytes).sum();
         if self.bytes.saturating_add(bytes) > self.max_bytes {
-            locked(self.get(key)?).check_end(key, at)?;
+            lock(self.get(key)?).check_end(key, at)?;
             self.make_room(bytes)?;
         }
         let log = Arc::clone(self.get(key)?);
         {
-            let mut log = locked(&log);
+            let mut log = lock(&log);
             log.check_end(key, at)?;
             log.records.extend(records);
             log.bytes += bytes;
@@ -89,35 +91,34 @@ impl Logs {
     }
 
     pub(super) fn close(&mut self, key: &LogKey) -> Result<(), StoreError> {
-        let mut log = locked(self.get(key)?);
+        let mut log = lock(self.get(key)?);
         log.check(key)?;
-        let (is_new, bytes) = (log.state == State::Open, log.bytes);
+        let (is_new, bytes) = (log.state == LogPhase::Open, log.bytes);
         if is_new {
-            log.change(State::Closed);
+            log.change(LogPhase::Closed);
         }
         drop(log);
         if is_new {
-            self.closed_bytes += bytes;
-            *self.closed_of.entry(key.scope.clone()).or_default() += bytes;
+            self.closed_bytes.add(&key.scope, bytes);
             self.closed.push_back((now_ms(), key.clone()));
         }
         Ok(())
     }
 
     pub(super) fn trim(&mut self, key: &LogKey, before: u64) -> Result<(), StoreError> {
-        let mut log = locked(self.get(key)?);
+        let mut log = lock(self.get(key)?);
         let bytes = log.trim(key, before)?;
-        let is_closed = log.state == State::Closed;
+        let is_closed = log.state == LogPhase::Closed;
         drop(log);
         self.drop_bytes(&key.scope, bytes, is_closed);
         Ok(())
     }
 
     pub(super) fn touch(&mut self, key: &LogKey) -> Result<(), StoreError> {
-        let mut log = locked(self.get(key)?);
+        let mut log = lock(self.get(key)?);
         log.check(key)?;
         log.used_ms = now_ms();
-        let is_closed = log.state == State::Closed;
+        let is_closed = log.state == LogPhase::Closed;
         drop(log);
         if is_closed {
             self.closed.retain(|(_, closed)| closed != key);
@@ -131,8 +132,8 @@ impl Logs {
             |key: &LogKey| key.name.starts_with(prefix) && after.is_none_or(|after| key > after);
         let mut found: Vec<_> = self.all.iter().filter(|(key, _)| is_asked(key)).collect();
         found.sort_unstable_by_key(|(key, _)| *key);
-        let info = |(key, log): (&LogKey, &Arc<Mutex<Log>>)| {
-            let log = locked(log);
+        let info = |(key, log): (&LogKey, &Arc<Mutex<StoredLog>>)| {
+            let log = lock(log);
             let info = || LogInfo::new(key.clone(), log.end(), log.bytes as u64, log.used_ms);
             log.check(key).is_ok().then(info)
         };
@@ -142,8 +143,8 @@ impl Logs {
     /// Retires closed logs until there is room for `bytes` more: the oldest ones of the scope whose closed logs are largest.
     fn make_room(&mut self, bytes: usize) -> Result<(), StoreError> {
         while self.bytes.saturating_add(bytes) > self.max_bytes {
-            let largest = self.closed_of.iter().max_by_key(|(_, bytes)| **bytes);
-            let is_its = |key: &LogKey| largest.is_some_and(|(scope, _)| key.scope == *scope);
+            let largest = self.closed_bytes.largest();
+            let is_its = |key: &LogKey| largest.is_some_and(|scope| key.scope == *scope);
             let oldest = self.closed.iter().find(|(_, key)| is_its(key)).or(self.closed.front());
             let Some((_, oldest)) = oldest.cloned() else {
                 let (used, most) = (self.bytes, self.max_bytes);
@@ -159,25 +160,18 @@ impl Logs {
     /// Subtracts dropped bytes from the totals.
     fn drop_bytes(&mut self, scope: &Text, bytes: usize, is_closed: bool) {
         self.bytes -= bytes;
-        if !is_closed {
-            return;
-        }
-        self.closed_bytes -= bytes;
-        if let Some(of_scope) = self.closed_of.get_mut(scope) {
-            *of_scope -= bytes;
-            if *of_scope == 0 {
-                self.closed_of.remove(scope);
-            }
+        if is_closed {
+            self.closed_bytes.subtract(scope, bytes);
         }
     }
 
     pub(super) fn retire(&mut self, key: &LogKey) -> Result<(), StoreError> {
-        let mut log = locked(self.get(key)?);
-        if log.state == State::Retired {
+        let mut log = lock(self.get(key)?);
+        if log.state == LogPhase::Retired {
             return Ok(());
         }
-        let is_closed = log.state == State::Closed;
-        let bytes = log.change(State::Retired);
+        let is_closed = log.state == LogPhase::Closed;
+        let bytes = log.change(LogPhase::Retired);
         drop(log);
         self.drop_bytes(&key.scope, bytes, is_closed);
         if self.closed.front().is_some_and(|(_, oldest)| oldest == key) {
@@ -192,9 +186,9 @@ impl Logs {
 
     pub(super) fn remove(&mut self, key: &LogKey) -> Result<(), StoreError> {
         let log = self.all.remove(key).ok_or_else(|| StoreError::no_log(key))?;
-        let mut log = locked(&log);
-        let is_closed = log.state == State::Closed;
-        let bytes = log.change(State::Removed);
+        let mut log = lock(&log);
+        let is_closed = log.state == LogPhase::Closed;
+        let bytes = log.change(LogPhase::Removed);
         drop(log);
         self.drop_bytes(&key.scope, bytes, is_closed);
         self.closed.retain(|(_, closed)| closed != key);
@@ -214,7 +208,7 @@ impl Logs {
         let mut count = 0;
         while let Some((closed_ms, oldest)) = self.closed.front().cloned() {
             let is_old = keep.closed_before_ms.is_some_and(|before| closed_ms < before);
-            let is_much = keep.max_bytes.is_some_and(|most| self.closed_bytes as u64 > most);
+            let is_much = keep.max_bytes.is_some_and(|most| self.closed_bytes.all() as u64 > most);
             if !is_old && !is_much {
                 break;
             }
@@ -241,7 +235,7 @@ impl Logs {
         }
         self.owned.since = 0;
         let logs = self.owned.order.iter().filter_map(|key| self.all.get(key));
-        let mut taken: usize = logs.map(|log| locked(log).bytes).sum();
+        let mut taken: usize = logs.map(|log| lock(log).bytes).sum();
         while taken > most
             && let Some(bytes) = self.drop_owned(key)
         {
@@ -252,12 +246,12 @@ impl Logs {
     /// Drops one of these logs, except `but`; returns its bytes.
     fn drop_owned(&mut self, but: &LogKey) -> Option<usize> {
         let is_idle = |key: &LogKey| {
-            let has_reader = |log: &Log| log.state == State::Open && log.readers.has_any();
-            key != but && self.all.get(key).is_none_or(|log| !has_reader(&locked(log)))
+            let has_reader = |log: &StoredLog| log.state == LogPhase::Open && log.readers.has_any();
+            key != but && self.all.get(key).is_none_or(|log| !has_reader(&lock(log)))
         };
         let at = self.owned.order.iter().position(is_idle)?;
         let key = self.owned.order.remove(at)?;
-        let bytes = self.all.get(&key).map_or(0, |log| locked(log).bytes);
+        let bytes = self.all.get(&key).map_or(0, |log| lock(log).bytes);
         // A log that was erased is already gone.
         drop(self.remove(&key));
         Some(bytes)

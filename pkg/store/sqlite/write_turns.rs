@@ -118,7 +118,7 @@ mod tests {
     use futures_util::{FutureExt as _, future::join_all};
     use tokio::time::advance;
 
-    use super::{super::packed, *};
+    use super::{super::chunk_codec, *};
     use crate::{
         Durability, EventLog, LogKey, LogRecord, SqliteOptions, SqliteStore, StoreError,
         sqlite_folder as folder,
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(writer.turns.commits(), before, "it wrote in the turn of another");
         drop(turn);
         create.await.unwrap();
-        let data = packed::write(&records(10));
+        let data = chunk_codec::write(&records(10));
         let append = LogAppend { key: key("run"), at: 0, count: 1, data };
         let mut is_told = false;
         let tell = || {

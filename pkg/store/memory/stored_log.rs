@@ -1,27 +1,24 @@
 //! A single log in memory.
 
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::VecDeque;
 
-use super::readers::Readers;
+use super::reader_wakers::ReaderWakers;
 use crate::{LogKey, LogPage, LogRecord, StoreError, ids::now_ms, log::PAGE};
 
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct StoredLog {
     pub(super) records: Vec<LogRecord>,
     /// The number of the first record that is kept.
     first: u64,
     /// The size of all records that are kept, in bytes.
     pub(super) bytes: usize,
-    pub(super) state: State,
+    pub(super) state: LogPhase,
     pub(super) used_ms: u64,
-    pub(super) readers: Readers,
+    pub(super) readers: ReaderWakers,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum LogPhase {
     Open,
     Closed,
     Retired,
@@ -29,14 +26,10 @@ pub(super) enum State {
     Removed,
 }
 
-pub(super) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Log {
+impl StoredLog {
     pub(super) fn new() -> Self {
-        let (records, readers) = (Vec::new(), Readers::default());
-        Self { records, first: 0, bytes: 0, state: State::Open, used_ms: now_ms(), readers }
+        let (records, readers) = (Vec::new(), ReaderWakers::default());
+        Self { records, first: 0, bytes: 0, state: LogPhase::Open, used_ms: now_ms(), readers }
     }
 
     pub(super) fn end(&self) -> u64 {
@@ -44,12 +37,12 @@ impl Log {
     }
 
     /// Changes the state, wakes the readers, and returns the number of bytes dropped.
-    pub(super) fn change(&mut self, state: State) -> usize {
+    pub(super) fn change(&mut self, state: LogPhase) -> usize {
         (self.state, self.used_ms) = (state, now_ms());
         self.readers.wake();
         match state {
-            State::Open | State::Closed => 0,
-            State::Retired | State::Removed => {
+            LogPhase::Open | LogPhase::Closed => 0,
+            LogPhase::Retired | LogPhase::Removed => {
                 self.records = Vec::new();
                 std::mem::take(&mut self.bytes)
             }
@@ -71,16 +64,16 @@ impl Log {
     /// Checks that the records are available.
     pub(super) fn check(&self, key: &LogKey) -> Result<(), StoreError> {
         match self.state {
-            State::Open | State::Closed => Ok(()),
-            State::Retired => Err(StoreError::log_retired(key)),
-            State::Removed => Err(StoreError::no_log(key)),
+            LogPhase::Open | LogPhase::Closed => Ok(()),
+            LogPhase::Retired => Err(StoreError::log_retired(key)),
+            LogPhase::Removed => Err(StoreError::no_log(key)),
         }
     }
 
     /// Checks that the next record may have this number.
     pub(super) fn check_end(&self, key: &LogKey, at: u64) -> Result<(), StoreError> {
         self.check(key)?;
-        if self.state == State::Closed {
+        if self.state == LogPhase::Closed {
             return Err(StoreError::log_closed(key));
         }
         let end = self.end();
@@ -114,6 +107,6 @@ impl Log {
     }
 
     pub(super) fn ends_at(&self, next: u64) -> bool {
-        self.state == State::Closed && next == self.end()
+        self.state == LogPhase::Closed && next == self.end()
     }
 }

@@ -9,18 +9,21 @@ use std::{
 
 use futures_core::Stream;
 
-use super::log::{Log, State, locked};
+use super::{
+    lock,
+    stored_log::{LogPhase, StoredLog},
+};
 use crate::{LogKey, LogRecord, StoreError};
 
 /// A reader of a log, registered among those that wait.
-pub(super) struct Reading {
-    log: Arc<Mutex<Log>>,
+pub(super) struct LogReader {
+    log: Arc<Mutex<StoredLog>>,
     place: usize,
 }
 
-impl Reading {
-    pub(super) fn of(log: &Arc<Mutex<Log>>) -> Self {
-        let place = locked(log).readers.enter();
+impl LogReader {
+    pub(super) fn of(log: &Arc<Mutex<StoredLog>>) -> Self {
+        let place = lock(log).readers.enter();
         Self { log: Arc::clone(log), place }
     }
 
@@ -28,9 +31,9 @@ impl Reading {
     pub(super) fn poll<T>(
         &self,
         context: &Context<'_>,
-        look: impl FnOnce(&Log) -> Option<T>,
+        look: impl FnOnce(&StoredLog) -> Option<T>,
     ) -> Poll<T> {
-        let mut log = locked(&self.log);
+        let mut log = lock(&self.log);
         if let Some(found) = look(&log) {
             return Poll::Ready(found);
         }
@@ -41,24 +44,24 @@ impl Reading {
     }
 }
 
-impl Drop for Reading {
+impl Drop for LogReader {
     fn drop(&mut self) {
-        let waker = locked(&self.log).readers.leave(self.place);
+        let waker = lock(&self.log).readers.leave(self.place);
         drop(waker);
     }
 }
 
 /// The records of a log from a number on.
-pub(super) struct Followed {
+pub(super) struct LogFollower {
     /// `None` after the end.
-    pub(super) reading: Option<Result<Reading, StoreError>>,
+    pub(super) reading: Option<Result<LogReader, StoreError>>,
     pub(super) key: LogKey,
     pub(super) at: u64,
     /// Records that were read but not yielded yet; one buffer for all.
     pub(super) read: VecDeque<LogRecord>,
 }
 
-impl Followed {
+impl LogFollower {
     /// Reads the available records; returns `false` at the end.
     fn poll_read(&mut self, context: &Context<'_>) -> Poll<Result<bool, StoreError>> {
         let Self { reading, key, at, read } = self;
@@ -69,7 +72,7 @@ impl Followed {
                 let polled = open.poll(context, |log| match log.take(key, *at, read) {
                     Err(error) => Some(Err(error)),
                     Ok(()) if !read.is_empty() => Some(Ok(true)),
-                    Ok(()) => (log.state == State::Closed).then_some(Ok(false)),
+                    Ok(()) => (log.state == LogPhase::Closed).then_some(Ok(false)),
                 });
                 if let Poll::Pending | Poll::Ready(Ok(true)) = polled {
                     *reading = Some(Ok(open));
@@ -80,7 +83,7 @@ impl Followed {
     }
 }
 
-impl Stream for Followed {
+impl Stream for LogFollower {
     type Item = Result<(u64, LogRecord), StoreError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

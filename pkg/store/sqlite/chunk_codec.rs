@@ -39,25 +39,19 @@ pub(super) fn read(data: Vec<u8>, is_packed: bool) -> Result<Vec<LogRecord>, Sto
 }
 
 fn next(bytes: &mut Bytes) -> Option<LogRecord> {
-    let mut length = || {
-        let length = bytes.split_to_checked(4)?;
-        usize::try_from(u32::from_le_bytes(length.as_ref().try_into().ok()?)).ok()
-    };
-    let (kind, data) = (length()?, length()?);
-    let kind = bytes.split_to_checked(kind)?;
-    let data = bytes.split_to_checked(data)?;
+    let (kind, data) = (length(bytes)?, length(bytes)?);
+    let (kind, data) = (split(bytes, kind)?, split(bytes, data)?);
     Some(LogRecord::new(std::str::from_utf8(&kind).ok()?, data))
 }
 
-/// Splitting of bytes off the front, if there are enough.
-trait Checked {
-    fn split_to_checked(&mut self, count: usize) -> Option<Bytes>;
+fn length(bytes: &mut Bytes) -> Option<usize> {
+    let length = split(bytes, 4)?;
+    usize::try_from(u32::from_le_bytes(length.as_ref().try_into().ok()?)).ok()
 }
 
-impl Checked for Bytes {
-    fn split_to_checked(&mut self, count: usize) -> Option<Bytes> {
-        (count <= self.len()).then(|| self.split_to(count))
-    }
+/// Splits bytes off the front, if there are enough.
+fn split(bytes: &mut Bytes, count: usize) -> Option<Bytes> {
+    (count <= bytes.len()).then(|| bytes.split_to(count))
 }
 
 /// Packs bytes. Events repeat many words, so that a tenth of the size is left.

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::statements::{int, number, row};
 use crate::{
     ConversationStatus, StoreError,
-    blobs::{Hash, hashes, join},
+    blobs::{BlobHash, hashes, join},
 };
 
 pub(super) const STATUSES: [ConversationStatus; 3] =
@@ -22,7 +22,7 @@ pub(super) fn whole(
     connection: &Connection,
     texts: Vec<(i64, i64, String)>,
 ) -> Result<Vec<(u64, u64, String)>, StoreError> {
-    let mut known: HashMap<Hash, String> = HashMap::new();
+    let mut known: HashMap<BlobHash, String> = HashMap::new();
     for hash in texts.iter().flat_map(|(_, _, text)| hashes(text)) {
         if known.contains_key(&hash) {
             continue;

@@ -1,25 +1,21 @@
 //! The event log in memory.
 
-mod follow;
-mod log;
-mod logs;
-mod readers;
-
 use std::{
     collections::VecDeque,
     future::poll_fn,
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use futures_core::{future::BoxFuture, stream::BoxStream};
+use futures_core::stream::BoxStream;
 
-use self::{
-    follow::{Followed, Reading},
-    log::{Log, State, locked},
-    logs::Logs,
+use super::{
+    lock,
+    log_reader::{LogFollower, LogReader},
+    log_table::LogTable,
+    ready,
+    stored_log::{LogPhase, StoredLog},
 };
-
-use super::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError};
+use crate::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, StoreFuture};
 
 /// Maximum size of all records together, in bytes.
 const MAX_BYTES: usize = 512 << 20;
@@ -47,7 +43,7 @@ const MAX_RETIRED: usize = 100_000;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct MemoryLog(Arc<Mutex<Logs>>);
+pub struct MemoryLog(Arc<Mutex<LogTable>>);
 
 impl MemoryLog {
     /// Returns an empty log.
@@ -56,22 +52,22 @@ impl MemoryLog {
         Self::limited(MAX_BYTES, MAX_RETIRED)
     }
 
-    fn limited(max_bytes: usize, max_retired: usize) -> Self {
-        Self(Arc::new(Mutex::new(Logs::limited(max_bytes, max_retired))))
+    pub(super) fn limited(max_bytes: usize, max_retired: usize) -> Self {
+        Self(Arc::new(Mutex::new(LogTable::limited(max_bytes, max_retired))))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Logs> {
-        locked(&self.0)
+    pub(super) fn lock(&self) -> MutexGuard<'_, LogTable> {
+        lock(&self.0)
     }
 
-    fn reading(&self, key: &LogKey) -> Result<Reading, StoreError> {
-        Ok(Reading::of(self.lock().get(key)?))
+    fn reading(&self, key: &LogKey) -> Result<LogReader, StoreError> {
+        Ok(LogReader::of(self.lock().get(key)?))
     }
 
     /// Appends; the common lock is not held while readers are woken.
     fn add(&self, key: &LogKey, at: u64, records: Vec<LogRecord>) -> Result<(), StoreError> {
         let log = self.lock().append(key, at, records)?;
-        locked(&log).readers.wake();
+        lock(&log).readers.wake();
         Ok(())
     }
 }
@@ -82,18 +78,13 @@ impl Default for MemoryLog {
     }
 }
 
-/// Returns a future that is ready with a value.
-fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
-    Box::pin(std::future::ready(value))
-}
-
 impl EventLog for MemoryLog {
-    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn create(&self, key: LogKey) -> StoreFuture<'_, ()> {
         let mut logs = self.lock();
         if logs.all.contains_key(&key) {
             return ready(Err(StoreError::log_exists(&key)));
         }
-        logs.all.insert(key, Arc::new(Mutex::new(Log::new())));
+        logs.all.insert(key, Arc::new(Mutex::new(StoredLog::new())));
         ready(Ok(()))
     }
 
@@ -102,28 +93,23 @@ impl EventLog for MemoryLog {
         key: &'a LogKey,
         at: u64,
         records: Vec<LogRecord>,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    ) -> StoreFuture<'a, ()> {
         ready(self.add(key, at, records))
     }
 
-    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn close<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
         ready(self.lock().close(key))
     }
 
-    fn read<'a>(
-        &'a self,
-        key: &'a LogKey,
-        from: u64,
-        most: usize,
-    ) -> BoxFuture<'a, Result<LogPage, StoreError>> {
-        ready(self.lock().get(key).and_then(|log| locked(log).read(key, from, most)))
+    fn read<'a>(&'a self, key: &'a LogKey, from: u64, most: usize) -> StoreFuture<'a, LogPage> {
+        ready(self.lock().get(key).and_then(|log| lock(log).read(key, from, most)))
     }
 
-    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let reading = self.reading(key)?;
-            let has_more = |log: &Log| match log.check(key) {
-                Ok(()) if log.end() > from || log.state == State::Closed => Some(Ok(())),
+            let has_more = |log: &StoredLog| match log.check(key) {
+                Ok(()) if log.end() > from || log.state == LogPhase::Closed => Some(Ok(())),
                 Ok(()) => None,
                 Err(error) => Some(Err(error)),
             };
@@ -137,22 +123,22 @@ impl EventLog for MemoryLog {
         from: u64,
     ) -> BoxStream<'static, Result<(u64, LogRecord), StoreError>> {
         let reading = Some(self.reading(&key));
-        Box::pin(Followed { reading, key, at: from, read: VecDeque::new() })
+        Box::pin(LogFollower { reading, key, at: from, read: VecDeque::new() })
     }
 
-    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn retire<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
         ready(self.lock().retire(key))
     }
 
-    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn remove<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
         ready(self.lock().remove(key))
     }
 
-    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> StoreFuture<'a, ()> {
         ready(self.lock().trim(key, before))
     }
 
-    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn touch<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
         ready(self.lock().touch(key))
     }
 
@@ -161,11 +147,11 @@ impl EventLog for MemoryLog {
         prefix: &'a str,
         after: Option<&'a LogKey>,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<LogInfo>, StoreError>> {
+    ) -> StoreFuture<'a, Vec<LogInfo>> {
         ready(Ok(self.lock().list(prefix, after, most)))
     }
 
-    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, StoreError>> {
+    fn sweep(&self, keep: Retention) -> StoreFuture<'_, u64> {
         ready(self.lock().sweep(keep))
     }
 }
@@ -277,9 +263,9 @@ mod tests {
         }
         assert_eq!(log.read(&few, 0, 9).await.unwrap().next, 2, "that of another scope stays");
         assert!(log.read(&LogKey::new("many", "18"), 0, 9).await.is_ok());
-        assert_eq!(log.lock().closed_bytes, SIZE * 8);
+        assert_eq!(log.lock().closed_bytes.all(), SIZE * 8);
         log.retire(&few).await.unwrap();
-        assert!(!log.lock().closed_of.contains_key("few"));
+        assert!(log.lock().closed_bytes.of("few") == 0);
     }
 
     #[tokio::test]

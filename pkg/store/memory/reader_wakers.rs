@@ -4,21 +4,21 @@ use std::task::Waker;
 
 /// The wakers of readers, each in a slot of its own while it reads, so that a wait allocates and frees nothing.
 #[derive(Debug, Default)]
-pub(super) struct Readers {
-    places: Vec<Place>,
+pub(super) struct ReaderWakers {
+    places: Vec<WakerSlot>,
     /// The slots whose readers wait, and the free ones.
     waiting: Vec<usize>,
     free: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
-struct Place {
+struct WakerSlot {
     waker: Option<Waker>,
     /// The index among those that wait.
     waits_at: Option<usize>,
 }
 
-impl Readers {
+impl ReaderWakers {
     /// Returns `true` while there is a reader.
     pub(super) fn has_any(&self) -> bool {
         self.places.len() > self.free.len()
@@ -27,7 +27,7 @@ impl Readers {
     /// Takes a slot.
     pub(super) fn enter(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place::default());
+            self.places.push(WakerSlot::default());
             self.places.len() - 1
         })
     }
@@ -50,7 +50,7 @@ impl Readers {
     /// Wakes the waiting readers.
     pub(super) fn wake(&mut self) {
         for at in self.waiting.drain(..) {
-            if let Some(Place { waker: Some(waker), waits_at }) = self.places.get_mut(at) {
+            if let Some(WakerSlot { waker: Some(waker), waits_at }) = self.places.get_mut(at) {
                 *waits_at = None;
                 waker.wake_by_ref();
             }
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn those_that_wait_are_woken_once_and_those_that_left_are_not() {
         let all: Vec<Arc<Woken>> = (0..6).map(|_| Arc::default()).collect();
-        let mut readers = Readers::default();
+        let mut readers = ReaderWakers::default();
         let places: Vec<_> = all.iter().map(|_| readers.enter()).collect();
         assert_eq!(places, [0, 1, 2, 3, 4, 5]);
         for (at, woken) in all.iter().enumerate().take(5) {
