@@ -147,7 +147,6 @@ impl AnswerAssembler {
     }
 
     /// Returns the builder with the part of the answer that is kept.
-    #[cfg(feature = "runtime")]
     #[doc(hidden)]
     pub fn builder(&self) -> &CompletionBuilder {
         &self.builder

@@ -3,8 +3,8 @@
 use super::items;
 use crate::{
     StreamChunk, ToolCallDelta,
+    decode::tool_name,
     decode::{EventFault, JsonMembers, lax_json::plain},
-    tool_schema::tool_names,
 };
 use forgeline_types::{Json, Text};
 
@@ -80,7 +80,7 @@ impl OpenBlocks {
         let input = input.map(|input| plain(input.as_str())).filter(|input| input != "{}");
         let arguments = BlockArguments::Start(input.map(Text::from).unwrap_or_default());
         self.begin(index, OpenBlock::Call { index: call, arguments })?;
-        let mut delta = ToolCallDelta::new(call).name(tool_names::decode(&members.text("name")));
+        let mut delta = ToolCallDelta::new(call).name(tool_name(&members.text("name")));
         delta.id = Some(members.text("id")).filter(|id| !id.is_empty());
         delta.signature = items::more_of_call(members);
         Ok(delta)

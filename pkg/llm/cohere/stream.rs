@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{
     Progress, StreamChunk, ToolCallDelta,
+    decode::tool_name,
     decode::{
         CallDelta, EventFault, EventReader, OutSink, UsagePaths, event_decoder, fill,
         finish_reason, in_stream, lax_json::is_text, reported,
     },
-    tool_schema::tool_names,
 };
 
 /// The paths of the counts: those in `tokens`, not the billed units.
@@ -202,7 +202,7 @@ impl CohereReader {
         self.calls.push(index);
         let mut delta = ToolCallDelta::new(at).arguments(function.arguments.0);
         delta.id = call.id.non_empty();
-        delta.name = Some(tool_names::decode(&function.name.0));
+        delta.name = Some(tool_name(&function.name.0));
         sink.call(delta);
     }
 

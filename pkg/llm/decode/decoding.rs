@@ -40,14 +40,12 @@ impl<D: BodyDecoder> BodyDecoding<D> {
     }
 
     /// Returns `true` if the last read produced chunks that have not been taken.
-    #[cfg(feature = "http")]
-    pub(crate) fn has_chunks(&self) -> bool {
+    pub fn has_chunks(&self) -> bool {
         !self.queue.is_empty()
     }
 
     /// Returns `true` if the chunks that have not been taken contain part of the answer.
-    #[cfg(feature = "http")]
-    pub(crate) fn delivers(&self) -> bool {
+    pub fn delivers(&self) -> bool {
         self.queue.iter().any(StreamChunk::is_delivery)
     }
 

@@ -14,9 +14,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use crate::{
-    ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec, tool_schema::tool_names,
-};
+use crate::{ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec, http::tool_names};
 use forgeline_types::{Message, MessageRole, Part, Text, ToolCall, ToolResult};
 
 /// Returns the name of a role; text next to tool results has the user's role.

@@ -8,13 +8,13 @@ use super::{
 };
 use crate::{
     BodyDecoder, Progress, ProviderError, StreamChunk, ToolCallDelta,
+    decode::tool_name,
     decode::{
         EmitChunk, EventFault, EventReader, EventStream, OutSink, fill, finish_reason, in_stream,
         item, lax_json::arguments, reported, wrong_body,
     },
     ndjson::NdjsonDecoder,
     sse::SseLimits,
-    tool_schema::tool_names,
 };
 use forgeline_types::{ItemKind, Text};
 
@@ -164,7 +164,7 @@ impl LineReader {
             let mut delta = ToolCallDelta::new(self.calls).arguments(arguments);
             delta.id = call.first_text(&["id"]);
             let name = call.first_text(&["function.name"]);
-            delta.name = name.map(|name| tool_names::decode(&name));
+            delta.name = name.map(|name| tool_name(&name));
             delta.ended = true;
             out.tool_calls.push(delta);
             self.calls += 1;

@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{
     ContentType, StreamChunk, ToolCallDelta,
+    decode::tool_name,
     decode::{
         CallInput, JsonEntries, OutSink,
         lax_json::{arguments, is_text, list, text},
     },
-    tool_schema::tool_names,
 };
 use forgeline_types::Text;
 
@@ -337,7 +337,7 @@ impl ResponsesOutput {
             } else if call.is_search {
                 Some(Text::from(extras::SEARCH))
             } else {
-                wire.first_text(&["name"]).map(|name| tool_names::decode(&name))
+                wire.first_text(&["name"]).map(|name| tool_name(&name))
             };
             call.has_name = delta.name.is_some();
         }

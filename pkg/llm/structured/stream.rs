@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 
 use super::Structured;
 use crate::{
-    ChunkStream, ContentType, ProviderError, StreamChunk, StructuredMethod, answer::ChunkCollector,
+    ChunkStream, ContentType, ProviderError, StreamChunk, StructuredMethod,
+    answer::collect::ChunkCollector,
 };
 use forgeline_json::slice;
 use forgeline_types::{PartialJson, PartialValue, debug_fields};

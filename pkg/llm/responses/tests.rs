@@ -1,6 +1,3 @@
-#[cfg(feature = "http")]
-mod tool_search;
-
 use std::fmt::Write as _;
 
 use super::ResponsesDecoder;

@@ -5,16 +5,17 @@ use std::{borrow::Cow, sync::Arc};
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::{GeminiDecoder, PROTOCOL, message};
+use super::message;
 use crate::{
     ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSchemaRules,
     ToolSpec,
+    gemini::{GeminiDecoder, PROTOCOL},
+    http::tool_names,
     http::{
         BodyWriter, EnvNames, HttpConfig, HttpProvider, JsonFields, JsonItems, SamplingNames,
         WireFormat, chat, instructions, joins_results,
         url::{endpoint, split, with_query},
     },
-    tool_schema::tool_names,
 };
 use forgeline_parser::ThinkingDialect;
 use forgeline_types::{Capabilities, Message, Text};

@@ -3,10 +3,11 @@ use std::sync::{Arc, Mutex};
 use futures_util::stream;
 use serde_json::{Value, json};
 
+use super::tool_search::model_knows_search;
 use crate::{
     Provider as _, Request, RetryPolicy, ToolChoice, ToolSpec,
     http::HttpBuilder,
-    responses::{OpenAiResponses, Responses, tool_search::model_knows_search},
+    responses::{OpenAiResponses, Responses},
     transport::{HttpRequest, HttpResponse, Transport, TransportFuture},
 };
 use forgeline_types::{Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript};

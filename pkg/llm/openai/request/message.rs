@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    PROTOCOL,
-    reasoning::{BLOCKS, DETAILS},
-    wire::{REASONING, REASONING_CONTENT, REASONING_TEXT},
-};
 use crate::{
     ProviderError,
     decode::JsonEntries,
     http::{JsonItems, chat},
+    openai::{
+        PROTOCOL,
+        reasoning::{BLOCKS, DETAILS},
+        wire::{REASONING, REASONING_CONTENT, REASONING_TEXT},
+    },
 };
 use forgeline_types::{ItemKind, Message, Part, Text, ToolCall};
 

@@ -6,17 +6,17 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{
-    PROTOCOL, ResponsesDecoder,
     message::{self, MessageContext},
     tool_search::{self, ToolSearch},
 };
 use crate::{
     ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSchemaRules,
+    http::tool_names,
     http::{
         BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, SamplingNames, WireFormat,
         chat,
     },
-    tool_schema::tool_names,
+    responses::{PROTOCOL, ResponsesDecoder},
 };
 use forgeline_json::subslice;
 use forgeline_types::Capabilities;

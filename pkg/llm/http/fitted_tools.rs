@@ -5,11 +5,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{FittedSchema, ToolSchemaRules};
-use crate::{
-    SchemaRules, ToolSpec,
-    tool_schema::tool_names::{self, WireNames},
-};
+use super::tool_names::{self, WireNames};
+use crate::{FittedSchema, SchemaRules, ToolSchemaRules, ToolSpec};
 use forgeline_types::Text;
 
 /// Maximum number of tool lists whose adapted form a provider keeps.

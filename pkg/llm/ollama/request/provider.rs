@@ -3,13 +3,14 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::{OllamaDecoder, PROTOCOL, message};
+use super::message;
 use crate::{
     ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSchemaRules,
     http::{
         BodyWriter, EnvNames, HttpConfig, HttpProvider, JsonFields, SamplingNames, WireFormat,
         chat, url::split,
     },
+    ollama::{OllamaDecoder, PROTOCOL},
 };
 use forgeline_types::{Capabilities, MediaRules, Text};
 

@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{OpenAiDecoder, host::ServerHost, message};
+use super::{host::ServerHost, message};
 use crate::{
     ProviderError, Request, SchemaRules, Thinking, ToolSchemaRules, ToolSpec,
     http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat},
+    openai::OpenAiDecoder,
 };
 use forgeline_types::{Capabilities, MediaRules, Text};
 
