@@ -7,8 +7,6 @@
 #[cfg(feature = "http")]
 mod request;
 mod stream;
-#[cfg(test)]
-mod tests;
 mod wire;
 
 #[cfg(feature = "http")]
