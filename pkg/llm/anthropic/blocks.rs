@@ -54,7 +54,7 @@ struct AssembledBlock {
 }
 
 /// The fault of more or longer blocks than can be kept.
-const TOO_MUCH: EventFault = EventFault::Limit("the blocks that are open are too many or too long");
+const TOO_MUCH: EventFault = EventFault::Limit("too many open blocks, or too long ones");
 
 impl OpenBlocks {
     /// Begins a block of text.

@@ -82,7 +82,7 @@ impl EventReader for CohereReader {
     fn event(&mut self, name: &str, data: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
         let mut event = CohereEvent::default();
         fill(data, &mut event)?;
-        self.read(name, &mut event, data, sink);
+        self.read_event(name, &mut event, data, sink);
         self.check_limit()
     }
 
@@ -108,7 +108,7 @@ impl EventReader for CohereReader {
 }
 
 impl CohereReader {
-    fn read(
+    fn read_event(
         &mut self,
         name: &str,
         event: &mut CohereEvent<'_>,
@@ -165,7 +165,7 @@ impl CohereReader {
         if is_over { Err(EventFault::Limit("the response has too many calls")) } else { Ok(()) }
     }
 
-    /// Emits a message or a delta of it.
+    /// Emits a message or one of its deltas.
     fn say(&mut self, message: &mut CohereMessage<'_>, index: Option<u32>, sink: &mut OutSink<'_>) {
         sink.may_repeat();
         sink.thinking(take(&mut message.tool_plan.0));

@@ -64,8 +64,8 @@ impl<D: BodyDecoder> BodyDecoding<D> {
         self.decoder.progress()
     }
 
-    /// Reads the next bytes.
-    pub(crate) fn read(&mut self, bytes: &[u8]) {
+    /// Decodes the next bytes.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.received += bytes.len() as u64;
         let Self { decoder, typer, queue, .. } = self;
         let result = decoder.push(bytes, &mut |chunk| {

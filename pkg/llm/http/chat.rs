@@ -69,7 +69,8 @@ pub fn moved_parts(request: &Request) -> Option<Text> {
     let last = request.messages.messages().iter().rev();
     let mut last = last.take_while(|message| message.role != MessageRole::Assistant);
     let has_parts = last.any(|message| message.tool_results().any(|it| !it.parts.is_empty()));
-    has_parts.then(|| "pictures and documents in results of tools; they stand behind them".into())
+    has_parts
+        .then(|| "images and documents in tool results; they are sent after the results".into())
 }
 
 /// Returns the content of a message: its text, or, if it has images or documents, a list of the values that

@@ -96,7 +96,7 @@ impl HttpConfig {
         retry(RetryPolicy),
     }
 
-    /// Returns the same configuration for `model`, with what is known about that model.
+    /// Returns the same configuration for `model`, with the known facts about that model.
     pub(super) fn of_model(mut self, model: Text) -> Self {
         self.model = model;
         if let Some(protocol) = self.protocol_capabilities {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{ProviderError, Request};
 
-/// A vendor's names for the sampling options; an empty name stands for an option that the vendor
+/// A vendor's names for the sampling options; an empty name means an option that the vendor
 /// lacks.
 #[derive(Debug, Clone, Copy)]
 pub struct SamplingNames {
@@ -104,7 +104,7 @@ impl<'r> JsonFields<'r> {
             *is_wanted && name.is_empty() && !self.is_set(option)
         };
         if let Some((option, ..)) = lacking.iter().find(is_lacking) {
-            let feature = format!("`{option}`; a server that knows it takes it from `extra`");
+            let feature = format!("`{option}`; for a server that supports it, set it in `extra`");
             return Err(ProviderError::unsupported(provider, feature));
         }
         self.named(names.max_tokens, request.max_tokens);

@@ -208,7 +208,7 @@ impl<W: WireFormat> AttemptPolicy for HttpAttempts<W> {
     }
 }
 
-/// A stream whose errors are redacted, and whose chunks have the origin of what is sent back. Chunks are passed
+/// A stream whose errors are redacted, and whose chunks have the origin of the parts that are sent back. Chunks are passed
 /// on without a move, which `map_err` would add to each.
 struct RedactedStream<S> {
     chunks: S,
@@ -274,7 +274,7 @@ impl<W: WireFormat> HttpShared<W> {
     fn left_out(&self, request: &Request) -> Vec<Text> {
         let steers = self.config.capabilities.prompt_caching;
         let wants = !matches!(request.cache, None | Some(PromptCache::Off));
-        let cache = (wants && !steers).then(|| Text::from("what the prompt cache is to keep"));
+        let cache = (wants && !steers).then(|| Text::from("the settings of the prompt cache"));
         let mut left_out = Vec::from_iter(cache);
         left_out.extend(self.wire.dropped_fields(request, &self.config));
         left_out

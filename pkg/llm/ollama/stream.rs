@@ -66,7 +66,7 @@ impl BodyDecoder for OllamaDecoder {
         self.received += bytes.len() as u64;
         let mut input = bytes;
         while let Some((line, offset)) = self.lines.next_line_at(&mut input)? {
-            read(&mut self.stream, line, offset, emit)?;
+            read_line(&mut self.stream, line, offset, emit)?;
         }
         Ok(())
     }
@@ -74,7 +74,7 @@ impl BodyDecoder for OllamaDecoder {
     fn finish(&mut self, emit: EmitChunk<'_>) -> Result<(), ProviderError> {
         let offset = self.lines.line_offset();
         if let Some(line) = self.lines.finish()? {
-            read(&mut self.stream, line, offset, emit)
+            read_line(&mut self.stream, line, offset, emit)
                 .or_else(|error| if is_cut(line) { Ok(()) } else { Err(error) })?;
         }
         let early = ProviderError::EndedEarly { received: self.received };
@@ -87,7 +87,7 @@ impl BodyDecoder for OllamaDecoder {
 }
 
 /// Reads a line; if the first one does not begin an answer, the body is something else.
-fn read(
+fn read_line(
     stream: &mut EventStream<LineReader>,
     line: &str,
     offset: u64,

@@ -259,7 +259,7 @@ impl ResponsesOutput {
 
     /// Records the request's tools, which the response repeats.
     pub(super) fn offered(&mut self, response: &JsonEntries<'_>) {
-        self.offered.read(response);
+        self.offered.read_tools(response);
     }
 
     /// Returns `true` if another answer begins with `id` inside this one.

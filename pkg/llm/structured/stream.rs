@@ -93,7 +93,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
                 Err(error) => return Err(self.collector.abort(error)),
             }
         }
-        Structured::read(self.collector.finish()?, self.method, self.may_have_input)
+        Structured::from_completion(self.collector.finish()?, self.method, self.may_have_input)
     }
 
     /// Adds the part of the value in a chunk; returns `true` if there was any.
@@ -119,7 +119,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
             self.begun = true;
             slice(delta, start..)
         };
-        // Text after the value is not part of it. A fault is reported with the complete answer.
+        // Text after the value does not belong to the value. A fault is reported with the complete answer.
         if !self.json.is_whole() {
             self.json.push(value).ok();
         }

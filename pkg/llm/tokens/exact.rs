@@ -40,7 +40,7 @@ enum TokenVocabulary {
 }
 
 impl TokenVocabulary {
-    /// Returns the vocabulary of a model, by its name or a prefix of it.
+    /// Returns the vocabulary of a model, by its name or a prefix of the name.
     fn of_model(model: &str) -> Option<Self> {
         // Dated and derived names begin with the name of the model.
         let found = get_tokenizer(model.rsplit('/').next().unwrap_or(model));

@@ -199,7 +199,7 @@ fn tool_result(result: &ToolResult, found: FoundTools<'_>) -> JsonFields<'static
             Part::Document { media_type, data, name } => {
                 match document(media_type, data, name.as_deref()) {
                     Ok(document) => list.object(document),
-                    // A stored conversation may contain one, and must not fail because of it.
+                    // A stored conversation may contain one, and must not make the request fail.
                     Err(_) => text(NOT_TAKEN, &mut list),
                 }
             }

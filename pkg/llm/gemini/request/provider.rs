@@ -118,7 +118,7 @@ impl WireFormat for GenerateContent {
         let config = body.config();
         if config.model.is_empty() && !config.base_url.contains(METHOD) {
             return Err(ProviderError::config(
-                "no model is named; set one, such as with GEMINI_MODEL",
+                "no model is set; set one, for example in GEMINI_MODEL",
             ));
         }
         let request = body.request();
@@ -230,7 +230,7 @@ fn thinking(request: &Request) -> Result<Option<Bytes>, ProviderError> {
     let (thoughts, budget) = match request.thinking {
         Some(Thinking::Off | Thinking::Budget(_)) if level.is_some() => {
             return Err(ProviderError::config(
-                "a thinking budget and a reasoning effort say different things; give one of them",
+                "a thinking budget and a reasoning effort exclude each other; set one of them",
             ));
         }
         None => (None, None),

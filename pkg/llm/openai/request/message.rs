@@ -50,7 +50,7 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Returns the members with the message's reasoning. If there are details, they contain all of it.
+/// Returns the members with the message's reasoning. If there are details, they contain the whole reasoning.
 fn reasoning(message: &Message) -> Map<String, Value> {
     let (mut members, mut own_members) = (Map::new(), Map::new());
     for part in &message.parts {

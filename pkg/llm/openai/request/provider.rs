@@ -167,7 +167,7 @@ fn thinking(
         (ServerHost::OpenAi, Thinking::On) => return Ok(None),
         (ServerHost::OpenAi, Thinking::Off) => ("reasoning_effort", json!("none")),
         (ServerHost::Mistral | ServerHost::Perplexity, Thinking::On | Thinking::Off) => {
-            return unsupported("switching reasoning; choose a model that does or does not");
+            return unsupported("turning reasoning on or off; choose a model with or without it");
         }
         // llama.cpp, vLLM and SGLang pass it to the model's template.
         (ServerHost::Other, Thinking::On | Thinking::Off) => {

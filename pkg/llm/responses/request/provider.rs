@@ -23,7 +23,7 @@ use forgeline_types::Capabilities;
 
 /// The provider for OpenAI Responses, for OpenAI and compatible servers.
 ///
-/// The whole conversation is sent with every request and the vendor is told to store nothing; its
+/// The whole conversation is sent with every request and the vendor is asked to store nothing; its
 /// reasoning arrives encrypted and is sent back with the next request. [`Responses::store`] changes this.
 ///
 /// The API has no `stop`, `seed` and `top_k`, and no budget for reasoning tokens: a request with
