@@ -273,7 +273,7 @@ async fn an_input_that_the_model_cannot_read_is_refused_before_it_is_acknowledge
     let body = json!({ "input": parts, "conversation_id": "c" });
     let (status, problem) = value(post(&app, "/v1/runs", "ann", &body).await).await;
     assert_eq!((status, &problem["code"]), (400, &json!("unfit_input")), "{problem}");
-    assert!(problem["detail"].as_str().unwrap().contains("reads no pictures"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("does not accept pictures"), "{problem}");
     assert_eq!(get(&app, "/v1/conversations/c", "ann").await.status(), 404, "nothing was begun");
 }
 

@@ -37,7 +37,6 @@ use forgeline_types::debug_fields;
 /// # Examples
 ///
 /// ```no_run
-/// # #[cfg(feature = "http")] {
 /// use forgeline::{
 ///     llm::{openai::OpenAi, transport::ReqwestTransport},
 ///     testing::record::RecordingTransport,
@@ -49,7 +48,6 @@ use forgeline_types::debug_fields;
 /// // … use it …
 /// println!("{} exchanges", recorder.flush()?);
 /// # Ok(())
-/// # }
 /// # }
 /// ```
 pub struct RecordingTransport<T> {

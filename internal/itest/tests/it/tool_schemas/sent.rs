@@ -83,7 +83,9 @@ async fn one_odd_schema_does_not_stop_the_others() {
             let told = told(&*provider, request.clone()).await.unwrap();
             assert_eq!(
                 told,
-                ["the tool `odd`: its schema describes no object; arguments are one"],
+                [
+                    "the tool `odd`: its schema does not describe an object; arguments must be an object"
+                ],
                 "{}",
                 wire.name
             );
@@ -131,7 +133,7 @@ async fn a_strict_tool_that_cannot_be_enforced_goes_without() {
         let odd = json!({ "type": "object", "properties": {}, "not": { "required": ["a"] } });
         let tools = vec![tool("odd", &odd).strict(true), tool("open", &open).strict(true)];
         let told = told(&*provider, Request::prompt("x").tools(tools)).await.unwrap();
-        assert!(told.iter().any(|told| told.starts_with("that `odd` is strict: ")), "{told:?}");
+        assert!(told.iter().any(|told| told.starts_with("strict mode of `odd`: ")), "{told:?}");
     }
 }
 

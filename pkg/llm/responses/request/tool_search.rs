@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{
-    PROTOCOL,
-    extras::{SEARCH, SEARCH_CALL},
-};
 use crate::{
     Request, ToolChoice, ToolSpec,
+    http::tool_names,
     http::{HttpConfig, found_tool},
-    tool_schema::tool_names,
+    responses::{
+        PROTOCOL,
+        extras::{SEARCH, SEARCH_CALL},
+    },
 };
 use forgeline_json::subslice;
 use forgeline_types::{Json, Message, MessageRole, Part, Text, ToolCall, ToolResult};

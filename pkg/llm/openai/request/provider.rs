@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{OpenAiDecoder, host::ServerHost, message};
+use super::{host::ServerHost, message};
 use crate::{
     ProviderError, Request, SchemaRules, Thinking, ToolSchemaRules, ToolSpec,
     http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat},
+    openai::OpenAiDecoder,
 };
 use forgeline_types::{Capabilities, MediaRules, Text};
 
@@ -166,7 +167,7 @@ fn thinking(
         (ServerHost::OpenAi, Thinking::On) => return Ok(None),
         (ServerHost::OpenAi, Thinking::Off) => ("reasoning_effort", json!("none")),
         (ServerHost::Mistral | ServerHost::Perplexity, Thinking::On | Thinking::Off) => {
-            return unsupported("switching reasoning; choose a model that does or does not");
+            return unsupported("turning reasoning on or off; choose a model with or without it");
         }
         // llama.cpp, vLLM and SGLang pass it to the model's template.
         (ServerHost::Other, Thinking::On | Thinking::Off) => {

@@ -6,20 +6,19 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{
-    AnthropicDecoder,
     found::{self, FoundTools},
-    items::PROTOCOL,
     message::{self, CacheMark},
     reasoning::ReasoningRequest,
 };
 use crate::{
     PromptCache, ProviderError, Request, ResponseFormat, SchemaRules, ToolChoice, ToolSchemaRules,
     ToolSpec,
+    anthropic::{AnthropicDecoder, items::PROTOCOL},
+    http::tool_names,
     http::{
         BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, JsonItems, SamplingNames,
         WireFormat, instructions, joins_results, run_start,
     },
-    tool_schema::tool_names,
 };
 use forgeline_json::subslice;
 use forgeline_parser::ThinkingDialect;

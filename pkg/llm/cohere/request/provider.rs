@@ -3,9 +3,10 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{CohereDecoder, PROTOCOL, message};
+use super::message;
 use crate::{
     ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSchemaRules,
+    cohere::{CohereDecoder, PROTOCOL},
     http::{
         BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat,
         url::{split, with_query},

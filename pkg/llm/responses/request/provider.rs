@@ -6,24 +6,24 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{
-    PROTOCOL, ResponsesDecoder,
     message::{self, MessageContext},
     tool_search::{self, ToolSearch},
 };
 use crate::{
     ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSchemaRules,
+    http::tool_names,
     http::{
         BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, SamplingNames, WireFormat,
         chat,
     },
-    tool_schema::tool_names,
+    responses::{PROTOCOL, ResponsesDecoder},
 };
 use forgeline_json::subslice;
 use forgeline_types::Capabilities;
 
 /// The provider for OpenAI Responses, for OpenAI and compatible servers.
 ///
-/// The whole conversation is sent with every request and the vendor is told to store nothing; its
+/// The whole conversation is sent with every request and the vendor is asked to store nothing; its
 /// reasoning arrives encrypted and is sent back with the next request. [`Responses::store`] changes this.
 ///
 /// The API has no `stop`, `seed` and `top_k`, and no budget for reasoning tokens: a request with

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{PROTOCOL, extras::APPROVAL};
+use crate::responses::{PROTOCOL, extras::APPROVAL};
 use forgeline_types::{Message, MessageRole, ToolCall, ToolResult};
 
 /// Returns the item that asked for a call, as it was received.

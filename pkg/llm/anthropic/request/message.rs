@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{
-    found::FoundTools,
-    items::PROTOCOL,
-    wire::{CONTAINER, FACTS},
-};
+use super::found::FoundTools;
 use crate::{
     ProviderError,
+    anthropic::{
+        items::PROTOCOL,
+        wire::{CONTAINER, FACTS},
+    },
     decode::JsonEntries,
+    http::tool_names,
     http::{JsonFields, JsonItems, chat::is_url},
     media,
-    tool_schema::tool_names,
 };
 use forgeline_types::{
     ItemKind, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult, Transcript,
@@ -199,7 +199,7 @@ fn tool_result(result: &ToolResult, found: FoundTools<'_>) -> JsonFields<'static
             Part::Document { media_type, data, name } => {
                 match document(media_type, data, name.as_deref()) {
                     Ok(document) => list.object(document),
-                    // A stored conversation may contain one, and must not fail because of it.
+                    // A stored conversation may contain one, and must not make the request fail.
                     Err(_) => text(NOT_TAKEN, &mut list),
                 }
             }
@@ -254,7 +254,7 @@ fn plain_text(media_type: &str, data: &str) -> Result<Option<String>, ProviderEr
         let kind = if is_url(data) { "by URL of type" } else { "of type" };
         return Err(unsupported(format!("documents {kind} {media_type}; send PDF or plain text")));
     }
-    let text = media::decode(data).and_then(|bytes| String::from_utf8(bytes).ok());
+    let text = media::base64::decode(data).and_then(|bytes| String::from_utf8(bytes).ok());
     let lacking = || unsupported("a text document whose data are not UTF-8 in base64".to_owned());
     text.ok_or_else(lacking).map(Some)
 }

@@ -5,11 +5,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{FittedSchema, ToolSchemaRules};
-use crate::{
-    SchemaRules, ToolSpec,
-    tool_schema::tool_names::{self, WireNames},
-};
+use super::tool_names::{self, WireNames};
+use crate::{FittedSchema, SchemaRules, ToolSchemaRules, ToolSpec};
 use forgeline_types::Text;
 
 /// Maximum number of tool lists whose adapted form a provider keeps.
@@ -66,7 +63,10 @@ fn fit(
     for tool in tools.iter() {
         let wire = tool_names::encode(&tool.name);
         if !taken.insert(wire.clone()) {
-            fit.set_aside(tool, &format!("its name goes as `{wire}`, as another one's; rename it"));
+            fit.set_aside(
+                tool,
+                &format!("its name is sent as `{wire}`, like that of another tool; rename it"),
+            );
         } else if let Some(tool) = fit.tool(tool.clone()) {
             names.add(wire, &tool.name);
             fitted.push(tool);
@@ -97,7 +97,7 @@ impl FittedList<'_> {
             };
             let (name, provider) = (&tool.name, self.provider);
             tracing::warn!(tool = %name, provider, problem, "the arguments are not enforced");
-            self.told.push(Text::from(format!("that `{name}` is strict: {problem}")));
+            self.told.push(Text::from(format!("strict mode of `{name}`: {problem}")));
             tool.strict = false;
         }
         match self.rules.fit(&tool.parameters) {
@@ -119,7 +119,7 @@ impl FittedList<'_> {
     fn not_enforced(&self, tool: &ToolSpec) -> Option<String> {
         let most = self.enforced.max_strict_tools;
         if let Some(most) = most.filter(|most| self.strict >= *most) {
-            return Some(format!("{most} strict tools are the most"));
+            return Some(format!("at most {most} tools may be strict"));
         }
         self.enforced.check(&tool.parameters).err().map(|error| error.to_string())
     }

@@ -3,10 +3,11 @@ use std::sync::{Arc, Mutex};
 use futures_util::stream;
 use serde_json::{Value, json};
 
+use super::tool_search::model_knows_search;
 use crate::{
     Provider as _, Request, RetryPolicy, ToolChoice, ToolSpec,
     http::HttpBuilder,
-    responses::{OpenAiResponses, Responses, tool_search::model_knows_search},
+    responses::{OpenAiResponses, Responses},
     transport::{HttpRequest, HttpResponse, Transport, TransportFuture},
 };
 use forgeline_types::{Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript};
@@ -56,7 +57,7 @@ fn called(id: &str, name: &str) -> [Message; 2] {
     [call(id, name), result(ToolResult::new(id, name, "It worked."))]
 }
 
-/// A request with the search, these messages, and these tools behind it.
+/// A request with the search, these messages, and these tools after it.
 fn request(messages: impl IntoIterator<Item = Message>, deferred: &[ToolSpec]) -> Request {
     let deferred = deferred.iter().map(|spec| spec.clone().deferred(true));
     let tools: Vec<_> = [search()].into_iter().chain(deferred).collect();
@@ -160,7 +161,7 @@ async fn a_tool_is_described_once_and_stands_among_the_tools_if_it_was_called_be
         .chain(called("call_5", "mail.read"));
     let tools = ["mail.list", "mail.send", "mail.read"].map(tool);
     let body = body(own(), &request(messages, &tools)).await;
-    assert_eq!(names(&body["tools"]), ["", "mail_list"], "one stands where its call expects it");
+    assert_eq!(names(&body["tools"]), ["", "mail_list"], "one is where its call expects it");
     assert_eq!(body["tools"][1].get("defer_loading"), None);
     let outputs = items(&body, "tool_search_output");
     let described: Vec<_> = outputs.iter().map(|output| names(&output["tools"])).collect();

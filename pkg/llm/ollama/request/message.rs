@@ -1,10 +1,10 @@
 //! The encoding of one message for Ollama.
 
-use super::PROTOCOL;
 use crate::{
     ProviderError,
+    http::tool_names,
     http::{JsonFields, JsonItems, chat},
-    tool_schema::tool_names,
+    ollama::PROTOCOL,
 };
 use forgeline_types::{Message, Part, ToolCall, ToolResult};
 

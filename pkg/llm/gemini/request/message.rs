@@ -4,12 +4,12 @@ use std::{borrow::Cow, iter::Peekable, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::PROTOCOL;
 use crate::{
     ProviderError,
     decode::JsonEntries,
+    gemini::PROTOCOL,
+    http::tool_names,
     http::{JsonFields, JsonItems, chat},
-    tool_schema::tool_names,
 };
 use forgeline_types::{
     ItemKind, Message, MessageRole, Part, ProviderItem, Signature, Text, ToolCall, ToolResult,

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::PROTOCOL;
 use crate::{
     ProviderError,
+    cohere::PROTOCOL,
     http::{JsonItems, chat},
 };
 use forgeline_types::{Message, Part};

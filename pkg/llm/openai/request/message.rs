@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    PROTOCOL,
-    reasoning::{BLOCKS, DETAILS},
-    wire::{REASONING, REASONING_CONTENT, REASONING_TEXT},
-};
 use crate::{
     ProviderError,
     decode::JsonEntries,
     http::{JsonItems, chat},
+    openai::{
+        PROTOCOL,
+        reasoning::{BLOCKS, DETAILS},
+        wire::{REASONING, REASONING_CONTENT, REASONING_TEXT},
+    },
 };
 use forgeline_types::{ItemKind, Message, Part, Text, ToolCall};
 
@@ -50,7 +50,7 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Returns the members with the message's reasoning. If there are details, they contain all of it.
+/// Returns the members with the message's reasoning. If there are details, they contain the whole reasoning.
 fn reasoning(message: &Message) -> Map<String, Value> {
     let (mut members, mut own_members) = (Map::new(), Map::new());
     for part in &message.parts {

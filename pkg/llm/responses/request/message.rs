@@ -6,15 +6,18 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    PROTOCOL, approvals,
-    extras::{CUSTOM, PHASE},
+    approvals,
     tool_search::{self, SearchCall, ToolSearch},
 };
 use crate::{
     ProviderError,
     decode::{JsonEntries, lax_json::list},
+    http::tool_names,
     http::{JsonItems, chat},
-    tool_schema::tool_names,
+    responses::{
+        PROTOCOL,
+        extras::{CUSTOM, PHASE},
+    },
 };
 use forgeline_json::subslice;
 use forgeline_types::{

@@ -3,13 +3,14 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::{OllamaDecoder, PROTOCOL, message};
+use super::message;
 use crate::{
     ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSchemaRules,
     http::{
         BodyWriter, EnvNames, HttpConfig, HttpProvider, JsonFields, SamplingNames, WireFormat,
         chat, url::split,
     },
+    ollama::{OllamaDecoder, PROTOCOL},
 };
 use forgeline_types::{Capabilities, MediaRules, Text};
 
@@ -146,7 +147,7 @@ fn options(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
     let request = body.request();
     if body.config().model.is_empty() && !body.is_set("model") {
         return Err(ProviderError::config(
-            "no model is named, and Ollama has no default; `ollama list` shows those there are; name one, such as with OLLAMA_MODEL",
+            "no model is set, and Ollama has no default; `ollama list` shows the available models; set one, for example in OLLAMA_MODEL",
         ));
     }
     let mut settings = JsonFields::object();

@@ -5,16 +5,17 @@ use std::{borrow::Cow, sync::Arc};
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::{GeminiDecoder, PROTOCOL, message};
+use super::message;
 use crate::{
     ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSchemaRules,
     ToolSpec,
+    gemini::{GeminiDecoder, PROTOCOL},
+    http::tool_names,
     http::{
         BodyWriter, EnvNames, HttpConfig, HttpProvider, JsonFields, JsonItems, SamplingNames,
         WireFormat, chat, instructions, joins_results,
         url::{endpoint, split, with_query},
     },
-    tool_schema::tool_names,
 };
 use forgeline_parser::ThinkingDialect;
 use forgeline_types::{Capabilities, Message, Text};
@@ -117,7 +118,7 @@ impl WireFormat for GenerateContent {
         let config = body.config();
         if config.model.is_empty() && !config.base_url.contains(METHOD) {
             return Err(ProviderError::config(
-                "no model is named; set one, such as with GEMINI_MODEL",
+                "no model is set; set one, for example in GEMINI_MODEL",
             ));
         }
         let request = body.request();
@@ -229,7 +230,7 @@ fn thinking(request: &Request) -> Result<Option<Bytes>, ProviderError> {
     let (thoughts, budget) = match request.thinking {
         Some(Thinking::Off | Thinking::Budget(_)) if level.is_some() => {
             return Err(ProviderError::config(
-                "a thinking budget and a reasoning effort say different things; give one of them",
+                "a thinking budget and a reasoning effort exclude each other; set one of them",
             ));
         }
         None => (None, None),

@@ -3,16 +3,14 @@
 //! Models read names, so a dot becomes `_`: `files_read` for `files.read`. This cannot be reversed
 //! from the name alone; [`WireNames`] knows the tools of a request.
 
-#[cfg(feature = "http")]
 use std::collections::HashMap;
 
-#[cfg(any(test, feature = "http"))]
+use crate::decode::tool_name;
 use forgeline_json::subslice;
 use forgeline_types::Text;
 
 /// Encodes a tool's name with the characters that providers accept: dots become `_`, the bytes of other characters
 /// `_xHH_` each.
-#[cfg(any(test, feature = "http"))]
 #[must_use]
 pub(crate) fn encode(name: &str) -> Text {
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
@@ -25,9 +23,8 @@ pub(crate) fn encode(name: &str) -> Text {
     escape(name)
 }
 
-/// Encodes a name or an id so that [`decode`] restores it: the bytes of characters that providers do not accept
+/// Encodes a name or an id so that [`tool_name`] restores it: the bytes of characters that providers do not accept
 /// become `_xHH_` each.
-#[cfg(any(test, feature = "http"))]
 #[must_use]
 pub(crate) fn escape(name: &str) -> Text {
     let bytes = name.as_bytes();
@@ -51,39 +48,14 @@ pub(crate) fn escape(name: &str) -> Text {
     Text::from(out)
 }
 
-/// Decodes a name written by [`escape`]; other names are unchanged.
-#[must_use]
-pub(crate) fn decode(name: &str) -> Text {
-    if !name.contains("_x") {
-        return Text::from(name);
-    }
-    let mut out = Vec::with_capacity(name.len());
-    let mut rest = name.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        if let [b'_', b'x', high, low, b'_', after @ ..] = rest
-            && let (Some(high), Some(low)) = (hex(*high), hex(*low))
-        {
-            out.push(high * 16 + low);
-            rest = after;
-        } else {
-            out.push(byte);
-            rest = tail;
-        }
-    }
-    // A name that is not valid UTF-8 was not encoded by this library.
-    String::from_utf8(out).map_or_else(|_| Text::from(name), Text::from)
-}
-
 /// The names of a request's tools by their names on the wire, where these do not determine them.
-#[cfg(feature = "http")]
 #[derive(Debug, Default)]
 pub(crate) struct WireNames(HashMap<Text, Text>);
 
-#[cfg(feature = "http")]
 impl WireNames {
     /// Adds a tool that is sent under the name `wire`.
     pub(crate) fn add(&mut self, wire: Text, name: &Text) {
-        if decode(&wire) != *name {
+        if tool_name(&wire) != *name {
             self.0.insert(wire, name.clone());
         }
     }
@@ -96,18 +68,8 @@ impl WireNames {
     }
 }
 
-#[cfg(any(test, feature = "http"))]
 fn is_hex(byte: u8) -> bool {
-    hex(byte).is_some()
-}
-
-/// Returns the value of a lower-case hexadecimal digit.
-fn hex(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    }
+    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
 #[cfg(test)]
@@ -131,12 +93,12 @@ mod tests {
         ];
         for (name, wire) in cases {
             assert_eq!(encode(name), wire);
-            assert_eq!(decode(&escape(name)), name);
-            assert!(decode(wire) == name || name == "a..b");
+            assert_eq!(tool_name(&escape(name)), name);
+            assert!(tool_name(wire) == name || name == "a..b");
         }
         assert_eq!(encode("files.read"), "files_read");
         assert_eq!(escape("files.read"), "files_x2e_read");
-        assert_eq!(decode("_xff_"), "_xff_");
+        assert_eq!(tool_name("_xff_"), "_xff_");
     }
 
     proptest! {
@@ -152,10 +114,10 @@ mod tests {
             let wire = encode(&name);
             let is_plain = |wire: &Text| wire.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
             prop_assert!(is_plain(&wire));
-            prop_assert!(decode(&wire) == name.as_str() || wire == name.replace('.', "_").as_str());
+            prop_assert!(tool_name(&wire) == name.as_str() || wire == name.replace('.', "_").as_str());
             let wire = escape(&name);
             prop_assert!(is_plain(&wire));
-            prop_assert_eq!(decode(&wire), name.as_str());
+            prop_assert_eq!(tool_name(&wire), name.as_str());
         }
     }
 }
