@@ -79,6 +79,6 @@ pub mod private {
     /// Texts that people write into files.
     #[cfg(feature = "local-tools")]
     pub mod file_text {
-        pub use crate::prompts::file_text::{FileText, open_folder, read, read_whole};
+        pub use crate::prompts::file_text::{FileText, open_folder, read_trimmed, read_whole};
     }
 }

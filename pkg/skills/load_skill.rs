@@ -12,7 +12,7 @@ use super::{
 use forgeline_agent::{
     private::{
         blocking,
-        file_text::{FileText, read},
+        file_text::{FileText, read_trimmed},
     },
     tools::{Tool, ToolContext, ToolEffects, ToolError, tool_fn},
 };
@@ -88,7 +88,7 @@ fn resource(found: &SkillEntry, path: &str) -> Result<String, ToolError> {
     let root = found.folder()?;
     // An invalid path is reported before the existence of the file.
     let _parts = root.parts(path)?;
-    match read(&root, path, MAX_FILE_BYTES).map_err(ToolError::failed)? {
+    match read_trimmed(&root, path, MAX_FILE_BYTES).map_err(ToolError::failed)? {
         None => {
             let problem = "does not exist; load the skill without `path` to see its files";
             Err(ToolError::invalid("path", problem))

@@ -90,7 +90,7 @@ impl<'a> ClientCall<'a> {
     }
 
     /// Returns the call of a run.
-    pub(crate) fn of(tool_name: &'a str, arguments: &'a str, run: &'a RunContext) -> Self {
+    pub(crate) fn in_run(tool_name: &'a str, arguments: &'a str, run: &'a RunContext) -> Self {
         let (module, page, caller) = (run.module(), run.page(), run.caller());
         Self { tool_name, arguments, module, page, caller }
     }

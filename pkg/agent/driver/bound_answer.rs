@@ -6,7 +6,7 @@ use forgeline_types::{AgentError, Completion, ErrorCode, FinishReason, Part};
 
 /// Replaces the text of an answer with the requested value; other text is an error of the answer,
 /// which keeps what arrived.
-pub(crate) fn read(completion: &mut Completion, goal: &AnswerSchema) {
+pub(crate) fn parse_answer(completion: &mut Completion, goal: &AnswerSchema) {
     let is_cut = completion.finish_reason == Some(FinishReason::Interrupted);
     if completion.error.is_some() || is_cut {
         completion.tool_calls.clear();

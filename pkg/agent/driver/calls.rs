@@ -16,7 +16,7 @@ use super::{
     at_client::OutgoingCall,
     event_emitter::EventEmitter,
     guard::{guard, or_cancelled},
-    result::read,
+    result::read_result,
     shared_agent::SharedAgent,
     spans,
 };
@@ -164,7 +164,7 @@ impl<'a> RunningCalls<'a> {
             };
             let result = guard(config, (&desk, &own_id, limit), task, &cancel, &stop).await;
             let origin = result.as_ref().ok().and_then(|output| output.origin).unwrap_or(origin);
-            let (result, parts) = read(&name, result, most, able);
+            let (result, parts) = read_result(&name, result, most, able);
             if let Err((failure, _)) = &result {
                 ended.record("error.type", CallEnd::from(*failure).as_str());
             }

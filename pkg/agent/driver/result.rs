@@ -12,7 +12,7 @@ use forgeline_types::Part;
 pub(super) const MAX_PART_BYTES: usize = 20 << 20;
 
 /// Returns the text that the model reads as the result, and the parts after it that the model is `able` to take.
-pub(crate) fn read(
+pub(crate) fn read_result(
     name: &str,
     result: Result<ToolOutput, ToolError>,
     limit: usize,
@@ -127,7 +127,7 @@ mod tests {
         output: ToolOutput,
         limit: usize,
     ) -> (Result<String, (FailureKind, String)>, Vec<Part>) {
-        read("see", Ok(output), limit, Capabilities::ALL.documents(false))
+        read_result("see", Ok(output), limit, Capabilities::ALL.documents(false))
     }
 
     // Covers: CT-131, CT-134, CT-135, CT-136, CT-138, CT-139, CT-140, CT-141, CT-142, CT-143, T-49
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(seen(ToolOutput::new(&large), usize::MAX).0.unwrap(), large, "without a limit");
 
         let output = Ok(ToolOutput::new("é".repeat(51)));
-        let (text, parts) = read(r#"a"\b"#, output, 50, Capabilities::ALL);
+        let (text, parts) = read_result(r#"a"\b"#, output, 50, Capabilities::ALL);
         let text = text.unwrap();
         let marker: Value = serde_json::from_str(&text).unwrap();
         let keys: Vec<_> = marker.as_object().unwrap().keys().map(String::as_str).collect();
@@ -211,7 +211,7 @@ mod tests {
         let image = |data: &str| Part::Image { media_type: "image/jpeg".into(), data: data.into() };
         let output =
             ToolOutput::new("Three.").part(image("https://x/y")).part(picture(8)).part(picture(12));
-        let (text, parts) = read("see", Ok(output), 1_000, &model);
+        let (text, parts) = read_result("see", Ok(output), 1_000, &model);
         let note =
             |why| format!("\n[A picture (image/jpeg) is left out: the model takes none {why}.]");
         let want = ["by its address; give its bytes", "of that size; make it smaller"].map(note);
@@ -235,7 +235,7 @@ mod tests {
         ];
         for (part, want) in cases {
             let (text, parts) =
-                read("f", Ok(ToolOutput::new("a").part(part)), 1_000, Capabilities::ALL);
+                read_result("f", Ok(ToolOutput::new("a").part(part)), 1_000, Capabilities::ALL);
             assert_eq!((text, parts), (Ok(format!("a\n{want}")), vec![]));
         }
     }

@@ -455,7 +455,7 @@ impl<'a> RunDriver<'a> {
             None => {}
         }
         if self.conversation.open.is_some() {
-            return self.conversation.read(&self.state, self.calls.as_deref_mut()).await;
+            return self.conversation.read_answer(&self.state, self.calls.as_deref_mut()).await;
         }
         self.calls.as_mut()?.next(&mut self.conversation.emitter).await
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{calls::CallSite, result::read};
+use super::{calls::CallSite, result::read_result};
 use crate::{
     prompts::{feedback, line_of},
     state::{RunState, ToolEnd},
@@ -40,7 +40,7 @@ impl CallSite<'_> {
         let able = parts.provider.info();
         // Tools that the model cannot read about are not loaded.
         let is_whole = output.as_ref().is_ok_and(|it| it.content.chars().count() <= most);
-        let (result, _) = read(name, output, most, able);
+        let (result, _) = read_result(name, output, most, able);
         let found = if is_whole { names } else { Box::default() };
         Some(ToolEnd { found, ..ToolEnd::at_once(result) })
     }

@@ -231,7 +231,7 @@ impl UnwrappedCall {
                 ObjectPosition::Key | ObjectPosition::Name => self.word.push_str(text),
                 ObjectPosition::Arguments => self.held.push_str(text),
             },
-            Token::KeyStart { depth: 1, .. } => self.read(ObjectPosition::Key),
+            Token::KeyStart { depth: 1, .. } => self.read_next(ObjectPosition::Key),
             Token::ValueStart { depth: 1, kind, .. } => self.begin(kind),
             Token::ValueEnd { depth: 1, .. } => self.ended(),
             Token::ValueEnd { depth: 0, .. } => self.is_whole = true,
@@ -245,7 +245,7 @@ impl UnwrappedCall {
         false
     }
 
-    fn read(&mut self, place: ObjectPosition) {
+    fn read_next(&mut self, place: ObjectPosition) {
         self.word.clear();
         self.place = place;
     }
@@ -256,12 +256,12 @@ impl UnwrappedCall {
         let key = self.word.trim_end().trim_end_matches(':').trim();
         let key = serde_json::from_str::<String>(key).unwrap_or_default();
         match (key.as_str(), kind) {
-            ("name", Kind::String) if !self.is_named => self.read(ObjectPosition::Name),
+            ("name", Kind::String) if !self.is_named => self.read_next(ObjectPosition::Name),
             ("arguments", _) if !self.has_arguments => {
-                self.read(ObjectPosition::Arguments);
+                self.read_next(ObjectPosition::Arguments);
                 (self.has_arguments, self.is_string) = (true, kind == Kind::String);
             }
-            _ => self.read(ObjectPosition::Between),
+            _ => self.read_next(ObjectPosition::Between),
         }
     }
 
@@ -302,7 +302,7 @@ mod tests {
     }
 
     /// Reads an answer with these arguments of one call, cut at a place; returns the call, and its events.
-    fn read(
+    fn read_call(
         called: &str,
         arguments: (&str, &str),
         finish: FinishReason,
@@ -360,7 +360,7 @@ mod tests {
         for (written, tool, arguments) in CALLS {
             for cut in (0..=written.len()).filter(|at| written.is_char_boundary(*at)) {
                 let parts = written.split_at(cut);
-                let (call, events) = read(CALL_FOUND_TOOL, parts, FinishReason::ToolCalls);
+                let (call, events) = read_call(CALL_FOUND_TOOL, parts, FinishReason::ToolCalls);
                 assert_eq!(call.name, tool, "{written} at {cut}");
                 assert_eq!(call.outcome, CallOutcome::Complete, "{written} at {cut}");
                 assert_eq!(call.indirect, tool != CALL_FOUND_TOOL);
@@ -399,7 +399,7 @@ mod tests {
             for cut in (0..written.len()).filter(|at| written.is_char_boundary(*at)) {
                 for finish in [FinishReason::Length, FinishReason::ToolCalls] {
                     let (cut, _) = written.split_at(cut);
-                    let (call, _) = read(CALL_FOUND_TOOL, (cut, ""), finish.clone());
+                    let (call, _) = read_call(CALL_FOUND_TOOL, (cut, ""), finish.clone());
                     let is_empty = cut.trim().is_empty() && finish == FinishReason::ToolCalls;
                     assert_eq!(call.is_complete(), is_empty, "{cut} {finish:?}");
                     assert!(!is_empty || call.name == CALL_FOUND_TOOL);
@@ -420,7 +420,7 @@ mod tests {
         ] {
             for cut in 0..=written.len() {
                 let parts = written.split_at(cut);
-                let (call, events) = read(CALL_FOUND_TOOL, parts, FinishReason::ToolCalls);
+                let (call, events) = read_call(CALL_FOUND_TOOL, parts, FinishReason::ToolCalls);
                 assert_eq!(
                     (call.name.as_str(), told(&events).0),
                     (tool, Some(tool)),
@@ -430,7 +430,7 @@ mod tests {
             }
         }
         let direct = (r#"{"name":"#, r#""a.b"}"#);
-        let (call, events) = read("look", direct, FinishReason::ToolCalls);
+        let (call, events) = read_call("look", direct, FinishReason::ToolCalls);
         assert_eq!((call.name.as_str(), call.indirect), ("look", false));
         assert_eq!(told(&events), (Some("look"), r#"{"name":"a.b"}"#.to_owned()));
     }

@@ -38,7 +38,7 @@ struct ResultArguments {
 
 impl AgentResult {
     /// Returns the tool for agents started by the tool named `begins`.
-    pub(super) fn of(begins: &Text, max_result_chars: Option<usize>) -> Self {
+    pub(super) fn new(begins: &Text, max_result_chars: Option<usize>) -> Self {
         let description = format!(
             "Returns the report of an agent that `{begins}` began in the background, or says that it is still at work."
         );

@@ -198,7 +198,7 @@ impl SubAgent {
     #[must_use]
     pub fn in_background(mut self) -> [Arc<dyn Tool>; 2] {
         self.in_background = true;
-        let result = AgentResult::of(&self.name, self.max_result_chars);
+        let result = AgentResult::new(&self.name, self.max_result_chars);
         [Arc::new(self), Arc::new(result)]
     }
 }

@@ -36,7 +36,7 @@ fn story(events: &[Envelope]) -> Vec<String> {
 }
 
 /// Reads so many events, as long as they come at once.
-async fn read(stream: &mut RunStream, count: usize) -> Vec<Envelope> {
+async fn read_events(stream: &mut RunStream, count: usize) -> Vec<Envelope> {
     let mut events = Vec::new();
     while events.len() < count
         && let Ok(Some(envelope)) = timeout(SOON, stream.next()).await
@@ -61,7 +61,7 @@ async fn put_away(
     world.builder = world.builder.journal(journal).event_capacity(1);
     let mut stream = world.agent().run_stream("Do it.");
     scenario.say.iter().for_each(|say| say(&stream.steering()));
-    let events = read(&mut stream, count).await;
+    let events = read_events(&mut stream, count).await;
     drop(stream);
     world.assert_nothing_is_left().await;
     (events, kept.lines(), world)
@@ -86,7 +86,7 @@ async fn go_on(
     // What was not written down is said again by who said it.
     let heard = lines.iter().filter(|line| line.contains("\"said\"")).count();
     scenario.say.iter().skip(heard).for_each(|say| say(&stream.steering()));
-    let more = read(&mut stream, usize::MAX).await;
+    let more = read_events(&mut stream, usize::MAX).await;
     // What follows takes the place of what the journal did not know.
     let first = usize::try_from(more[0].seq).unwrap();
     assert!(first <= events.len(), "{at}: no event is missing");
@@ -112,7 +112,7 @@ async fn as_if_cut(scenario: &Scenario, kept: (usize, usize)) -> Vec<String> {
     let mut world = scenario.world(early_turns(Some(kept)), true);
     world.builder = world.builder.event_capacity(1);
     let mut stream = world.agent().run_stream("Do it.");
-    let mut want = story(&read(&mut stream, usize::MAX).await);
+    let mut want = story(&read_events(&mut stream, usize::MAX).await);
     want.sort();
     want
 }

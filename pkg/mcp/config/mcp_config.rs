@@ -96,7 +96,7 @@ impl McpConfig {
             if HOLDERS.contains(&name.as_str()) {
                 has_holder = true;
                 for (name, value) in member.object()? {
-                    config.read(name, &member.below(name, value))?;
+                    config.read_server(name, &member.below(name, value))?;
                 }
             } else if !matches!(name.as_str(), "inputs" | "$schema") {
                 let problem = "is unknown and has no effect; servers are read from `mcpServers`";
@@ -116,7 +116,7 @@ impl McpConfig {
     }
 
     /// Parses a server, or records the reason why it is left out.
-    fn read(&mut self, name: &str, member: &ConfigMember<'_>) -> Result<(), McpConfigError> {
+    fn read_server(&mut self, name: &str, member: &ConfigMember<'_>) -> Result<(), McpConfigError> {
         let used = RefCell::default();
         let variable = |name: &str| {
             let value = (member.variable)(name)?;

@@ -27,7 +27,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::open_calls::{CallInbox, CallProgress, InboundRequest, OpenCalls};
+use super::open_calls::{CallInbox, InboundRequest, OpenCalls, ProgressReport};
 use crate::requests::{
     elicitation::{cancelled, question, result},
     mcp_options::McpOptions,
@@ -238,8 +238,8 @@ async fn hand<T>(mut reply: oneshot::Sender<T>, answer: impl Future<Output = T>)
 }
 
 /// Returns progress as one line.
-fn line(progress: &CallProgress) -> String {
-    let CallProgress { done, total, message } = progress;
+fn line(progress: &ProgressReport) -> String {
+    let ProgressReport { done, total, message } = progress;
     let message = message.iter().flat_map(|message| message.chars()).take(MAX_SAID);
     let mut line: String = message.map(|it| if it == '\n' { ' ' } else { it }).collect();
     let total = total.map(|total| format!(" of {total}")).unwrap_or_default();

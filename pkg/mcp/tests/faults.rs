@@ -47,7 +47,7 @@ const FAULTS: [Fault; 7] = [
 /// Brings the server to a point; returns the request that waits.
 async fn reach(scripted: &mut Scripted, point: Point) -> Value {
     if point == Point::List {
-        return scripted.read().await;
+        return scripted.read_line().await;
     }
     scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
     let call = scripted.call().await;

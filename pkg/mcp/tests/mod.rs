@@ -124,7 +124,7 @@ struct Scripted {
 }
 
 impl Scripted {
-    async fn read(&mut self) -> Value {
+    async fn read_line(&mut self) -> Value {
         let line = timeout(self.patience, self.lines.next_line()).await.expect("nothing was sent");
         serde_json::from_str(&line.unwrap().unwrap()).unwrap()
     }
@@ -135,7 +135,7 @@ impl Scripted {
 
     /// Answers the next request.
     async fn answer(&mut self, method: &str, result: Value) {
-        let request = self.read().await;
+        let request = self.read_line().await;
         assert_eq!(request["method"], method);
         let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
         self.write(&answer.to_string()).await;
@@ -154,7 +154,7 @@ impl Scripted {
 
     /// Reads a call.
     async fn call(&mut self) -> Value {
-        let request = self.read().await;
+        let request = self.read_line().await;
         assert_eq!(request["method"], "tools/call");
         request
     }
@@ -171,7 +171,7 @@ impl Scripted {
             "serverInfo": { "name": "scripted", "version": "1" },
         });
         self.answer("initialize", info).await;
-        assert_eq!(self.read().await["method"], "notifications/initialized");
+        assert_eq!(self.read_line().await["method"], "notifications/initialized");
     }
 }
 
@@ -352,13 +352,13 @@ async fn a_cancelled_call_ends_at_once_and_the_server_hears_of_it() {
     let tools = tools(&servers, &mut scripted, json!([listed("f")])).await;
     let cancel = CancellationToken::new();
     let call = tokio::spawn(tools[0].execute(context(&cancel), json!({}).into()));
-    let request = scripted.read().await;
+    let request = scripted.read_line().await;
     let began = Instant::now();
     cancel.cancel();
     let result = timeout(LONG, call).await.expect("the call goes on").unwrap();
     assert_eq!(result, Err(ToolError::Cancelled { abandoned: false }));
     assert!(began.elapsed() < Duration::from_millis(50));
-    let told = scripted.read().await;
+    let told = scripted.read_line().await;
     assert_eq!(told["method"], "notifications/cancelled");
     assert_eq!(told["params"]["requestId"], request["id"]);
 }
@@ -368,9 +368,9 @@ async fn a_dropped_call_is_cancelled_at_the_server() {
     let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
     let tools = tools(&servers, &mut scripted, json!([listed("f")])).await;
     let call = tokio::spawn(tools[0].execute(ToolContext::default(), json!({}).into()));
-    let request = scripted.read().await;
+    let request = scripted.read_line().await;
     call.abort();
-    let told = scripted.read().await;
+    let told = scripted.read_line().await;
     assert_eq!(told["method"], "notifications/cancelled");
     assert_eq!(told["params"]["requestId"], request["id"]);
 }
@@ -381,14 +381,14 @@ async fn a_call_whose_answer_is_too_long_ends_with_the_server_and_the_limit() {
     let tools = tools(&servers, &mut scripted, json!([listed("f")])).await;
     let call = tools[0].execute(ToolContext::default(), json!({}).into());
     let answer = async {
-        scripted.read().await;
+        scripted.read_line().await;
         scripted.write(&"x".repeat(10 << 20)).await;
     };
     let ended = timeout(LONG, async { tokio::join!(call, answer) });
     let (result, ()) = ended.await.expect("the call goes on");
     let error = result.unwrap_err().to_string();
     assert!(error.contains("`s`") && error.contains("8388608 bytes"), "{error}");
-    assert_eq!(scripted.read().await["method"], "notifications/cancelled");
+    assert_eq!(scripted.read_line().await["method"], "notifications/cancelled");
     // A line that is as long as it may be is an answer, and the server is still of use.
     let text = "y".repeat((8 << 20) - 200);
     let call = tools[0].execute(ToolContext::default(), json!({}).into());
@@ -409,7 +409,7 @@ async fn a_server_that_ends_in_a_call_is_an_error_that_names_it() {
     let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
     let tools = tools(&servers, &mut scripted, json!([listed("f")])).await;
     let call = tokio::spawn(tools[0].execute(ToolContext::default(), json!({}).into()));
-    scripted.read().await;
+    scripted.read_line().await;
     drop(scripted);
     let error = call.await.unwrap().unwrap_err().to_string();
     assert_eq!(error, "the MCP server `s` has ended; it is started again with the next run");

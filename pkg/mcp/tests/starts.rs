@@ -41,8 +41,8 @@ async fn a_change_of_the_list_counts_until_the_new_list_has_come() {
     let call = tool.execute(ToolContext::default(), json!({}).into());
     let answer = async {
         scripted.ask(1, "ping", json!({})).await;
-        scripted.read().await;
-        let list = scripted.read().await;
+        scripted.read_line().await;
+        let list = scripted.read_line().await;
         assert_eq!(list["method"], "tools/list");
         let error = json!({ "code": -32000, "message": "busy" });
         let error = json!({ "jsonrpc": "2.0", "id": list["id"], "error": error });

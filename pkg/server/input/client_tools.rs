@@ -153,7 +153,7 @@ impl StoredRequest {
         Self { input, tools, said, answers, is_cancelled: false, is_left: false }
     }
 
-    fn read(kept: &str) -> Self {
+    fn parse(kept: &str) -> Self {
         serde_json::from_str(kept).unwrap_or_else(|_| Self::new(kept.to_owned(), Vec::new()))
     }
 }
@@ -173,7 +173,7 @@ pub(crate) fn keep_word(
     word: QueuedMessage,
     journaled: MessageCounts,
 ) -> Option<String> {
-    let mut kept = StoredRequest::read(kept);
+    let mut kept = StoredRequest::parse(kept);
     kept.said.add(word, journaled);
     serde_json::to_string(&kept).ok()
 }
@@ -185,19 +185,19 @@ pub(crate) fn keep_answers(
     answers: &[PendingAnswer],
     journaled: &JournaledAnswers,
 ) -> Option<(String, usize)> {
-    let mut kept = StoredRequest::read(kept);
+    let mut kept = StoredRequest::parse(kept);
     kept.answers.add(answers, journaled);
     Some((serde_json::to_string(&kept).ok()?, kept.answers.bytes()))
 }
 
 /// Returns the kept request of a run that the user has cancelled; `None` if it cannot be serialized.
 pub(crate) fn keep_cancelled(kept: &str) -> Option<String> {
-    serde_json::to_string(&StoredRequest { is_cancelled: true, ..StoredRequest::read(kept) }).ok()
+    serde_json::to_string(&StoredRequest { is_cancelled: true, ..StoredRequest::parse(kept) }).ok()
 }
 
 /// Returns the kept request of a run that the user has left for something else; `None` if it cannot be serialized.
 pub(crate) fn keep_left(kept: &str) -> Option<String> {
-    serde_json::to_string(&StoredRequest { is_left: true, ..StoredRequest::read(kept) }).ok()
+    serde_json::to_string(&StoredRequest { is_left: true, ..StoredRequest::parse(kept) }).ok()
 }
 
 /// Returns `true` for a run that the user has left for something else.

@@ -117,7 +117,7 @@ impl PendingAnswer {
 }
 
 impl MessageCounts {
-    fn of(&mut self, when: DeliveryTime) -> &mut u64 {
+    fn count_for(&mut self, when: DeliveryTime) -> &mut u64 {
         match when {
             DeliveryTime::Next | DeliveryTime::Now => &mut self.steers,
             DeliveryTime::End => &mut self.follow_ups,
@@ -148,7 +148,8 @@ impl QueuedMessages {
     pub(crate) fn without(self, mut journaled: MessageCounts) -> Vec<QueuedMessage> {
         let Self { mut left_out, mut words } = self;
         words.retain(|word| {
-            let (left_out, journaled) = (left_out.of(word.when), *journaled.of(word.when));
+            let (left_out, journaled) =
+                (left_out.count_for(word.when), *journaled.count_for(word.when));
             let is_there = *left_out < journaled;
             *left_out += u64::from(is_there);
             !is_there

@@ -79,7 +79,8 @@ pub(super) async fn begin(
                 return Err(Problem::bad(format!("`resume` answers `{id}` twice")));
             }
         }
-        let answers: Result<Vec<_>, _> = resume.into_iter().map(|it| read(&run, it)).collect();
+        let answers: Result<Vec<_>, _> =
+            resume.into_iter().map(|it| parse_resume(&run, it)).collect();
         let answers = answers?;
         let word = user_message(new_user_messages(lifecycle, &run, &mut messages).await?)?;
         let results = results(&run, messages);
@@ -180,7 +181,7 @@ fn user_message(messages: Vec<UiMessage>) -> Result<Option<Message>, Problem> {
 }
 
 /// Reads the answer to an interrupt of a run.
-fn read(run: &ServiceRun, resume: InterruptAnswer) -> Result<PendingAnswer, Problem> {
+fn parse_resume(run: &ServiceRun, resume: InterruptAnswer) -> Result<PendingAnswer, Problem> {
     let InterruptAnswer { interrupt_id: id, status, payload } = resume;
     let is_resolved = status == InterruptStatus::Resolved;
     if run.approvals.open().iter().any(|open| open.approval_id == id) {

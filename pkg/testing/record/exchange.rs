@@ -111,7 +111,7 @@ impl From<(usize, u64)> for Read {
 
 impl From<Read> for (usize, u64) {
     fn from(read: Read) -> Self {
-        (read.bytes, milliseconds::of(read.at))
+        (read.bytes, milliseconds::from_duration(read.at))
     }
 }
 
@@ -191,7 +191,7 @@ mod headers {
 mod milliseconds {
     use super::{Deserialize as _, Deserializer, Duration, MAX_MS, Serializer};
 
-    pub(super) fn of(time: Duration) -> u64 {
+    pub(super) fn from_duration(time: Duration) -> u64 {
         u64::try_from(time.as_millis()).unwrap_or(MAX_MS).min(MAX_MS)
     }
 
@@ -199,7 +199,7 @@ mod milliseconds {
         time: &Duration,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(of(*time))
+        serializer.serialize_u64(from_duration(*time))
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(

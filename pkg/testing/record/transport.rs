@@ -177,7 +177,7 @@ impl Stream for RecordedBody {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let item = ready!(self.inner.as_mut().poll_next(context));
         match &item {
-            Some(Ok(bytes)) => self.ongoing.read(bytes),
+            Some(Ok(bytes)) => self.ongoing.record_read(bytes),
             Some(Err(error)) => self.ongoing.broken(error),
             None => self.ongoing.end(Ended::Whole),
         }
@@ -206,7 +206,7 @@ impl ExchangeRecorder {
     }
 
     /// Records a read of the body.
-    fn read(&mut self, bytes: &Bytes) {
+    fn record_read(&mut self, bytes: &Bytes) {
         let at = self.begun.elapsed();
         if let Some(SecretExchange { response: Some(response), body, max_body_bytes, .. }) =
             &mut self.finished

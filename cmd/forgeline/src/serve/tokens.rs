@@ -95,7 +95,7 @@ fn add(path: &Path, line: &str) -> std::io::Result<()> {
 /// # Errors
 ///
 /// All that is wrong with it, a line each. No token is in them.
-pub(super) fn read(path: &Path) -> Result<Tokens, Vec<String>> {
+pub(super) fn read_tokens(path: &Path) -> Result<Tokens, Vec<String>> {
     let text = read_text(path).map_err(|error| vec![format!("{error:#}")])?;
     parse(&path.display().to_string(), &text)
 }

@@ -14,7 +14,11 @@ use serde_json::Value;
 /// The longest body that is cut everywhere.
 const SHORT: usize = 3000;
 
-async fn read(protocol: Protocol, body: &[u8], size: usize) -> (Completion, Option<ProviderError>) {
+async fn replay(
+    protocol: Protocol,
+    body: &[u8],
+    size: usize,
+) -> (Completion, Option<ProviderError>) {
     let provider =
         ReplayProvider::new([body.to_vec()]).protocol(protocol).chunks(ChunkSizes::Bytes(size));
     let stream = provider.stream_completion(Request::default()).await.unwrap();
@@ -78,10 +82,10 @@ async fn in_every_way(
     protocol: Protocol,
     body: &[u8],
 ) -> (Completion, Option<ProviderError>) {
-    let whole = read(protocol, body, body.len()).await;
+    let whole = replay(protocol, body, body.len()).await;
     let step = (body.len() / SHORT) * 7 + 1;
     for size in (1..body.len()).step_by(step) {
-        let cut = read(protocol, body, size).await;
+        let cut = replay(protocol, body, size).await;
         assert_eq!(words(&cut), words(&whole), "{name} in pieces of {size}");
     }
     whole
@@ -327,7 +331,7 @@ async fn bodies_that_showed_a_defect_are_read() {
         if !matches!(ending, "sse" | "ndjson") && !name.ends_with(".body.json") {
             continue;
         }
-        let body = recorded::read(&path);
+        let body = recorded::read_bytes(&path);
         let protocol = Protocol::guess(&body);
         let answer = in_every_way(&name, protocol, &body).await;
         let got = words(&answer);

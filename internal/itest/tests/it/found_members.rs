@@ -3,7 +3,7 @@
 use forgeline::llm::{Protocol, StreamChunk};
 
 /// The answer, and the names and values of what is told beside it.
-fn read(protocol: Protocol, pieces: [&[u8]; 2]) -> (String, Vec<String>) {
+fn decode(protocol: Protocol, pieces: [&[u8]; 2]) -> (String, Vec<String>) {
     let (mut text, mut told) = (String::new(), Vec::new());
     let mut emit = |chunk: StreamChunk| {
         text.push_str(&chunk.content);
@@ -63,12 +63,12 @@ fn a_member_that_nobody_knows_is_told_wherever_it_stands() {
     for (protocol, place, event) in cases {
         let body = |member: &str| framed(protocol, &event.replace('@', member));
         let plain = body(r#","mood":null,"none":[],"nothing":{}"#);
-        let (text, told) = read(protocol, [&plain, b""]);
+        let (text, told) = decode(protocol, [&plain, b""]);
         assert!(text.starts_with('a') && told.is_empty(), "{protocol} {place}: {text} {told:?}");
         let marked = body(r#","mood":{"is":15}"#);
         for at in 0..marked.len() {
             let (start, rest) = marked.split_at(at);
-            let got = read(protocol, [start, rest]);
+            let got = decode(protocol, [start, rest]);
             let told = vec![format!(r#"{place}.mood={{"is":15}}"#)];
             assert_eq!(got, (text.clone(), told), "{protocol} {place} cut at {at}");
         }
@@ -102,7 +102,7 @@ fn events_parts_and_calls_of_unknown_kinds_are_told_and_run_nothing() {
     ];
     for (protocol, event, told) in cases {
         let body = framed(protocol, event);
-        let got = read(protocol, [&body, b""]);
+        let got = decode(protocol, [&body, b""]);
         assert_eq!(got, (String::new(), vec![told.to_owned()]), "{protocol}");
     }
 }

@@ -435,7 +435,7 @@ async fn recorded_conversations_are_said_as_working_clients_said_them() {
 fn answer(folder: &Path, session: &str, turn: usize) -> Vec<u8> {
     let file = |form| folder.join(format!("sessions/{session}/turn{turn}.response.{form}"));
     let stream = file("sse");
-    recorded::read(&if stream.is_file() { stream } else { file("json") })
+    recorded::read_bytes(&if stream.is_file() { stream } else { file("json") })
 }
 
 #[tokio::test]

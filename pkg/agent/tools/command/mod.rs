@@ -144,7 +144,7 @@ impl CommandTool {
 
     /// Returns the command line of a call, as it would be written for a shell.
     fn line(&self, arguments: &Json) -> Result<String, ToolError> {
-        let arguments: CommandArguments = typed::read(arguments)?;
+        let arguments: CommandArguments = typed::read_arguments(arguments)?;
         self.prepared(&arguments)?;
         let line = arguments::line(&arguments.command);
         Ok(match &arguments.path {
@@ -215,12 +215,13 @@ impl Tool for CommandTool {
     fn grant_pattern(&self, arguments: &Json) -> Option<String> {
         // Permission for one command of a program does not cover all of them.
         let line = self.line(arguments).unwrap_or_default();
-        let arguments: CommandArguments = typed::read(arguments).ok()?;
+        let arguments: CommandArguments = typed::read_arguments(arguments).ok()?;
         Some(self.allowed.subcommand(&arguments.command).unwrap_or(line))
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
-        let prepared = typed::read(&arguments).and_then(|arguments| self.prepared(&arguments));
+        let prepared =
+            typed::read_arguments(&arguments).and_then(|arguments| self.prepared(&arguments));
         Box::pin(async move { prepared?.run(context).await.map(ToolOutput::from) })
     }
 }

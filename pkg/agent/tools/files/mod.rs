@@ -75,7 +75,7 @@ impl FileTools {
             "Finds the lines that contain a text. The first line of the answer counts all hits.";
         vec![
             self.tool("files.list", about_list, list::list),
-            self.tool("files.read", about_read, read::read),
+            self.tool("files.read", about_read, read::read_file),
             self.tool("files.search", about_search, search::search),
         ]
     }

@@ -27,7 +27,7 @@ pub(super) struct ReadArguments {
 }
 
 /// Reads lines of a file.
-pub(crate) fn read(
+pub(crate) fn read_file(
     root: &FolderRoot,
     arguments: &ReadArguments,
     _stop: &dyn Fn() -> bool,

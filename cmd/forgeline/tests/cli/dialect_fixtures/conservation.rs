@@ -8,13 +8,13 @@
 )]
 
 use forgeline::llm::parser::{ParsedContent, ThinkingParser, ThinkingPiece, ToolCallParser};
-use forgeline_cli::pipeline::Reading;
+use forgeline_cli::pipeline::ReadOptions;
 
 /// The longest marker, its attributes and the blanks around it included, in bytes.
 const LONGEST_MARKER: usize = 512;
 
 /// Runs each parser alone over the text and checks its pieces.
-pub(super) fn check(reading: &Reading, text: &str) -> Result<(), String> {
+pub(super) fn check(reading: &ReadOptions, text: &str) -> Result<(), String> {
     for pieces in [vec![text], text.split_inclusive(|_| true).collect()] {
         let mut calls = Pieces::default();
         let mut parser =

@@ -60,7 +60,7 @@ pub(super) enum End {
 }
 
 impl Body {
-    pub(super) fn of(bytes: impl AsRef<[u8]>) -> Self {
+    pub(super) fn new(bytes: impl AsRef<[u8]>) -> Self {
         let piece = Bytes::copy_from_slice(bytes.as_ref());
         let pieces = Some(piece).filter(|piece| !piece.is_empty()).into_iter().collect();
         Self { pieces, again: 0, every: Duration::ZERO, end: End::Whole }
@@ -68,7 +68,7 @@ impl Body {
 
     /// A piece for each byte.
     pub(super) fn bytewise(bytes: &[u8]) -> Self {
-        Self { pieces: bytes.chunks(1).map(Bytes::copy_from_slice).collect(), ..Self::of("") }
+        Self { pieces: bytes.chunks(1).map(Bytes::copy_from_slice).collect(), ..Self::new("") }
     }
 
     pub(super) fn end(mut self, end: End) -> Self {
