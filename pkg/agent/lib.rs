@@ -46,7 +46,7 @@ pub use self::{
         TurnRecord,
     },
     run::{
-        Budget, Caller, Limit, OutcomeKind, RunContext, RunError, RunInput, RunOutcome, Spent,
+        Budget, Caller, Limit, OutcomeKind, RunContext, RunError, RunInput, RunOutcome, Spending,
         Surface,
     },
     search::{FoundTools, ToolSearch},

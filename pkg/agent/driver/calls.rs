@@ -180,21 +180,21 @@ impl<'a> RunningCalls<'a> {
     }
 
     /// Ends a call that searched for tools, once the prompt's notes on the found tools are known.
-    fn end_search(&mut self, id: CallId, mut end: ToolEnd, cancel: CancellationToken) {
+    fn end_search(&mut self, call_id: CallId, mut end: ToolEnd, cancel: CancellationToken) {
         let parts = self.site.parts;
         let notes = notes(&parts.prompts, &end.found, parts.config.prompt_timeout);
-        let Some(notes) = notes else { return self.refuse(id, end) };
+        let Some(notes) = notes else { return self.refuse(call_id, end) };
         self.running.push(Box::pin(async move {
             if let Some(text) = or_cancelled(&cancel, notes).await.filter(|text| !text.is_empty()) {
                 end.parts.push(Part::Text { text });
             }
-            CallEvent::Ended(id, Box::new(end))
+            CallEvent::Ended(call_id, Box::new(end))
         }));
     }
 
     /// Ends a call at once.
-    pub(super) fn refuse(&mut self, id: CallId, end: ToolEnd) {
-        self.running.push(Box::pin(std::future::ready(CallEvent::Ended(id, Box::new(end)))));
+    pub(super) fn refuse(&mut self, call_id: CallId, end: ToolEnd) {
+        self.running.push(Box::pin(std::future::ready(CallEvent::Ended(call_id, Box::new(end)))));
     }
 
     /// Requests a person's approval of a call, after making its preview.

@@ -13,7 +13,7 @@ pub(super) const MAX_PART_BYTES: usize = 20 << 20;
 
 /// Returns the text that the model reads as the result, and the parts after it that the model is `able` to take.
 pub(crate) fn read_result(
-    name: &str,
+    tool_name: &str,
     result: Result<ToolOutput, ToolError>,
     limit: usize,
     able: impl Into<AcceptedMedia>,
@@ -25,11 +25,11 @@ pub(crate) fn read_result(
         Ok(ToolOutput { content, parts, .. }) => {
             let words = || parts.iter().filter_map(Part::as_text);
             match over(words().chain([&*content]), limit) {
-                Some(chars) => (Ok(feedback::elided(name, chars, limit)), Vec::new()),
+                Some(chars) => (Ok(feedback::elided(tool_name, chars, limit)), Vec::new()),
                 None => (Ok(content), parts),
             }
         }
-        Err(error) => (Err(failure(name, &error, limit)), Vec::new()),
+        Err(error) => (Err(failure(tool_name, &error, limit)), Vec::new()),
     }
 }
 
@@ -78,7 +78,7 @@ fn takeable(mut output: ToolOutput, able: AcceptedMedia) -> Result<ToolOutput, T
 }
 
 /// Returns the kind of failure, and the text of the error that the model reads.
-fn failure(name: &str, error: &ToolError, limit: usize) -> (FailureKind, String) {
+fn failure(tool_name: &str, error: &ToolError, limit: usize) -> (FailureKind, String) {
     let problem = feedback::brief(error.to_string());
     let chars = over([&*problem], limit);
     let problem = chars.map_or(problem, |chars| feedback::withheld(chars, limit));
@@ -92,7 +92,7 @@ fn failure(name: &str, error: &ToolError, limit: usize) -> (FailureKind, String)
         ToolError::Panicked { .. } => FailureKind::Panicked,
         ToolError::Cancelled { .. } => FailureKind::NotRun,
     };
-    (failure, feedback::tool_failed(name, &problem))
+    (failure, feedback::tool_failed(tool_name, &problem))
 }
 
 /// Returns the number of characters if it is greater than `limit`.

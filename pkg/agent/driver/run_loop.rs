@@ -397,28 +397,30 @@ impl<'a> RunDriver<'a> {
     }
 
     /// Requests a person's approval of a call.
-    fn propose(&mut self, id: CallId) {
-        let Some((call, approval_id)) = self.state.call(id).zip(self.state.approval(id)) else {
-            return;
-        };
-        let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
-        let calls =
-            self.calls.get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
-        let reason = self.state.approval_reason(self.conversation.parts, call);
-        calls.propose(id, (approval_id, reason), call, self.state.context(), emitter);
-    }
-
-    /// Sends a call to the client.
-    fn send(&mut self, id: CallId) {
-        let Some((call, client_call_id)) = self.state.call(id).zip(self.state.client_call(id))
+    fn propose(&mut self, call_id: CallId) {
+        let Some((call, approval_id)) = self.state.call(call_id).zip(self.state.approval(call_id))
         else {
             return;
         };
         let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
         let calls =
             self.calls.get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
-        let (pause, run) = (self.state.pause(id), self.state.context());
-        calls.send(id, client_call_id, call, pause, run, emitter);
+        let reason = self.state.approval_reason(self.conversation.parts, call);
+        calls.propose(call_id, (approval_id, reason), call, self.state.context(), emitter);
+    }
+
+    /// Sends a call to the client.
+    fn send(&mut self, call_id: CallId) {
+        let Some((call, client_call_id)) =
+            self.state.call(call_id).zip(self.state.client_call(call_id))
+        else {
+            return;
+        };
+        let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
+        let calls =
+            self.calls.get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
+        let (pause, run) = (self.state.pause(call_id), self.state.context());
+        calls.send(call_id, client_call_id, call, pause, run, emitter);
     }
 
     /// Appends the next input, and the messages that it added, to the journal.

@@ -69,17 +69,17 @@ pub(crate) fn malformed(reason: &str, offset: usize) -> String {
     )
 }
 
-pub(crate) fn unknown_tool<'a>(name: &str, tools: impl Iterator<Item = &'a Text>) -> String {
+pub(crate) fn unknown_tool<'a>(tool_name: &str, tools: impl Iterator<Item = &'a Text>) -> String {
     let known: Vec<_> = tools.map(Text::as_str).collect();
-    let name = if name.is_empty() {
+    let problem = if tool_name.is_empty() {
         "This call names no tool".to_owned()
     } else {
-        format!("There is no tool `{name}`")
+        format!("There is no tool `{tool_name}`")
     };
     if known.is_empty() {
-        format!("{name}; no tools are available. Answer without one.")
+        format!("{problem}; no tools are available. Answer without one.")
     } else {
-        format!("{name}. Call one of these: {}.", known.join(", "))
+        format!("{problem}. Call one of these: {}.", known.join(", "))
     }
 }
 
@@ -108,15 +108,15 @@ pub(crate) fn bad_arguments(problem: &str) -> String {
     format!("The arguments do not fit: {problem}. Correct them and call again.")
 }
 
-pub(crate) fn tool_failed(name: &str, problem: &str) -> String {
-    format!("The tool `{name}` failed: {problem}")
+pub(crate) fn tool_failed(tool_name: &str, problem: &str) -> String {
+    format!("The tool `{tool_name}` failed: {problem}")
 }
 
-pub(crate) fn rejected(name: &str, reason: &str) -> String {
+pub(crate) fn rejected(tool_name: &str, reason: &str) -> String {
     let reason = reason.trim();
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     format!(
-        "The user did not allow this call of `{name}`{why}. Do not make it again; take another way, or \
+        "The user did not allow this call of `{tool_name}`{why}. Do not make it again; take another way, or \
          ask the user what to do."
     )
 }
@@ -149,62 +149,62 @@ pub(crate) fn sum_up(words: u64) -> String {
 pub(crate) const ALLOWED: &str = "This call was allowed.";
 
 /// Returns the refusal of changed arguments for a call that the provider runs itself.
-pub(crate) fn unchangeable(name: &str, arguments: &str) -> String {
+pub(crate) fn unchangeable(tool_name: &str, arguments: &str) -> String {
     format!(
-        "The user allows `{name}` with these arguments only, and the call cannot be changed any more, so it \
+        "The user allows `{tool_name}` with these arguments only, and the call cannot be changed any more, so it \
          was not run: {arguments}. Call it again with them."
     )
 }
 
-pub(crate) fn unanswered(name: &str, limit: Duration) -> String {
+pub(crate) fn unanswered(tool_name: &str, limit: Duration) -> String {
     format!(
-        "This call of `{name}` needs the user's approval, and no answer came within {limit:?}, so it \
+        "This call of `{tool_name}` needs the user's approval, and no answer came within {limit:?}, so it \
          was not run. Take another way, or say what is left to do."
     )
 }
 
-pub(crate) fn unasked(name: &str) -> String {
+pub(crate) fn unasked(tool_name: &str) -> String {
     format!(
-        "This call of `{name}` needs a person's approval, and there is no one to ask, so it was not \
+        "This call of `{tool_name}` needs a person's approval, and there is no one to ask, so it was not \
          run. Take another way, or say what is left to do."
     )
 }
 
-pub(crate) fn not_shown(name: &str, problem: &str) -> String {
+pub(crate) fn not_shown(tool_name: &str, problem: &str) -> String {
     format!(
-        "This call of `{name}` was not run, because what it would do could not be shown for approval: \
+        "This call of `{tool_name}` was not run, because what it would do could not be shown for approval: \
          {problem}"
     )
 }
 
 /// Returns the refusal of a call of a tool that the caller may not use.
-pub(crate) fn forbidden(name: &str, module: Option<&str>) -> String {
+pub(crate) fn forbidden(tool_name: &str, module: Option<&str>) -> String {
     let of = module.map(|module| format!(" of module `{module}`")).unwrap_or_default();
     format!(
-        "This call was denied: the tool `{name}`{of} may not be used here. Do not call it again; take \
+        "This call was denied: the tool `{tool_name}`{of} may not be used here. Do not call it again; take \
          another way, or say what is left to do."
     )
 }
 
 /// Returns the refusal of a call that the authorizer denied.
-pub(crate) fn unauthorized(name: &str, reason: &str) -> String {
+pub(crate) fn unauthorized(tool_name: &str, reason: &str) -> String {
     format!(
-        "This call of `{name}` was denied: {reason}. It was not sent to the client. Take another way, or \
+        "This call of `{tool_name}` was denied: {reason}. It was not sent to the client. Take another way, or \
          say what is left to do."
     )
 }
 
 /// Returns the failure of a call for which the client gave no result in time.
-pub(crate) fn client_silent(name: &str, limit: Duration) -> String {
+pub(crate) fn client_silent(tool_name: &str, limit: Duration) -> String {
     format!(
-        "The client did not respond within {limit:?} to this call of `{name}`; it may have run it. Find out \
+        "The client did not respond within {limit:?} to this call of `{tool_name}`; it may have run it. Find out \
          what it did, take another way, or say what is left to do."
     )
 }
 
-pub(crate) fn no_client(name: &str) -> String {
+pub(crate) fn no_client(tool_name: &str) -> String {
     format!(
-        "This call of `{name}` runs at the client, and no client is there, so it was not run. Take \
+        "This call of `{tool_name}` runs at the client, and no client is there, so it was not run. Take \
          another way, or say what is left to do."
     )
 }
@@ -218,9 +218,9 @@ pub(crate) fn changed(arguments: &str, result: &str) -> String {
     format!("The user changed the arguments of this call to {arguments}. Its result:\n{result}")
 }
 
-pub(crate) fn repeated(name: &str) -> String {
+pub(crate) fn repeated(tool_name: &str) -> String {
     format!(
-        "This call of `{name}` with the same arguments has just failed and would fail again, so it \
+        "This call of `{tool_name}` with the same arguments has just failed and would fail again, so it \
          was not run. Change the arguments or take another way."
     )
 }
@@ -252,15 +252,15 @@ pub(crate) fn circle_stopped(names: &str) -> String {
 }
 
 /// Returns the reason for ending a run in which a tool failed too often.
-pub(crate) fn breaker_stopped(tool: &str, exists: bool, times: u32) -> String {
+pub(crate) fn breaker_stopped(tool_name: &str, exists: bool, times: u32) -> String {
     if exists {
         format!(
-            "the tool `{tool}` failed in the same way {times} times; the run was stopped: see its last \
+            "the tool `{tool_name}` failed in the same way {times} times; the run was stopped: see its last \
              result for the cause, and mend that or ask in another way"
         )
     } else {
         format!(
-            "the model called tools that do not exist {times} times, `{tool}` the last; the run was \
+            "the model called tools that do not exist {times} times, `{tool_name}` the last; the run was \
              stopped: give it such a tool, or ask for what its tools can do"
         )
     }

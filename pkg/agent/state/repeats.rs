@@ -85,14 +85,14 @@ pub(super) struct EndedCall<'a> {
 }
 
 /// Returns the digest of a call, made from its tool and the identity of the call.
-pub(super) fn digest_of(tool: &str, call: &ToolCall, identity: Option<String>) -> u64 {
+pub(super) fn digest_of(tool_name: &str, call: &ToolCall, identity: Option<String>) -> u64 {
     let mut same = vec![];
     match (identity, &call.arguments) {
         (Some(identity), _) => same.extend(identity.bytes()),
         (None, Some(arguments)) => canonical(&arguments.to_value(), &mut same),
         (None, None) => same.extend(call.arguments_raw.bytes()),
     }
-    digest(tool.as_bytes().iter().chain(&[0]).chain(&same))
+    digest(tool_name.as_bytes().iter().chain(&[0]).chain(&same))
 }
 
 /// Returns the bytes by which parts of results are compared.

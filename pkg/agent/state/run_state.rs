@@ -198,13 +198,13 @@ impl RunState {
     }
 
     /// Returns a call of the current answer.
-    pub(crate) fn call(&self, id: CallId) -> Option<&ToolCall> {
-        self.calls.get(id.place).filter(|_| id.answer == self.answer)
+    pub(crate) fn call(&self, call_id: CallId) -> Option<&ToolCall> {
+        self.calls.get(call_id.place).filter(|_| call_id.answer == self.answer)
     }
 
     /// Returns the delay before a call runs.
-    pub(crate) fn pause(&self, id: CallId) -> Duration {
-        self.calls.pause(id.place)
+    pub(crate) fn pause(&self, call_id: CallId) -> Duration {
+        self.calls.pause(call_id.place)
     }
 
     /// Returns the kind of the answer in progress.

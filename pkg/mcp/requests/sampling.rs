@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::mcp_options::SamplingModel;
 use forgeline_agent::{
-    Budget, Spent,
+    Budget, Spending,
     private::{BudgetDraw, SpentBelow, current_draw},
     tools::ToolContext,
 };
@@ -144,7 +144,7 @@ impl Drop for SamplingUsage {
     fn drop(&mut self) {
         let Some(draw) = &self.draw else { return };
         draw.end(self.usage.as_ref().map_or(SpentBelow::NOTHING, |usage| {
-            let mut spent = Spent::default();
+            let mut spent = Spending::default();
             spent.add(Some(usage), self.card.and_then(|card| card.cost(usage)));
             // The run counts this as usage, but not as a turn.
             SpentBelow::new(0, &spent)

@@ -16,7 +16,8 @@ use futures_core::Stream;
 use tokio::time::Instant;
 
 use super::{
-    Ended, Failure, Read, RecordedResponse, finished::SecretExchange, writer::RecordingWriter,
+    BodyRead, ExchangeEnd, Failure, RecordedResponse, finished::SecretExchange,
+    writer::RecordingWriter,
 };
 use forgeline_llm::{
     private::SecretRedactor,
@@ -144,7 +145,7 @@ impl<T: Transport> Transport for RecordingTransport<T> {
             response: None,
             body: Vec::new(),
             failure: None,
-            ended: Ended::Dropped,
+            ended: ExchangeEnd::Dropped,
         };
         let (writer, begun) = (Arc::clone(&self.writer), Instant::now());
         let mut ongoing = ExchangeRecorder { writer, finished: Some(finished), begun };
@@ -179,7 +180,7 @@ impl Stream for RecordedBody {
         match &item {
             Some(Ok(bytes)) => self.ongoing.record_read(bytes),
             Some(Err(error)) => self.ongoing.broken(error),
-            None => self.ongoing.end(Ended::Whole),
+            None => self.ongoing.end(ExchangeEnd::Whole),
         }
         Poll::Ready(item)
     }
@@ -216,7 +217,7 @@ impl ExchangeRecorder {
             // An empty read is not recorded.
             if !kept.is_empty() {
                 body.extend_from_slice(kept);
-                response.reads.push(Read::new(kept.len(), at));
+                response.reads.push(BodyRead::new(kept.len(), at));
             }
         }
     }
@@ -228,10 +229,10 @@ impl ExchangeRecorder {
         {
             finished.failure = Some(Failure::from_error(error));
         }
-        self.end(Ended::Broken);
+        self.end(ExchangeEnd::Broken);
     }
 
-    fn end(&mut self, ended: Ended) {
+    fn end(&mut self, ended: ExchangeEnd) {
         if let Some(finished) = self.finished.take() {
             self.writer.push(SecretExchange { ended, ..finished });
         }
@@ -240,6 +241,6 @@ impl ExchangeRecorder {
 
 impl Drop for ExchangeRecorder {
     fn drop(&mut self) {
-        self.end(Ended::Dropped);
+        self.end(ExchangeEnd::Dropped);
     }
 }
