@@ -68,7 +68,7 @@ pub mod private {
         nesting::{BudgetDraw, current_draw},
         run::{SharedState, SpentBelow},
         steering::RequestAnswer,
-        tools::{CallPlace, form},
+        tools::{CallPlace, form::complete_form},
     };
     #[cfg(feature = "local-tools")]
     pub use crate::{

@@ -49,7 +49,7 @@ fn read_skill(
 ) -> Result<String, ToolError> {
     let Some(found) = skills.iter().find(|found| *found.skill.name == *load.name) else {
         let names: Vec<_> = skills.iter().map(|found| format!("`{}`", found.skill.name)).collect();
-        let problem = format!("is not that of a skill; there are: {}", names.join(", "));
+        let problem = format!("is not the name of a skill; the skills are: {}", names.join(", "));
         return Err(ToolError::invalid("name", problem));
     };
     match load.path.as_deref().filter(|path| !path.is_empty()) {

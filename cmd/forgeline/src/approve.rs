@@ -164,7 +164,7 @@ impl UserPrompter {
         Some(format!("{}: {why}{QUESTION}", first.tool_name))
     }
 
-    /// Asks, and reads the answer from the terminal; returns what to show of it. What is typed while there is
+    /// Asks, and reads the answer from the terminal; returns the text to show. What is typed while there is
     /// no question stays in the terminal.
     pub fn listen(&mut self, ends: &RequestHandles, typed: &mut TypedLines) -> Vec<String> {
         let mut shown: Vec<_> = self.question(ends).into_iter().collect();
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_an_answer() {
+    fn approval_answer_is_parsed_from_a_line() {
         #[rustfmt::skip]
         let rows = [
             ("y", Some(Decision::Grant)),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_is_a_word_or_names() {
+    fn approve_flag_is_a_word_or_a_list_of_tools() {
         let parse = |text: &str| text.parse::<ApprovalMode>().unwrap();
         assert_eq!((parse("never"), parse("ask")), (ApprovalMode::Never, ApprovalMode::Ask));
         assert_eq!(parse("a, b"), ApprovalMode::Tools(vec!["a".into(), "b".into()]));

@@ -1,4 +1,4 @@
-//! The window of the model: what is left out of requests, and what is used of it.
+//! The window of the model: what is left out of requests, and how much is used.
 
 use clap::Args;
 use forgeline::{agent::AgentBuilder, llm::ModelCard, types::AgentEvent};
@@ -95,7 +95,7 @@ impl WindowUse {
         }
     }
 
-    /// Returns the share of the window, such as `31 % of 8000`; where the server has not told what is used, by an
+    /// Returns the share of the window, such as `31 % of 8000`; where the server does not report the use, by an
     /// estimate, as `~31 % of 8000`. Empty where the window, or what is used, is not known.
     pub(crate) fn line(&self, estimated: Option<u64>) -> String {
         let window = self.window.or(self.card).filter(|window| *window > 0);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_that_the_server_does_not_tell_is_estimated_and_marked() {
+    fn unreported_share_of_the_window_is_estimated_and_marked() {
         let mut used = WindowUse::with_window(Some(8_000));
         assert_eq!(used.line(Some(2_500)), "window: ~31 % of 8000");
         let unknown = UsageInfo::default();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_the_window_is_told_where_it_is_known() {
+    fn known_share_of_the_window_is_shown() {
         let some = |input, output| (Some(input), Some(output));
         assert_eq!(
             used(Some(8_000), "m", &[some(900, 100), some(2_400, 100)]),

@@ -413,7 +413,7 @@ mod tests {
 
     // Covers: E-07
     #[test]
-    fn whoever_is_named_is_asked_at_his_place_with_his_model() {
+    fn named_provider_is_used_with_its_url_and_model() {
         for provider in ProviderName::value_variants() {
             let Some(facts) = provider.facts() else { continue };
             let args = ProviderArgs { provider: Some(*provider), ..ProviderArgs::default() };

@@ -100,7 +100,7 @@ pub struct QuestionAttachments {
 }
 
 impl QuestionAttachments {
-    /// Returns the question with all of it.
+    /// Returns the question with its attachments.
     #[must_use]
     pub fn behind(self, question: String) -> Message {
         let mut message = Message::user(question + &self.text);

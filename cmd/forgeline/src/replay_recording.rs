@@ -1,4 +1,4 @@
-//! `forgeline replay` of a recording: one exchange of it, in its own reads and at its own pace.
+//! `forgeline replay` of a recording: one exchange, in its own reads and at its own pace.
 
 use std::io::{Read, Write};
 

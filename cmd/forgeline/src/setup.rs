@@ -417,7 +417,7 @@ impl From<CallModeFlag> for CallMode {
 
 /// The files that tools may read, as flags.
 #[derive(Debug, Clone, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "flags that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 struct FileArgs {
     /// The folder that the file tools may read
     #[arg(long, value_name = "DIR", default_value = ".")]

@@ -43,7 +43,7 @@ impl Spinner {
         self.since = Instant::now();
     }
 
-    /// Returns what removes the spinner from the screen, as output arrived; empty when it is not there.
+    /// Returns what removes the spinner from the screen, as output arrived; empty when it does not exist.
     pub fn clear(&mut self) -> &'static str {
         self.since = Instant::now();
         if self.sight != SpinnerVisibility::Shown {

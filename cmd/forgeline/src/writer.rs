@@ -155,7 +155,7 @@ mod tests {
 
     // Found: R2
     #[tokio::test]
-    async fn pieces_arrive_in_order_and_a_failure_is_told() {
+    async fn pieces_arrive_in_order_and_failures_are_reported() {
         let (out, err) = (Kept::default(), Kept::default());
         let writer = OutputWriter::start(out.clone(), err.clone()).unwrap();
         for (target, piece) in

@@ -88,7 +88,7 @@ fn folder_of(variable: &str, notice: &Once) -> Option<PathBuf> {
         });
         return None;
     };
-    // Relative paths are relative to the repository, where `cargo` is run, not to a member of it.
+    // Relative paths are relative to the repository, where `cargo` is run, not to a workspace member.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     assert!(folder.is_dir(), "{variable} is {}, which is not a folder", folder.display());
     Some(folder)

@@ -16,7 +16,7 @@ use forgeline_types::Text;
 /// Without an authorizer, all calls whose arguments fit the tool's schema are allowed. Names that begin with `_` and arguments that are not JSON are
 /// denied before an authorizer is asked; one that panics denies.
 ///
-/// A denied call is not sent. The model is told that it was denied and why, and an [`AuditRecord`](crate::AuditRecord) is written.
+/// A denied call is not sent. The model is informed that it was denied and why, and an [`AuditRecord`](crate::AuditRecord) is written.
 ///
 /// # Examples
 ///
@@ -116,7 +116,7 @@ pub(crate) fn authorize(
     }
     let Some(authorizer) = authorizer else { return Ok(()) };
     let decided = catch_unwind(AssertUnwindSafe(|| authorizer.authorize(call)));
-    match decided.unwrap_or_else(|_| Authorization::deny("the authorizer broke down")) {
+    match decided.unwrap_or_else(|_| Authorization::deny("the authorizer panicked")) {
         Authorization::Allow => Ok(()),
         Authorization::Deny { reason } if reason.trim().is_empty() => {
             Err("it is not allowed here".to_owned())

@@ -16,7 +16,7 @@ pub(crate) fn parse_answer(completion: &mut Completion, goal: &AnswerSchema) {
     let text = match goal.read(completion.clone()) {
         Ok(json) => {
             completion.error = validate(goal.as_value(), &json.to_value()).err().map(|error| {
-                let message = format!("the answer does not obey its schema: {error}");
+                let message = format!("the answer does not match its schema: {error}");
                 AgentError::new(ErrorCode::Decode, message)
             });
             json.as_str().to_owned()

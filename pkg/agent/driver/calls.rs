@@ -56,7 +56,7 @@ pub(super) enum CallEvent {
 
 /// The part of a run's setup that its calls need.
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct CallSite<'a> {
     pub(super) parts: &'a AgentSetup,
     pub(super) agent: &'a SharedAgent,

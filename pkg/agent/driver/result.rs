@@ -162,7 +162,7 @@ mod tests {
         };
         let checked = || media::inline(png("=")).unwrap();
         let mut output = ToolOutput::new("").checked_part(checked()).checked_part(checked());
-        // Of the same length: nobody looks at it again, and so it stands for one that is not decoded.
+        // Of the same length: it is not looked at again, as if it were one that is not decoded.
         output.parts[0] = png("!");
         output.parts[1] = png("!!");
         let (text, parts) = seen(output, 5_000);
@@ -186,11 +186,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_does_not_take_is_left_out_and_told() {
+    fn unsupported_parts_are_left_out_with_a_note() {
         let output = ToolOutput::new("Two files.").part(picture(4)).part(document());
         let (text, parts) = seen(output, 1_000);
         let want =
-            "Two files.\n[A document (application/pdf) is left out: the model does not take it.]";
+            "Two files.\n[A document (application/pdf) is left out: the model does not accept it.]";
         assert_eq!((text, parts), (Ok(want.into()), vec![picture(4)]));
 
         // A document of text becomes words, for a model without documents too.
@@ -212,9 +212,10 @@ mod tests {
         let output =
             ToolOutput::new("Three.").part(image("https://x/y")).part(picture(8)).part(picture(12));
         let (text, parts) = read_result("see", Ok(output), 1_000, &model);
-        let note =
-            |why| format!("\n[A picture (image/jpeg) is left out: the model takes none {why}.]");
-        let want = ["by its address; give its bytes", "of that size; make it smaller"].map(note);
+        let note = |why| {
+            format!("\n[A picture (image/jpeg) is left out: the model does not accept one {why}.]")
+        };
+        let want = ["as a URL; send its data", "of that size; make it smaller"].map(note);
         assert_eq!((text, parts), (Ok(format!("Three.{}", want.concat())), vec![picture(8)]));
     }
 

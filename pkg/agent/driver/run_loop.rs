@@ -222,7 +222,7 @@ impl<'a> RunDriver<'a> {
             }
             let input = self.next().await;
             self.take_said(&mut effects);
-            // A cancellation comes before what ended because of it.
+            // A cancellation comes before the calls that it ended.
             let is_cancelled = self.take_cancellation(&mut effects);
             match input {
                 Some(input) => self.take(input, &mut effects),
@@ -250,7 +250,7 @@ impl<'a> RunDriver<'a> {
     async fn begin(&mut self) -> Result<(), AgentError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         if let Some(chain) = self.resumed.as_ref().map(|resumed| resumed.at) {
-            let message = "the conversation went on before this run did; resume it again";
+            let message = "the conversation has changed since this run stopped; resume it again";
             let moved_on = || AgentError::new(ErrorCode::Journal, message);
             return if writer.ends_at(chain) { Ok(()) } else { Err(moved_on()) };
         }
@@ -391,7 +391,7 @@ impl<'a> RunDriver<'a> {
                 self.conversation.emitter.emit(AgentEvent::TurnEnd).await;
                 self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: false }).await;
             }
-            RunEffect::Refused(refusal) => tracing::debug!(?refusal, "an input was not taken"),
+            RunEffect::Refused(refusal) => tracing::debug!(?refusal, "an input was not accepted"),
         }
         Ok(())
     }

@@ -62,7 +62,7 @@ impl LinePosition {
     ) -> Result<T, KnowledgeError> {
         let Some(content) = line.strip_suffix(b"\n") else {
             let offset = self.offset + line.len() as u64;
-            return Err(Self { offset, ..*self }.damaged("the line has no end"));
+            return Err(Self { offset, ..*self }.damaged("the line is incomplete"));
         };
         serde_json::from_slice(content).map_err(|error| {
             let column = error.column().saturating_sub(1).min(content.len());
@@ -80,12 +80,12 @@ pub(crate) fn read_lines<T: DeserializeOwned>(
     let mut place = LinePosition { line: 1, offset: 0 };
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let first = lines.next().unwrap_or_default();
-    let header: FileHeader = place.parse(first, "it is not a header")?;
+    let header: FileHeader = place.parse(first, "it is not a valid header")?;
     if header.version != VERSION {
         return Err(KnowledgeError::Version { found: header.version, own: VERSION });
     }
     if header.kind != kind {
-        return Err(place.damaged("the file holds something else"));
+        return Err(place.damaged("the file contains something else"));
     }
     let mut length = first.len();
     for line in lines {
@@ -96,7 +96,7 @@ pub(crate) fn read_lines<T: DeserializeOwned>(
     }
     if place.line - 1 != header.lines {
         place.offset += length as u64;
-        return Err(place.damaged("it has not as many lines as its header says"));
+        return Err(place.damaged("its number of lines is not the one in its header"));
     }
     Ok(())
 }

@@ -78,7 +78,7 @@ impl BackgroundAgents {
             self.started_by(tool).map(|agent| format!("`{}`", agent.handle)).collect();
         let problem = match known.as_slice() {
             [] => format!(
-                "`{handle}` does not work in the background of this run, nor does another; give its task again"
+                "`{handle}` is not a background agent of this run, which has none; give its task again"
             ),
             known => format!("`{handle}` is not one of {}", known.join(", ")),
         };

@@ -71,7 +71,7 @@ impl SystemPrompt for FilePrompt {
                 )),
                 Some(FileText { text, .. }) => Ok(text),
                 None => fallback.ok_or_else(|| {
-                    failed("it does not exist; create it, or give a text in its place".to_owned())
+                    failed("it does not exist; create it, or give a text instead".to_owned())
                 }),
             }
         }))

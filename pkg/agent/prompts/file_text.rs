@@ -33,7 +33,7 @@ pub fn open_folder(path: &Path) -> Result<FolderRoot, AgentError> {
 /// Returns the error of a folder that cannot be opened.
 pub(crate) fn cannot_open(path: &Path, error: &io::Error) -> AgentError {
     let path = path.display();
-    let message = format!("the folder `{path}` cannot be opened: {error}; name one that is there");
+    let message = format!("the folder `{path}` cannot be opened: {error}; name an existing one");
     AgentError::new(ErrorCode::InvalidInput, message)
 }
 

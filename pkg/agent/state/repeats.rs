@@ -15,7 +15,7 @@ const WINDOW: usize = 16;
 /// Maximum length of a detected pattern, in calls.
 const MAX_PERIOD: usize = 4;
 
-/// Number of equal calls with an equal result after which the model is told.
+/// Number of equal calls with an equal result after which the model is warned.
 const TOLD_TIMES: usize = 3;
 
 /// Number of consecutive equal calls with an equal result that ends the run.
@@ -47,7 +47,7 @@ struct SeenCall {
     /// The digest of the call and its result.
     result: u64,
     kind: CallWeight,
-    /// The turn after which the model was told about this call.
+    /// The turn after which the model was warned about this call.
     told: Option<u32>,
 }
 
@@ -65,7 +65,7 @@ enum CallWeight {
 
 /// A detected circle of calls.
 struct RepeatedCalls {
-    /// The positions in the window at which the model may have been told of the circle, newest first.
+    /// The positions in the window at which the model may have been warned of the circle, newest first.
     looked_at: Vec<usize>,
     /// The number of different calls.
     period: usize,
@@ -186,8 +186,8 @@ impl RepeatGuard {
         self.recent.push_front(SeenCall { tool, call: ended.call, result, kind, told });
     }
 
-    /// Looks for a circle that the last call closes. The model is told of one before its next answer; the
-    /// returned value is the reason to end the run when the circle continues after the model was told.
+    /// Looks for a circle that the last call closes. The model is warned of one before its next answer; the
+    /// returned value is the reason to end the run when the circle continues after the model was warned.
     pub(super) fn look(&mut self, turn: u32) -> Option<String> {
         if !self.looks || self.recent.front()?.kind == CallWeight::Repeats {
             return None;

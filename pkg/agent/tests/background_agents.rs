@@ -206,7 +206,7 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
         (true, "3s"),
         (false, "`hangs-2` works"),
         (false, "`hangs-2` is stopped"),
-        // What ended before it was told to stop has an end of its own.
+        // What ended before it was asked to stop has an end of its own.
         (true, "the agent `below` failed"),
         (true, "3s"),
         (true, "say what is to be done"),
@@ -275,7 +275,7 @@ async fn cancel_and_drop_at_each_event_and_the_end_of_the_run_leave_nothing() {
                 let ended = timeout(Duration::from_millis(150), stream.outcome()).await;
                 assert!(ended.is_ok(), "{at}");
             }
-            // The tasks that were told to end need a turn for it.
+            // The tasks that were asked to end need a turn for it.
             sleep(Duration::from_millis(100)).await;
             let open: usize = providers.iter().map(ScriptedProvider::open_streams).sum();
             assert_eq!((places.free(), open), (2, 0), "{at} {is_dropped}");

@@ -156,7 +156,7 @@ async fn agents_that_wait_for_a_place_have_the_time_that_is_left_when_they_get_i
     let (above, begun) = (above.tool(tool).build().unwrap(), Instant::now());
     let budget = Budget::default().time(Duration::from_mins(1));
     above.run(RunInput::from("Go.").budget(budget)).await.unwrap();
-    // The second begins in time, and its call is under way when the time is over; none begins behind it.
+    // The second begins in time, and its call is under way when the time is over; none begins after it.
     assert_eq!(begun.elapsed(), Duration::from_secs(100));
     let answers = *answers.lock().unwrap();
     assert!((3..=4).contains(&answers), "{answers} answers below");
@@ -182,7 +182,7 @@ async fn turns_and_cost_are_parted_too_and_what_is_unused_goes_back() {
 }
 
 #[tokio::test]
-async fn an_agent_without_a_price_makes_the_cost_unknown_and_that_is_told() {
+async fn missing_price_makes_the_cost_unknown_and_is_reported() {
     let free = ScriptedProvider::new([text("Free.").usage(usage())]);
     let agent = builder(&metered([ask("free"), text("Done.")])).tool(below(&free, "free"));
     let budget = Budget::default().cost(Cost::from_micro_dollars(1_000));

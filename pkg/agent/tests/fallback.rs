@@ -93,7 +93,7 @@ async fn refused_tools_are_told_of_in_text_for_the_rest_of_the_agents_life() {
 
     let (events, outcome) = run_stream_of(&agent, "Go on.").await;
     assert_eq!(outcome.unwrap().text, "Again.");
-    assert!(!kinds(&events).iter().any(|kind| kind.starts_with(CALL_MODE_FALLBACK)), "told once");
+    assert!(!kinds(&events).iter().any(|kind| kind.starts_with(CALL_MODE_FALLBACK)), "one report");
     assert_eq!(agent.clone().run("And on.").await.unwrap().text, "And again.");
     assert_eq!(native(&provider), [true, false, false, false, false], "asked natively once");
 }

@@ -126,7 +126,7 @@ fn executions(before: &World, after: &World) -> Vec<usize> {
     ran.into_values().collect()
 }
 
-/// Puts the scenario away, goes on with it, and checks what was told and what ran.
+/// Puts the scenario away, goes on with it, and checks what was reported and what ran.
 async fn check(scenario: &Scenario, is_idempotent: bool, place: (usize, usize), want: &[String]) {
     let (lines, count) = place;
     let at = format!("{}, idempotent {is_idempotent}, {lines} lines, {count}", scenario.name);
@@ -135,10 +135,13 @@ async fn check(scenario: &Scenario, is_idempotent: bool, place: (usize, usize), 
         return;
     }
     let seen = events.len();
-    let told = story(&events);
+    let reported = story(&events);
     let Some((joined, after)) = go_on(scenario, is_idempotent, events, &kept, &at).await else {
         // The run was over, though its last words were not heard.
-        assert!(want.starts_with(&told) && want.len() - told.len() <= 6, "{at}: {told:#?}");
+        assert!(
+            want.starts_with(&reported) && want.len() - reported.len() <= 6,
+            "{at}: {reported:#?}"
+        );
         return;
     };
     assert_whole(&joined);

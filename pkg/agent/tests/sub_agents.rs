@@ -1,8 +1,11 @@
 //! Agents that are tools of others.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use tokio::time::timeout;
@@ -306,7 +309,7 @@ async fn cancel_and_drop_at_each_event_leave_nothing() {
                 let ended = timeout(Duration::from_millis(150), stream.outcome()).await;
                 assert!(ended.is_ok(), "{at}");
             }
-            // The tasks that were told to end need a turn for it.
+            // The tasks that were asked to end need a turn for it.
             tokio::time::sleep(Duration::from_millis(100)).await;
             let open: usize = providers.iter().map(ScriptedProvider::open_streams).sum();
             assert_eq!((places.free(), open), (1, 0), "{at} {is_dropped}");

@@ -1,6 +1,6 @@
 //! Runs whose answer is a value.
 
-use super::{cancel::assert_history_is_whole, *};
+use super::{whole::assert_history_is_whole, *};
 use crate::{
     ANSWER_TYPED, AtLimit, CallMode, OutcomeKind, RunInput, RunStream, journal::MemoryJournal,
 };

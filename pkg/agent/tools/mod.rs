@@ -8,7 +8,7 @@ mod command;
 mod contract;
 #[cfg(feature = "local-tools")]
 mod files;
-pub mod form;
+pub(crate) mod form;
 mod loop_breaking;
 #[cfg(feature = "process")]
 pub(crate) mod process_group;

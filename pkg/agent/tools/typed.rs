@@ -81,7 +81,7 @@ where
 /// let tool = tool_fn("report", "Ends the task.", async |_, it: Report| it.text).loop_breaking();
 /// assert!(tool.is_loop_breaking());
 /// ```
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct TypedTool<A, F, Kind = kind::Value> {
     name: Text,
     description: String,

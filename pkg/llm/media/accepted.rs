@@ -43,7 +43,7 @@ impl AcceptedMedia {
             Part::Image { .. } if !able.vision => Some(MediaRefusal::Kind("pictures")),
             Part::Image { data, .. } => {
                 let why = if is_url(data) && !rules.picture_addresses {
-                    "by its address; give its bytes"
+                    "as a URL; send its data"
                 } else if rules.max_picture_letters.is_some_and(|most| most < data.len() as u64) {
                     "of that size; make it smaller"
                 } else {
@@ -55,11 +55,11 @@ impl AcceptedMedia {
             Part::Document { media_type, data, .. } => {
                 let kind = essence(media_type);
                 let why = if is_url(data) && !rules.document_addresses {
-                    "by its address; give its bytes"
+                    "as a URL; send its data"
                 } else if !rules.all_documents && kind != PDF && !kind.starts_with("text/") {
                     "of that kind; give a PDF or text"
                 } else if !rules.all_documents && kind != PDF && is_url(data) {
-                    "of text by its address; give its bytes"
+                    "of text as a URL; send its data"
                 } else {
                     return None;
                 };
@@ -87,7 +87,7 @@ pub fn unfit(parts: &[Part], model: &ModelInfo) -> Option<(String, bool)> {
             "the model `{name}` reads no {what}; send the input without them, or choose a model that does"
         ),
         MediaRefusal::This(what, why) => {
-            format!("the model `{name}` takes no {what} {why}, or choose another model")
+            format!("the model `{name}` does not accept a {what} {why}, or choose another model")
         }
     };
     Some((words, false))

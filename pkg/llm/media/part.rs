@@ -42,7 +42,7 @@ pub fn of_result(part: Part) -> Result<Part, OmittedPart> {
             if essence(media_type) == PDF {
                 return Ok(part);
             }
-            let reason = "only a PDF can be given by its address";
+            let reason = "only a PDF can be given as a URL";
             let (media_type, bytes) = (short(media_type), data.len());
             Err(OmittedPart { what: "document", media_type, bytes, reason })
         }

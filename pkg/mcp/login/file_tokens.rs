@@ -147,7 +147,7 @@ fn read_secret(path: &Path) -> io::Result<Option<SecretString>> {
     };
     #[cfg(unix)]
     if std::os::unix::fs::PermissionsExt::mode(&file.metadata()?.permissions()) & 0o077 != 0 {
-        return Err(io::Error::other("others may read it; remove it, or set its mode to 600"));
+        return Err(io::Error::other("other users may read it; remove it, or set its mode to 600"));
     }
     let mut text = String::new();
     file.take(MAX_TOKENS_BYTES + 1).read_to_string(&mut text)?;

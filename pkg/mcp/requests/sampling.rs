@@ -61,7 +61,7 @@ pub(crate) async fn sample(
     }
     let draw = current_draw();
     if let Some(draw) = &draw {
-        // A part of what is left of the run's budget, as for a sub-agent.
+        // A part of the rest of the run's budget, as for a sub-agent.
         let left = draw.take(Budget::default());
         // The input is counted first.
         let input = TokenEstimator::new().request(&request);

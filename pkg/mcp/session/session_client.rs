@@ -35,7 +35,7 @@ use crate::requests::{
     sampling::{SamplingResult, sample},
 };
 use forgeline_agent::{
-    private::form,
+    private::complete_form,
     tools::{Question, ToolContext, ToolError},
 };
 use forgeline_types::{Text, ToolAnswer};
@@ -162,7 +162,7 @@ impl SessionClient {
             } else if is_for_roots && !self.0.options.roots.is_empty() {
                 serde_json::to_value(self.roots())
             } else {
-                return Err(self.failed("asks for what it was not offered"));
+                return Err(self.failed("requests something that it was not offered"));
             };
             responses.insert(key, response.unwrap_or(Value::Null));
         }
@@ -213,9 +213,9 @@ impl SessionClient {
             None => Some(answer.await),
         };
         let Some(Ok(answer)) = answer else { return Some(ToolAnswer::Cancel) };
-        let answer = form::complete(question.schema.as_ref(), answer?);
+        let answer = complete_form(question.schema.as_ref(), answer?);
         Some(answer.unwrap_or_else(|problem| {
-            tracing::warn!(%server, %problem, "an answer of the respondent does not fit, and is not sent");
+            tracing::warn!(%server, %problem, "an answer does not match the form, and is not sent");
             ToolAnswer::Cancel
         }))
     }

@@ -150,7 +150,7 @@ async fn a_refusal_and_an_address_are_answers() {
 }
 
 #[tokio::test]
-async fn nobody_who_can_answer_is_a_cancel() {
+async fn question_without_a_person_is_cancelled() {
     let (servers, scripted) = greeted(json!({ "command": "x" })).await;
     let agent = agent(servers).build().unwrap();
     let (outcome, (_, answer)) = tokio::join!(agent.run("Do it."), asks(scripted, form()));
@@ -208,7 +208,7 @@ async fn a_question_ends_with_its_call_and_when_the_server_takes_it_back() {
 }
 
 #[tokio::test]
-async fn a_question_that_could_be_of_another_user_is_asked_nobody() {
+async fn question_of_a_server_shared_by_two_runs_is_not_asked() {
     let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
     let agents = [(); 2].map(|()| agent(servers.clone()).build().unwrap());
     let mut streams = agents.map(|agent| agent.run_stream("Do it."));
@@ -242,7 +242,7 @@ async fn a_question_that_could_be_of_another_user_is_asked_nobody() {
 }
 
 #[tokio::test]
-async fn a_program_answers_in_place_of_the_user() {
+async fn respondent_answers_instead_of_the_user() {
     let respond = |asked: McpQuestion| async move {
         assert_eq!((&*asked.server, asked.run.is_some()), ("s", true));
         match &*asked.message {
@@ -304,7 +304,7 @@ async fn a_result_that_asks_for_input_is_a_question_and_the_call_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_never_has_enough_is_an_error() {
+async fn endless_input_requests_are_an_error() {
     let many: serde_json::Map<String, Value> = (0..17)
         .map(|n| (n.to_string(), json!({ "method": "elicitation/create", "params": form() })))
         .collect();
@@ -314,7 +314,7 @@ async fn a_server_that_never_has_enough_is_an_error() {
     let cases = [
         (json!({ "resultType": "input_required", "requestState": "st" }), 10, "asked for input 10 times"),
         (json!({ "resultType": "input_required", "inputRequests": many }), 1, "asks for more than 16 inputs"),
-        (json!({ "resultType": "input_required", "inputRequests": sample }), 1, "asks for what it was not offered"),
+        (json!({ "resultType": "input_required", "inputRequests": sample }), 1, "requests something that it was not offered"),
     ];
     for (required, rounds, want) in cases {
         let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;

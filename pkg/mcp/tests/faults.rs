@@ -169,7 +169,7 @@ async fn through(point: Point, fault: Fault) -> Option<Result<String, RunError>>
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_happens_a_call_ends_and_nothing_is_left() {
+async fn every_call_ends_and_leaves_nothing_running() {
     let metrics = Handle::current().metrics();
     let before = metrics.num_alive_tasks();
     for point in POINTS {

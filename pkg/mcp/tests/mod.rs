@@ -23,6 +23,8 @@ use forgeline_types::{TextOrigin, ToolResult};
 mod asking;
 mod bounds;
 mod contexts;
+#[path = "../../agent/tests/encoders.rs"]
+mod encoders;
 mod faults;
 mod files;
 #[cfg(target_os = "linux")]
@@ -33,6 +35,7 @@ mod remote;
 mod sampling;
 mod starts;
 pub(crate) mod subscriber;
+#[path = "../../agent/tests/whole.rs"]
 mod whole;
 
 /// Longest wait for what comes soon, if it comes.
@@ -76,23 +79,23 @@ fn a_wrong_member_is_named_with_what_was_expected() {
         (r#"{"mcpServers":{"a":{"type":"http"}}}"#,         "`mcpServers.a.url` is missing; expected the address of the server"),
         (r#"{"mcpServers":{"a":{"type":"sse","url":"https://x"}}}"#, "`mcpServers.a.type` must be `stdio` or `http`; `sse` is the transport before streamable HTTP and is not supported, use the server's address for `http`"),
         (r#"{"mcpServers":{"a":{"type":"ws"}}}"#,           "`mcpServers.a.type` must be `stdio` or `http`"),
-        (r#"{"mcpServers":{"a":{"type":"stdio","url":"https://x"}}}"#, "`mcpServers.a.url` is of a server of `type` `http` with a `url`"),
-        (r#"{"mcpServers":{"a":{"command":"x","headers":{"a":"b"}}}}"#, "`mcpServers.a.headers` is of a server of `type` `http` with a `url`"),
-        (r#"{"mcpServers":{"a":{"url":"https://x","command":"x"}}}"#, "`mcpServers.a.command` is of a process, and the server has a `url`; remove one"),
+        (r#"{"mcpServers":{"a":{"type":"stdio","url":"https://x"}}}"#, "`mcpServers.a.url` is only for a server of `type` `http` with a `url`"),
+        (r#"{"mcpServers":{"a":{"command":"x","headers":{"a":"b"}}}}"#, "`mcpServers.a.headers` is only for a server of `type` `http` with a `url`"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","command":"x"}}}"#, "`mcpServers.a.command` is for a process, but the server has a `url`; remove one"),
         (r#"{"mcpServers":{"a":{"url":"x"}}}"#,             "`mcpServers.a.url` is not an address; expected one such as `https://host/mcp`"),
         (r#"{"mcpServers":{"a":{"url":"file:///x"}}}"#,     "`mcpServers.a.url` is not an address of HTTP; expected `https://…`"),
-        (r#"{"mcpServers":{"a":{"url":"https://me:${KEY}@x"}}}"#, "`mcpServers.a.url` has a user or a password; use a header `Authorization`"),
+        (r#"{"mcpServers":{"a":{"url":"https://me:${KEY}@x"}}}"#, "`mcpServers.a.url` contains a user name or password; use a header `Authorization`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"a b":"c"}}}}"#, "`mcpServers.a.headers.a b` is not a name of a header; expected one such as `X-Key`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"Host":"c"}}}}"#, "`mcpServers.a.headers.Host` is a header of the protocol, which sets it; remove it"),
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"K":"${KEY}\n"}}}}"#, "`mcpServers.a.headers.K` has a character that no header may have; remove it"),
         (r#"{"mcpServers":{"a":{"command":"x","timeout":0}}}"#, "`mcpServers.a.timeout` is 0; expected more than 0 seconds, or milliseconds from 1,000 on"),
         (r#"{"mcpServers":{"a":{"command":"x","timeout":"5"}}}"#, "`mcpServers.a.timeout` is a string; expected a number of seconds"),
         (r#"{"mcpServers":{"a":{"command":"x","disabled":1}}}"#, "`mcpServers.a.disabled` is a number; expected `true` or `false`"),
-        (r#"{"mcpServers":{"a":{"command":"x"}},"servers":{"a":{"command":"y"}}}"#, "`servers.a` is there twice; rename one of the two"),
+        (r#"{"mcpServers":{"a":{"command":"x"}},"servers":{"a":{"command":"y"}}}"#, "`servers.a` occurs twice; rename one of them"),
         (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"grant":"password"}}}}"#, "`mcpServers.a.oauth.grant` must be `authorization_code` or `client_credentials`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"clientId":"c","grant":"client_credentials"}}}}"#, "`mcpServers.a.oauth` has the grant `client_credentials` without `clientSecret`; add it"),
         (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"clientSecret":"${KEY}"}}}}"#, "`mcpServers.a.oauth` has a `clientSecret` without its `clientId`; add it"),
-        (r#"{"mcpServers":{"a_b":{"command":"x"},"a":{"command":"x"}}}"#, "`mcpServers.a_b` begins with the name of the server `a` and `_`, so that their tools cannot be told apart; rename one"),
+        (r#"{"mcpServers":{"a_b":{"command":"x"},"a":{"command":"x"}}}"#, "`mcpServers.a_b` begins with the name of the server `a` and `_`, so that their tools could be confused; rename one"),
     ];
     for (text, want) in cases {
         assert_eq!(wrong(text), want, "{text}");

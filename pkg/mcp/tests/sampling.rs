@@ -156,7 +156,7 @@ async fn a_request_that_is_longer_than_what_is_left_is_not_sent_to_a_model() {
     assert_eq!((outcome.spent.tokens, model.requests().len()), (0, 0));
 }
 
-/// A model that is stopped in the middle has used what it read and wrote until then, also where its provider has told
+/// A model that is stopped in the middle has used what it read and wrote until then, also where its provider has reported
 /// nothing yet.
 #[tokio::test(start_paused = true)]
 async fn a_request_to_a_model_that_is_cancelled_counts_in_the_run() {

@@ -27,7 +27,7 @@ pub(crate) struct StreamReader {
 
 /// A sequence of consecutive messages.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct StreamPage {
     pub(crate) messages: Vec<Bytes>,
     /// `true` if the page reaches the current end of the stream.

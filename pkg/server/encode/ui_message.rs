@@ -47,7 +47,7 @@ const MAX_ERROR_CHARS: usize = 220;
 /// # Ok::<(), std::string::FromUtf8Error>(())
 /// ```
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct UiMessageStream {
     calls: AnswerCalls,
     /// The sub-agent calls that ask the reader for something.

@@ -130,7 +130,7 @@ fn schema(parameters: Option<&Value>) -> Value {
 
 /// The part of a request kept until its run has ended: a process that resumes the run needs it.
 #[derive(Debug, Deserialize, Serialize)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 struct StoredRequest {
     input: String,
     #[serde(default)]

@@ -83,13 +83,13 @@ pub fn router(service: Service) -> Router {
         .merge(console)
         .route("/health", get(async || Json(json!({ "status": "ok" }))))
         .fallback(async || {
-            Problem::new(StatusCode::NOT_FOUND, "no_route", "there is nothing at this path")
+            Problem::new(StatusCode::NOT_FOUND, "no_route", "this path does not exist")
         })
         .method_not_allowed_fallback(async || {
             Problem::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "wrong_method",
-                "this path does not have this method",
+                "this path does not support this method",
             )
         })
         .layer(map_response(guarded))

@@ -58,7 +58,7 @@ async fn each_event_of_each_run_comes_once_from_wherever_it_is_read() {
         assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "{id}: {numbers:?}");
     }
     let ids: std::collections::HashSet<_> = all.iter().map(|it| &it.2["run_id"]).collect();
-    assert_eq!(ids.len(), 3, "those of another are not there");
+    assert_eq!(ids.len(), 3, "those of another do not exist");
     assert_eq!(all.iter().filter(|it| it.1 == "run_queued").count(), 3);
     for at in 0..all.len() {
         let ended = all[..=at].iter().filter(|it| it.1 == "run_end").count();

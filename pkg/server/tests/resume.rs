@@ -144,7 +144,7 @@ impl Reader {
         self.here += 1;
     }
 
-    /// Reads until it has this number of events of this connection, or to the end of it.
+    /// Reads until it has this number of events of this connection, or to its end.
     async fn read_events(&mut self, body: &mut BodyDataStream, most: usize) {
         while self.here < most && !self.has_ended {
             match body.next().await {
@@ -196,7 +196,7 @@ fn assert_whole(reader: &Reader, whole: &Reader, place: &str) {
     }
 }
 
-/// A page that comes when the run has ended is told so, and has the message from the history.
+/// A page that comes when the run has ended gets its end, and has the message from the history.
 async fn assert_ended(app: &Router, reader: &Reader, whole: &Reader, place: &str) {
     assert!(whole.seen.starts_with(&reader.seen), "{place}");
     let (_, chat) = value(get(app, "/api/chat/history?id=c1", "ann").await).await;

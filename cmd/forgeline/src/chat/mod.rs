@@ -165,7 +165,7 @@ impl ChatSession {
         let turn = turn::take(&self.built.agent, question, window, &mut self.show, &stop, listen);
         let turn = self.runtime.block_on(turn)?;
         self.built.keep();
-        // Before the terminal changes: the end of the input is one only in this state of it.
+        // Before the terminal changes: only in this state is the end of the input recognized.
         self.typed.read_rest();
         drop(quiet);
         if let Some(usage) = &turn.outcome.usage {

@@ -153,7 +153,7 @@ impl TypedAhead {
         String::from_utf8_lossy(&mem::take(&mut self.begun)).into_owned()
     }
 
-    /// Takes back what the run could not be told: it is asked next, or is there to be changed when the
+    /// Takes back the messages that the run did not accept: they are asked next, or can be changed when the
     /// user stopped the answer.
     pub(super) fn hand_back(&mut self, texts: Vec<String>, was_stopped: bool) {
         if was_stopped {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_says_it_at_once_and_a_command_is_not_said() {
+    fn exclamation_mark_sends_at_once_and_commands_are_not_sent() {
         #[rustfmt::skip]
         let cases = [
             (" shorter ",       TypedMessage::Soon("shorter")),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_run_that_is_over_hears_nothing_and_the_terminal_keeps_the_rest() {
+    async fn ended_run_takes_no_lines_and_the_terminal_keeps_them() {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hi")]);
         let mut stream = DefaultAgent::builder(provider).build().unwrap().run_stream("Hi");
         let (steering, ends) = (stream.steering(), RequestHandles::for_stream(&stream));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_back_is_asked_next_or_can_be_changed() {
+    fn returned_lines_are_asked_next_or_can_be_edited() {
         let texts = || vec!["one".to_owned(), "two".to_owned()];
         let mut typed = typed(&[]);
         typed.later.push_back("/usage".to_owned());

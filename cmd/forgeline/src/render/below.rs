@@ -11,7 +11,7 @@ use super::{
     screen::{columns, columns_of},
 };
 
-/// The columns by which what is below stands further right.
+/// The indentation of the agents below, in columns.
 const INDENT: usize = 2;
 /// The columns of the mark before a name.
 const MARK_COLUMNS: usize = 2;
@@ -83,7 +83,7 @@ impl WorkingAgents {
         shown
     }
 
-    /// Returns the last lines of agents whose call, or the run above, has ended before they told of their end.
+    /// Returns the last lines of agents whose call, or the run above, has ended before they reported their end.
     pub(super) fn ended(&mut self, event: &AgentEvent) -> String {
         let call = if let AgentEvent::ToolResult { id, .. }
         | AgentEvent::ToolResultError { id, .. } = event
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_of_it_is_shown_on_request() {
+    async fn verbose_shows_all_of_the_agents_below() {
         let shown = shown(true).await;
         for part in ["\n  It rains.\n", "\n  ◂ weather: done", "\n  ● search", "\n    ● nope"]
         {

@@ -99,7 +99,7 @@ fn f16_pieces_of_one_text_share_one_pair_of_colour_codes() {
 
 // Found: F16
 #[test]
-fn no_style_stays_behind_what_may_be_the_last_line() {
+fn style_is_reset_before_a_possible_last_line() {
     for is_whole in [false, true] {
         let mut renderer = EventRenderer::new(is_whole);
         let asked = AgentEvent::ApiCallStart { provider: "p".into(), model: "m".into() };
@@ -151,7 +151,7 @@ fn item(kind: ItemKind) -> AgentEvent {
 }
 
 #[test]
-fn what_stands_beside_the_answer_is_a_dim_line_and_breaks_no_sentence() {
+fn notices_are_dim_lines_and_split_no_sentence() {
     let mut citation = Citation::default();
     citation.title = Some("T\nU".into());
     let source = item(ItemKind::Citation(citation));

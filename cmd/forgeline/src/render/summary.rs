@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_told_where_there_is_a_budget() {
+    fn remaining_budget_is_shown() {
         let mut spent = Spending::default();
         assert_eq!(left_line(&Budget::default(), &spent), "");
         (spent.tokens, spent.time) = (300, std::time::Duration::from_millis(1_500));
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_known_is_told() {
+    fn summary_shows_known_figures_only() {
         let mut usage = UsageInfo::default();
         assert_eq!(usage_line(&usage), "");
         usage.output_tokens = Some(34);

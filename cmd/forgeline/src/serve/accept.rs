@@ -23,7 +23,7 @@ use super::refused::RefusalStream;
 const MAX_CONNECTIONS: usize = 16_384;
 /// Longest time that a client takes for the head of a request, or leaves a connection idle.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// Longest time in which a client takes nothing of what is there for it.
+/// Longest time in which a client reads nothing although data is available.
 const STALLED: Duration = Duration::from_secs(5);
 /// Most headers of a request; beyond them the answer is 431. Room for more of them costs each connection 4 KiB that stay.
 pub(super) const MAX_HEADERS: usize = 100;

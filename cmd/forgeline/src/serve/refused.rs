@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refusal_has_words_whatever_room_there_is_and_all_else_is_as_it_was() {
+    async fn refusals_get_a_body_and_other_responses_are_unchanged() {
         // With room for 16 bytes the refusal in the body below begins a write, and is none.
         for room in [1, 7, 16, 4096] {
             let told = written(&["HTTP/1.1 200 OK\r\n\r\nall", REFUSED], room).await;

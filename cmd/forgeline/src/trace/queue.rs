@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_counted() {
+    fn lines_over_the_queue_limit_are_counted() {
         for number in 0..QUEUE + 3 {
             push(number.to_string());
         }

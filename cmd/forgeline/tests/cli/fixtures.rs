@@ -43,7 +43,7 @@ const LACKING: [(Protocol, &[&str]); 6] = [
 ];
 
 #[test]
-fn every_fixture_means_what_stands_beside_it() {
+fn every_fixture_matches_its_expected_result() {
     let (texts, bodies) = (texts(), bodies());
     assert!(texts.len() >= 18 && bodies.len() >= 113, "fixtures are missing");
     for (name, bytes) in &texts {

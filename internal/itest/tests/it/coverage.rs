@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fs};
 use super::source::{Tests, marked_tests, read_file, root};
 
 const PAGE: &str = "docs/coverage.md";
-/// What stands in place of tests.
+/// What is in place of tests.
 const WITHOUT: [&str; 2] = ["reason: ", "comes with: "];
 /// Most words that say what a row is about.
 const MOST_WORDS: usize = 12;

@@ -129,9 +129,9 @@ async fn messages_whose_start_has_the_content_and_starts_inside_messages() {
     #[rustfmt::skip]
     let cases: [(&str, Vec<&str>, String); 9] = [
         ("a call of code",    vec![&of_code, stop], format!(r#"c:roll({{"of":6}}){proof} i:container end:tool_calls"#)),
-        ("cut behind it",     vec![&of_code], format!(r#"c:roll({{"of":6}}){proof} i:container end:tool_calls error:ended_early:{}"#, early(&[&of_code]))),
+        ("cut after it",     vec![&of_code], format!(r#"c:roll({{"of":6}}){proof} i:container end:tool_calls error:ended_early:{}"#, early(&[&of_code]))),
         ("streamed as well",  vec![&of_text, &open, text, end, stop], "m:Hi end:stop".into()),
-        ("goes on behind it", vec![&of_text, end, stop], "m:Hi end:stop".into()),
+        ("goes on after it", vec![&of_text, end, stop], "m:Hi end:stop".into()),
         ("sent twice",        vec![&empty, &empty, &open, text, end, stop], "m:Hi end:stop".into()),
         ("inside a text",     vec![&empty, &open, text, &empty, &open, text, end, stop], format!("m:Hi {cut}")),
         ("inside a call",     vec![&empty, &tool, piece, &empty, &open, text, end, stop], format!(r#"c:roll({{"of") incomplete {cut}"#)),
@@ -205,7 +205,7 @@ async fn calls_of_responses_that_are_the_server_s_or_have_more_to_them() {
     let cases: Vec<(&str, Vec<String>, &str)> = vec![
         ("the agent's",          [vec![sql.clone()], sent(&own, "ctc_1"), vec![over.into()]].concat(), agent),
         ("in a namespace",       [vec![space], sent(&own, "ctc_1"), vec![over.into()]].concat(), agent),
-        ("nothing is told",      [vec![none.clone()], sent(&own, "ctc_1"), vec![over.into()]].concat(), agent),
+        ("nothing is said",      [vec![none.clone()], sent(&own, "ctc_1"), vec![over.into()]].concat(), agent),
         ("not offered",          [vec![search], sent(&xai, "ctc_r_xs_call_7"), vec![over.into()]].concat(), server),
         ("by its id",            [vec![none.clone()], sent(&xai, "ctc_r_xs_call_7"), vec![over.into()]].concat(), server),
         ("listed at the end",    vec![sql, listed(&xai[1])], server),

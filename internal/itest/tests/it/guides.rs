@@ -1,4 +1,4 @@
-//! The fragments of the guides, as they compile: each stands below in a function that has what its page leaves out.
+//! The fragments of the guides, as they compile: each is below in a function that has what its page leaves out.
 
 use std::{collections::BTreeMap, error::Error, net::SocketAddr};
 

@@ -335,7 +335,7 @@ fn without_visibility(text: &str) -> &str {
     plain.strip_suffix("pub").unwrap_or(text)
 }
 
-/// Calls `found` with the path and the name of each leaf of a `use` tree; returns what is behind it.
+/// Calls `found` with the path and the name of each leaf of a `use` tree; returns what is after it.
 fn expand<'t>(
     text: &'t str,
     prefix: &[String],

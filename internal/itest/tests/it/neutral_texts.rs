@@ -31,7 +31,7 @@ fn dialects() -> Vec<Dialect> {
     tools.chain(thinking).collect()
 }
 
-/// Reads `text` in these pieces; says what is wrong with what came of it.
+/// Reads `text` in these pieces; returns what is wrong with the result.
 fn check_text<'t>(
     dialect: &Dialect,
     text: &str,

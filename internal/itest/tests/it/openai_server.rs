@@ -204,8 +204,8 @@ async fn no_error_shows_a_key_that_the_server_repeats() {
     let head = |status, name, value: &str| Step::Head(status, vec![(name, value.to_owned())]);
     let json = || head(401, "content-type", "application/json");
     // As sent, and as JSON with escapes.
-    let told = "Authorization: Bearer sk-plain/secret, other-hidden, third-hidden";
-    let escaped = told.replace('/', "\\/").replace("hidden", "h\\u0069dden");
+    let leaked = "Authorization: Bearer sk-plain/secret, other-hidden, third-hidden";
+    let escaped = leaked.replace('/', "\\/").replace("hidden", "h\\u0069dden");
     let event = |data: String| {
         vec![
             Step::stream(),
@@ -216,20 +216,20 @@ async fn no_error_shows_a_key_that_the_server_repeats() {
     };
     let error =
         |text: &str| format!("{{\"error\":{{\"code\":\"{text}\",\"message\":\"{text}\"}}}}");
-    let long = format!("{{\"error\":\"{}{told}\"}}", "x".repeat(464));
+    let long = format!("{{\"error\":\"{}{leaked}\"}}", "x".repeat(464));
     #[rustfmt::skip]
     let cases = [
-        ("401",              vec![json(), Step::chunk(error(told)), Step::End]),
+        ("401",              vec![json(), Step::chunk(error(leaked)), Step::End]),
         ("401, escaped",     vec![json(), Step::chunk(error(&escaped)), Step::End]),
-        ("401, words",       vec![json(), Step::chunk(told), Step::End]),
+        ("401, words",       vec![json(), Step::chunk(leaked), Step::End]),
         ("401, cut",         vec![json(), Step::chunk(long.clone()), Step::End]),
-        ("id of request",    vec![head(500, "x-request-id", told), Step::End]),
+        ("id of request",    vec![head(500, "x-request-id", leaked), Step::End]),
         ("redirect",         vec![head(307, "location", "https://x/sk-plain/secret/other-hidden"), Step::End]),
-        ("in the stream",    event(error(told))),
+        ("in the stream",    event(error(leaked))),
         ("stream, escaped",  event(error(&escaped))),
         ("stream, cut",      event(long.clone())),
         ("no stream, cut",   vec![Step::stream(), Step::chunk(format!("{}{}", "x".repeat(70), KEYS[0])), Step::End]),
-        ("no stream",        vec![Step::stream(), Step::chunk(told), Step::End]),
+        ("no stream",        vec![Step::stream(), Step::chunk(leaked), Step::End]),
     ];
     for (name, script) in cases {
         let server = ScriptedServer::start(vec![script.clone(), script]).await;

@@ -342,7 +342,7 @@ fn words(message: &Value) -> String {
 }
 
 /// An item in one spelling: content as text, arguments as values, without the ids and states that
-/// some clients repeat. Reasoning is compared by what `keys` has of it.
+/// some clients repeat. Of reasoning, the members `keys` are compared.
 fn normal(recorded: &Value, keys: &Value) -> Value {
     match recorded["type"].as_str() {
         Some("reasoning") => {

@@ -51,7 +51,7 @@ pub struct NeutralText {
 pub struct NeutralTexts {
     /// The texts, kind by kind.
     pub texts: Vec<NeutralText>,
-    /// The number of texts of each kind: those that were read, and those that were made up for what is
+    /// The number of texts of each kind: those that were read, and those that were made up for the
     /// missing.
     counts: BTreeMap<&'static str, [usize; 2]>,
     /// The number of texts that document a marker, and were left out.

@@ -350,7 +350,7 @@ fn bug_16_keys_come_in_any_order_and_under_any_alias() {
     for family in families().filter(|family| !family.is_bare()) {
         let example = family.example();
         let is_json = ["name\": \"calculator", "name\":\"calculator", "'name': 'calculator"];
-        // Inkling's name stands before the object.
+        // Inkling's name is before the object.
         let is_named_before = family.name == "inkling";
         if is_named_before || !is_json.iter().any(|name| example.contains(name)) {
             continue;
@@ -482,7 +482,7 @@ fn bug_20_mistral_and_kimi_calls_are_found_whatever_their_size_and_end() {
 }
 
 #[test]
-fn reasoning_of_the_provider_stands_in_one_place_at_any_cut() {
+fn provider_reasoning_reads_the_same_at_any_cut() {
     let check = |setup: &Setup, name: &str, text: &str| {
         for (at, _) in text.char_indices() {
             let (head, tail) = text.split_at(at);

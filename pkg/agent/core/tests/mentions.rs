@@ -1,4 +1,4 @@
-//! Openers, closers and mentions: what is a call or reasoning, and what only speaks of it.
+//! Openers, closers and mentions: text that is a call or reasoning, and text that only mentions one.
 
 use super::{
     families::{NAME, VALUE, called, families, for_each},
@@ -318,7 +318,7 @@ fn every_dialect_gives_back_the_call_in_an_open_fence() {
 
 // Found: P18
 #[test]
-fn what_an_open_span_held_is_told_before_the_reasoning_behind_it() {
+fn text_of_an_open_span_is_reported_before_later_reasoning() {
     let broken = r#"`<tool>{"tool_name":"t"'"x</tool>y"<think>z"#;
     let offset = "string is not closed before the end of the call +single_quotes+missing_comma";
     let run = setup_with("forge").run_at_every_cut("broken", broken);

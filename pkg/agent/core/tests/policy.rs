@@ -105,7 +105,7 @@ fn arguments_stream_while_the_call_is_open() {
 }
 
 #[test]
-fn a_name_is_told_at_its_closing_delimiter() {
+fn name_is_reported_at_its_closing_delimiter() {
     for_each(families().filter(|family| !family.is_bare()), |family| {
         let (told, rest) = family.example().split_at(family.up_to_name().len());
         // The tag of a function could be mentioned: the front of what follows decides.
@@ -348,7 +348,7 @@ fn unquoted(family: &Family, value: &str) -> String {
 }
 
 #[test]
-fn lenient_json_says_what_was_mended() {
+fn lenient_json_reports_its_repairs() {
     #[rustfmt::skip]
     let payloads = [
         (r#"{name: "f", "arguments": {"a": 1}}"#,              "unquoted_key"),

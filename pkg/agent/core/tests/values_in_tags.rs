@@ -1,4 +1,4 @@
-//! Values in tags: their ends, and what only stands in them.
+//! Values in tags: their ends, and what only occurs in them.
 
 use super::harness::{Setup, lines, schema};
 use forgeline_parser::ToolDialect;

@@ -62,7 +62,7 @@ pub struct CommandTool {
 
 #[derive(Deserialize, JsonSchema)]
 struct CommandArguments {
-    /// The program and its arguments, each an item of its own; no shell reads them.
+    /// The program and its arguments, each a separate item; no shell is involved.
     command: Vec<String>,
     /// The folder to run it in, relative to the root. Default: the root.
     #[serde(default)]
@@ -167,7 +167,7 @@ impl CommandTool {
         let program = self.environment.find(program).ok_or_else(|| {
             let all = self.allowed.words();
             ToolError::failed(format!(
-                "`{program}` is not on this machine; the allowed commands are: {all}"
+                "`{program}` is not installed; the allowed commands are: {all}"
             ))
         })?;
         Ok(RunningCommand {
@@ -188,7 +188,7 @@ impl Tool for CommandTool {
     }
 
     fn description(&self) -> &'static str {
-        "Runs a program with arguments, without a shell. The first line of the answer tells how it ended."
+        "Runs a program with arguments, without a shell. The first line of the result says how it ended."
     }
 
     fn schema(&self) -> Value {

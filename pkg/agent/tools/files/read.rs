@@ -21,7 +21,7 @@ pub(super) struct ReadArguments {
     /// The first line to read, from 1. Default: 1.
     #[serde(default)]
     offset: Option<usize>,
-    /// Most lines to read, up to 2000. Default: 2000.
+    /// Maximum number of lines, up to 2000. Default: 2000.
     #[serde(default)]
     limit: Option<usize>,
 }

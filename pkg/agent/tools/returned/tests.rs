@@ -38,7 +38,7 @@ struct Outer(io::Error);
 
 impl fmt::Display for Outer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the cache is not there")
+        formatter.write_str("the cache does not exist")
     }
 }
 
@@ -103,8 +103,8 @@ fn a_tool_may_return_whatever_can_be_written() {
         ("an error",              text_of(parsed),                       "! invalid digit found in string"),
         ("an error in a box",     text_of(Err::<u32, Box<dyn Error + Send + Sync>>("a".into())), "! a"),
         ("a plain box",           text_of(Err::<u32, Box<dyn Error>>("a".into())), "! a"),
-        ("as anyhow",             text_of(Err::<u32, _>(Anyhow(Outer(missing()).into()))), "! the cache is not there: no such file"),
-        ("with its cause",        text_of(Err::<u32, _>(Outer(missing()))), "! the cache is not there: no such file"),
+        ("as anyhow",             text_of(Err::<u32, _>(Anyhow(Outer(missing()).into()))), "! the cache does not exist: no such file"),
+        ("with its cause",        text_of(Err::<u32, _>(Outer(missing()))), "! the cache does not exist: no such file"),
         ("nested",                text_of(Ok::<Result<u32, String>, io::Error>(Err("a".into()))), "! a"),
         ("an error of ours",      text_of(Err::<u32, _>(ToolError::invalid("a", "is old"))), "! `a` is old"),
     ];
@@ -114,7 +114,7 @@ fn a_tool_may_return_whatever_can_be_written() {
 }
 
 #[test]
-fn what_json_cannot_hold_is_an_error_that_says_so() {
+fn values_that_json_cannot_represent_are_an_error() {
     let error = text_of(BTreeMap::from([(vec![1], 1)]));
     assert!(error.starts_with("! its result cannot be written as JSON (key must be"), "{error}");
 }
@@ -163,7 +163,7 @@ async fn arguments_may_be_nothing_or_any_object() {
     #[rustfmt::skip]
     let cases = [
         ("nothing", r"{}",                    "1.5"),
-        ("nothing", r#"{"a":1}"#,             "! `a` is not known; there are no fields"),
+        ("nothing", r#"{"a":1}"#,             "! `a` is unknown; there are no fields"),
         ("any",     r#"{"b":1,"a":[]}"#,      r#"{"b":1,"a":[]}"#),
         ("any",     r"[1]",                   "! must be of type object, not array"),
         ("map",     r#"{"b":1,"a":2}"#,       r#"{"a":2,"b":1}"#),

@@ -31,7 +31,7 @@ const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787
 
 /// What the service is to do.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct ServeConfig {
     pub(super) listen: SocketAddr,
     pub(super) tokens: Option<Tokens>,
@@ -331,7 +331,7 @@ mod tests {
 
     // Covers: T-96
     #[test]
-    fn all_mistakes_are_told_at_once_with_their_lines() {
+    fn all_configuration_errors_are_listed_with_their_lines() {
         let text = "listen = \"nowhere\"\nport = 1\n[limits]\nruns = -3\nruns_per_hour = 1\n\
                     [agents.a]\nprovider = \"nope\"\nmax_turns = 0\nfrobnicate = 1\ncall_mode = true\n[other]\n\
                     [keep]\nhours = 1\ndays = 0\n[other.more]\na = 1\n";

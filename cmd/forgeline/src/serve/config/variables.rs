@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_nearly_one_of_ours_is_refused_and_those_of_others_are_not() {
+    fn misspelt_variables_are_refused_and_foreign_ones_ignored() {
         let known = ["listen", "tokens", "dev", "database", "limits.runs"].map(variable);
         #[rustfmt::skip]
         let rows = [

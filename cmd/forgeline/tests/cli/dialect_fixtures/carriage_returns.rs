@@ -12,7 +12,7 @@ fn every_fixture_with_carriage_returns_reads_the_same_at_every_cut() {
 }
 
 fn check(file: &File, fixture: &Fixture) -> Result<usize, String> {
-    // What stands around a marker is doubled as well: two line ends are what is framed at most.
+    // What is around a marker is doubled as well: two line ends are what is framed at most.
     let texts = [fixture.text.replace('\n', "\r\n"), fixture.text.replace('\n', "\r\n\r\n")];
     let reading = fixture.reading(file)?;
     let auto = ReadOptions { tools: ToolDialect::AUTO, ..reading.clone() };

@@ -9,7 +9,7 @@ use super::{File, Fixture, each_fixture, format::files, places, read_fixture};
 const FILLS: [&str; 7] = [" ", "\n", "x", "word and ", "a < b, ", "\n\ntext", "\t\n  "];
 /// More than any parser looks at before it decides, but for calls and strings.
 const FILL_BYTES: usize = 600;
-/// The cuts beside the long text that are tried, in bytes before and behind it.
+/// The cuts beside the long text that are tried, in bytes before and after it.
 const NEAR: usize = 160;
 
 #[test]

@@ -241,7 +241,7 @@ fn cut() -> Vec<Scenario> {
     table
 }
 
-/// Bodies in which something stands that does not belong there.
+/// Bodies with something that does not belong there.
 fn odd() -> Vec<Scenario> {
     let lines = |wire: &Wire| wire.is_lines();
     let events = |wire: &Wire| !wire.is_lines();
@@ -293,7 +293,7 @@ fn odd() -> Vec<Scenario> {
         answer("its end twice", |wire| format!("{}{}", whole(wire), wire.end)),
         answer("its end ten times", |wire| format!("{}{}", begun(wire), wire.end.repeat(10))),
         // Where a message has a beginning, a second one ends what is read: it belongs to another message.
-        answer("another answer behind it", |wire| format!("{}{}", whole(wire), whole(wire)))
+        answer("another answer after it", |wire| format!("{}{}", whole(wire), whole(wire)))
             .fails_on(ErrorCode::EndedEarly, &["cohere"])
             .begins("kept"),
         answer("its beginning twice", |wire| format!("{}{}", wire.begin, whole(wire)))
@@ -317,13 +317,13 @@ fn odd() -> Vec<Scenario> {
         .fails(ErrorCode::Decode)
         .fails_on(ErrorCode::EndedEarly, &["ollama"])
         .nothing(),
-        answer("an answer that is not streamed, with words behind it", |wire| {
+        answer("an answer that is not streamed, with words after it", |wire| {
             format!("{}\nno more", wire.whole("kept"))
         })
         .only(events)
         .fails(ErrorCode::Decode)
         .nothing(),
-        answer("an answer that is not streamed, with lines behind it", |wire| {
+        answer("an answer that is not streamed, with lines after it", |wire| {
             format!("{}\nno more", wire.whole("kept"))
         })
         .only(lines),

@@ -9,7 +9,7 @@ use super::{
     server::{Body, ok},
 };
 
-/// A word, and an error of this value behind it.
+/// A word, and an error of this value after it.
 fn errors() -> Vec<Scenario> {
     let row = |name: &str, value: String| {
         one(format!("an error behind a word: {name}"), move |wire| {
@@ -63,7 +63,7 @@ fn errors() -> Vec<Scenario> {
         one("an error behind the end", |wire| {
             ok(Body::new(format!("{}{}", whole(wire), wire.error(r#"{"message":"too late"}"#))))
         })
-        // These are read to the end of the body, for what stands behind the finish.
+        // These are read to the end of the body, for the bytes after the finish.
         .fails_on(ErrorCode::InStream, &["gemini", "cohere"]),
         one("two errors", |wire| {
             let errors =
@@ -72,7 +72,7 @@ fn errors() -> Vec<Scenario> {
         })
         .fails(ErrorCode::InStream)
         .says("first"),
-        one("an error and words behind it", |wire| {
+        one("an error and words after it", |wire| {
             ok(Body::new(format!(
                 "{}{}{}",
                 begun(wire),

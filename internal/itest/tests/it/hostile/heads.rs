@@ -1,4 +1,4 @@
-//! Heads: nobody, silence, statuses, and what stands behind an error status.
+//! Heads: nobody, silence, statuses, and what is after an error status.
 
 use std::time::Duration;
 

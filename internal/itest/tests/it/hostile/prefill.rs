@@ -53,7 +53,7 @@ fn scenarios() -> Vec<Scenario> {
         .late(TimeoutKind::Idle)
         .nothing()
         .takes(23..=23),
-        // Nothing of the answer is there, so that a failure is asked about again.
+        // No part of the answer has arrived, so a failed request is repeated.
         several("progress, then a break", |wire| {
             vec![
                 ok(behind_reports(wire, 3, &report(wire)).end(End::Breaks)),

@@ -1,4 +1,4 @@
-//! A server that does as it is told, and what a provider makes of it.
+//! A scripted server, and the result of a provider that reads from it.
 
 use std::{
     collections::VecDeque,
@@ -117,7 +117,7 @@ fn broken() -> TransportError {
     TransportError::Broken { source: "connection reset".into() }
 }
 
-/// A body as it is sent; `count` is told of the bytes that were asked for.
+/// A body as it is sent; `count` receives the number of requested bytes.
 fn send(body: Body, count: Arc<AtomicUsize>) -> forgeline::llm::transport::BodyStream {
     let Body { pieces, again, every, end } = body;
     let last = pieces.last().cloned().unwrap_or_default();
