@@ -7,7 +7,7 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout};
 
 use forgeline_llm::{Provider, ProviderError};
-use forgeline_store::{EventLog, LogError, LogKey, LogRecord, Stores};
+use forgeline_store::{EventLog, LogKey, LogRecord, StoreError, Stores};
 use forgeline_types::Text;
 
 /// Maximum duration of a check.
@@ -137,12 +137,12 @@ impl HealthCheck {
 }
 
 /// Writes a record to a log reserved for the check, and drops it. The record is as large as a page of a file, as smaller ones may fit into a full store.
-async fn write(log: &dyn EventLog) -> Result<(), LogError> {
+async fn write(log: &dyn EventLog) -> Result<(), StoreError> {
     let key = LogKey::new("service", "ready");
     let mut at = match log.create(key.clone()).await {
         Ok(()) => 0,
-        Err(LogError::Exists { .. }) => match log.read(&key, u64::MAX, 1).await {
-            Err(LogError::Behind { end, .. }) => end,
+        Err(StoreError::Exists { .. }) => match log.read(&key, u64::MAX, 1).await {
+            Err(StoreError::Behind { end, .. }) => end,
             page => page?.next,
         },
         Err(error) => return Err(error),
@@ -150,7 +150,7 @@ async fn write(log: &dyn EventLog) -> Result<(), LogError> {
     let record = || vec![LogRecord::new("ready", vec![b' '; WRITTEN_BYTES])];
     match log.append(&key, at, record()).await {
         // Another process checks at the same time.
-        Err(LogError::Behind { end, .. }) => {
+        Err(StoreError::Behind { end, .. }) => {
             at = end;
             log.append(&key, at, record()).await?;
         }
@@ -159,10 +159,10 @@ async fn write(log: &dyn EventLog) -> Result<(), LogError> {
     log.trim(&key, at + 1).await
 }
 
-fn unwritable(error: &LogError) -> CheckState {
-    let why = if matches!(error, LogError::Full { .. }) {
+fn unwritable(error: &StoreError) -> CheckState {
+    let why = if matches!(error, StoreError::Full { .. }) {
         "it is full; the operator has to make room"
-    } else if matches!(error, LogError::ReadOnly { .. }) {
+    } else if matches!(error, StoreError::ReadOnly { .. }) {
         "it cannot be written"
     } else {
         return unreadable(error);

@@ -1,6 +1,6 @@
 //! Erasure of an owner's data in the stores.
 
-use super::{EraseMode, Erased, LogError, LogKey, RunQuery, StoreError, Stores};
+use super::{EraseMode, Erased, LogKey, RunQuery, StoreError, Stores};
 use forgeline_types::Text;
 
 /// Number of runs read at a time.
@@ -49,9 +49,9 @@ impl Stores {
 }
 
 /// Succeeds if a log is gone, whether removed now or before.
-fn gone(done: Result<(), LogError>) -> Result<(), StoreError> {
+fn gone(done: Result<(), StoreError>) -> Result<(), StoreError> {
     match done {
-        Ok(()) | Err(LogError::NotFound { .. }) => Ok(()),
-        Err(error) => Err(StoreError::Unavailable { reason: error.to_string() }),
+        Err(StoreError::NotFound { .. }) => Ok(()),
+        done => done,
     }
 }

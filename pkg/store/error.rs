@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::LogError;
+use super::LogKey;
 use forgeline_types::Text;
 
 /// An error of a store.
@@ -21,7 +21,7 @@ pub enum StoreError {
     /// The item does not exist, or belongs to another scope.
     #[error("there is no {what} `{name}`")]
     NotFound {
-        /// The kind of item: `conversation` or `run`.
+        /// The kind of item: `log`, `conversation` or `run`.
         what: &'static str,
         /// The requested name.
         name: Text,
@@ -42,20 +42,32 @@ pub enum StoreError {
         /// The name that was given.
         name: Text,
     },
-    /// The conversation ends elsewhere: another writer was faster, or this one has lost entries.
-    #[error("conversation `{name}` has {end} entries, not {at}")]
+    /// The log was retired, and its records dropped.
+    #[error("the records of log `{name}` were dropped")]
+    Retired {
+        /// The name of the log.
+        name: Text,
+    },
+    /// The log or conversation ends elsewhere: another writer was faster, or this one has lost entries.
+    #[error("{what} `{name}` has {end} entries, not {at}")]
     Behind {
-        /// The name of the conversation.
+        /// The kind of item.
+        what: &'static str,
+        /// The name that was given.
         name: Text,
         /// The requested position.
         at: u64,
         /// The number of its entries.
         end: u64,
     },
-    /// The items before `first` were dropped because they were too old.
-    #[error("the items before {first} were dropped; read from {first} on")]
+    /// The entries before `first` were dropped; later ones are available.
+    #[error("the entries of {what} `{name}` before {first} were dropped; read from {first} on")]
     Dropped {
-        /// The number of the first item that is kept.
+        /// The kind of item: `log`, or `scope` for notifications.
+        what: &'static str,
+        /// The name that was given.
+        name: Text,
+        /// The number of the first entry that is kept.
         first: u64,
     },
     /// The position where a list is to continue does not come from a list.
@@ -107,22 +119,34 @@ pub enum StoreError {
     },
 }
 
-impl From<StoreError> for LogError {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Full { reason } => Self::Full { reason },
-            StoreError::ReadOnly { reason } => Self::ReadOnly { reason },
-            StoreError::Corrupt { reason } => Self::Corrupt { reason },
-            // The file is not read, and left unchanged.
-            error @ StoreError::Newer { .. } => Self::Corrupt { reason: error.to_string() },
-            error @ (StoreError::NotFound { .. }
-            | StoreError::Exists { .. }
-            | StoreError::Ended { .. }
-            | StoreError::Behind { .. }
-            | StoreError::Dropped { .. }
-            | StoreError::BadCursor { .. }
-            | StoreError::Slow { .. }
-            | StoreError::Unavailable { .. }) => Self::Unavailable { reason: error.to_string() },
-        }
+impl StoreError {
+    /// Returns the error of a log that does not exist.
+    pub(crate) fn no_log(key: &LogKey) -> Self {
+        Self::NotFound { what: "log", name: key.name.clone() }
+    }
+
+    /// Returns the error of a log that already exists.
+    pub(crate) fn log_exists(key: &LogKey) -> Self {
+        Self::Exists { what: "log", name: key.name.clone() }
+    }
+
+    /// Returns the error of a log that is closed.
+    pub(crate) fn log_closed(key: &LogKey) -> Self {
+        Self::Ended { what: "log", name: key.name.clone() }
+    }
+
+    /// Returns the error of a log whose records were dropped.
+    pub(crate) fn log_retired(key: &LogKey) -> Self {
+        Self::Retired { name: key.name.clone() }
+    }
+
+    /// Returns the error of a log that does not end at `at`, or of a number beyond its end.
+    pub(crate) fn log_behind(key: &LogKey, at: u64, end: u64) -> Self {
+        Self::Behind { what: "log", name: key.name.clone(), at, end }
+    }
+
+    /// Returns the error of a log whose records before `first` were dropped.
+    pub(crate) fn log_dropped(key: &LogKey, first: u64) -> Self {
+        Self::Dropped { what: "log", name: key.name.clone(), first }
     }
 }

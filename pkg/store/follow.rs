@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_core::Stream;
 
-use super::{EventLog, LogError, LogKey, LogRecord};
+use super::{EventLog, LogKey, LogRecord, StoreError};
 
 /// Reads a log from number `from` on, each record with its number: the existing records, then new ones, without a gap. The stream ends after the last
 /// record of a closed log, or with an error. Equivalent to [`EventLog::follow`].
@@ -33,6 +33,6 @@ pub fn follow(
     log: Arc<dyn EventLog>,
     key: LogKey,
     from: u64,
-) -> impl Stream<Item = Result<(u64, LogRecord), LogError>> + Send {
+) -> impl Stream<Item = Result<(u64, LogRecord), StoreError>> + Send {
     log.follow(key, from)
 }

@@ -29,7 +29,7 @@ pub use self::{
     error::StoreError,
     follow::follow,
     latency::{CallLatency, LatencyRecord, LatencyStore},
-    log::{EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention},
+    log::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention},
     memory::MemoryStore,
     memory_log::MemoryLog,
     notifications::{Notification, NotificationChannel},

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_core::{future::BoxFuture, stream::BoxStream};
 
+use super::StoreError;
 use forgeline_types::{Text, setters};
 
 /// Maximum number of records that a follower reads at a time.
@@ -15,7 +16,7 @@ pub(super) const PAGE: usize = 256;
 /// A record is in the log before a reader sees it, and never changes. A log is closed after its last record. It may be retired, which drops its records
 /// and keeps its name. A store may pack the records of a closed log; they are read as before.
 ///
-/// Every operation except [`wait`](Self::wait) completes within 10 s, if necessary with [`LogError::Unavailable`].
+/// Every operation except [`wait`](Self::wait) completes within 10 s, if necessary with [`StoreError::Slow`].
 ///
 /// # Cancel safety
 ///
@@ -25,48 +26,48 @@ pub trait EventLog: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`LogError::Exists`] if there is a log with this name.
-    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), LogError>>;
+    /// Returns [`StoreError::Exists`] if there is a log with this name.
+    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Appends records, the first of which has the number `at`.
     ///
     /// # Errors
     ///
-    /// Returns [`LogError::Behind`] if the log does not end there: another writer was faster, or this one has lost records; [`LogError::Closed`];
-    /// [`LogError::Full`] or [`LogError::ReadOnly`], like every method that writes; or an error as for [`read`](Self::read).
+    /// Returns [`StoreError::Behind`] if the log does not end there: another writer was faster, or this one has lost records; [`StoreError::Ended`];
+    /// [`StoreError::Full`] or [`StoreError::ReadOnly`], like every method that writes; or an error as for [`read`](Self::read).
     fn append<'a>(
         &'a self,
         key: &'a LogKey,
         at: u64,
         records: Vec<LogRecord>,
-    ) -> BoxFuture<'a, Result<(), LogError>>;
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Closes a log: nothing can follow its last record. Closing a log again changes nothing.
     ///
     /// # Errors
     ///
     /// The same as for [`read`](Self::read).
-    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
+    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Reads at most `most` records, from number `from` on; none if there are none yet.
     ///
     /// # Errors
     ///
-    /// Returns [`LogError::NotFound`], [`LogError::Retired`], [`LogError::Behind`] if `from` is beyond the end, [`LogError::Dropped`] if the record was
-    /// [trimmed](Self::trim), or [`LogError::Corrupt`].
+    /// Returns [`StoreError::NotFound`], [`StoreError::Retired`], [`StoreError::Behind`] if `from` is beyond the end, [`StoreError::Dropped`] if the record was
+    /// [trimmed](Self::trim), or [`StoreError::Corrupt`].
     fn read<'a>(
         &'a self,
         key: &'a LogKey,
         from: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<LogPage, LogError>>;
+    ) -> BoxFuture<'a, Result<LogPage, StoreError>>;
 
     /// Waits until the log has a record with number `from`, or is closed or retired.
     ///
     /// # Errors
     ///
     /// The same as for [`read`](Self::read).
-    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), LogError>>;
+    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Reads a log from number `from` on, each record with its number: the existing records, then new ones, without a gap. The stream ends after the last
     /// record of a closed log, or with an error as for [`read`](Self::read).
@@ -77,7 +78,7 @@ pub trait EventLog: Send + Sync + 'static {
         self: Arc<Self>,
         key: LogKey,
         from: u64,
-    ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
+    ) -> BoxStream<'static, Result<(u64, LogRecord), StoreError>> {
         Box::pin(async_stream::try_stream! {
             let mut at = from;
             loop {
@@ -100,51 +101,51 @@ pub trait EventLog: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`LogError::NotFound`] if there is no such log.
-    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
+    /// Returns [`StoreError::NotFound`] if there is no such log.
+    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Removes a log and its name, which becomes available again. Pending waits for the log end with [`LogError::NotFound`].
+    /// Removes a log and its name, which becomes available again. Pending waits for the log end with [`StoreError::NotFound`].
     ///
     /// # Errors
     ///
-    /// Returns [`LogError::NotFound`] if there is no such log.
-    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
+    /// Returns [`StoreError::NotFound`] if there is no such log.
+    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Drops the records before number `before`, or somewhat fewer: records that are stored together are dropped together. The others keep their numbers,
     /// and the log continues as before.
     ///
     /// # Errors
     ///
-    /// The same as for [`read`](Self::read), and [`LogError::Behind`] if `before` is beyond the end.
-    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), LogError>>;
+    /// The same as for [`read`](Self::read), and [`StoreError::Behind`] if `before` is beyond the end.
+    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Records that a log is in use: [`LogInfo::used_ms`] becomes now, and a closed log counts as closed now.
     ///
     /// # Errors
     ///
-    /// Returns [`LogError::NotFound`] or [`LogError::Retired`].
-    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
+    /// Returns [`StoreError::NotFound`] or [`StoreError::Retired`].
+    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Returns the logs of all scopes whose names begin with `prefix`, ordered by key: at most `most`, after the key `after` if given. Retired logs are
     /// not included.
     ///
     /// # Errors
     ///
-    /// Returns [`LogError::Unavailable`] if the log cannot be used.
+    /// Returns [`StoreError::Unavailable`] if the log cannot be used.
     fn list<'a>(
         &'a self,
         prefix: &'a str,
         after: Option<&'a LogKey>,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<LogInfo>, LogError>>;
+    ) -> BoxFuture<'a, Result<Vec<LogInfo>, StoreError>>;
 
     /// Retires closed logs that are not to be kept, oldest first, packs closed logs, and forgets the oldest names of retired logs; returns the number of
     /// logs that it retired. Open logs are kept. The work is done in parts, so that others do not wait: call this periodically.
     ///
     /// # Errors
     ///
-    /// Returns [`LogError::Unavailable`] if the log cannot be used.
-    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>>;
+    /// Returns [`StoreError::Unavailable`] if the log cannot be used.
+    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, StoreError>>;
 }
 
 /// The retention of closed logs.
@@ -292,76 +293,4 @@ impl LogPage {
     pub fn new(records: Vec<LogRecord>, next: u64, is_end: bool) -> Self {
         Self { records, next, is_end }
     }
-}
-
-/// An error of a log.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LogError {
-    /// The log does not exist.
-    #[error("there is no log `{name}`")]
-    NotFound {
-        /// The name.
-        name: Text,
-    },
-    /// A log with this name already exists.
-    #[error("log `{name}` already exists")]
-    Exists {
-        /// The name.
-        name: Text,
-    },
-    /// The log was retired, and its records dropped.
-    #[error("the records of log `{name}` were dropped")]
-    Retired {
-        /// The name.
-        name: Text,
-    },
-    /// The record was dropped; later records are available.
-    #[error("the records of log `{name}` before {first} were dropped")]
-    Dropped {
-        /// The name.
-        name: Text,
-        /// The number of the first record that is kept.
-        first: u64,
-    },
-    /// The log ends elsewhere.
-    #[error("log `{name}` ends at {end}, not at {at}")]
-    Behind {
-        /// The name.
-        name: Text,
-        /// The given number.
-        at: u64,
-        /// The number after its last record.
-        end: u64,
-    },
-    /// The log is closed.
-    #[error("log `{name}` is closed")]
-    Closed {
-        /// The name.
-        name: Text,
-    },
-    /// A limit has been reached.
-    #[error("the log is full: {reason}")]
-    Full {
-        /// The limit, and a remedy.
-        reason: String,
-    },
-    /// The log can be read, but not written.
-    #[error("the log cannot be written: {reason}")]
-    ReadOnly {
-        /// The reason, and a remedy.
-        reason: String,
-    },
-    /// The records cannot be read; they were left unchanged.
-    #[error("the records cannot be read: {reason}")]
-    Corrupt {
-        /// The reason, and a remedy.
-        reason: String,
-    },
-    /// The log cannot be reached, or did not respond in time.
-    #[error("the log cannot be used: {reason}")]
-    Unavailable {
-        /// The reason, for the operator of the service.
-        reason: String,
-    },
 }

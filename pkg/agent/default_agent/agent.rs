@@ -18,7 +18,7 @@ use crate::{
         self, EventEmitter, RunSetup, RunStart, SessionGrants, SharedAgent, StartMessages,
         WrittenMessages,
     },
-    journal::{self, Chain, Journal, OpenIs, OpenRun, Record, Restored, Writer},
+    journal::{self, Chain, Journal, JournalStep, OpenIs, OpenRun, Record, Restored, Writer},
     memory::{ContextWindow, Memory, SharedMemory},
     run::{RunContext, RunError, RunInput, RunOutcome},
     setup::{AgentSetup, RequestModes},
@@ -361,7 +361,7 @@ impl DefaultAgent {
         let mut turn = self.0.take_turn().await?;
         if let Some(writer) = &mut *turn {
             writer.ready().await?;
-            writer.append(&Record::<()>::Cleared).await?;
+            writer.append(JournalStep::Cleared, &Record::<()>::Cleared, &[]).await?;
         }
         self.0.memory.lock().clear();
         self.0.inputs.set(std::iter::empty());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::agent::DefaultAgent;
-use crate::journal::Record;
+use crate::journal::{JournalStep, Record};
 use forgeline_types::{AgentError, Message, MessageRole};
 
 impl DefaultAgent {
@@ -69,7 +69,8 @@ impl DefaultAgent {
         };
         if let (Some(writer), Some((run, _))) = (&mut *turn, places.get(at)) {
             writer.ready().await?;
-            writer.append(&Record::<()>::Rewound { run: run.clone() }).await?;
+            let step = JournalStep::RunRewound { run_id: run.clone() };
+            writer.append(step, &Record::<()>::Rewound { run: run.clone() }, &[]).await?;
         }
         let mut memory = self.0.memory.lock();
         memory.clear();

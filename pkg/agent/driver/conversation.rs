@@ -193,7 +193,7 @@ impl<'a> RunConversation<'a> {
                         unwrap_call(&mut call);
                         unwrap_all(&mut parts);
                     }
-                    let message = answer::message(parts, self.mode.native);
+                    let message = answer::message(parts, self.mode.native).map(Arc::new);
                     let sealed = CompleteCall { call, body_bytes, message, ends };
                     return Some(StepInput::Called(id, Box::new(sealed)));
                 }
@@ -309,7 +309,7 @@ impl<'a> RunConversation<'a> {
         }
         let is_refusal = finish_reason == Some(FinishReason::Refusal) && text.is_empty();
         ModelAnswer {
-            message: answer::message(parts, self.mode.native),
+            message: answer::message(parts, self.mode.native).map(Arc::new),
             text: if is_refusal { refusal } else { text },
             calls,
             body_bytes,

@@ -3,10 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 use std::{collections::VecDeque, mem, ops::Range, pin::pin};
 
-use serde_json::{
-    Value,
-    value::{RawValue, to_raw_value},
-};
+use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
@@ -19,7 +16,9 @@ use super::{
     shared_agent::SharedAgent,
     spans,
 };
-use crate::journal::{Chain, OpenRun, Record, VERSION, Writer};
+use crate::journal::{
+    Chain, InputRecord, JournalStep, JournaledInput, MessageList, OpenRun, Record, VERSION, Writer,
+};
 use crate::prompts::{ComposedPrompt, PromptContext, compose};
 use crate::setup::{AgentSetup, RequestModes};
 use crate::state::{
@@ -116,7 +115,8 @@ struct ResumePoint {
 /// An accepted input.
 struct AcceptedInput {
     at: UnixMillis,
-    input: Box<RawValue>,
+    input: JournaledInput,
+    record: InputRecord,
     /// `true` when the input ended the run.
     done: bool,
 }
@@ -254,13 +254,14 @@ impl<'a> RunDriver<'a> {
             let moved_on = || AgentError::new(ErrorCode::Journal, message);
             return if writer.ends_at(chain) { Ok(()) } else { Err(moved_on()) };
         }
+        let run_id = self.state.outcome().run_id.clone();
         let tools = self.conversation.parts.tool_marks();
         let record: Record<&RunState> =
             Record::Began { version: VERSION, tools, state: &self.state };
         let grace = self.conversation.parts.config.tool_grace;
         let begun = async {
             writer.ready().await?;
-            writer.append(&record).await
+            writer.append(JournalStep::RunBegan { run_id }, &record, &[]).await
         };
         unless_stopped(&self.conversation.emitter, grace, begun).await
     }
@@ -304,15 +305,17 @@ impl<'a> RunDriver<'a> {
         is_cancelled
     }
 
-    fn take(&mut self, input: StepInput, effects: &mut Vec<RunEffect>) {
+    fn take(&mut self, mut input: StepInput, effects: &mut Vec<RunEffect>) {
         let (at, place) = (UnixMillis(clock::now()), effects.len());
-        let kept = self.writer.as_ref().map(|_| to_raw_value(&input));
+        let kept = self.writer.as_ref().map(|_| {
+            let journaled = JournaledInput::from(&input);
+            (journaled, InputRecord::new(&mut input))
+        });
         self.state.step(self.conversation.parts, at, input, effects);
         nesting::with_draw(|draw| draw.note(self.state.spent()));
-        if let (Some(RunEffect::Commit(_)), Some(kept)) = (effects.get(place), kept) {
-            // An input that cannot be serialized is found to be missing when the journal is read.
-            let input = kept.unwrap_or_default();
-            self.taken.push_back(AcceptedInput { at, input, done: self.state.is_done() });
+        if let (Some(RunEffect::Commit(_)), Some((input, record))) = (effects.get(place), kept) {
+            let done = self.state.is_done();
+            self.taken.push_back(AcceptedInput { at, input, record, done });
         }
     }
 
@@ -425,14 +428,21 @@ impl<'a> RunDriver<'a> {
 
     /// Appends the next input, and the messages that it added, to the journal.
     async fn write_down(&mut self, places: Range<usize>) -> Result<(), AgentError> {
-        let Some(AcceptedInput { at, input, done }) = self.taken.pop_front() else { return Ok(()) };
-        let messages = self.state.outcome().messages.get(places).unwrap_or_default();
+        let Some(AcceptedInput { at, input, record, done }) = self.taken.pop_front() else {
+            return Ok(());
+        };
+        let added = self.state.outcome().messages.get(places).unwrap_or_default();
         let events = self.conversation.emitter.events();
-        let record: Record<&RunState, &RawValue, &[Arc<Message>]> =
-            Record::Took { at, input: &input, messages, events, done };
+        let step =
+            JournalStep::InputTaken { input, messages: added.len(), is_whole: false, events };
+        let (input, answer) = record.link(added);
+        let messages = MessageList::Beside(added.len());
+        let record: Record<&RunState, Box<RawValue>> =
+            Record::Took { at, input, answer, messages, events, done };
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let grace = self.conversation.parts.config.tool_grace;
-        unless_stopped(&self.conversation.emitter, grace, writer.append(&record)).await
+        let appended = writer.append(step, &record, added);
+        unless_stopped(&self.conversation.emitter, grace, appended).await
     }
 
     /// Waits for the next input; returns `None` when the run has ended or was cancelled.

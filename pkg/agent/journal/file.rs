@@ -9,7 +9,7 @@ use std::{
 
 use tokio::{sync::Mutex, task::spawn_blocking};
 
-use super::{Journal, JournalError, JournalFuture};
+use super::{Journal, JournalEntry, JournalError, JournalFuture, JournalLine};
 use forgeline_types::private::own_file;
 
 /// Maximum file size, in bytes: a larger file is neither written nor read.
@@ -128,12 +128,13 @@ fn too_long(length: u64) -> io::Error {
 }
 
 impl Journal for FileJournal {
-    fn append(&self, line: String) -> JournalFuture<()> {
+    fn append(&self, entry: &JournalEntry) -> JournalFuture<()> {
+        let line = entry.to_string();
         self.with(move |open| open.append(line))
     }
 
-    fn read(&self) -> JournalFuture<Vec<String>> {
-        self.with(Open::read)
+    fn read(&self) -> JournalFuture<Vec<JournalLine>> {
+        self.with(|open| Ok(open.read()?.into_iter().map(JournalLine::new).collect()))
     }
 }
 

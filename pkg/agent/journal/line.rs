@@ -1,10 +1,13 @@
-//! The lines of a journal: a number, a digest, a record.
+//! The lines of a journal: a number, a digest, a record, and the messages that it added.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
-use super::error::RestoreError;
+use super::{JournalEntry, JournalLine, JournalStep, error::RestoreError};
 use crate::support::digest;
+use forgeline_types::Message;
 
 /// A position after a line, with the digest of all lines up to there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,6 +24,9 @@ struct Line<'a> {
     digest: String,
     #[serde(borrow)]
     record: &'a RawValue,
+    /// The messages, unless they are stored beside the line. In a line of format 4 the record contains them.
+    #[serde(borrow, default, skip_serializing_if = "<[_]>::is_empty")]
+    messages: Box<[&'a RawValue]>,
 }
 
 impl Chain {
@@ -29,33 +35,54 @@ impl Chain {
         self.number
     }
 
-    fn after(self, record: &str) -> Self {
+    fn after<'m>(self, record: &'m str, messages: impl Iterator<Item = &'m str>) -> Self {
         let before = [self.digest.to_le_bytes(), self.number.to_le_bytes()];
-        let bytes = before.as_flattened().iter().chain(record.as_bytes());
-        Self { number: self.number + 1, digest: digest(bytes) }
+        let texts = std::iter::once(record).chain(messages);
+        let texts = texts.flat_map(|text| -> &[u8] { text.as_bytes() });
+        Self { number: self.number + 1, digest: digest(before.as_flattened().iter().chain(texts)) }
     }
 
-    /// Returns the next line, and the position after it.
-    pub(super) fn write(self, record: &str) -> serde_json::Result<(String, Self)> {
-        let next = self.after(record);
-        let record = serde_json::from_str(record)?;
-        let line = Line { n: self.number, digest: format!("{:016x}", next.digest), record };
-        Ok((serde_json::to_string(&line)?, next))
+    /// Returns the next entry, and the position after it.
+    pub(super) fn write(
+        self,
+        step: JournalStep,
+        record: &RawValue,
+        messages: &[Arc<Message>],
+    ) -> serde_json::Result<(JournalEntry, Self)> {
+        let texts = messages.iter().map(to_raw_value).collect::<Result<Vec<_>, _>>()?;
+        let next = self.after(record.get(), texts.iter().map(|text| text.get()));
+        let digest = format!("{:016x}", next.digest);
+        let line = Line { n: self.number, digest, record, messages: Box::default() };
+        let list = if texts.is_empty() { String::new() } else { serde_json::to_string(&texts)? };
+        let head = serde_json::to_string(&line)?;
+        Ok((JournalEntry::new(step, head, messages.to_vec(), list), next))
     }
 
-    /// Returns the record of the next line, and moves past it.
+    /// Returns the record of the next line with the messages that were written or stored beside it, and moves past it.
     ///
     /// # Errors
     ///
     /// Returns an error when the line is not the one that was written at this position.
-    pub(crate) fn read(&mut self, text: &str) -> Result<String, RestoreError> {
-        let edited = RestoreError::Edited { line: self.number + 1 };
-        let Ok(line) = serde_json::from_str::<Line<'_>>(text) else { return Err(edited) };
-        let next = self.after(line.record.get());
-        if (line.n, line.digest) != (self.number, format!("{:016x}", next.digest)) {
-            return Err(edited);
+    pub(crate) fn read(
+        &mut self,
+        line: &JournalLine,
+    ) -> Result<(String, Vec<Arc<Message>>), RestoreError> {
+        let number = self.number + 1;
+        let edited = || RestoreError::Edited { line: number };
+        let read: Line<'_> = serde_json::from_str(&line.text).map_err(|_| edited())?;
+        let mut messages = line.messages.clone();
+        let beside = line.messages.iter().map(to_raw_value).collect::<Result<Vec<_>, _>>();
+        let beside = beside.map_err(|_| edited())?;
+        let texts = read.messages.iter().copied().chain(beside.iter().map(|text| &**text));
+        let next = self.after(read.record.get(), texts.map(RawValue::get));
+        if (read.n, read.digest) != (self.number, format!("{:016x}", next.digest)) {
+            return Err(edited());
+        }
+        for text in &read.messages {
+            let message = serde_json::from_str(text.get());
+            messages.push(message.map_err(|_| RestoreError::Unknown { line: number })?);
         }
         *self = next;
-        Ok(line.record.get().to_owned())
+        Ok((read.record.get().to_owned(), messages))
     }
 }

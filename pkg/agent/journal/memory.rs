@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Journal, JournalFuture};
+use super::{Journal, JournalEntry, JournalFuture, JournalLine};
 
 /// A journal in memory, whose lines are shared by its clones. Its text is a snapshot that can be stored and read again.
 ///
@@ -83,12 +83,13 @@ impl From<Vec<String>> for MemoryJournal {
 }
 
 impl Journal for MemoryJournal {
-    fn append(&self, line: String) -> JournalFuture<()> {
-        self.lock().push(line);
+    fn append(&self, entry: &JournalEntry) -> JournalFuture<()> {
+        self.lock().push(entry.to_string());
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn read(&self) -> JournalFuture<Vec<String>> {
-        Box::pin(std::future::ready(Ok(self.lines())))
+    fn read(&self) -> JournalFuture<Vec<JournalLine>> {
+        let lines = self.lines().into_iter().map(JournalLine::new).collect();
+        Box::pin(std::future::ready(Ok(lines)))
     }
 }

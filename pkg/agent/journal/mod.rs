@@ -1,22 +1,28 @@
 //! Journals, which record a conversation as it proceeds.
 
+mod answer_link;
+mod entry;
 mod error;
 mod file;
 mod line;
 mod memory;
 mod record;
 mod restore;
+mod step;
 mod store;
 mod writer;
 
-pub use self::{
-    file::FileJournal,
-    memory::MemoryJournal,
-    store::{Journal, JournalError, JournalFuture},
-};
 pub(super) use self::{
+    answer_link::InputRecord,
     line::Chain,
-    record::{Record, ToolMark, VERSION},
+    record::{MessageList, Record, ToolMark, VERSION},
     restore::{OpenIs, OpenRun, Restored, restore},
     writer::Writer,
+};
+pub use self::{
+    entry::{JournalEntry, JournalLine},
+    file::FileJournal,
+    memory::MemoryJournal,
+    step::{JournalStep, JournaledInput},
+    store::{Journal, JournalError, JournalFuture},
 };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::answer_link::AnswerLink;
 use crate::{
     state::{RunState, StepInput, UnixMillis},
     support::digest,
@@ -12,20 +13,50 @@ use forgeline_llm::ToolSpec;
 use forgeline_types::{Message, Text};
 
 /// The version of the record format, and of the way in which a state processes its inputs.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
+
+/// The oldest version that is read: its records contain their messages, and its answers repeat theirs.
+pub(super) const OLDEST_VERSION: u32 = 4;
 
 /// A record of a journal. Records to write borrow their data, records that were read own it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Record<S = Box<RunState>, I = StepInput, M = Vec<Arc<Message>>> {
+pub(crate) enum Record<S = Box<RunState>, I = StepInput> {
     /// A run starts.
     Began { version: u32, tools: Vec<ToolMark>, state: S },
     /// The run has accepted an input, which added these messages; `events` is the number of events emitted before.
-    Took { at: UnixMillis, input: I, messages: M, events: u64, done: bool },
+    Took {
+        at: UnixMillis,
+        input: I,
+        /// The parts of an answer that `input` leaves out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<AnswerLink>,
+        messages: MessageList,
+        events: u64,
+        done: bool,
+    },
     /// The conversation was cleared.
     Cleared,
     /// A run, and those after it, were removed from the conversation.
     Rewound { run: Text },
+}
+
+/// The messages of a record: the number of those written beside it, or, as of format 4, the messages.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum MessageList {
+    Beside(usize),
+    Here(Vec<Arc<Message>>),
+}
+
+impl MessageList {
+    /// Returns the messages, given those beside the record; `None` if these are others than were written.
+    pub(super) fn with(self, beside: Vec<Arc<Message>>) -> Option<Vec<Arc<Message>>> {
+        match self {
+            Self::Beside(count) => (beside.len() == count).then_some(beside),
+            Self::Here(messages) => beside.is_empty().then_some(messages),
+        }
+    }
 }
 
 /// The properties of a tool that a run depends on.

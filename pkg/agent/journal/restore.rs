@@ -5,14 +5,15 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::{
+    JournalLine,
     error::RestoreError,
     line::Chain,
-    record::{Record, ToolMark, VERSION, difference},
+    record::{OLDEST_VERSION, Record, ToolMark, VERSION, difference},
 };
 use crate::{
     RunContext,
     memory::repair,
-    state::{RunEffect, RunRules, RunState, StepInput, WindowState, missing_results},
+    state::{RunEffect, RunRules, RunState, StepInput, UnixMillis, WindowState, missing_results},
 };
 use forgeline_types::{AgentEvent, Message, Text};
 
@@ -57,9 +58,19 @@ struct HeadOfRun {
 struct Run {
     tools: Vec<ToolMark>,
     state: Box<RunState>,
-    /// The accepted inputs, with the numbers of their lines.
-    took: Vec<(u64, Record)>,
+    took: Vec<TakenInput>,
     is_done: bool,
+}
+
+/// An input that a run accepted.
+struct TakenInput {
+    /// The number of its line.
+    line: u64,
+    at: UnixMillis,
+    input: StepInput,
+    messages: Vec<Arc<Message>>,
+    events: u64,
+    done: bool,
 }
 
 /// The treatment of a run that had not ended, as requested by the reader of the journal.
@@ -74,16 +85,16 @@ pub(crate) enum OpenIs<'r> {
 }
 
 /// Reads the lines of a journal.
-pub(crate) fn restore(lines: &[String], open: OpenIs<'_>) -> Result<Restored, RestoreError> {
+pub(crate) fn restore(lines: &[JournalLine], open: OpenIs<'_>) -> Result<Restored, RestoreError> {
     let mut restored = Restored::default();
     let (mut run, mut begin): (Option<Run>, usize) = (None, 0);
     // The runs that have messages, with the indices of their first messages.
     let mut begins: Vec<(Text, usize)> = Vec::new();
     for text in lines {
-        let record = restored.chain.read(text)?;
+        let (record, beside) = restored.chain.read(text)?;
         let line = restored.chain.number();
         if let Ok(Head { began: Some(HeadOfRun { version }) }) = serde_json::from_str(&record)
-            && version != VERSION
+            && !(OLDEST_VERSION..=VERSION).contains(&version)
         {
             return Err(RestoreError::Version { line, found: version, own: VERSION });
         }
@@ -101,15 +112,20 @@ pub(crate) fn restore(lines: &[String], open: OpenIs<'_>) -> Result<Restored, Re
                 restored.runs.push(state.outcome().run_id.clone());
                 run = Some(Run { tools, state, took: Vec::new(), is_done: false });
             }
-            Record::Took { ref messages, ref input, done, .. } => {
+            Record::Took { at, mut input, answer, messages, events, done } => {
                 let Some(run) = run.as_mut().filter(|run| !run.is_done) else { return Err(unfit) };
+                let Some(messages) = messages.with(beside) else { return Err(unfit) };
+                let is_linked = answer.is_none_or(|it| it.restore(&mut input, &messages).is_some());
+                if !is_linked {
+                    return Err(unfit);
+                }
                 if !messages.is_empty() && restored.messages.len() == begin {
                     begins.push((run.state.outcome().run_id.clone(), begin));
                 }
                 restored.messages.extend(messages.iter().cloned());
-                WindowState::see(&mut restored.marks, input);
+                WindowState::see(&mut restored.marks, &input);
                 run.is_done = done;
-                run.took.push((line, record));
+                run.took.push(TakenInput { line, at, input, messages, events, done });
             }
             Record::Cleared => {
                 restored.messages.clear();
@@ -195,8 +211,7 @@ impl Restored {
 fn replay(run: Run, rules: &dyn RunRules) -> Result<OpenRun, RestoreError> {
     let (mut state, mut effects, mut before) = (run.state, Vec::new(), Vec::new());
     let mut told = 0;
-    for (line, record) in run.took {
-        let Record::Took { at, input, messages, events, done } = record else { continue };
+    for TakenInput { line, at, input, messages, events, done } in run.took {
         // For an answer in progress, readers keep what was reported up to its last complete call.
         let is_of_answer = matches!(input, StepInput::Called(..) | StepInput::Answered(..));
         if is_of_answer || !state.has_early_calls() {

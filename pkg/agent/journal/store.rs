@@ -2,6 +2,7 @@
 
 use futures_core::future::BoxFuture;
 
+use super::{JournalEntry, JournalLine};
 use forgeline_types::Text;
 
 /// The future of a journal operation.
@@ -32,13 +33,12 @@ impl JournalError {
     }
 }
 
-/// The journal of one conversation: lines of text, kept in order.
+/// The journal of one conversation: entries, kept in order.
 ///
 /// An agent with a journal records everything that happens to its runs, each message included, before the
 /// loop continues; [`DefaultAgent::resume`](crate::DefaultAgent::resume) continues from there, in
-/// another process too. Each line is one JSON object without line ends, with a number and a digest of itself
-/// and of the lines before it, so that edited, lost or moved lines are detected. The digest is not a
-/// signature. The lines contain what the conversation contains, but no keys.
+/// another process too. Each entry has a number and a digest of itself and of the entries before it, so that edited, lost or moved entries are
+/// detected. The digest is not a signature. The entries contain what the conversation contains, but no keys.
 ///
 /// A journal serves one agent at a time; its futures own what they need, behind `Arc`s.
 ///
@@ -48,14 +48,16 @@ impl JournalError {
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
-/// use forgeline::agent::journal::{Journal, JournalError, JournalFuture};
+/// use forgeline::agent::journal::{
+///     Journal, JournalEntry, JournalError, JournalFuture, JournalLine,
+/// };
 ///
 /// #[derive(Clone, Default)]
 /// struct Table(Arc<Mutex<Vec<String>>>);
 ///
 /// impl Journal for Table {
-///     fn append(&self, line: String) -> JournalFuture<()> {
-///         let table = Arc::clone(&self.0);
+///     fn append(&self, entry: &JournalEntry) -> JournalFuture<()> {
+///         let (table, line) = (Arc::clone(&self.0), entry.to_string());
 ///         Box::pin(async move {
 ///             let mut lines = table.lock().map_err(|_| JournalError::new("the table is broken"))?;
 ///             lines.push(line);
@@ -63,27 +65,27 @@ impl JournalError {
 ///         })
 ///     }
 ///
-///     fn read(&self) -> JournalFuture<Vec<String>> {
+///     fn read(&self) -> JournalFuture<Vec<JournalLine>> {
 ///         let table = Arc::clone(&self.0);
 ///         Box::pin(async move {
 ///             let lines = table.lock().map_err(|_| JournalError::new("the table is broken"))?;
-///             Ok(lines.clone())
+///             Ok(lines.iter().map(|line| JournalLine::new(line.as_str())).collect())
 ///         })
 ///     }
 /// }
 /// ```
 pub trait Journal: Send + Sync {
-    /// Appends a line. Once the future has completed, the line is stored.
+    /// Appends an entry. Once the future has completed, the entry is stored.
     ///
     /// # Errors
     ///
-    /// Returns an error when the line could not be stored; the run ends with this error.
-    fn append(&self, line: String) -> JournalFuture<()>;
+    /// Returns an error when the entry could not be stored; the run ends with this error.
+    fn append(&self, entry: &JournalEntry) -> JournalFuture<()>;
 
-    /// Returns all lines, the oldest first; a line whose append had not completed may be among them.
+    /// Returns all entries, the oldest first; one whose append had not completed may be among them.
     ///
     /// # Errors
     ///
-    /// Returns an error when the lines cannot be read.
-    fn read(&self) -> JournalFuture<Vec<String>>;
+    /// Returns an error when the entries cannot be read.
+    fn read(&self) -> JournalFuture<Vec<JournalLine>>;
 }

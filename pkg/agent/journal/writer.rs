@@ -3,10 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::Serialize;
+use serde_json::value::to_raw_value;
 use tokio::time::timeout;
 
-use super::{Journal, JournalError, line::Chain};
-use forgeline_types::{AgentError, ErrorCode};
+use super::{Journal, JournalError, JournalLine, JournalStep, line::Chain};
+use forgeline_types::{AgentError, ErrorCode, Message};
 
 /// A writer that appends an agent's records to its journal, one after the other.
 pub(crate) struct Writer {
@@ -25,7 +26,7 @@ impl Writer {
     }
 
     /// Reads the journal.
-    pub(crate) async fn read(&self) -> Result<Vec<String>, AgentError> {
+    pub(crate) async fn read(&self) -> Result<Vec<JournalLine>, AgentError> {
         self.bounded(self.journal.read()).await
     }
 
@@ -58,16 +59,19 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends a record.
+    /// Appends the record of a step, which added these messages.
     pub(crate) async fn append(
         &mut self,
+        step: JournalStep,
         record: &(impl Serialize + Sync),
+        messages: &[Arc<Message>],
     ) -> Result<(), AgentError> {
         // A dropped append may have stored the line.
         let Some(end) = self.end.take() else { return Err(failed("its end is not known")) };
-        let line = serde_json::to_string(record).and_then(|text| end.write(&text));
-        let (line, next) = line.map_err(|error| failed(&error.to_string()))?;
-        self.bounded(self.journal.append(line)).await?;
+        let entry = to_raw_value(record).and_then(|record| end.write(step, &record, messages));
+        let (entry, next) = entry.map_err(|error| failed(&error.to_string()))?;
+        let appended = self.journal.append(&entry);
+        self.bounded(appended).await?;
         self.end = Some(next);
         Ok(())
     }

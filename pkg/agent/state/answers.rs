@@ -35,7 +35,7 @@ impl RunState {
     ) {
         self.spend(&answer, out);
         let ModelAnswer { message, text, calls, body_bytes, fenced_calls, .. } = answer;
-        self.look_outside(message.as_ref());
+        self.look_outside(message.as_deref());
         let is_rest = self.phase == RunPhase::Asking(AskKind::Continue);
         let is_typed = self.phase == RunPhase::Asking(AskKind::Typed);
         let last = if let RunPhase::Asking(AskKind::LastAnswer(limit)) = self.phase {
@@ -195,8 +195,11 @@ impl RunState {
 }
 
 /// Returns a truncated answer joined with its continuation.
-pub(super) fn joined(cut: Option<Arc<Message>>, more: Option<Message>) -> Option<Arc<Message>> {
-    let (Some(cut), Some(more)) = (&cut, &more) else { return cut.or(more.map(Arc::new)) };
+pub(super) fn joined(
+    cut: Option<Arc<Message>>,
+    more: Option<Arc<Message>>,
+) -> Option<Arc<Message>> {
+    let (Some(cut), Some(more)) = (&cut, &more) else { return cut.or(more) };
     let mut whole = Message::clone(cut);
     for part in more.parts.iter().cloned() {
         match (whole.parts.last_mut(), part) {

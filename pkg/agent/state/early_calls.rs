@@ -1,6 +1,6 @@
 //! Calls that start while their answer is still in progress.
 
-use std::{mem, sync::Arc};
+use std::mem;
 
 use serde_json::json;
 
@@ -28,7 +28,7 @@ impl RunState {
         out: &mut Vec<RunEffect>,
     ) {
         let CompleteCall { call, body_bytes, message, ends } = sealed;
-        self.look_outside(message.as_ref());
+        self.look_outside(message.as_deref());
         let early = self.early.get_or_insert_default();
         early.message = joined(early.message.take(), message);
         early.ends = ends;
@@ -88,14 +88,13 @@ impl RunState {
 
     /// Takes what has arrived of the answer in progress, whose run is about to be aborted.
     pub(crate) fn keep_open(&mut self, answer: ModelAnswer) {
-        let message = answer.message.map(Arc::new);
-        self.early = Some(Box::new(PartialAnswer { message, ends: Vec::new() }));
+        self.early = Some(Box::new(PartialAnswer { message: answer.message, ends: Vec::new() }));
         self.calls.complete(RunCall::all(answer.calls, &answer.body_bytes));
     }
 
     /// Keeps the part that has arrived of an answer that will not complete.
     pub(super) fn keep_sealed(&mut self) {
-        let sealed = self.early.take().and_then(|early| early.message).map(Arc::unwrap_or_clone);
+        let sealed = self.early.take().and_then(|early| early.message);
         self.continued = 0;
         self.outcome.messages.extend(joined(self.cut.take(), sealed));
     }

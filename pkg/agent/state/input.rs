@@ -1,6 +1,6 @@
 //! The inputs of a run.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -99,9 +99,12 @@ impl From<&str> for RunPrompt {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ModelAnswer {
     /// The message to keep; `None` when the answer is empty.
-    pub(crate) message: Option<Message>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) message: Option<Arc<Message>>,
     /// The text to show.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) calls: Vec<ToolCall>,
     /// The number of bytes of each call that arrived, by its index.
     pub(crate) body_bytes: Vec<usize>,
@@ -125,7 +128,7 @@ pub(crate) struct CompleteCall {
     /// The number of bytes of the call that arrived.
     pub(crate) body_bytes: usize,
     /// The part of the answer after the previous call, up to and including this one.
-    pub(crate) message: Option<Message>,
+    pub(crate) message: Option<Arc<Message>>,
     /// The events that would close what is open of the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) ends: Vec<AgentEvent>,

@@ -1,6 +1,7 @@
 //! Stored conversations that someone has broken.
 
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{whole::assert_history_is_whole, *};
 use crate::{
@@ -129,8 +130,33 @@ async fn a_broken_conversation_is_repaired_and_every_vendor_takes_it() {
     }
 }
 
-/// The lines of a journal of two runs, with digests that fit; `change` changes the records.
-async fn journal_of(change: impl Fn(usize, String) -> String) -> MemoryJournal {
+/// A line of a journal: the text of its record, and those of the messages beside it.
+#[derive(Clone, Deserialize)]
+struct RawLine {
+    record: Box<RawValue>,
+    #[serde(default)]
+    messages: Vec<Box<RawValue>>,
+}
+
+impl RawLine {
+    /// Returns the line with the number `at`, after lines with this digest, and its digest.
+    fn write(&self, at: usize, before: u64) -> (String, u64) {
+        let Self { record, messages } = self;
+        let before = [before.to_le_bytes(), (at as u64).to_le_bytes()];
+        let texts = std::iter::once(record).chain(messages).flat_map(|text| text.get().bytes());
+        let bytes = before.as_flattened().iter().copied().chain(texts);
+        let digest = bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let list = serde_json::to_string(messages).unwrap();
+        let list =
+            if messages.is_empty() { String::new() } else { format!(r#","messages":{list}"#) };
+        (format!(r#"{{"n":{at},"digest":"{digest:016x}","record":{record}{list}}}"#), digest)
+    }
+}
+
+/// The lines of a journal of two runs, with digests that fit; `change` changes them.
+async fn journal_of(change: impl Fn(usize, RawLine) -> RawLine) -> MemoryJournal {
     let journal = MemoryJournal::default();
     let turns = [
         ScriptedTurn::new().call("echo", json!({ "text": "one" })),
@@ -140,23 +166,22 @@ async fn journal_of(change: impl Fn(usize, String) -> String) -> MemoryJournal {
     let agent = builder(&ScriptedProvider::new(turns)).journal(journal.clone()).build().unwrap();
     agent.run("Do it.").await.unwrap();
     agent.run("Again.").await.unwrap();
-    let (mut digest, mut lines) = (0_u64, Vec::new());
+    let (mut own, mut digest, mut lines) = (0_u64, 0_u64, Vec::new());
     for (at, line) in journal.lines().into_iter().enumerate() {
-        let (_, record) = line.split_once(r#""record":"#).unwrap();
-        let record = change(at, record.strip_suffix('}').unwrap().to_owned());
-        let before = [digest.to_le_bytes(), (at as u64).to_le_bytes()];
-        let bytes = before.as_flattened().iter().chain(record.as_bytes());
-        digest = bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        lines.push(format!(r#"{{"n":{at},"digest":"{digest:016x}","record":{record}}}"#));
+        let written: RawLine = serde_json::from_str(&line).unwrap();
+        let (again, after) = written.write(at, own);
+        assert_eq!(again, line, "the line as it was written");
+        own = after;
+        let (line, after) = change(at, written).write(at, digest);
+        digest = after;
+        lines.push(line);
     }
     MemoryJournal::from(lines)
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_broken_journal_is_repaired_or_refused_with_words() {
-    let whole = journal_of(|_, record| record).await;
+    let whole = journal_of(|_, line| line).await;
     let count = whole.lines().len();
     let resumed = |journal: MemoryJournal| async move {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Good.")]);
@@ -165,8 +190,10 @@ async fn a_broken_journal_is_repaired_or_refused_with_words() {
     };
     for at in 0..count {
         // An unknown record in the middle.
-        let unknown = |own: usize, record: String| {
-            if own == at { r#"{"paused":{"at":1}}"#.to_owned() } else { record }
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+        let unknown = |own: usize, line: RawLine| {
+            let record = raw(r#"{"paused":{"at":1}}"#);
+            if own == at { RawLine { record, ..line } } else { line }
         };
         let error = resumed(journal_of(unknown).await).await.unwrap_err().error;
         assert_eq!(error.code, ErrorCode::Journal);
@@ -174,17 +201,24 @@ async fn a_broken_journal_is_repaired_or_refused_with_words() {
             format!("line {} of the journal is not a record that this library knows", at + 1);
         assert!(error.message.starts_with(&want), "{error}");
         // Records whose messages are gone: calls without results, results without calls, and less.
-        let emptied = |own: usize, record: String| {
-            let (from, to) = (r#""messages":["#, r#""events":"#);
-            let is_it = own == at && record.starts_with(r#"{"took""#);
-            match record.split_once(from).filter(|_| is_it) {
-                Some((head, tail)) => {
-                    let (_, tail) = tail.rsplit_once(to).unwrap();
-                    format!("{head}{from}],{to}{tail}")
+        let emptied = |has_link: bool| {
+            move |own: usize, line: RawLine| {
+                let mut record: Map<String, Value> =
+                    serde_json::from_str(line.record.get()).unwrap();
+                let took = record.get_mut("took").filter(|_| own == at);
+                let Some(Value::Object(took)) = took else { return line };
+                took.insert("messages".to_owned(), 0.into());
+                if !has_link {
+                    took.remove("answer");
                 }
-                None => record,
+                let record = raw(&serde_json::to_string(&record).unwrap());
+                RawLine { record, messages: Vec::new() }
             }
         };
+        let is_answer = whole.lines()[at].contains(r#""answer":{"message""#);
+        let with_link = resumed(journal_of(emptied(true)).await).await;
+        assert_eq!(with_link.is_err(), is_answer, "an answer without its message, at {at}");
+        let emptied = emptied(false);
         let (agent, is_over) = resumed(journal_of(emptied).await).await.unwrap();
         assert!(is_over);
         agent.run("Go on.").await.unwrap();

@@ -12,7 +12,7 @@ use super::{
     *,
 };
 use crate::{
-    journal::{Journal, JournalFuture, MemoryJournal},
+    journal::{Journal, JournalEntry, JournalFuture, JournalLine, MemoryJournal},
     prompts::PromptContext,
 };
 use forgeline_llm::{ChunkStream, Provider, ProviderFuture, Request};
@@ -43,17 +43,17 @@ impl Provider for Waiting {
 struct WaitingJournal(MemoryJournal);
 
 impl Journal for WaitingJournal {
-    fn append(&self, line: String) -> JournalFuture<()> {
-        let journal = self.0.clone();
+    fn append(&self, entry: &JournalEntry) -> JournalFuture<()> {
+        let (journal, entry) = (self.0.clone(), entry.clone());
         Box::pin(async move {
             yield_now().await;
-            let kept = journal.append(line).await;
+            let kept = journal.append(&entry).await;
             yield_now().await;
             kept
         })
     }
 
-    fn read(&self) -> JournalFuture<Vec<String>> {
+    fn read(&self) -> JournalFuture<Vec<JournalLine>> {
         self.0.read()
     }
 }

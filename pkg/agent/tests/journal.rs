@@ -11,7 +11,9 @@ use tokio::time::{Instant, timeout};
 use super::*;
 use crate::{
     ANSWER_RESTARTED, RunOutcome,
-    journal::{FileJournal, Journal, JournalError, JournalFuture, MemoryJournal},
+    journal::{
+        FileJournal, Journal, JournalEntry, JournalError, JournalFuture, JournalLine, MemoryJournal,
+    },
 };
 use forgeline_types::{ErrorCode, Message, Transcript};
 
@@ -212,9 +214,9 @@ async fn a_journal_of_another_version_is_refused_by_its_name() {
     let (_, record) = lines[0].split_once(r#""record":"#).unwrap();
     let record = record.strip_suffix('}').unwrap();
     assert_eq!(first_line(record), lines[0], "the line as it was written");
-    let other = record.replacen(r#""version":4"#, r#""version":99,"more":true"#, 1);
+    let other = record.replacen(r#""version":5"#, r#""version":99,"more":true"#, 1);
     let cases = [
-        (other, "line 1 of the journal has version 99, and this library reads 4"),
+        (other, "line 1 of the journal has version 99, and this library reads 5"),
         (
             r#"{"forgotten":{}}"#.to_owned(),
             "line 1 of the journal is not a record that this library knows",
@@ -236,11 +238,11 @@ pub(super) struct Broken {
 }
 
 impl Journal for Broken {
-    fn append(&self, line: String) -> JournalFuture<()> {
+    fn append(&self, entry: &JournalEntry) -> JournalFuture<()> {
         let mut left = self.left.lock().unwrap();
         if let Some(fewer) = left.checked_sub(1) {
             *left = fewer;
-            return self.lines.append(line);
+            return self.lines.append(entry);
         }
         if self.hangs {
             return Box::pin(std::future::pending());
@@ -248,7 +250,7 @@ impl Journal for Broken {
         Box::pin(std::future::ready(Err(JournalError::new("the disk is full"))))
     }
 
-    fn read(&self) -> JournalFuture<Vec<String>> {
+    fn read(&self) -> JournalFuture<Vec<JournalLine>> {
         self.lines.read()
     }
 }
@@ -394,11 +396,11 @@ async fn a_run_that_was_dropped_in_this_process_is_followed_by_the_next() {
 struct Stuck;
 
 impl Journal for Stuck {
-    fn append(&self, _: String) -> JournalFuture<()> {
+    fn append(&self, _: &JournalEntry) -> JournalFuture<()> {
         Box::pin(std::future::pending())
     }
 
-    fn read(&self) -> JournalFuture<Vec<String>> {
+    fn read(&self) -> JournalFuture<Vec<JournalLine>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 }

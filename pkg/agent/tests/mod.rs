@@ -25,6 +25,7 @@ mod found_tools_of_providers;
 mod gates;
 mod hosted;
 mod journal;
+mod journal_entries;
 mod kept_thinking;
 mod latency;
 mod loops;

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     CONTEXT_SUMMARIZED,
-    journal::{Journal, JournalError, JournalFuture, MemoryJournal},
+    journal::{Journal, JournalEntry, JournalError, JournalFuture, JournalLine, MemoryJournal},
     memory::{ConversationMemory, Memory},
 };
 use forgeline_llm::Request;
@@ -172,15 +172,15 @@ async fn journal_with_a_rewind_of_an_unknown_run_is_refused() {
 struct Late(MemoryJournal, Arc<AtomicBool>);
 
 impl Journal for Late {
-    fn append(&self, line: String) -> JournalFuture<()> {
-        let kept = self.0.append(line);
+    fn append(&self, entry: &JournalEntry) -> JournalFuture<()> {
+        let kept = self.0.append(entry);
         if self.1.load(Ordering::SeqCst) {
             return Box::pin(std::future::ready(Err(JournalError::new("no answer"))));
         }
         kept
     }
 
-    fn read(&self) -> JournalFuture<Vec<String>> {
+    fn read(&self) -> JournalFuture<Vec<JournalLine>> {
         self.0.read()
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use super::config::StreamLifetime;
 use crate::{Limits, Problem};
-use forgeline_store::{EventLog, LogError, LogKey, private::now_ms};
+use forgeline_store::{EventLog, LogKey, StoreError, private::now_ms};
 use forgeline_types::Text;
 
 /// Maximum number of streams of a scope.
@@ -75,7 +75,7 @@ impl ByteQuota {
         &self,
         log: &dyn EventLog,
         prefix: &str,
-    ) -> Result<(), LogError> {
+    ) -> Result<(), StoreError> {
         let read = || async {
             let mut after: Option<LogKey> = None;
             loop {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::{offset::StreamOffset, saved_encoders::SavedEncoders, source::MessageSource};
 use crate::runs::record_stream;
-use forgeline_store::{EventLog, LogError, LogKey, LogPage};
+use forgeline_store::{EventLog, LogKey, LogPage, StoreError};
 
 /// Maximum number of records read at a time.
 const PAGE: usize = 64;
@@ -44,7 +44,7 @@ impl StreamReader {
         source: MessageSource,
         from: u64,
         past: Option<Arc<SavedEncoders>>,
-    ) -> Result<Self, LogError> {
+    ) -> Result<Self, StoreError> {
         let from = from.max(source.first());
         // An invalid position is reported before a response starts.
         read_page(&*log, &key, &source, (from, 1)).await?;
@@ -82,7 +82,7 @@ impl StreamReader {
     }
 
     /// Reads the next page, which may be empty.
-    pub(crate) async fn page(&mut self) -> Result<StreamPage, LogError> {
+    pub(crate) async fn page(&mut self) -> Result<StreamPage, StoreError> {
         let page = read_page(&*self.log, &self.key, &self.source, (self.at, PAGE)).await?;
         let (mut messages, mut bytes, mut has_end) = (Vec::new(), 0, false);
         let count = page.records.len();
@@ -111,7 +111,7 @@ impl StreamReader {
     }
 
     /// Waits until there is more to read.
-    pub(crate) async fn wait(&self) -> Result<(), LogError> {
+    pub(crate) async fn wait(&self) -> Result<(), StoreError> {
         let more = self.log.wait(&self.key, self.at);
         match self.source.run() {
             // The log may lack the end of the run.
@@ -127,7 +127,7 @@ async fn read_page(
     key: &LogKey,
     source: &MessageSource,
     (from, most): (u64, usize),
-) -> Result<LogPage, LogError> {
+) -> Result<LogPage, StoreError> {
     match source.run() {
         Some(run) => record_stream::page(log, run, from, most).await,
         None => log.read(key, from, most).await,

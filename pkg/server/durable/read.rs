@@ -19,7 +19,7 @@ use super::{
     sse,
 };
 use crate::{Problem, http::etag, readers::body, runs::run_guard::RunGuard};
-use forgeline_store::LogError;
+use forgeline_store::StoreError;
 
 /// Time after which a connection with events ends and its reader reconnects.
 const CONNECTION: Duration = Duration::from_mins(1);
@@ -172,7 +172,7 @@ fn cached(response: &mut Response, value: &'static str) {
 }
 
 /// Waits for a page with messages, or for the end of the stream.
-async fn polled(reader: &mut StreamReader, wait: Duration) -> Result<StreamPage, LogError> {
+async fn polled(reader: &mut StreamReader, wait: Duration) -> Result<StreamPage, StoreError> {
     let until = Instant::now() + wait;
     loop {
         let page = reader.page().await?;

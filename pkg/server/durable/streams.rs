@@ -21,7 +21,7 @@ use super::{
     state::{CLOSED, DATA, StreamState},
 };
 use crate::{Limits, Problem};
-use forgeline_store::{EventLog, LogError, LogKey, LogRecord, private::now_ms};
+use forgeline_store::{EventLog, LogKey, LogRecord, StoreError, private::now_ms};
 use forgeline_types::Text;
 
 /// Maximum number of records read at a time.
@@ -129,13 +129,13 @@ impl HostStreams {
         loop {
             let at = state.as_ref().map_or(0, |state| state.end);
             let page = match self.log.read(key, at, PAGE).await {
-                Err(LogError::NotFound { .. } | LogError::Retired { .. }) => {
+                Err(StoreError::NotFound { .. } | StoreError::Retired { .. }) => {
                     self.known().remove(key);
                     self.room.give_back(key);
                     return Ok(None);
                 }
                 // The stream was removed and created again elsewhere.
-                Err(LogError::Behind { .. }) if at > 0 => {
+                Err(StoreError::Behind { .. }) if at > 0 => {
                     state = None;
                     continue;
                 }
@@ -187,7 +187,7 @@ impl HostStreams {
     async fn forget(&self, key: &LogKey) -> Result<(), Problem> {
         self.known().remove(key);
         match self.log.remove(key).await {
-            Ok(()) | Err(LogError::NotFound { .. }) => {
+            Ok(()) | Err(StoreError::NotFound { .. }) => {
                 self.room.give_back(key);
                 Ok(())
             }
@@ -222,7 +222,7 @@ impl HostStreams {
             } else if life.idle_ms.is_some() && used_ms > taken.used_ms {
                 match self.log.touch(&key).await {
                     Ok(()) => self.room.note(&key, life, Some(used_ms)),
-                    Err(LogError::NotFound { .. } | LogError::Retired { .. }) => {}
+                    Err(StoreError::NotFound { .. } | StoreError::Retired { .. }) => {}
                     Err(error) => return Err(error.into()),
                 }
             }
@@ -255,7 +255,7 @@ impl HostStreams {
                 None => self.forget_empty(key).await.map(|()| None),
             },
             // Retention has removed the stream.
-            Err(LogError::NotFound { .. } | LogError::Retired { .. }) => {
+            Err(StoreError::NotFound { .. } | StoreError::Retired { .. }) => {
                 self.room.give_back(key);
                 Ok(None)
             }
@@ -321,18 +321,18 @@ impl HostStreams {
     }
 
     /// Creates the log of a stream with its first records; returns `false` if the caller has to retry.
-    async fn create_log(&self, key: &LogKey, records: Vec<LogRecord>) -> Result<bool, LogError> {
+    async fn create_log(&self, key: &LogKey, records: Vec<LogRecord>) -> Result<bool, StoreError> {
         match self.log.create(key.clone()).await {
             // A log whose process died between the two steps has no records.
-            Ok(()) | Err(LogError::Exists { .. }) => {}
+            Ok(()) | Err(StoreError::Exists { .. }) => {}
             Err(error) => return Err(error),
         }
         match self.log.append(key, 0, records).await {
             Ok(()) => Ok(true),
-            Err(LogError::Behind { .. } | LogError::NotFound { .. }) => Ok(false),
+            Err(StoreError::Behind { .. } | StoreError::NotFound { .. }) => Ok(false),
             // Retention has removed the stream of this name, so that the name is free again.
-            Err(LogError::Retired { .. }) => match self.log.remove(key).await {
-                Ok(()) | Err(LogError::NotFound { .. }) => Ok(false),
+            Err(StoreError::Retired { .. }) => match self.log.remove(key).await {
+                Ok(()) | Err(StoreError::NotFound { .. }) => Ok(false),
                 Err(error) => Err(error),
             },
             Err(error) => Err(error),
@@ -359,7 +359,7 @@ impl HostStreams {
             }
             match self.log.append(key, state.end, records.clone()).await {
                 Ok(()) => {}
-                Err(LogError::Behind { .. }) => continue,
+                Err(StoreError::Behind { .. }) => continue,
                 Err(error) => {
                     self.room.set(key, state.size, state.config.life());
                     return Err(error.into());

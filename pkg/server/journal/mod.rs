@@ -1,6 +1,6 @@
 //! The journal of a conversation, in the conversation store.
 
-pub(super) mod line;
+mod lines;
 pub(super) mod rewound;
 pub(super) mod undelivered;
 
@@ -12,16 +12,19 @@ use std::{
     },
 };
 
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::value::RawValue;
 use tokio::sync::{Mutex, Notify};
 
-use self::{line::Line, undelivered::Undelivered};
+use self::{
+    lines::{LineReader, StoredLine},
+    undelivered::Undelivered,
+};
 use super::{
     Problem,
     input::pending::{JournaledAnswers, MessageCounts},
 };
-use forgeline_agent::journal::{Journal, JournalError, JournalFuture};
+use forgeline_agent::journal::{
+    Journal, JournalEntry, JournalError, JournalFuture, JournalLine, JournalStep, JournaledInput,
+};
 use forgeline_store::{ConversationKey, ConversationStore, Entry, StoreError, private::now_ms};
 use forgeline_types::{AgentError, ErrorCode, Message, Text};
 
@@ -114,44 +117,18 @@ pub(crate) struct Journaled {
 
 impl Journaled {
     /// Records an input of the run, and whether it added messages.
-    fn note(&mut self, input: Option<&RawValue>, adds: bool) {
+    fn note(&mut self, input: &JournaledInput, adds: bool) {
         self.has_said |= adds;
-        let is = |words: &str| input.is_some_and(|input| input.get().starts_with(words));
-        self.words.steers += u64::from(is(r#"{"said":{"steer":"#));
-        self.words.follow_ups += u64::from(is(r#"{"said":{"follow_up":"#));
-        if is(r#"{"decided":"#) || is(r#"{"returned":"#) || is(r#"{"answered":"#) {
-            match input.map(|input| serde_json::from_str(input.get())) {
-                Some(Ok(
-                    Ended::Decided(_, Request { id }) | Ended::Returned(_, Request { id }),
-                )) => {
-                    self.answered.add(id);
-                }
-                Some(Ok(Ended::Answered(Place { turn }, _))) => self.answered.begin(turn),
-                // A line that cannot be read is never written.
-                Some(Err(_)) | None => {}
+        match input {
+            JournaledInput::Steer(_) => self.words.steers += 1,
+            JournaledInput::FollowUp(_) => self.words.follow_ups += 1,
+            JournaledInput::RequestAnswered { request_id } => {
+                self.answered.add(request_id.clone());
             }
+            JournaledInput::Answer { turn } => self.answered.begin(*turn),
+            JournaledInput::Other | _ => {}
         }
     }
-}
-
-/// An input that ends a request or a turn.
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Ended {
-    Decided(IgnoredAny, Request),
-    Returned(IgnoredAny, Request),
-    Answered(Place, IgnoredAny),
-}
-
-#[derive(Deserialize)]
-struct Request {
-    #[serde(alias = "approval_id", alias = "client_call_id")]
-    id: Text,
-}
-
-#[derive(Deserialize)]
-struct Place {
-    turn: u32,
 }
 
 impl StoredJournal {
@@ -176,28 +153,23 @@ impl StoredJournal {
         &self,
         run: &str,
     ) -> Result<(Journaled, Vec<Message>), StoreError> {
-        let (Inside { store, key, .. }, mut from, mut is_its) = (&*self.0, 0, false);
+        let Inside { store, key, .. } = &*self.0;
+        let (mut reader, mut is_its) = (LineReader::new(&**store, key), false);
         let mut words = Undelivered::default();
         let mut journaled = Journaled { run: run.into(), ..Journaled::default() };
-        loop {
-            let page = store.lines(key, from, PAGE).await?;
-            let Some((last, _)) = page.last() else {
-                return Ok((journaled, words.into_messages()));
-            };
-            from = last + 1;
-            for (_, line) in &page {
-                let Ok(Line { record }) = serde_json::from_str::<Line<'_, &RawValue>>(line) else {
-                    continue;
-                };
-                if let Some(began) = record.began {
-                    is_its = began.state.outcome.run_id == run;
-                }
-                if let Some(took) = record.took.filter(|_| is_its) {
-                    journaled.note(took.input, !took.messages.is_empty());
-                    words.note(took.input, &took.messages);
+        while let Some(page) = reader.read_page().await? {
+            for line in page {
+                match line.step {
+                    Some(JournalStep::RunBegan { run_id }) => is_its = run_id == run,
+                    Some(JournalStep::InputTaken { input, messages, .. }) if is_its => {
+                        journaled.note(&input, messages > 0);
+                        words.note(input, &line.messages);
+                    }
+                    _ => {}
                 }
             }
         }
+        Ok((journaled, words.into_messages()))
     }
 
     /// Adds a message that belongs to no line, with the time at which it was sent, unless it is already among the last messages.
@@ -248,19 +220,16 @@ impl Inside {
         done.map_err(|error| JournalError::new(error.to_string()))
     }
 
-    async fn append(&self, line: String) -> Result<(), JournalError> {
-        let read: Line<'_, Message> = serde_json::from_str(&line)
-            .map_err(|error| JournalError::new(format!("a line cannot be read: {error}")))?;
-        let mut entry = Entry::new(now_ms());
-        if let Some(began) = read.record.began {
-            let run = began.state.outcome.run_id;
-            *self.lock() = Journaled { run, ..Journaled::default() };
+    async fn append(&self, entry: JournalEntry) -> Result<(), JournalError> {
+        let mut stored = Entry::new(now_ms()).line(entry.head());
+        stored.messages.extend(entry.messages().iter().map(|message| Message::clone(message)));
+        if let JournalStep::RunBegan { run_id } = entry.step() {
+            *self.lock() = Journaled { run: run_id.clone(), ..Journaled::default() };
         }
         let mut journaled = self.lock().clone();
-        if let Some(took) = read.record.took {
-            journaled.note(took.input, !took.messages.is_empty());
-            entry.messages = took.messages;
-            self.told.wait(&journaled.run, took.events).await;
+        if let JournalStep::InputTaken { input, messages, events, .. } = entry.step() {
+            journaled.note(input, *messages > 0);
+            self.told.wait(&journaled.run, *events).await;
         }
         let mut entries = self.entries.lock().await;
         // Until the append returns, the number of entries is unknown.
@@ -268,30 +237,28 @@ impl Inside {
             Some(at) => at,
             None => self.noted(self.store.get(&self.key).await)?.entries,
         };
-        self.noted(self.store.append(&self.key, at, entry.line(line)).await)?;
+        self.noted(self.store.append(&self.key, at, stored).await)?;
         *entries = Some(at + 1);
         *self.lock() = journaled;
         Ok(())
     }
 
-    async fn read(&self) -> Result<Vec<String>, JournalError> {
-        let (mut lines, mut from) = (Vec::new(), 0);
-        loop {
-            let page = self.noted(self.store.lines(&self.key, from, PAGE).await)?;
-            let Some((last, _)) = page.last() else { return Ok(lines) };
-            from = last + 1;
-            lines.extend(page.into_iter().map(|(_, line)| line));
+    async fn read(&self) -> Result<Vec<JournalLine>, JournalError> {
+        let (mut lines, mut reader) = (Vec::new(), LineReader::new(&*self.store, &self.key));
+        while let Some(page) = self.noted(reader.read_page().await)? {
+            lines.extend(page.into_iter().map(StoredLine::into_line));
         }
+        Ok(lines)
     }
 }
 
 impl Journal for StoredJournal {
-    fn append(&self, line: String) -> JournalFuture<()> {
-        let inside = Arc::clone(&self.0);
-        Box::pin(async move { inside.append(line).await })
+    fn append(&self, entry: &JournalEntry) -> JournalFuture<()> {
+        let (inside, entry) = (Arc::clone(&self.0), entry.clone());
+        Box::pin(async move { inside.append(entry).await })
     }
 
-    fn read(&self) -> JournalFuture<Vec<String>> {
+    fn read(&self) -> JournalFuture<Vec<JournalLine>> {
         let inside = Arc::clone(&self.0);
         Box::pin(async move { inside.read().await })
     }

@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use serde::de::IgnoredAny;
-
-use super::line::{Line, Rewound};
+use forgeline_agent::journal::{JournalLine, JournalStep};
 use forgeline_store::{ConversationKey, ConversationStore, StoreError};
 use forgeline_types::Text;
 
@@ -51,22 +49,20 @@ impl TakenBack {
     fn note(&mut self, entry: u64, line: &str) {
         self.messages += entry.saturating_sub(self.entries);
         self.entries = entry + 1;
-        let Ok(Line { record }) = serde_json::from_str::<Line<'_, IgnoredAny>>(line) else {
-            return;
-        };
-        if let Some(began) = record.began {
-            self.began = Some(began.state.outcome.run_id);
-        }
-        if let Some(took) = record.took.filter(|took| !took.messages.is_empty()) {
-            self.begins.extend(self.began.take().map(|run| (run, self.messages)));
-            self.messages += took.messages.len() as u64;
-        }
-        if let Some(Rewound { run }) = record.rewound {
-            let at = self.begins.iter().position(|(known, _)| *known == run);
-            // If a run was taken back twice, the first time counts.
-            if let Some((_, first)) = at.and_then(|at| self.begins.drain(at..).next()) {
-                self.ranges.push(first..self.messages);
+        match JournalLine::read_step(line) {
+            Some(JournalStep::RunBegan { run_id }) => self.began = Some(run_id),
+            Some(JournalStep::InputTaken { messages, .. }) if messages > 0 => {
+                self.begins.extend(self.began.take().map(|run| (run, self.messages)));
+                self.messages += messages as u64;
             }
+            Some(JournalStep::RunRewound { run_id }) => {
+                let at = self.begins.iter().position(|(known, _)| *known == run_id);
+                // If a run was taken back twice, the first time counts.
+                if let Some((_, first)) = at.and_then(|at| self.begins.drain(at..).next()) {
+                    self.ranges.push(first..self.messages);
+                }
+            }
+            _ => {}
         }
     }
 }

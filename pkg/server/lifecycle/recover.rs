@@ -18,7 +18,7 @@ use forgeline_agent::{
     private::{RunHandles, RunInJournal},
 };
 use forgeline_store::{
-    ConversationKey, LogError, RunChange, RunProgress, RunRecord, StoreError, private::now_ms,
+    ConversationKey, RunChange, RunProgress, RunRecord, StoreError, private::now_ms,
 };
 use forgeline_types::{AgentError, AgentEvent, Envelope, ErrorCode, Text, UsageInfo};
 
@@ -196,11 +196,11 @@ impl RunLifecycle {
     }
 
     /// Returns the number of records of a run's log, which is created if missing.
-    async fn log_end(&self, record: &RunRecord) -> Result<u64, LogError> {
+    async fn log_end(&self, record: &RunRecord) -> Result<u64, StoreError> {
         let log = &self.stores.log;
         match log.read(&record.key, u64::MAX, 1).await {
-            Err(LogError::NotFound { .. }) => log.create(record.key.clone()).await.map(|()| 0),
-            Err(LogError::Behind { end, .. }) => Ok(end),
+            Err(StoreError::NotFound { .. }) => log.create(record.key.clone()).await.map(|()| 0),
+            Err(StoreError::Behind { end, .. }) => Ok(end),
             other => other.map(|page| page.next),
         }
     }
@@ -381,6 +381,6 @@ fn interrupted(why: String) -> AgentError {
     AgentError::new(ErrorCode::Journal, why)
 }
 
-fn failed(error: &LogError) -> AgentError {
+fn failed(error: &StoreError) -> AgentError {
     interrupted(error.to_string())
 }

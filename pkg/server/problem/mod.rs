@@ -7,7 +7,7 @@ use axum::{
 };
 use serde_json::{Map, Value, json};
 
-use forgeline_store::{LogError, StoreError};
+use forgeline_store::StoreError;
 use forgeline_types::{AgentError, ErrorCode, private::clipped};
 
 /// Maximum length of a name, id or value of a request that an error repeats, in characters.
@@ -90,53 +90,43 @@ impl Problem {
     }
 }
 
-impl From<LogError> for Problem {
-    fn from(error: LogError) -> Self {
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
         match error {
-            LogError::NotFound { name } => Self::not_found("run", &name),
-            LogError::Retired { name } => {
+            // The logs that callers read are those of runs.
+            StoreError::NotFound { what: "log", name } => Self::not_found("run", &name),
+            StoreError::NotFound { what, name } => Self::not_found(what, &name),
+            StoreError::Retired { name } => {
                 let detail = format!("the events of run `{name}` are no longer available");
                 Self::new(StatusCode::GONE, "log_retired", detail)
             }
-            LogError::Dropped { name, first } => {
+            StoreError::Dropped { what: "log", name, first } => {
                 let detail = format!(
                     "the events of run `{name}` before {first} are no longer available; read from {first} on"
                 );
                 Self::new(StatusCode::GONE, "log_retired", detail)
             }
-            LogError::Behind { name, end, .. } => {
+            StoreError::Dropped { first, .. } => {
+                let detail = format!("the items before {first} were dropped; read from {first} on");
+                Self::new(StatusCode::GONE, "dropped", detail)
+            }
+            StoreError::Behind { what: "log", name, end, .. } => {
                 let detail = format!(
                     "run `{name}` has no such event yet; read from an event that you have received, or from the beginning"
                 );
                 let problem = Self::new(StatusCode::CONFLICT, "log_behind", detail);
                 problem.with("last_event_id", end.checked_sub(1))
             }
-            LogError::Full { reason } => StoreError::Full { reason }.into(),
-            LogError::ReadOnly { reason } => StoreError::ReadOnly { reason }.into(),
-            LogError::Corrupt { reason } => StoreError::Corrupt { reason }.into(),
-            error @ (LogError::Exists { .. }
-            | LogError::Closed { .. }
-            | LogError::Unavailable { .. }
-            | _) => {
+            error @ StoreError::BadCursor { .. } => Self::bad(error.to_string()),
+            error @ (StoreError::Exists { what: "log", .. }
+            | StoreError::Ended { what: "log", .. }) => {
                 tracing::error!(%error, "the event log failed");
                 Self::busy("the event log is unavailable; try again later", 5)
             }
-        }
-    }
-}
-
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::NotFound { what, name } => Self::not_found(what, &name),
-            error @ StoreError::BadCursor { .. } => Self::bad(error.to_string()),
             error @ (StoreError::Exists { .. }
             | StoreError::Ended { .. }
             | StoreError::Behind { .. }) => {
                 Self::new(StatusCode::CONFLICT, "conflict", error.to_string())
-            }
-            error @ StoreError::Dropped { .. } => {
-                Self::new(StatusCode::GONE, "dropped", error.to_string())
             }
             // The reasons are for the operator of the service.
             error @ StoreError::Full { .. } => {

@@ -9,7 +9,7 @@ use crate::{
     runs::{directory::RunDirectory, run::ServiceRun},
 };
 use forgeline_agent::Caller;
-use forgeline_store::{LogError, LogKey};
+use forgeline_store::{LogKey, StoreError};
 
 /// Returns a run of this caller to a reader. For a run that was retired, the error says so.
 pub(crate) async fn run_to_read(
@@ -21,7 +21,7 @@ pub(crate) async fn run_to_read(
         Err(problem) if problem.is_not_found() => {
             let key = LogKey::new(scope(caller), id);
             let was_there = scope_events::was_of(runs.log(), &key, caller).await?;
-            let retired = || LogError::Retired { name: key.name.clone() };
+            let retired = || StoreError::Retired { name: key.name.clone() };
             Err(if was_there { retired().into() } else { problem })
         }
         run => run,

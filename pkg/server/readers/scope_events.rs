@@ -27,7 +27,7 @@ use crate::runs::{
 };
 use forgeline_agent::Caller;
 use forgeline_store::{
-    EventLog, LogError, LogKey, LogRecord, Notification, NotificationChannel, StoreError, follow,
+    EventLog, LogKey, LogRecord, Notification, NotificationChannel, StoreError, follow,
     private::runs_of,
 };
 use forgeline_types::Text;
@@ -57,7 +57,7 @@ struct RunNote {
 }
 
 /// Notes a run that starts, in the log of its caller's runs.
-pub(crate) async fn note(log: &dyn EventLog, run: &ServiceRun) -> Result<(), LogError> {
+pub(crate) async fn note(log: &dyn EventLog, run: &ServiceRun) -> Result<(), StoreError> {
     let key = runs_of(&run.key.scope, &run.owner);
     let (run_id, conversation_id) = (run.key.name.clone(), run.conversation.clone());
     let noted = RunNote { kind: RUN_QUEUED.into(), run_id, conversation_id };
@@ -69,13 +69,15 @@ pub(crate) async fn note(log: &dyn EventLog, run: &ServiceRun) -> Result<(), Log
                 drop_old(log, &key, at + 1).await;
                 return Ok(());
             }
-            Err(LogError::Behind { end, .. }) => at = end,
-            Err(LogError::NotFound { .. } | LogError::Retired { .. }) => begin(log, &key).await?,
+            Err(StoreError::Behind { end, .. }) => at = end,
+            Err(StoreError::NotFound { .. } | StoreError::Retired { .. }) => {
+                begin(log, &key).await?
+            }
             Err(error) => last = Some(error),
         }
     }
     let reason = || "the runs of the caller cannot be recorded".to_owned();
-    Err(last.unwrap_or_else(|| LogError::Unavailable { reason: reason() }))
+    Err(last.unwrap_or_else(|| StoreError::Unavailable { reason: reason() }))
 }
 
 /// Drops the oldest noted runs, several at a time.
@@ -91,10 +93,10 @@ async fn drop_old(log: &dyn EventLog, key: &LogKey, end: u64) {
 }
 
 /// Creates the log of a caller's runs, if the caller had none or its runs were erased.
-async fn begin(log: &dyn EventLog, key: &LogKey) -> Result<(), LogError> {
+async fn begin(log: &dyn EventLog, key: &LogKey) -> Result<(), StoreError> {
     match log.create(key.clone()).await {
-        Err(LogError::Exists { .. }) => {
-            let was_erased = matches!(log.read(key, 0, 1).await, Err(LogError::Retired { .. }));
+        Err(StoreError::Exists { .. }) => {
+            let was_erased = matches!(log.read(key, 0, 1).await, Err(StoreError::Retired { .. }));
             if was_erased { log.remove(key).await } else { Ok(()) }
         }
         created => created,
@@ -106,10 +108,10 @@ pub(crate) async fn was_of(
     log: Arc<dyn EventLog>,
     key: &LogKey,
     caller: &Caller,
-) -> Result<bool, LogError> {
+) -> Result<bool, StoreError> {
     match log.read(key, u64::MAX, 1).await {
-        Err(LogError::NotFound { .. }) => return Ok(false),
-        Err(LogError::Retired { .. } | LogError::Behind { .. }) => {}
+        Err(StoreError::NotFound { .. }) => return Ok(false),
+        Err(StoreError::Retired { .. } | StoreError::Behind { .. }) => {}
         page => drop(page?),
     }
     let sources = ScopeSources::new(log, None, (key.scope.clone(), caller));
@@ -117,7 +119,7 @@ pub(crate) async fn was_of(
 }
 
 /// Notes a run started by another process, which may have died before noting it.
-pub(crate) async fn note_left(log: &Arc<dyn EventLog>, run: &ServiceRun) -> Result<(), LogError> {
+pub(crate) async fn note_left(log: &Arc<dyn EventLog>, run: &ServiceRun) -> Result<(), StoreError> {
     let caller = Caller::new(run.owner.clone());
     let sources = ScopeSources::new(Arc::clone(log), None, (run.key.scope.clone(), &caller));
     if sources.is_noted(&run.key.name).await? { Ok(()) } else { note(&**log, run).await }
@@ -156,7 +158,7 @@ impl ScopeSources {
     pub(crate) async fn now(
         &self,
         open: impl FnOnce() -> Vec<Arc<ServiceRun>>,
-    ) -> Result<ScopeCursor, LogError> {
+    ) -> Result<ScopeCursor, StoreError> {
         let mut place = ScopeCursor { runs: self.end().await?, ..ScopeCursor::default() };
         place.notes = self.notes_end().await?;
         let open = open();
@@ -179,7 +181,7 @@ impl ScopeSources {
     }
 
     /// Returns `true` if the run is noted.
-    async fn is_noted(&self, id: &str) -> Result<bool, LogError> {
+    async fn is_noted(&self, id: &str) -> Result<bool, StoreError> {
         let mut to = self.end().await?;
         while to > 0 {
             let from = to.saturating_sub(PAGE);
@@ -196,27 +198,31 @@ impl ScopeSources {
     }
 
     /// Returns the number of the next run.
-    async fn end(&self) -> Result<u64, LogError> {
+    async fn end(&self) -> Result<u64, StoreError> {
         match self.log.read(&self.runs, u64::MAX, 1).await {
-            Err(LogError::Behind { end, .. }) => Ok(end),
-            Err(LogError::NotFound { .. } | LogError::Retired { .. }) => Ok(0),
+            Err(StoreError::Behind { end, .. }) => Ok(end),
+            Err(StoreError::NotFound { .. } | StoreError::Retired { .. }) => Ok(0),
             page => page.map(|page| page.next),
         }
     }
 
     /// Returns the number of the next notification.
-    async fn notes_end(&self) -> Result<u64, LogError> {
+    async fn notes_end(&self) -> Result<u64, StoreError> {
         let Some(notes) = &self.notes else { return Ok(0) };
         Ok(notes.end(&self.scope).await?)
     }
 
     /// Returns the numbers and ids of the runs between two numbers, and the number of the first one that is kept.
-    async fn notes_between(&self, from: u64, to: u64) -> Result<(Vec<(u64, Text)>, u64), LogError> {
+    async fn notes_between(
+        &self,
+        from: u64,
+        to: u64,
+    ) -> Result<(Vec<(u64, Text)>, u64), StoreError> {
         let (mut at, mut first, mut found) = (from, from, Vec::new());
         while at < to {
             let most = usize::try_from(to - at).unwrap_or(usize::MAX);
             let page = match self.log.read(&self.runs, at, most).await {
-                Err(LogError::Dropped { first: there, .. }) if there > at => {
+                Err(StoreError::Dropped { first: there, .. }) if there > at => {
                     (at, first) = (there, there);
                     continue;
                 }
@@ -233,9 +239,9 @@ impl ScopeSources {
     }
 
     /// Returns the log of the run with this number; `None` if the run is no longer noted.
-    async fn run(&self, number: u64) -> Result<Option<LogKey>, LogError> {
+    async fn run(&self, number: u64) -> Result<Option<LogKey>, StoreError> {
         let page = match self.log.read(&self.runs, number, 1).await {
-            Err(LogError::Dropped { .. }) => return Ok(None),
+            Err(StoreError::Dropped { .. }) => return Ok(None),
             page => page?,
         };
         let id = page.records.first().and_then(parse_note).map(|noted| noted.run_id);
@@ -243,15 +249,15 @@ impl ScopeSources {
     }
 
     /// Returns `true` for a position that exists or existed: no part of it is beyond its end.
-    pub(crate) async fn has(&self, place: &ScopeCursor) -> Result<bool, LogError> {
+    pub(crate) async fn has(&self, place: &ScopeCursor) -> Result<bool, StoreError> {
         if place.runs > self.end().await? || place.notes > self.notes_end().await? {
             return Ok(false);
         }
         for (run, next) in &place.open {
             let Some(key) = self.run(*run).await? else { continue };
             match self.log.read(&key, *next, 1).await {
-                Err(LogError::Behind { .. }) => return Ok(false),
-                Err(LogError::Retired { .. } | LogError::NotFound { .. }) => {}
+                Err(StoreError::Behind { .. }) => return Ok(false),
+                Err(StoreError::Retired { .. } | StoreError::NotFound { .. }) => {}
                 page => drop(page?),
             }
         }
@@ -375,7 +381,7 @@ fn events(
             Some(find) => find(key.clone()).await,
             None => None,
         };
-        let mut records: BoxStream<'static, Result<(u64, LogRecord), LogError>> = match run {
+        let mut records: BoxStream<'static, Result<(u64, LogRecord), StoreError>> = match run {
             Some(run) => Box::pin(RecordStream::new(log, run, from)),
             None => log.follow(key, from),
         };
@@ -406,7 +412,7 @@ fn began(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = S
     stream! {
         let mut at = from;
         let is_there = log.read(&key, from, 1).await;
-        if matches!(is_there, Err(LogError::NotFound { .. } | LogError::Retired { .. })) {
+        if matches!(is_there, Err(StoreError::NotFound { .. } | StoreError::Retired { .. })) {
             // If the runs were erased, the first call removes the log and the second creates it.
             for _ in 0..2 {
                 if let Err(error) = begin(&*log, &key).await {
@@ -425,7 +431,7 @@ fn began(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = S
                         at = number + 1;
                         yield SourceItem::Record(number, record);
                     }
-                    Err(LogError::Dropped { first, .. }) if first > at => {
+                    Err(StoreError::Dropped { first, .. }) if first > at => {
                         gap = Some(first);
                         break;
                     }
@@ -454,7 +460,7 @@ fn published(
             let page = match notes.read(&scope, at, 100).await {
                 Ok(page) => page,
                 // A reader that was away too long continues with the oldest one that is kept.
-                Err(StoreError::Dropped { first }) if first > at => {
+                Err(StoreError::Dropped { first, .. }) if first > at => {
                     at = first;
                     yield SourceItem::Gap(first);
                     continue;
@@ -503,7 +509,7 @@ mod tests {
             note(&*log, &run(number)).await.unwrap();
         }
         let first = match log.read(&runs_of(&"team".into(), "ann"), 0, 1).await {
-            Err(LogError::Dropped { first, .. }) => first,
+            Err(StoreError::Dropped { first, .. }) => first,
             other => panic!("{other:?}"),
         };
         assert!((1_500 - MAX_NOTED - DROPPED_AT_A_TIME..=1_500 - MAX_NOTED).contains(&first));

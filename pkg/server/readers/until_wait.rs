@@ -22,7 +22,7 @@ use crate::{
     },
 };
 use forgeline_agent::RunInput;
-use forgeline_store::{EventLog, LogError, LogRecord};
+use forgeline_store::{EventLog, LogRecord, StoreError};
 use forgeline_types::{Part, Text};
 
 /// Maximum number of records read at a time.
@@ -180,7 +180,7 @@ async fn pass<P: PausableEncoder>(
     run: &ServiceRun,
     from: u64,
     encoder: &mut P,
-) -> Result<(), LogError> {
+) -> Result<(), StoreError> {
     let (mut at, mut passed) = (0, Vec::new());
     while at < from {
         let most = usize::try_from(from - at).unwrap_or(PAGE).min(PAGE);

@@ -4,7 +4,7 @@ use super::{DataRetention, Keep};
 use crate::{Problem, access::scope::scope};
 use forgeline_agent::Caller;
 use forgeline_store::{
-    ConversationKey, ConversationQuery, EraseMode, Erased, LogError, LogKey, RunQuery, StoreError,
+    ConversationKey, ConversationQuery, EraseMode, Erased, LogKey, RunQuery, StoreError,
     private::now_ms,
 };
 use forgeline_types::Text;
@@ -106,9 +106,9 @@ impl DataRetention {
 }
 
 /// Succeeds if a log is gone, whether removed now or before.
-fn gone(done: Result<(), LogError>) -> Result<(), Problem> {
+fn gone(done: Result<(), StoreError>) -> Result<(), Problem> {
     match done {
-        Ok(()) | Err(LogError::NotFound { .. }) => Ok(()),
+        Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }

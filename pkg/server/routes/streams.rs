@@ -39,7 +39,7 @@ use crate::{
     runs::{directory::RunDirectory, record_stream::page, run::ServiceRun},
 };
 use forgeline_agent as agent;
-use forgeline_store::{EventLog, LogError, LogKey};
+use forgeline_store::{EventLog, LogKey, StoreError};
 
 type StreamResponse = Result<Response, Problem>;
 type QueryPairs = QueryParameters<Vec<(String, String)>>;
@@ -267,7 +267,7 @@ pub(super) async fn show_run(
 /// Returns the number after the last event of a run, and whether the run has ended, without reading the earlier events.
 async fn run_end(log: &dyn EventLog, run: &ServiceRun) -> Result<(u64, bool), Problem> {
     let mut at = match log.read(&run.key, u64::MAX, 1).await {
-        Err(LogError::Behind { end, .. }) => end,
+        Err(StoreError::Behind { end, .. }) => end,
         page => page?.next,
     };
     loop {

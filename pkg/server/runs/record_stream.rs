@@ -12,7 +12,7 @@ use super::{
     cancel_wait::CancelWait,
     run::{RUN_END, ServiceRun, end_record},
 };
-use forgeline_store::{EventLog, LogError, LogKey, LogPage, LogRecord};
+use forgeline_store::{EventLog, LogKey, LogPage, LogRecord, StoreError};
 
 /// Maximum number of records read at a time.
 const PAGE: usize = 256;
@@ -24,13 +24,13 @@ pub(crate) async fn page(
     run: &ServiceRun,
     from: u64,
     most: usize,
-) -> Result<LogPage, LogError> {
+) -> Result<LogPage, StoreError> {
     // Read before the log, whose records are complete once the run has ended.
     let end = run.end();
     let read = log.read(&run.key, from, most).await;
     let Some(mut end) = end else { return read };
     let mut page = match read {
-        Err(LogError::Behind { end: there, .. })
+        Err(StoreError::Behind { end: there, .. })
             if from == there.saturating_add(1) && !has_logged_end(log, &run.key, there).await? =>
         {
             return Ok(LogPage::new(Vec::new(), from, true));
@@ -55,13 +55,13 @@ pub(crate) async fn page(
 }
 
 /// Returns `true` if the record before this number is the end of a run.
-async fn has_logged_end(log: &dyn EventLog, key: &LogKey, behind: u64) -> Result<bool, LogError> {
+async fn has_logged_end(log: &dyn EventLog, key: &LogKey, behind: u64) -> Result<bool, StoreError> {
     let Some(last) = behind.checked_sub(1) else { return Ok(false) };
     let page = log.read(key, last, 1).await?;
     Ok(page.records.first().is_some_and(|record| record.kind == RUN_END))
 }
 
-type NumberedRecord = Result<(u64, LogRecord), LogError>;
+type NumberedRecord = Result<(u64, LogRecord), StoreError>;
 
 /// The numbered records of a run from a number on: the available ones, then new ones until the end.
 pub(crate) struct RecordStream {

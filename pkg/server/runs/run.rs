@@ -26,7 +26,7 @@ use forgeline_agent::{
     Approvals, ClientCalls, Questions, RunStream, Steering, private::RunHandles,
 };
 use forgeline_store::{
-    EventLog, LogError, LogKey, LogRecord, RunChange, RunProgress, RunRecord, Stores,
+    EventLog, LogKey, LogRecord, RunChange, RunProgress, RunRecord, StoreError, Stores,
     private::now_ms,
 };
 use forgeline_types::{
@@ -71,7 +71,7 @@ pub(crate) struct ServiceRun {
 pub(crate) struct RunEnding {
     end: RunEnd,
     /// The error because of which its events could not be stored.
-    failed: Option<LogError>,
+    failed: Option<StoreError>,
     /// `true` if the conversation may lack some of the user's messages: the run ended before its first step, or before it took a message.
     pub(crate) lacks_user_messages: bool,
 }
@@ -342,7 +342,7 @@ impl ServiceRun {
     }
 
     /// Tells readers that the run has ended, although its log may lack the end; otherwise they would wait forever.
-    async fn announce_end_not_logged(&self, log: &dyn EventLog, why: &LogError) {
+    async fn announce_end_not_logged(&self, log: &dyn EventLog, why: &StoreError) {
         tracing::error!(error = %why, run_id = self.id(), "the end of a run could not be stored");
         if let Err(error) = log.close(&self.key).await {
             tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
@@ -416,10 +416,10 @@ impl ServiceRun {
     }
 
     /// Appends the end to the log, and closes the log. The end is short, and may fit where an event did not.
-    async fn close(&self, log: &dyn EventLog, end: &mut RunEnd) -> Result<(), LogError> {
+    async fn close(&self, log: &dyn EventLog, end: &mut RunEnd) -> Result<(), StoreError> {
         let mut appended = log.append(&self.key, end.seq, vec![end_record(end)]).await;
         // Events whose outcome was unknown have been stored.
-        if let Err(LogError::Behind { end: there, .. }) = &appended
+        if let Err(StoreError::Behind { end: there, .. }) = &appended
             && *there > end.seq
         {
             end.seq = *there;
@@ -466,10 +466,10 @@ pub(crate) fn end_record(end: &RunEnd) -> LogRecord {
 }
 
 /// Returns the error of a run whose events could not be stored, without details that only the operator may see.
-fn not_kept(error: &LogError) -> AgentError {
-    let why = if matches!(error, LogError::Full { .. }) {
+fn not_kept(error: &StoreError) -> AgentError {
+    let why = if matches!(error, StoreError::Full { .. }) {
         ": the store is full; the operator has to make room"
-    } else if matches!(error, LogError::ReadOnly { .. }) {
+    } else if matches!(error, StoreError::ReadOnly { .. }) {
         ": the store cannot be written"
     } else {
         ""

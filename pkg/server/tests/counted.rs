@@ -9,7 +9,7 @@ use futures_core::{future::BoxFuture, stream::BoxStream};
 
 use super::*;
 use forgeline_store::{
-    EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, MemoryLog, Retention, RunRecord,
+    EventLog, LogInfo, LogKey, LogPage, LogRecord, MemoryLog, Retention, RunRecord, StoreError,
     Stores, private::now_ms,
 };
 
@@ -22,13 +22,13 @@ struct Counted(
     Arc<AtomicBool>,
 );
 
-type Done<'a, T> = BoxFuture<'a, Result<T, LogError>>;
+type Done<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 impl EventLog for Counted {
     fn create(&self, key: LogKey) -> Done<'_, ()> {
         if self.3.load(Ordering::Relaxed) {
             let reason = "it refuses".to_owned();
-            return Box::pin(std::future::ready(Err(LogError::Unavailable { reason })));
+            return Box::pin(std::future::ready(Err(StoreError::Unavailable { reason })));
         }
         self.0.create(key)
     }
@@ -60,7 +60,7 @@ impl EventLog for Counted {
         self: Arc<Self>,
         key: LogKey,
         from: u64,
-    ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
+    ) -> BoxStream<'static, Result<(u64, LogRecord), StoreError>> {
         Arc::new(self.0.clone()).follow(key, from)
     }
     fn retire<'a>(&'a self, key: &'a LogKey) -> Done<'a, ()> {

@@ -139,17 +139,15 @@ async fn a_full_store_says_so_in_each_route_that_writes() {
 
 #[tokio::test]
 async fn a_damaged_log_is_told_as_one_that_stays_so() {
-    use sqlx::{Connection as _, SqliteConnection};
-
     let folder = folder("service-damaged");
     let path = folder.join("service.db");
     let (store, app) = over(SqliteOptions::new(&path), chatty()).await;
     let run = begin(&app, "ann", &json!({ "input": "What is 6*7?" })).await;
     until(&app, &run, "run_end").await;
     store.close_file().await;
-    let mut file = SqliteConnection::connect(&format!("sqlite:{}", path.display())).await.unwrap();
-    sqlx::query("UPDATE chunk SET data = x'ffffffff01'").execute(&mut file).await.unwrap();
-    file.close().await.unwrap();
+    let file = rusqlite::Connection::open(&path).unwrap();
+    file.execute("UPDATE chunk SET data = x'ffffffff01'", []).unwrap();
+    drop(file);
     drop((store, app));
     let (store, app) = over(SqliteOptions::new(&path), chatty()).await;
     for path in [format!("{run}/events"), format!("{run}/stream"), format!("{run}/stream?as=ag-ui")]

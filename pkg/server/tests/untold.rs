@@ -13,7 +13,7 @@ use super::{
     *,
 };
 use forgeline_store::{
-    EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, MemoryLog, Retention, Stores,
+    EventLog, LogInfo, LogKey, LogPage, LogRecord, MemoryLog, Retention, StoreError, Stores,
 };
 
 /// A log that takes the first records of a run alone, and may not even be closed then.
@@ -23,10 +23,10 @@ struct Full {
     closes: bool,
 }
 
-type Done<'a, T = ()> = BoxFuture<'a, Result<T, LogError>>;
+type Done<'a, T = ()> = BoxFuture<'a, Result<T, StoreError>>;
 
-fn full<T>() -> Result<T, LogError> {
-    Err(LogError::Full { reason: "no room in /planted/service.db".to_owned() })
+fn full<T>() -> Result<T, StoreError> {
+    Err(StoreError::Full { reason: "no room in /planted/service.db".to_owned() })
 }
 
 impl EventLog for Full {

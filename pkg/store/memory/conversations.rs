@@ -106,7 +106,7 @@ impl Conversations {
         }
         if kept.head.entries != at {
             let (name, end) = (key.id.clone(), kept.head.entries);
-            return Err(StoreError::Behind { name, at, end });
+            return Err(StoreError::Behind { what: "conversation", name, at, end });
         }
         let messages = entry.messages.iter().map(to_json).collect::<Result<Vec<_>, _>>()?;
         let mut keep = |text: &str| {

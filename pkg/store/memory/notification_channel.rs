@@ -33,9 +33,10 @@ impl NotificationChannel for MemoryStore {
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<(u64, Notification)>, StoreError>> {
         let scopes = lock(&self.0.notifications);
-        let Some(scope) = scopes.0.get(&Text::from(scope)) else { return ready(Ok(Vec::new())) };
+        let name = Text::from(scope);
+        let Some(scope) = scopes.0.get(&name) else { return ready(Ok(Vec::new())) };
         if from < scope.first {
-            return ready(Err(StoreError::Dropped { first: scope.first }));
+            return ready(Err(StoreError::Dropped { what: "scope", name, first: scope.first }));
         }
         let skipped = usize::try_from(from - scope.first).unwrap_or(usize::MAX);
         let found = (from..).zip(scope.kept.iter().skip(skipped).cloned());
@@ -43,10 +44,11 @@ impl NotificationChannel for MemoryStore {
     }
 
     fn wait<'a>(&'a self, scope: &'a str, from: u64) -> BoxFuture<'a, Result<(), StoreError>> {
+        let name = Text::from(scope);
         let mut end = lock(&self.0.notifications).get(scope).end.subscribe();
         Box::pin(async move {
             let ended = end.wait_for(|end| *end > from).await;
-            ended.map(drop).map_err(|_| StoreError::Dropped { first: 0 })
+            ended.map(drop).map_err(|_| StoreError::Dropped { what: "scope", name, first: 0 })
         })
     }
 }

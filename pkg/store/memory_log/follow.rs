@@ -10,7 +10,7 @@ use std::{
 use futures_core::Stream;
 
 use super::log::{Log, State, locked};
-use crate::{LogError, LogKey, LogRecord};
+use crate::{LogKey, LogRecord, StoreError};
 
 /// A reader of a log, registered among those that wait.
 pub(super) struct Reading {
@@ -51,7 +51,7 @@ impl Drop for Reading {
 /// The records of a log from a number on.
 pub(super) struct Followed {
     /// `None` after the end.
-    pub(super) reading: Option<Result<Reading, LogError>>,
+    pub(super) reading: Option<Result<Reading, StoreError>>,
     pub(super) key: LogKey,
     pub(super) at: u64,
     /// Records that were read but not yielded yet; one buffer for all.
@@ -60,7 +60,7 @@ pub(super) struct Followed {
 
 impl Followed {
     /// Reads the available records; returns `false` at the end.
-    fn poll_read(&mut self, context: &Context<'_>) -> Poll<Result<bool, LogError>> {
+    fn poll_read(&mut self, context: &Context<'_>) -> Poll<Result<bool, StoreError>> {
         let Self { reading, key, at, read } = self;
         match reading.take() {
             None => Poll::Ready(Ok(false)),
@@ -81,7 +81,7 @@ impl Followed {
 }
 
 impl Stream for Followed {
-    type Item = Result<(u64, LogRecord), LogError>;
+    type Item = Result<(u64, LogRecord), StoreError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::readers::Readers;
-use crate::{LogError, LogKey, LogPage, LogRecord, ids::now_ms, log::PAGE};
+use crate::{LogKey, LogPage, LogRecord, StoreError, ids::now_ms, log::PAGE};
 
 #[derive(Debug)]
 pub(super) struct Log {
@@ -57,7 +57,7 @@ impl Log {
     }
 
     /// Drops the records before this number; returns their size in bytes.
-    pub(super) fn trim(&mut self, key: &LogKey, before: u64) -> Result<usize, LogError> {
+    pub(super) fn trim(&mut self, key: &LogKey, before: u64) -> Result<usize, StoreError> {
         if before <= self.first {
             return self.check(key).map(|()| 0);
         }
@@ -69,29 +69,25 @@ impl Log {
     }
 
     /// Checks that the records are available.
-    pub(super) fn check(&self, key: &LogKey) -> Result<(), LogError> {
-        let name = || key.name.clone();
+    pub(super) fn check(&self, key: &LogKey) -> Result<(), StoreError> {
         match self.state {
             State::Open | State::Closed => Ok(()),
-            State::Retired => Err(LogError::Retired { name: name() }),
-            State::Removed => Err(LogError::NotFound { name: name() }),
+            State::Retired => Err(StoreError::log_retired(key)),
+            State::Removed => Err(StoreError::no_log(key)),
         }
     }
 
     /// Checks that the next record may have this number.
-    pub(super) fn check_end(&self, key: &LogKey, at: u64) -> Result<(), LogError> {
+    pub(super) fn check_end(&self, key: &LogKey, at: u64) -> Result<(), StoreError> {
         self.check(key)?;
-        let (name, end) = (|| key.name.clone(), self.end());
         if self.state == State::Closed {
-            return Err(LogError::Closed { name: name() });
+            return Err(StoreError::log_closed(key));
         }
-        if at != end {
-            return Err(LogError::Behind { name: name(), at, end });
-        }
-        Ok(())
+        let end = self.end();
+        if at == end { Ok(()) } else { Err(StoreError::log_behind(key, at, end)) }
     }
 
-    pub(super) fn read(&self, key: &LogKey, from: u64, most: usize) -> Result<LogPage, LogError> {
+    pub(super) fn read(&self, key: &LogKey, from: u64, most: usize) -> Result<LogPage, StoreError> {
         let records: Vec<_> = self.from(key, from)?.iter().take(most).cloned().collect();
         let next = from + records.len() as u64;
         Ok(LogPage::new(records, next, self.ends_at(next)))
@@ -103,19 +99,18 @@ impl Log {
         key: &LogKey,
         from: u64,
         records: &mut VecDeque<LogRecord>,
-    ) -> Result<(), LogError> {
+    ) -> Result<(), StoreError> {
         records.extend(self.from(key, from)?.iter().take(PAGE).cloned());
         Ok(())
     }
 
     /// Returns the records from number `from` on.
-    pub(super) fn from(&self, key: &LogKey, from: u64) -> Result<&[LogRecord], LogError> {
+    pub(super) fn from(&self, key: &LogKey, from: u64) -> Result<&[LogRecord], StoreError> {
         self.check(key)?;
-        let (name, first) = (|| key.name.clone(), self.first);
-        let start =
-            from.checked_sub(first).ok_or_else(|| LogError::Dropped { name: name(), first })?;
+        let start = from.checked_sub(self.first);
+        let start = start.ok_or_else(|| StoreError::log_dropped(key, self.first))?;
         let records = usize::try_from(start).ok().and_then(|start| self.records.get(start..));
-        records.ok_or_else(|| LogError::Behind { name: name(), at: from, end: self.end() })
+        records.ok_or_else(|| StoreError::log_behind(key, from, self.end()))
     }
 
     pub(super) fn ends_at(&self, next: u64) -> bool {

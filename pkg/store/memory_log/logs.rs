@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::log::{Log, State, locked};
-use crate::{LogError, LogInfo, LogKey, LogRecord, Retention, erase::RUNS_OF, ids::now_ms};
+use crate::{LogInfo, LogKey, LogRecord, Retention, StoreError, erase::RUNS_OF, ids::now_ms};
 use forgeline_types::Text;
 
 /// Maximum size of all logs that list the runs of an owner, in bytes; these logs are never closed.
@@ -60,8 +60,8 @@ impl Logs {
     }
 
     /// Returns an existing log.
-    pub(super) fn get(&self, key: &LogKey) -> Result<&Arc<Mutex<Log>>, LogError> {
-        self.all.get(key).ok_or_else(|| LogError::NotFound { name: key.name.clone() })
+    pub(super) fn get(&self, key: &LogKey) -> Result<&Arc<Mutex<Log>>, StoreError> {
+        self.all.get(key).ok_or_else(|| StoreError::no_log(key))
     }
 
     /// Appends to a log, and returns the log.
@@ -70,7 +70,7 @@ impl Logs {
         key: &LogKey,
         at: u64,
         records: Vec<LogRecord>,
-    ) -> Result<Arc<Mutex<Log>>, LogError> {
+    ) -> Result<Arc<Mutex<Log>>, StoreError> {
         let bytes: usize = records.iter().map(LogRecord::bytes).sum();
         if self.bytes.saturating_add(bytes) > self.max_bytes {
             locked(self.get(key)?).check_end(key, at)?;
@@ -88,7 +88,7 @@ impl Logs {
         Ok(log)
     }
 
-    pub(super) fn close(&mut self, key: &LogKey) -> Result<(), LogError> {
+    pub(super) fn close(&mut self, key: &LogKey) -> Result<(), StoreError> {
         let mut log = locked(self.get(key)?);
         log.check(key)?;
         let (is_new, bytes) = (log.state == State::Open, log.bytes);
@@ -104,7 +104,7 @@ impl Logs {
         Ok(())
     }
 
-    pub(super) fn trim(&mut self, key: &LogKey, before: u64) -> Result<(), LogError> {
+    pub(super) fn trim(&mut self, key: &LogKey, before: u64) -> Result<(), StoreError> {
         let mut log = locked(self.get(key)?);
         let bytes = log.trim(key, before)?;
         let is_closed = log.state == State::Closed;
@@ -113,7 +113,7 @@ impl Logs {
         Ok(())
     }
 
-    pub(super) fn touch(&mut self, key: &LogKey) -> Result<(), LogError> {
+    pub(super) fn touch(&mut self, key: &LogKey) -> Result<(), StoreError> {
         let mut log = locked(self.get(key)?);
         log.check(key)?;
         log.used_ms = now_ms();
@@ -140,7 +140,7 @@ impl Logs {
     }
 
     /// Retires closed logs until there is room for `bytes` more: the oldest ones of the scope whose closed logs are largest.
-    fn make_room(&mut self, bytes: usize) -> Result<(), LogError> {
+    fn make_room(&mut self, bytes: usize) -> Result<(), StoreError> {
         while self.bytes.saturating_add(bytes) > self.max_bytes {
             let largest = self.closed_of.iter().max_by_key(|(_, bytes)| **bytes);
             let is_its = |key: &LogKey| largest.is_some_and(|(scope, _)| key.scope == *scope);
@@ -149,7 +149,7 @@ impl Logs {
                 let (used, most) = (self.bytes, self.max_bytes);
                 let reason =
                     format!("it holds {used} of {most} bytes, and {bytes} more do not fit");
-                return Err(LogError::Full { reason });
+                return Err(StoreError::Full { reason });
             };
             self.retire(&oldest)?;
         }
@@ -171,7 +171,7 @@ impl Logs {
         }
     }
 
-    pub(super) fn retire(&mut self, key: &LogKey) -> Result<(), LogError> {
+    pub(super) fn retire(&mut self, key: &LogKey) -> Result<(), StoreError> {
         let mut log = locked(self.get(key)?);
         if log.state == State::Retired {
             return Ok(());
@@ -190,9 +190,8 @@ impl Logs {
         Ok(())
     }
 
-    pub(super) fn remove(&mut self, key: &LogKey) -> Result<(), LogError> {
-        let log = self.all.remove(key);
-        let log = log.ok_or_else(|| LogError::NotFound { name: key.name.clone() })?;
+    pub(super) fn remove(&mut self, key: &LogKey) -> Result<(), StoreError> {
+        let log = self.all.remove(key).ok_or_else(|| StoreError::no_log(key))?;
         let mut log = locked(&log);
         let is_closed = log.state == State::Closed;
         let bytes = log.change(State::Removed);
@@ -211,7 +210,7 @@ impl Logs {
         }
     }
 
-    pub(super) fn sweep(&mut self, keep: Retention) -> Result<u64, LogError> {
+    pub(super) fn sweep(&mut self, keep: Retention) -> Result<u64, StoreError> {
         let mut count = 0;
         while let Some((closed_ms, oldest)) = self.closed.front().cloned() {
             let is_old = keep.closed_before_ms.is_some_and(|before| closed_ms < before);
@@ -298,7 +297,7 @@ mod tests {
         assert!((100_000..=133_000).contains(&bytes), "{bytes}");
         let is_there = |owner: &str| {
             let read = log.read(&runs_of(&"a".into(), owner), u64::MAX, 1).now_or_never().unwrap();
-            !matches!(read, Err(LogError::NotFound { .. }))
+            !matches!(read, Err(StoreError::NotFound { .. }))
         };
         assert!(!is_there("first") && is_there("reads") && is_there("comes") && is_there("999"));
         // A run finds its room.

@@ -19,7 +19,7 @@ use self::{
     logs::Logs,
 };
 
-use super::{EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention};
+use super::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError};
 
 /// Maximum size of all records together, in bytes.
 const MAX_BYTES: usize = 512 << 20;
@@ -35,14 +35,14 @@ const MAX_RETIRED: usize = 100_000;
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use forgeline::store::{EventLog, LogError, LogKey, LogRecord, MemoryLog};
+/// use forgeline::store::{EventLog, StoreError, LogKey, LogRecord, MemoryLog};
 ///
 /// let (log, key) = (MemoryLog::new(), LogKey::new("team-a", "run_1"));
 /// log.create(key.clone()).await?;
 /// log.append(&key, 0, vec![LogRecord::new("turn_end", "{}")]).await?;
 /// assert_eq!(log.read(&key, 0, 10).await?.next, 1);
 /// let other = LogKey::new("team-b", "run_1");
-/// assert!(matches!(log.read(&other, 0, 10).await, Err(LogError::NotFound { .. })));
+/// assert!(matches!(log.read(&other, 0, 10).await, Err(StoreError::NotFound { .. })));
 /// # Ok(())
 /// # }
 /// ```
@@ -64,12 +64,12 @@ impl MemoryLog {
         locked(&self.0)
     }
 
-    fn reading(&self, key: &LogKey) -> Result<Reading, LogError> {
+    fn reading(&self, key: &LogKey) -> Result<Reading, StoreError> {
         Ok(Reading::of(self.lock().get(key)?))
     }
 
     /// Appends; the common lock is not held while readers are woken.
-    fn add(&self, key: &LogKey, at: u64, records: Vec<LogRecord>) -> Result<(), LogError> {
+    fn add(&self, key: &LogKey, at: u64, records: Vec<LogRecord>) -> Result<(), StoreError> {
         let log = self.lock().append(key, at, records)?;
         locked(&log).readers.wake();
         Ok(())
@@ -88,10 +88,10 @@ fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
 }
 
 impl EventLog for MemoryLog {
-    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), LogError>> {
+    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), StoreError>> {
         let mut logs = self.lock();
         if logs.all.contains_key(&key) {
-            return ready(Err(LogError::Exists { name: key.name }));
+            return ready(Err(StoreError::log_exists(&key)));
         }
         logs.all.insert(key, Arc::new(Mutex::new(Log::new())));
         ready(Ok(()))
@@ -102,11 +102,11 @@ impl EventLog for MemoryLog {
         key: &'a LogKey,
         at: u64,
         records: Vec<LogRecord>,
-    ) -> BoxFuture<'a, Result<(), LogError>> {
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
         ready(self.add(key, at, records))
     }
 
-    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
         ready(self.lock().close(key))
     }
 
@@ -115,11 +115,11 @@ impl EventLog for MemoryLog {
         key: &'a LogKey,
         from: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<LogPage, LogError>> {
+    ) -> BoxFuture<'a, Result<LogPage, StoreError>> {
         ready(self.lock().get(key).and_then(|log| locked(log).read(key, from, most)))
     }
 
-    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), LogError>> {
+    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let reading = self.reading(key)?;
             let has_more = |log: &Log| match log.check(key) {
@@ -135,24 +135,24 @@ impl EventLog for MemoryLog {
         self: Arc<Self>,
         key: LogKey,
         from: u64,
-    ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
+    ) -> BoxStream<'static, Result<(u64, LogRecord), StoreError>> {
         let reading = Some(self.reading(&key));
         Box::pin(Followed { reading, key, at: from, read: VecDeque::new() })
     }
 
-    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
         ready(self.lock().retire(key))
     }
 
-    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
         ready(self.lock().remove(key))
     }
 
-    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), LogError>> {
+    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), StoreError>> {
         ready(self.lock().trim(key, before))
     }
 
-    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
         ready(self.lock().touch(key))
     }
 
@@ -161,11 +161,11 @@ impl EventLog for MemoryLog {
         prefix: &'a str,
         after: Option<&'a LogKey>,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<LogInfo>, LogError>> {
+    ) -> BoxFuture<'a, Result<Vec<LogInfo>, StoreError>> {
         ready(Ok(self.lock().list(prefix, after, most)))
     }
 
-    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>> {
+    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, StoreError>> {
         ready(self.lock().sweep(keep))
     }
 }
@@ -186,25 +186,25 @@ mod tests {
     #[tokio::test]
     async fn a_log_has_no_gap_and_one_writer() {
         let (log, key) = (MemoryLog::new(), LogKey::new("a", "run"));
-        assert!(matches!(log.read(&key, 0, 1).await, Err(LogError::NotFound { .. })));
+        assert!(matches!(log.read(&key, 0, 1).await, Err(StoreError::NotFound { .. })));
         log.create(key.clone()).await.unwrap();
-        assert!(matches!(log.create(key.clone()).await, Err(LogError::Exists { .. })));
+        assert!(matches!(log.create(key.clone()).await, Err(StoreError::Exists { .. })));
         log.append(&key, 0, records(3)).await.unwrap();
         for at in [0, 2, 4] {
             let other = log.append(&key, at, records(1)).await.unwrap_err();
-            assert!(matches!(other, LogError::Behind { end: 3, .. }), "{other}");
+            assert!(matches!(other, StoreError::Behind { end: 3, .. }), "{other}");
         }
         assert_eq!(log.read(&key, 1, 1).await.unwrap(), LogPage::new(records(1), 2, false));
         assert_eq!(log.read(&key, 3, 9).await.unwrap(), LogPage::new(records(0), 3, false));
-        assert!(matches!(log.read(&key, 4, 9).await, Err(LogError::Behind { end: 3, .. })));
+        assert!(matches!(log.read(&key, 4, 9).await, Err(StoreError::Behind { end: 3, .. })));
         log.close(&key).await.unwrap();
         log.close(&key).await.unwrap();
         assert!(log.read(&key, 3, 9).await.unwrap().is_end);
-        assert!(matches!(log.append(&key, 3, records(1)).await, Err(LogError::Closed { .. })));
+        assert!(matches!(log.append(&key, 3, records(1)).await, Err(StoreError::Ended { .. })));
         log.retire(&key).await.unwrap();
         log.retire(&key).await.unwrap();
-        assert!(matches!(log.read(&key, 0, 9).await, Err(LogError::Retired { .. })));
-        assert!(matches!(log.create(key).await, Err(LogError::Exists { .. })), "its name stays");
+        assert!(matches!(log.read(&key, 0, 9).await, Err(StoreError::Retired { .. })));
+        assert!(matches!(log.create(key).await, Err(StoreError::Exists { .. })), "its name stays");
     }
 
     #[tokio::test]
@@ -255,8 +255,8 @@ mod tests {
         assert_eq!(log.read(&key(0), 0, 9).await.unwrap().records, records(1), "it is open");
         let is_there = |at: usize| log.read(&key(at), 0, 9).now_or_never().unwrap();
         assert!((36..40).all(|at| is_there(at).is_ok()));
-        assert!((34..36).all(|at| matches!(is_there(at), Err(LogError::Retired { .. }))));
-        assert!((1..34).all(|at| matches!(is_there(at), Err(LogError::NotFound { .. }))));
+        assert!((34..36).all(|at| matches!(is_there(at), Err(StoreError::Retired { .. }))));
+        assert!((1..34).all(|at| matches!(is_there(at), Err(StoreError::NotFound { .. }))));
         assert_eq!(log.lock().all.len(), 7, "names have a bound");
         log.append(&key(0), 1, records(4)).await.unwrap();
         assert!(log.append(&key(0), 5, records(1)).await.is_err(), "none is left to be dropped");
@@ -301,7 +301,7 @@ mod tests {
         let old = Retention { closed_before_ms: Some(u64::MAX), ..Retention::all() };
         assert_eq!(log.sweep(old).await, Ok(3));
         assert_eq!(log.sweep(Retention { max_retired: 1, ..old }).await, Ok(0));
-        assert!(matches!(log.read(&key(2), 0, 1).await, Err(LogError::NotFound { .. })));
-        assert!(matches!(log.read(&key(3), 0, 1).await, Err(LogError::Retired { .. })));
+        assert!(matches!(log.read(&key(2), 0, 1).await, Err(StoreError::NotFound { .. })));
+        assert!(matches!(log.read(&key(3), 0, 1).await, Err(StoreError::Retired { .. })));
     }
 }

@@ -1,16 +1,13 @@
 //! The conversation store of [`SqliteStore`].
 
-use std::sync::Arc;
-
 use futures_core::future::BoxFuture;
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
 use super::{
-    SqliteStore, erase, errors,
-    rows::{int, number},
+    SqliteStore, erase,
+    errors::store_error,
+    statements::{execute, int, number, row, rows},
     stored::{STATUSES, status_number, whole},
-    within,
-    writer::work,
 };
 use crate::{
     Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
@@ -22,9 +19,9 @@ use crate::{
 use forgeline_types::Text;
 
 /// A row of the table of conversations.
-type Row = (i64, String, String, String, Option<String>, i64, i64, i64, i64, i64);
+type ConversationRow = (i64, String, String, String, Option<String>, i64, i64, i64, i64, i64);
 
-fn conversation(scope: &str, row: Row) -> (i64, Conversation) {
+fn conversation(scope: &str, row: ConversationRow) -> (i64, Conversation) {
     let (id, name, owner, agent, title, status, created_ms, updated_ms, entries, messages) = row;
     let key = ConversationKey::new(scope, name);
     let mut found = Conversation::new(key, owner, agent, number(created_ms));
@@ -44,41 +41,35 @@ fn ended(key: &ConversationKey) -> StoreError {
     StoreError::Ended { what: "conversation", name: key.id.clone() }
 }
 
-pub(super) async fn find(
-    connection: &mut SqliteConnection,
+pub(super) fn find(
+    connection: &Connection,
     key: &ConversationKey,
 ) -> Result<(i64, Conversation), StoreError> {
-    let row: Option<Row> = sqlx::query_as(
-        "SELECT id, name, owner, agent, title, status, created_ms, updated_ms, entries, messages \
-         FROM conversation WHERE scope = ? AND name = ?",
-    )
-    .bind(key.scope.as_str())
-    .bind(key.id.as_str())
-    .fetch_optional(connection)
-    .await
-    .map_err(errors::of)?;
-    let row =
-        row.ok_or_else(|| StoreError::NotFound { what: "conversation", name: key.id.clone() })?;
-    Ok(conversation(&key.scope, row))
+    let sql = "SELECT id, name, owner, agent, title, status, created_ms, updated_ms, entries, messages \
+               FROM conversation WHERE scope = ? AND name = ?";
+    let row: Option<ConversationRow> = row(connection, sql, [key.scope.as_str(), key.id.as_str()])?;
+    let not_found = || StoreError::NotFound { what: "conversation", name: key.id.clone() };
+    Ok(conversation(&key.scope, row.ok_or_else(not_found)?))
 }
 
-async fn begin(connection: &mut SqliteConnection, new: &Conversation) -> Result<(), StoreError> {
-    let inserted = sqlx::query(
-        "INSERT INTO conversation (scope, name, owner, agent, title, status, created_ms, updated_ms) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-    )
-    .bind(new.key.scope.as_str())
-    .bind(new.key.id.as_str())
-    .bind(new.owner.as_str())
-    .bind(new.agent.as_str())
-    .bind(new.title.as_deref())
-    .bind(status_number(new.status))
-    .bind(int(new.created_ms))
-    .bind(int(new.updated_ms))
-    .execute(connection)
-    .await
-    .map_err(errors::of)?;
-    if inserted.rows_affected() == 0 {
+fn begin(connection: &Connection, new: &Conversation) -> Result<(), StoreError> {
+    let sql = "INSERT INTO conversation (scope, name, owner, agent, title, status, created_ms, updated_ms) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+    let inserted = execute(
+        connection,
+        sql,
+        params![
+            new.key.scope.as_str(),
+            new.key.id.as_str(),
+            new.owner.as_str(),
+            new.agent.as_str(),
+            new.title.as_deref(),
+            status_number(new.status),
+            int(new.created_ms),
+            int(new.updated_ms),
+        ],
+    )?;
+    if inserted == 0 {
         let name = new.key.id.clone();
         return Err(StoreError::Exists { what: "conversation", name });
     }
@@ -86,14 +77,14 @@ async fn begin(connection: &mut SqliteConnection, new: &Conversation) -> Result<
 }
 
 /// An entry in its stored form.
-struct Texts {
+struct EntryTexts {
     line: Option<String>,
     messages: Vec<String>,
     blobs: Vec<(Hash, String)>,
     at_ms: u64,
 }
 
-impl Texts {
+impl EntryTexts {
     fn of(entry: &Entry) -> Result<Self, StoreError> {
         let mut blobs = Vec::new();
         let mut keep = |text: &str| {
@@ -114,86 +105,65 @@ impl Texts {
     }
 }
 
-async fn append(
-    connection: &mut SqliteConnection,
+fn append(
+    connection: &Connection,
     key: &ConversationKey,
     at: u64,
-    texts: &Texts,
+    texts: &EntryTexts,
 ) -> Result<(), StoreError> {
-    let (id, head) = find(connection, key).await?;
+    let (id, head) = find(connection, key)?;
     if head.status.is_last() {
         return Err(ended(key));
     }
     if head.entries != at {
-        return Err(StoreError::Behind { name: key.id.clone(), at, end: head.entries });
+        return Err(StoreError::Behind {
+            what: "conversation",
+            name: key.id.clone(),
+            at,
+            end: head.entries,
+        });
     }
     for (hash, text) in &texts.blobs {
-        sqlx::query("INSERT INTO blob (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING")
-            .bind(&hash[..])
-            .bind(text)
-            .execute(&mut *connection)
-            .await
-            .map_err(errors::of)?;
-        sqlx::query(
-            "INSERT INTO blob_use (conversation, hash) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        )
-        .bind(id)
-        .bind(&hash[..])
-        .execute(&mut *connection)
-        .await
-        .map_err(errors::of)?;
+        let sql = "INSERT INTO blob (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING";
+        execute(connection, sql, params![&hash[..], text])?;
+        let sql = "INSERT INTO blob_use (conversation, hash) VALUES (?, ?) ON CONFLICT DO NOTHING";
+        execute(connection, sql, params![id, &hash[..]])?;
     }
     if let Some(line) = &texts.line {
-        sqlx::query("INSERT INTO line (conversation, number, text) VALUES (?, ?, ?)")
-            .bind(id)
-            .bind(int(at))
-            .bind(line)
-            .execute(&mut *connection)
-            .await
-            .map_err(errors::of)?;
+        let sql = "INSERT INTO line (conversation, number, text) VALUES (?, ?, ?)";
+        execute(connection, sql, params![id, int(at), line])?;
     }
     for (place, text) in (head.messages..).zip(&texts.messages) {
-        sqlx::query("INSERT INTO message (conversation, number, at_ms, text) VALUES (?, ?, ?, ?)")
-            .bind(id)
-            .bind(int(place))
-            .bind(int(texts.at_ms))
-            .bind(text)
-            .execute(&mut *connection)
-            .await
-            .map_err(errors::of)?;
+        let sql = "INSERT INTO message (conversation, number, at_ms, text) VALUES (?, ?, ?, ?)";
+        execute(connection, sql, params![id, int(place), int(texts.at_ms), text])?;
     }
-    sqlx::query(
-        "UPDATE conversation SET entries = entries + 1, messages = messages + ?, updated_ms = MAX(updated_ms, ?) WHERE id = ?",
-    )
-    .bind(int(texts.messages.len() as u64))
-    .bind(int(texts.at_ms))
-    .bind(id)
-    .execute(connection)
-    .await
-    .map(drop)
-    .map_err(errors::of)
+    let sql = "UPDATE conversation SET entries = entries + 1, messages = messages + ?, \
+               updated_ms = MAX(updated_ms, ?) WHERE id = ?";
+    let messages = int(texts.messages.len() as u64);
+    execute(connection, sql, [messages, int(texts.at_ms), id]).map(drop)
 }
 
-async fn list(
-    connection: &mut SqliteConnection,
+fn list(
+    connection: &Connection,
     query: &ConversationQuery,
 ) -> Result<ConversationPage, StoreError> {
     let after = Cursor::read(query.after.as_ref())?;
-    let rows: Vec<Row> = sqlx::query_as(
-        "SELECT id, name, owner, agent, title, status, created_ms, updated_ms, entries, messages \
-         FROM conversation WHERE scope = ?1 AND (?2 IS NULL OR owner = ?2) \
-         AND (?3 IS NULL OR agent = ?3) AND (?4 IS NULL OR (updated_ms, name) < (?4, ?5)) \
-         ORDER BY updated_ms DESC, name DESC LIMIT ?6",
-    )
-    .bind(query.scope.as_str())
-    .bind(query.owner.as_deref())
-    .bind(query.agent.as_deref())
-    .bind(after.as_ref().map(|after| int(after.at_ms)))
-    .bind(after.as_ref().map(|after| after.name.as_str()))
-    .bind(int(query.most as u64).saturating_add(1))
-    .fetch_all(connection)
-    .await
-    .map_err(errors::of)?;
+    let sql = "SELECT id, name, owner, agent, title, status, created_ms, updated_ms, entries, messages \
+               FROM conversation WHERE scope = ?1 AND (?2 IS NULL OR owner = ?2) \
+               AND (?3 IS NULL OR agent = ?3) AND (?4 IS NULL OR (updated_ms, name) < (?4, ?5)) \
+               ORDER BY updated_ms DESC, name DESC LIMIT ?6";
+    let rows: Vec<ConversationRow> = rows(
+        connection,
+        sql,
+        params![
+            query.scope.as_str(),
+            query.owner.as_deref(),
+            query.agent.as_deref(),
+            after.as_ref().map(|after| int(after.at_ms)),
+            after.as_ref().map(|after| after.name.as_str()),
+            int(query.most as u64).saturating_add(1),
+        ],
+    )?;
     let is_more = rows.len() > query.most;
     let rows = rows.into_iter().take(query.most);
     let page: Vec<_> = rows.map(|row| conversation(&query.scope, row).1).collect();
@@ -203,15 +173,30 @@ async fn list(
     Ok(ConversationPage::new(page, next))
 }
 
+/// Reads the rows of a conversation with a query, from a number on.
+fn read(
+    connection: &Connection,
+    key: &ConversationKey,
+    sql: &str,
+    from: u64,
+    most: usize,
+) -> Result<Vec<(u64, u64, String)>, StoreError> {
+    // A snapshot of the file, in which the rows and their long parts are consistent.
+    let at = connection.unchecked_transaction().map_err(store_error)?;
+    let (id, _) = find(&at, key)?;
+    let found = rows(&at, sql, [id, int(from), int(most as u64)])?;
+    whole(&at, found)
+}
+
 /// Changes the title or the status, if the current status allows it.
-async fn change(
-    connection: &mut SqliteConnection,
+fn change(
+    connection: &Connection,
     key: &ConversationKey,
     title: Option<&str>,
     status: Option<ConversationStatus>,
     at_ms: u64,
 ) -> Result<(), StoreError> {
-    let (id, head) = find(connection, key).await?;
+    let (id, head) = find(connection, key)?;
     let is_refused = match status {
         Some(status) => head.status.is_last() && head.status != status,
         None => head.status == ConversationStatus::Erased,
@@ -220,45 +205,37 @@ async fn change(
         return Err(ended(key));
     }
     let title = title.or(head.title.as_deref());
-    sqlx::query("UPDATE conversation SET title = ?, status = ?, updated_ms = ? WHERE id = ?")
-        .bind(title)
-        .bind(status_number(status.unwrap_or(head.status)))
-        .bind(int(at_ms))
-        .bind(id)
-        .execute(connection)
-        .await
-        .map(drop)
-        .map_err(errors::of)
+    let status = status_number(status.unwrap_or(head.status));
+    let sql = "UPDATE conversation SET title = ?, status = ?, updated_ms = ? WHERE id = ?";
+    execute(connection, sql, params![title, status, int(at_ms), id]).map(drop)
+}
+
+fn delete(connection: &Connection, key: &ConversationKey) -> Result<bool, StoreError> {
+    match find(connection, key) {
+        Err(StoreError::NotFound { .. }) => Ok(false),
+        found => erase::delete(connection, found?.0).map(|()| true),
+    }
 }
 
 impl ConversationStore for SqliteStore {
     fn begin(&self, conversation: Conversation) -> BoxFuture<'_, Result<(), StoreError>> {
-        let conversation = Arc::new(conversation);
-        let write = work(move |connection| {
-            let conversation = Arc::clone(&conversation);
-            Box::pin(async move { begin(connection, &conversation).await })
-        });
-        Box::pin(self.0.writer.write(0, write, None))
+        let write = move |connection: &Connection| begin(connection, &conversation);
+        Box::pin(self.0.writer.write(0, write))
     }
 
     fn get<'a>(
         &'a self,
         key: &'a ConversationKey,
     ) -> BoxFuture<'a, Result<Conversation, StoreError>> {
-        Box::pin(within(async {
-            let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
-            find(&mut reader, key).await.map(|(_, found)| found)
-        }))
+        let key = key.clone();
+        Box::pin(self.query(move |connection| Ok(find(connection, &key)?.1)))
     }
 
     fn list(
         &self,
         query: ConversationQuery,
     ) -> BoxFuture<'_, Result<ConversationPage, StoreError>> {
-        Box::pin(within(async move {
-            let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
-            list(&mut reader, &query).await
-        }))
+        Box::pin(self.query(move |connection| list(connection, &query)))
     }
 
     fn append<'a>(
@@ -268,14 +245,10 @@ impl ConversationStore for SqliteStore {
         entry: Entry,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            let texts = Texts::of(&entry)?;
+            let (key, texts) = (key.clone(), EntryTexts::of(&entry)?);
             let bytes = texts.bytes();
-            let shared = Arc::new((key.clone(), texts));
-            let write = work(move |connection| {
-                let shared = Arc::clone(&shared);
-                Box::pin(async move { append(connection, &shared.0, at, &shared.1).await })
-            });
-            self.0.writer.write(bytes, write, None).await
+            let write = move |connection: &Connection| append(connection, &key, at, &texts);
+            self.0.writer.write(bytes, write).await
         })
     }
 
@@ -285,18 +258,10 @@ impl ConversationStore for SqliteStore {
         from: u64,
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<(u64, String)>, StoreError>> {
-        Box::pin(within(async move {
-            let mut at = self.0.readers.begin().await.map_err(errors::of)?;
-            let (id, _) = find(&mut at, key).await?;
-            let sql = "SELECT number, 0, text FROM line WHERE conversation = ? AND number >= ? ORDER BY number LIMIT ?";
-            let rows = sqlx::query_as(sql)
-                .bind(id)
-                .bind(int(from))
-                .bind(int(most as u64))
-                .fetch_all(&mut *at)
-                .await
-                .map_err(errors::of)?;
-            let lines = whole(&mut at, rows).await?;
+        let sql = "SELECT number, 0, text FROM line WHERE conversation = ? AND number >= ? ORDER BY number LIMIT ?";
+        let key = key.clone();
+        Box::pin(self.query(move |connection| {
+            let lines = read(connection, &key, sql, from, most)?;
             Ok(lines.into_iter().map(|(number, _, line)| (number, line)).collect())
         }))
     }
@@ -307,21 +272,13 @@ impl ConversationStore for SqliteStore {
         from: u64,
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<StoredMessage>, StoreError>> {
-        Box::pin(within(async move {
-            let mut at = self.0.readers.begin().await.map_err(errors::of)?;
-            let (id, _) = find(&mut at, key).await?;
-            let sql = "SELECT number, at_ms, text FROM message WHERE conversation = ? AND number >= ? ORDER BY number LIMIT ?";
-            let rows = sqlx::query_as(sql)
-                .bind(id)
-                .bind(int(from))
-                .bind(int(most as u64))
-                .fetch_all(&mut *at)
-                .await
-                .map_err(errors::of)?;
-            let read = |(number, at_ms, text): (u64, u64, String)| {
+        let sql = "SELECT number, at_ms, text FROM message WHERE conversation = ? AND number >= ? ORDER BY number LIMIT ?";
+        let key = key.clone();
+        Box::pin(self.query(move |connection| {
+            let message = |(number, at_ms, text): (u64, u64, String)| {
                 Ok(StoredMessage::new(number, at_ms, to_message(&text)?))
             };
-            whole(&mut at, rows).await?.into_iter().map(read).collect()
+            read(connection, &key, sql, from, most)?.into_iter().map(message).collect()
         }))
     }
 
@@ -331,14 +288,10 @@ impl ConversationStore for SqliteStore {
         title: Text,
         at_ms: u64,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        let shared = Arc::new((key.clone(), title));
-        let write = work(move |connection| {
-            let shared = Arc::clone(&shared);
-            Box::pin(
-                async move { change(connection, &shared.0, Some(&shared.1), None, at_ms).await },
-            )
-        });
-        Box::pin(self.0.writer.write(0, write, None))
+        let key = key.clone();
+        let write =
+            move |connection: &Connection| change(connection, &key, Some(&title), None, at_ms);
+        Box::pin(self.0.writer.write(0, write))
     }
 
     fn set_status<'a>(
@@ -347,27 +300,17 @@ impl ConversationStore for SqliteStore {
         status: ConversationStatus,
         at_ms: u64,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        let key = Arc::new(key.clone());
-        let write = work(move |connection| {
-            let key = Arc::clone(&key);
-            Box::pin(async move { change(connection, &key, None, Some(status), at_ms).await })
-        });
-        Box::pin(self.0.writer.write(0, write, None))
+        let key = key.clone();
+        let write =
+            move |connection: &Connection| change(connection, &key, None, Some(status), at_ms);
+        Box::pin(self.0.writer.write(0, write))
     }
 
     fn delete<'a>(&'a self, key: &'a ConversationKey) -> BoxFuture<'a, Result<bool, StoreError>> {
-        let key = Arc::new(key.clone());
-        let write = work(move |connection| {
-            let key = Arc::clone(&key);
-            Box::pin(async move {
-                match find(connection, &key).await {
-                    Err(StoreError::NotFound { .. }) => Ok(false),
-                    found => erase::delete(connection, found?.0).await.map(|()| true),
-                }
-            })
-        });
+        let key = key.clone();
         Box::pin(async move {
-            let was_there = self.0.writer.write(0, write, None).await?;
+            let write = move |connection: &Connection| delete(connection, &key);
+            let was_there = self.0.writer.write(0, write).await?;
             self.deleted();
             self.purge().await;
             Ok(was_there)
@@ -380,18 +323,13 @@ impl ConversationStore for SqliteStore {
         owner: &'a str,
         mode: EraseMode,
     ) -> BoxFuture<'a, Result<Erased, StoreError>> {
-        let shared = Arc::new((Text::from(scope), Text::from(owner)));
         Box::pin(async move {
             let mut all = Erased::default();
             loop {
-                let shared = Arc::clone(&shared);
-                let write = work(move |connection| {
-                    let shared = Arc::clone(&shared);
-                    Box::pin(
-                        async move { erase::erase(connection, &shared.0, &shared.1, mode).await },
-                    )
-                });
-                let some = self.0.writer.write(0, write, None).await?;
+                let (scope, owner) = (scope.to_owned(), owner.to_owned());
+                let write =
+                    move |connection: &Connection| erase::erase(connection, &scope, &owner, mode);
+                let some = self.0.writer.write(0, write).await?;
                 all.conversations += some.conversations;
                 all.messages += some.messages;
                 if mode.is_dry_run() {

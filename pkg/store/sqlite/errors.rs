@@ -1,19 +1,21 @@
 //! Conversion of `SQLite` errors into store errors.
 
+use rusqlite::Error;
+
 use crate::StoreError;
 
 /// Returns the store error for a database error.
 #[expect(clippy::needless_pass_by_value, reason = "the form of a function for `map_err`")]
-pub(super) fn of(error: sqlx::Error) -> StoreError {
-    let code = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
-    let reason = match error.as_database_error() {
-        Some(error) => error.message().to_owned(),
-        None => error.to_string(),
-    };
-    if matches!(error, sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_)) {
-        let reason = format!("{reason}; use another copy of the file");
-        return StoreError::Corrupt { reason };
-    }
+pub(super) fn store_error(error: Error) -> StoreError {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    let is_of_wrong_type = matches!(
+        error,
+        Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::InvalidColumnType(..)
+            | Error::Utf8Error(..)
+    );
+    let reason = error.to_string();
     // The low byte is the kind; the others are details.
     match code.map(|code| code & 0xff) {
         Some(13) => StoreError::Full {
@@ -22,7 +24,7 @@ pub(super) fn of(error: sqlx::Error) -> StoreError {
         Some(8) => StoreError::ReadOnly {
             reason: format!("{reason}; allow this process to write the file"),
         },
-        Some(11 | 26) => {
+        kind if is_of_wrong_type || matches!(kind, Some(11 | 26)) => {
             StoreError::Corrupt { reason: format!("{reason}; use another copy of the file") }
         }
         _ => StoreError::Unavailable { reason },
@@ -36,6 +38,7 @@ pub(super) fn is_refusal(error: &StoreError) -> bool {
         StoreError::NotFound { .. }
             | StoreError::Exists { .. }
             | StoreError::Ended { .. }
+            | StoreError::Retired { .. }
             | StoreError::Behind { .. }
             | StoreError::Dropped { .. }
             | StoreError::BadCursor { .. }

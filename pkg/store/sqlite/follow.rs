@@ -4,13 +4,8 @@ use std::{collections::VecDeque, sync::Arc};
 
 use futures_core::stream::BoxStream;
 
-use super::{
-    SqliteStore, errors,
-    log_head::{head, readable},
-    tails::Waiting,
-    within,
-};
-use crate::{EventLog as _, LogError, LogKey, LogRecord};
+use super::{SqliteStore, log_head::readable, log_tails::TailSubscription};
+use crate::{EventLog as _, LogKey, LogRecord, StoreError};
 
 /// Maximum number of records read ahead.
 const PAGE: usize = 256;
@@ -21,7 +16,7 @@ impl SqliteStore {
         self: Arc<Self>,
         key: LogKey,
         from: u64,
-    ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
+    ) -> BoxStream<'static, Result<(u64, LogRecord), StoreError>> {
         Box::pin(async_stream::try_stream! {
             let mut waiting = self.0.tails.subscribe(&key);
             let (mut at, mut records) = (from, VecDeque::new());
@@ -55,10 +50,10 @@ impl SqliteStore {
     /// Waits until a log has a record with number `from`, or is closed.
     pub(super) async fn wait_with(
         &self,
-        waiting: &mut Waiting,
+        waiting: &mut TailSubscription,
         key: &LogKey,
         from: u64,
-    ) -> Result<(), LogError> {
+    ) -> Result<(), StoreError> {
         loop {
             match self.0.tails.has(key, from) {
                 Some(true) => return Ok(()),
@@ -68,11 +63,8 @@ impl SqliteStore {
                 }
                 None => {}
             }
-            let found = within(async {
-                let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
-                head(&mut reader, key).await
-            });
-            let head = readable(key, found.await?)?;
+            let log = key.clone();
+            let head = self.query(move |connection| readable(connection, &log)).await?;
             if head.ends > from || head.is_closed() {
                 return Ok(());
             }

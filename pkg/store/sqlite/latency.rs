@@ -1,50 +1,27 @@
 //! The latency record store of [`SqliteStore`].
 
-use std::sync::Arc;
-
 use futures_core::future::BoxFuture;
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
 use super::{
-    SqliteStore, errors,
+    SqliteStore,
     owned_rows::OwnedRows,
-    rows::{int, number},
-    within,
-    writer::work,
+    statements::{execute, int, maybe_integer, number, rows},
 };
 use crate::{EraseMode, LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS};
 
-async fn total(connection: &mut SqliteConnection, scope: &str) -> Result<u64, StoreError> {
-    let last: Option<i64> = sqlx::query_scalar("SELECT max(number) FROM latency WHERE scope = ?")
-        .bind(scope)
-        .fetch_one(connection)
-        .await
-        .map_err(errors::of)?;
+fn total(connection: &Connection, scope: &str) -> Result<u64, StoreError> {
+    let sql = "SELECT max(number) FROM latency WHERE scope = ?";
+    let last = maybe_integer(connection, sql, [scope])?;
     Ok(last.map_or(0, |last| number(last) + 1))
 }
 
-async fn add(
-    connection: &mut SqliteConnection,
-    scope: &str,
-    at_ms: u64,
-    json: &str,
-) -> Result<(), StoreError> {
-    let place = int(total(connection, scope).await?);
-    sqlx::query("INSERT INTO latency (scope, number, at_ms, record) VALUES (?, ?, ?, ?)")
-        .bind(scope)
-        .bind(place)
-        .bind(int(at_ms))
-        .bind(json)
-        .execute(&mut *connection)
-        .await
-        .map_err(errors::of)?;
-    sqlx::query("DELETE FROM latency WHERE scope = ? AND number <= ?")
-        .bind(scope)
-        .bind(place - int(MAX_RECORDS as u64))
-        .execute(connection)
-        .await
-        .map(drop)
-        .map_err(errors::of)
+fn add(connection: &Connection, scope: &str, at_ms: u64, json: &str) -> Result<(), StoreError> {
+    let place = int(total(connection, scope)?);
+    let sql = "INSERT INTO latency (scope, number, at_ms, record) VALUES (?, ?, ?, ?)";
+    execute(connection, sql, params![scope, place, int(at_ms), json])?;
+    let sql = "DELETE FROM latency WHERE scope = ? AND number <= ?";
+    execute(connection, sql, params![scope, place - int(MAX_RECORDS as u64)]).map(drop)
 }
 
 /// The condition of the records of an owner.
@@ -57,12 +34,14 @@ macro_rules! theirs {
 /// The newest record of the scope is kept without content, so that numbering continues.
 const OWNED: OwnedRows = OwnedRows {
     count: concat!("SELECT count(*) FROM latency", theirs!()),
-    delete: concat!(
-        "UPDATE latency SET record = '{}'",
-        theirs!(),
-        " AND number = (SELECT max(number) FROM latency WHERE scope = ?1); DELETE FROM latency",
-        theirs!()
-    ),
+    delete: &[
+        concat!(
+            "UPDATE latency SET record = '{}'",
+            theirs!(),
+            " AND number = (SELECT max(number) FROM latency WHERE scope = ?1)"
+        ),
+        concat!("DELETE FROM latency", theirs!()),
+    ],
     bury: concat!(
         "UPDATE latency SET record = json_set(record, '$.owner', '', '$.conversation', '')",
         theirs!()
@@ -78,14 +57,9 @@ impl LatencyStore for SqliteStore {
         Box::pin(async move {
             let json = serde_json::to_string(&record)
                 .map_err(|error| StoreError::Corrupt { reason: error.to_string() })?;
-            let bytes = json.len();
-            let shared = Arc::new((scope.to_owned(), json));
-            let write = work(move |connection| {
-                let shared = Arc::clone(&shared);
-                let at_ms = record.at_ms;
-                Box::pin(async move { add(connection, &shared.0, at_ms, &shared.1).await })
-            });
-            self.0.writer.write(bytes, write, None).await
+            let (bytes, scope, at_ms) = (json.len(), scope.to_owned(), record.at_ms);
+            let write = move |connection: &Connection| add(connection, &scope, at_ms, &json);
+            self.0.writer.write(bytes, write).await
         })
     }
 
@@ -94,16 +68,12 @@ impl LatencyStore for SqliteStore {
         scope: &'a str,
         since_ms: u64,
     ) -> BoxFuture<'a, Result<Vec<LatencyRecord>, StoreError>> {
-        Box::pin(within(async move {
-            let rows: Vec<String> = sqlx::query_scalar(
-                "SELECT record FROM latency WHERE scope = ? AND at_ms >= ? ORDER BY at_ms, id",
-            )
-            .bind(scope)
-            .bind(int(since_ms))
-            .fetch_all(&self.0.readers)
-            .await
-            .map_err(errors::of)?;
-            let read = |json: &String| {
+        let scope = scope.to_owned();
+        Box::pin(self.query(move |connection| {
+            let sql =
+                "SELECT record FROM latency WHERE scope = ? AND at_ms >= ? ORDER BY at_ms, id";
+            let rows: Vec<(String,)> = rows(connection, sql, params![scope, int(since_ms)])?;
+            let read = |(json,): &(String,)| {
                 serde_json::from_str(json)
                     .map_err(|error| StoreError::Corrupt { reason: error.to_string() })
             };
@@ -112,10 +82,8 @@ impl LatencyStore for SqliteStore {
     }
 
     fn total<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(within(async move {
-            let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
-            total(&mut reader, scope).await
-        }))
+        let scope = scope.to_owned();
+        Box::pin(self.query(move |connection| total(connection, &scope)))
     }
 
     fn erase<'a>(

@@ -3,26 +3,23 @@
 use std::sync::Arc;
 
 use futures_core::{future::BoxFuture, stream::BoxStream};
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 use tokio::task::coop::consume_budget;
 
 use super::{
     SqliteStore,
-    append::Append,
-    errors, log_facts,
-    log_head::{CLOSED, Head, RETIRED, head, readable},
+    errors::store_error,
+    log_append::LogAppend,
+    log_facts,
+    log_head::{CLOSED, LogHead, RETIRED, head, readable},
     packed,
-    rows::{int, number},
-    within,
-    writer::{After, work},
+    statements::{execute, int, number, row},
 };
-use crate::{
-    EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, ids::now_ms,
-};
+use crate::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, ids::now_ms};
 
 /// Reads records of the log with this id.
-async fn read(
-    connection: &mut SqliteConnection,
+fn read(
+    connection: &Connection,
     id: i64,
     from: u64,
     most: usize,
@@ -30,17 +27,11 @@ async fn read(
     let (mut records, mut at) = (Vec::new(), from);
     while records.len() < most {
         // The chunk that contains the record, if any.
-        let row: Option<(i64, i64, Vec<u8>)> = sqlx::query_as(
-            "SELECT begins, is_packed, data FROM chunk \
-             WHERE log = ? AND begins <= ? ORDER BY begins DESC LIMIT 1",
-        )
-        .bind(id)
-        .bind(int(at))
-        .fetch_optional(&mut *connection)
-        .await
-        .map_err(errors::of)?;
+        let sql = "SELECT begins, is_packed, data FROM chunk \
+                   WHERE log = ? AND begins <= ? ORDER BY begins DESC LIMIT 1";
+        let row: Option<(i64, bool, Vec<u8>)> = row(connection, sql, [id, int(at)])?;
         let Some((begins, is_packed, data)) = row else { break };
-        let chunk = packed::read(data, is_packed != 0)?;
+        let chunk = packed::read(data, is_packed)?;
         let skipped = usize::try_from(at - number(begins)).unwrap_or(usize::MAX);
         let before = records.len();
         records.extend(chunk.into_iter().skip(skipped).take(most - before));
@@ -52,103 +43,83 @@ async fn read(
     Ok(records)
 }
 
-/// Sets the state of a log; retiring it drops its records.
-async fn set_state(
-    connection: &mut SqliteConnection,
+/// Reads a page of a log.
+fn page(
+    connection: &Connection,
     key: &LogKey,
-    state: i64,
-) -> Result<Result<(), LogError>, StoreError> {
-    let found = head(connection, key).await?;
-    let head = match readable(key, found) {
-        Err(LogError::Retired { .. }) if state == RETIRED => return Ok(Ok(())),
-        Err(error) => return Ok(Err(error)),
-        Ok(head) => head,
-    };
-    if head.state != state {
-        change(connection, head.id, state).await?;
+    from: u64,
+    most: usize,
+) -> Result<LogPage, StoreError> {
+    // A snapshot of the file, in which the head and the records are consistent.
+    let at = connection.unchecked_transaction().map_err(store_error)?;
+    let head = readable(&at, key)?;
+    if from > head.ends {
+        return Err(StoreError::log_behind(key, from, head.ends));
     }
-    Ok(Ok(()))
+    let records = read(&at, head.id, from, most)?;
+    let next = from + records.len() as u64;
+    if records.is_empty() && most > 0 && from < head.ends {
+        let first = log_facts::first(&at, &head)?;
+        if from < first {
+            return Err(StoreError::log_dropped(key, first));
+        }
+        let reason = format!("record {from} of a log is missing");
+        return Err(StoreError::Corrupt { reason });
+    }
+    let is_end = head.state == CLOSED && next == head.ends;
+    Ok(LogPage::new(records, next, is_end))
+}
+
+/// Sets the state of a log; retiring it drops its records.
+fn set_state(connection: &Connection, key: &LogKey, state: i64) -> Result<(), StoreError> {
+    let head = match readable(connection, key) {
+        Err(StoreError::Retired { .. }) if state == RETIRED => return Ok(()),
+        head => head?,
+    };
+    if head.state == state { Ok(()) } else { change(connection, head.id, state) }
 }
 
 /// Removes a log and its name.
-async fn remove(
-    connection: &mut SqliteConnection,
-    key: &LogKey,
-) -> Result<Result<(), LogError>, StoreError> {
-    let Some(Head { id, .. }) = head(connection, key).await? else {
-        return Ok(Err(LogError::NotFound { name: key.name.clone() }));
-    };
-    change(connection, id, RETIRED).await?;
-    sqlx::query("DELETE FROM log WHERE id = ?")
-        .bind(id)
-        .execute(connection)
-        .await
-        .map_err(errors::of)?;
-    Ok(Ok(()))
+fn remove(connection: &Connection, key: &LogKey) -> Result<(), StoreError> {
+    let LogHead { id, .. } = head(connection, key)?.ok_or_else(|| StoreError::no_log(key))?;
+    change(connection, id, RETIRED)?;
+    execute(connection, "DELETE FROM log WHERE id = ?", [id]).map(drop)
 }
 
-pub(super) async fn change(
-    connection: &mut SqliteConnection,
-    id: i64,
-    state: i64,
-) -> Result<(), StoreError> {
+pub(super) fn change(connection: &Connection, id: i64, state: i64) -> Result<(), StoreError> {
     if state == RETIRED {
-        sqlx::query("DELETE FROM chunk WHERE log = ?")
-            .bind(id)
-            .execute(&mut *connection)
-            .await
-            .map_err(errors::of)?;
-        sqlx::query("UPDATE log SET bytes = 0 WHERE id = ?")
-            .bind(id)
-            .execute(&mut *connection)
-            .await
-            .map_err(errors::of)?;
+        execute(connection, "DELETE FROM chunk WHERE log = ?", [id])?;
+        execute(connection, "UPDATE log SET bytes = 0 WHERE id = ?", [id])?;
     }
-    sqlx::query("UPDATE log SET state = ?, changed_ms = ? WHERE id = ?")
-        .bind(state)
-        .bind(int(now_ms()))
-        .bind(id)
-        .execute(connection)
-        .await
-        .map(drop)
-        .map_err(errors::of)
+    let sql = "UPDATE log SET state = ?, changed_ms = ? WHERE id = ?";
+    execute(connection, sql, [state, int(now_ms()), id]).map(drop)
 }
 
 impl SqliteStore {
-    async fn log_state(&self, key: &LogKey, state: i64) -> Result<(), LogError> {
-        let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
-        let ended = Arc::clone(&log);
-        let after: After<_> = Box::new(move |_| tails.end(&ended));
-        let write = work(move |connection| {
-            let log = Arc::clone(&log);
-            Box::pin(async move { set_state(connection, &log, state).await })
-        });
-        self.0.writer.write(0, write, Some(after)).await?
+    /// Changes a log, and then forgets its records in memory and wakes its readers.
+    async fn change_log(
+        &self,
+        key: &LogKey,
+        work: impl Fn(&Connection, &LogKey) -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let (log, ended, tails) = (key.clone(), key.clone(), Arc::clone(&self.0.tails));
+        let work = move |connection: &Connection| work(connection, &log);
+        self.0.writer.write_then(0, work, move |_| tails.end(&ended)).await
     }
 }
 
 impl EventLog for SqliteStore {
-    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), LogError>> {
-        let key = Arc::new(key);
-        let name = key.name.clone();
-        let write = work(move |connection| {
-            let key = Arc::clone(&key);
-            Box::pin(async move {
-                let sql = "INSERT INTO log (scope, name, changed_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-                let inserted = sqlx::query(sql)
-                    .bind(key.scope.as_str())
-                    .bind(key.name.as_str())
-                    .bind(int(now_ms()))
-                    .execute(connection)
-                    .await
-                    .map_err(errors::of)?;
-                Ok(inserted.rows_affected() > 0)
-            })
-        });
-        Box::pin(async move {
-            let is_new = self.0.writer.write(0, write, None).await?;
-            if is_new { Ok(()) } else { Err(LogError::Exists { name }) }
-        })
+    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), StoreError>> {
+        let write = move |connection: &Connection| {
+            let sql =
+                "INSERT INTO log (scope, name, changed_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+            let values = params![key.scope.as_str(), key.name.as_str(), int(now_ms())];
+            match execute(connection, sql, values)? {
+                0 => Err(StoreError::log_exists(&key)),
+                _ => Ok(()),
+            }
+        };
+        Box::pin(self.0.writer.write(0, write))
     }
 
     fn append<'a>(
@@ -156,7 +127,7 @@ impl EventLog for SqliteStore {
         key: &'a LogKey,
         at: u64,
         records: Vec<LogRecord>,
-    ) -> BoxFuture<'a, Result<(), LogError>> {
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let (data, count) = (packed::write(&records), records.len());
             if data.len() > packed::MAX_CHUNK_BYTES {
@@ -165,27 +136,24 @@ impl EventLog for SqliteStore {
                     data.len(),
                     packed::MAX_CHUNK_BYTES
                 );
-                return Err(LogError::Unavailable { reason });
+                return Err(StoreError::Unavailable { reason });
             }
-            let append = Append { key: key.clone(), at, count, data };
+            let append = LogAppend { key: key.clone(), at, count, data };
             // Repeated appends let other tasks of this thread run.
             consume_budget().await;
             let add = || self.0.tails.add(key, at, &records);
-            if self.0.writer.append_at_once(&append, add) {
+            if self.0.writer.turns.append(&append, add) {
                 return Ok(());
             }
             let (tails, grown, bytes) = (Arc::clone(&self.0.tails), key.clone(), append.data.len());
-            let after: After<Result<(), LogError>> = Box::new(move |appended| {
-                if appended.is_ok() {
-                    tails.add(&grown, at, &records);
-                }
-            });
-            self.0.writer.write(bytes, append, Some(after)).await?
+            let after = move |(): &()| tails.add(&grown, at, &records);
+            let write = move |connection: &Connection| append.run(connection);
+            self.0.writer.write_then(bytes, write, after).await
         })
     }
 
-    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
-        Box::pin(self.log_state(key, CLOSED))
+    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.change_log(key, |connection, key| set_state(connection, key, CLOSED)))
     }
 
     fn read<'a>(
@@ -193,40 +161,17 @@ impl EventLog for SqliteStore {
         key: &'a LogKey,
         from: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<LogPage, LogError>> {
+    ) -> BoxFuture<'a, Result<LogPage, StoreError>> {
         Box::pin(async move {
             if let Some(page) = self.0.tails.read(key, from, most) {
                 return Ok(page);
             }
-            within(async {
-                // A snapshot of the file, in which the head and the records are consistent.
-                let mut at = self.0.readers.begin().await.map_err(errors::of)?;
-                let head = match readable(key, head(&mut at, key).await?) {
-                    Ok(head) => head,
-                    Err(error) => return Ok(Err(error)),
-                };
-                if from > head.ends {
-                    let (name, end) = (key.name.clone(), head.ends);
-                    return Ok(Err(LogError::Behind { name, at: from, end }));
-                }
-                let records = read(&mut at, head.id, from, most).await?;
-                let next = from + records.len() as u64;
-                if records.is_empty() && most > 0 && from < head.ends {
-                    let first = log_facts::first(&mut at, &head).await?;
-                    if from < first {
-                        return Ok(Err(LogError::Dropped { name: key.name.clone(), first }));
-                    }
-                    let reason = format!("record {from} of a log is missing");
-                    return Err(StoreError::Corrupt { reason });
-                }
-                let is_end = head.state == CLOSED && next == head.ends;
-                Ok(Ok(LogPage::new(records, next, is_end)))
-            })
-            .await?
+            let key = key.clone();
+            self.query(move |connection| page(connection, &key, from, most)).await
         })
     }
 
-    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), LogError>> {
+    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let mut waiting = self.0.tails.subscribe(key);
             self.wait_with(&mut waiting, key, from).await
@@ -237,52 +182,39 @@ impl EventLog for SqliteStore {
         self: Arc<Self>,
         key: LogKey,
         from: u64,
-    ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
+    ) -> BoxStream<'static, Result<(u64, LogRecord), StoreError>> {
         self.followed(key, from)
     }
 
-    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            let done = self.log_state(key, RETIRED).await;
+            let retire =
+                |connection: &Connection, key: &LogKey| set_state(connection, key, RETIRED);
+            let done = self.change_log(key, retire).await;
             self.deleted();
             done
         })
     }
 
-    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
-            let ended = Arc::clone(&log);
-            let after: After<_> = Box::new(move |_| tails.end(&ended));
-            let write = work(move |connection| {
-                let log = Arc::clone(&log);
-                Box::pin(async move { remove(connection, &log).await })
-            });
-            let done = self.0.writer.write(0, write, Some(after)).await?;
+            let done = self.change_log(key, remove).await;
             self.deleted();
             done
         })
     }
 
-    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), LogError>> {
-        let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
-        let trimmed = Arc::clone(&log);
+    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), StoreError>> {
         // Dropped records must not be read from memory, either.
-        let after: After<_> = Box::new(move |_| tails.end(&trimmed));
-        let write = work(move |connection| {
-            let log = Arc::clone(&log);
-            Box::pin(async move { log_facts::trim(connection, &log, before).await })
-        });
-        Box::pin(async move { self.0.writer.write(0, write, Some(after)).await? })
+        Box::pin(
+            self.change_log(key, move |connection, key| log_facts::trim(connection, key, before)),
+        )
     }
 
-    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
-        let log = Arc::new(key.clone());
-        let write = work(move |connection| {
-            let log = Arc::clone(&log);
-            Box::pin(async move { log_facts::touch(connection, &log).await })
-        });
-        Box::pin(async move { self.0.writer.write(0, write, None).await? })
+    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
+        let log = key.clone();
+        let write = move |connection: &Connection| log_facts::touch(connection, &log);
+        Box::pin(self.0.writer.write(0, write))
     }
 
     fn list<'a>(
@@ -290,17 +222,15 @@ impl EventLog for SqliteStore {
         prefix: &'a str,
         after: Option<&'a LogKey>,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<LogInfo>, LogError>> {
-        Box::pin(async move {
-            let found = within(async {
-                let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
-                log_facts::list(&mut reader, prefix, after, most).await
-            });
-            Ok(found.await?)
-        })
+    ) -> BoxFuture<'a, Result<Vec<LogInfo>, StoreError>> {
+        let (prefix, after) = (prefix.to_owned(), after.cloned());
+        let read = move |connection: &Connection| {
+            log_facts::list(connection, &prefix, after.as_ref(), most)
+        };
+        Box::pin(self.query(read))
     }
 
-    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>> {
+    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move {
             let retired = self.retire_all(keep).await?;
             self.pack_all().await?;

@@ -1,31 +1,32 @@
 //! Stores in a `SQLite` file.
 
-mod append;
-mod at_once;
-mod bounded;
 mod checkpoint;
 mod conversations;
+mod direct_append;
 mod erase;
 mod errors;
 mod file;
 mod follow;
 mod latency;
 mod log;
+mod log_append;
 mod log_facts;
 mod log_head;
+mod log_tails;
 mod notifications;
 mod owned_rows;
 mod pack;
 mod packed;
+mod reader_pool;
 mod retire;
-mod rows;
 mod runs;
 mod schema;
 mod setup;
+mod statements;
 mod stored;
-mod tails;
 #[cfg(test)]
 mod tests;
+mod waits;
 mod writer;
 
 use std::{
@@ -37,10 +38,16 @@ use std::{
     },
 };
 
-use sqlx::SqlitePool;
+use rusqlite::Connection;
 
 pub use self::setup::{Durability, SqliteOptions};
-use self::{bounded::within, file::Lock, tails::Tails, writer::Writer};
+use self::{
+    file::FileLock,
+    log_tails::LogTails,
+    reader_pool::ReaderPool,
+    waits::{blocking, within},
+    writer::Writer,
+};
 use super::StoreError;
 
 /// Maximum size of a file that is rewritten after an erasure, in bytes: writes wait for it.
@@ -48,7 +55,7 @@ const SCRUBBED_BYTES: u64 = 64 << 20;
 
 /// All stores in a single `SQLite` file, for one process at a time. Clones are handles to the same file.
 ///
-/// An append commits on its own thread if nothing else is being written; one task does all other writes. Appends of all runs that arrive during a commit
+/// An append commits on its own thread if nothing else is being written; one thread does all other writes. Appends of all runs that arrive during a commit
 /// go into the next one together, and each completes once it is committed. Readers do not wait for writers, and read the newest events of a growing log
 /// from memory. A process that is killed loses nothing that was acknowledged; [`Durability`] decides whether a power loss does.
 ///
@@ -76,17 +83,17 @@ const SCRUBBED_BYTES: u64 = 64 << 20;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct SqliteStore(Arc<Inside>);
+pub struct SqliteStore(Arc<SqliteInner>);
 
-struct Inside {
+struct SqliteInner {
     path: PathBuf,
     writer: Writer,
-    readers: SqlitePool,
-    tails: Arc<Tails>,
+    readers: ReaderPool,
+    tails: Arc<LogTails>,
     /// `true` if data was deleted that the WAL may still contain.
     has_deleted: AtomicBool,
     /// The lock that keeps other processes out.
-    _lock: Lock,
+    _lock: FileLock,
 }
 
 impl SqliteStore {
@@ -106,12 +113,15 @@ impl SqliteStore {
     ///
     /// The same as for [`open`](Self::open).
     pub async fn open_with(options: SqliteOptions) -> Result<Self, StoreError> {
-        let opened = file::open(&options).await?;
-        let tails = Arc::new(Tails::default());
-        let writer = Writer::start(opened.writer, opened.mover, opened.at_once);
-        let (path, readers) = (options.path, opened.readers);
-        let (has_deleted, lock) = (AtomicBool::new(false), opened.lock);
-        Ok(Self(Arc::new(Inside { path, writer, readers, tails, has_deleted, _lock: lock })))
+        blocking(move || {
+            let (connections, lock) = file::open(&options)?;
+            let readers = ReaderPool::open(options.path.clone())?;
+            let (tails, has_deleted) = (Arc::default(), AtomicBool::new(false));
+            let (path, writer) = (options.path, Writer::start(connections)?);
+            let inner = SqliteInner { path, writer, readers, tails, has_deleted, _lock: lock };
+            Ok(Self(Arc::new(inner)))
+        })
+        .await
     }
 
     /// Checks whether a store can be opened in a file, or created if missing, as far as that can be determined without changing anything. Another process
@@ -121,7 +131,8 @@ impl SqliteStore {
     ///
     /// The same as for [`open`](Self::open).
     pub async fn look(path: impl AsRef<Path>) -> Result<(), StoreError> {
-        file::look(path.as_ref()).await
+        let path = path.as_ref().to_owned();
+        blocking(move || file::look(&path)).await
     }
 
     /// Makes each write fail as in a file that cannot be written.
@@ -129,14 +140,11 @@ impl SqliteStore {
     #[doc(hidden)]
     #[expect(clippy::unwrap_used, reason = "a test whose fault cannot be made fails")]
     pub async fn refuse_writes(&self) {
-        let set = writer::work(|connection| {
-            Box::pin(async move {
-                let set = sqlx::query("PRAGMA query_only = 1").execute(connection).await;
-                set.map(drop).map_err(errors::of)
-            })
-        });
-        self.0.writer.write(0, set, None).await.unwrap();
-        self.0.writer.at_once.close().await;
+        let set = |connection: &Connection| {
+            connection.execute_batch("PRAGMA query_only = 1").map_err(errors::store_error)
+        };
+        self.0.writer.write(0, set).await.unwrap();
+        self.0.writer.turns.close().await;
     }
 
     /// Checks the whole file for damage, which takes time proportional to its size.
@@ -145,11 +153,11 @@ impl SqliteStore {
     ///
     /// Returns [`StoreError::Corrupt`] with the first problem found.
     pub async fn check(&self) -> Result<(), StoreError> {
-        let found: String = sqlx::query_scalar("PRAGMA integrity_check(1)")
-            .fetch_one(&self.0.readers)
-            .await
-            .map_err(errors::of)?;
-        if found == "ok" { Ok(()) } else { Err(StoreError::Corrupt { reason: found }) }
+        let check =
+            |connection: &Connection| statements::row(connection, "PRAGMA integrity_check(1)", []);
+        let found: Option<(String,)> = self.0.readers.read(check).await?;
+        let reason = found.map(|(reason,)| reason).unwrap_or_default();
+        if reason == "ok" { Ok(()) } else { Err(StoreError::Corrupt { reason }) }
     }
 
     /// Rewrites the file without the space of deleted data, and without the copies that moved rows leave behind. Deleted data has been overwritten with
@@ -160,7 +168,16 @@ impl SqliteStore {
     ///
     /// Returns an error if the file cannot be written, for example for lack of space.
     pub async fn compact(&self) -> Result<(), StoreError> {
-        file::compact(&self.0.path).await
+        let path = self.0.path.clone();
+        blocking(move || file::compact(&path)).await
+    }
+
+    /// Reads from the file, within the time limit.
+    async fn query<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        within(self.0.readers.read(work)).await
     }
 
     /// Records that data was deleted.
@@ -170,7 +187,7 @@ impl SqliteStore {
 
     /// Removes deleted data from the WAL, if there is any.
     async fn purge(&self) {
-        self.clear(file::purge(&self.0.path)).await;
+        self.clear(file::purge).await;
     }
 
     /// Does the same as [`purge`](Self::purge), and rewrites the file if that takes no longer than about a second: moved rows leave copies in the unused
@@ -178,18 +195,18 @@ impl SqliteStore {
     async fn scrub(&self) {
         let is_small = std::fs::metadata(&self.0.path).is_ok_and(|it| it.len() <= SCRUBBED_BYTES);
         if is_small {
-            let compact = async { file::compact(&self.0.path).await.map(|()| true) };
-            self.clear(compact).await;
+            self.clear(|path| file::compact(path).map(|()| true)).await;
         } else {
             self.purge().await;
         }
     }
 
-    async fn clear(&self, work: impl Future<Output = Result<bool, StoreError>> + Send) {
+    async fn clear(&self, work: impl FnOnce(&Path) -> Result<bool, StoreError> + Send + 'static) {
         if !self.0.has_deleted.swap(false, Ordering::AcqRel) {
             return;
         }
-        match within(work).await {
+        let path = self.0.path.clone();
+        match within(blocking(move || work(&path))).await {
             Ok(true) => return,
             Ok(false) => tracing::debug!("a reader keeps the log of the file from being emptied"),
             Err(error) => {
@@ -202,8 +219,9 @@ impl SqliteStore {
 
     /// Completes pending writes and closes the file, for all handles: later operations fail.
     pub async fn close_file(&self) {
-        self.0.writer.stop().await;
         self.0.readers.close().await;
+        // The last connection to be closed moves commits into the main file: that of the writer thread.
+        self.0.writer.stop().await;
     }
 }
 

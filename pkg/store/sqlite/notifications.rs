@@ -3,82 +3,58 @@
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
 use super::{
-    SqliteStore, errors,
-    rows::{int, number},
-    within,
-    writer::{After, work},
+    SqliteStore,
+    statements::{execute, int, maybe_integer, number, rows},
 };
 use crate::{LogKey, Notification, NotificationChannel, StoreError, notifications::MAX_KEPT};
 
 /// A row of the table of notifications.
-type Row = (i64, String, String, String, i64);
+type NotificationRow = (i64, String, String, String, i64);
 
 /// Returns the key by which readers of a scope are woken; no log has this key.
 fn wake_key(scope: &str) -> LogKey {
     LogKey::new(scope, "\0notifications")
 }
 
-async fn end(connection: &mut SqliteConnection, scope: &str) -> Result<u64, StoreError> {
-    let last: Option<i64> =
-        sqlx::query_scalar("SELECT max(number) FROM notification WHERE scope = ?")
-            .bind(scope)
-            .fetch_one(connection)
-            .await
-            .map_err(errors::of)?;
+fn end(connection: &Connection, scope: &str) -> Result<u64, StoreError> {
+    let sql = "SELECT max(number) FROM notification WHERE scope = ?";
+    let last = maybe_integer(connection, sql, [scope])?;
     Ok(last.map_or(0, |last| number(last) + 1))
 }
 
-async fn publish(
-    connection: &mut SqliteConnection,
-    scope: &str,
-    note: &Notification,
-) -> Result<u64, StoreError> {
-    let place = end(connection, scope).await?;
-    sqlx::query(
-        "INSERT INTO notification (scope, number, id, kind, data, at_ms) VALUES (?, ?, ?, ?, ?, ?)",
-    )
-    .bind(scope)
-    .bind(int(place))
-    .bind(note.id.as_str())
-    .bind(note.kind.as_str())
-    .bind(note.data.as_str())
-    .bind(int(note.at_ms))
-    .execute(&mut *connection)
-    .await
-    .map_err(errors::of)?;
+fn publish(connection: &Connection, scope: &str, note: &Notification) -> Result<u64, StoreError> {
+    let place = end(connection, scope)?;
+    let sql =
+        "INSERT INTO notification (scope, number, id, kind, data, at_ms) VALUES (?, ?, ?, ?, ?, ?)";
+    let (id, kind, data) = (note.id.as_str(), note.kind.as_str(), note.data.as_str());
+    execute(connection, sql, params![scope, int(place), id, kind, data, int(note.at_ms)])?;
     // The newest notification is kept, so that numbering continues.
-    sqlx::query("DELETE FROM notification WHERE scope = ? AND number <= ?")
-        .bind(scope)
-        .bind(int(place) - int(MAX_KEPT as u64))
-        .execute(connection)
-        .await
-        .map_err(errors::of)?;
+    let sql = "DELETE FROM notification WHERE scope = ? AND number <= ?";
+    execute(connection, sql, params![scope, int(place) - int(MAX_KEPT as u64)])?;
     Ok(place)
 }
 
-async fn read(
-    connection: &mut SqliteConnection,
+fn read(
+    connection: &Connection,
     scope: &str,
     from: u64,
     most: usize,
 ) -> Result<Vec<(u64, Notification)>, StoreError> {
-    let rows: Vec<Row> = sqlx::query_as(
-        "SELECT number, id, kind, data, at_ms FROM notification WHERE scope = ? AND number >= ? \
-         ORDER BY number LIMIT ?",
-    )
-    .bind(scope)
-    .bind(int(from))
-    .bind(int(most as u64))
-    .fetch_all(connection)
-    .await
-    .map_err(errors::of)?;
+    let sql = "SELECT number, id, kind, data, at_ms FROM notification \
+               WHERE scope = ? AND number >= ? ORDER BY number LIMIT ?";
+    let rows: Vec<NotificationRow> =
+        rows(connection, sql, params![scope, int(from), int(most as u64)])?;
     if let Some((first, ..)) = rows.first().filter(|(first, ..)| number(*first) != from) {
-        return Err(StoreError::Dropped { first: number(*first) });
+        return Err(StoreError::Dropped {
+            what: "scope",
+            name: scope.into(),
+            first: number(*first),
+        });
     }
-    let note = |(place, id, kind, data, at_ms): Row| {
+    let note = |(place, id, kind, data, at_ms): NotificationRow| {
         let mut note = Notification::new(kind, data, number(at_ms));
         note.id = id.into();
         (number(place), note)
@@ -92,22 +68,16 @@ impl NotificationChannel for SqliteStore {
         scope: &'a str,
         notification: Notification,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        let bytes = notification.data.len();
-        let shared = Arc::new((scope.to_owned(), notification));
-        let (tails, key) = (Arc::clone(&self.0.tails), wake_key(scope));
-        let write = work(move |connection| {
-            let shared = Arc::clone(&shared);
-            Box::pin(async move { publish(connection, &shared.0, &shared.1).await })
-        });
-        let after: After<_> = Box::new(move |_| tails.end(&key));
-        Box::pin(self.0.writer.write(bytes, write, Some(after)))
+        let (bytes, tails, key) =
+            (notification.data.len(), Arc::clone(&self.0.tails), wake_key(scope));
+        let scope = scope.to_owned();
+        let write = move |connection: &Connection| publish(connection, &scope, &notification);
+        Box::pin(self.0.writer.write_then(bytes, write, move |_| tails.end(&key)))
     }
 
     fn end<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(within(async move {
-            let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
-            end(&mut reader, scope).await
-        }))
+        let scope = scope.to_owned();
+        Box::pin(self.query(move |connection| end(connection, &scope)))
     }
 
     fn read<'a>(
@@ -116,10 +86,8 @@ impl NotificationChannel for SqliteStore {
         from: u64,
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<(u64, Notification)>, StoreError>> {
-        Box::pin(within(async move {
-            let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
-            read(&mut reader, scope, from, most).await
-        }))
+        let scope = scope.to_owned();
+        Box::pin(self.query(move |connection| read(connection, &scope, from, most)))
     }
 
     fn wait<'a>(&'a self, scope: &'a str, from: u64) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -5,13 +5,14 @@
 
 use std::time::{Duration, Instant};
 
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
 use super::{
-    SqliteStore, errors, packed,
-    rows::{int, number},
-    within,
-    writer::work,
+    SqliteStore,
+    errors::store_error,
+    packed,
+    statements::{execute, int, integer, maybe_integer, number, row},
+    waits::blocking,
 };
 use crate::{LogRecord, StoreError};
 
@@ -26,7 +27,7 @@ const PACKING: Duration = Duration::from_secs(10);
 
 /// A closed log that is not packed, as it was when it was found.
 #[derive(Debug, Clone, Copy)]
-struct Closed {
+struct ClosedLog {
     id: i64,
     changed_ms: i64,
     ends: i64,
@@ -34,7 +35,7 @@ struct Closed {
 
 /// Rows that are merged into one.
 #[derive(Debug)]
-struct Part {
+struct PackedPart {
     begins: u64,
     next: u64,
     /// The size of the rows, in bytes.
@@ -44,7 +45,7 @@ struct Part {
 }
 
 /// Consecutive rows of a log.
-struct Rows {
+struct ChunkRows {
     records: Vec<LogRecord>,
     size: usize,
     /// `true` for a row that is already packed.
@@ -72,37 +73,26 @@ impl SqliteStore {
         Ok(())
     }
 
-    async fn unpacked(&self, last: i64) -> Result<Option<Closed>, StoreError> {
+    async fn unpacked(&self, last: i64) -> Result<Option<ClosedLog>, StoreError> {
         let sql = "SELECT id, changed_ms, ends FROM log \
                    WHERE state = 1 AND is_packed = 0 AND id > ? ORDER BY id LIMIT 1";
-        within(async {
-            let row: Option<(i64, i64, i64)> = sqlx::query_as(sql)
-                .bind(last)
-                .fetch_optional(&self.0.readers)
-                .await
-                .map_err(errors::of)?;
-            Ok(row.map(|(id, changed_ms, ends)| Closed { id, changed_ms, ends }))
-        })
-        .await
+        let row: Option<(i64, i64, i64)> =
+            self.query(move |connection| row(connection, sql, [last])).await?;
+        Ok(row.map(|(id, changed_ms, ends)| ClosedLog { id, changed_ms, ends }))
     }
 
     /// Packs a log; one that changes in the meantime is left to the next sweep.
-    async fn pack(&self, closed: Closed, begun: Instant) -> Result<(), StoreError> {
+    async fn pack(&self, closed: ClosedLog, begun: Instant) -> Result<(), StoreError> {
         let (mut at, ends) = (self.begin(closed).await?, number(closed.ends));
         while at < ends {
-            let Some(rows) = self.rows(closed, at).await? else { return Ok(()) };
-            let part = tokio::task::spawn_blocking(move || part(at, &rows));
-            let gone =
-                |_| StoreError::Unavailable { reason: "the process is shutting down".to_owned() };
-            let part = part.await.map_err(gone)?;
+            let rows = self.query(move |connection| read_rows(connection, closed, at)).await?;
+            let Some(rows) = rows else { return Ok(()) };
+            let part = blocking(move || Ok(part(at, &rows))).await?;
             at = part.next;
             if part.row.is_some() {
-                let (bytes, part) = (part.size, std::sync::Arc::new(part));
-                let write = work(move |connection| {
-                    let part = std::sync::Arc::clone(&part);
-                    Box::pin(async move { put(connection, closed, &part).await })
-                });
-                if !self.0.writer.write(bytes, write, None).await? {
+                let bytes = part.size;
+                let write = move |connection: &Connection| put(connection, closed, &part);
+                if !self.0.writer.write(bytes, write).await? {
                     return Ok(());
                 }
             }
@@ -110,123 +100,91 @@ impl SqliteStore {
                 return Ok(());
             }
         }
-        let write = work(move |connection| Box::pin(mark(connection, closed)));
-        self.0.writer.write(0, write, None).await
+        self.0.writer.write(0, move |connection| mark(connection, closed)).await
     }
 
     /// Returns the number of the first record of a log.
-    async fn begin(&self, closed: Closed) -> Result<u64, StoreError> {
-        within(async {
-            let first: Option<i64> =
-                sqlx::query_scalar("SELECT min(begins) FROM chunk WHERE log = ?")
-                    .bind(closed.id)
-                    .fetch_one(&self.0.readers)
-                    .await
-                    .map_err(errors::of)?;
-            Ok(number(first.unwrap_or(closed.ends)))
-        })
-        .await
-    }
-
-    /// Reads rows from the one that begins at `begins`, until they are enough for a packed one; `None` if the log has changed.
-    async fn rows(&self, closed: Closed, begins: u64) -> Result<Option<Rows>, StoreError> {
-        within(async {
-            // A snapshot of the file, in which the log and its rows are consistent.
-            let mut at = self.0.readers.begin().await.map_err(errors::of)?;
-            if !is_same(&mut at, closed).await? {
-                return Ok(None);
-            }
-            let mut rows = Rows { records: Vec::new(), size: 0, is_packed: false };
-            while rows.records.len() < MAX_PACKED && rows.size < PACKED_BYTES {
-                let sql = "SELECT is_packed, data FROM chunk WHERE log = ? AND begins = ?";
-                let row: Option<(i64, Vec<u8>)> = sqlx::query_as(sql)
-                    .bind(closed.id)
-                    .bind(int(begins + rows.records.len() as u64))
-                    .fetch_optional(&mut *at)
-                    .await
-                    .map_err(errors::of)?;
-                let Some((is_packed, data)) = row else { break };
-                // A row that is already packed or large stays alone, so that it can be unpacked.
-                let is_alone = is_packed != 0 || rows.size + data.len() > PACKED_BYTES;
-                if is_alone && !rows.records.is_empty() {
-                    break;
-                }
-                rows.size += data.len();
-                rows.records.extend(packed::read(data, is_packed != 0)?);
-                rows.is_packed = is_packed != 0;
-                if rows.is_packed {
-                    break;
-                }
-            }
-            if rows.records.is_empty() {
-                let reason = format!("record {begins} of a log is missing");
-                return Err(StoreError::Corrupt { reason });
-            }
-            Ok(Some(rows))
-        })
-        .await
+    async fn begin(&self, closed: ClosedLog) -> Result<u64, StoreError> {
+        let sql = "SELECT min(begins) FROM chunk WHERE log = ?";
+        let first = self.query(move |connection| maybe_integer(connection, sql, [closed.id]));
+        Ok(number(first.await?.unwrap_or(closed.ends)))
     }
 }
 
+/// Reads rows from the one that begins at `begins`, until they are enough for a packed one; `None` if the log has changed.
+fn read_rows(
+    connection: &Connection,
+    closed: ClosedLog,
+    begins: u64,
+) -> Result<Option<ChunkRows>, StoreError> {
+    // A snapshot of the file, in which the log and its rows are consistent.
+    let at = connection.unchecked_transaction().map_err(store_error)?;
+    if !is_same(&at, closed)? {
+        return Ok(None);
+    }
+    let mut rows = ChunkRows { records: Vec::new(), size: 0, is_packed: false };
+    while rows.records.len() < MAX_PACKED && rows.size < PACKED_BYTES {
+        let sql = "SELECT is_packed, data FROM chunk WHERE log = ? AND begins = ?";
+        let next = int(begins + rows.records.len() as u64);
+        let row: Option<(bool, Vec<u8>)> = row(&at, sql, [closed.id, next])?;
+        let Some((is_packed, data)) = row else { break };
+        // A row that is already packed or large stays alone, so that it can be unpacked.
+        let is_alone = is_packed || rows.size + data.len() > PACKED_BYTES;
+        if is_alone && !rows.records.is_empty() {
+            break;
+        }
+        rows.size += data.len();
+        rows.records.extend(packed::read(data, is_packed)?);
+        rows.is_packed = is_packed;
+        if rows.is_packed {
+            break;
+        }
+    }
+    if rows.records.is_empty() {
+        let reason = format!("record {begins} of a log is missing");
+        return Err(StoreError::Corrupt { reason });
+    }
+    Ok(Some(rows))
+}
+
 /// Packs rows.
-fn part(begins: u64, rows: &Rows) -> Part {
+fn part(begins: u64, rows: &ChunkRows) -> PackedPart {
     let next = begins + rows.records.len() as u64;
     let row = (!rows.is_packed).then(|| {
         let plain = packed::write(&rows.records);
         let packed = packed::pack(&plain).filter(|packed| packed.len() < plain.len());
         packed.map_or((plain, false), |packed| (packed, true))
     });
-    Part { begins, next, size: rows.size, row }
+    PackedPart { begins, next, size: rows.size, row }
 }
 
 /// Returns `true` if the log is still the same closed log; its id may have been reused.
-async fn is_same(connection: &mut SqliteConnection, closed: Closed) -> Result<bool, StoreError> {
+fn is_same(connection: &Connection, closed: ClosedLog) -> Result<bool, StoreError> {
     let sql = "SELECT count(*) FROM log WHERE id = ? AND state = 1 AND is_packed = 0 \
                AND changed_ms = ? AND ends = ?";
-    let count: i64 = sqlx::query_scalar(sql)
-        .bind(closed.id)
-        .bind(closed.changed_ms)
-        .bind(closed.ends)
-        .fetch_one(connection)
-        .await
-        .map_err(errors::of)?;
+    let count = integer(connection, sql, [closed.id, closed.changed_ms, closed.ends])?;
     Ok(count == 1)
 }
 
 /// Replaces rows by one row; returns `false` if the log has changed.
-async fn put(
-    connection: &mut SqliteConnection,
-    closed: Closed,
-    part: &Part,
-) -> Result<bool, StoreError> {
+fn put(connection: &Connection, closed: ClosedLog, part: &PackedPart) -> Result<bool, StoreError> {
     let Some((data, is_packed)) = &part.row else { return Ok(true) };
-    if !is_same(&mut *connection, closed).await? {
+    if !is_same(connection, closed)? {
         return Ok(false);
     }
-    sqlx::query(
-        "DELETE FROM chunk WHERE log = ?1 AND begins >= ?2 AND begins < ?3; \
-         INSERT INTO chunk (log, begins, count, is_packed, data) VALUES (?1, ?2, ?3 - ?2, ?4, ?5); \
-         UPDATE log SET bytes = bytes - ?6 + length(?5) WHERE id = ?1",
-    )
-    .bind(closed.id)
-    .bind(int(part.begins))
-    .bind(int(part.next))
-    .bind(i64::from(*is_packed))
-    .bind(data.as_slice())
-    .bind(int(part.size as u64))
-    .execute(connection)
-    .await
-    .map_err(errors::of)?;
+    let (begins, next) = (int(part.begins), int(part.next));
+    let delete = "DELETE FROM chunk WHERE log = ? AND begins >= ? AND begins < ?";
+    execute(connection, delete, [closed.id, begins, next])?;
+    let insert = "INSERT INTO chunk (log, begins, count, is_packed, data) VALUES (?, ?, ?, ?, ?)";
+    execute(connection, insert, params![closed.id, begins, next - begins, is_packed, data])?;
+    let update = "UPDATE log SET bytes = bytes - ? + ? WHERE id = ?";
+    let (before, after) = (int(part.size as u64), int(data.len() as u64));
+    execute(connection, update, [before, after, closed.id])?;
     Ok(true)
 }
 
 /// Marks a log as packed.
-async fn mark(connection: &mut SqliteConnection, closed: Closed) -> Result<(), StoreError> {
-    sqlx::query("UPDATE log SET is_packed = 1 WHERE id = ? AND state = 1 AND changed_ms = ?")
-        .bind(closed.id)
-        .bind(closed.changed_ms)
-        .execute(connection)
-        .await
-        .map(drop)
-        .map_err(errors::of)
+fn mark(connection: &Connection, closed: ClosedLog) -> Result<(), StoreError> {
+    let sql = "UPDATE log SET is_packed = 1 WHERE id = ? AND state = 1 AND changed_ms = ?";
+    execute(connection, sql, [closed.id, closed.changed_ms]).map(drop)
 }

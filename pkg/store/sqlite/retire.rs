@@ -1,14 +1,12 @@
 //! Retirement of logs that are not to be kept.
 
-use sqlx::SqliteConnection;
+use rusqlite::Connection;
 
 use super::{
-    SqliteStore, errors,
+    SqliteStore,
     log::change,
     log_head::RETIRED,
-    rows::{int, number},
-    within,
-    writer::work,
+    statements::{execute, int, integer, number, rows},
 };
 use crate::{LogKey, Retention, StoreError};
 
@@ -19,7 +17,7 @@ const MAX_RETIRED: i64 = 64;
 const RETIRED_BYTES: u64 = 2 << 20;
 
 /// The logs retired by a transaction.
-struct Retired {
+struct RetiredLogs {
     keys: Vec<LogKey>,
     bytes: u64,
     is_more: bool,
@@ -31,8 +29,8 @@ impl SqliteStore {
         let mut bytes = if keep.max_bytes.is_some() { self.closed_bytes().await? } else { 0 };
         let mut count = 0;
         loop {
-            let write = work(move |connection| Box::pin(retire_some(connection, keep, bytes)));
-            let retired = self.0.writer.write(0, write, None).await?;
+            let write = move |connection: &Connection| retire_some(connection, keep, bytes);
+            let retired = self.0.writer.write(0, write).await?;
             for key in &retired.keys {
                 self.0.tails.end(key);
             }
@@ -43,8 +41,7 @@ impl SqliteStore {
             }
         }
         let most = keep.max_retired;
-        let write = work(move |connection| Box::pin(forget(connection, most)));
-        self.0.writer.write(0, write, None).await?;
+        self.0.writer.write(0, move |connection| forget(connection, most)).await?;
         if count > 0 {
             self.deleted();
         }
@@ -53,38 +50,27 @@ impl SqliteStore {
 
     /// Returns the size of all closed logs, in bytes.
     async fn closed_bytes(&self) -> Result<u64, StoreError> {
-        within(async {
-            sqlx::query_scalar("SELECT coalesce(sum(bytes), 0) FROM log WHERE state = 1")
-                .fetch_one(&self.0.readers)
-                .await
-                .map(number)
-                .map_err(errors::of)
-        })
-        .await
+        let sql = "SELECT coalesce(sum(bytes), 0) FROM log WHERE state = 1";
+        self.query(|connection| integer(connection, sql, []).map(number)).await
     }
 }
 
 /// Retires some of the oldest closed logs, if they are too old or all together are too large.
-async fn retire_some(
-    connection: &mut SqliteConnection,
+fn retire_some(
+    connection: &Connection,
     keep: Retention,
     mut left: u64,
-) -> Result<Retired, StoreError> {
-    let oldest: Vec<(i64, String, String, i64, i64)> = sqlx::query_as(
-        "SELECT id, scope, name, changed_ms, bytes FROM log WHERE state = 1 \
-         ORDER BY changed_ms, id LIMIT ?",
-    )
-    .bind(MAX_RETIRED)
-    .fetch_all(&mut *connection)
-    .await
-    .map_err(errors::of)?;
-    let mut retired = Retired { keys: Vec::new(), bytes: 0, is_more: false };
+) -> Result<RetiredLogs, StoreError> {
+    let sql = "SELECT id, scope, name, changed_ms, bytes FROM log WHERE state = 1 \
+               ORDER BY changed_ms, id LIMIT ?";
+    let oldest: Vec<(i64, String, String, i64, i64)> = rows(connection, sql, [MAX_RETIRED])?;
+    let mut retired = RetiredLogs { keys: Vec::new(), bytes: 0, is_more: false };
     for (id, scope, name, closed_ms, size) in oldest {
         let is_old = keep.closed_before_ms.is_some_and(|before| number(closed_ms) < before);
         if !is_old && keep.max_bytes.is_none_or(|most| left <= most) {
-            return Ok(Retired { is_more: false, ..retired });
+            return Ok(RetiredLogs { is_more: false, ..retired });
         }
-        change(connection, id, RETIRED).await?;
+        change(connection, id, RETIRED)?;
         let size = number(size);
         (left, retired.bytes) = (left.saturating_sub(size), retired.bytes + size);
         retired.keys.push(LogKey::new(scope, name));
@@ -97,14 +83,8 @@ async fn retire_some(
 }
 
 /// Forgets the oldest names of retired logs beyond this number.
-async fn forget(connection: &mut SqliteConnection, most: u64) -> Result<(), StoreError> {
-    sqlx::query(
-        "DELETE FROM log WHERE id IN (SELECT id FROM log WHERE state = 2 \
-         ORDER BY changed_ms DESC, id DESC LIMIT -1 OFFSET ?)",
-    )
-    .bind(int(most))
-    .execute(connection)
-    .await
-    .map(drop)
-    .map_err(errors::of)
+fn forget(connection: &Connection, most: u64) -> Result<(), StoreError> {
+    let sql = "DELETE FROM log WHERE id IN (SELECT id FROM log WHERE state = 2 \
+               ORDER BY changed_ms DESC, id DESC LIMIT -1 OFFSET ?)";
+    execute(connection, sql, [int(most)]).map(drop)
 }

@@ -2,12 +2,9 @@
 
 use std::collections::HashMap;
 
-use sqlx::SqliteConnection;
+use rusqlite::Connection;
 
-use super::{
-    errors,
-    rows::{int, number},
-};
+use super::statements::{int, number, row};
 use crate::{
     ConversationStatus, StoreError,
     blobs::{Hash, hashes, join},
@@ -21,8 +18,8 @@ pub(super) fn status_number(status: ConversationStatus) -> i64 {
 }
 
 /// Reinserts the long parts into texts.
-pub(super) async fn whole(
-    connection: &mut SqliteConnection,
+pub(super) fn whole(
+    connection: &Connection,
     texts: Vec<(i64, i64, String)>,
 ) -> Result<Vec<(u64, u64, String)>, StoreError> {
     let mut known: HashMap<Hash, String> = HashMap::new();
@@ -30,12 +27,8 @@ pub(super) async fn whole(
         if known.contains_key(&hash) {
             continue;
         }
-        let found: Option<String> = sqlx::query_scalar("SELECT text FROM blob WHERE hash = ?")
-            .bind(&hash[..])
-            .fetch_optional(&mut *connection)
-            .await
-            .map_err(errors::of)?;
-        known.extend(found.map(|text| (hash, text)));
+        let found = row(connection, "SELECT text FROM blob WHERE hash = ?", [&hash[..]])?;
+        known.extend(found.map(|(text,): (String,)| (hash, text)));
     }
     let whole = texts.into_iter().map(|(at, ms, text)| {
         let joined = join(&text, |hash| known.get(hash));

@@ -1,13 +1,12 @@
 //! Tests of what only a file has.
 
 use futures_util::{FutureExt as _, future::join_all};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 use tokio::task::unconstrained;
 
 use super::*;
 use crate::{
-    Conversation, ConversationKey, EraseMode, EventLog, LogError, LogKey, LogRecord, Retention,
-    RunRecord, RunStore, Stores, sqlite_folder as folder,
+    Conversation, ConversationKey, EraseMode, EventLog, LogKey, LogRecord, Retention, RunRecord,
+    RunStore, Stores, sqlite_folder as folder,
 };
 
 fn records(count: usize, size: usize) -> Vec<LogRecord> {
@@ -19,11 +18,8 @@ fn key(name: &str) -> LogKey {
 }
 
 /// Changes a file beside the library.
-async fn change(path: &Path, sql: &str) {
-    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
-    let mut connection = options.connect().await.unwrap();
-    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
-    connection.close().await.unwrap();
+fn change(path: &Path, sql: &str) {
+    Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
 // Covers: T-67
@@ -32,12 +28,12 @@ async fn a_file_of_a_newer_version_is_left_as_it_is() {
     let folder = folder("newer");
     let path = folder.join("service.db");
     SqliteStore::open(&path).await.unwrap().close_file().await;
-    change(&path, "PRAGMA user_version = 7").await;
+    change(&path, "PRAGMA user_version = 7");
     let before = std::fs::read(&path).unwrap();
     let refused = SqliteStore::open(&path).await.unwrap_err();
     assert_eq!(refused, StoreError::Newer { found: 7, own: 4 });
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    change(&path, "PRAGMA user_version = 4").await;
+    change(&path, "PRAGMA user_version = 4");
     SqliteStore::open(&path).await.unwrap().close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -89,7 +85,7 @@ async fn a_look_at_a_file_changes_nothing_and_tells_what_opening_it_would() {
     drop(store);
     for (sql, is_newer) in [("PRAGMA user_version = 7", true), ("PRAGMA application_id = 1", false)]
     {
-        change(&path, sql).await;
+        change(&path, sql);
         let before = std::fs::read(&path).unwrap();
         let refused = SqliteStore::look(&path).await.unwrap_err();
         assert_eq!(matches!(refused, StoreError::Newer { .. }), is_newer, "{refused}");
@@ -139,7 +135,7 @@ async fn a_file_of_an_older_version_is_brought_forward_with_what_is_in_it() {
     drop(store);
     let older = "ALTER TABLE run DROP COLUMN about; DROP TRIGGER log_grows; DROP INDEX run_by_conversation; \
          PRAGMA user_version = 1";
-    change(&path, older).await;
+    change(&path, older);
     let store = SqliteStore::open(&path).await.unwrap();
     store.append(&key("log"), 3, records(2, 10)).await.unwrap();
     assert_eq!(store.read(&key("log"), 5, 1).await.unwrap().next, 5);
@@ -164,9 +160,7 @@ async fn a_file_that_is_damaged_or_of_another_program_is_left_as_it_is() {
     assert!(matches!(refused, StoreError::Corrupt { .. }), "{refused}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
     std::fs::remove_file(&path).unwrap();
-    let other = sqlx::sqlite::SqliteConnectOptions::new().filename(&path).create_if_missing(true);
-    other.connect().await.unwrap().close().await.unwrap();
-    change(&path, "CREATE TABLE theirs (a)").await;
+    change(&path, "CREATE TABLE theirs (a)");
     let refused = SqliteStore::open(&path).await.unwrap_err();
     assert!(refused.to_string().contains("another program"), "{refused}");
     std::fs::remove_dir_all(folder).unwrap();
@@ -188,7 +182,7 @@ async fn a_full_file_refuses_one_write_and_not_those_beside_it() {
     for (at, appended) in join_all(appends).await.into_iter().enumerate() {
         assert_eq!(appended.is_ok(), at != 7, "{at}: {appended:?}");
         if let Err(error) = appended {
-            assert!(matches!(error, LogError::Full { .. }), "{error}");
+            assert!(matches!(error, StoreError::Full { .. }), "{error}");
         }
     }
     assert_eq!(store.read(&names[7], 0, 9).await.unwrap().next, 0, "nothing of it is there");
@@ -207,11 +201,11 @@ async fn a_store_that_cannot_be_written_says_so_and_is_read() {
     store.append(&key("run"), 0, records(2, 10)).await.unwrap();
     store.refuse_writes().await;
     let refused = store.append(&key("run"), 2, records(1, 10)).await.unwrap_err();
-    assert!(matches!(refused, LogError::ReadOnly { .. }), "{refused}");
+    assert!(matches!(refused, StoreError::ReadOnly { .. }), "{refused}");
     assert_eq!(store.read(&key("run"), 0, 9).await.unwrap().next, 2);
     store.close_file().await;
     let closed = store.append(&key("run"), 2, records(1, 10)).await.unwrap_err();
-    assert!(matches!(closed, LogError::Unavailable { .. }), "{closed}");
+    assert!(matches!(closed, StoreError::Unavailable { .. }), "{closed}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -234,11 +228,11 @@ async fn writes_that_come_together_are_one_commit() {
     let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
     store.create(key("run")).await.unwrap();
     let together = async |count: usize| {
-        let before = store.0.writer.commits();
+        let before = store.0.writer.turns.commits();
         let all: Vec<_> = (0..count).map(|at| key(&format!("{count}.{at}"))).collect();
         let created = join_all(all.into_iter().map(|key| store.create(key))).await;
         assert!(created.iter().all(Result::is_ok));
-        store.0.writer.commits() - before
+        store.0.writer.turns.commits() - before
     };
     assert!(together(100).await <= 3, "100 writes that come together");
     store.close_file().await;
@@ -257,8 +251,8 @@ async fn of_appends_that_come_together_each_is_done_or_told_its_own_reason() {
     for (logs, odd) in [1, 20, 40].into_iter().flat_map(|logs| {
         ["", "absent", "closed", "behind", "taken", "empty", ""].map(|odd| (logs, odd))
     }) {
-        let turn = if logs == 1 { None } else { Some(store.0.writer.at_once.turn().await) };
-        let (before, mut appends) = (store.0.writer.commits(), Vec::new());
+        let turn = if logs == 1 { None } else { Some(store.0.writer.turns.turn().await) };
+        let (before, mut appends) = (store.0.writer.turns.commits(), Vec::new());
         for (at, name) in names.iter().enumerate().take(logs).filter(|(_, name)| *name != "7") {
             appends.push((key(name), ends[at], 1 + at % 3, true));
             ends[at] += 1 + at as u64 % 3;
@@ -286,14 +280,15 @@ async fn of_appends_that_come_together_each_is_done_or_told_its_own_reason() {
             let what = format!("{logs} {odd}: {count} to {key:?} at {at}: {done:?}");
             assert_eq!(done.is_ok(), *is_right, "{what}");
         }
-        assert!(store.0.writer.commits() - before <= 4, "{logs} {odd}");
+        assert!(store.0.writer.turns.commits() - before <= 4, "{logs} {odd}");
     }
     for (at, name) in names.iter().enumerate() {
         let sql = "SELECT ends, bytes - coalesce((SELECT sum(length(data)) FROM chunk WHERE log = log.id), 0) \
                    FROM log WHERE name = ?";
-        let row: (i64, i64) =
-            sqlx::query_as(sql).bind(name).fetch_one(&store.0.readers).await.unwrap();
-        assert_eq!(row, (i64::try_from(ends[at]).unwrap(), 0), "{name}");
+        let name = name.clone();
+        let row: Option<(i64, i64)> =
+            store.query(move |connection| statements::row(connection, sql, [&name])).await.unwrap();
+        assert_eq!(row, Some((i64::try_from(ends[at]).unwrap(), 0)), "{at}");
     }
     store.check().await.unwrap();
     store.close_file().await;
@@ -303,7 +298,7 @@ async fn of_appends_that_come_together_each_is_done_or_told_its_own_reason() {
 /// The number of closed logs that are not packed, and of rows of records.
 async fn counts(store: &SqliteStore) -> (i64, i64) {
     let sql = "SELECT (SELECT count(*) FROM log WHERE state = 1 AND is_packed = 0), (SELECT count(*) FROM chunk)";
-    sqlx::query_as(sql).fetch_one(&store.0.readers).await.unwrap()
+    store.query(|connection| statements::row(connection, sql, [])).await.unwrap().unwrap()
 }
 
 #[tokio::test]
@@ -321,9 +316,9 @@ async fn a_sweep_packs_all_that_was_closed_one_part_at_a_time() {
     join_all(names.iter().map(|name| fill(name, 2, 10))).await;
     fill("long", 500, 10).await;
     fill("large", 6, 100_000).await;
-    let before = store.0.writer.commits();
+    let before = store.0.writer.turns.commits();
     EventLog::sweep(&store, Retention::all()).await.unwrap();
-    let commits = store.0.writer.commits() - before;
+    let commits = store.0.writer.turns.commits() - before;
     let (unpacked, rows) = counts(&store).await;
     assert_eq!(unpacked, 0, "all of them are packed");
     assert!((102..=115).contains(&rows), "{rows} rows");
@@ -334,16 +329,12 @@ async fn a_sweep_packs_all_that_was_closed_one_part_at_a_time() {
         assert_eq!((page.records, page.is_end), (records(1, size), true), "{name}");
         assert_eq!(store.read(&key(name), 0, 9).await.unwrap().records.len(), 9, "{name}");
     }
-    let bytes: i64 = sqlx::query_scalar(
-        "SELECT (SELECT sum(bytes) FROM log) - (SELECT sum(length(data)) FROM chunk)",
-    )
-    .fetch_one(&store.0.readers)
-    .await
-    .unwrap();
+    let sql = "SELECT (SELECT sum(bytes) FROM log) - (SELECT sum(length(data)) FROM chunk)";
+    let bytes = store.query(|connection| statements::integer(connection, sql, [])).await.unwrap();
     assert_eq!(bytes, 0, "what logs take is what their rows have");
-    let before = store.0.writer.commits();
+    let before = store.0.writer.turns.commits();
     EventLog::sweep(&store, Retention::all()).await.unwrap();
-    assert!(store.0.writer.commits() - before <= 2, "nothing is left to be done");
+    assert!(store.0.writer.turns.commits() - before <= 2, "nothing is left to be done");
     store.close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -362,7 +353,7 @@ async fn a_log_that_cannot_be_packed_does_not_keep_others_from_it() {
     }
     store.close_file().await;
     drop(store);
-    change(&path, "DELETE FROM chunk WHERE log = 1 AND begins = 1").await;
+    change(&path, "DELETE FROM chunk WHERE log = 1 AND begins = 1");
     let store = SqliteStore::open(&path).await.unwrap();
     EventLog::sweep(&store, Retention::all()).await.unwrap();
     assert_eq!(counts(&store).await.0, 1);
@@ -382,10 +373,10 @@ async fn an_owner_with_many_conversations_is_erased_some_at_a_time() {
             .unwrap();
     }
     for (mode, want) in [(EraseMode::Tombstone, 20), (EraseMode::Hard, 0)] {
-        let before = store.0.writer.commits();
+        let before = store.0.writer.turns.commits();
         let erased = crate::ConversationStore::erase(&store, "team-a", "ann", mode).await.unwrap();
         assert_eq!(erased.conversations, want, "{mode:?}");
-        assert_eq!(store.0.writer.commits() - before, want.div_ceil(8) + 1, "{mode:?}");
+        assert_eq!(store.0.writer.turns.commits() - before, want.div_ceil(8) + 1, "{mode:?}");
     }
     store.close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
@@ -393,8 +384,9 @@ async fn an_owner_with_many_conversations_is_erased_some_at_a_time() {
 
 /// Pieces of the rows of chunks, from their middle.
 async fn pieces(store: &SqliteStore, sql: &'static str) -> Vec<Vec<u8>> {
-    let rows: Vec<Vec<u8>> = sqlx::query_scalar(sql).fetch_all(&store.0.readers).await.unwrap();
-    let middle = |row: &Vec<u8>| row[row.len() / 2 - 12..row.len() / 2 + 12].to_vec();
+    let rows: Vec<(Vec<u8>,)> =
+        store.query(move |connection| statements::rows(connection, sql, [])).await.unwrap();
+    let middle = |(row,): &(Vec<u8>,)| row[row.len() / 2 - 12..row.len() / 2 + 12].to_vec();
     rows.iter().map(middle).collect()
 }
 

@@ -9,7 +9,7 @@ use super::{
     Report,
     suite::{QUIET, StoreVerdict, check, done, hold, same},
 };
-use forgeline_store::{EventLog, LogError, LogKey, LogRecord, Retention, follow};
+use forgeline_store::{EventLog, LogKey, LogRecord, Retention, StoreError, follow};
 
 fn record(text: &str) -> LogRecord {
     LogRecord::new("kind", text.to_owned())
@@ -93,7 +93,7 @@ async fn whole(log: Arc<impl EventLog>) -> StoreVerdict {
     let page = done("read at the end", log.read(&key, 5, 9).await)?;
     hold("nothing is at the end, and it is not the last", page.records.is_empty() && !page.is_end)?;
     let behind = log.read(&key, 6, 9).await;
-    let is_told = matches!(behind, Err(LogError::Behind { end: 5, at: 6, .. }));
+    let is_told = matches!(behind, Err(StoreError::Behind { end: 5, at: 6, .. }));
     hold("a number past the end is an error with the end", is_told)
 }
 
@@ -101,12 +101,12 @@ async fn one_writer(log: Arc<impl EventLog>) -> StoreVerdict {
     let key = filled(&*log, "writer", 3).await?;
     for at in [0, 2, 4, u64::MAX] {
         let refused = log.append(&key, at, vec![record("x")]).await;
-        let is_told = matches!(refused, Err(LogError::Behind { end: 3, .. }));
+        let is_told = matches!(refused, Err(StoreError::Behind { end: 3, .. }));
         hold(&format!("an append at {at} of 3 is refused"), is_told)?;
     }
     same("the records", &texts(&*log, &key, 0).await?, &numbers(0..3))?;
     let again = log.create(key).await;
-    hold("a name is taken once", matches!(again, Err(LogError::Exists { .. })))
+    hold("a name is taken once", matches!(again, Err(StoreError::Exists { .. })))
 }
 
 async fn scopes(log: Arc<impl EventLog>) -> StoreVerdict {
@@ -120,7 +120,7 @@ async fn scopes(log: Arc<impl EventLog>) -> StoreVerdict {
         log.wait(&other, 0).await,
     ];
     let is_unknown =
-        |result: &Result<(), LogError>| matches!(result, Err(LogError::NotFound { .. }));
+        |result: &Result<(), StoreError>| matches!(result, Err(StoreError::NotFound { .. }));
     hold(&format!("another scope finds nothing: {results:?}"), results.iter().all(is_unknown))?;
     done("another scope has its own", log.create(other).await)?;
     same("the records", &texts(&*log, &own, 0).await?, &numbers(0..1))
@@ -138,7 +138,7 @@ async fn end(log: Arc<impl EventLog>) -> StoreVerdict {
     let page = done("read", log.read(&key, 2, 9).await)?;
     hold("behind the last record is the end", page.is_end && page.records.is_empty())?;
     let refused = log.append(&key, 2, vec![record("x")]).await;
-    hold("it takes no more", matches!(refused, Err(LogError::Closed { .. })))
+    hold("it takes no more", matches!(refused, Err(StoreError::Ended { .. })))
 }
 
 async fn retired(log: Arc<impl EventLog>) -> StoreVerdict {
@@ -153,11 +153,11 @@ async fn retired(log: Arc<impl EventLog>) -> StoreVerdict {
         log.close(&key).await,
         log.append(&key, 2, vec![record("x")]).await,
     ] {
-        let is_told = matches!(result, Err(LogError::Retired { .. }));
+        let is_told = matches!(result, Err(StoreError::Retired { .. }));
         hold(&format!("it is reported as retired: {result:?}"), is_told)?;
     }
     let again = log.create(key).await;
-    hold("its name stays", matches!(again, Err(LogError::Exists { .. })))
+    hold("its name stays", matches!(again, Err(StoreError::Exists { .. })))
 }
 
 async fn wait(log: Arc<impl EventLog>) -> StoreVerdict {
@@ -191,9 +191,9 @@ async fn gone<L: EventLog>(log: Arc<L>) -> StoreVerdict {
         done("retire or remove", gone)?;
         let next = records.next().await;
         let is_told = if is_retired {
-            matches!(next, Some(Err(LogError::Retired { .. })))
+            matches!(next, Some(Err(StoreError::Retired { .. })))
         } else {
-            matches!(next, Some(Err(LogError::NotFound { .. })))
+            matches!(next, Some(Err(StoreError::NotFound { .. })))
         };
         hold(&format!("its error comes: {next:?}"), is_told)?;
     }
@@ -239,7 +239,7 @@ async fn race(log: Arc<impl EventLog>) -> StoreVerdict {
             let text = format!("{name}.{}", kept.len());
             match log.append(&key, at, vec![record(&text), record(&text)]).await {
                 Ok(()) => kept.push((at, text)),
-                Err(LogError::Behind { end, .. }) => at = end,
+                Err(StoreError::Behind { end, .. }) => at = end,
                 Err(error) => return Err(format!("append fails: {error}")),
             }
         }
@@ -288,22 +288,22 @@ async fn trimmed<L: EventLog>(log: Arc<L>) -> StoreVerdict {
     done("trim", log.trim(&key, 30).await)?;
     done("a trim of records that are gone", log.trim(&key, 10).await)?;
     let first = match log.read(&key, 0, 1).await {
-        Err(LogError::Dropped { first, .. }) => first,
+        Err(StoreError::Dropped { first, .. }) => first,
         other => return Err(format!("dropped records are reported: {other:?}")),
     };
     hold(&format!("records are dropped up to 30, not {first}"), (1..=30).contains(&first))?;
     let from = usize::try_from(first).unwrap_or(usize::MAX);
     same("the records", &texts(&*log, &key, first).await?, &numbers(from..50))?;
     let next = pin!(follow(Arc::clone(&log) as Arc<dyn EventLog>, key.clone(), 0)).next().await;
-    let is_told = matches!(next, Some(Err(LogError::Dropped { .. })));
+    let is_told = matches!(next, Some(Err(StoreError::Dropped { .. })));
     hold(&format!("a follower gets an error: {next:?}"), is_told)?;
     let behind = log.trim(&key, 51).await;
-    hold("not behind the end", matches!(behind, Err(LogError::Behind { end: 50, .. })))?;
+    hold("not behind the end", matches!(behind, Err(StoreError::Behind { end: 50, .. })))?;
     done("a trim of all", log.trim(&key, 50).await)?;
     done("append", log.append(&key, 50, vec![record("50")]).await)?;
     same("the record", &texts(&*log, &key, 50).await?, &numbers(50..51))?;
     let gone = log.read(&key, 49, 1).await;
-    hold("the last of them is gone", matches!(gone, Err(LogError::Dropped { first: 50, .. })))?;
+    hold("the last of them is gone", matches!(gone, Err(StoreError::Dropped { first: 50, .. })))?;
     done("close", log.close(&key).await)?;
     done("sweep", log.sweep(Retention::all()).await)?;
     same("the record", &texts(&*log, &key, 50).await?, &numbers(50..51))
@@ -347,9 +347,9 @@ async fn touched(log: Arc<impl EventLog>) -> StoreVerdict {
     same("one is retired", &done("sweep", log.sweep(keep).await)?, &1)?;
     same("the records", &texts(&*log, &keys[0], 0).await?, &numbers(0..1))?;
     let retired = log.touch(&keys[1]).await;
-    hold("it is reported as retired", matches!(retired, Err(LogError::Retired { .. })))?;
+    hold("it is reported as retired", matches!(retired, Err(StoreError::Retired { .. })))?;
     let unknown = log.touch(&key("three")).await;
-    hold("it is not found", matches!(unknown, Err(LogError::NotFound { .. })))
+    hold("it is not found", matches!(unknown, Err(StoreError::NotFound { .. })))
 }
 
 async fn kept(log: Arc<impl EventLog>) -> StoreVerdict {
@@ -388,9 +388,9 @@ async fn swept(log: Arc<impl EventLog>) -> StoreVerdict {
     same("both are retired", &done("sweep", log.sweep(keep).await)?, &2)?;
     same("what is open stays", &texts(&*log, &open, 0).await?.len(), &2_000)?;
     let gone = log.read(&closed[0], 0, 1).await;
-    hold("what was retired says so", matches!(gone, Err(LogError::Retired { .. })))?;
+    hold("what was retired says so", matches!(gone, Err(StoreError::Retired { .. })))?;
     let keep = Retention::all().max_retired(0);
     done("sweep", log.sweep(keep).await)?;
     let gone = log.read(&closed[0], 0, 1).await;
-    hold("and its name is forgotten", matches!(gone, Err(LogError::NotFound { .. })))
+    hold("and its name is forgotten", matches!(gone, Err(StoreError::NotFound { .. })))
 }

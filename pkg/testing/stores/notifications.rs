@@ -100,7 +100,7 @@ async fn bound(channel: Arc<impl NotificationChannel>) -> StoreVerdict {
         }
     }
     let old = channel.read("a", 0, 1).await;
-    let Err(StoreError::Dropped { first }) = old else {
+    let Err(StoreError::Dropped { first, .. }) = old else {
         return Err(format!("reading what is too old gives {old:?}"));
     };
     same("the first that is there", &first, &200)?;

@@ -4,6 +4,8 @@ mod circles;
 mod orders;
 mod worlds;
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::*;
@@ -97,13 +99,13 @@ fn calling(calls: &[(&str, &str)]) -> ModelAnswer {
     };
     let calls: Vec<_> = calls.iter().enumerate().map(call).collect();
     let parts = calls.iter().cloned().map(Part::ToolCall).collect();
-    let message = Some(Message::new(MessageRole::Assistant, parts));
+    let message = Some(Arc::new(Message::new(MessageRole::Assistant, parts)));
     ModelAnswer { message, calls, ..ModelAnswer::default() }
 }
 
 fn saying(text: &str) -> ModelAnswer {
     ModelAnswer {
-        message: Some(Message::assistant(text)),
+        message: Some(Arc::new(Message::assistant(text))),
         text: text.to_owned(),
         ..ModelAnswer::default()
     }

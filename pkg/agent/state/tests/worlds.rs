@@ -6,7 +6,7 @@
 //! or after a loop-breaking call succeeded; a call runs that a person is asked about, or was not allowed; calls that are cut, or whose arguments do not fit, run; a call
 //! at the client ends by another's id, or stays there behind a cancel; the barrier is left out; something of the process is in the state; results are kept as calls end.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::*;
 use crate::{
@@ -389,7 +389,8 @@ fn called(input: &StepInput) -> usize {
 
 fn sealed(call: ToolCall) -> Box<CompleteCall> {
     let message = Message::new(MessageRole::Assistant, vec![Part::ToolCall(call.clone())]);
-    Box::new(CompleteCall { call, body_bytes: 2, message: Some(message), ends: Vec::new() })
+    let message = Some(Arc::new(message));
+    Box::new(CompleteCall { call, body_bytes: 2, message, ends: Vec::new() })
 }
 
 /// Returns the ends of an answer of which some calls are given.
@@ -401,7 +402,7 @@ fn answers_behind(list: usize, given: usize) -> Vec<ModelAnswer> {
         last.outcome = CallOutcome::Incomplete;
     }
     let parts = cut.calls.iter().cloned().map(Part::ToolCall).collect();
-    cut.message = Some(Message::new(MessageRole::Assistant, parts));
+    cut.message = Some(Arc::new(Message::new(MessageRole::Assistant, parts)));
     cut.error = Some(AgentError::new(ErrorCode::EndedEarly, "cut"));
     let finished = |reason| ModelAnswer { finish_reason: Some(reason), ..so_far() };
     let ends = [FinishReason::Interrupted, FinishReason::Repetition, FinishReason::Pause];

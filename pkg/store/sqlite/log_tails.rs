@@ -20,18 +20,18 @@ const MAX_LOGS: usize = 4_096;
 
 /// The tails of logs that grow or are waited for.
 #[derive(Default)]
-pub(super) struct Tails(Mutex<All>);
+pub(super) struct LogTails(Mutex<TailTable>);
 
 #[derive(Default)]
-struct All {
-    logs: HashMap<LogKey, Tail>,
+struct TailTable {
+    logs: HashMap<LogKey, LogTail>,
     bytes: usize,
     /// The number of changes so far.
     changes: u64,
 }
 
 #[derive(Default)]
-struct Tail {
+struct LogTail {
     /// The number of the first record, and the records; empty if nothing is known.
     first: u64,
     records: VecDeque<LogRecord>,
@@ -40,8 +40,8 @@ struct Tail {
     changed: watch::Sender<()>,
 }
 
-impl Tails {
-    fn lock(&self) -> MutexGuard<'_, All> {
+impl LogTails {
+    fn lock(&self) -> MutexGuard<'_, TailTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -118,13 +118,13 @@ impl Tails {
     }
 
     /// Returns a subscription to the changes of a log.
-    pub(super) fn subscribe(self: &Arc<Self>, key: &LogKey) -> Waiting {
+    pub(super) fn subscribe(self: &Arc<Self>, key: &LogKey) -> TailSubscription {
         let changed = self.lock().logs.entry(key.clone()).or_default().changed.subscribe();
-        Waiting { tails: Arc::clone(self), key: key.clone(), changed }
+        TailSubscription { tails: Arc::clone(self), key: key.clone(), changed }
     }
 }
 
-impl All {
+impl TailTable {
     /// Drops the records of the logs that have been quiet the longest, until half of the capacity is free.
     fn shrink(&mut self) {
         if self.bytes <= MAX_BYTES && self.logs.len() <= MAX_LOGS {
@@ -147,7 +147,7 @@ impl All {
     }
 }
 
-impl Tail {
+impl LogTail {
     fn clear(&mut self) {
         (self.bytes, self.first) = (0, 0);
         self.records.clear();
@@ -159,13 +159,13 @@ fn size(record: &LogRecord) -> usize {
 }
 
 /// A subscription to the changes of a log.
-pub(super) struct Waiting {
-    tails: Arc<Tails>,
+pub(super) struct TailSubscription {
+    tails: Arc<LogTails>,
     key: LogKey,
     changed: watch::Receiver<()>,
 }
 
-impl Waiting {
+impl TailSubscription {
     /// Waits for the next change.
     pub(super) async fn changed(&mut self) {
         if self.changed.changed().await.is_err() {
@@ -176,10 +176,11 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for TailSubscription {
     fn drop(&mut self) {
         let mut all = self.tails.lock();
-        let is_idle = |tail: &Tail| tail.records.is_empty() && tail.changed.receiver_count() <= 1;
+        let is_idle =
+            |tail: &LogTail| tail.records.is_empty() && tail.changed.receiver_count() <= 1;
         if all.logs.get(&self.key).is_some_and(is_idle) {
             all.logs.remove(&self.key);
         }

@@ -1,84 +1,115 @@
 //! Appends that wait for no other thread: if nothing else is being written, the appending thread commits.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use tokio::{
     sync::{Mutex, MutexGuard},
     time::Instant,
 };
 
-use super::{
-    append::{APPEND, Append},
-    rows::int,
-};
+use super::{checkpoint::CheckpointCounter, log_append::LogAppend};
+
 /// Maximum size of an append that the appending thread commits, in bytes.
 const MAX_BYTES: usize = 16 << 10;
 
 /// Duration of a commit up to which the next one may run on a runtime thread.
 const SLOW: Duration = Duration::from_millis(5);
 
-/// Time for which writes are left to the writer task after a slower commit.
+/// Time for which writes are left to the writer thread after a slower commit.
 const REST: Duration = Duration::from_secs(1);
 
 /// The right to write, and a connection for appends that obtain it without waiting.
-pub(super) struct AtOnce(Mutex<Turn>);
+pub(super) struct WriteTurns {
+    turn: Mutex<WriteTurn>,
+    /// The number of transactions so far, for tests.
+    commits: AtomicU64,
+}
 
-pub(super) struct Turn {
+/// What the holder of the right to write uses.
+pub(super) struct WriteTurn {
     /// `None` if each commit waits for the disk, and once it is closed.
     connection: Option<Connection>,
     rests_until: Option<Instant>,
+    /// `None` once the file is closed.
+    checkpoints: Option<CheckpointCounter>,
 }
 
-impl AtOnce {
-    /// Returns the right to write to a file; without a connection, only the writer task uses it.
-    pub(super) fn new(connection: Option<Connection>) -> Self {
-        Self(Mutex::new(Turn { connection, rests_until: None }))
+impl WriteTurns {
+    /// Returns the right to write to a file; without a connection, only the writer thread uses it.
+    pub(super) fn new(connection: Option<Connection>, checkpoints: CheckpointCounter) -> Self {
+        let turn = WriteTurn { connection, rests_until: None, checkpoints: Some(checkpoints) };
+        Self { turn: Mutex::new(turn), commits: AtomicU64::new(0) }
     }
 
     /// Waits for the right to write, which is held until the guard is dropped.
-    pub(super) async fn turn(&self) -> MutexGuard<'_, Turn> {
-        self.0.lock().await
+    #[cfg(test)]
+    pub(super) async fn turn(&self) -> MutexGuard<'_, WriteTurn> {
+        self.turn.lock().await
+    }
+
+    /// Blocks the thread until it has the right to write a transaction with writes of these sizes.
+    pub(super) fn wait(&self, bytes: impl Iterator<Item = usize>) -> MutexGuard<'_, WriteTurn> {
+        let mut turn = self.turn.blocking_lock();
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        bytes.for_each(|bytes| turn.count(bytes));
+        turn
     }
 
     /// Appends and commits, and calls `after` before the next write. Returns `false` if nothing was done because others write, or for another reason.
-    pub(super) fn append(&self, append: &Append, after: impl FnOnce()) -> bool {
+    pub(super) fn append(&self, append: &LogAppend, after: impl FnOnce()) -> bool {
         if append.data.len() > MAX_BYTES {
             return false;
         }
         // An append that waited could obtain the right only after the other work of its thread, and block other writers in the meantime.
-        let Ok(mut turn) = self.0.try_lock() else { return false };
+        let Ok(mut turn) = self.turn.try_lock() else { return false };
         let is_done = turn.append(append);
         if is_done {
+            self.commits.fetch_add(1, Ordering::Relaxed);
+            turn.count(append.data.len());
             after();
         }
         is_done
     }
 
-    /// Closes the connection.
+    /// Closes the connection, and ends the checkpoints.
     pub(super) async fn close(&self) {
-        self.turn().await.connection = None;
+        let mut turn = self.turn.lock().await;
+        (turn.connection, turn.checkpoints) = (None, None);
+    }
+
+    /// Returns the number of transactions so far.
+    #[cfg(test)]
+    pub(super) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
     }
 }
 
-impl Turn {
-    fn append(&mut self, Append { key, at, count, data }: &Append) -> bool {
+impl WriteTurn {
+    fn append(&mut self, append: &LogAppend) -> bool {
         let begun = Instant::now();
         if self.rests_until.is_some_and(|until| begun < until) {
             return false;
         }
         let Some(connection) = &self.connection else { return false };
-        let (scope, name) = (key.scope.as_str(), key.name.as_str());
-        let values = params![scope, name, int(*at), int(*count as u64), data];
-        let appended = connection.prepare_cached(APPEND);
-        let appended = appended.and_then(|mut statement| statement.execute(values));
+        let appended = append.insert(connection);
         self.took(begun.elapsed());
-        appended.is_ok_and(|rows| rows > 0)
+        appended.unwrap_or_default()
     }
 
     /// Records the duration of a commit.
     fn took(&mut self, time: Duration) {
         self.rests_until = (time > SLOW).then(|| Instant::now() + REST);
+    }
+
+    /// Counts a write for the next checkpoint.
+    fn count(&mut self, bytes: usize) {
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.count(bytes);
+        }
     }
 }
 
@@ -89,7 +120,7 @@ mod tests {
 
     use super::{super::packed, *};
     use crate::{
-        Durability, EventLog, LogError, LogKey, LogRecord, SqliteOptions, SqliteStore,
+        Durability, EventLog, LogKey, LogRecord, SqliteOptions, SqliteStore, StoreError,
         sqlite_folder as folder,
     };
 
@@ -129,7 +160,7 @@ mod tests {
             assert_eq!(is_at_once(&store, at, size).await, want, "{size}");
             at += 1;
         }
-        let turn = store.0.writer.at_once.turn().await;
+        let turn = store.0.writer.turns.turn().await;
         let run = key("run");
         let mut append = store.append(&run, at, records(10));
         assert!((&mut append).now_or_never().is_none(), "others write");
@@ -156,10 +187,10 @@ mod tests {
         for (at, (took, want)) in
             [(SLOW, true), (SLOW * 2, false), (SLOW, true)].into_iter().enumerate()
         {
-            store.0.writer.at_once.turn().await.took(took);
+            store.0.writer.turns.turn().await.took(took);
             assert_eq!(is_at_once(&store, at as u64, 10).await, want, "{took:?}");
         }
-        store.0.writer.at_once.turn().await.took(SLOW * 2);
+        store.0.writer.turns.turn().await.took(SLOW * 2);
         tokio::time::pause();
         advance(REST / 2).await;
         tokio::time::resume();
@@ -185,7 +216,7 @@ mod tests {
         drop(other);
         store.close_file().await;
         let closed = store.append(&run, 1, records(10)).await.unwrap_err();
-        assert!(matches!(closed, LogError::Unavailable { .. }), "{closed}");
+        assert!(matches!(closed, StoreError::Unavailable { .. }), "{closed}");
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -193,22 +224,22 @@ mod tests {
     async fn the_task_that_writes_and_what_is_told_behind_an_append_have_the_turn() {
         let (folder, store) = store("turn", Durability::Process).await;
         let writer = &store.0.writer;
-        let turn = writer.at_once.turn().await;
-        let before = writer.commits();
+        let turn = writer.turns.turn().await;
+        let before = writer.turns.commits();
         let mut create = store.create(key("other"));
         assert!((&mut create).now_or_never().is_none());
         writer.taken().await;
-        assert_eq!(writer.commits(), before, "it wrote in the turn of another");
+        assert_eq!(writer.turns.commits(), before, "it wrote in the turn of another");
         drop(turn);
         create.await.unwrap();
         let data = packed::write(&records(10));
-        let append = Append { key: key("run"), at: 0, count: 1, data };
+        let append = LogAppend { key: key("run"), at: 0, count: 1, data };
         let mut is_told = false;
         let tell = || {
-            assert!(writer.at_once.0.try_lock().is_err(), "another could come between");
+            assert!(writer.turns.turn.try_lock().is_err(), "another could come between");
             is_told = true;
         };
-        assert!(writer.append_at_once(&append, tell));
+        assert!(writer.turns.append(&append, tell));
         assert!(is_told);
         store.close_file().await;
         std::fs::remove_dir_all(folder).unwrap();
@@ -226,7 +257,7 @@ mod tests {
                 while done < 250 {
                     match store.append(&run, at, records(10)).await {
                         Ok(()) => done += 1,
-                        Err(LogError::Behind { end, .. }) => {
+                        Err(StoreError::Behind { end, .. }) => {
                             at = end;
                             continue;
                         }
