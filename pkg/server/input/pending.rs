@@ -91,7 +91,7 @@ impl PendingAnswer {
 
 impl MessageCounts {
     /// Returns the number of messages of a kind.
-    pub(crate) fn of(self, when: DeliveryTime) -> u64 {
+    pub(crate) fn count_for(self, when: DeliveryTime) -> u64 {
         match when {
             DeliveryTime::Next | DeliveryTime::Now => self.steers,
             DeliveryTime::End => self.follow_ups,
@@ -104,7 +104,7 @@ impl LegacyMessages {
     pub(crate) fn numbered(self) -> Vec<(u64, QueuedMessage)> {
         let mut next = self.left_out;
         let number = |message: QueuedMessage| {
-            let number = next.of(message.when);
+            let number = next.count_for(message.when);
             match message.when {
                 DeliveryTime::Next | DeliveryTime::Now => next.steers += 1,
                 DeliveryTime::End => next.follow_ups += 1,

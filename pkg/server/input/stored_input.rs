@@ -176,7 +176,7 @@ impl StoredInput {
 
     /// Returns the messages that are not in the journal, given the numbers of those that are.
     pub(crate) fn messages_without(&self, journaled: MessageCounts) -> Vec<QueuedMessage> {
-        let waits = self.messages().filter(|(number, it)| *number >= journaled.of(it.when));
+        let waits = self.messages().filter(|(number, it)| *number >= journaled.count_for(it.when));
         waits.map(|(_, message)| message.clone()).collect()
     }
 
@@ -196,7 +196,7 @@ impl StoredInput {
         let is_steer = message.when != DeliveryTime::End;
         let same = self.messages().filter(|(_, it)| (it.when != DeliveryTime::End) == is_steer);
         let next = same.map(|(number, _)| number + 1).max().unwrap_or_default();
-        let number = next.max(journaled.of(message.when));
+        let number = next.max(journaled.count_for(message.when));
         SentInput::Message { number, message }.write()
     }
 
@@ -222,7 +222,7 @@ impl StoredInput {
         answers: &JournaledAnswers,
     ) -> Vec<Text> {
         let is_outdated = |sent: &SentInput| match sent {
-            SentInput::Message { number, message } => *number < messages.of(message.when),
+            SentInput::Message { number, message } => *number < messages.count_for(message.when),
             SentInput::Answer(answer) => answers.has(answer),
             SentInput::Cancelled | SentInput::Left => false,
         };

@@ -1,7 +1,7 @@
 //! Messages of the user behind answers to what a run asks: both are taken, or neither.
 
 use super::{
-    chats::{agui, told, user, with},
+    chats::{agui, reported, user, with},
     recovered::{dies, dies_at_once, lives, over},
     *,
 };
@@ -24,7 +24,7 @@ fn seen(request: &Asked) -> Vec<String> {
     seen
 }
 
-/// An agent that asks to remove, or reads the page, or both, as it is told; it tells all that it reads.
+/// An agent that asks to remove, or reads the page, or both, as the input says; it repeats all that it reads.
 fn reading() -> (ScriptedProvider, DefaultAgent) {
     reading_where(false)
 }
@@ -89,7 +89,7 @@ async fn words_behind_an_answer_are_read_with_it_in_ag_ui() {
             (json!({ "messages": messages, "resume": resume(id) }), want)
         };
         let (status, parts) = agui(&app, "ann", body.clone()).await;
-        assert_eq!((status, told(&parts).as_str()), (200, want), "{body}");
+        assert_eq!((status, reported(&parts).as_str()), (200, want), "{body}");
         assert_eq!(provider.requests().len(), 2, "{body}");
         let kept = text(get(&app, "/v1/conversations/t1", "ann").await).await;
         assert_eq!(kept.contains("And now?"), want.contains("And now?"), "{kept}");
@@ -112,7 +112,7 @@ async fn words_that_wait_for_the_rest_of_the_answers_are_said_once() {
     assert_eq!(with(&waits, "RUN_FINISHED")["outcome"]["type"], "interrupt", "of the other");
     let body = json!({ "messages": messages, "resume": resume(id) });
     let (status, parts) = agui(&app, "ann", body).await;
-    assert_eq!((status, told(&parts).as_str()), (200, "Both. | removed | A page. | And now?"));
+    assert_eq!((status, reported(&parts).as_str()), (200, "Both. | removed | A page. | And now?"));
     assert_eq!(provider.requests().len(), 2);
 }
 
@@ -193,8 +193,17 @@ async fn answers_before_a_message_of_a_chat_are_given_and_the_message_begins_the
         }
         let (status, next) = chat(&app, body).await;
         assert_eq!(status, 200);
-        assert!(told(&next).contains(want) && told(&next).ends_with("And now?"), "{}", told(&next));
-        assert_eq!(told(&next).contains("the user went on"), first == "Both.", "{}", told(&next));
+        assert!(
+            reported(&next).contains(want) && reported(&next).ends_with("And now?"),
+            "{}",
+            reported(&next)
+        );
+        assert_eq!(
+            reported(&next).contains("the user went on"),
+            first == "Both.",
+            "{}",
+            reported(&next)
+        );
         assert_eq!(provider.requests().len(), 2, "{first} {at}");
         let ids = [&asked, &next].map(|parts| with(parts, "start")["messageId"].clone());
         assert_ne!(ids[0], ids[1]);
@@ -213,7 +222,7 @@ async fn answers_of_another_run_or_caller_are_not_taken_with_a_message() {
     message["metadata"]["runId"] = json!("run_other");
     let body = json!({ "messages": [user("Read."), message, user("And now?")] });
     let (status, next) = chat(&app, body).await;
-    assert!(status == 200 && !told(&next).contains("A page."), "{}", told(&next));
+    assert!(status == 200 && !reported(&next).contains("A page."), "{}", reported(&next));
     assert_eq!(provider.requests().len(), 2);
 }
 
@@ -242,7 +251,7 @@ async fn what_is_asked_once_its_user_has_gone_on_is_refused() {
     let message = answered(&asked, &[decided(&asked, true)]);
     let body = json!({ "messages": [user("Go."), message, user("And now?")] });
     let (status, next) = chat(&app, body).await;
-    assert_eq!((status, told(&next).as_str()), (200, "Go. | Tried. | And now?"));
+    assert_eq!((status, reported(&next).as_str()), (200, "Go. | Tried. | And now?"));
 }
 
 #[test]

@@ -143,7 +143,7 @@ async fn ends(store: Arc<impl RunStore>) -> StoreVerdict {
         same("it", &done("get", store.get(&key(id)).await)?.progress, &progress)?;
     }
     let unknown = store.change(&key("x"), RunChange::to(RunProgress::Running, 1)).await;
-    hold("what is not there", matches!(unknown, Err(StoreError::NotFound { .. })))
+    hold("what does not exist", matches!(unknown, Err(StoreError::NotFound { .. })))
 }
 
 async fn open(store: Arc<impl RunStore>) -> StoreVerdict {

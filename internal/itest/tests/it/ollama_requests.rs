@@ -120,7 +120,7 @@ async fn a_plain_request_has_nothing_that_was_not_asked_for() {
         json!({ "model": "m", "stream": true, "messages": [{ "role": "user", "content": "a" }] });
     assert_eq!(value(&Request::prompt("a")).await, want);
     let request = Request::prompt("a").tools(tools()).tool_choice(ToolChoice::None);
-    assert_eq!(value(&request).await, want, "a model that is told of no tools calls none");
+    assert_eq!(value(&request).await, want, "a model that gets no tools calls none");
     let own = Request::prompt("a").extra("messages", json!([])).extra("model", "n");
     assert_eq!(value(&own).await, json!({ "stream": true, "messages": [], "model": "n" }));
 }
@@ -187,7 +187,7 @@ fn ours(message: &Value, before: &[Message]) -> Message {
 }
 
 /// What the client that was recorded did not write, and why we do: the ids of calls, which newer
-/// servers give and take, so that two results of one tool are told apart; older ones ignore them.
+/// servers give and take, so that two results of one tool are distinguished; older ones ignore them.
 fn without_ids(mut message: Value) -> Value {
     let message_fields = message.as_object_mut().unwrap();
     message_fields.shift_remove("tool_call_id");
@@ -228,7 +228,7 @@ async fn recorded_conversations_go_on_as_working_clients_went_on() {
             let answer = folder.join(format!("sessions/{session}/turn{turn}.response.ndjson"));
             let server = Canned::new(std::fs::read(answer).unwrap());
             // One of the answers has a stray `</think>` in its text, which that client left there; we
-            // take it for the end of thinking unless we are told that there is none.
+            // take it for the end of thinking unless the request says that there is none.
             let builder = Ollama::builder().thinking(ThinkingDialect::NONE);
             let builder = builder.model(theirs["model"].as_str().unwrap());
             let provider = builder.transport(Arc::clone(&server)).build().unwrap();

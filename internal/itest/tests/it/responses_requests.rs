@@ -301,7 +301,7 @@ fn words(message: &Value) -> String {
 }
 
 /// An item in one spelling: content as text, arguments as values, without the ids and states that
-/// some clients repeat. Reasoning is compared by what `keys` has of it.
+/// some clients repeat. Of reasoning, the members `keys` are compared.
 fn normal(recorded: &Value, keys: &Value) -> Value {
     match recorded["type"].as_str() {
         Some("reasoning") => {
@@ -394,7 +394,7 @@ async fn recorded_conversations_are_said_as_working_clients_said_them() {
 fn answer(folder: &Path, session: &str, turn: usize) -> Vec<u8> {
     let file = |form| folder.join(format!("sessions/{session}/turn{turn}.response.{form}"));
     let stream = file("sse");
-    recorded::read(&if stream.is_file() { stream } else { file("json") })
+    recorded::read_bytes(&if stream.is_file() { stream } else { file("json") })
 }
 
 #[tokio::test]
