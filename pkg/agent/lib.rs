@@ -46,7 +46,7 @@ pub use self::{
         TurnRecord,
     },
     run::{
-        Budget, Caller, Limit, OutcomeKind, RunContext, RunError, RunInput, RunOutcome, Spent,
+        Budget, Caller, Limit, OutcomeKind, RunContext, RunError, RunInput, RunOutcome, Spending,
         Surface,
     },
     search::{FoundTools, ToolSearch},
@@ -68,7 +68,7 @@ pub mod private {
         nesting::{BudgetDraw, current_draw},
         run::{SharedState, SpentBelow},
         steering::RequestAnswer,
-        tools::{CallPlace, form},
+        tools::{CallPlace, form::complete_form},
     };
     #[cfg(feature = "local-tools")]
     pub use crate::{
@@ -79,6 +79,6 @@ pub mod private {
     /// Texts that people write into files.
     #[cfg(feature = "local-tools")]
     pub mod file_text {
-        pub use crate::prompts::file_text::{FileText, open_folder, read, read_whole};
+        pub use crate::prompts::file_text::{FileText, open_folder, read_trimmed, read_whole};
     }
 }

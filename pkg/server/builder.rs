@@ -30,7 +30,7 @@ const LONG_POLL: Duration = Duration::from_secs(20);
 
 /// A builder for a [`Service`].
 #[must_use = "a builder does nothing before `build`"]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct ServiceBuilder {
     agents: Vec<(Text, DefaultAgent)>,
     identify: Box<dyn Identify>,

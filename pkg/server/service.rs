@@ -126,7 +126,7 @@ impl Service {
     ///
     /// # Cancel safety
     ///
-    /// A shutdown that has started continues when this future is dropped; a second call waits for the rest of it.
+    /// A shutdown that has started continues when this future is dropped; a second call waits for the rest.
     pub async fn shutdown(&self, grace: Duration) {
         self.0.retention.end_sweeping();
         self.0.lifecycle.shutdown(grace).await;

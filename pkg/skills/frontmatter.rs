@@ -75,7 +75,7 @@ fn split(text: &str) -> Result<SkillFileParts<'_>, LineFault> {
     }
     let problem = "there is no frontmatter; begin the file with a line `---`, the fields `name` and \
                    `description`, and a line `---`";
-    let no_end = "the frontmatter has no end; add a line `---` behind its fields";
+    let no_end = "the frontmatter has no end; add a line `---` after its fields";
     Err(opened.map_or_else(|| fault(1, problem), |(line, _)| fault(line, no_end)))
 }
 

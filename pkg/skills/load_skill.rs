@@ -12,7 +12,7 @@ use super::{
 use forgeline_agent::{
     private::{
         blocking,
-        file_text::{FileText, read},
+        file_text::{FileText, read_trimmed},
     },
     tools::{Tool, ToolContext, ToolEffects, ToolError, tool_fn},
 };
@@ -49,7 +49,7 @@ fn read_skill(
 ) -> Result<String, ToolError> {
     let Some(found) = skills.iter().find(|found| *found.skill.name == *load.name) else {
         let names: Vec<_> = skills.iter().map(|found| format!("`{}`", found.skill.name)).collect();
-        let problem = format!("is not that of a skill; there are: {}", names.join(", "));
+        let problem = format!("is not the name of a skill; the skills are: {}", names.join(", "));
         return Err(ToolError::invalid("name", problem));
     };
     match load.path.as_deref().filter(|path| !path.is_empty()) {
@@ -88,7 +88,7 @@ fn resource(found: &SkillEntry, path: &str) -> Result<String, ToolError> {
     let root = found.folder()?;
     // An invalid path is reported before the existence of the file.
     let _parts = root.parts(path)?;
-    match read(&root, path, MAX_FILE_BYTES).map_err(ToolError::failed)? {
+    match read_trimmed(&root, path, MAX_FILE_BYTES).map_err(ToolError::failed)? {
         None => {
             let problem = "does not exist; load the skill without `path` to see its files";
             Err(ToolError::invalid("path", problem))

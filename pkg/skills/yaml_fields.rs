@@ -43,7 +43,7 @@ pub(super) fn values(yaml: &str, lines_before: usize) -> Result<FrontmatterField
             (_, line) => return Err(fault(line, "a key must be a text, such as `name`")),
         };
         if fields.iter().any(|(known, ..)| *known == key) {
-            return Err(fault(line, format!("`{key}` is given twice; remove one of them")));
+            return Err(fault(line, format!("`{key}` is a duplicate key; remove one of them")));
         }
         let value = events.value()?;
         fields.push((key, line, value));

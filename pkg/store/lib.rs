@@ -32,7 +32,7 @@ pub use self::{
     log::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention},
     memory::{MemoryLog, MemoryStore},
     notifications::{Notification, NotificationChannel},
-    run_record::{RunChange, RunProgress, RunRecord, RunRequest},
+    run_record::{RunChange, RunNote, RunProgress, RunRecord, RunRequest},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
     stores::Stores,
 };

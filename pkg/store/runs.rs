@@ -43,7 +43,7 @@ pub trait RunStore: Send + Sync + 'static {
     /// Returns [`StoreError::NotFound`] if there is no such run.
     fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord>;
 
-    /// Changes a run. A run that ends loses its input.
+    /// Changes a run and its notes. A run that ends loses its input and its notes.
     ///
     /// # Errors
     ///

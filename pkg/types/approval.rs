@@ -91,7 +91,7 @@ pub enum ApprovalReason {
 
 impl ApprovalReason {
     /// Returns `true` for the default reason, which is not serialized.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde expects")]
     fn is_policy(&self) -> bool {
         *self == Self::Policy
     }

@@ -18,7 +18,7 @@ use super::{Json, Repair, Signature, Text};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[non_exhaustive]
 pub struct ToolCall {
     /// Position among the calls of the response, from 0.

@@ -134,7 +134,7 @@ impl CompletionBuilder {
         }
     }
 
-    /// Adds text to the parts as it arrived, before calls are read out of it.
+    /// Adds text to the parts as it arrived, before its calls are extracted.
     #[doc(hidden)]
     pub fn verbatim(&mut self, more: &str, is_thinking: bool) {
         if is_thinking {

@@ -18,7 +18,7 @@ use super::setters;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[non_exhaustive]
 pub struct MediaRules {
     /// The maximum length of an image, in base64 characters. `None` if it is not known.

@@ -6,7 +6,7 @@ use super::{MediaRules, Text, setters};
 
 /// The provider and model that answer, with their capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[non_exhaustive]
 pub struct ModelInfo {
     /// The provider's name, such as `openai`.

@@ -26,7 +26,7 @@ pub struct ToolQuestion {
     pub id: Text,
     /// The tool's name.
     pub tool_name: Text,
-    /// The question, as worded by the tool or the server behind it: text from outside.
+    /// The question, as worded by the tool or the server after it: text from outside.
     pub message: String,
     /// The form: a JSON schema of an object with plain fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,7 @@ use super::{
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/events.jsonl");
 
-/// Where a kind stands among the samples: a new variant does not compile without a sample.
+/// The index of a kind among the samples: a new variant does not compile without a sample.
 fn place(event: &AgentEvent) -> usize {
     match event {
         AgentEvent::ThinkingStart => 0,

@@ -8,11 +8,11 @@ use crate::{
     amount::AmountArgs,
     context::model_window,
     exit::{UsageResult as _, usage},
-    interrupt::Interrupts,
-    kept::{KeepArgs, Keeper},
+    interrupt::InterruptHandler,
+    kept::{ConversationFile, KeepArgs},
     question::QuestionArgs,
-    record::{RecordArgs, Recorder},
-    setup::{Prepared, SetupArgs, Surroundings, introduce},
+    record::{RecordArgs, SessionRecorder},
+    setup::{PreparedAgent, SetupArgs, SetupContext, introduce},
     trace,
     vendors::ProviderName,
 };
@@ -43,19 +43,19 @@ pub struct AgentArgs {
 
 /// The agent and its description.
 #[derive(Debug)]
-pub struct Built {
+pub struct BuiltAgent {
     /// The agent.
     pub agent: DefaultAgent,
-    prepared: Prepared,
+    prepared: PreparedAgent,
     /// The sizes of its requests, where a trace is wanted.
-    pub(crate) trace: Option<trace::Requests>,
-    recorder: Option<Recorder>,
-    keeper: Keeper,
+    pub(crate) trace: Option<trace::RequestSizes>,
+    recorder: Option<SessionRecorder>,
+    keeper: ConversationFile,
     /// The tokens of the window, whose used share is reported, where they are known.
     pub(crate) window: Option<u64>,
 }
 
-impl Built {
+impl BuiltAgent {
     /// Returns its tools, a line each: name and description.
     #[must_use]
     pub fn tools(&self) -> &[String] {
@@ -78,7 +78,7 @@ impl Built {
     ///
     /// When the recording is not whole.
     pub fn finish(&self) -> anyhow::Result<()> {
-        self.recorder.as_ref().map_or(Ok(()), Recorder::finish)
+        self.recorder.as_ref().map_or(Ok(()), SessionRecorder::finish)
     }
 }
 
@@ -91,9 +91,9 @@ impl Built {
 pub fn build(
     args: &AgentArgs,
     runtime: &Runtime,
-    interrupts: &Interrupts,
+    interrupts: &InterruptHandler,
     is_chat: bool,
-) -> anyhow::Result<Built> {
+) -> anyhow::Result<BuiltAgent> {
     let trace = args.amount.is_traced().then(trace::start);
     let choice = args.setup.choose()?;
     if args.record.is_set() && choice.provider == ProviderName::Demo {
@@ -106,7 +106,7 @@ pub fn build(
     let provider = args.setup.connect(&choice, recorder.as_ref())?;
     let is_quiet = args.amount.is_quiet();
     let system = SYSTEM;
-    let at = Surroundings { runtime, interrupts, system, is_served: false, is_quiet, is_chat };
+    let at = SetupContext { runtime, interrupts, system, is_served: false, is_quiet, is_chat };
     let mut builder = DefaultAgent::builder(provider).memory(ConversationMemory::from(messages));
     if let Some(requests) = &trace {
         builder = builder.observer(requests.clone());
@@ -116,5 +116,5 @@ pub fn build(
         prepared.builder.clone().build().usage_context(|| "cannot build the agent".to_owned())?;
     introduce(&choice, is_quiet);
     let window = args.setup.context().or_else(|| model_window(&choice.model));
-    Ok(Built { agent, prepared, trace, recorder, keeper, window })
+    Ok(BuiltAgent { agent, prepared, trace, recorder, keeper, window })
 }

@@ -13,11 +13,11 @@ use forgeline::{
     types::{AgentEvent, ApprovalReason, Text},
 };
 
-use crate::{exit::usage, forms::Forms, terminal::TypedLines};
+use crate::{exit::usage, forms::QuestionForms, terminal::TypedLines};
 
 /// The answer to calls that need approval, as a flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Approve {
+pub enum ApprovalMode {
     /// Such calls are rejected.
     Never,
     /// The user is asked.
@@ -26,7 +26,7 @@ pub enum Approve {
     Tools(Vec<Text>),
 }
 
-impl FromStr for Approve {
+impl FromStr for ApprovalMode {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
@@ -39,7 +39,7 @@ impl FromStr for Approve {
     }
 }
 
-impl Approve {
+impl ApprovalMode {
     /// Returns `true` when a tool of an MCP server is named, so that it must be known which there are.
     pub(crate) fn names_servers(&self) -> bool {
         let is_of_server = |name: &Text| name.starts_with("mcp.");
@@ -107,7 +107,7 @@ const QUESTION: &str = "Allow it? y: yes, n: no, a: always; or write what to do 
 
 /// The ends at which requests and questions of a run are answered.
 #[derive(Debug)]
-pub struct Ends {
+pub struct RequestHandles {
     /// Answers requests for approval.
     pub approvals: Approvals,
     /// Answers questions of tools.
@@ -117,10 +117,10 @@ pub struct Ends {
     shown: Vec<Text>,
 }
 
-impl Ends {
+impl RequestHandles {
     /// Returns those of a run.
     #[must_use]
-    pub fn of(stream: &RunStream) -> Self {
+    pub fn for_stream(stream: &RunStream) -> Self {
         let (approvals, questions) = (stream.approvals(), stream.questions());
         Self { approvals, questions, shown: Vec::new() }
     }
@@ -144,14 +144,14 @@ impl Ends {
 
 /// Asks the user about the calls of one run, and what its tools ask.
 #[derive(Debug, Default)]
-pub struct Asking {
+pub struct UserPrompter {
     asked: Vec<Text>,
-    forms: Forms,
+    forms: QuestionForms,
 }
 
-impl Asking {
+impl UserPrompter {
     /// Returns the question about a request that was shown and not asked yet.
-    pub fn question(&mut self, ends: &Ends) -> Option<String> {
+    pub fn question(&mut self, ends: &RequestHandles) -> Option<String> {
         let open = ends.approvals.open();
         let Some(first) = open.iter().find(|request| ends.is_shown(&request.approval_id)) else {
             return self.forms.question(&ends.questions, |id| ends.is_shown(id));
@@ -164,9 +164,9 @@ impl Asking {
         Some(format!("{}: {why}{QUESTION}", first.tool_name))
     }
 
-    /// Asks, and reads the answer from the terminal; returns what to show of it. What is typed while there is
+    /// Asks, and reads the answer from the terminal; returns the text to show. What is typed while there is
     /// no question stays in the terminal.
-    pub fn listen(&mut self, ends: &Ends, typed: &mut TypedLines) -> Vec<String> {
+    pub fn listen(&mut self, ends: &RequestHandles, typed: &mut TypedLines) -> Vec<String> {
         let mut shown: Vec<_> = self.question(ends).into_iter().collect();
         while self.is_open(ends)
             && let Some(line) = typed.take()
@@ -181,7 +181,7 @@ impl Asking {
     }
 
     /// Rejects what is open: the input has ended, and no answer can come.
-    pub fn leave(&self, ends: &Ends) {
+    pub fn leave(&self, ends: &RequestHandles) {
         for request in ends.approvals.open() {
             // One that was answered meanwhile needs no rejection.
             let left = Decision::reject("the user has left");
@@ -192,18 +192,18 @@ impl Asking {
 
     /// Returns `true` while a question has no answer.
     #[must_use]
-    pub fn is_open(&self, ends: &Ends) -> bool {
+    pub fn is_open(&self, ends: &RequestHandles) -> bool {
         self.is_asked(ends) || self.forms.is_open(&ends.questions)
     }
 
     /// Returns `true` while a request for approval that was asked about has no answer.
-    fn is_asked(&self, ends: &Ends) -> bool {
+    fn is_asked(&self, ends: &RequestHandles) -> bool {
         ends.approvals.open().iter().any(|request| self.asked.contains(&request.approval_id))
     }
 
     /// Answers the question with a line, if it says something; returns the text to show. A rejection shows
     /// itself.
-    pub fn answer(&mut self, line: &str, ends: &Ends) -> Option<String> {
+    pub fn answer(&mut self, line: &str, ends: &RequestHandles) -> Option<String> {
         if !self.is_asked(ends) {
             let is_open = self.forms.is_open(&ends.questions);
             return is_open.then(|| self.forms.answer(line, &ends.questions))?;
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_an_answer() {
+    fn approval_answer_is_parsed_from_a_line() {
         #[rustfmt::skip]
         let rows = [
             ("y", Some(Decision::Grant)),
@@ -260,10 +260,10 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_is_a_word_or_names() {
-        let parse = |text: &str| text.parse::<Approve>().unwrap();
-        assert_eq!((parse("never"), parse("ask")), (Approve::Never, Approve::Ask));
-        assert_eq!(parse("a, b"), Approve::Tools(vec!["a".into(), "b".into()]));
+    fn approve_flag_is_a_word_or_a_list_of_tools() {
+        let parse = |text: &str| text.parse::<ApprovalMode>().unwrap();
+        assert_eq!((parse("never"), parse("ask")), (ApprovalMode::Never, ApprovalMode::Ask));
+        assert_eq!(parse("a, b"), ApprovalMode::Tools(vec!["a".into(), "b".into()]));
     }
 
     #[tokio::test]
@@ -273,7 +273,7 @@ mod tests {
         let builder = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(Calculator);
         let agent = builder.approval(ApprovalPolicy::Always).build().unwrap();
         let mut stream = agent.run_stream("Go.");
-        let (mut ends, mut asking) = (Ends::of(&stream), Asking::default());
+        let (mut ends, mut asking) = (RequestHandles::for_stream(&stream), UserPrompter::default());
         let mut lines = ["y", "rather not"].into_iter();
         let mut said = Vec::new();
         while let Some(envelope) = stream.next().await {

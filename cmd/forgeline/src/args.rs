@@ -12,11 +12,11 @@ use crate::{
 #[command(name = "forgeline", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Ask once and stream the answer
     Run(RunArgs),
     /// Chat with the agent

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     exit::Exit,
-    input::Cuts,
+    input::ChunkCuts,
     output::batch_line,
     parse::{TextArgs, parse_chunks},
     tools_file::tool_schemas,
@@ -17,18 +17,18 @@ use crate::{
 
 /// The defaults of a line's members.
 #[derive(Debug)]
-pub struct Defaults {
+pub struct BatchDefaults {
     /// Dialects, prompt tail and finish.
     pub text: TextArgs,
     /// Names and schemas of the known tools.
     pub schemas: Vec<(Text, Value)>,
     /// The cuts of the texts.
-    pub cuts: Cuts,
+    pub cuts: ChunkCuts,
 }
 
 /// One line of the input.
 #[derive(Debug, Deserialize)]
-struct Item {
+struct BatchLine {
     text: String,
     model: Option<String>,
     dialect: Option<String>,
@@ -46,7 +46,7 @@ struct Item {
 ///
 /// Failing reads and writes; a bad line is answered and is not a failure.
 pub fn run(
-    defaults: &Defaults,
+    defaults: &BatchDefaults,
     mut input: impl BufRead,
     output: &mut impl Write,
 ) -> anyhow::Result<Exit> {
@@ -64,7 +64,7 @@ pub fn run(
 }
 
 /// Returns the id of a line and its completion, or the error of the line.
-fn answer(defaults: &Defaults, line: &[u8]) -> (Value, Completion) {
+fn answer(defaults: &BatchDefaults, line: &[u8]) -> (Value, Completion) {
     // Invalid UTF-8 becomes U+FFFD here too.
     let line = String::from_utf8_lossy(line);
     let value: Value = match serde_json::from_str(&line) {
@@ -76,8 +76,8 @@ fn answer(defaults: &Defaults, line: &[u8]) -> (Value, Completion) {
     (id, completion)
 }
 
-fn complete(defaults: &Defaults, line: Value) -> anyhow::Result<Completion> {
-    let item: Item = serde_json::from_value(line)?;
+fn complete(defaults: &BatchDefaults, line: Value) -> anyhow::Result<Completion> {
+    let item: BatchLine = serde_json::from_value(line)?;
     let base = &defaults.text;
     let by_model = item.model.is_some();
     // A model that the line names beats dialects of the command line.
@@ -95,8 +95,8 @@ fn complete(defaults: &Defaults, line: Value) -> anyhow::Result<Completion> {
         Some(list) => tool_schemas(list)?,
     };
     let cuts = match (item.chunks, item.chunk_bytes) {
-        (Some(sizes), _) => Cuts::Sizes(sizes),
-        (None, Some(size)) => Cuts::every(size),
+        (Some(sizes), _) => ChunkCuts::Sizes(sizes),
+        (None, Some(size)) => ChunkCuts::every(size),
         (None, None) => defaults.cuts.clone(),
     };
     let chunks = cuts.apply(item.text.as_bytes());
@@ -115,8 +115,8 @@ mod tests {
     use super::*;
 
     fn answers(input: &[u8]) -> Vec<Value> {
-        let cuts = Cuts::AsRead;
-        let defaults = Defaults { text: TextArgs::default(), schemas: Vec::new(), cuts };
+        let cuts = ChunkCuts::AsRead;
+        let defaults = BatchDefaults { text: TextArgs::default(), schemas: Vec::new(), cuts };
         let mut output = Vec::new();
         assert_eq!(run(&defaults, input, &mut output).unwrap(), Exit::Done);
         let lines = std::str::from_utf8(&output).unwrap().lines();

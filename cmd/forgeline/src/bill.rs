@@ -7,9 +7,9 @@ use forgeline::{
 
 /// The calls of a run, priced one by one: the price of a token may depend on the call's length.
 #[derive(Debug, Default)]
-pub struct Bill(Vec<(Text, UsageInfo)>);
+pub struct RunBill(Vec<(Text, UsageInfo)>);
 
-impl Bill {
+impl RunBill {
     /// Takes the next event of the run.
     pub fn event(&mut self, event: &AgentEvent) {
         if let AgentEvent::ApiCallStart { model, .. } = event {
@@ -36,8 +36,8 @@ impl Bill {
 mod tests {
     use super::*;
 
-    fn calls(models: &[&str]) -> Bill {
-        let mut bill = Bill::default();
+    fn calls(models: &[&str]) -> RunBill {
+        let mut bill = RunBill::default();
         let mut usage = UsageInfo::default();
         (usage.input_tokens, usage.output_tokens) = (Some(1_000_000), Some(100_000));
         for model in models {

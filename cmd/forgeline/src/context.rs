@@ -1,4 +1,4 @@
-//! The window of the model: what is left out of requests, and what is used of it.
+//! The window of the model: what is left out of requests, and how much is used.
 
 use clap::Args;
 use forgeline::{agent::AgentBuilder, llm::ModelCard, types::AgentEvent};
@@ -72,15 +72,15 @@ fn room_of(window: u64) -> u64 {
 
 /// The use of the window by the last answer of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Used {
+pub(crate) struct WindowUse {
     window: Option<u64>,
     card: Option<u64>,
     tokens: Option<u64>,
 }
 
-impl Used {
+impl WindowUse {
     /// Begins a run in this window, where it is known before its requests.
-    pub(crate) fn of(most: Option<u64>) -> Self {
+    pub(crate) fn with_window(most: Option<u64>) -> Self {
         Self { window: most, ..Self::default() }
     }
 
@@ -95,7 +95,7 @@ impl Used {
         }
     }
 
-    /// Returns the share of the window, such as `31 % of 8000`; where the server has not told what is used, by an
+    /// Returns the share of the window, such as `31 % of 8000`; where the server does not report the use, by an
     /// estimate, as `~31 % of 8000`. Empty where the window, or what is used, is not known.
     pub(crate) fn line(&self, estimated: Option<u64>) -> String {
         let window = self.window.or(self.card).filter(|window| *window > 0);
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     fn used(most: Option<u64>, model: &str, counts: &[(Option<u64>, Option<u64>)]) -> String {
-        let mut used = Used::of(most);
+        let mut used = WindowUse::with_window(most);
         used.event(&AgentEvent::ApiCallStart { provider: "p".into(), model: model.into() });
         for (input, output) in counts {
             let mut usage = UsageInfo::default();
@@ -126,8 +126,8 @@ mod tests {
     }
 
     #[test]
-    fn a_share_that_the_server_does_not_tell_is_estimated_and_marked() {
-        let mut used = Used::of(Some(8_000));
+    fn unreported_share_of_the_window_is_estimated_and_marked() {
+        let mut used = WindowUse::with_window(Some(8_000));
         assert_eq!(used.line(Some(2_500)), "window: ~31 % of 8000");
         let unknown = UsageInfo::default();
         used.event(&AgentEvent::TokenUsage { usage: unknown });
@@ -136,11 +136,11 @@ mod tests {
         (usage.input_tokens, usage.output_tokens) = (Some(800), Some(0));
         used.event(&AgentEvent::TokenUsage { usage });
         assert_eq!(used.line(Some(2_500)), "window: 10 % of 8000");
-        assert_eq!(Used::of(None).line(Some(2_500)), "");
+        assert_eq!(WindowUse::with_window(None).line(Some(2_500)), "");
     }
 
     #[test]
-    fn the_share_of_the_window_is_told_where_it_is_known() {
+    fn known_share_of_the_window_is_shown() {
         let some = |input, output| (Some(input), Some(output));
         assert_eq!(
             used(Some(8_000), "m", &[some(900, 100), some(2_400, 100)]),

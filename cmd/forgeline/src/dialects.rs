@@ -32,7 +32,7 @@ pub struct DialectsArgs {
 ///
 /// A usage error that lists the names.
 pub fn tool_dialect(name: &str) -> anyhow::Result<ToolDialect> {
-    ToolDialect::by_name(name).ok_or_else(|| unknown("dialect", name, Kind::ToolCalls))
+    ToolDialect::by_name(name).ok_or_else(|| unknown("dialect", name, DialectKind::ToolCalls))
 }
 
 /// Returns the thinking dialect of this name.
@@ -41,14 +41,16 @@ pub fn tool_dialect(name: &str) -> anyhow::Result<ToolDialect> {
 ///
 /// A usage error that lists the names.
 pub fn thinking_dialect(name: &str) -> anyhow::Result<ThinkingDialect> {
-    ThinkingDialect::by_name(name).ok_or_else(|| unknown("thinking dialect", name, Kind::Thinking))
+    ThinkingDialect::by_name(name)
+        .ok_or_else(|| unknown("thinking dialect", name, DialectKind::Thinking))
 }
 
-fn unknown(what: &str, name: &str, kind: Kind) -> anyhow::Error {
+fn unknown(what: &str, name: &str, kind: DialectKind) -> anyhow::Error {
     let rows = rows(kind);
     let is_absent = rows.iter().any(|row| row.name == name);
     let state = if is_absent { "is absent from this version" } else { "is unknown" };
-    let present = rows.iter().filter(|row| row.status == Status::Present).map(|row| row.name);
+    let present =
+        rows.iter().filter(|row| row.status == DialectStatus::Present).map(|row| row.name);
     // `auto` comes first: it is the default.
     let mut names: Vec<_> = present.collect();
     names.sort_by_key(|name| *name != "auto");
@@ -57,24 +59,24 @@ fn unknown(what: &str, name: &str, kind: Kind) -> anyhow::Error {
 
 /// One dialect of the list.
 #[derive(Debug, Serialize)]
-struct Row {
-    kind: Kind,
+struct DialectRow {
+    kind: DialectKind,
     name: &'static str,
-    status: Status,
+    status: DialectStatus,
     /// A text in this dialect; none for those that leave text alone or are absent.
     example: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum DialectKind {
     ToolCalls,
     Thinking,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Status {
+enum DialectStatus {
     /// Text in this dialect is read.
     Present,
     /// Known by name, without a grammar in this version.
@@ -89,44 +91,49 @@ enum Status {
 pub fn list(args: &DialectsArgs) -> anyhow::Result<Exit> {
     let mut out = stdout(args.json);
     if args.json {
-        for row in rows(Kind::ToolCalls).into_iter().chain(rows(Kind::Thinking)) {
+        for row in rows(DialectKind::ToolCalls).into_iter().chain(rows(DialectKind::Thinking)) {
             serde_json::to_writer(&mut out, &row)?;
             writeln!(out)?;
         }
     } else {
-        show(&mut out, "Tool calls (--dialect)", &rows(Kind::ToolCalls))?;
+        show(&mut out, "Tool calls (--dialect)", &rows(DialectKind::ToolCalls))?;
         writeln!(out)?;
-        show(&mut out, "Thinking (--thinking)", &rows(Kind::Thinking))?;
+        show(&mut out, "Thinking (--thinking)", &rows(DialectKind::Thinking))?;
     }
     out.flush()?;
     Ok(Exit::Done)
 }
 
 /// Returns the dialects that are there, then the names that this version cannot read yet.
-fn rows(kind: Kind) -> Vec<Row> {
+fn rows(kind: DialectKind) -> Vec<DialectRow> {
     let present = |name, example: &'static str| {
         let example = Some(example).filter(|example| !example.is_empty());
-        Row { kind, name, status: Status::Present, example }
+        DialectRow { kind, name, status: DialectStatus::Present, example }
     };
     let (mut rows, absent): (Vec<_>, &[_]) = match kind {
-        Kind::ToolCalls => {
+        DialectKind::ToolCalls => {
             let all = ToolDialect::all();
             (all.iter().map(|one| present(one.name(), one.example())).collect(), &ABSENT_TOOLS)
         }
-        Kind::Thinking => {
+        DialectKind::Thinking => {
             let all = ThinkingDialect::all();
             (all.iter().map(|one| present(one.name(), one.example())).collect(), &ABSENT_THINKING)
         }
     };
     let absent = absent.iter();
-    rows.extend(absent.map(|name| Row { kind, name, status: Status::Absent, example: None }));
+    rows.extend(absent.map(|name| DialectRow {
+        kind,
+        name,
+        status: DialectStatus::Absent,
+        example: None,
+    }));
     rows
 }
 
-fn show(out: &mut impl Write, title: &str, rows: &[Row]) -> io::Result<()> {
+fn show(out: &mut impl Write, title: &str, rows: &[DialectRow]) -> io::Result<()> {
     let (bold, dimmed) = (Style::new().bold(), Style::new().dimmed());
     writeln!(out, "{}", bold.style(title))?;
-    for row in rows.iter().filter(|row| row.status == Status::Present) {
+    for row in rows.iter().filter(|row| row.status == DialectStatus::Present) {
         let about = match row.name {
             "auto" => "recognised by the opener",
             "none" => "text stays as the model wrote it",
@@ -138,7 +145,7 @@ fn show(out: &mut impl Write, title: &str, rows: &[Row]) -> io::Result<()> {
             writeln!(out, "      {line}")?;
         }
     }
-    let absent = rows.iter().filter(|row| row.status == Status::Absent).map(|row| row.name);
+    let absent = rows.iter().filter(|row| row.status == DialectStatus::Absent).map(|row| row.name);
     for line in wrapped("absent from this version:", absent) {
         writeln!(out, "  {}", dimmed.style(line))?;
     }
@@ -189,21 +196,22 @@ mod tests {
 
     #[test]
     fn every_promised_name_is_listed_once_and_present_ones_can_be_chosen() {
-        for (kind, promised) in
-            [(Kind::ToolCalls, &TOOL_NAMES[..]), (Kind::Thinking, &THINKING_NAMES[..])]
-        {
+        for (kind, promised) in [
+            (DialectKind::ToolCalls, &TOOL_NAMES[..]),
+            (DialectKind::Thinking, &THINKING_NAMES[..]),
+        ] {
             let rows = rows(kind);
             for name in promised.iter().chain(&["auto", "none"]) {
                 assert_eq!(rows.iter().filter(|row| row.name == *name).count(), 1, "{name}");
             }
             for row in rows {
                 let chosen = match kind {
-                    Kind::ToolCalls => tool_dialect(row.name).map(|_| ()),
-                    Kind::Thinking => thinking_dialect(row.name).map(|_| ()),
+                    DialectKind::ToolCalls => tool_dialect(row.name).map(|_| ()),
+                    DialectKind::Thinking => thinking_dialect(row.name).map(|_| ()),
                 };
                 match (row.status, chosen) {
-                    (Status::Present, chosen) => chosen.unwrap(),
-                    (Status::Absent, chosen) => {
+                    (DialectStatus::Present, chosen) => chosen.unwrap(),
+                    (DialectStatus::Absent, chosen) => {
                         let message = chosen.unwrap_err().to_string();
                         assert!(
                             message

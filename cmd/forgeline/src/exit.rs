@@ -42,15 +42,15 @@ impl std::error::Error for UsageError {
 
 /// The end of a program that the user interrupted while it began.
 #[derive(Debug, Clone, Copy)]
-pub struct Interrupted;
+pub struct InterruptedStart;
 
-impl fmt::Display for Interrupted {
+impl fmt::Display for InterruptedStart {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("interrupted")
     }
 }
 
-impl std::error::Error for Interrupted {}
+impl std::error::Error for InterruptedStart {}
 
 /// Returns a usage error; `message` says what is wrong and what to do.
 pub fn usage(message: impl Into<String>) -> anyhow::Error {
@@ -82,7 +82,7 @@ pub fn conclude(result: anyhow::Result<Exit>) -> (Exit, Option<String>) {
     if is_broken_pipe(&error) {
         return (Exit::Done, None);
     }
-    if error.is::<Interrupted>() {
+    if error.is::<InterruptedStart>() {
         return (Exit::Interrupted, None);
     }
     let exit = if error.is::<UsageError>() { Exit::Usage } else { Exit::Failed };
@@ -121,7 +121,7 @@ mod tests {
         let cases = [
             ("done",         Ok(Exit::Done),                                             Exit::Done),
             ("interrupted",  Ok(Exit::Interrupted),                                      Exit::Interrupted),
-            ("stopped early", Err(Interrupted.into()),                                   Exit::Interrupted),
+            ("stopped early", Err(InterruptedStart.into()),                                   Exit::Interrupted),
             ("usage",        Err(usage("no such dialect")),                              Exit::Usage),
             ("usage, cause", unreadable.usage_context(|| "cannot".into()).map(|()| Exit::Done), Exit::Usage),
             ("other",        Err(anyhow::anyhow!("disk full")),                          Exit::Failed),

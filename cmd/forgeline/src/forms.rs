@@ -11,13 +11,13 @@ const REFUSE: &str = "/decline";
 
 /// Asks the user what tools ask.
 #[derive(Debug, Default)]
-pub struct Forms(Option<Open>);
+pub struct QuestionForms(Option<OpenForm>);
 
 /// A question that is being answered.
 #[derive(Debug)]
-struct Open {
+struct OpenForm {
     question: ToolQuestion,
-    fields: Vec<Field>,
+    fields: Vec<FormField>,
     /// The field that is asked for.
     at: usize,
     values: Map<String, Value>,
@@ -25,13 +25,13 @@ struct Open {
 
 /// A field of a form.
 #[derive(Debug)]
-struct Field {
+struct FormField {
     name: String,
     schema: Value,
     is_required: bool,
 }
 
-impl Forms {
+impl QuestionForms {
     /// Returns what to ask about the first question that `is_shown`, by its id, and was not asked yet.
     pub fn question(
         &mut self,
@@ -43,7 +43,7 @@ impl Forms {
         if self.0.as_ref().is_some_and(|open| open.question.question_id == first.question_id) {
             return None;
         }
-        let open = Open::new(first.clone());
+        let open = OpenForm::new(first.clone());
         let text = format!("{}\n{}", open.intro(), open.line());
         self.0 = Some(open);
         Some(text)
@@ -88,14 +88,14 @@ impl Forms {
     }
 }
 
-impl Open {
+impl OpenForm {
     fn new(question: ToolQuestion) -> Self {
         let schema = question.schema.as_ref().map(Json::to_value).unwrap_or_default();
         let required = schema.get("required").and_then(Value::as_array);
         let is_required =
             |name: &str| required.is_some_and(|names| names.iter().any(|it| it == name));
         let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-        let fields = fields.map(|(name, schema)| Field {
+        let fields = fields.map(|(name, schema)| FormField {
             name: name.clone(),
             schema: schema.clone(),
             is_required: is_required(name),
@@ -146,7 +146,7 @@ impl Open {
     }
 }
 
-impl Field {
+impl FormField {
     fn line(&self) -> String {
         let text = |key: &str| self.schema.get(key).and_then(Value::as_str);
         let title = text("title").unwrap_or(&self.name);
@@ -231,7 +231,8 @@ mod tests {
         let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Ok.")]);
         let mut stream =
             DefaultAgent::builder(provider).tool(tool).build().unwrap().run_stream("Go.");
-        let (questions, mut forms, mut shown) = (stream.questions(), Forms::default(), Vec::new());
+        let (questions, mut forms, mut shown) =
+            (stream.questions(), QuestionForms::default(), Vec::new());
         while let Some(envelope) = stream.next().await {
             if matches!(envelope.event, AgentEvent::ToolQuestion(_)) {
                 assert!(!forms.is_open(&questions));

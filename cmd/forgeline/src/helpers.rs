@@ -9,8 +9,9 @@ use forgeline::agent::{AgentBuilder, BuildError, tools::Tool};
 const HELPER: &str = "helper";
 
 /// The purpose of a helper, for the model.
-const PURPOSE: &str = "Gives a part of the work to a helper, who has the same tools and knows nothing of this \
-                       conversation. Give it the whole task; it reports what came of it.";
+const PURPOSE: &str = "Delegates a part of the work to a helper, which has the same tools but sees \
+                       nothing of this conversation. Give it the complete task; it returns a \
+                       report.";
 
 /// Most helpers that are deep below the first.
 const LEVELS: usize = 3;

@@ -33,21 +33,21 @@ impl CutArgs {
     /// # Errors
     ///
     /// A usage error when the file cannot be read or is not an array of sizes.
-    pub fn cuts(&self) -> anyhow::Result<Cuts> {
+    pub fn cuts(&self) -> anyhow::Result<ChunkCuts> {
         let Some(path) = &self.chunks else {
-            return Ok(self.chunk_bytes.map_or(Cuts::AsRead, Cuts::every));
+            return Ok(self.chunk_bytes.map_or(ChunkCuts::AsRead, ChunkCuts::every));
         };
         let text = read_text(path)?;
         let sizes = serde_json::from_str(&text).usage_context(|| {
             format!("{} is not a JSON array of byte counts such as [3, 1, 12]", path.display())
         })?;
-        Ok(Cuts::Sizes(sizes))
+        Ok(ChunkCuts::Sizes(sizes))
     }
 }
 
 /// The cuts of the input into chunks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cuts {
+pub enum ChunkCuts {
     /// One chunk for each read.
     AsRead,
     /// In one piece.
@@ -58,7 +58,7 @@ pub enum Cuts {
     Sizes(Vec<usize>),
 }
 
-impl Cuts {
+impl ChunkCuts {
     /// Returns pieces of `size` bytes; 0 means one piece.
     #[must_use]
     pub fn every(size: usize) -> Self {
@@ -86,22 +86,22 @@ impl Cuts {
 
 /// Reads the input chunk by chunk.
 #[derive(Debug)]
-pub struct Chunks<R> {
+pub struct ChunkReader<R> {
     reader: R,
-    cuts: Cuts,
-    /// The number of [`Cuts::Sizes`] used.
+    cuts: ChunkCuts,
+    /// The number of [`ChunkCuts::Sizes`] used.
     used: usize,
 }
 
-impl<R: Read> Chunks<R> {
+impl<R: Read> ChunkReader<R> {
     /// Cuts the bytes of `reader`.
-    pub fn new(reader: R, cuts: Cuts) -> Self {
+    pub fn new(reader: R, cuts: ChunkCuts) -> Self {
         Self { reader, cuts, used: 0 }
     }
 
     /// Returns `true` when the chunks are those of the reads, to be shown at once.
     pub fn is_live(&self) -> bool {
-        self.cuts == Cuts::AsRead
+        self.cuts == ChunkCuts::AsRead
     }
 
     /// Replaces `chunk` by the next one; `false` when the input is used up.
@@ -112,10 +112,10 @@ impl<R: Read> Chunks<R> {
     pub fn next_into(&mut self, chunk: &mut Vec<u8>) -> io::Result<bool> {
         chunk.clear();
         let size = match &self.cuts {
-            Cuts::AsRead => return self.read_once(chunk),
-            Cuts::Whole => None,
-            Cuts::Every(size) => Some(*size),
-            Cuts::Sizes(sizes) => {
+            ChunkCuts::AsRead => return self.read_once(chunk),
+            ChunkCuts::Whole => None,
+            ChunkCuts::Every(size) => Some(*size),
+            ChunkCuts::Sizes(sizes) => {
                 let rest = sizes.get(self.used..).unwrap_or_default();
                 let skipped = rest.iter().take_while(|size| **size == 0).count();
                 self.used += skipped + 1;
@@ -179,15 +179,15 @@ mod tests {
     #[test]
     fn memory_and_readers_are_cut_alike() {
         #[rustfmt::skip]
-        let cases: [(&str, Cuts, &[&str]); 8] = [
-            ("whole",            Cuts::every(0),                 &["0123456789"]),
-            ("by one",           Cuts::every(1),                 &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]),
-            ("by four",          Cuts::every(4),                 &["0123", "4567", "89"]),
-            ("longer than all",  Cuts::every(99),                &["0123456789"]),
-            ("sizes, then rest", Cuts::Sizes(vec![1, 2]),        &["0", "12", "3456789"]),
-            ("exact sizes",      Cuts::Sizes(vec![4, 6]),        &["0123", "456789"]),
-            ("sizes beyond",     Cuts::Sizes(vec![4, 60, 7]),    &["0123", "456789"]),
-            ("empty sizes",      Cuts::Sizes(vec![0, 3, 0, 0]),  &["012", "3456789"]),
+        let cases: [(&str, ChunkCuts, &[&str]); 8] = [
+            ("whole",            ChunkCuts::every(0),                 &["0123456789"]),
+            ("by one",           ChunkCuts::every(1),                 &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]),
+            ("by four",          ChunkCuts::every(4),                 &["0123", "4567", "89"]),
+            ("longer than all",  ChunkCuts::every(99),                &["0123456789"]),
+            ("sizes, then rest", ChunkCuts::Sizes(vec![1, 2]),        &["0", "12", "3456789"]),
+            ("exact sizes",      ChunkCuts::Sizes(vec![4, 6]),        &["0123", "456789"]),
+            ("sizes beyond",     ChunkCuts::Sizes(vec![4, 60, 7]),    &["0123", "456789"]),
+            ("empty sizes",      ChunkCuts::Sizes(vec![0, 3, 0, 0]),  &["012", "3456789"]),
         ];
         for (name, cuts, want) in cases {
             let bytes = b"0123456789";
@@ -195,7 +195,7 @@ mod tests {
             let mut memory = cuts.apply(bytes);
             memory.retain(|chunk| !chunk.is_empty());
             assert_eq!(memory, want, "{name}: in memory");
-            let mut chunks = Chunks::new(&bytes[..], cuts);
+            let mut chunks = ChunkReader::new(&bytes[..], cuts);
             let (mut read, mut chunk) = (Vec::new(), Vec::new());
             while chunks.next_into(&mut chunk).unwrap() {
                 read.push(chunk.clone());

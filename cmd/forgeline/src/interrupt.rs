@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use forgeline::agent::CancellationToken;
 use tokio::{runtime, time};
 
-use crate::{exit::Exit, terminal::Terminal};
+use crate::{exit::Exit, terminal::TerminalState};
 
 /// The time for output that is not taken, once the user has stopped the answer.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -23,14 +23,14 @@ const GRACE: Duration = Duration::from_millis(900);
 /// The first signal stops the answer that is being given; the next one, or one when there is none, ends
 /// the program.
 #[derive(Debug, Clone)]
-pub struct Interrupts(Arc<Mutex<State>>);
+pub struct InterruptHandler(Arc<Mutex<InterruptState>>);
 
 #[derive(Debug)]
-struct State {
+struct InterruptState {
     /// The terminal before the program changed it.
-    terminal: Terminal,
+    terminal: TerminalState,
     /// What can be stopped; `None` when a signal ends the program.
-    current: Option<Stoppable>,
+    current: Option<StopTarget>,
     /// `true` once SIGTERM asked the program to leave.
     leaves: bool,
     /// What a program that a signal ends leaves behind otherwise.
@@ -47,7 +47,7 @@ impl fmt::Debug for AtExit {
 }
 
 #[derive(Debug, Clone)]
-struct Stoppable {
+struct StopTarget {
     stopped: CancellationToken,
     run: Option<CancellationToken>,
     /// `true` when the program ends with it, late or not.
@@ -56,15 +56,15 @@ struct Stoppable {
 
 /// Something that the user can stop, while it is held.
 #[derive(Debug)]
-pub struct Stop {
-    interrupts: Interrupts,
+pub struct StopHandle {
+    interrupts: InterruptHandler,
     stopped: CancellationToken,
 }
 
-impl Interrupts {
+impl InterruptHandler {
     fn new() -> Self {
-        let state = State {
-            terminal: Terminal::of_stdin(),
+        let state = InterruptState {
+            terminal: TerminalState::of_stdin(),
             current: None,
             leaves: false,
             at_exit: Vec::new(),
@@ -83,7 +83,7 @@ impl Interrupts {
         // Registered before the thread begins, so that no signal has its default effect any more.
         let mut signals = {
             let _context = runtime.enter();
-            Signals::new().context("cannot listen for Ctrl-C")?
+            SignalListener::new().context("cannot listen for Ctrl-C")?
         };
         let listener = interrupts.clone();
         let listen = move || {
@@ -100,11 +100,11 @@ impl Interrupts {
 
     /// Begins something that a signal stops; with `is_last`, the program ends with it.
     #[must_use]
-    pub fn begin(&self, is_last: bool) -> Stop {
+    pub fn begin(&self, is_last: bool) -> StopHandle {
         let stopped = CancellationToken::new();
-        let current = Stoppable { stopped: stopped.clone(), run: None, is_last };
+        let current = StopTarget { stopped: stopped.clone(), run: None, is_last };
         self.state().current = Some(current);
-        Stop { interrupts: self.clone(), stopped }
+        StopHandle { interrupts: self.clone(), stopped }
     }
 
     /// Returns `true` once SIGTERM asked the program to leave.
@@ -118,7 +118,7 @@ impl Interrupts {
         self.state().at_exit.push(AtExit(Box::new(work)));
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, InterruptState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -126,7 +126,7 @@ impl Interrupts {
         let mut state = self.state();
         state.leaves |= asks_to_leave;
         let current = state.current.clone().filter(|current| !current.stopped.is_cancelled());
-        let Some(Stoppable { stopped, run, is_last }) = current else {
+        let Some(StopTarget { stopped, run, is_last }) = current else {
             drop(state);
             self.exit()
         };
@@ -156,7 +156,7 @@ impl Interrupts {
     }
 }
 
-impl Stop {
+impl StopHandle {
     /// Stops this run too; at once, when it is stopped already.
     pub fn include(&self, run: CancellationToken) {
         let mut state = self.interrupts.state();
@@ -197,7 +197,7 @@ impl Stop {
     }
 }
 
-impl Drop for Stop {
+impl Drop for StopHandle {
     fn drop(&mut self) {
         self.interrupts.state().current = None;
     }
@@ -205,13 +205,13 @@ impl Drop for Stop {
 
 /// The signals that stop things.
 #[cfg(unix)]
-struct Signals {
+struct SignalListener {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-impl Signals {
+impl SignalListener {
     fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
@@ -229,10 +229,10 @@ impl Signals {
 
 /// Ctrl-C.
 #[cfg(not(unix))]
-struct Signals;
+struct SignalListener;
 
 #[cfg(not(unix))]
-impl Signals {
+impl SignalListener {
     fn new() -> std::io::Result<Self> {
         Ok(Self)
     }
@@ -253,7 +253,7 @@ mod tests {
     // Found: R2
     #[tokio::test]
     async fn a_signal_stops_what_is_going_on_and_the_run_that_begins_after_it() {
-        let interrupts = Interrupts::new();
+        let interrupts = InterruptHandler::new();
         let stop = interrupts.begin(false);
         let (run, late) = (CancellationToken::new(), CancellationToken::new());
         stop.include(run.clone());
@@ -272,7 +272,7 @@ mod tests {
     // Found: R2
     #[tokio::test(start_paused = true)]
     async fn output_that_is_not_taken_is_waited_for_until_shortly_after_the_signal() {
-        let interrupts = Interrupts::new();
+        let interrupts = InterruptHandler::new();
         let stop = interrupts.begin(false);
         assert_eq!(stop.patiently(std::future::ready(1)).await, Some(1));
         interrupts.signal(false);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     exit::{UsageResult as _, note, usage},
-    prompt::read,
+    prompt::read_text,
 };
 
 /// The form of the file.
@@ -33,7 +33,7 @@ pub struct KeepArgs {
 
 /// The file that keeps the last conversation.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct ConversationFile {
     path: Option<PathBuf>,
     /// `true` when the user should know of a failure.
     tells: bool,
@@ -41,7 +41,7 @@ pub struct Keeper {
 
 /// The file's content.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct SavedConversation {
     version: u32,
     messages: Transcript,
 }
@@ -53,7 +53,7 @@ impl KeepArgs {
     /// # Errors
     ///
     /// A usage error when there is nothing to go on with.
-    pub fn open(&self, tells: bool) -> anyhow::Result<(Transcript, Keeper)> {
+    pub fn open(&self, tells: bool) -> anyhow::Result<(Transcript, ConversationFile)> {
         let path = path(|name| env::var_os(name).map(PathBuf::from));
         let messages = match (&path, self.goes_on) {
             (_, false) => Transcript::default(),
@@ -63,11 +63,11 @@ impl KeepArgs {
             }
         };
         let path = path.filter(|_| !self.no_keep);
-        Ok((messages, Keeper { path, tells: tells || self.goes_on }))
+        Ok((messages, ConversationFile { path, tells: tells || self.goes_on }))
     }
 }
 
-impl Keeper {
+impl ConversationFile {
     /// Keeps a conversation. A failure does not fail the run.
     pub fn keep(&self, messages: Transcript) {
         let Some(path) = &self.path else { return };
@@ -98,8 +98,8 @@ fn load(path: &Path) -> anyhow::Result<Transcript> {
         Err(error) => return Err(error).usage_context(|| format!("cannot read {shown}")),
     };
     let advice = || format!("{shown} is not a conversation of this version; omit --continue");
-    let kept: Kept =
-        serde_json::from_str(&read(file, &shown.to_string())?).usage_context(advice)?;
+    let kept: SavedConversation =
+        serde_json::from_str(&read_text(file, &shown.to_string())?).usage_context(advice)?;
     if kept.version == VERSION { Ok(kept.messages) } else { Err(usage(advice())) }
 }
 
@@ -119,7 +119,7 @@ fn save(path: &Path, messages: Transcript) -> io::Result<()> {
     builder.create(folder)?;
     let beside = path.with_extension(format!("{}.new", process::id()));
     drop(fs::remove_file(&beside));
-    let json = serde_json::to_vec(&Kept { version: VERSION, messages })?;
+    let json = serde_json::to_vec(&SavedConversation { version: VERSION, messages })?;
     let written = options.open(&beside).and_then(|mut file| file.write_all(&json));
     let renamed = written.and_then(|()| fs::rename(&beside, path));
     if renamed.is_err() {

@@ -52,26 +52,26 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, CliCommand};
 
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
-        Command::Run(args) => run::run(args),
-        Command::Chat(args) => chat::chat(args),
-        Command::Replay(args) => replay::replay(args),
-        Command::Parse(args) => parse::parse(args),
-        Command::Dialects(args) => dialects::list(args),
-        Command::Models(args) => models::list(args),
+        CliCommand::Run(args) => run::run(args),
+        CliCommand::Chat(args) => chat::chat(args),
+        CliCommand::Replay(args) => replay::replay(args),
+        CliCommand::Parse(args) => parse::parse(args),
+        CliCommand::Dialects(args) => dialects::list(args),
+        CliCommand::Models(args) => models::list(args),
         #[cfg(feature = "serve")]
-        Command::Serve(args) => serve::serve(args),
+        CliCommand::Serve(args) => serve::serve(args),
         #[cfg(feature = "serve")]
-        Command::Token(args) => serve::new_token(args),
+        CliCommand::Token(args) => serve::new_token(args),
         #[cfg(feature = "serve")]
-        Command::Erase(args) => serve::erase(args),
-        Command::Completions(args) => completions::write(args),
+        CliCommand::Erase(args) => serve::erase(args),
+        CliCommand::Completions(args) => completions::write(args),
     };
     trace::finish();
     let (exit, message) = exit::conclude(result);

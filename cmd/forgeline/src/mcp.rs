@@ -18,10 +18,10 @@ use forgeline::agent::{
 use forgeline::types::ToolAnswer;
 
 use crate::{
-    exit::{Interrupted, UsageResult as _, note},
+    exit::{InterruptedStart, UsageResult as _, note},
     input::read_text,
     render::escape_controls,
-    setup::Surroundings,
+    setup::SetupContext,
 };
 
 /// Time after which the command reports what it waits for.
@@ -39,7 +39,7 @@ pub(crate) struct McpArgs {
 }
 
 /// Servers that run, and their tools at the start.
-pub(crate) struct Connected {
+pub(crate) struct ConnectedServers {
     pub(crate) servers: McpServers,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
 }
@@ -76,9 +76,9 @@ impl McpArgs {
     /// A usage error when the file is wrong; an error when a required server does not work.
     pub(crate) fn connect(
         &self,
-        at: &Surroundings<'_>,
+        at: &SetupContext<'_>,
         named: bool,
-    ) -> anyhow::Result<Option<Connected>> {
+    ) -> anyhow::Result<Option<ConnectedServers>> {
         let (Some(config), Some(path)) = (self.config()?, &self.mcp) else { return Ok(None) };
         for refused in &config.refused {
             note(&escape_controls(&format!("skipped an MCP server: {refused}")));
@@ -105,7 +105,9 @@ impl McpArgs {
             }
         });
         // Servers whose start was dropped are gone.
-        let Some(started) = started.filter(|_| !stop.end()) else { return Err(Interrupted.into()) };
+        let Some(started) = started.filter(|_| !stop.end()) else {
+            return Err(InterruptedStart.into());
+        };
         let (servers, tools) = started?;
         let running = servers.clone();
         at.interrupts.at_exit(move || running.kill());
@@ -122,7 +124,7 @@ impl McpArgs {
         for error in servers.left_out() {
             note(&escape_controls(&format!("skipped a tool of an MCP server: {error}")));
         }
-        Ok(Some(Connected { servers, tools }))
+        Ok(Some(ConnectedServers { servers, tools }))
     }
 }
 

@@ -53,7 +53,7 @@ pub fn list(args: &ModelsArgs) -> anyhow::Result<Exit> {
         }
     };
     let wanted = |model: &&ListedModel| only.is_none_or(|only| model.id.contains(only));
-    let rows: Vec<_> = listed.iter().filter(wanted).map(Row::of).collect();
+    let rows: Vec<_> = listed.iter().filter(wanted).map(ModelRow::new).collect();
     let mut out = stdout(args.json);
     if args.json {
         for row in &rows {
@@ -71,28 +71,28 @@ pub fn list(args: &ModelsArgs) -> anyhow::Result<Exit> {
 
 /// One model of the list. What is not known is null.
 #[derive(Debug, Serialize)]
-struct Row {
+struct ModelRow {
     id: String,
     /// Tokens that prompt and answer may have together.
     context_tokens: Option<u64>,
     /// Tokens that one answer may have.
     max_output_tokens: Option<u64>,
     /// US dollars for a million tokens, at the vendor's list prices.
-    prices: Option<Dollars>,
+    prices: Option<DollarPrices>,
     /// The day on which the prices were published so.
     seen: Option<&'static str>,
 }
 
 /// Prices in US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Dollars {
+struct DollarPrices {
     input: f64,
     output: f64,
     cache_read: Option<f64>,
     cache_write: Option<f64>,
 }
 
-impl From<Prices> for Dollars {
+impl From<Prices> for DollarPrices {
     fn from(prices: Prices) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "prices are far below 2^52 millionths")]
         let dollars = |micro: u64| micro as f64 / 1e6;
@@ -105,9 +105,9 @@ impl From<Prices> for Dollars {
     }
 }
 
-impl Row {
+impl ModelRow {
     /// Says what the server says, and else what the catalogue knows.
-    fn of(model: &ListedModel) -> Self {
+    fn new(model: &ListedModel) -> Self {
         let card = ModelCard::for_model(&model.id);
         let of_card = |fact: fn(&ModelCard) -> Option<u64>| fact(card.as_ref()?);
         let prices = card.as_ref().and_then(|card| card.prices);
@@ -117,15 +117,15 @@ impl Row {
             max_output_tokens: model
                 .max_output_tokens
                 .or_else(|| of_card(|card| card.max_output_tokens)),
-            prices: prices.map(Dollars::from),
+            prices: prices.map(DollarPrices::from),
             seen: prices.and(card.as_ref()).map(|card| card.seen),
         }
     }
 }
 
-fn show(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+fn show(out: &mut impl Write, rows: &[ModelRow]) -> io::Result<()> {
     let tokens = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), thousands);
-    let price = |row: &Row| match row.prices {
+    let price = |row: &ModelRow| match row.prices {
         Some(prices) => format!("${} in, ${} out", prices.input, prices.output),
         None => "-".to_owned(),
     };
@@ -174,7 +174,7 @@ mod tests {
             ListedModel::new("my \u{1b}[31mown"),
         ]
         .iter()
-        .map(Row::of)
+        .map(ModelRow::new)
         .collect();
         let mut out = Vec::new();
         show(&mut out, &rows).unwrap();

@@ -6,14 +6,14 @@ use forgeline::types::{AgentEvent, Completion, Envelope};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::render::{Renderer, SafeJson, completion_summary};
+use crate::render::{EventRenderer, SafeJson, completion_summary};
 
 /// Writes events and the completion in the form that the user chose.
 #[derive(Debug)]
-pub struct Output<W> {
+pub struct EventOutput<W> {
     out: W,
     /// `None` writes JSON lines.
-    renderer: Option<Renderer>,
+    renderer: Option<EventRenderer>,
 }
 
 /// The writer behind the output of all commands.
@@ -37,10 +37,10 @@ pub fn is_watched() -> bool {
     io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
-impl<W: Write> Output<W> {
+impl<W: Write> EventOutput<W> {
     /// Returns an output that writes JSON lines or text for people to `out`.
     pub fn new(out: W, json: bool) -> Self {
-        Self { out, renderer: (!json).then(Renderer::default) }
+        Self { out, renderer: (!json).then(EventRenderer::default) }
     }
 
     /// Writes one event without its envelope.
@@ -102,7 +102,7 @@ impl<W: Write> Output<W> {
     }
 }
 
-impl Output<Vec<u8>> {
+impl EventOutput<Vec<u8>> {
     /// Returns what was written and forgets it.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
@@ -115,7 +115,7 @@ impl Output<Vec<u8>> {
 ///
 /// When writing fails.
 pub fn completion_line(out: &mut impl Write, completion: &Completion) -> io::Result<()> {
-    json_line(out, &Line { kind: "completion", id: None, completion })
+    json_line(out, &EventLine { kind: "completion", id: None, completion })
 }
 
 /// Writes the completion of one item of a batch, with the item's id.
@@ -124,11 +124,11 @@ pub fn completion_line(out: &mut impl Write, completion: &Completion) -> io::Res
 ///
 /// When writing fails.
 pub fn batch_line(out: &mut impl Write, id: &Value, completion: &Completion) -> io::Result<()> {
-    json_line(out, &Line { kind: "completion", id: Some(id), completion })
+    json_line(out, &EventLine { kind: "completion", id: Some(id), completion })
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct EventLine<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,9 +16,9 @@ use crate::{
     batch,
     dialects::{thinking_dialect, tool_dialect},
     exit::{Exit, note},
-    input::{Chunks, CutArgs},
-    output::{Output, stdout},
-    pipeline::Reading,
+    input::{ChunkReader, CutArgs},
+    output::{EventOutput, stdout},
+    pipeline::ReadOptions,
     replay::conclude,
     tools_file::read_tools,
 };
@@ -80,9 +80,9 @@ impl TextArgs {
     /// # Errors
     ///
     /// A usage error for a name that is unknown.
-    pub fn reading(&self) -> anyhow::Result<Reading> {
+    pub fn reading(&self) -> anyhow::Result<ReadOptions> {
         let dialect = self.model.as_deref().map(Dialect::for_model);
-        let mut reading = Reading::of(dialect.unwrap_or_default());
+        let mut reading = ReadOptions::for_dialect(dialect.unwrap_or_default());
         if let Some(name) = &self.dialect {
             reading.tools = tool_dialect(name)?;
         }
@@ -118,21 +118,22 @@ pub fn parse(args: &ParseArgs) -> anyhow::Result<Exit> {
         note("reading the text from the terminal; Ctrl-D at the start of a line ends it");
     }
     if args.batch {
-        let defaults = batch::Defaults { text: args.text.clone(), schemas: reading.schemas, cuts };
+        let defaults =
+            batch::BatchDefaults { text: args.text.clone(), schemas: reading.schemas, cuts };
         return batch::run(&defaults, io::stdin().lock(), &mut stdout(true));
     }
-    let mut output = Output::new(stdout(args.json), args.json);
-    let chunks = Chunks::new(io::stdin().lock(), cuts);
+    let mut output = EventOutput::new(stdout(args.json), args.json);
+    let chunks = ChunkReader::new(io::stdin().lock(), cuts);
     let completion = parse_stream(reading, args.text.finish_reason(), chunks, &mut output)?;
     Ok(conclude(&completion))
 }
 
 /// Reads a text to its end and writes its events as they are made.
 fn parse_stream(
-    reading: Reading,
+    reading: ReadOptions,
     finish: Option<FinishReason>,
-    mut chunks: Chunks<impl Read>,
-    output: &mut Output<impl Write>,
+    mut chunks: ChunkReader<impl Read>,
+    output: &mut EventOutput<impl Write>,
 ) -> anyhow::Result<Completion> {
     let mut pipeline = reading.text(finish);
     let (mut chunk, mut events) = (Vec::new(), Vec::new());
@@ -151,7 +152,7 @@ fn parse_stream(
 
 /// Reads a text that is in memory, cut into these chunks.
 pub fn parse_chunks<'a>(
-    reading: Reading,
+    reading: ReadOptions,
     finish: Option<FinishReason>,
     chunks: impl IntoIterator<Item = &'a [u8]>,
     emit: &mut impl FnMut(AgentEvent),

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 /// The options of reading content.
 #[derive(Debug, Clone)]
-pub struct Reading {
+pub struct ReadOptions {
     /// The dialect of tool calls.
     pub tools: ToolDialect,
     /// The dialect of reasoning.
@@ -28,16 +28,16 @@ pub struct Reading {
     pub prompt_tail: Option<String>,
 }
 
-impl Default for Reading {
+impl Default for ReadOptions {
     fn default() -> Self {
-        Self::of(Dialect::default())
+        Self::for_dialect(Dialect::default())
     }
 }
 
-impl Reading {
+impl ReadOptions {
     /// Returns the options for a family of models.
     #[must_use]
-    pub fn of(dialect: Dialect) -> Self {
+    pub fn for_dialect(dialect: Dialect) -> Self {
         let (tools, thinking) = (dialect.tools, dialect.thinking);
         let starts_inside = dialect.starts_inside;
         Self { tools, thinking, schemas: Vec::new(), starts_inside, prompt_tail: None }
@@ -69,17 +69,17 @@ impl Reading {
 
 /// Content typing and the event machine in a row.
 #[derive(Debug)]
-struct Stages {
+struct PipelineStages {
     typer: ContentTyper,
     machine: StreamMachine,
     /// `Break` once a limit was passed: nothing more is taken.
     flow: ControlFlow<()>,
 }
 
-impl Stages {
-    fn new(reading: Reading) -> Self {
+impl PipelineStages {
+    fn new(reading: ReadOptions) -> Self {
         let typer = reading.typer();
-        let Reading { tools, schemas, .. } = reading;
+        let ReadOptions { tools, schemas, .. } = reading;
         let machine = StreamMachine::new(&StreamOptions::default().tools(tools).schemas(schemas));
         Self { typer, machine, flow: ControlFlow::Continue(()) }
     }
@@ -116,15 +116,15 @@ impl Stages {
 #[expect(missing_debug_implementations, reason = "decoders have none")]
 pub struct BodyPipeline {
     decoder: Box<dyn BodyDecoder>,
-    stages: Stages,
+    stages: PipelineStages,
     error: Option<ProviderError>,
 }
 
 impl BodyPipeline {
     /// Returns a pipeline for one body.
     #[must_use]
-    pub fn new(protocol: Protocol, reading: Reading) -> Self {
-        Self { decoder: protocol.decoder(), stages: Stages::new(reading), error: None }
+    pub fn new(protocol: Protocol, reading: ReadOptions) -> Self {
+        Self { decoder: protocol.decoder(), stages: PipelineStages::new(reading), error: None }
     }
 
     /// Takes the next bytes; after a decoding error, they are ignored.

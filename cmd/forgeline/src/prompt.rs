@@ -20,7 +20,7 @@ const BEGINS_WITHIN: Duration = Duration::from_secs(3);
 pub(crate) fn prompt(words: &[String]) -> anyhow::Result<String> {
     let mut prompt = words.join(" ");
     if prompt == "-" {
-        prompt = read(io::stdin().lock(), "stdin")?;
+        prompt = read_text(io::stdin().lock(), "stdin")?;
     } else if !io::stdin().is_terminal() {
         let beside = beside()?;
         let beside = beside.trim_end_matches(['\n', '\r']);
@@ -46,7 +46,7 @@ fn beside() -> anyhow::Result<String> {
         let _told = begins.send(());
         match read_first? {
             0 => Ok(String::new()),
-            _ => read(first.as_slice().chain(stdin), "stdin"),
+            _ => read_text(first.as_slice().chain(stdin), "stdin"),
         }
     });
     if begun.recv_timeout(BEGINS_WITHIN) == Err(RecvTimeoutError::Timeout) {
@@ -59,7 +59,7 @@ fn beside() -> anyhow::Result<String> {
 }
 
 /// Reads a text that goes to the model; `name` is where it comes from.
-pub(crate) fn read(source: impl io::Read, name: &str) -> anyhow::Result<String> {
+pub(crate) fn read_text(source: impl io::Read, name: &str) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);
     if read.with_context(|| format!("cannot read {name}"))? as u64 > MAX_BYTES {
@@ -76,9 +76,9 @@ mod tests {
     // Found: R12
     #[test]
     fn invalid_bytes_are_replaced_and_too_many_refused() {
-        assert_eq!(read(b"a\xffb\xe2\x82c".as_slice(), "x").unwrap(), "a\u{fffd}b\u{fffd}c");
+        assert_eq!(read_text(b"a\xffb\xe2\x82c".as_slice(), "x").unwrap(), "a\u{fffd}b\u{fffd}c");
         let endless = io::repeat(b'x');
-        let error = read(endless, "x").unwrap_err().to_string();
+        let error = read_text(endless, "x").unwrap_err().to_string();
         assert!(error.contains("longer than 32 MiB"), "{error}");
     }
 }

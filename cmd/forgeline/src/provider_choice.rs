@@ -13,7 +13,7 @@ use crate::{
     probe::LocalServer,
     render::escape_controls,
     shown::{is_secret, without_secrets},
-    vendors::{Facts, ProviderName},
+    vendors::{ProviderFacts, ProviderName},
 };
 
 /// The provider, as flags.
@@ -38,7 +38,7 @@ pub struct ProviderArgs {
 
 /// The provider that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct ProviderChoice {
     /// The provider.
     pub provider: ProviderName,
     /// The base URL; empty for the demo.
@@ -53,7 +53,7 @@ pub struct Choice {
     pub is_found: bool,
 }
 
-impl Choice {
+impl ProviderChoice {
     fn demo(why: &str) -> Self {
         let (base_url, model) = (String::new(), String::new());
         let provider = ProviderName::Demo;
@@ -111,7 +111,7 @@ impl Choice {
     }
 }
 
-impl fmt::Display for Choice {
+impl fmt::Display for ProviderChoice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.provider == ProviderName::Demo {
             write!(formatter, "provider: demo, the built-in offline model")?;
@@ -136,7 +136,7 @@ pub fn choose(
     args: &ProviderArgs,
     variable: impl Fn(&str) -> Option<String>,
     probe: impl FnOnce() -> Option<LocalServer>,
-) -> anyhow::Result<Choice> {
+) -> anyhow::Result<ProviderChoice> {
     let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     if let Some(name) = &args.api_key_env
         && variable(name).is_none()
@@ -149,9 +149,9 @@ pub fn choose(
                 "the demo has no server; omit --base-url and --api-key-env, or use --provider openai",
             ));
         }
-        return Ok(Choice::demo("--provider demo"));
+        return Ok(ProviderChoice::demo("--provider demo"));
     }
-    let chosen = Chosen { args, variable: &variable };
+    let chosen = ProviderSources { args, variable: &variable };
     if let Some((provider, facts)) = args.provider.and_then(|name| Some((name, name.facts()?))) {
         return chosen.by_flag(provider, &facts, probe);
     }
@@ -161,14 +161,21 @@ pub fn choose(
     if let Some(LocalServer { provider, base_url, model }) = probe() {
         let model = args.model.clone().unwrap_or(model);
         let why = "a local server was found there".to_owned();
-        return Ok(Choice { provider, base_url, model, key_env: None, why, is_found: true });
+        return Ok(ProviderChoice {
+            provider,
+            base_url,
+            model,
+            key_env: None,
+            why,
+            is_found: true,
+        });
     }
     if let Some(model) = &args.model {
         return Err(usage(format!(
             "no provider found for model {model}; set OPENAI_API_KEY, name a server with --base-url, or omit --model",
         )));
     }
-    Ok(Choice::demo(
+    Ok(ProviderChoice::demo(
         "no OPENAI_BASE_URL, no API key of a provider, and no local server on port 11434 or 8080",
     ))
 }
@@ -186,19 +193,19 @@ fn not_set(name: &str) -> String {
 }
 
 /// The flags and the environment.
-struct Chosen<'a, V> {
+struct ProviderSources<'a, V> {
     args: &'a ProviderArgs,
     variable: &'a V,
 }
 
-impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
+impl<V: Fn(&str) -> Option<String>> ProviderSources<'_, V> {
     /// Chooses the provider that the user named.
     fn by_flag(
         &self,
         provider: ProviderName,
-        facts: &Facts,
+        facts: &ProviderFacts,
         probe: impl FnOnce() -> Option<LocalServer>,
-    ) -> anyhow::Result<Choice> {
+    ) -> anyhow::Result<ProviderChoice> {
         let url = self.args.base_url.clone().or_else(|| (self.variable)(facts.env.base_url()));
         let has_url = url.is_some();
         let mut choice = self.choice(provider, facts, url, &format!("--provider {provider}"));
@@ -220,7 +227,7 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
     }
 
     /// Chooses the first provider that a flag or the environment points to.
-    fn by_environment(&self) -> Option<Choice> {
+    fn by_environment(&self) -> Option<ProviderChoice> {
         let openai = ProviderName::Openai.facts()?;
         let found = |url, why: &str| Some(self.choice(ProviderName::Openai, &openai, url, why));
         if let Some(url) = &self.args.base_url {
@@ -244,15 +251,15 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
     fn choice(
         &self,
         provider: ProviderName,
-        facts: &Facts,
+        facts: &ProviderFacts,
         url: Option<String>,
         why: &str,
-    ) -> Choice {
+    ) -> ProviderChoice {
         let named = self.args.model.clone().or_else(|| (self.variable)(facts.env.model()));
         let base_url = url.map_or_else(|| facts.base_url.to_string(), |url| facts.address(&url));
         let default = if *base_url == *facts.base_url { facts.model } else { "" };
         let key = || (self.variable)(facts.env.api_key()).map(|_| facts.env.api_key().to_owned());
-        Choice {
+        ProviderChoice {
             provider,
             base_url,
             model: named.unwrap_or_else(|| default.to_owned()),
@@ -286,8 +293,8 @@ mod tests {
     }
 
     /// What is chosen, in a line: provider, address, model, variable of the key.
-    fn line(choice: &Choice) -> String {
-        let Choice { provider, base_url, model, key_env, .. } = choice;
+    fn line(choice: &ProviderChoice) -> String {
+        let ProviderChoice { provider, base_url, model, key_env, .. } = choice;
         format!("{provider} {base_url}|{model}|{}", key_env.as_deref().unwrap_or_default())
     }
 
@@ -406,7 +413,7 @@ mod tests {
 
     // Covers: E-07
     #[test]
-    fn whoever_is_named_is_asked_at_his_place_with_his_model() {
+    fn named_provider_is_used_with_its_url_and_model() {
         for provider in ProviderName::value_variants() {
             let Some(facts) = provider.facts() else { continue };
             let args = ProviderArgs { provider: Some(*provider), ..ProviderArgs::default() };
@@ -419,7 +426,7 @@ mod tests {
             let want = format!("{provider} {}|mine|{}", facts.base_url, facts.env.api_key());
             assert_eq!(line(&choice), want);
             // Somewhere that needs no key: the process's own environment has none.
-            let choice = Choice { base_url: "http://127.0.0.1:1".to_owned(), ..choice };
+            let choice = ProviderChoice { base_url: "http://127.0.0.1:1".to_owned(), ..choice };
             let provider = crate::vendors::connect(&choice, None, None).unwrap();
             assert_eq!(provider.info().model, "mine");
         }

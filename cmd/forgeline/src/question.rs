@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{
     exit::{UsageResult as _, usage},
     image::picture,
-    prompt::read,
+    prompt::read_text,
 };
 
 /// The options of every request, as flags.
@@ -65,9 +65,12 @@ impl QuestionArgs {
     /// # Errors
     ///
     /// A usage error for a file that cannot be read, is not a text file or is not a picture.
-    pub fn beside(&self) -> anyhow::Result<Beside> {
+    pub fn beside(&self) -> anyhow::Result<QuestionAttachments> {
         let pictures = self.image.iter().map(|path| picture(path));
-        Ok(Beside { text: self.texts()?, pictures: pictures.collect::<anyhow::Result<_>>()? })
+        Ok(QuestionAttachments {
+            text: self.texts()?,
+            pictures: pictures.collect::<anyhow::Result<_>>()?,
+        })
     }
 
     fn texts(&self) -> anyhow::Result<String> {
@@ -76,7 +79,7 @@ impl QuestionArgs {
             let shown = path.display();
             let advice = || format!("cannot read {shown}; give --file the path of a text file");
             let file = File::open(path).usage_context(advice)?;
-            let text = read(file, &shown.to_string()).usage_context(advice)?;
+            let text = read_text(file, &shown.to_string()).usage_context(advice)?;
             if text.contains('\0') {
                 return Err(usage(format!(
                     "{shown} is not a text file; --file takes text files only"
@@ -91,13 +94,13 @@ impl QuestionArgs {
 
 /// Attachments of a question: texts after it, and pictures.
 #[derive(Debug, Default)]
-pub struct Beside {
+pub struct QuestionAttachments {
     text: String,
     pictures: Vec<Part>,
 }
 
-impl Beside {
-    /// Returns the question with all of it.
+impl QuestionAttachments {
+    /// Returns the question with its attachments.
     #[must_use]
     pub fn behind(self, question: String) -> Message {
         let mut message = Message::user(question + &self.text);
@@ -112,7 +115,7 @@ fn schema(path: &PathBuf) -> anyhow::Result<ResponseFormat> {
     let file = File::open(path)
         .usage_context(|| format!("cannot read {shown}; give --schema the path of a file"))?;
     let schema: Value =
-        serde_json::from_str(&read(file, &shown.to_string())?).usage_context(advice)?;
+        serde_json::from_str(&read_text(file, &shown.to_string())?).usage_context(advice)?;
     if !schema.is_object() {
         return Err(usage(advice()));
     }

@@ -31,19 +31,19 @@ impl RecordArgs {
     /// # Errors
     ///
     /// A usage error when the file cannot be created.
-    pub fn recorder(&self) -> anyhow::Result<Option<Recorder>> {
-        self.record.as_deref().map(|path| Recorder::create(path, self.force)).transpose()
+    pub fn recorder(&self) -> anyhow::Result<Option<SessionRecorder>> {
+        self.record.as_deref().map(|path| SessionRecorder::create(path, self.force)).transpose()
     }
 }
 
 /// The recording of one session.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct SessionRecorder {
     transport: RecordingTransport<ReqwestTransport>,
     path: PathBuf,
 }
 
-impl Recorder {
+impl SessionRecorder {
     /// Begins a new recording at `path`; with `force`, in place of the file there.
     ///
     /// # Errors

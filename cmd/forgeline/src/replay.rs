@@ -20,10 +20,10 @@ use crate::{
     dialects::{thinking_dialect, tool_dialect},
     exit::{Exit, usage},
     hint,
-    input::{Chunks, CutArgs, open},
-    output::{Output, stdout},
-    pipeline::{BodyPipeline, Reading},
-    replay_recording::{START, Turn},
+    input::{ChunkReader, CutArgs, open},
+    output::{EventOutput, stdout},
+    pipeline::{BodyPipeline, ReadOptions},
+    replay_recording::{RecordedTurn, START},
 };
 
 /// Bytes of the body that the protocol is guessed from.
@@ -64,10 +64,10 @@ pub struct ReplayArgs {
 }
 
 impl ReplayArgs {
-    fn reading(&self) -> anyhow::Result<Reading> {
+    fn reading(&self) -> anyhow::Result<ReadOptions> {
         let dialect = self.model.as_deref().map(Dialect::for_model).unwrap_or_default();
         // A server that separates reasoning from text has taken the opener's place already.
-        let mut reading = Reading { starts_inside: false, ..Reading::of(dialect) };
+        let mut reading = ReadOptions { starts_inside: false, ..ReadOptions::for_dialect(dialect) };
         if let Some(name) = &self.dialect {
             reading.tools = tool_dialect(name)?;
         }
@@ -93,9 +93,9 @@ pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
         .read_to_end(&mut head)
         .context("cannot read the file")?;
     if head == START {
-        let turn = Turn::read(io::Cursor::new(head).chain(body), args.turn.unwrap_or(1))?;
+        let turn = RecordedTurn::parse(io::Cursor::new(head).chain(body), args.turn.unwrap_or(1))?;
         let pace = if args.realtime { Pace::Recorded } else { Pace::None };
-        let mut output = Output::new(stdout(args.json), args.json);
+        let mut output = EventOutput::new(stdout(args.json), args.json);
         let turn = turn.protocol(args.protocol).cuts(cuts).pace(pace);
         return Ok(conclude(&turn.play(reading, &mut output)?));
     }
@@ -110,9 +110,9 @@ pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
         Some(protocol) => protocol,
         None => guess(body.as_mut(), &mut head)?,
     };
-    let chunks = Chunks::new(io::Cursor::new(head).chain(body), cuts);
+    let chunks = ChunkReader::new(io::Cursor::new(head).chain(body), cuts);
     let pipeline = BodyPipeline::new(protocol, reading);
-    let mut output = Output::new(stdout(args.json), args.json);
+    let mut output = EventOutput::new(stdout(args.json), args.json);
     Ok(conclude(&play(pipeline, chunks, &mut output)?))
 }
 
@@ -138,8 +138,8 @@ fn guess(body: &mut dyn Read, head: &mut Vec<u8>) -> anyhow::Result<Protocol> {
 /// Reads the body to its end and writes its events as they are made.
 fn play(
     mut pipeline: BodyPipeline,
-    mut chunks: Chunks<impl Read>,
-    output: &mut Output<impl Write>,
+    mut chunks: ChunkReader<impl Read>,
+    output: &mut EventOutput<impl Write>,
 ) -> anyhow::Result<Completion> {
     let (mut chunk, mut events) = (Vec::new(), Vec::new());
     while chunks.next_into(&mut chunk).context("cannot read the body")? {
@@ -158,7 +158,7 @@ fn play(
 /// Decodes a body that is in memory, cut into these chunks.
 pub fn decode_chunks<'a>(
     protocol: Protocol,
-    reading: Reading,
+    reading: ReadOptions,
     chunks: impl IntoIterator<Item = &'a [u8]>,
     emit: &mut impl FnMut(AgentEvent),
 ) -> Completion {

@@ -1,4 +1,4 @@
-//! `forgeline replay` of a recording: one exchange of it, in its own reads and at its own pace.
+//! `forgeline replay` of a recording: one exchange, in its own reads and at its own pace.
 
 use std::io::{Read, Write};
 
@@ -18,9 +18,9 @@ use futures_util::StreamExt as _;
 
 use crate::{
     exit::{UsageResult as _, note, usage},
-    input::Cuts,
-    output::Output,
-    pipeline::{BodyPipeline, Reading},
+    input::ChunkCuts,
+    output::EventOutput,
+    pipeline::{BodyPipeline, ReadOptions},
 };
 
 /// The first bytes of a recording; no body begins with them.
@@ -28,20 +28,20 @@ pub const START: &[u8] = b"{\"forgeline_recording\"";
 
 /// One exchange of a recording and how it is played.
 #[derive(Debug)]
-pub struct Turn {
+pub struct RecordedTurn {
     recording: Recording,
     protocol: Option<Protocol>,
     sizes: Option<ChunkSizes>,
     pace: Pace,
 }
 
-impl Turn {
+impl RecordedTurn {
     /// Reads a recording and chooses its exchange number `turn`.
     ///
     /// # Errors
     ///
     /// A usage error when the file is not a valid recording or has no such exchange.
-    pub fn read(mut file: impl Read, turn: u32) -> anyhow::Result<Self> {
+    pub fn parse(mut file: impl Read, turn: u32) -> anyhow::Result<Self> {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).context("cannot read the recording")?;
         let recording = Recording::from_bytes(&bytes)
@@ -66,14 +66,14 @@ impl Turn {
         self
     }
 
-    /// Sets the pieces; [`Cuts::AsRead`] takes the recorded reads.
+    /// Sets the pieces; [`ChunkCuts::AsRead`] takes the recorded reads.
     #[must_use]
-    pub fn cuts(mut self, cuts: Cuts) -> Self {
+    pub fn cuts(mut self, cuts: ChunkCuts) -> Self {
         self.sizes = match cuts {
-            Cuts::AsRead => None,
-            Cuts::Whole => Some(ChunkSizes::Whole),
-            Cuts::Every(size) => Some(ChunkSizes::Bytes(size)),
-            Cuts::Sizes(sizes) => Some(ChunkSizes::Sizes(sizes.into())),
+            ChunkCuts::AsRead => None,
+            ChunkCuts::Whole => Some(ChunkSizes::Whole),
+            ChunkCuts::Every(size) => Some(ChunkSizes::Bytes(size)),
+            ChunkCuts::Sizes(sizes) => Some(ChunkSizes::Sizes(sizes.into())),
         };
         self
     }
@@ -92,8 +92,8 @@ impl Turn {
     /// When writing fails. What failed when it was recorded is an event.
     pub fn play(
         self,
-        reading: Reading,
-        output: &mut Output<impl Write>,
+        reading: ReadOptions,
+        output: &mut EventOutput<impl Write>,
     ) -> anyhow::Result<Completion> {
         let first = self.recording.exchanges().first();
         let protocol = self.protocol.or_else(|| first.map(Exchange::protocol));

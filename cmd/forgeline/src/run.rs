@@ -7,12 +7,12 @@ use forgeline::agent::Steering;
 
 use crate::{
     agent::{AgentArgs, build},
-    approve::{Asking, Ends},
+    approve::{RequestHandles, UserPrompter},
     exit::Exit,
     hint,
-    interrupt::Interrupts,
+    interrupt::InterruptHandler,
     prompt::prompt,
-    show::{Form, Show},
+    show::{EventDisplay, ShowForm},
     terminal::TypedLines,
     turn,
 };
@@ -37,16 +37,16 @@ pub struct RunArgs {
 ///
 /// Wrong flags, and failing writes. A run that fails is an event and exit code 1.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    let interrupts = Interrupts::listen()?;
+    let interrupts = InterruptHandler::listen()?;
     let prompt = prompt(&args.prompt)?;
     let prompt = args.agent.question.beside()?.behind(prompt);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let built = build(&args.agent, &runtime, &interrupts, false)?;
-    let mut show = Show::start(form(args), args.agent.amount)?.traced(built.trace.clone());
+    let mut show = EventDisplay::start(form(args), args.agent.amount)?.traced(built.trace.clone());
     let stop = interrupts.begin(true);
     let turn = runtime.block_on(async {
-        let (mut asking, mut typed) = (Asking::default(), TypedLines::of_stdin());
-        let listen = |_: &Steering, ends: &Ends| asking.listen(ends, &mut typed);
+        let (mut asking, mut typed) = (UserPrompter::default(), TypedLines::of_stdin());
+        let listen = |_: &Steering, ends: &RequestHandles| asking.listen(ends, &mut typed);
         let turn = turn::take(&built.agent, prompt, built.window, &mut show, &stop, listen).await;
         built.keep();
         built.close().await;
@@ -67,10 +67,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     }
 }
 
-fn form(args: &RunArgs) -> Form {
+fn form(args: &RunArgs) -> ShowForm {
     match args.json {
-        true => Form::Json,
-        false if io::stdout().is_terminal() && !args.agent.amount.is_quiet() => Form::Whole,
-        false => Form::Answer,
+        true => ShowForm::Json,
+        false if io::stdout().is_terminal() && !args.agent.amount.is_quiet() => ShowForm::Whole,
+        false => ShowForm::Answer,
     }
 }

@@ -18,19 +18,19 @@ use tokio::runtime::Runtime;
 use forgeline::agent::DefaultAgent;
 
 use crate::{
-    approve::Approve,
+    approve::ApprovalMode,
     context::{ContextArgs, model_window},
     dialects::{thinking_dialect, tool_dialect},
     environment::Environment,
     exit::{UsageResult as _, note, usage},
     helpers::HelperArgs,
-    interrupt::Interrupts,
+    interrupt::InterruptHandler,
     mcp::McpArgs,
     probe::find_local_server,
     project::ProjectArgs,
-    provider_choice::{Choice, ProviderArgs, choose},
+    provider_choice::{ProviderArgs, ProviderChoice, choose},
     question::RequestArgs,
-    record::Recorder,
+    record::SessionRecorder,
     render::escape_controls,
     skills::SkillArgs,
     vendors::connect,
@@ -73,8 +73,8 @@ pub(crate) struct SetupArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     /// How calls are exchanged with the model: auto uses the server's function calling where it has one
-    #[arg(long, value_enum, default_value_t = Mode::Auto)]
-    call_mode: Mode,
+    #[arg(long, value_enum, default_value_t = CallModeFlag::Auto)]
+    call_mode: CallModeFlag,
     /// Dialect of calls in text: auto, none or a name listed by `forgeline dialects` [default: the model's]
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
@@ -87,7 +87,7 @@ pub(crate) struct SetupArgs {
     /// Approval of calls whose changes cannot be undone: never rejects them, ask asks (without a terminal,
     /// they are rejected), and the tools in NAMES run unasked
     #[arg(long, value_name = "never|ask|NAMES", default_value = "ask")]
-    approve: Approve,
+    approve: ApprovalMode,
     /// Give the model no tools
     #[arg(long)]
     no_tools: bool,
@@ -98,9 +98,9 @@ pub(crate) struct SetupArgs {
 
 /// Where an agent is set up.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct SetupContext<'a> {
     pub(crate) runtime: &'a Runtime,
-    pub(crate) interrupts: &'a Interrupts,
+    pub(crate) interrupts: &'a InterruptHandler,
     /// The system prompt, where none is given.
     pub(crate) system: &'a str,
     /// `true` when people answer over the network, and not at the terminal.
@@ -112,7 +112,7 @@ pub(crate) struct Surroundings<'a> {
 
 /// An agent that is set up.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedAgent {
     pub(crate) builder: AgentBuilder,
     /// Its tools, a line each: name and description.
     pub(crate) tools: Vec<String>,
@@ -120,13 +120,13 @@ pub(crate) struct Prepared {
     pub(crate) servers: Option<McpServers>,
 }
 
-impl Drop for Prepared {
+impl Drop for PreparedAgent {
     fn drop(&mut self) {
         self.servers.iter().for_each(McpServers::kill);
     }
 }
 
-impl Prepared {
+impl PreparedAgent {
     /// Tells remote servers that their sessions end.
     pub(crate) async fn close(&self) {
         if let Some(servers) = &self.servers {
@@ -141,13 +141,13 @@ impl SetupArgs {
     /// # Errors
     ///
     /// A usage error for flags that contradict each other or the environment, or when the user does not agree.
-    pub(crate) fn choose(&self) -> anyhow::Result<Choice> {
+    pub(crate) fn choose(&self) -> anyhow::Result<ProviderChoice> {
         let choice = self.choice()?;
         choice.confirm()?;
         Ok(choice)
     }
 
-    fn choice(&self) -> anyhow::Result<Choice> {
+    fn choice(&self) -> anyhow::Result<ProviderChoice> {
         let environment = Environment::default();
         let choice = choose(&self.provider, |name| environment.get(name), find_local_server);
         environment.check()?;
@@ -162,20 +162,20 @@ impl SetupArgs {
     #[cfg(feature = "serve")]
     pub(crate) fn connect_models(
         &self,
-        choice: &Choice,
+        choice: &ProviderChoice,
     ) -> anyhow::Result<Vec<(String, Arc<dyn Provider>)>> {
         if !self.models.is_empty() && choice.base_url.is_empty() {
             return Err(usage("--models needs a provider with several models; the demo has one"));
         }
         let connected = self.models.iter().map(|model| {
-            let other = Choice { model: model.clone(), ..choice.clone() };
+            let other = ProviderChoice { model: model.clone(), ..choice.clone() };
             Ok((model.clone(), self.connect(&other, None)?))
         });
         connected.collect()
     }
 
     /// Returns the window of the model, in tokens; where a request may choose, the smallest that is known.
-    fn window(&self, choice: &Choice) -> Option<u64> {
+    fn window(&self, choice: &ProviderChoice) -> Option<u64> {
         let models = self.models.iter().chain([&choice.model]);
         models.filter_map(|model| model_window(model)).min()
     }
@@ -191,7 +191,7 @@ impl SetupArgs {
     #[cfg(feature = "serve")]
     pub(crate) fn mistakes(
         &self,
-        more: impl FnOnce(&Choice) -> Vec<Arc<dyn Tool>>,
+        more: impl FnOnce(&ProviderChoice) -> Vec<Arc<dyn Tool>>,
     ) -> Vec<anyhow::Error> {
         let choice = self.choice();
         let window = choice.as_ref().ok().and_then(|choice| self.window(choice));
@@ -225,7 +225,7 @@ impl SetupArgs {
 
     /// Puts it together as far as that goes without its servers.
     #[cfg(feature = "serve")]
-    fn rehearse(&self, choice: &Choice, more: Vec<Arc<dyn Tool>>) -> anyhow::Result<()> {
+    fn rehearse(&self, choice: &ProviderChoice, more: Vec<Arc<dyn Tool>>) -> anyhow::Result<()> {
         let mut builder = DefaultAgent::builder(self.connect(choice, None)?);
         for (name, provider) in self.connect_models(choice)? {
             builder = builder.model(name, provider);
@@ -247,8 +247,8 @@ impl SetupArgs {
     /// A usage error when the provider cannot be built, or for an unknown dialect.
     pub(crate) fn connect(
         &self,
-        choice: &Choice,
-        recorder: Option<&Recorder>,
+        choice: &ProviderChoice,
+        recorder: Option<&SessionRecorder>,
     ) -> anyhow::Result<Arc<dyn Provider>> {
         let thinking = self.thinking.as_deref().map(thinking_dialect).transpose()?;
         connect(choice, recorder, thinking.as_ref())
@@ -262,11 +262,11 @@ impl SetupArgs {
     /// MCP server does not work.
     pub(crate) fn prepare(
         &self,
-        choice: &Choice,
+        choice: &ProviderChoice,
         builder: AgentBuilder,
         more: Vec<Arc<dyn Tool>>,
-        at: &Surroundings<'_>,
-    ) -> anyhow::Result<Prepared> {
+        at: &SetupContext<'_>,
+    ) -> anyhow::Result<PreparedAgent> {
         if !self.models.is_empty() && !at.is_served {
             return Err(usage("--models works only with `serve`; use --model here"));
         }
@@ -287,13 +287,13 @@ impl SetupArgs {
         }
         let (builder, helpers) = self.ended(builder.tools(tools), names, at.is_served)?;
         described.extend(helpers.iter().map(describe));
-        Ok(Prepared { builder: builder.tools(helpers), tools: described, servers })
+        Ok(PreparedAgent { builder: builder.tools(helpers), tools: described, servers })
     }
 
     /// Sets up what does not depend on servers; returns the tools besides.
     fn begun(
         &self,
-        choice: &Choice,
+        choice: &ProviderChoice,
         builder: AgentBuilder,
         more: Vec<Arc<dyn Tool>>,
         is_quiet: bool,
@@ -348,7 +348,7 @@ fn names_of(tools: &[Arc<dyn Tool>]) -> Vec<Text> {
 }
 
 /// Says on stderr who answers and why.
-pub(crate) fn introduce(choice: &Choice, is_quiet: bool) {
+pub(crate) fn introduce(choice: &ProviderChoice, is_quiet: bool) {
     if !is_quiet {
         note(&escape_controls(&choice.to_string()));
     }
@@ -396,7 +396,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// The exchange of calls, as a flag.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Mode {
+enum CallModeFlag {
     /// The server's function calling where it has one, else text
     Auto,
     /// The server's function calling
@@ -405,19 +405,19 @@ enum Mode {
     Text,
 }
 
-impl From<Mode> for CallMode {
-    fn from(mode: Mode) -> Self {
+impl From<CallModeFlag> for CallMode {
+    fn from(mode: CallModeFlag) -> Self {
         match mode {
-            Mode::Auto => Self::Auto,
-            Mode::Native => Self::Native,
-            Mode::Text => Self::Text,
+            CallModeFlag::Auto => Self::Auto,
+            CallModeFlag::Native => Self::Native,
+            CallModeFlag::Text => Self::Text,
         }
     }
 }
 
 /// The files that tools may read, as flags.
 #[derive(Debug, Clone, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "flags that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 struct FileArgs {
     /// The folder that the file tools may read
     #[arg(long, value_name = "DIR", default_value = ".")]

@@ -12,12 +12,12 @@ use tokio::time::Instant;
 
 use crate::{
     amount::AmountArgs,
-    interrupt::Stop,
-    output::{Output, is_watched, stdout},
-    render::{AnswerText, Renderer, escape_controls},
+    interrupt::StopHandle,
+    output::{EventOutput, is_watched, stdout},
+    render::{AnswerText, EventRenderer, escape_controls},
     spinner::Spinner,
-    trace::{self, Lines, Requests},
-    writer::{Target, Writer},
+    trace::{self, RequestSizes, TraceLines},
+    writer::{OutputTarget, OutputWriter},
 };
 
 /// The time without events after which a held text is shown: the model may go on much later.
@@ -27,18 +27,18 @@ const QUIET: Duration = Duration::from_secs(1);
 const MAX_WAITED_CHARS: usize = 40;
 
 /// Returns the columns of the terminal that shows what is not the answer; `None` where it is none.
-fn width_of(form: Form) -> Option<usize> {
+fn width_of(form: ShowForm) -> Option<usize> {
     let size = match form {
-        Form::Whole => terminal_size_of(io::stdout()),
-        Form::Answer => terminal_size_of(io::stderr()),
-        Form::Json => None,
+        ShowForm::Whole => terminal_size_of(io::stdout()),
+        ShowForm::Answer => terminal_size_of(io::stderr()),
+        ShowForm::Json => None,
     };
     size.map(|(Width(columns), _)| usize::from(columns)).filter(|columns| *columns > 0)
 }
 
 /// The form in which a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ShowForm {
     /// JSON lines on stdout.
     Json,
     /// Everything as text on stdout.
@@ -49,17 +49,17 @@ pub enum Form {
 
 /// Shows the events of runs; writes on a thread of its own.
 #[derive(Debug)]
-pub struct Show {
-    writer: Writer,
-    form: Form,
-    json: Output<Vec<u8>>,
-    renderer: Renderer,
+pub struct EventDisplay {
+    writer: OutputWriter,
+    form: ShowForm,
+    json: EventOutput<Vec<u8>>,
+    renderer: EventRenderer,
     answer: AnswerText,
     spinner: Spinner,
     /// The lines of the trace, where one is wanted.
-    trace: Option<Lines>,
+    trace: Option<TraceLines>,
     /// What was not handed over yet.
-    pieces: Vec<(Target, Vec<u8>)>,
+    pieces: Vec<(OutputTarget, Vec<u8>)>,
     /// When the last event came.
     last: Instant,
     amount: AmountArgs,
@@ -67,21 +67,21 @@ pub struct Show {
     is_stuck: bool,
 }
 
-impl Show {
+impl EventDisplay {
     /// Starts to show in this form.
     ///
     /// # Errors
     ///
     /// When the thread cannot be started.
-    pub fn start(form: Form, amount: AmountArgs) -> io::Result<Self> {
-        let writer = Writer::start(stdout(form == Form::Json), anstream::stderr())?;
+    pub fn start(form: ShowForm, amount: AmountArgs) -> io::Result<Self> {
+        let writer = OutputWriter::start(stdout(form == ShowForm::Json), anstream::stderr())?;
         Ok(Self {
             writer,
             form,
-            json: Output::new(Vec::new(), true),
-            renderer: Renderer::of_width(amount.is_verbose(), width_of(form)),
+            json: EventOutput::new(Vec::new(), true),
+            renderer: EventRenderer::of_width(amount.is_verbose(), width_of(form)),
             answer: AnswerText::default(),
-            spinner: Spinner::new(form == Form::Whole && is_watched()),
+            spinner: Spinner::new(form == ShowForm::Whole && is_watched()),
             amount,
             trace: None,
             pieces: Vec::new(),
@@ -92,14 +92,14 @@ impl Show {
 
     /// Shows a trace of the runs, too.
     #[must_use]
-    pub(crate) fn traced(mut self, requests: Option<Requests>) -> Self {
-        self.trace = requests.map(Lines::new);
+    pub(crate) fn traced(mut self, requests: Option<RequestSizes>) -> Self {
+        self.trace = requests.map(TraceLines::new);
         self
     }
 
     /// Begins to show another run.
     pub fn begin(&mut self) {
-        self.renderer = Renderer::of_width(self.amount.is_verbose(), width_of(self.form));
+        self.renderer = EventRenderer::of_width(self.amount.is_verbose(), width_of(self.form));
         self.answer = AnswerText::default();
         self.is_stuck = false;
     }
@@ -109,21 +109,21 @@ impl Show {
     /// # Errors
     ///
     /// When writing failed.
-    pub async fn event(&mut self, envelope: &Envelope, stop: &Stop) -> io::Result<()> {
+    pub async fn event(&mut self, envelope: &Envelope, stop: &StopHandle) -> io::Result<()> {
         self.last = Instant::now();
         self.clear_spinner();
         self.label(&envelope.event);
         match self.form {
-            Form::Json => {
+            ShowForm::Json => {
                 self.json.envelope(envelope)?;
                 let line = self.json.take();
-                self.push(Target::Out, line);
+                self.push(OutputTarget::Out, line);
             }
-            Form::Whole => {
+            ShowForm::Whole => {
                 let text = self.renderer.event(&envelope.event);
-                self.push(Target::Out, text);
+                self.push(OutputTarget::Out, text);
             }
-            Form::Answer => self.part(&envelope.event),
+            ShowForm::Answer => self.part(&envelope.event),
         }
         let lines = self.trace.as_mut().map(|trace| trace.event(envelope)).unwrap_or_default();
         self.trace(lines);
@@ -132,14 +132,14 @@ impl Show {
 
     /// Shows lines of the trace behind those of the library, whatever else is wanted.
     fn trace(&mut self, lines: Vec<String>) {
-        let is_free = self.form == Form::Json || self.renderer.is_at_line_start();
+        let is_free = self.form == ShowForm::Json || self.renderer.is_at_line_start();
         if self.trace.is_none() || (lines.is_empty() && !is_free) {
             return;
         }
         for line in trace::waiting().into_iter().chain(lines) {
-            let is_json = self.form == Form::Json;
+            let is_json = self.form == ShowForm::Json;
             let line = if is_json { line + "\n" } else { self.renderer.line(&line) };
-            self.pieces.push((Target::Err, line.into_bytes()));
+            self.pieces.push((OutputTarget::Err, line.into_bytes()));
         }
     }
 
@@ -149,12 +149,12 @@ impl Show {
         if !added.remark.is_empty() {
             let content = added.remark.as_str().into();
             let text = self.renderer.event(&AgentEvent::MessageContent { content, refusal: false });
-            self.push(Target::Err, text);
+            self.push(OutputTarget::Err, text);
         }
-        self.push(Target::Out, added.answer);
+        self.push(OutputTarget::Out, added.answer);
         if !matches!(event, AgentEvent::MessageContent { .. }) {
             let text = self.renderer.event(event);
-            self.push(Target::Err, text);
+            self.push(OutputTarget::Err, text);
         }
     }
 
@@ -174,7 +174,7 @@ impl Show {
             let note = format!(
                 "the provider does not accept tools, so calls are now written as text ({reason})\n"
             );
-            self.push(Target::Err, note);
+            self.push(OutputTarget::Err, note);
         }
     }
 
@@ -183,10 +183,10 @@ impl Show {
     /// # Errors
     ///
     /// When writing failed.
-    pub async fn tick(&mut self, stop: &Stop) -> io::Result<()> {
-        if self.form == Form::Answer && self.last.elapsed() >= QUIET {
+    pub async fn tick(&mut self, stop: &StopHandle) -> io::Result<()> {
+        if self.form == ShowForm::Answer && self.last.elapsed() >= QUIET {
             let text = self.answer.let_go();
-            self.push(Target::Out, text);
+            self.push(OutputTarget::Out, text);
             self.hand_over(stop).await?;
         }
         if self.renderer.is_at_line_start() {
@@ -196,7 +196,7 @@ impl Show {
         if self.renderer.is_at_line_start()
             && let Some(frame) = self.spinner.turn()
         {
-            self.writer.offer(Target::Err, frame.into_bytes());
+            self.writer.offer(OutputTarget::Err, frame.into_bytes());
         }
         Ok(())
     }
@@ -206,10 +206,13 @@ impl Show {
     /// # Errors
     ///
     /// When writing failed.
-    pub async fn remark(&mut self, text: &str, stop: &Stop) -> io::Result<()> {
+    pub async fn remark(&mut self, text: &str, stop: &StopHandle) -> io::Result<()> {
         self.clear_spinner();
         let text = self.renderer.remark(text);
-        self.push(if self.form == Form::Whole { Target::Out } else { Target::Err }, text);
+        self.push(
+            if self.form == ShowForm::Whole { OutputTarget::Out } else { OutputTarget::Err },
+            text,
+        );
         self.hand_over(stop).await
     }
 
@@ -222,22 +225,22 @@ impl Show {
         &mut self,
         completion: &Completion,
         footer: &str,
-        stop: &Stop,
+        stop: &StopHandle,
     ) -> io::Result<()> {
         self.clear_spinner();
         match self.form {
-            Form::Json => {
+            ShowForm::Json => {
                 self.json.completion(completion)?;
                 let line = self.json.take();
-                self.push(Target::Out, line);
+                self.push(OutputTarget::Out, line);
             }
-            Form::Whole | Form::Answer => {
+            ShowForm::Whole | ShowForm::Answer => {
                 let held = self.answer.let_go();
-                self.push(Target::Out, held);
+                self.push(OutputTarget::Out, held);
                 let footer = if self.amount.is_quiet() { "" } else { footer };
                 let text = self.renderer.footer(footer);
-                let is_whole = self.form == Form::Whole;
-                self.push(if is_whole { Target::Out } else { Target::Err }, text);
+                let is_whole = self.form == ShowForm::Whole;
+                self.push(if is_whole { OutputTarget::Out } else { OutputTarget::Err }, text);
             }
         }
         self.hand_over(stop).await?;
@@ -249,14 +252,14 @@ impl Show {
     /// # Errors
     ///
     /// When writing failed.
-    pub async fn say(&mut self, text: &str, stop: &Stop) -> io::Result<()> {
-        self.push(Target::Out, format!("{}\n", escape_controls(text)));
+    pub async fn say(&mut self, text: &str, stop: &StopHandle) -> io::Result<()> {
+        self.push(OutputTarget::Out, format!("{}\n", escape_controls(text)));
         self.hand_over(stop).await?;
         self.finish(stop).await
     }
 
     /// Waits until everything is written, or is not taken after the user stopped it.
-    async fn finish(&mut self, stop: &Stop) -> io::Result<()> {
+    async fn finish(&mut self, stop: &StopHandle) -> io::Result<()> {
         if self.is_stuck {
             return Ok(());
         }
@@ -265,19 +268,19 @@ impl Show {
 
     fn clear_spinner(&mut self) {
         let clear = self.spinner.clear();
-        self.push(Target::Err, clear);
+        self.push(OutputTarget::Err, clear);
     }
 
-    fn push(&mut self, target: Target, piece: impl Into<Vec<u8>>) {
+    fn push(&mut self, target: OutputTarget, piece: impl Into<Vec<u8>>) {
         let piece = piece.into();
         // Beside the answer only the spinner and remarks are written here; errors have their own way.
-        let is_wanted = target == Target::Out || !self.amount.is_quiet();
+        let is_wanted = target == OutputTarget::Out || !self.amount.is_quiet();
         if is_wanted && !piece.is_empty() {
             self.pieces.push((target, piece));
         }
     }
 
-    async fn hand_over(&mut self, stop: &Stop) -> io::Result<()> {
+    async fn hand_over(&mut self, stop: &StopHandle) -> io::Result<()> {
         for (target, piece) in self.pieces.drain(..) {
             if self.is_stuck {
                 continue;

@@ -13,14 +13,14 @@ pub const TURN: Duration = Duration::from_millis(100);
 /// A line on stderr with the elapsed time; only on a terminal.
 #[derive(Debug)]
 pub struct Spinner {
-    sight: Sight,
+    sight: SpinnerVisibility,
     since: Instant,
     label: String,
 }
 
 /// The visibility of the spinner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sight {
+enum SpinnerVisibility {
     /// Not on a terminal.
     Never,
     /// The spinner is not on the screen.
@@ -33,7 +33,7 @@ impl Spinner {
     /// Returns a spinner that shows nothing unless `watched`.
     #[must_use]
     pub fn new(watched: bool) -> Self {
-        let sight = if watched { Sight::Hidden } else { Sight::Never };
+        let sight = if watched { SpinnerVisibility::Hidden } else { SpinnerVisibility::Never };
         Self { sight, since: Instant::now(), label: String::new() }
     }
 
@@ -43,23 +43,23 @@ impl Spinner {
         self.since = Instant::now();
     }
 
-    /// Returns what removes the spinner from the screen, as output arrived; empty when it is not there.
+    /// Returns what removes the spinner from the screen, as output arrived; empty when it does not exist.
     pub fn clear(&mut self) -> &'static str {
         self.since = Instant::now();
-        if self.sight != Sight::Shown {
+        if self.sight != SpinnerVisibility::Shown {
             return "";
         }
-        self.sight = Sight::Hidden;
+        self.sight = SpinnerVisibility::Hidden;
         "\r\u{1b}[2K"
     }
 
     /// Returns what draws the spinner; `None` while it is not time for it.
     pub fn turn(&mut self) -> Option<String> {
         let elapsed = self.since.elapsed();
-        if self.sight == Sight::Never || elapsed < QUIET {
+        if self.sight == SpinnerVisibility::Never || elapsed < QUIET {
             return None;
         }
-        self.sight = Sight::Shown;
+        self.sight = SpinnerVisibility::Shown;
         Some(format!("\r\u{1b}[2K\u{1b}[2m{}\u{1b}[0m", frame(&self.label, elapsed)))
     }
 }

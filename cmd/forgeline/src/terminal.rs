@@ -1,7 +1,7 @@
 //! The terminal on stdin: its state is changed while an answer streams, and given back.
 
 #[cfg(unix)]
-pub use unix::{Terminal, TypedLines};
+pub use unix::{TerminalState, TypedLines};
 
 #[cfg(unix)]
 mod unix {
@@ -22,13 +22,13 @@ mod unix {
 
     /// The state in which the program found the terminal.
     #[derive(Debug)]
-    pub struct Terminal(Option<Termios>);
+    pub struct TerminalState(Option<Termios>);
 
     /// A terminal that does not show what is typed, while this is held.
     #[derive(Debug)]
-    pub struct Quiet(Terminal);
+    pub struct EchoOff(TerminalState);
 
-    impl Terminal {
+    impl TerminalState {
         /// Returns the present state; nothing where stdin is not a terminal.
         #[must_use]
         pub fn of_stdin() -> Self {
@@ -45,18 +45,18 @@ mod unix {
         /// Stops showing what is typed: it would break into the answer. The line editor shows it when
         /// its turn comes.
         #[must_use]
-        pub fn quiet() -> Quiet {
+        pub fn quiet() -> EchoOff {
             let found = Self::of_stdin();
             let quiet = found.0.clone().map(|mut state| {
                 state.local_flags.remove(LocalFlags::ECHO | LocalFlags::ECHONL);
                 state
             });
             Self(quiet).restore();
-            Quiet(found)
+            EchoOff(found)
         }
     }
 
-    impl Drop for Quiet {
+    impl Drop for EchoOff {
         fn drop(&mut self) {
             self.0.restore();
         }
@@ -73,10 +73,10 @@ mod unix {
         /// Opens the terminal on stdin; without one, there are no lines.
         #[must_use]
         pub fn of_stdin() -> Self {
-            Self::of(io::stdin())
+            Self::of_terminal(io::stdin())
         }
 
-        fn of(terminal: impl AsFd) -> Self {
+        fn of_terminal(terminal: impl AsFd) -> Self {
             let mut options = File::options();
             options.read(true).custom_flags(O_NONBLOCK | O_NOCTTY);
             let by_name = ttyname(terminal).ok().map(|path| options.open(path));
@@ -110,7 +110,8 @@ mod unix {
         #[test]
         fn a_line_is_read_when_it_is_whole_and_no_look_waits() {
             let pty = nix::pty::openpty(None, None).unwrap();
-            let (mut keys, mut typed) = (File::from(pty.master), TypedLines::of(&pty.slave));
+            let (mut keys, mut typed) =
+                (File::from(pty.master), TypedLines::of_terminal(&pty.slave));
             assert_eq!(typed.take(), None);
             keys.write_all(b"ha").unwrap();
             assert_eq!(typed.take(), None, "half a line");
@@ -126,19 +127,19 @@ mod unix {
 }
 
 #[cfg(not(unix))]
-pub use other::{Terminal, TypedLines};
+pub use other::{TerminalState, TypedLines};
 
 #[cfg(not(unix))]
 mod other {
     /// The state in which the program found the terminal, which it does not change here.
     #[derive(Debug)]
-    pub struct Terminal;
+    pub struct TerminalState;
 
     /// A terminal that shows what is typed, here.
     #[derive(Debug)]
-    pub struct Quiet;
+    pub struct EchoOff;
 
-    impl Terminal {
+    impl TerminalState {
         /// Returns the present state.
         #[must_use]
         pub fn of_stdin() -> Self {
@@ -150,8 +151,8 @@ mod other {
 
         /// Changes nothing.
         #[must_use]
-        pub fn quiet() -> Quiet {
-            Quiet
+        pub fn quiet() -> EchoOff {
+            EchoOff
         }
     }
 

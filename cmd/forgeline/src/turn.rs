@@ -10,18 +10,18 @@ use forgeline::{
 use tokio::time;
 
 use crate::{
-    approve::Ends,
-    bill::Bill,
-    context::Used,
-    interrupt::Stop,
+    approve::RequestHandles,
+    bill::RunBill,
+    context::WindowUse,
+    interrupt::StopHandle,
     render::{left_line, usage_line},
-    show::Show,
+    show::EventDisplay,
     spinner,
 };
 
 /// The outcome of one run.
 #[derive(Debug)]
-pub struct Turn {
+pub struct TurnOutcome {
     /// The run's outcome; of one that failed, what it had come to.
     pub outcome: RunOutcome,
     /// The error, if the run failed.
@@ -38,7 +38,7 @@ pub struct Turn {
     pub window: String,
 }
 
-impl Turn {
+impl TurnOutcome {
     /// Returns tokens, cost, turns, time and what is left of the budget on one line.
     #[must_use]
     pub fn footer(&self) -> String {
@@ -70,17 +70,18 @@ pub async fn take(
     agent: &DefaultAgent,
     input: Message,
     window: Option<u64>,
-    show: &mut Show,
-    stop: &Stop,
-    mut listen: impl FnMut(&Steering, &Ends) -> Vec<String>,
-) -> anyhow::Result<Turn> {
+    show: &mut EventDisplay,
+    stop: &StopHandle,
+    mut listen: impl FnMut(&Steering, &RequestHandles) -> Vec<String>,
+) -> anyhow::Result<TurnOutcome> {
     let start = Instant::now();
     let mut stream = agent.run_stream(input);
     stop.include(stream.cancel_token());
     show.begin();
-    let (mut builder, mut bill, mut model) = (CompletionBuilder::default(), Bill::default(), None);
-    let mut used = Used::of(window);
-    let (steering, mut ends) = (stream.steering(), Ends::of(&stream));
+    let (mut builder, mut bill, mut model) =
+        (CompletionBuilder::default(), RunBill::default(), None);
+    let mut used = WindowUse::with_window(window);
+    let (steering, mut ends) = (stream.steering(), RequestHandles::for_stream(&stream));
     let mut ticks = time::interval(spinner::TURN);
     loop {
         tokio::select! {
@@ -110,7 +111,7 @@ pub async fn take(
     let cost = bill.total();
     let (took, budget) = (start.elapsed(), agent.config().budget);
     let window = used.line(agent.context_tokens());
-    let turn = Turn { outcome, error, completion, cost, took, budget, window };
+    let turn = TurnOutcome { outcome, error, completion, cost, took, budget, window };
     show.end(&turn.completion, &turn.footer(), stop).await?;
     Ok(turn)
 }

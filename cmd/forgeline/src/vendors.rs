@@ -19,7 +19,7 @@ use forgeline::{
     types::Text,
 };
 
-use crate::{exit::usage, provider_choice::Choice, record::Recorder};
+use crate::{exit::usage, provider_choice::ProviderChoice, record::SessionRecorder};
 
 /// A provider's name on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -42,7 +42,7 @@ pub enum ProviderName {
 
 /// The static facts of a provider.
 #[derive(Debug)]
-pub struct Facts {
+pub struct ProviderFacts {
     /// The environment variables that set it up.
     pub env: EnvNames,
     /// The default base URL.
@@ -52,8 +52,8 @@ pub struct Facts {
     address: fn(&str) -> Text,
 }
 
-impl Facts {
-    fn of<W: WireFormat>(model: &'static str) -> Self {
+impl ProviderFacts {
+    fn new<W: WireFormat>(model: &'static str) -> Self {
         Self { env: W::ENV, base_url: W::defaults().base_url, model, address: W::address }
     }
 
@@ -78,15 +78,15 @@ impl ProviderName {
 
     /// Returns the facts of the provider; `None` for the demo.
     #[must_use]
-    pub fn facts(self) -> Option<Facts> {
+    pub fn facts(self) -> Option<ProviderFacts> {
         Some(match self {
             Self::Demo => return None,
-            Self::Openai => Facts::of::<ChatCompletions>("gpt-4.1-mini"),
-            Self::OpenaiResponses => Facts::of::<Responses>("gpt-4.1-mini"),
-            Self::Anthropic => Facts::of::<Messages>("claude-haiku-4-5"),
-            Self::Gemini => Facts::of::<GenerateContent>("gemini-2.5-flash"),
-            Self::Ollama => Facts::of::<OllamaChat>(""),
-            Self::Cohere => Facts::of::<ChatV2>("command-a-03-2025"),
+            Self::Openai => ProviderFacts::new::<ChatCompletions>("gpt-4.1-mini"),
+            Self::OpenaiResponses => ProviderFacts::new::<Responses>("gpt-4.1-mini"),
+            Self::Anthropic => ProviderFacts::new::<Messages>("claude-haiku-4-5"),
+            Self::Gemini => ProviderFacts::new::<GenerateContent>("gemini-2.5-flash"),
+            Self::Ollama => ProviderFacts::new::<OllamaChat>(""),
+            Self::Cohere => ProviderFacts::new::<ChatV2>("command-a-03-2025"),
         })
     }
 }
@@ -104,8 +104,8 @@ impl fmt::Display for ProviderName {
 ///
 /// A usage error when the provider cannot be built.
 pub fn connect(
-    choice: &Choice,
-    recorder: Option<&Recorder>,
+    choice: &ProviderChoice,
+    recorder: Option<&SessionRecorder>,
     thinking: Option<&ThinkingDialect>,
 ) -> anyhow::Result<Arc<dyn Provider>> {
     match choice.provider {
@@ -120,8 +120,8 @@ pub fn connect(
 }
 
 fn build<W: WireFormat>(
-    choice: &Choice,
-    recorder: Option<&Recorder>,
+    choice: &ProviderChoice,
+    recorder: Option<&SessionRecorder>,
     thinking: Option<&ThinkingDialect>,
 ) -> anyhow::Result<Arc<dyn Provider>> {
     let mut builder = builder::<W>(choice);
@@ -134,21 +134,21 @@ fn build<W: WireFormat>(
     Ok(Arc::new(builder.build().map_err(|error| usage(error.to_string()))?))
 }
 
-fn builder<W: WireFormat>(choice: &Choice) -> HttpBuilder<W> {
+fn builder<W: WireFormat>(choice: &ProviderChoice) -> HttpBuilder<W> {
     let key = choice.key_env.as_ref().and_then(|name| env::var(name).ok()).unwrap_or_default();
     let builder = HttpProvider::<W>::builder().base_url(choice.base_url.as_str());
     builder.model(choice.model.as_str()).api_key(key)
 }
 
 /// A server's models, or why there is no list.
-type Listed = Result<Vec<ListedModel>, ProviderError>;
+type ListedProvider = Result<Vec<ListedModel>, ProviderError>;
 
 /// Asks the chosen provider for its models.
 ///
 /// # Errors
 ///
 /// A usage error when the provider cannot be built.
-pub async fn models(choice: &Choice) -> anyhow::Result<Listed> {
+pub async fn models(choice: &ProviderChoice) -> anyhow::Result<ListedProvider> {
     match choice.provider {
         ProviderName::Demo => {
             Ok(Ok(vec![ListedModel::new(DemoProvider::new().info().model.clone())]))
@@ -162,7 +162,7 @@ pub async fn models(choice: &Choice) -> anyhow::Result<Listed> {
     }
 }
 
-async fn listed<W: WireFormat>(choice: &Choice) -> anyhow::Result<Listed> {
+async fn listed<W: WireFormat>(choice: &ProviderChoice) -> anyhow::Result<ListedProvider> {
     let mut builder = builder::<W>(choice);
     if choice.model.is_empty() {
         // The list does not depend on it.

@@ -13,7 +13,7 @@ const PIECES: usize = 64;
 
 /// The stream that a piece of output goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum OutputTarget {
     /// Stdout.
     Out,
     /// Stderr.
@@ -21,19 +21,19 @@ pub enum Target {
 }
 
 #[derive(Debug)]
-enum Job {
-    Write(Target, Vec<u8>),
+enum WriteJob {
+    Write(OutputTarget, Vec<u8>),
     Tell(oneshot::Sender<()>),
 }
 
 /// Writes pieces to stdout and stderr in their order.
 #[derive(Debug)]
-pub struct Writer {
-    jobs: mpsc::Sender<Job>,
+pub struct OutputWriter {
+    jobs: mpsc::Sender<WriteJob>,
     failure: Arc<Mutex<Option<io::Error>>>,
 }
 
-impl Writer {
+impl OutputWriter {
     /// Starts the thread; `out` and `err` are what it writes to.
     ///
     /// # Errors
@@ -65,14 +65,14 @@ impl Writer {
     /// # Cancel safety
     ///
     /// A dropped wait has written nothing of the piece.
-    pub async fn write(&self, target: Target, piece: Vec<u8>) -> io::Result<()> {
-        let sent = self.jobs.send(Job::Write(target, piece)).await;
+    pub async fn write(&self, target: OutputTarget, piece: Vec<u8>) -> io::Result<()> {
+        let sent = self.jobs.send(WriteJob::Write(target, piece)).await;
         sent.map_err(|_| self.failure())
     }
 
     /// Hands over a piece that is not worth a wait.
-    pub fn offer(&self, target: Target, piece: Vec<u8>) {
-        drop(self.jobs.try_send(Job::Write(target, piece)));
+    pub fn offer(&self, target: OutputTarget, piece: Vec<u8>) {
+        drop(self.jobs.try_send(WriteJob::Write(target, piece)));
     }
 
     /// Waits until everything is written.
@@ -82,7 +82,7 @@ impl Writer {
     /// When writing failed.
     pub async fn finish(&self) -> io::Result<()> {
         let (tell, told) = oneshot::channel();
-        self.jobs.send(Job::Tell(tell)).await.map_err(|_| self.failure())?;
+        self.jobs.send(WriteJob::Tell(tell)).await.map_err(|_| self.failure())?;
         told.await.map_err(|_| self.failure())
     }
 
@@ -96,24 +96,24 @@ impl Writer {
 
 /// Writes what is queued; flushes when the queue is empty.
 fn serve(
-    queue: &mut mpsc::Receiver<Job>,
+    queue: &mut mpsc::Receiver<WriteJob>,
     mut out: impl Write,
     mut err: impl Write,
 ) -> io::Result<()> {
     while let Some(job) = queue.blocking_recv() {
         match job {
-            Job::Write(Target::Out, piece) => {
+            WriteJob::Write(OutputTarget::Out, piece) => {
                 out.write_all(&piece)?;
                 if queue.is_empty() {
                     out.flush()?;
                 }
             }
-            Job::Write(Target::Err, piece) => {
+            WriteJob::Write(OutputTarget::Err, piece) => {
                 out.flush()?;
                 // Words beside the answer may get lost; the answer goes on.
                 drop(err.write_all(&piece).and_then(|()| err.flush()));
             }
-            Job::Tell(tell) => {
+            WriteJob::Tell(tell) => {
                 out.flush()?;
                 // Whoever asked may have gone.
                 let _told = tell.send(());
@@ -155,21 +155,23 @@ mod tests {
 
     // Found: R2
     #[tokio::test]
-    async fn pieces_arrive_in_order_and_a_failure_is_told() {
+    async fn pieces_arrive_in_order_and_failures_are_reported() {
         let (out, err) = (Kept::default(), Kept::default());
-        let writer = Writer::start(out.clone(), err.clone()).unwrap();
-        for (target, piece) in [(Target::Out, "a"), (Target::Err, "x"), (Target::Out, "b")] {
+        let writer = OutputWriter::start(out.clone(), err.clone()).unwrap();
+        for (target, piece) in
+            [(OutputTarget::Out, "a"), (OutputTarget::Err, "x"), (OutputTarget::Out, "b")]
+        {
             writer.write(target, piece.into()).await.unwrap();
         }
         writer.finish().await.unwrap();
         assert_eq!(*out.0.lock().unwrap(), b"ab");
         assert_eq!(*err.0.lock().unwrap(), b"x");
 
-        let broken = Writer::start(Broken, err).unwrap();
-        broken.write(Target::Out, b"a".to_vec()).await.unwrap();
+        let broken = OutputWriter::start(Broken, err).unwrap();
+        broken.write(OutputTarget::Out, b"a".to_vec()).await.unwrap();
         let error = broken.finish().await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        let error = broken.write(Target::Out, b"b".to_vec()).await.unwrap_err();
+        let error = broken.write(OutputTarget::Out, b"b".to_vec()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull, "still");
     }
 }

@@ -88,7 +88,7 @@ fn folder_of(variable: &str, notice: &Once) -> Option<PathBuf> {
         });
         return None;
     };
-    // Relative paths are relative to the repository, where `cargo` is run, not to a member of it.
+    // Relative paths are relative to the repository, where `cargo` is run, not to a workspace member.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     assert!(folder.is_dir(), "{variable} is {}, which is not a folder", folder.display());
     Some(folder)
@@ -155,7 +155,7 @@ fn read_body(folder: &Path, path: PathBuf) -> Body {
     };
     Body {
         name: path.strip_prefix(folder).unwrap().display().to_string(),
-        bytes: read(&path),
+        bytes: read_bytes(&path),
         // Some expectations are an HTTP status only.
         expected: beside("expected")
             .filter(|expected| expected["protocol"].is_string())
@@ -171,7 +171,7 @@ fn read_body(folder: &Path, path: PathBuf) -> Body {
 ///
 /// Panics when it cannot be read.
 #[must_use]
-pub fn read(file: &Path) -> Vec<u8> {
+pub fn read_bytes(file: &Path) -> Vec<u8> {
     let bytes = fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=\n".contains(byte);
     if bytes.iter().all(is_digit) { base64(&bytes) } else { bytes }

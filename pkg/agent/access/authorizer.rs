@@ -16,7 +16,7 @@ use forgeline_types::Text;
 /// Without an authorizer, all calls whose arguments fit the tool's schema are allowed. Names that begin with `_` and arguments that are not JSON are
 /// denied before an authorizer is asked; one that panics denies.
 ///
-/// A denied call is not sent. The model is told that it was denied and why, and an [`AuditRecord`](crate::AuditRecord) is written.
+/// A denied call is not sent. The model is informed that it was denied and why, and an [`AuditRecord`](crate::AuditRecord) is written.
 ///
 /// # Examples
 ///
@@ -90,7 +90,7 @@ impl<'a> ClientCall<'a> {
     }
 
     /// Returns the call of a run.
-    pub(crate) fn of(tool_name: &'a str, arguments: &'a str, run: &'a RunContext) -> Self {
+    pub(crate) fn in_run(tool_name: &'a str, arguments: &'a str, run: &'a RunContext) -> Self {
         let (module, page, caller) = (run.module(), run.page(), run.caller());
         Self { tool_name, arguments, module, page, caller }
     }
@@ -116,7 +116,7 @@ pub(crate) fn authorize(
     }
     let Some(authorizer) = authorizer else { return Ok(()) };
     let decided = catch_unwind(AssertUnwindSafe(|| authorizer.authorize(call)));
-    match decided.unwrap_or_else(|_| Authorization::deny("the authorizer broke down")) {
+    match decided.unwrap_or_else(|_| Authorization::deny("the authorizer panicked")) {
         Authorization::Allow => Ok(()),
         Authorization::Deny { reason } if reason.trim().is_empty() => {
             Err("it is not allowed here".to_owned())

@@ -21,7 +21,7 @@ pub enum Decision {
     /// The call runs, and so do later calls of the tool in this agent without asking; for tools with a [pattern](crate::tools::Tool::grant_pattern), only
     /// calls with the same pattern.
     GrantAlways,
-    /// The call runs with these arguments, if they fit the tool. The model is told that they were changed.
+    /// The call runs with these arguments, if they fit the tool. The model is informed that they were changed.
     GrantChanged {
         /// The complete arguments.
         arguments: Json,
@@ -148,6 +148,6 @@ pub(crate) async fn decided(
     let Some(approver) = approver else { return std::future::pending().await };
     let decision = AssertUnwindSafe(async { approver.decide(asked).await }).catch_unwind().await;
     decision.unwrap_or_else(|panic| {
-        Decision::reject(format!("the approver broke down: {}", text(&*panic)))
+        Decision::reject(format!("the approver panicked: {}", text(&*panic)))
     })
 }

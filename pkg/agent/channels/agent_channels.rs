@@ -119,7 +119,7 @@ impl CancelSender {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorCode::Shutdown`](forgeline_types::ErrorCode::Shutdown) if the agent has ended or was told to end.
+    /// Returns [`ErrorCode::Shutdown`](forgeline_types::ErrorCode::Shutdown) if the agent has ended or was asked to end.
     pub fn send(&self) -> Result<(), AgentError> {
         self.0.cancel()
     }
@@ -141,7 +141,7 @@ impl ShutdownSender {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorCode::Shutdown`](forgeline_types::ErrorCode::Shutdown) if the agent has ended or was told to end.
+    /// Returns [`ErrorCode::Shutdown`](forgeline_types::ErrorCode::Shutdown) if the agent has ended or was asked to end.
     pub fn send(&self) -> Result<(), AgentError> {
         if self.0.has_ended() {
             return Err(has_ended());

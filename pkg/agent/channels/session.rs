@@ -89,7 +89,7 @@ impl AgentHandle {
         self.0.tasks.wait().await;
     }
 
-    /// Returns `true` once the agent has ended or was told to end.
+    /// Returns `true` once the agent has ended or was asked to end.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.0.has_ended()

@@ -27,7 +27,7 @@ use forgeline_types::setters;
 /// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default)]
-#[expect(clippy::struct_excessive_bools, reason = "settings that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent settings")]
 #[non_exhaustive]
 pub struct AgentConfig {
     /// The maximum number of model answers in a run. Default: 10; at least 1.
@@ -68,14 +68,14 @@ pub struct AgentConfig {
     pub max_parallel_calls: usize,
     /// The maximum duration of a call, unless its tool sets another. Default: 60 s.
     pub tool_timeout: Duration,
-    /// The time for a tool to end after it was told to stop, before it is abandoned. Default: 50 ms.
+    /// The time for a tool to end after it was asked to stop, before it is abandoned. Default: 50 ms.
     pub tool_grace: Duration,
     /// The maximum length of the result of a call, in characters, unless its tool sets another. A longer result is withheld, and the model gets a note
     /// instead. Default: 200,000.
     pub max_result_chars: usize,
     /// The number of failures of the same kind of a tool, without a success in between, that ends the run. Default: 5; at least 1.
     pub breaker_failures: u32,
-    /// Detects repeated calls among the last 16: the same call with the same result, or a cycle of up to four calls. The model is told first; if
+    /// Detects repeated calls among the last 16: the same call with the same result, or a cycle of up to four calls. The model is warned first; if
     /// it continues, the run fails with [`ErrorCode::CircuitBreaker`](forgeline_types::ErrorCode::CircuitBreaker). Calls of tools that [may
     /// repeat](crate::tools::Tool::may_repeat) do not count. Default: `true`.
     pub loop_guard: bool,
@@ -86,7 +86,7 @@ pub struct AgentConfig {
     /// The maximum wait for a person's answer to an approval request, after which the call is not run. The wait counts neither towards the tool's time nor
     /// towards the time of the [`Budget`]. Default: 5 min.
     pub approval_timeout: Duration,
-    /// The maximum wait for the result of a call at the client, after which the model is told that the client did not respond. The wait counts neither
+    /// The maximum wait for the result of a call at the client, after which the model is warned that the client did not respond. The wait counts neither
     /// towards the tool's time nor towards the time of the [`Budget`]. Default: 90 s.
     pub client_timeout: Duration,
     /// The maximum duration of the [preview](crate::tools::Tool::preview) of a call, after which the call is not run. Default: 10 s.
@@ -122,7 +122,7 @@ pub struct AgentConfig {
     /// The maximum duration of a request for a summary, after which the summary has failed. Default: 1 min.
     pub summary_timeout: Duration,
     /// Cuts off an answer whose text or reasoning repeats itself over and over, see
-    /// [`StreamOptions::stop_repetition`](forgeline_core::StreamOptions::stop_repetition). The model is told once; the second time ends the run. Default:
+    /// [`StreamOptions::stop_repetition`](forgeline_core::StreamOptions::stop_repetition). The model is warned once; the second time ends the run. Default:
     /// `true`.
     pub stop_repetition: bool,
     /// The maximum number of events that wait for their reader. Default: 64; at least 1.
@@ -218,7 +218,7 @@ pub enum NoToolCall {
     /// The answer is final.
     #[default]
     AcceptAsFinal,
-    /// The model is told to call a tool, up to n times in a row; then the answer is final. Calls in a code fence are pointed out. The model needs a tool
+    /// The model is asked to call a tool, up to n times in a row; then the answer is final. Calls in a code fence are pointed out. The model needs a tool
     /// to end the run with, such as the [loop-breaking ones](AgentConfig::loop_breaking_tools).
     Nudge(u32),
 }
@@ -299,7 +299,7 @@ pub enum CallStart {
     ///
     /// Some calls wait for the end of the answer: those of tools that [run alone](crate::tools::Tool::runs_alone) or end the run, and the calls after
     /// them; native calls of which no arguments arrived; and calls found in reasoning or code at the end. If the answer then fails, available results are kept
-    /// and running calls are told to stop. If the user interrupts the answer, running calls run to their end.
+    /// and running calls are asked to stop. If the user interrupts the answer, running calls run to their end.
     AsComplete,
 }
 
@@ -360,7 +360,7 @@ mod dialect_name {
 
     use forgeline_parser::ToolDialect;
 
-    #[expect(clippy::ref_option, reason = "the signature that serde calls")]
+    #[expect(clippy::ref_option, reason = "the signature that serde expects")]
     pub(crate) fn serialize<S: Serializer>(
         dialect: &Option<ToolDialect>,
         serializer: S,

@@ -18,7 +18,7 @@ use forgeline_types::{Text, setters};
 /// assert!(options.keep_content);
 /// ```
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "settings that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent settings")]
 #[non_exhaustive]
 pub struct StreamOptions {
     /// The dialect of tool calls in the message text. Default: recognised by their opener.

@@ -256,7 +256,7 @@ impl DefaultAgent {
     ///
     /// The run continues from the last step in the journal. An answer in progress is requested again, after the event
     /// [`ANSWER_RESTARTED`](crate::ANSWER_RESTARTED). Of the calls in progress, [idempotent](crate::tools::Tool::is_idempotent) ones run again with the
-    /// same key, and the model is told that the others were interrupted. The agent must have the tools of the run; the run keeps its system prompt. The
+    /// same key, and the model is informed that the others were interrupted. The agent must have the tools of the run; the run keeps its system prompt. The
     /// agent's previous memory is replaced.
     ///
     /// # Errors

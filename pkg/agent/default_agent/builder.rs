@@ -81,7 +81,7 @@ pub struct AgentBuilder {
 /// let error = builder.build().unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "the tool name `calculator` is taken; give each tool a name of its own"
+///     "the tool name `calculator` is taken; give each tool a unique name"
 /// );
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -131,11 +131,11 @@ impl ReopenedRun {
         self.run.state.requests()
     }
 
-    /// Returns the run as a stream of its further events; `told` are those already received from number [`events`](Self::events) on.
+    /// Returns the run as a stream of its further events; `reported` are those already received from number [`events`](Self::events) on.
     #[doc(hidden)]
-    pub fn into_stream(self, told: Vec<AgentEvent>) -> RunStream {
+    pub fn into_stream(self, reported: Vec<AgentEvent>) -> RunStream {
         let Self { agent, mut run, chain, setting } = self;
-        run.told = told;
+        run.told = reported;
         let run_id = run.state.outcome().run_id.clone();
         RunStream::new(agent.0, RunStart::Open(run, chain, setting), run_id)
     }

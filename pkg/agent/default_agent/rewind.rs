@@ -10,7 +10,7 @@ impl DefaultAgent {
     /// Removes the last run from the conversation, with all its messages, and returns the message with which it began; `None` if there was none. Waits for
     /// the current run.
     ///
-    /// The next run continues as if the removed run had not happened: the model sees nothing of it. Effects of its tools remain, permissions granted for
+    /// The next run continues as if the removed run had not happened: the model does not see it. Effects of its tools remain, permissions granted for
     /// the session remain granted, and permissions revoked because of text from outside remain revoked. The rewind is written to the
     /// [journal](crate::AgentBuilder::journal), if any. In a conversation that the agent was built with and in which no run has begun, the messages from
     /// the last user message on are removed; if the [memory](crate::memory::Memory) has dropped the beginning of the last run, nothing is.

@@ -83,7 +83,7 @@ impl RunOutcome {
         let unlike = |problem: String| {
             AgentError::new(
                 ErrorCode::Decode,
-                format!("the answer is not the value that was asked for: {problem}"),
+                format!("the answer is not the requested value: {problem}"),
             )
         };
         if let OutcomeKind::QuestionAsked { question, .. } = &self.reason {

@@ -61,7 +61,7 @@ async fn preview(
         Ok(Ok(made)) => made.map_err(|error| error.to_string()),
         Ok(Err(failed)) => Err(failed.try_into_panic().map_or_else(
             |_| "the preview was stopped".to_owned(),
-            |panic| format!("the preview broke down: {}", text(&*panic)),
+            |panic| format!("the preview panicked: {}", text(&*panic)),
         )),
         Err(_) => Err(format!("no preview after {limit:?}")),
     }

@@ -8,7 +8,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{event_emitter::EventEmitter, result::read};
+use super::{event_emitter::EventEmitter, result::read_result};
 use crate::{
     RunContext,
     access::{ClientCall, authorize},
@@ -86,7 +86,7 @@ fn request(
     let no_client = || (FailureKind::Denied, feedback::no_client(name));
     let entry = parts.tools.find(name).zip(call.arguments.clone());
     let (entry, arguments) = entry.ok_or_else(no_client)?;
-    let asked = ClientCall::of(&entry.spec.name, arguments.as_str(), run);
+    let asked = ClientCall::in_run(&entry.spec.name, arguments.as_str(), run);
     authorize(parts.authorizer.as_deref(), &asked)
         .map_err(|reason| (FailureKind::Unauthorized, feedback::unauthorized(name, &reason)))?;
     if !has_reader {
@@ -133,7 +133,7 @@ impl ClientWait {
             }
         };
         // A client returns only text.
-        let text = |heard| read(&name, output(heard), most, Capabilities::default()).0;
+        let text = |heard| read_result(&name, output(heard), most, Capabilities::default()).0;
         let result = tokio::select! {
             biased;
             () = halt.cancelled() => None,

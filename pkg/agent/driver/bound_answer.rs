@@ -6,17 +6,17 @@ use forgeline_types::{AgentError, Completion, ErrorCode, FinishReason, Part};
 
 /// Replaces the text of an answer with the requested value; other text is an error of the answer,
 /// which keeps what arrived.
-pub(crate) fn read(completion: &mut Completion, goal: &AnswerSchema) {
+pub(crate) fn parse_answer(completion: &mut Completion, goal: &AnswerSchema) {
     let is_cut = completion.finish_reason == Some(FinishReason::Interrupted);
     if completion.error.is_some() || is_cut {
         completion.tool_calls.clear();
         completion.parts.retain(|part| part.as_tool_call().is_none());
         return;
     }
-    let text = match goal.read(completion.clone()) {
+    let text = match goal.read_answer(completion.clone()) {
         Ok(json) => {
             completion.error = validate(goal.as_value(), &json.to_value()).err().map(|error| {
-                let message = format!("the answer does not obey its schema: {error}");
+                let message = format!("the answer does not match its schema: {error}");
                 AgentError::new(ErrorCode::Decode, message)
             });
             json.as_str().to_owned()

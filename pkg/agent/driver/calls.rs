@@ -16,7 +16,7 @@ use super::{
     at_client::OutgoingCall,
     event_emitter::EventEmitter,
     guard::{guard, or_cancelled},
-    result::read,
+    result::read_result,
     shared_agent::SharedAgent,
     spans,
 };
@@ -56,7 +56,7 @@ pub(super) enum CallEvent {
 
 /// The part of a run's setup that its calls need.
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct CallSite<'a> {
     pub(super) parts: &'a AgentSetup,
     pub(super) agent: &'a SharedAgent,
@@ -164,7 +164,7 @@ impl<'a> RunningCalls<'a> {
             };
             let result = guard(config, (&desk, &own_id, limit), task, &cancel, &stop).await;
             let origin = result.as_ref().ok().and_then(|output| output.origin).unwrap_or(origin);
-            let (result, parts) = read(&name, result, most, able);
+            let (result, parts) = read_result(&name, result, most, able);
             if let Err((failure, _)) = &result {
                 ended.record("error.type", CallEnd::from(*failure).as_str());
             }
@@ -180,21 +180,21 @@ impl<'a> RunningCalls<'a> {
     }
 
     /// Ends a call that searched for tools, once the prompt's notes on the found tools are known.
-    fn end_search(&mut self, id: CallId, mut end: ToolEnd, cancel: CancellationToken) {
+    fn end_search(&mut self, call_id: CallId, mut end: ToolEnd, cancel: CancellationToken) {
         let parts = self.site.parts;
         let notes = notes(&parts.prompts, &end.found, parts.config.prompt_timeout);
-        let Some(notes) = notes else { return self.refuse(id, end) };
+        let Some(notes) = notes else { return self.refuse(call_id, end) };
         self.running.push(Box::pin(async move {
             if let Some(text) = or_cancelled(&cancel, notes).await.filter(|text| !text.is_empty()) {
                 end.parts.push(Part::Text { text });
             }
-            CallEvent::Ended(id, Box::new(end))
+            CallEvent::Ended(call_id, Box::new(end))
         }));
     }
 
     /// Ends a call at once.
-    pub(super) fn refuse(&mut self, id: CallId, end: ToolEnd) {
-        self.running.push(Box::pin(std::future::ready(CallEvent::Ended(id, Box::new(end)))));
+    pub(super) fn refuse(&mut self, call_id: CallId, end: ToolEnd) {
+        self.running.push(Box::pin(std::future::ready(CallEvent::Ended(call_id, Box::new(end)))));
     }
 
     /// Requests a person's approval of a call, after making its preview.

@@ -102,7 +102,7 @@ impl<'a> RunConversation<'a> {
     fn load(&mut self, index: &ToolIndex, state: &RunState) {
         let Self { agent, parts, template, loaded, .. } = self;
         let (loaded, Some(template)) = (loaded.get_or_insert_default(), template) else { return };
-        if !loaded.read(index, agent.memory.lock().transcript()) {
+        if !loaded.read_messages(index, agent.memory.lock().transcript()) {
             return;
         }
         let may_use = |spec: &ToolSpec| parts.is_open(&spec.name, state);
@@ -177,7 +177,7 @@ impl<'a> RunConversation<'a> {
     }
 
     /// Reads the answer in progress, and returns when a part of it needs a decision.
-    pub(crate) async fn read(
+    pub(crate) async fn read_answer(
         &mut self,
         state: &RunState,
         mut calls: Option<&mut RunningCalls<'_>>,
@@ -277,7 +277,7 @@ impl<'a> RunConversation<'a> {
     ) -> impl Future<Output = Box<ModelAnswer>> {
         let (mut response, events) = reading.span.clone().in_scope(|| reading.end(end));
         if let Some(goal) = goal {
-            bound_answer::read(&mut response.completion, goal);
+            bound_answer::parse_answer(&mut response.completion, goal);
         }
         let answer = move |this: &mut Self| Box::new(this.answer(response));
         async move {

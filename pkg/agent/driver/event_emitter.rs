@@ -24,7 +24,7 @@ pub(crate) struct EventEmitter {
     sink: EventSink,
     backlog: VecDeque<Envelope>,
     /// The next events that a log of the run already contains.
-    told: VecDeque<AgentEvent>,
+    reported: VecDeque<AgentEvent>,
     cancel: CancellationToken,
     /// The time limit that the run has exceeded.
     expired: Arc<OnceLock<CancelReason>>,
@@ -58,7 +58,7 @@ impl EventEmitter {
             seq: 0,
             sink,
             backlog,
-            told: VecDeque::new(),
+            reported: VecDeque::new(),
             cancel,
             expired,
             failed: false,
@@ -82,10 +82,10 @@ impl EventEmitter {
         self.recorder.as_deref_mut()
     }
 
-    /// Continues after this number of events of the run. The events that follow in the log, `told`, are not
+    /// Continues after this number of events of the run. The events that follow in the log, `reported`, are not
     /// sent again as long as the run repeats them; events that differ come after all of them.
-    pub(crate) fn go_on(&mut self, events: u64, told: Vec<AgentEvent>) {
-        (self.seq, self.told) = (events, told.into());
+    pub(crate) fn go_on(&mut self, events: u64, reported: Vec<AgentEvent>) {
+        (self.seq, self.reported) = (events, reported.into());
     }
 
     /// Returns the number of the run's events so far.
@@ -149,13 +149,13 @@ impl EventEmitter {
             recorder.see(self.turn, &event);
         }
         let EventSink::Open(sender) = &self.sink else { return None };
-        if let Some(told) = self.told.pop_front() {
+        if let Some(reported) = self.reported.pop_front() {
             self.seq += 1;
-            if told == event {
+            if reported == event {
                 return None;
             }
-            self.seq += self.told.len() as u64;
-            self.told.clear();
+            self.seq += self.reported.len() as u64;
+            self.reported.clear();
         }
         let envelope = Envelope::new(self.run_id.clone(), self.turn, self.seq, clock::now(), event);
         self.seq += 1;

@@ -54,7 +54,7 @@ impl SharedAgent {
 }
 
 impl RunConversation<'_> {
-    /// Measures the next request; returns an input when a part must be left out of it, or when the
+    /// Measures the next request; returns an input when it must be shortened, or when the
     /// beginning of the conversation must be summarized first.
     pub(super) fn fit(&mut self, state: &RunState, id: AnswerId) -> Option<StepInput> {
         let config = &self.parts.config;
@@ -97,7 +97,7 @@ impl RunConversation<'_> {
         let marks = state.marks().cloned().unwrap_or_default();
         let config = &self.parts.config;
         let (Some(outgrown), Some(most)) = (marks.due(), self.parts.max_context_tokens()) else {
-            return Err(failed("there is nothing to sum up".to_owned()));
+            return Err(failed("there is nothing to summarize".to_owned()));
         };
         let messages = self.agent.memory.lock().transcript().clone();
         let messages = messages.messages().get(marks.summed..outgrown.first).unwrap_or_default();
@@ -126,7 +126,7 @@ impl RunConversation<'_> {
             so_far = Some(parts.cut(&text).to_owned());
         }
         let Some(text) = so_far else {
-            return Err(failed("there is nothing to sum up".to_owned()));
+            return Err(failed("there is nothing to summarize".to_owned()));
         };
         Ok(self.summary_of(outgrown, text, messages, state.has_outside_text()))
     }

@@ -15,7 +15,7 @@ use crate::{
 use forgeline_types::AgentError;
 
 /// Awaits the task of a tool within its time limit. A panic becomes an error; a tool that does not
-/// stop when told to `stop` is dropped, or abandoned where it blocks its thread.
+/// stop when asked to `stop` is dropped, or abandoned where it blocks its thread.
 pub(super) async fn guard(
     config: &AgentConfig,
     (desk, call_id, limit): (&QuestionDesk, &str, Duration),

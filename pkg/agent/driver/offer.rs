@@ -27,8 +27,8 @@ impl AgentSetup {
     }
 
     /// Returns the refusal of a call that is about to run, when its run may not use the tool.
-    pub(crate) fn forbidden(&self, name: &str, run: &RunContext) -> Option<ToolEnd> {
-        let entry = self.is_gated.then(|| self.tools.find(name))??;
+    pub(crate) fn forbidden(&self, tool_name: &str, run: &RunContext) -> Option<ToolEnd> {
+        let entry = self.is_gated.then(|| self.tools.find(tool_name))??;
         if self.may_use(&**entry.tool, run) {
             return None;
         }

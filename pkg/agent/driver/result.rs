@@ -12,8 +12,8 @@ use forgeline_types::Part;
 pub(super) const MAX_PART_BYTES: usize = 20 << 20;
 
 /// Returns the text that the model reads as the result, and the parts after it that the model is `able` to take.
-pub(crate) fn read(
-    name: &str,
+pub(crate) fn read_result(
+    tool_name: &str,
     result: Result<ToolOutput, ToolError>,
     limit: usize,
     able: impl Into<AcceptedMedia>,
@@ -25,11 +25,11 @@ pub(crate) fn read(
         Ok(ToolOutput { content, parts, .. }) => {
             let words = || parts.iter().filter_map(Part::as_text);
             match over(words().chain([&*content]), limit) {
-                Some(chars) => (Ok(feedback::elided(name, chars, limit)), Vec::new()),
+                Some(chars) => (Ok(feedback::elided(tool_name, chars, limit)), Vec::new()),
                 None => (Ok(content), parts),
             }
         }
-        Err(error) => (Err(failure(name, &error, limit)), Vec::new()),
+        Err(error) => (Err(failure(tool_name, &error, limit)), Vec::new()),
     }
 }
 
@@ -78,7 +78,7 @@ fn takeable(mut output: ToolOutput, able: AcceptedMedia) -> Result<ToolOutput, T
 }
 
 /// Returns the kind of failure, and the text of the error that the model reads.
-fn failure(name: &str, error: &ToolError, limit: usize) -> (FailureKind, String) {
+fn failure(tool_name: &str, error: &ToolError, limit: usize) -> (FailureKind, String) {
     let problem = feedback::brief(error.to_string());
     let chars = over([&*problem], limit);
     let problem = chars.map_or(problem, |chars| feedback::withheld(chars, limit));
@@ -92,7 +92,7 @@ fn failure(name: &str, error: &ToolError, limit: usize) -> (FailureKind, String)
         ToolError::Panicked { .. } => FailureKind::Panicked,
         ToolError::Cancelled { .. } => FailureKind::NotRun,
     };
-    (failure, feedback::tool_failed(name, &problem))
+    (failure, feedback::tool_failed(tool_name, &problem))
 }
 
 /// Returns the number of characters if it is greater than `limit`.
@@ -127,7 +127,7 @@ mod tests {
         output: ToolOutput,
         limit: usize,
     ) -> (Result<String, (FailureKind, String)>, Vec<Part>) {
-        read("see", Ok(output), limit, Capabilities::ALL.documents(false))
+        read_result("see", Ok(output), limit, Capabilities::ALL.documents(false))
     }
 
     // Covers: CT-131, CT-134, CT-135, CT-136, CT-138, CT-139, CT-140, CT-141, CT-142, CT-143, T-49
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(seen(ToolOutput::new(&large), usize::MAX).0.unwrap(), large, "without a limit");
 
         let output = Ok(ToolOutput::new("é".repeat(51)));
-        let (text, parts) = read(r#"a"\b"#, output, 50, Capabilities::ALL);
+        let (text, parts) = read_result(r#"a"\b"#, output, 50, Capabilities::ALL);
         let text = text.unwrap();
         let marker: Value = serde_json::from_str(&text).unwrap();
         let keys: Vec<_> = marker.as_object().unwrap().keys().map(String::as_str).collect();
@@ -162,7 +162,7 @@ mod tests {
         };
         let checked = || media::inline(png("=")).unwrap();
         let mut output = ToolOutput::new("").checked_part(checked()).checked_part(checked());
-        // Of the same length: nobody looks at it again, and so it stands for one that is not decoded.
+        // Of the same length: it is not looked at again, as if it were one that is not decoded.
         output.parts[0] = png("!");
         output.parts[1] = png("!!");
         let (text, parts) = seen(output, 5_000);
@@ -186,11 +186,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_does_not_take_is_left_out_and_told() {
+    fn unsupported_parts_are_left_out_with_a_note() {
         let output = ToolOutput::new("Two files.").part(picture(4)).part(document());
         let (text, parts) = seen(output, 1_000);
         let want =
-            "Two files.\n[A document (application/pdf) is left out: the model does not take it.]";
+            "Two files.\n[A document (application/pdf) is left out: the model does not accept it.]";
         assert_eq!((text, parts), (Ok(want.into()), vec![picture(4)]));
 
         // A document of text becomes words, for a model without documents too.
@@ -211,10 +211,13 @@ mod tests {
         let image = |data: &str| Part::Image { media_type: "image/jpeg".into(), data: data.into() };
         let output =
             ToolOutput::new("Three.").part(image("https://x/y")).part(picture(8)).part(picture(12));
-        let (text, parts) = read("see", Ok(output), 1_000, &model);
-        let note =
-            |why| format!("\n[A picture (image/jpeg) is left out: the model takes none {why}.]");
-        let want = ["by its address; give its bytes", "of that size; make it smaller"].map(note);
+        let (text, parts) = read_result("see", Ok(output), 1_000, &model);
+        let note = |why| format!("\n[A picture (image/jpeg) is left out: the model {why}.]");
+        let want = [
+            "does not accept image URLs; send the data",
+            "does not accept images of this size; make it smaller",
+        ]
+        .map(note);
         assert_eq!((text, parts), (Ok(format!("Three.{}", want.concat())), vec![picture(8)]));
     }
 
@@ -229,13 +232,13 @@ mod tests {
         };
         #[rustfmt::skip]
         let cases = [
-            (blob,                                "[A document (application/octet-stream, 2 bytes) is left out: models take PDF and text.]"),
-            (image("image/svg+xml", "PHN2Zy8+"),  "[A picture (image/svg+xml, 6 bytes) is left out: models take PNG, JPEG, GIF and WebP.]"),
+            (blob,                                "[A document (application/octet-stream, 2 bytes) is left out: models accept PDF and text.]"),
+            (image("image/svg+xml", "PHN2Zy8+"),  "[A picture (image/svg+xml, 6 bytes) is left out: models accept PNG, JPEG, GIF and WebP.]"),
             (image("image/png", "not base64!"),     "[A picture (image/png, 11 bytes) is left out: its data are not base64.]"),
         ];
         for (part, want) in cases {
             let (text, parts) =
-                read("f", Ok(ToolOutput::new("a").part(part)), 1_000, Capabilities::ALL);
+                read_result("f", Ok(ToolOutput::new("a").part(part)), 1_000, Capabilities::ALL);
             assert_eq!((text, parts), (Ok(format!("a\n{want}")), vec![]));
         }
     }

@@ -29,8 +29,8 @@ impl AgentSetup {
 }
 
 impl RunRules for AgentSetup {
-    fn tool(&self, name: &str) -> Option<ToolFacts<'_>> {
-        let entry = self.tools.find(name)?;
+    fn tool(&self, tool_name: &str) -> Option<ToolFacts<'_>> {
+        let entry = self.tools.find(tool_name)?;
         let order = if entry.tool.is_loop_breaking() {
             CallOrder::Last
         } else if entry.tool.runs_alone() {
@@ -87,12 +87,12 @@ impl RunRules for AgentSetup {
         pattern.unwrap_or_else(|_| Some(arguments.as_str().to_owned()))
     }
 
-    fn unknown_tool(&self, name: &str, withheld: &[Text]) -> String {
-        if name == CALL_FOUND_TOOL && self.index.is_some() {
+    fn unknown_tool(&self, tool_name: &str, withheld: &[Text]) -> String {
+        if tool_name == CALL_FOUND_TOOL && self.index.is_some() {
             return feedback::NO_FOUND_TOOL.to_owned();
         }
         let names = self.offered(false).iter().map(|spec| &spec.name);
-        let text = feedback::unknown_tool(name, names.filter(|name| !withheld.contains(name)));
+        let text = feedback::unknown_tool(tool_name, names.filter(|name| !withheld.contains(name)));
         if self.index.is_some() { text + feedback::OR_FOUND } else { text }
     }
 

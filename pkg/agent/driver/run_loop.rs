@@ -222,7 +222,7 @@ impl<'a> RunDriver<'a> {
             }
             let input = self.next().await;
             self.take_said(&mut effects);
-            // A cancellation comes before what ended because of it.
+            // A cancellation comes before the calls that it ended.
             let is_cancelled = self.take_cancellation(&mut effects);
             match input {
                 Some(input) => self.take(input, &mut effects),
@@ -250,7 +250,7 @@ impl<'a> RunDriver<'a> {
     async fn begin(&mut self) -> Result<(), AgentError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         if let Some(chain) = self.resumed.as_ref().map(|resumed| resumed.at) {
-            let message = "the conversation went on before this run did; resume it again";
+            let message = "the conversation has changed since this run stopped; resume it again";
             let moved_on = || AgentError::new(ErrorCode::Journal, message);
             return if writer.ends_at(chain) { Ok(()) } else { Err(moved_on()) };
         }
@@ -394,34 +394,36 @@ impl<'a> RunDriver<'a> {
                 self.conversation.emitter.emit(AgentEvent::TurnEnd).await;
                 self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: false }).await;
             }
-            RunEffect::Refused(refusal) => tracing::debug!(?refusal, "an input was not taken"),
+            RunEffect::Refused(refusal) => tracing::debug!(?refusal, "an input was not accepted"),
         }
         Ok(())
     }
 
     /// Requests a person's approval of a call.
-    fn propose(&mut self, id: CallId) {
-        let Some((call, approval_id)) = self.state.call(id).zip(self.state.approval(id)) else {
-            return;
-        };
-        let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
-        let calls =
-            self.calls.get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
-        let reason = self.state.approval_reason(self.conversation.parts, call);
-        calls.propose(id, (approval_id, reason), call, self.state.context(), emitter);
-    }
-
-    /// Sends a call to the client.
-    fn send(&mut self, id: CallId) {
-        let Some((call, client_call_id)) = self.state.call(id).zip(self.state.client_call(id))
+    fn propose(&mut self, call_id: CallId) {
+        let Some((call, approval_id)) = self.state.call(call_id).zip(self.state.approval(call_id))
         else {
             return;
         };
         let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
         let calls =
             self.calls.get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
-        let (pause, run) = (self.state.pause(id), self.state.context());
-        calls.send(id, client_call_id, call, pause, run, emitter);
+        let reason = self.state.approval_reason(self.conversation.parts, call);
+        calls.propose(call_id, (approval_id, reason), call, self.state.context(), emitter);
+    }
+
+    /// Sends a call to the client.
+    fn send(&mut self, call_id: CallId) {
+        let Some((call, client_call_id)) =
+            self.state.call(call_id).zip(self.state.client_call(call_id))
+        else {
+            return;
+        };
+        let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
+        let calls =
+            self.calls.get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
+        let (pause, run) = (self.state.pause(call_id), self.state.context());
+        calls.send(call_id, client_call_id, call, pause, run, emitter);
     }
 
     /// Appends the next input, and the messages that it added, to the journal.
@@ -465,7 +467,7 @@ impl<'a> RunDriver<'a> {
             None => {}
         }
         if self.conversation.open.is_some() {
-            return self.conversation.read(&self.state, self.calls.as_deref_mut()).await;
+            return self.conversation.read_answer(&self.state, self.calls.as_deref_mut()).await;
         }
         self.calls.as_mut()?.next(&mut self.conversation.emitter).await
     }

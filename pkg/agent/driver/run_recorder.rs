@@ -24,7 +24,7 @@ use forgeline_llm::{Cost, Request, ToolSpec, private::remove_secrets};
 use forgeline_types::{AgentEvent, ErrorCode, FinishReason, Text, UsageInfo};
 
 /// A recorder that builds the records of a run from its events, and passes them to the observers.
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct RunRecorder {
     observers: Arc<[Arc<dyn Observer>]>,
     wants_requests: bool,
@@ -99,7 +99,7 @@ impl RunRecorder {
         for observer in self.observers.iter() {
             let called = catch_unwind(AssertUnwindSafe(|| call(&**observer)));
             if let Err(panic) = called {
-                tracing::warn!(panic = text(&*panic), "an observer broke down; the run goes on");
+                tracing::warn!(panic = text(&*panic), "an observer panicked; the run continues");
             }
         }
     }

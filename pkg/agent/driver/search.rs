@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{calls::CallSite, result::read};
+use super::{calls::CallSite, result::read_result};
 use crate::{
     prompts::{feedback, line_of},
     state::{RunState, ToolEnd},
@@ -17,8 +17,13 @@ const MAX_SHOWN_BYTES: usize = 300;
 
 impl CallSite<'_> {
     /// Returns the end of a call that searches for tools; `None` when the call is of another tool.
-    pub(super) fn search(&self, name: &str, arguments: &Json, state: &RunState) -> Option<ToolEnd> {
-        let index = self.parts.index.as_ref().filter(|_| name == TOOL_SEARCH)?;
+    pub(super) fn search(
+        &self,
+        tool_name: &str,
+        arguments: &Json,
+        state: &RunState,
+    ) -> Option<ToolEnd> {
+        let index = self.parts.index.as_ref().filter(|_| tool_name == TOOL_SEARCH)?;
         let Self { parts, native, indirect, .. } = *self;
         let most = parts.config.max_result_chars;
         let may_use = |spec: &ToolSpec| parts.is_open(&spec.name, state);
@@ -40,7 +45,7 @@ impl CallSite<'_> {
         let able = parts.provider.info();
         // Tools that the model cannot read about are not loaded.
         let is_whole = output.as_ref().is_ok_and(|it| it.content.chars().count() <= most);
-        let (result, _) = read(name, output, most, able);
+        let (result, _) = read_result(tool_name, output, most, able);
         let found = if is_whole { names } else { Box::default() };
         Some(ToolEnd { found, ..ToolEnd::at_once(result) })
     }

@@ -80,8 +80,8 @@ impl SharedAgent {
         let limit = self.parts.config.queue_timeout;
         timeout(limit, self.turn.lock()).await.map_err(|_| {
             let message = format!(
-                "another run of this agent has not ended within {limit:?}; read its stream to the end or \
-                 drop it, or ask a fork of the agent"
+                "another run of this agent has not ended within {limit:?}; read its stream to the \
+                 end or drop it, or use a fork of the agent"
             );
             AgentError::new(ErrorCode::Timeout, message)
         })

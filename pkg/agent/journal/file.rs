@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_line_makes_a_file_that_could_not_be_read() {
+    fn line_beyond_the_file_limit_is_refused() {
         let path = std::env::temp_dir().join(format!("forgeline-long-{}", std::process::id()));
         let mut open = Open::at(&path).unwrap();
         open.length = MAX_BYTES - 4;

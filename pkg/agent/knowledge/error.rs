@@ -34,15 +34,14 @@ pub enum KnowledgeError {
     },
     /// Another text is stored under the key.
     #[error(
-        "a memory with another text has the key `{key}`; choose another key, or delete that one \
-         first"
+        "the key `{key}` holds another memory; choose another key, or delete that memory first"
     )]
     Taken {
         /// The key.
         key: Text,
     },
     /// A limit is reached.
-    #[error("the limit of {most} {what} is reached; delete what is not needed any more")]
+    #[error("the limit of {most} {what} is reached; delete what is no longer needed")]
     Full {
         /// The thing that is limited.
         what: &'static str,

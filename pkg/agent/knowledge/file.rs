@@ -23,7 +23,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 }
 
 /// Returns the content of the file; `None` when it does not exist.
-pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, KnowledgeError> {
+pub(crate) fn read_file(path: &Path) -> Result<Option<Vec<u8>>, KnowledgeError> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(|error| failed(&error))?,

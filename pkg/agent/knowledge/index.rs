@@ -91,9 +91,9 @@ impl LexicalIndex {
         blocking(move || {
             let missing =
                 || KnowledgeError::failed("the file does not exist; write the index first");
-            let content = file::read(&path)?.ok_or_else(missing)?;
+            let content = file::read_file(&path)?.ok_or_else(missing)?;
             let (mut passages, mut bytes) = (Vec::new(), 0);
-            lines::read(&content, KIND, |passage: Passage| {
+            lines::read_lines(&content, KIND, |passage: Passage| {
                 bytes = counted(bytes, &passage.text).map_err(|_| "the texts are too long")?;
                 passages.push(passage);
                 Ok(())

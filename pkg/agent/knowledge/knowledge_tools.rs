@@ -33,9 +33,9 @@ pub struct KnowledgeTools {
 
 #[derive(Deserialize, JsonSchema)]
 struct KnowledgeQuery {
-    /// Words to look for.
+    /// Words to search for.
     query: String,
-    /// Most passages, 1 to 20. Default: 5.
+    /// Maximum number of passages, 1 to 20. Default: 5.
     #[serde(default)]
     limit: Option<usize>,
 }
@@ -59,7 +59,7 @@ impl KnowledgeTools {
     #[must_use]
     pub fn into_tools(self) -> Vec<Arc<dyn Tool>> {
         let Self { index, origin } = self;
-        let about = "Finds passages of the documents by their words.";
+        let about = "Searches the documents, and returns the passages that match.";
         let query =
             tool_fn("knowledge.query", about, move |context: ToolContext, it: KnowledgeQuery| {
                 let (index, owner) = (Arc::clone(&index), owner_of(&context));
@@ -67,7 +67,7 @@ impl KnowledgeTools {
                     let most = few(it.limit)?;
                     let mut passages = index.query(owner, query_of(it.query)?, most).await?;
                     if passages.is_empty() {
-                        let none = "no passage has any of these words; ask with other words";
+                        let none = "no passage contains any of these words; try other words";
                         return Ok(ToolOutput::from(none));
                     }
                     let left_out = within_result(&mut passages, most, |passage| passage.text.len());

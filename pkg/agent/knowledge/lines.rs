@@ -55,14 +55,14 @@ impl LinePosition {
     }
 
     /// Parses the line as an item. Its content is not quoted: it may belong to another owner.
-    fn read<T: DeserializeOwned>(
+    fn parse<T: DeserializeOwned>(
         &self,
         line: &[u8],
         what: &'static str,
     ) -> Result<T, KnowledgeError> {
         let Some(content) = line.strip_suffix(b"\n") else {
             let offset = self.offset + line.len() as u64;
-            return Err(Self { offset, ..*self }.damaged("the line has no end"));
+            return Err(Self { offset, ..*self }.damaged("the line is incomplete"));
         };
         serde_json::from_slice(content).map_err(|error| {
             let column = error.column().saturating_sub(1).min(content.len());
@@ -72,7 +72,7 @@ impl LinePosition {
 }
 
 /// Reads a file and passes each item to `take`, which returns the problem of an invalid item.
-pub(crate) fn read<T: DeserializeOwned>(
+pub(crate) fn read_lines<T: DeserializeOwned>(
     bytes: &[u8],
     kind: &str,
     mut take: impl FnMut(T) -> Result<(), &'static str>,
@@ -80,23 +80,23 @@ pub(crate) fn read<T: DeserializeOwned>(
     let mut place = LinePosition { line: 1, offset: 0 };
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let first = lines.next().unwrap_or_default();
-    let header: FileHeader = place.read(first, "it is not a header")?;
+    let header: FileHeader = place.parse(first, "it is not a valid header")?;
     if header.version != VERSION {
         return Err(KnowledgeError::Version { found: header.version, own: VERSION });
     }
     if header.kind != kind {
-        return Err(place.damaged("the file holds something else"));
+        return Err(place.damaged("the file contains something else"));
     }
     let mut length = first.len();
     for line in lines {
         place = LinePosition { line: place.line + 1, offset: place.offset + length as u64 };
         length = line.len();
-        take(place.read(line, "it is not an item of this file")?)
+        take(place.parse(line, "it is not an item of this file")?)
             .map_err(|problem| place.damaged(problem))?;
     }
     if place.line - 1 != header.lines {
         place.offset += length as u64;
-        return Err(place.damaged("it has not as many lines as its header says"));
+        return Err(place.damaged("its number of lines is not the one in its header"));
     }
     Ok(())
 }

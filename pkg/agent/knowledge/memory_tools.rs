@@ -58,7 +58,7 @@ pub struct MemoryTools {
 
 #[derive(Deserialize, JsonSchema)]
 struct SaveArguments {
-    /// A short name, such as `diet`, which no other memory has.
+    /// A short name, such as `diet`, that no other memory has.
     key: String,
     /// The text to remember, at most 16 KiB.
     text: String,
@@ -69,10 +69,10 @@ struct LoadArguments {
     /// The key of one memory.
     #[serde(default)]
     key: Option<String>,
-    /// Words to look for, instead of a key.
+    /// Words to search for, instead of a key.
     #[serde(default)]
     query: Option<String>,
-    /// Most memories, 1 to 20. Default: 5.
+    /// Maximum number of memories, 1 to 20. Default: 5.
     #[serde(default)]
     limit: Option<usize>,
 }
@@ -91,7 +91,7 @@ impl MemoryTools {
     }
 
     /// Sets the origin of loaded text: [`TextOrigin::Own`] where no text from outside reaches the model that
-    /// saves. Default: [`TextOrigin::Outside`], as a page may have told the model to save it.
+    /// saves. Default: [`TextOrigin::Outside`], because a page may have asked the model to save it.
     #[must_use]
     pub fn origin(mut self, origin: TextOrigin) -> Self {
         self.origin = origin;
@@ -102,10 +102,10 @@ impl MemoryTools {
     #[must_use]
     pub fn into_tools(self) -> Vec<Arc<dyn Tool>> {
         let Self { store, origin } = self;
-        let about_save = "Remembers a text for later conversations, under a key.";
-        let about_load = "Returns what was remembered: by `key`, or by the words of `query`. Without \
-                          arguments: the list of keys.";
-        let about_delete = "Forgets what was remembered under a key. This cannot be undone.";
+        let about_save = "Saves a text under a key for later conversations.";
+        let about_load = "Returns memories: the one with this `key`, or those that match `query`. \
+                          Without arguments, lists the keys.";
+        let about_delete = "Deletes the memory with this key. This cannot be undone.";
         let saving = Arc::clone(&store);
         let save =
             tool_fn("memory.save", about_save, move |context: ToolContext, it: SaveArguments| {
@@ -163,7 +163,7 @@ async fn load(
     let most = few(it.limit)?;
     match (it.key, it.query) {
         (Some(_), Some(_)) => {
-            Err(ToolError::invalid("key", "and `query` are both given; leave one out"))
+            Err(ToolError::invalid("key", "and `query` are both given; omit one"))
         }
         (Some(key), None) => {
             let note = store.load(owner, key.as_str().into()).await?;
@@ -173,8 +173,8 @@ async fn load(
         (None, Some(query)) => {
             let mut notes = store.find(owner, query_of(query)?, most).await?;
             if notes.is_empty() {
-                let none = "nothing that was remembered has these words; without arguments \
-                            memory.load lists the keys";
+                let none = "no memory contains these words; without arguments, memory.load lists \
+                            the keys";
                 return Ok(none.into());
             }
             let left_out = within_result(&mut notes, most, |note| note.text.len());
@@ -192,7 +192,7 @@ async fn load(
 /// Returns the error for a key that the owner does not have.
 fn unknown(key: &str) -> ToolError {
     ToolError::failed(format!(
-        "nothing is remembered under `{key}`; memory.load without arguments lists the keys"
+        "there is no memory with the key `{key}`; without arguments, memory.load lists the keys"
     ))
 }
 

@@ -121,7 +121,7 @@ impl OwnedNotes {
     /// Parses the content of a file.
     pub(super) fn from_file(bytes: &[u8]) -> Result<Self, KnowledgeError> {
         let mut notes = Self::default();
-        lines::read(bytes, KIND, |NoteLine { owner, key, text }| {
+        lines::read_lines(bytes, KIND, |NoteLine { owner, key, text }| {
             match notes.save(&owner, Note { key, text }) {
                 Ok(true) => Ok(()),
                 Ok(false) | Err(KnowledgeError::Taken { .. }) => Err("duplicate key"),

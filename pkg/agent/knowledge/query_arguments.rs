@@ -28,13 +28,13 @@ pub(super) fn owner_of(context: &ToolContext) -> Owner {
 pub(super) fn query_of(query: String) -> Result<String, ToolError> {
     if query.len() > MAX_QUERY_BYTES {
         let problem = format!(
-            "has {} bytes, more than {MAX_QUERY_BYTES}; name the words that count",
+            "has {} bytes, more than {MAX_QUERY_BYTES}; give only the words that matter",
             query.len()
         );
         return Err(ToolError::invalid("query", problem));
     }
     if !lexical::has_words(&query) {
-        return Err(ToolError::invalid("query", "has no words; name those to look for"));
+        return Err(ToolError::invalid("query", "contains no words; give the words to search for"));
     }
     Ok(query)
 }

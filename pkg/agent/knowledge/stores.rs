@@ -142,7 +142,7 @@ impl FileMemoryStore {
 }
 
 fn notes(path: &Path) -> Result<OwnedNotes, KnowledgeError> {
-    file::read(path)?
+    file::read_file(path)?
         .map_or_else(|| Ok(OwnedNotes::default()), |bytes| OwnedNotes::from_file(&bytes))
 }
 

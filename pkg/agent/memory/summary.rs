@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_words() {
+    fn unfitting_summary_request_is_refused() {
         let few = messages(4, 10);
         let error = SummaryParts::split(few.iter(), 200, &TokenEstimator::new(), str::to_owned)
             .unwrap_err();

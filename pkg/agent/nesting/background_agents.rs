@@ -50,7 +50,7 @@ impl BackgroundAgents {
             );
             return Err(ToolError::failed(problem));
         }
-        let number = 1 + self.of(tool).count();
+        let number = 1 + self.started_by(tool).count();
         let handle = Text::from(format!("{tool}-{number}"));
         let (ended, report) = watch::channel(None);
         let task = tokio::spawn(async move {
@@ -70,21 +70,22 @@ impl BackgroundAgents {
     /// Returns an agent that this tool started.
     pub(crate) fn find(&self, tool: &Text, handle: &str) -> Result<BackgroundHandle, ToolError> {
         if let Some(BackgroundAgent { stop, report, .. }) =
-            self.of(tool).find(|agent| agent.handle == handle)
+            self.started_by(tool).find(|agent| agent.handle == handle)
         {
             return Ok(BackgroundHandle { stop: stop.clone(), report: report.clone() });
         }
-        let known: Vec<_> = self.of(tool).map(|agent| format!("`{}`", agent.handle)).collect();
+        let known: Vec<_> =
+            self.started_by(tool).map(|agent| format!("`{}`", agent.handle)).collect();
         let problem = match known.as_slice() {
             [] => format!(
-                "`{handle}` does not work in the background of this run, nor does another; give its task again"
+                "`{handle}` is not a background agent of this run, which has none; give its task again"
             ),
             known => format!("`{handle}` is not one of {}", known.join(", ")),
         };
         Err(ToolError::invalid("agent", problem))
     }
 
-    fn of(&self, tool: &Text) -> impl Iterator<Item = &BackgroundAgent> {
+    fn started_by(&self, tool: &Text) -> impl Iterator<Item = &BackgroundAgent> {
         self.0.iter().filter(move |agent| agent.tool == *tool)
     }
 }

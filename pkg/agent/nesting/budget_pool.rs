@@ -63,7 +63,7 @@ impl BudgetPool {
         (inside.left, inside.since, inside.open) = (left, Some(Instant::now()), open);
     }
 
-    /// Takes back the part of a call that has ended; returns the use made of it, together with what
+    /// Takes back the part of a call that has ended; returns its use, together with what
     /// background agents have used of their parts since the last time.
     pub(crate) fn settle(&self, call: CallId) -> Option<SpentBelow> {
         let mut inside = self.lock();
@@ -213,7 +213,7 @@ impl BudgetDraw {
         self.change(|part| (part.given, part.used) = (used, used));
     }
 
-    /// Connects the agent's own purse, whose use counts even when the agent is not there to add it up.
+    /// Connects the agent's own purse, whose use counts even when the agent does not exist to add it up.
     pub(crate) fn connect(&self, purse: &Arc<BudgetPool>) {
         self.change(|part| part.below = Some(Arc::clone(purse)));
     }
@@ -236,7 +236,7 @@ mod tests {
     use crate::state::AnswerId;
 
     #[tokio::test(start_paused = true)]
-    async fn who_waited_has_the_time_that_is_left() {
+    async fn slot_wait_reduces_the_remaining_time() {
         let (purse, seconds) = (Arc::new(BudgetPool::default()), Duration::from_secs);
         let draw = |place| {
             let call = CallId { answer: AnswerId::default(), place };
@@ -274,7 +274,7 @@ mod tests {
         first.note(tokens(100));
         assert_eq!(purse.settle(first.call), Some(tokens(100)));
         first.note(tokens(150));
-        // What it has used is known above; what it may still use is not there for others.
+        // What it has used is known above; what it may still use does not exist for others.
         purse.renew(own.tokens(900), 2);
         assert_eq!(second.take_beside(own).tokens, Some((900 - 400) / 3 + 1));
         first.give_back();

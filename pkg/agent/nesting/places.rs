@@ -42,7 +42,7 @@ impl Places {
         self.0.available_permits()
     }
 
-    /// Waits for a slot; returns `None` when the call is told to stop first.
+    /// Waits for a slot; returns `None` when the call is asked to stop first.
     async fn take(&self, stop: &CancellationToken) -> Option<OwnedSemaphorePermit> {
         let place = Arc::clone(&self.0).acquire_owned();
         stop.run_until_cancelled(place).await?.ok()
@@ -83,7 +83,7 @@ impl AgentFamily {
         };
         if depth >= max_depth {
             let problem = format!(
-                "agents may be {max_depth} deep below the first, and this one would be deeper; do the task \
+                "agents may be nested {max_depth} deep, and this one would be deeper; do the task \
                  with the other tools, or say what is missing"
             );
             return Err(ToolError::failed(problem));
@@ -97,7 +97,7 @@ impl AgentFamily {
         self.draw.as_ref()
     }
 
-    /// Waits for a slot; returns `false` when the call is told to stop first.
+    /// Waits for a slot; returns `false` when the call is asked to stop first.
     pub(crate) async fn begin(&self, stop: &CancellationToken) -> bool {
         let place = self.places.take(stop).await;
         let has_place = place.is_some();
@@ -110,7 +110,7 @@ impl AgentFamily {
         self.lock().place = None;
     }
 
-    /// Takes the slot again after a call, once the run waits for no other agent; a run that is told
+    /// Takes the slot again after a call, once the run waits for no other agent; a run that is asked
     /// to stop continues without one.
     pub(crate) async fn call_ended(&self, stop: &CancellationToken) {
         let wants_place = |held: &HeldPlace| held.place.is_none() && held.waits_for == 0;
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn calls_that_end_at_once_wait_for_one_place() {
+    async fn calls_that_end_together_wait_for_one_slot() {
         let (places, stop) = (Places::new(1), CancellationToken::new());
         let family = AgentFamily::below(None, 1, &places, None).unwrap();
         let ends = join_all((0..8).map(|_| family.call_ended(&stop)));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_run_that_is_told_to_stop_waits_for_no_place() {
+    async fn cancelled_run_does_not_wait_for_a_slot() {
         let (places, stop) = (Places::new(1), CancellationToken::new());
         let other = AgentFamily::below(None, 1, &places, None).unwrap();
         assert!(other.begin(&stop).await);

@@ -9,7 +9,7 @@ use futures_core::future::BoxFuture;
 
 use super::{
     PromptContext, SystemPrompt,
-    file_text::{FileText, blocking, open_folder, read},
+    file_text::{FileText, blocking, open_folder, read_trimmed},
 };
 use forgeline_types::{AgentError, ErrorCode};
 
@@ -71,7 +71,7 @@ impl SystemPrompt for FilePrompt {
                 )),
                 Some(FileText { text, .. }) => Ok(text),
                 None => fallback.ok_or_else(|| {
-                    failed("it does not exist; create it, or give a text in its place".to_owned())
+                    failed("it does not exist; create it, or give a text instead".to_owned())
                 }),
             }
         }))
@@ -94,5 +94,5 @@ fn text(path: &Path) -> Result<Option<FileText>, String> {
         return Err("its name is not UTF-8; rename it".to_owned());
     };
     let root = open_folder(folder).map_err(|error| error.to_string())?;
-    read(&root, name, MAX_FILE_BYTES)
+    read_trimmed(&root, name, MAX_FILE_BYTES)
 }

@@ -33,7 +33,7 @@ pub fn open_folder(path: &Path) -> Result<FolderRoot, AgentError> {
 /// Returns the error of a folder that cannot be opened.
 pub(crate) fn cannot_open(path: &Path, error: &io::Error) -> AgentError {
     let path = path.display();
-    let message = format!("the folder `{path}` cannot be opened: {error}; name one that is there");
+    let message = format!("the folder `{path}` cannot be opened: {error}; name an existing one");
     AgentError::new(ErrorCode::InvalidInput, message)
 }
 
@@ -43,7 +43,11 @@ pub(crate) fn cannot_open(path: &Path, error: &io::Error) -> AgentError {
 /// # Errors
 ///
 /// Returns the problem if the file cannot be read as text.
-pub fn read(root: &FolderRoot, name: &str, max_bytes: usize) -> Result<Option<FileText>, String> {
+pub fn read_trimmed(
+    root: &FolderRoot,
+    name: &str,
+    max_bytes: usize,
+) -> Result<Option<FileText>, String> {
     let file = read_whole(root, name, max_bytes)?;
     Ok(file.map(|file| FileText { text: file.text.trim().to_owned(), ..file }))
 }

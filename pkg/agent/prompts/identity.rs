@@ -25,7 +25,7 @@ impl SystemPrompt for IdentityPrompt {
     fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
         let number = context.agent_number();
         let role = number.checked_sub(1).map_or_else(
-            || "You talk to the user yourself.".to_owned(),
+            || "You talk to the user directly.".to_owned(),
             |above| format!("You work on a task of agent {above}, and report to it."),
         );
         Box::pin(ready(Ok(format!("## Who you are\n\nYou are agent {number}. {role}"))))

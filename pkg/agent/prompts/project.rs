@@ -9,7 +9,7 @@ use futures_core::future::BoxFuture;
 
 use super::{
     PromptContext, SystemPrompt,
-    file_text::{FileText, blocking, cannot_open, open_folder, read},
+    file_text::{FileText, blocking, cannot_open, open_folder, read_trimmed},
 };
 use crate::tools::files_root::FolderRoot;
 use forgeline_parser::{ThinkingDialect, ToolDialect, private::MarkerEscaper};
@@ -191,7 +191,7 @@ impl InstructionSection {
 /// Returns the instructions in one file, at most `left` bytes.
 fn section(root: &FolderRoot, name: &str, left: &mut usize) -> Option<InstructionSection> {
     let mut file = ProjectFile { path: name.into(), is_cut: false, problem: None };
-    let text = match read(root, name, *left) {
+    let text = match read_trimmed(root, name, *left) {
         Ok(None) => return None,
         Ok(Some(FileText { text, is_cut: false })) if text.is_empty() => return None,
         Ok(Some(FileText { text, is_cut })) => {

@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 
 use super::{
     PromptContext, SystemPrompt,
-    file_text::{blocking, open_folder, read},
+    file_text::{blocking, open_folder, read_trimmed},
 };
 use forgeline_types::{AgentError, ErrorCode, Text};
 
@@ -68,7 +68,7 @@ impl ToolFilesPrompt {
             let mut sections = Vec::new();
             let mut left = MAX_TOOL_FILES_BYTES;
             for name in names.iter().filter(|name| !name.contains(['/', '\\', '\0'])) {
-                let file = read(&root, &format!("tool-{name}.md"), left).map_err(failed)?;
+                let file = read_trimmed(&root, &format!("tool-{name}.md"), left).map_err(failed)?;
                 let Some(file) = file else { continue };
                 if file.is_cut {
                     return Err(failed(format!(

@@ -21,10 +21,9 @@ pub(crate) fn describe<'a>(
 ) -> String {
     let how = how_to_call(dialect);
     let mut out = format!(
-        "# Tools\n\n{how}\n\n\
-         The arguments must fit the JSON schema in `parameters`. You may write several calls; then \
-         stop: the results come with the next message. Never write a result yourself.\n\n\
-         The tools, one JSON object a line:\n"
+        "# Tools\n\n{how}\n\nThe arguments must match the JSON schema in `parameters`. You may \
+         write several calls; then stop: the results come with the next message. Never write a \
+         result yourself.\n\nThe tools, one JSON object a line:\n"
     );
     for spec in specs {
         // Writing to a string cannot fail.
@@ -46,8 +45,9 @@ pub(crate) fn line_of(spec: &ToolSpec) -> String {
 /// Returns the instructions for a call in this dialect: its example, and the calls made in the
 /// example.
 fn how_to_call(dialect: &ToolDialect) -> String {
-    const FORGE: &str = "To call a tool, write a block like this, on lines of its own and in no code fence:\n\n\
-         <tool>\n{\"tool_name\": \"NAME\", \"arguments\": {\"ARGUMENT\": \"VALUE\"}}\n</tool>";
+    const FORGE: &str = "To call a tool, write a block like this, on lines of its own and outside \
+         of any code fence:\n\n<tool>\n{\"tool_name\": \"NAME\", \"arguments\": {\"ARGUMENT\": \
+         \"VALUE\"}}\n</tool>";
     if *dialect == ToolDialect::FORGE || *dialect == ToolDialect::AUTO {
         return FORGE.to_owned();
     }
@@ -58,8 +58,8 @@ fn how_to_call(dialect: &ToolDialect) -> String {
     }
     let calls = calls.join(" and ");
     format!(
-        "To call a tool, write exactly in this form, in no code fence. This example calls {calls}:\
-         \n\n{}",
+        "To call a tool, write exactly in this form, outside of any code fence. This example calls \
+         {calls}:\n\n{}",
         example.trim_matches('\n')
     )
 }
@@ -181,18 +181,22 @@ mod tests {
     }
 
     #[test]
-    fn the_form_of_calls_is_told_by_the_dialects_example() {
+    fn form_of_calls_is_shown_by_an_example_of_the_dialect() {
         let all = ToolDialect::all();
         assert!(all.len() > 2);
         for dialect in all {
-            let told = how_to_call(&dialect);
+            let reported = how_to_call(&dialect);
             if [ToolDialect::NONE, ToolDialect::AUTO, ToolDialect::FORGE].contains(&dialect) {
-                assert!(told.contains("<tool>\n{\"tool_name\": \"NAME\""), "{told}");
+                assert!(reported.contains("<tool>\n{\"tool_name\": \"NAME\""), "{reported}");
                 continue;
             }
             let example = dialect.example().trim_matches('\n');
-            assert!(told.ends_with(&format!(":\n\n{example}")), "{}: {told}", dialect.name());
-            assert!(told.contains("This example calls `"), "{}: {told}", dialect.name());
+            assert!(
+                reported.ends_with(&format!(":\n\n{example}")),
+                "{}: {reported}",
+                dialect.name()
+            );
+            assert!(reported.contains("This example calls `"), "{}: {reported}", dialect.name());
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, Spent};
+use super::{Budget, Spending};
 use forgeline_llm::Cost;
 
 /// The part of a budget that runs of sub-agents have used. Their time counts as that of the parent run.
@@ -22,7 +22,7 @@ impl SpentBelow {
 
     /// Returns what a run and the runs of its sub-agents have used.
     #[doc(hidden)]
-    pub fn new(turns: u32, spent: &Spent) -> Self {
+    pub fn new(turns: u32, spent: &Spending) -> Self {
         Self { turns, tokens: spent.tokens, cost: spent.cost }
     }
 

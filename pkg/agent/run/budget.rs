@@ -72,7 +72,7 @@ impl Budget {
     }
 
     /// Returns the first limit that is reached; turns are not checked.
-    pub(crate) fn reached(&self, spent: &Spent) -> Option<Limit> {
+    pub(crate) fn reached(&self, spent: &Spending) -> Option<Limit> {
         let reached = [
             (Limit::Tokens, self.tokens.is_some_and(|most| spent.tokens >= most)),
             (Limit::Time, self.time.is_some_and(|most| spent.time >= most)),
@@ -135,7 +135,7 @@ impl fmt::Display for Limit {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Spent {
+pub struct Spending {
     /// The input and output tokens that the provider reported, including those of sub-agents.
     pub tokens: u64,
     /// The time, excluding that for which the run was suspended.
@@ -144,13 +144,13 @@ pub struct Spent {
     pub cost: Option<Cost>,
 }
 
-impl Default for Spent {
+impl Default for Spending {
     fn default() -> Self {
         Self { tokens: 0, time: Duration::ZERO, cost: Some(Cost::ZERO) }
     }
 }
 
-impl Spent {
+impl Spending {
     /// Adds a response.
     #[doc(hidden)]
     pub fn add(&mut self, usage: Option<&UsageInfo>, cost: Option<Cost>) {

@@ -12,7 +12,7 @@ mod surface;
 pub(crate) use self::input::fit;
 pub use self::{below::SpentBelow, shared_state::SharedState};
 pub use self::{
-    budget::{Budget, Limit, Spent},
+    budget::{Budget, Limit, Spending},
     caller::Caller,
     context::RunContext,
     input::RunInput,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::budget::{Limit, Spent};
+use super::budget::{Limit, Spending};
 use forgeline_llm::Cost;
 use forgeline_types::{AgentError, FinishReason, Message, Text, UsageInfo};
 
@@ -44,7 +44,7 @@ pub struct RunOutcome {
     /// The token usage of all requests of this run, without its sub-agents; `None` if the provider reported none.
     pub usage: Option<UsageInfo>,
     /// The part of its budget that the run used, including all [sub-agents](crate::SubAgent).
-    pub spent: Spent,
+    pub spent: Spending,
     /// The finish reason of the model's last answer.
     pub finish_reason: Option<FinishReason>,
     /// The messages for the run that it could no longer deliver; see [`Steering`](crate::Steering).
@@ -141,7 +141,7 @@ impl RunOutcome {
             reason: OutcomeKind::Answer,
             turns: 0,
             usage: None,
-            spent: Spent::default(),
+            spent: Spending::default(),
             finish_reason: None,
             undelivered: Vec::new(),
             messages: Vec::new(),

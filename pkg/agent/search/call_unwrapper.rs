@@ -32,7 +32,7 @@ enum UnwrapPhase {
 
 /// A call made through `call_found_tool`.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 struct UnwrappedCall {
     tokenizer: Tokenizer,
     place: ObjectPosition,
@@ -231,7 +231,7 @@ impl UnwrappedCall {
                 ObjectPosition::Key | ObjectPosition::Name => self.word.push_str(text),
                 ObjectPosition::Arguments => self.held.push_str(text),
             },
-            Token::KeyStart { depth: 1, .. } => self.read(ObjectPosition::Key),
+            Token::KeyStart { depth: 1, .. } => self.read_next(ObjectPosition::Key),
             Token::ValueStart { depth: 1, kind, .. } => self.begin(kind),
             Token::ValueEnd { depth: 1, .. } => self.ended(),
             Token::ValueEnd { depth: 0, .. } => self.is_whole = true,
@@ -245,7 +245,7 @@ impl UnwrappedCall {
         false
     }
 
-    fn read(&mut self, place: ObjectPosition) {
+    fn read_next(&mut self, place: ObjectPosition) {
         self.word.clear();
         self.place = place;
     }
@@ -256,12 +256,12 @@ impl UnwrappedCall {
         let key = self.word.trim_end().trim_end_matches(':').trim();
         let key = serde_json::from_str::<String>(key).unwrap_or_default();
         match (key.as_str(), kind) {
-            ("name", Kind::String) if !self.is_named => self.read(ObjectPosition::Name),
+            ("name", Kind::String) if !self.is_named => self.read_next(ObjectPosition::Name),
             ("arguments", _) if !self.has_arguments => {
-                self.read(ObjectPosition::Arguments);
+                self.read_next(ObjectPosition::Arguments);
                 (self.has_arguments, self.is_string) = (true, kind == Kind::String);
             }
-            _ => self.read(ObjectPosition::Between),
+            _ => self.read_next(ObjectPosition::Between),
         }
     }
 
@@ -302,7 +302,7 @@ mod tests {
     }
 
     /// Reads an answer with these arguments of one call, cut at a place; returns the call, and its events.
-    fn read(
+    fn read_call(
         called: &str,
         arguments: (&str, &str),
         finish: FinishReason,
@@ -320,7 +320,7 @@ mod tests {
     }
 
     /// The name in the start, and the arguments of all deltas.
-    fn told(events: &[AgentEvent]) -> (Option<&str>, String) {
+    fn reported(events: &[AgentEvent]) -> (Option<&str>, String) {
         let start = events.iter().find_map(|event| {
             let AgentEvent::ToolCallStart { tool_name, .. } = event else { return None };
             Some(tool_name.as_deref())
@@ -360,11 +360,15 @@ mod tests {
         for (written, tool, arguments) in CALLS {
             for cut in (0..=written.len()).filter(|at| written.is_char_boundary(*at)) {
                 let parts = written.split_at(cut);
-                let (call, events) = read(CALL_FOUND_TOOL, parts, FinishReason::ToolCalls);
+                let (call, events) = read_call(CALL_FOUND_TOOL, parts, FinishReason::ToolCalls);
                 assert_eq!(call.name, tool, "{written} at {cut}");
                 assert_eq!(call.outcome, CallOutcome::Complete, "{written} at {cut}");
                 assert_eq!(call.indirect, tool != CALL_FOUND_TOOL);
-                assert_eq!(told(&events), (Some(tool), arguments.to_owned()), "{written} at {cut}");
+                assert_eq!(
+                    reported(&events),
+                    (Some(tool), arguments.to_owned()),
+                    "{written} at {cut}"
+                );
             }
         }
     }
@@ -373,20 +377,20 @@ mod tests {
     fn arguments_are_passed_on_as_they_arrive() {
         let (mut unwrapping, mut machine) =
             (CallUnwrapper::default(), StreamMachine::new(&StreamOptions::default()));
-        let mut told = String::new();
+        let mut reported = String::new();
         let pieces = [r#"{"name":"a.b","arguments":{"text":"Once"#, " upon", " a time"];
         for (at, piece) in pieces.into_iter().enumerate() {
             let mut chunk = if at == 0 { name(CALL_FOUND_TOOL, piece) } else { more(piece) };
             unwrapping.chunk(&mut chunk);
             let flow = machine.chunk(chunk, &mut |event| {
                 if let AgentEvent::ToolCallContent { arguments, .. } = event {
-                    told.push_str(&arguments);
+                    reported.push_str(&arguments);
                 }
             });
             assert!(flow.is_continue());
             let last = piece.split('"').next_back().unwrap();
             let (known, _) = last.split_at(last.len() - 1);
-            assert!(told.ends_with(known), "{told} has {piece}");
+            assert!(reported.ends_with(known), "{reported} has {piece}");
         }
         assert!(unwrapping.is_waiting());
     }
@@ -399,7 +403,7 @@ mod tests {
             for cut in (0..written.len()).filter(|at| written.is_char_boundary(*at)) {
                 for finish in [FinishReason::Length, FinishReason::ToolCalls] {
                     let (cut, _) = written.split_at(cut);
-                    let (call, _) = read(CALL_FOUND_TOOL, (cut, ""), finish.clone());
+                    let (call, _) = read_call(CALL_FOUND_TOOL, (cut, ""), finish.clone());
                     let is_empty = cut.trim().is_empty() && finish == FinishReason::ToolCalls;
                     assert_eq!(call.is_complete(), is_empty, "{cut} {finish:?}");
                     assert!(!is_empty || call.name == CALL_FOUND_TOOL);
@@ -409,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_malformed_and_other_calls_pass_as_they_are() {
+    fn non_json_arguments_are_malformed_and_other_calls_unchanged() {
         for (written, tool) in [
             (r#"{"name":"a.b","arguments":{"x":1,}}"#, "a.b"),
             (r#"{"name":"a.b","arguments":{"x":1}]"#, "a.b"),
@@ -420,9 +424,9 @@ mod tests {
         ] {
             for cut in 0..=written.len() {
                 let parts = written.split_at(cut);
-                let (call, events) = read(CALL_FOUND_TOOL, parts, FinishReason::ToolCalls);
+                let (call, events) = read_call(CALL_FOUND_TOOL, parts, FinishReason::ToolCalls);
                 assert_eq!(
-                    (call.name.as_str(), told(&events).0),
+                    (call.name.as_str(), reported(&events).0),
                     (tool, Some(tool)),
                     "{written} {cut}"
                 );
@@ -430,9 +434,9 @@ mod tests {
             }
         }
         let direct = (r#"{"name":"#, r#""a.b"}"#);
-        let (call, events) = read("look", direct, FinishReason::ToolCalls);
+        let (call, events) = read_call("look", direct, FinishReason::ToolCalls);
         assert_eq!((call.name.as_str(), call.indirect), ("look", false));
-        assert_eq!(told(&events), (Some("look"), r#"{"name":"a.b"}"#.to_owned()));
+        assert_eq!(reported(&events), (Some("look"), r#"{"name":"a.b"}"#.to_owned()));
     }
 
     #[test]
@@ -465,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_a_name_has_a_limit() {
+    fn text_held_for_a_tool_name_is_bounded() {
         let mut unwrapping = CallUnwrapper::default();
         let mut chunk = name(CALL_FOUND_TOOL, r#"{"arguments":{"x":""#);
         unwrapping.chunk(&mut chunk);

@@ -13,7 +13,7 @@ pub(crate) fn spec() -> ToolSpec {
     let schema = json!({
         "type": "object",
         "properties": {
-            "name": { "type": "string", "description": "The name of the tool, as `tool_search` tells it." },
+            "name": { "type": "string", "description": "The name of the tool, as `tool_search` returned it." },
             "arguments": {
                 "type": "object",
                 "description": "The arguments of the tool, as its `parameters` describe them.",

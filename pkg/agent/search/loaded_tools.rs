@@ -22,7 +22,7 @@ pub(crate) struct LoadedTools {
 
 impl LoadedTools {
     /// Reads the new part of a conversation; returns `true` when the loaded tools have changed.
-    pub(crate) fn read(&mut self, index: &ToolIndex, conversation: &Transcript) -> bool {
+    pub(crate) fn read_messages(&mut self, index: &ToolIndex, conversation: &Transcript) -> bool {
         let messages = conversation.messages();
         let before = self.read.checked_sub(1).and_then(|at| messages.get(at));
         let goes_on = match (before, &self.last) {
@@ -126,21 +126,24 @@ mod tests {
     fn what_is_found_or_called_is_loaded_once_and_in_order() {
         let (index, mut loaded) = (index(9), LoadedTools::default());
         let mut conversation = Transcript::from_iter([Message::user("Hi")]);
-        assert!(!loaded.read(&index, &conversation));
+        assert!(!loaded.read_messages(&index, &conversation));
         conversation.push(found([4, 2]));
-        assert!(loaded.read(&index, &conversation));
-        assert!(!loaded.read(&index, &conversation));
+        assert!(loaded.read_messages(&index, &conversation));
+        assert!(!loaded.read_messages(&index, &conversation));
         conversation.push(called(2));
-        assert!(!loaded.read(&index, &conversation), "it is loaded");
+        assert!(!loaded.read_messages(&index, &conversation), "it is loaded");
         conversation.push(called(7));
         conversation.push(found([1, 4, 99]));
-        assert!(loaded.read(&index, &conversation));
+        assert!(loaded.read_messages(&index, &conversation));
         assert_eq!(names(&loaded, &index), ["t.n4", "t.n2", "t.n7", "t.n1"]);
 
         let mut anew = LoadedTools::default();
-        anew.read(&index, &conversation);
+        anew.read_messages(&index, &conversation);
         assert_eq!(names(&anew, &index), names(&loaded, &index));
-        assert!(loaded.read(&index, &Transcript::from_iter([found([3])])), "another conversation");
+        assert!(
+            loaded.read_messages(&index, &Transcript::from_iter([found([3])])),
+            "another conversation"
+        );
         assert_eq!(names(&loaded, &index), ["t.n3"]);
     }
 
@@ -148,17 +151,17 @@ mod tests {
     fn few_enough_are_loaded_and_what_was_left_out_can_be_found_again() {
         let (index, mut loaded) = (index(200), LoadedTools::default());
         let mut conversation = Transcript::from_iter([found(0..MAX_LOADED)]);
-        loaded.read(&index, &conversation);
+        loaded.read_messages(&index, &conversation);
         assert_eq!(names(&loaded, &index).len(), MAX_LOADED);
         conversation.push(found([100]));
-        loaded.read(&index, &conversation);
+        loaded.read_messages(&index, &conversation);
         let left: Vec<_> = (33..64).chain([100]).map(|at| format!("t.n{at}")).collect();
         assert_eq!(names(&loaded, &index), left);
         conversation.push(found([0]));
-        loaded.read(&index, &conversation);
+        loaded.read_messages(&index, &conversation);
         assert_eq!(names(&loaded, &index).last().unwrap(), "t.n0");
         let mut anew = LoadedTools::default();
-        anew.read(&index, &conversation);
+        anew.read_messages(&index, &conversation);
         assert_eq!(names(&anew, &index), names(&loaded, &index));
     }
 }

@@ -87,8 +87,8 @@ impl AgentSetup {
     }
 
     /// Returns the rules about answers for a tool; `None` if the agent has no tool with this name.
-    pub(crate) fn answer_gate(&self, tool: &str) -> Option<AnswerGate> {
-        let tool = Arc::clone(self.tools.find(tool)?.tool);
+    pub(crate) fn answer_gate(&self, tool_name: &str) -> Option<AnswerGate> {
+        let tool = Arc::clone(self.tools.find(tool_name)?.tool);
         Some(AnswerGate::new(tool, self.permissions.clone(), self.is_gated))
     }
 

@@ -17,7 +17,7 @@ use forgeline_types::{ErrorCode, Message, Transcript, private::KeptContent};
 
 /// A mode, with everything that is the same in each of its requests.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct RequestMode {
     /// `true` when calls go through the provider's function calling.
     pub(crate) native: bool,

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_place_of_its_own_is_not_written() {
+    fn thinking_with_a_field_of_its_own_is_not_written_as_text() {
         let always = WrittenThinking::new(
             Some(ThinkingDialect::THINK),
             &Dialect::default(),

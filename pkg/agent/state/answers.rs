@@ -93,7 +93,7 @@ impl RunState {
         }
         let is_repeated = self.has_finished(&FinishReason::Repetition);
         if is_repeated && self.repetition != AnswerRepeats::Never {
-            let message = "the model repeats itself, though it was told; the run was stopped";
+            let message = "the model repeats itself in spite of a warning; the run was stopped";
             let error = AgentError::new(ErrorCode::CircuitBreaker, message);
             return self.end_calls(rules, calls, AfterCalls::Fail(error), out);
         }

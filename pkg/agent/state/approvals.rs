@@ -12,8 +12,8 @@ use crate::{
 use forgeline_types::{AgentEvent, Json, Text, ToolCall};
 
 /// Returns the id of a request, which is bound to the request's kind, the run, the call and its arguments.
-pub(super) fn request_id(kind: &str, run_id: &str, id: CallId, call: &ToolCall) -> Text {
-    let CallId { answer: AnswerId { turn, attempt }, place } = id;
+pub(super) fn request_id(kind: &str, run_id: &str, call_id: CallId, call: &ToolCall) -> Text {
+    let CallId { answer: AnswerId { turn, attempt }, place } = call_id;
     let head = format!("{kind}{run_id}\0{turn}\0{attempt}\0{place}\0{}\0", call.name);
     let arguments = call.arguments.as_ref().map_or(&*call.arguments_raw, Json::as_str);
     format!("{:016x}", digest(head.as_bytes().iter().chain(arguments.as_bytes()))).into()
@@ -21,9 +21,9 @@ pub(super) fn request_id(kind: &str, run_id: &str, id: CallId, call: &ToolCall) 
 
 impl RunCall {
     /// Requests a person's approval of the call.
-    pub(super) fn ask(&mut self, run_id: &str, id: CallId, out: &mut Vec<RunEffect>) {
-        self.state = CallState::Asked(request_id("", run_id, id, &self.made));
-        out.push(RunEffect::Propose(id));
+    pub(super) fn ask(&mut self, run_id: &str, call_id: CallId, out: &mut Vec<RunEffect>) {
+        self.state = CallState::Asked(request_id("", run_id, call_id, &self.made));
+        out.push(RunEffect::Propose(call_id));
     }
 
     /// Withdraws the approval request for the call at `place`, if there is one.

@@ -12,9 +12,9 @@ use forgeline_types::{AgentEvent, Text};
 
 impl RunCall {
     /// Sends the call to the client.
-    pub(super) fn send(&mut self, run_id: &str, id: CallId, out: &mut Vec<RunEffect>) {
-        self.state = CallState::AtClient(request_id("client\0", run_id, id, &self.made));
-        out.push(RunEffect::Send(id));
+    pub(super) fn send(&mut self, run_id: &str, call_id: CallId, out: &mut Vec<RunEffect>) {
+        self.state = CallState::AtClient(request_id("client\0", run_id, call_id, &self.made));
+        out.push(RunEffect::Send(call_id));
     }
 
     /// Informs the client that the call need not run any more.

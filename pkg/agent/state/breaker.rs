@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_counted_whatever_else_varies() {
+    fn failures_of_one_kind_are_counted_whatever_their_text() {
         let mut breaker = FailureBreaker::new(3);
         assert!(!fails(&mut breaker, "one", FailureKind::Failed));
         assert!(!fails(&mut breaker, "two", FailureKind::Failed));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn all_tools_that_do_not_exist_are_one() {
+    fn unknown_tools_count_as_one_kind_of_failure() {
         let mut breaker = FailureBreaker::new(3);
         assert!(!fails(&mut breaker, "one", FailureKind::UnknownTool));
         assert!(!fails(&mut breaker, "two", FailureKind::UnknownTool));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_run_is_not_counted() {
+    fn calls_that_did_not_run_are_not_counted() {
         let mut breaker = FailureBreaker::new(2);
         assert!(!fails(&mut breaker, "tool", FailureKind::Transient));
         for _ in 0..3 {

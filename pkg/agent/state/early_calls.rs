@@ -38,7 +38,7 @@ impl RunState {
     }
 
     /// Ends the calls of an answer that was truncated or failed: calls that have not started do not
-    /// run, and where `then` fails the run, running calls are told to stop.
+    /// run, and where `then` fails the run, running calls are asked to stop.
     pub(super) fn end_calls(
         &mut self,
         rules: &dyn RunRules,

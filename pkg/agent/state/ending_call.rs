@@ -7,9 +7,13 @@ use crate::{
 use forgeline_types::{Json, Text};
 
 /// Returns the reason that a successful loop-breaking call represents.
-pub(super) fn outcome_of_call(name: &Text, arguments: Option<&Json>, result: &str) -> OutcomeKind {
+pub(super) fn outcome_of_call(
+    tool_name: &Text,
+    arguments: Option<&Json>,
+    result: &str,
+) -> OutcomeKind {
     let result = result.to_owned();
-    match name.as_str() {
+    match tool_name.as_str() {
         TASK_COMPLETION => OutcomeKind::TaskCompleted { result },
         CONVERSE => OutcomeKind::Conversed { message: result },
         ASK_QUESTION => {
@@ -17,6 +21,6 @@ pub(super) fn outcome_of_call(name: &Text, arguments: Option<&Json>, result: &st
             let suggestions = asked.map(|asked| asked.suggestions).unwrap_or_default();
             OutcomeKind::QuestionAsked { question: result, suggestions }
         }
-        _ => OutcomeKind::Tool { name: name.clone(), result },
+        _ => OutcomeKind::Tool { name: tool_name.clone(), result },
     }
 }

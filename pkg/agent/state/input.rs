@@ -69,7 +69,7 @@ pub(crate) enum StepInput {
     Said(UserMessage),
     /// The run resumes after it was suspended: nothing of it is running.
     Resumed,
-    /// The run must end. Running work has been told so, and ends soon.
+    /// The run must end. Running work has been asked to stop, and ends soon.
     Cancelled(CancelReason),
 }
 
@@ -210,7 +210,7 @@ impl CancelReason {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde expects")]
 fn is_none(tokens: &u64) -> bool {
     *tokens == 0
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{ModelAnswer, RunEffect, RunState, UnixMillis};
-use crate::{Budget, Limit, Spent, config::BUDGET_UNMEASURED, run::SpentBelow};
+use crate::{Budget, Limit, Spending, config::BUDGET_UNMEASURED, run::SpentBelow};
 use forgeline_types::{AgentError, AgentEvent, ErrorCode};
 
 impl RunState {
@@ -91,7 +91,7 @@ impl RunState {
     /// Returns the error of a run that ends at this limit.
     pub(super) fn limit_error(&self, limit: Limit) -> AgentError {
         let Budget { tokens, time, cost, .. } = self.spec.budget;
-        let spent: &Spent = &self.outcome.spent;
+        let spent: &Spending = &self.outcome.spent;
         let (most, used) = match limit {
             Limit::Turns => {
                 let below = self.spec.budget.turns.filter(|_| self.turns_below > 0);

@@ -15,7 +15,7 @@ const WINDOW: usize = 16;
 /// Maximum length of a detected pattern, in calls.
 const MAX_PERIOD: usize = 4;
 
-/// Number of equal calls with an equal result after which the model is told.
+/// Number of equal calls with an equal result after which the model is warned.
 const TOLD_TIMES: usize = 3;
 
 /// Number of consecutive equal calls with an equal result that ends the run.
@@ -47,7 +47,7 @@ struct SeenCall {
     /// The digest of the call and its result.
     result: u64,
     kind: CallWeight,
-    /// The turn after which the model was told about this call.
+    /// The turn after which the model was warned about this call.
     told: Option<u32>,
 }
 
@@ -65,7 +65,7 @@ enum CallWeight {
 
 /// A detected circle of calls.
 struct RepeatedCalls {
-    /// The positions in the window at which the model may have been told of the circle, newest first.
+    /// The positions in the window at which the model may have been warned of the circle, newest first.
     looked_at: Vec<usize>,
     /// The number of different calls.
     period: usize,
@@ -85,14 +85,14 @@ pub(super) struct EndedCall<'a> {
 }
 
 /// Returns the digest of a call, made from its tool and the identity of the call.
-pub(super) fn digest_of(tool: &str, call: &ToolCall, identity: Option<String>) -> u64 {
+pub(super) fn digest_of(tool_name: &str, call: &ToolCall, identity: Option<String>) -> u64 {
     let mut same = vec![];
     match (identity, &call.arguments) {
         (Some(identity), _) => same.extend(identity.bytes()),
         (None, Some(arguments)) => canonical(&arguments.to_value(), &mut same),
         (None, None) => same.extend(call.arguments_raw.bytes()),
     }
-    digest(tool.as_bytes().iter().chain(&[0]).chain(&same))
+    digest(tool_name.as_bytes().iter().chain(&[0]).chain(&same))
 }
 
 /// Returns the bytes by which parts of results are compared.
@@ -186,8 +186,8 @@ impl RepeatGuard {
         self.recent.push_front(SeenCall { tool, call: ended.call, result, kind, told });
     }
 
-    /// Looks for a circle that the last call closes. The model is told of one before its next answer; the
-    /// returned value is the reason to end the run when the circle continues after the model was told.
+    /// Looks for a circle that the last call closes. The model is warned of one before its next answer; the
+    /// returned value is the reason to end the run when the circle continues after the model was warned.
     pub(super) fn look(&mut self, turn: u32) -> Option<String> {
         if !self.looks || self.recent.front()?.kind == CallWeight::Repeats {
             return None;

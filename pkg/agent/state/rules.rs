@@ -36,7 +36,7 @@ pub(crate) trait RunRules {
 
 /// The properties of a tool on which its calls depend.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct ToolFacts<'a> {
     /// The name as registered.
     pub(crate) name: &'a Text,

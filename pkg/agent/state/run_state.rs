@@ -58,7 +58,7 @@ pub(super) enum RunPhase {
 #[serde(rename_all = "snake_case")]
 pub(super) enum AnswerRepeats {
     Never,
-    /// One, of which the model has yet to be told.
+    /// One, of which the model has yet to be informed.
     Untold,
     Told,
 }
@@ -68,7 +68,7 @@ pub(super) enum AnswerRepeats {
 /// A driver performs the effects of each [`step`](Self::step) and supplies the next input. The text of an
 /// answer does not stream through it: an answer is one input, and each of its calls is another.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct RunState {
     pub(super) spec: RunSpec,
     /// The user's input, until the prompt is built.
@@ -101,7 +101,7 @@ pub(crate) struct RunState {
     /// `true` once the conversation contains text from outside; stays `true` when a memory drops the message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) has_outside_text: bool,
-    /// The part of the conversation that is sent. Boxed, since most agents send all of it.
+    /// The part of the conversation that is sent. Boxed, since most agents send everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) marks: Option<Box<WindowState>>,
     breaker: FailureBreaker,
@@ -198,13 +198,13 @@ impl RunState {
     }
 
     /// Returns a call of the current answer.
-    pub(crate) fn call(&self, id: CallId) -> Option<&ToolCall> {
-        self.calls.get(id.place).filter(|_| id.answer == self.answer)
+    pub(crate) fn call(&self, call_id: CallId) -> Option<&ToolCall> {
+        self.calls.get(call_id.place).filter(|_| call_id.answer == self.answer)
     }
 
     /// Returns the delay before a call runs.
-    pub(crate) fn pause(&self, id: CallId) -> Duration {
-        self.calls.pause(id.place)
+    pub(crate) fn pause(&self, call_id: CallId) -> Duration {
+        self.calls.pause(call_id.place)
     }
 
     /// Returns the kind of the answer in progress.

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_of_what_was_taken_back_are_dropped() {
+    fn window_state_of_rewound_messages_is_dropped() {
         let marks = WindowState {
             first: 4,
             results: 9,

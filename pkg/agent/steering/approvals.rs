@@ -113,7 +113,7 @@ impl RequestKind for ApprovalRequest {
     }
 
     fn refusal() -> Decision {
-        Decision::reject("the user went on to something else")
+        Decision::reject("the user moved on to something else")
     }
 }
 

@@ -13,7 +13,7 @@ use crate::run::Caller;
 use forgeline_types::{AgentError, ClientReturn, ClientToolRequest, Text};
 
 const NO_RESULT: &str =
-    "the user went on to something else before the client had a result; the call may have run";
+    "the user moved on to something else before the client had a result; the call may have run";
 
 /// A handle that gives the results of calls at the client, for a run or a started agent. Clones give results of the same calls. See
 /// [`RunStream::client_calls`](crate::RunStream::client_calls) and [`AgentChannels::client_calls`](crate::AgentChannels).

@@ -9,7 +9,7 @@ use super::{
     session_control::SessionControl,
     steering_handle::{QueuedKind, Steering, SteeringQueue},
 };
-use crate::tools::{ToolError, form};
+use crate::tools::{ToolError, form::complete_form};
 use forgeline_types::{AgentError, Text, ToolAnswer, ToolQuestion};
 
 /// A handle that answers the questions of running tools, for a run or a started agent. Clones answer the same questions. See
@@ -109,7 +109,7 @@ impl RequestKind for ToolQuestion {
     }
 
     fn complete(&self, answer: ToolAnswer) -> Result<ToolAnswer, ToolError> {
-        form::complete(self.schema.as_ref(), answer)
+        complete_form(self.schema.as_ref(), answer)
     }
 
     fn refusal() -> ToolAnswer {

@@ -116,11 +116,12 @@ impl Steering {
             fit(message, model)?;
         }
         if queue.is_over {
-            let refusal = "the run is over; send the message as an input of the next";
+            let refusal = "the run is over; send the message as the input of the next run";
             return Err(AgentError::new(ErrorCode::InvalidInput, refusal));
         }
         if queue.said.len() >= MAX_WAITING {
-            let refusal = "64 messages wait for the run already; send it when they were delivered";
+            let refusal =
+                "64 messages are already waiting for the run; send it once they are delivered";
             return Err(AgentError::new(ErrorCode::RateLimited, refusal).retryable(true));
         }
         if matches!(said, UserMessage::Steer { now: true, .. }) {
@@ -299,7 +300,7 @@ pub enum RequestAnswer {
 }
 
 /// The queue of a run in progress: messages of the user, and open requests.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct SteeringQueue {
     pub(super) said: VecDeque<UserMessage>,
     /// The open approval requests.

@@ -18,7 +18,7 @@ impl SubAgent {
             )),
             OutcomeKind::Empty => Err(self.failed("it gave no answer")),
             OutcomeKind::Cut | OutcomeKind::LimitReached { .. } => Ok(format!(
-                "[The agent `{}` was at a limit; this may be incomplete.]\n{text}",
+                "[The agent `{}` reached a limit; this may be incomplete.]\n{text}",
                 self.name
             )),
             OutcomeKind::Answer
@@ -32,7 +32,7 @@ impl SubAgent {
 
     pub(super) fn failed(&self, problem: &str) -> ToolError {
         ToolError::failed(format!(
-            "the agent `{}` failed: {problem}; give it a smaller task, or go on without it",
+            "the agent `{}` failed: {problem}; give it a smaller task, or continue without it",
             self.name
         ))
     }

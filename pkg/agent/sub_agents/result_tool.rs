@@ -38,9 +38,10 @@ struct ResultArguments {
 
 impl AgentResult {
     /// Returns the tool for agents started by the tool named `begins`.
-    pub(super) fn of(begins: &Text, max_result_chars: Option<usize>) -> Self {
+    pub(super) fn new(begins: &Text, max_result_chars: Option<usize>) -> Self {
         let description = format!(
-            "Returns the report of an agent that `{begins}` began in the background, or says that it is still at work."
+            "Returns the report of an agent that `{begins}` started in the background, or says \
+            that it is still working."
         );
         Self { name: Self::name_for(begins), begins: begins.clone(), description, max_result_chars }
     }
@@ -61,8 +62,10 @@ impl Tool for AgentResult {
     }
 
     fn schema(&self) -> Value {
-        let (agent, wait) =
-            ("Its handle, such as `name-1`.", "The longest wait for its end; 0 by default.");
+        let (agent, wait) = (
+            "The handle of the agent, such as `name-1`.",
+            "Maximum time to wait for the agent to finish; 0 by default.",
+        );
         json!({
             "type": "object",
             "properties": {
@@ -70,7 +73,8 @@ impl Tool for AgentResult {
                 "wait_seconds": {
                     "type": "integer", "minimum": 0, "maximum": WAIT_SECONDS, "description": wait,
                 },
-                "stop": { "type": "boolean", "description": "true: end it first, as it is not needed any more." },
+                "stop": { "type": "boolean", "description": "true: stop the agent, because it is \
+                    no longer needed." },
             },
             "required": ["agent"],
             "additionalProperties": false,
@@ -115,7 +119,7 @@ impl Tool for AgentResult {
             };
             drop(waiting);
             match report {
-                // An agent that failed before it was told to stop has its own error.
+                // An agent that failed before it was asked to stop has its own error.
                 Some(Err(ToolError::Cancelled { .. }))
                     if stop && !context.cancelled().is_cancelled() =>
                 {
@@ -123,7 +127,8 @@ impl Tool for AgentResult {
                 }
                 Some(report) => report,
                 None => Ok(ToolOutput::new(format!(
-                    "The agent `{agent}` is still at work. Ask again later, with `wait_seconds` to wait for it."
+                    "The agent `{agent}` is still working. Ask again later, with `wait_seconds` to \
+                    wait for it."
                 ))),
             }
         })

@@ -29,7 +29,7 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 /// Each call is a run of a [fork](DefaultAgent::fork), which starts with the task and, if so
 /// configured, the [last messages](Self::recent), and is discarded at its end. The run has the
 /// context of its parent run: its caller, whose permissions apply, its deadline and its
-/// cancellation; and it may use a part of what is left of the parent's budget. Requests of the
+/// cancellation; and it may use a part of the rest of the parent's budget. Requests of the
 /// sub-agent to a person or the client go through the parent run, with ids of their own. Its events
 /// arrive as [`SubAgentEvent`](crate::SubAgentEvent).
 ///
@@ -102,8 +102,8 @@ impl SubAgent {
         }
     }
 
-    /// Narrows the budget of each call. Default: an equal part, for each open call, of what is left
-    /// to the parent run; what the call did not use goes back.
+    /// Narrows the budget of each call. Default: an equal part, for each open call, of the remaining
+    /// budget of the parent run; what the call did not use goes back.
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget;
@@ -172,7 +172,7 @@ impl SubAgent {
     ///
     /// A call with `background` returns immediately, with a handle. The agent works while the parent run continues, and
     /// ends with it: a model that wants the report must ask for it before it answers. The parent run counts as one more
-    /// sharer of what is left of the budget. A run can have at most 32 background agents.
+    /// sharer of the rest of the budget. A run can have at most 32 background agents.
     ///
     /// # Examples
     ///
@@ -198,7 +198,7 @@ impl SubAgent {
     #[must_use]
     pub fn in_background(mut self) -> [Arc<dyn Tool>; 2] {
         self.in_background = true;
-        let result = AgentResult::of(&self.name, self.max_result_chars);
+        let result = AgentResult::new(&self.name, self.max_result_chars);
         [Arc::new(self), Arc::new(result)]
     }
 }
@@ -217,7 +217,7 @@ impl Tool for SubAgent {
         let mut properties = json!({ "task": { "type": "string", "description": task } });
         if self.in_background {
             let background = format!(
-                "true: begin the task and go on with other work; ask `{}` for what it comes to.",
+                "true: start the task and continue with other work; call `{}` for the report.",
                 AgentResult::name_for(&self.name),
             );
             properties["background"] = json!({ "type": "boolean", "description": background });
@@ -244,7 +244,7 @@ impl Tool for SubAgent {
             let TaskArguments { task, background } =
                 arguments.read().map_err(|error| ToolError::invalid("task", error.to_string()))?;
             if task.trim().is_empty() {
-                return Err(ToolError::invalid("task", "is empty; say what is to be done"));
+                return Err(ToolError::invalid("task", "is empty; describe the task"));
             }
             if background && this.in_background {
                 return this.begin(context, task);

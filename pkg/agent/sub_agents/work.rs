@@ -62,7 +62,7 @@ impl SubAgent {
     pub(super) fn begin(self, context: ToolContext, task: String) -> SubAgentResult {
         let (above, inherited) = (nesting::family(), nesting::above());
         let Some(draw) = inherited.draw.clone() else {
-            return Err(self.failed("there is no run in whose background it could work"));
+            return Err(self.failed("there is no run for it to work in the background of"));
         };
         let own = Some(draw.clone());
         let family = AgentFamily::below(above.as_deref(), self.max_depth, &self.places, own)?;
@@ -106,8 +106,8 @@ impl SubAgent {
         };
         let handle = draw.begin(&self.name, stop, nesting::carried(work).in_current_span())?;
         Ok(ToolOutput::new(format!(
-            "The agent `{handle}` works in the background, until the end of this run. Go on with other work, and ask \
-             `{}` for its report before you answer.",
+            "The agent `{handle}` works in the background, until the end of this run. Continue \
+             with other work, and call `{}` for its report before you answer.",
             AgentResult::name_for(self.name()),
         )))
     }

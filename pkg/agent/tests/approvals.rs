@@ -7,7 +7,7 @@ use std::sync::{
 
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{cancel::assert_history_is_whole, *};
+use super::{whole::assert_history_is_whole, *};
 use crate::{
     ApprovalContext, ApprovalPolicy, Approvals, Budget, Decision, RunStream,
     journal::MemoryJournal,
@@ -103,7 +103,7 @@ async fn the_policy_says_which_calls_are_asked_about() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_answer_is_told_and_decides() {
+async fn each_approval_answer_is_an_event_and_decides_the_call() {
     let decisions: [(Decision, usize, &str, &str); 4] = [
         (Decision::Grant, 1, "tool_approval_granted", "removed a"),
         (Decision::GrantAlways, 1, "tool_approval_granted", "removed a"),
@@ -338,7 +338,7 @@ async fn other_calls_go_on_while_a_person_thinks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_approver_that_breaks_down_or_waits_allows_nothing() {
+async fn panicking_or_slow_approver_rejects_the_call() {
     type Answer = fn() -> futures_core::future::BoxFuture<'static, Decision>;
     let answers: [(Answer, &str); 2] = [
         (|| Box::pin(async { std::panic::panic_any("no dialog") }), "no dialog"),

@@ -36,13 +36,14 @@ fn ask_with(handle: &str, arguments: Value) -> ScriptedTurn {
     ScriptedTurn::new().call(&format!("{tool}_result"), arguments)
 }
 
-fn of(turns: impl IntoIterator<Item = ScriptedTurn>) -> AgentBuilder {
+fn scripted_builder(turns: impl IntoIterator<Item = ScriptedTurn>) -> AgentBuilder {
     DefaultAgent::builder(ScriptedProvider::new(turns))
 }
 
 /// An agent of these turns, with one below that may work in the background.
 fn pair(above: impl IntoIterator<Item = ScriptedTurn>, below: AgentBuilder) -> AgentBuilder {
-    of(above).tools(below.build().unwrap().into_tool("below", "Helps.").in_background())
+    scripted_builder(above)
+        .tools(below.build().unwrap().into_tool("below", "Helps.").in_background())
 }
 
 /// A tool that takes a second.
@@ -78,7 +79,7 @@ impl Provider for Slow {
 }
 
 /// What the model above reads of the calls.
-fn read(agent: &DefaultAgent) -> Vec<(String, bool)> {
+fn results_of(agent: &DefaultAgent) -> Vec<(String, bool)> {
     let transcript = agent.transcript();
     let results = transcript.iter().flat_map(|it| it.tool_results());
     results.map(|it| (it.content.clone(), it.is_error)).collect()
@@ -89,7 +90,7 @@ async fn the_run_goes_on_and_reads_the_report_when_it_asks() {
     let above =
         [begin("below"), ask("below-1", 0), ask("below-1", 60), ask("below-1", 0), text("Done.")];
     // The pause before a call that was made before is a second: the first of them comes at once.
-    let below = of([slowly(), slowly(), slowly(), text("Below.")]).tool(slow());
+    let below = scripted_builder([slowly(), slowly(), slowly(), text("Below.")]).tool(slow());
     let agent = pair(above, below).build().unwrap();
     let mut stream = agent.run_stream("Go.");
     let (mut behind, mut has_begun, mut seqs) = (0, false, Vec::new());
@@ -104,7 +105,7 @@ async fn the_run_goes_on_and_reads_the_report_when_it_asks() {
     }
     assert_eq!(stream.outcome().await.unwrap().text, "Done.");
     assert!(seqs.iter().copied().eq(0..seqs.len() as u64) && behind > 10, "{seqs:?} {behind}");
-    let results = read(&agent);
+    let results = results_of(&agent);
     let texts: Vec<_> = results.iter().map(|(text, _)| text.as_str()).collect();
     let [begun, working, "Below.", "Below."] = texts[..] else { panic!("{results:?}") };
     assert!(
@@ -127,19 +128,22 @@ async fn a_run_that_waits_for_its_place_holds_none_of_them_up() {
         sleep(LONG).await;
         "slept"
     });
-    let hangs = of([ScriptedTurn::new().call("deaf", json!({}))]).tool(deaf).build().unwrap();
+    let hangs =
+        scripted_builder([ScriptedTurn::new().call("deaf", json!({}))]).tool(deaf).build().unwrap();
     let hangs = hangs.into_tool("hangs", "").places(&places).timeout(Duration::from_secs(1));
     let turn = begin("below").call("hangs", json!({ "task": "Do it." }));
     let config = AgentConfig::default().tool_grace(Duration::from_nanos(1));
-    let middle = of([turn, text("Done.")]).config(config).tools(below).tool(hangs);
+    let middle = scripted_builder([turn, text("Done.")]).config(config).tools(below).tool(hangs);
     let middle = middle.build().unwrap().into_tool("middle", "").places(&places);
-    let above =
-        of([ScriptedTurn::new().call("middle", json!({ "task": "Do it." })), text("Above.")]);
+    let above = scripted_builder([
+        ScriptedTurn::new().call("middle", json!({ "task": "Do it." })),
+        text("Above."),
+    ]);
     let agent = above.tool(middle).build().unwrap();
     let began = tokio::time::Instant::now();
     assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-    assert_eq!((read(&agent)[0].0.as_str(), places.free()), ("Done.", 1));
+    assert_eq!((results_of(&agent)[0].0.as_str(), places.free()), ("Done.", 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -152,7 +156,7 @@ async fn a_model_that_answers_meanwhile_holds_none_of_them_up() {
         count.fetch_add(1, Ordering::SeqCst);
         std::future::ready("noted")
     });
-    let below = of([many.call("note", json!({})), text("Below.")]).tool(note);
+    let below = scripted_builder([many.call("note", json!({})), text("Below.")]).tool(note);
     let above = ScriptedProvider::new([begin("below"), text("One").text(" two.")]);
     let below = below.build().unwrap().into_tool("below", "").in_background();
     let above = DefaultAgent::builder(Slow(above, Duration::from_secs(1)));
@@ -171,7 +175,8 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
         sleep(LONG).await;
         "never"
     });
-    let hangs = of([slowly(), slowly()]).tool(panics).tool_timeout(LONG).build().unwrap();
+    let hangs =
+        scripted_builder([slowly(), slowly()]).tool(panics).tool_timeout(LONG).build().unwrap();
     let hangs = hangs.into_tool("hangs", "").timeout(Duration::from_secs(3)).in_background();
     let stop = |handle: &str| ask_with(handle, json!({ "agent": handle, "stop": true }));
     let above = [
@@ -189,9 +194,9 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
         text("Done."),
     ];
     // It has no turns: its provider fails.
-    let agent = pair(above, of([])).tools(hangs).max_turns(20).build().unwrap();
+    let agent = pair(above, scripted_builder([])).tools(hangs).max_turns(20).build().unwrap();
     assert_eq!(agent.run("Go.").await.unwrap().text, "Done.");
-    let results = read(&agent);
+    let results = results_of(&agent);
     let want = [
         (true, "give its task again"),
         (false, "`below-1` works"),
@@ -201,7 +206,7 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
         (true, "3s"),
         (false, "`hangs-2` works"),
         (false, "`hangs-2` is stopped"),
-        // What ended before it was told to stop has an end of its own.
+        // What ended before it was asked to stop has an end of its own.
         (true, "the agent `below` failed"),
         (true, "3s"),
         (true, "say what is to be done"),
@@ -220,14 +225,18 @@ async fn their_number_is_bounded_and_only_tools_that_may_begin_them() {
     let below = ScriptedProvider::from_fn(|_: &Request| text("Below."));
     let agent = pair([calls, text("Done.")], DefaultAgent::builder(below)).build().unwrap();
     agent.run("Go.").await.unwrap();
-    let results = read(&agent);
+    let results = results_of(&agent);
     let refused: Vec<_> = results.iter().filter(|(_, is_error)| *is_error).collect();
     assert!(refused.len() == 1 && refused[0].0.contains("at most 32"), "{refused:?}");
 
-    let below = of([text("Below.")]).build().unwrap().into_tool("below", "Helps.");
-    let agent = of([begin("below"), text("Done.")]).tool(below).build().unwrap();
+    let below = scripted_builder([text("Below.")]).build().unwrap().into_tool("below", "Helps.");
+    let agent = scripted_builder([begin("below"), text("Done.")]).tool(below).build().unwrap();
     agent.run("Go.").await.unwrap();
-    assert!(read(&agent)[0].1 && read(&agent)[0].0.contains("background"), "{:?}", read(&agent));
+    assert!(
+        results_of(&agent)[0].1 && results_of(&agent)[0].0.contains("background"),
+        "{:?}",
+        results_of(&agent)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -266,7 +275,7 @@ async fn cancel_and_drop_at_each_event_and_the_end_of_the_run_leave_nothing() {
                 let ended = timeout(Duration::from_millis(150), stream.outcome()).await;
                 assert!(ended.is_ok(), "{at}");
             }
-            // The tasks that were told to end need a turn for it.
+            // The tasks that were asked to end need a turn for it.
             sleep(Duration::from_millis(100)).await;
             let open: usize = providers.iter().map(ScriptedProvider::open_streams).sum();
             assert_eq!((places.free(), open), (2, 0), "{at} {is_dropped}");
@@ -277,15 +286,16 @@ async fn cancel_and_drop_at_each_event_and_the_end_of_the_run_leave_nothing() {
 #[tokio::test(start_paused = true)]
 async fn one_that_waits_for_another_in_the_background_holds_no_place() {
     let places = Places::new(1);
-    let deep = of([slowly(), text("Deep.")]).tool(slow()).build().unwrap();
+    let deep = scripted_builder([slowly(), text("Deep.")]).tool(slow()).build().unwrap();
     let deep = deep.into_tool("deep", "").places(&places).in_background();
     let asking = ScriptedProvider::new([begin("deep"), ask("deep-1", 30), text("Middle.")]);
     let middle = DefaultAgent::builder(asking.clone()).tools(deep);
     let middle = middle.build().unwrap().into_tool("middle", "").places(&places).in_background();
-    let agent = of([begin("middle"), ask("middle-1", 60), text("Done.")]).tools(middle);
+    let agent =
+        scripted_builder([begin("middle"), ask("middle-1", 60), text("Done.")]).tools(middle);
     let agent = agent.build().unwrap();
     assert_eq!(timeout(LONG, agent.run("Go.")).await.unwrap().unwrap().text, "Done.");
-    assert_eq!((read(&agent)[1].0.as_str(), places.free()), ("Middle.", 1));
+    assert_eq!((results_of(&agent)[1].0.as_str(), places.free()), ("Middle.", 1));
     let requests = asking.requests();
     let results = requests[2].messages.iter().flat_map(|it| it.tool_results());
     assert_eq!(results.last().unwrap().content, "Deep.");
@@ -300,8 +310,9 @@ async fn nobody_can_escape_approval_in_the_background() {
             count.fetch_add(1, Ordering::SeqCst);
             std::future::ready("removed")
         });
-        let below = of([ScriptedTurn::new().call("remove", json!({})), text("Gone.")])
-            .tool(remove.effects(ToolEffects::Irreversible));
+        let below =
+            scripted_builder([ScriptedTurn::new().call("remove", json!({})), text("Gone.")])
+                .tool(remove.effects(ToolEffects::Irreversible));
         let agent = pair([begin("below"), ask("below-1", 60), text("Done.")], below);
         let mut stream = agent.build().unwrap().run_stream("Go.");
         let (approvals, mut asked) = (stream.approvals(), 0);
@@ -321,7 +332,7 @@ async fn nobody_can_escape_approval_in_the_background() {
 #[tokio::test(start_paused = true)]
 async fn a_report_of_text_from_outside_is_from_outside() {
     let page = tool_fn("page", "", |_: ToolContext, _: Nothing| async { "words" });
-    let below = of([ScriptedTurn::new().call("page", json!({})), text("Words.")])
+    let below = scripted_builder([ScriptedTurn::new().call("page", json!({})), text("Words.")])
         .tool(page.origin(TextOrigin::Outside));
     let agent = pair([begin("below"), ask("below-1", 60), text("Done.")], below).build().unwrap();
     agent.run("Go.").await.unwrap();
@@ -407,7 +418,7 @@ async fn the_end_of_the_run_counts_what_was_spent_in_the_background() {
 async fn a_run_that_was_put_away_reads_that_they_are_gone() {
     let journal = MemoryJournal::default();
     let agent = |above: Vec<ScriptedTurn>| {
-        let below = of([slowly(), text("Below.")]).tool(slow());
+        let below = scripted_builder([slowly(), text("Below.")]).tool(slow());
         pair(above, below).journal(journal.clone()).build().unwrap()
     };
     let mut stream = agent(vec![begin("below"), text("Long.").hang()]).run_stream("Go.");
@@ -419,6 +430,6 @@ async fn a_run_that_was_put_away_reads_that_they_are_gone() {
     drop(stream);
     let second = agent(vec![ask("below-1", 9), text("Done.")]);
     assert_eq!(second.resume().await.unwrap().unwrap().text, "Done.");
-    let results = read(&second);
+    let results = results_of(&second);
     assert!(results[1].1 && results[1].0.contains("give its task again"), "{results:?}");
 }

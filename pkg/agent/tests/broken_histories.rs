@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{cancel::assert_history_is_whole, *};
+use super::{whole::assert_history_is_whole, *};
 use crate::{
     journal::MemoryJournal,
     memory::{ConversationMemory, repaired},
@@ -59,7 +59,7 @@ fn brief(message: &Message) -> String {
 const CALLS: &str = r#"a: +c1 {"text":"c1"} +c2 {"text":"c2"}"#;
 const RESULTS: &str = "t: =c1 of c1 =c2 of c2";
 
-/// Each with its name, what is stored and what comes of it.
+/// Each with its name, what is stored and the result.
 #[rustfmt::skip]
 fn cases() -> Vec<(&'static str, Messages, Vec<&'static str>)> {
     let user = || (User, vec![text("Do it.")]);

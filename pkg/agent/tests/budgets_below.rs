@@ -15,7 +15,7 @@ use forgeline_types::{ModelInfo, UsageInfo};
 const USAGE: u64 = 100;
 
 /// A provider whose answers use 100 tokens each.
-fn of(turns: impl IntoIterator<Item = ScriptedTurn>) -> ScriptedProvider {
+fn metered(turns: impl IntoIterator<Item = ScriptedTurn>) -> ScriptedProvider {
     let turns = turns.into_iter().map(|turn| turn.usage(usage()));
     ScriptedProvider::new(turns).info_of(ModelInfo::new("scripted", "gpt-4o-mini"))
 }
@@ -51,10 +51,11 @@ fn spent(outcome: &crate::RunOutcome) -> (u64, Option<Cost>) {
 
 #[tokio::test]
 async fn the_cost_of_a_tree_is_the_sum_whatever_the_ends() {
-    let third = builder(&of([echo(1), text("Third.")])).build().unwrap().into_tool("third", "");
-    let second = builder(&of([ask("third"), text("Second.")])).tool(third).build().unwrap();
-    let limited = below(&of((0..9).map(echo)), "limited").budget(Budget::default().turns(2));
-    let provider = of([ask("second"), ask("limited"), text("First.")]);
+    let third =
+        builder(&metered([echo(1), text("Third.")])).build().unwrap().into_tool("third", "");
+    let second = builder(&metered([ask("third"), text("Second.")])).tool(third).build().unwrap();
+    let limited = below(&metered((0..9).map(echo)), "limited").budget(Budget::default().turns(2));
+    let provider = metered([ask("second"), ask("limited"), text("First.")]);
     let agent = builder(&provider).tool(second.into_tool("second", "")).tool(limited);
     let outcome = agent.build().unwrap().run("Go.").await.unwrap();
     assert_eq!((outcome.text.as_str(), outcome.turns), ("First.", 3));
@@ -62,7 +63,8 @@ async fn the_cost_of_a_tree_is_the_sum_whatever_the_ends() {
     assert_eq!(outcome.usage.unwrap().input_tokens, Some(3 * 60), "of its own requests");
 
     // One that fails behind its first answer; the cost of the one that failed is not known.
-    let agent = builder(&of([ask("fails"), text("Done.")])).tool(below(&of([echo(1)]), "fails"));
+    let agent =
+        builder(&metered([ask("fails"), text("Done.")])).tool(below(&metered([echo(1)]), "fails"));
     let outcome = agent.build().unwrap().run("Go.").await.unwrap();
     assert_eq!(spent(&outcome), (3 * USAGE, None));
 }
@@ -70,16 +72,17 @@ async fn the_cost_of_a_tree_is_the_sum_whatever_the_ends() {
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_was_cancelled_or_took_too_long_is_counted() {
     let hangs = || ScriptedTurn::new().text("Now.").hang();
-    let third = || below(&of([echo(1)].into_iter().chain([hangs()])), "third");
+    let third = || below(&metered([echo(1)].into_iter().chain([hangs()])), "third");
     let second = || {
-        let agent = builder(&of([ask("third"), text("Second.")])).tool(third()).build().unwrap();
+        let agent =
+            builder(&metered([ask("third"), text("Second.")])).tool(third()).build().unwrap();
         agent.into_tool("second", "").timeout(Duration::from_secs(5))
     };
-    let agent = builder(&of([ask("second"), text("First.")])).tool(second()).build().unwrap();
+    let agent = builder(&metered([ask("second"), text("First.")])).tool(second()).build().unwrap();
     let outcome = agent.run("Go.").await.unwrap();
     assert_eq!(outcome.spent.tokens, 4 * USAGE, "its time was over");
 
-    let agent = builder(&of([ask("second"), text("First.")])).tool(second()).build().unwrap();
+    let agent = builder(&metered([ask("second"), text("First.")])).tool(second()).build().unwrap();
     let mut stream = agent.run_stream("Go.");
     let waited = async { while stream.next().await.is_some() {} };
     assert!(timeout(Duration::from_secs(1), waited).await.is_err());
@@ -107,7 +110,8 @@ fn eight(places: usize, at_limit: AtLimit) -> (DefaultAgent, Arc<Mutex<u64>>) {
     let calls = (0..8).fold(ScriptedTurn::new(), |turn, at| {
         turn.call("below", json!({ "task": at.to_string() }))
     });
-    let agent = builder(&of([calls, text("Done.")])).max_parallel_calls(8).breaker_failures(99);
+    let agent =
+        builder(&metered([calls, text("Done.")])).max_parallel_calls(8).breaker_failures(99);
     (agent.tool(tool.places(&Places::new(places))).build().unwrap(), sent)
 }
 
@@ -147,11 +151,12 @@ async fn agents_that_wait_for_a_place_have_the_time_that_is_left_when_they_get_i
         turn.call("below", json!({ "task": at.to_string() }))
     });
     let tool = agent.into_tool("below", "").places(&Places::new(1));
-    let above = builder(&of([calls, text("Done.")])).max_parallel_calls(8).breaker_failures(99);
+    let above =
+        builder(&metered([calls, text("Done.")])).max_parallel_calls(8).breaker_failures(99);
     let (above, begun) = (above.tool(tool).build().unwrap(), Instant::now());
     let budget = Budget::default().time(Duration::from_mins(1));
     above.run(RunInput::from("Go.").budget(budget)).await.unwrap();
-    // The second begins in time, and its call is under way when the time is over; none begins behind it.
+    // The second begins in time, and its call is under way when the time is over; none begins after it.
     assert_eq!(begun.elapsed(), Duration::from_secs(100));
     let answers = *answers.lock().unwrap();
     assert!((3..=4).contains(&answers), "{answers} answers below");
@@ -167,8 +172,8 @@ async fn turns_and_cost_are_parted_too_and_what_is_unused_goes_back() {
         assert!((9..=10).contains(&sent), "{sent} answers below, with {budget:?}");
     }
     // Eight that need one turn each leave the others to the last.
-    let first = of([text("1."), text("2."), echo(1), echo(2), text("3.")]);
-    let agent = builder(&of([ask("below"), ask("below"), ask("below"), text("Done.")]));
+    let first = metered([text("1."), text("2."), echo(1), echo(2), text("3.")]);
+    let agent = builder(&metered([ask("below"), ask("below"), ask("below"), text("Done.")]));
     let agent = agent.tool(below(&first, "below")).build().unwrap();
     let input = RunInput::from("Go.").budget(Budget::default().turns(9));
     let outcome = agent.run(input).await.unwrap();
@@ -177,9 +182,9 @@ async fn turns_and_cost_are_parted_too_and_what_is_unused_goes_back() {
 }
 
 #[tokio::test]
-async fn an_agent_without_a_price_makes_the_cost_unknown_and_that_is_told() {
+async fn missing_price_makes_the_cost_unknown_and_is_reported() {
     let free = ScriptedProvider::new([text("Free.").usage(usage())]);
-    let agent = builder(&of([ask("free"), text("Done.")])).tool(below(&free, "free"));
+    let agent = builder(&metered([ask("free"), text("Done.")])).tool(below(&free, "free"));
     let budget = Budget::default().cost(Cost::from_micro_dollars(1_000));
     let mut stream = agent.build().unwrap().run_stream(RunInput::from("Go.").budget(budget));
     let mut events = Vec::new();
@@ -193,7 +198,7 @@ async fn an_agent_without_a_price_makes_the_cost_unknown_and_that_is_told() {
 async fn a_run_that_is_resumed_knows_what_was_spent_below() {
     let journal = MemoryJournal::default();
     let agent = |turns: Vec<ScriptedTurn>, child: Vec<ScriptedTurn>| {
-        let agent = builder(&of(turns)).tool(below(&of(child), "below"));
+        let agent = builder(&metered(turns)).tool(below(&metered(child), "below"));
         agent.journal(journal.clone()).build().unwrap()
     };
     let hangs = ScriptedTurn::new().text("Now.").hang();

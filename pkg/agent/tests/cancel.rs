@@ -1,4 +1,4 @@
-//! Cancelling and dropping, wherever the run stands.
+//! Cancelling and dropping, in every state of a run.
 
 use std::sync::{
     Arc,
@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{
     scenarios::{SCENARIOS, as_client},
+    whole::assert_history_is_whole,
     *,
 };
 use crate::{OutcomeKind, RunError};
@@ -93,21 +94,6 @@ async fn cancelling_at_every_event_ends_the_run_properly() {
     }
 }
 
-/// Every stored call has its result, no message is empty, and every vendor takes the conversation.
-pub(crate) fn assert_history_is_whole(agent: &DefaultAgent) {
-    let transcript = agent.transcript();
-    for (at, message) in transcript.iter().enumerate() {
-        assert!(!message.parts.is_empty());
-        let calls: Vec<_> = message.tool_calls().map(|call| call.id.clone()).collect();
-        if !calls.is_empty() {
-            let next = transcript.messages().get(at + 1).expect("the results follow");
-            let ids: Vec<_> = next.tool_results().map(|result| result.call_id.clone()).collect();
-            assert_eq!(ids, calls);
-        }
-    }
-    encoders::assert_taken(&transcript);
-}
-
 // Covers: G-26
 #[tokio::test(start_paused = true)]
 async fn dropping_the_stream_at_every_event_leaves_nothing() {
@@ -148,7 +134,7 @@ async fn g_26_a_stream_that_nobody_reads_does_nothing() {
     assert!(agent.transcript().is_empty());
 }
 
-/// A run that cannot go on by itself, and in what state it stands.
+/// A run that cannot go on by itself, and its state.
 fn stuck() -> [(&'static str, ScriptedProvider); 4] {
     let call = |name| ScriptedTurn::new().text("Now.").call(name, json!({}));
     [
@@ -225,10 +211,10 @@ async fn g_37_a_tool_that_takes_too_long_is_a_typed_error() {
     assert_eq!(told, want);
 }
 
-/// A tool whose time is over is told to stop before it is abandoned.
+/// A tool whose time is over is asked to stop before it is abandoned.
 // Found: S15
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_times_out_is_told_to_stop() {
+async fn tool_is_cancelled_at_its_time_limit() {
     let told = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&told);
     let tool = tool_fn("obedient", "", move |context: ToolContext, _: Nothing| {
@@ -316,7 +302,7 @@ async fn events_of_tools_do_not_enter_the_backlog_after_a_cancel() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_was_dropped_between_call_and_result_is_mended() {
+async fn run_dropped_between_call_and_result_is_repaired() {
     let provider = ScriptedProvider::new([
         ScriptedTurn::new().call("hang", json!({})),
         ScriptedTurn::new().text("ok"),

@@ -1,4 +1,4 @@
-//! A model that goes in circles is told once, and stopped.
+//! A model that repeats itself is warned once, and then stopped.
 
 use std::sync::Arc;
 
@@ -21,27 +21,27 @@ fn circling(is_thinking: bool) -> ScriptedTurn {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_repeats_itself_is_told_and_goes_on() {
+async fn repeating_answer_is_cut_and_the_model_is_warned() {
     for is_thinking in [false, true] {
         let call = ScriptedTurn::new().call("echo", json!({ "text": "x" }));
         let answer = ScriptedTurn::new().text("It is 42.");
         let provider = ScriptedProvider::new([circling(is_thinking), call, answer]);
         let outcome = builder(&provider).build().unwrap().run("Go.").await.unwrap();
         assert_eq!((outcome.reason, outcome.text.as_str()), (OutcomeKind::Answer, "It is 42."));
-        let told = provider.requests()[1].messages.last().unwrap().text();
-        assert!(told.starts_with("Your last answer said the same over and over"), "{told}");
+        let reported = provider.requests()[1].messages.last().unwrap().text();
+        assert!(reported.starts_with("Your last answer repeated itself"), "{reported}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_repeats_itself_again_is_stopped() {
+async fn second_repeating_answer_ends_the_run() {
     for is_thinking in [false, true] {
         let script = (0..200).map(|_| circling(is_thinking));
         let provider = ScriptedProvider::new(script);
         let error = builder(&provider).build().unwrap().run("Go.").await.unwrap_err();
         assert_eq!(error.error.code, ErrorCode::CircuitBreaker, "{}", error.error);
         assert_eq!(error.outcome.finish_reason, Some(FinishReason::Repetition));
-        assert_eq!((provider.requests().len(), error.outcome.turns), (2, 2), "told once before");
+        assert_eq!((provider.requests().len(), error.outcome.turns), (2, 2), "one warning before");
         let said: usize = error.outcome.messages.iter().map(|it| it.text().len()).sum();
         assert!(said < 4 << 10, "{said} bytes were kept");
     }
@@ -49,7 +49,7 @@ async fn a_model_that_repeats_itself_again_is_stopped() {
 
 /// The answer comes in one piece; in text mode the history has what the model wrote.
 #[tokio::test(start_paused = true)]
-async fn what_came_behind_the_cut_is_not_kept() {
+async fn text_after_a_repetition_is_not_kept() {
     let call = r#"<tool>{"tool_name": "echo", "arguments": {"text": "x"}}</tool>"#;
     for written in [format!("{}{call}", LINE.repeat(500)), format!("{call}{}", LINE.repeat(500))] {
         let turns = [ScriptedTurn::new().text(written), ScriptedTurn::new().text("It is 42.")];
@@ -64,7 +64,7 @@ async fn what_came_behind_the_cut_is_not_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn repetition_passes_where_its_stop_is_off() {
+async fn repetition_is_allowed_without_stop_repetition() {
     let provider = ScriptedProvider::new([circling(false)]);
     let agent = builder(&provider).stop_repetition(false).build().unwrap();
     assert_eq!(agent.run("Go.").await.unwrap().text, LINE.repeat(100));
@@ -74,28 +74,28 @@ async fn repetition_passes_where_its_stop_is_off() {
 const TELLS: [&str; 5] =
     ["There is no tool", "failed: no", "the same over", "in a circle", "same call"];
 
-/// Runs 200 turns of this script; returns how many there were, after which of them the model was told
+/// Runs 200 turns of this script; returns how many there were, after which of them the model was warned
 /// for the first time, and the error that ended them.
 async fn stopped(turn: impl Fn(usize) -> ScriptedTurn) -> (u32, usize, String) {
     let provider = ScriptedProvider::new((0..200).map(turn));
     let agent = builder(&provider).max_turns(200).build().unwrap();
     let error = agent.run("Go.").await.unwrap_err();
     assert_eq!(error.error.code, ErrorCode::CircuitBreaker, "{}", error.error);
-    let told = |request: &Request| {
+    let reported = |request: &Request| {
         let last = request.messages.last().unwrap();
         let results = last.tool_results().map(|result| result.content.clone());
         let said: String = results.chain([last.text()]).collect();
         TELLS.iter().any(|words| said.contains(words))
     };
-    let told = provider.requests().iter().position(told).expect("told before");
+    let reported = provider.requests().iter().position(reported).expect("a warning before");
     let said: usize = error.outcome.messages.iter().map(|it| it.text().len()).sum();
     assert!(said < 4 << 10, "{said} bytes were kept");
-    (error.outcome.turns, told, error.error.message.to_string())
+    (error.outcome.turns, reported, error.error.message.to_string())
 }
 
 // Covers: A1, G-41, T-08, T-10
 #[tokio::test(start_paused = true)]
-async fn a_model_that_goes_in_circles_is_told_and_stopped() {
+async fn repeated_calls_are_warned_about_and_stopped() {
     let echo = |text: String| ScriptedTurn::new().call("echo", json!({ "text": text }));
     let fail = |text: String| ScriptedTurn::new().call("fail", json!({ "text": text }));
     let invented =
@@ -121,7 +121,7 @@ async fn a_model_that_goes_in_circles_is_told_and_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_is_told_goes_on_with_something_else() {
+async fn run_continues_after_a_warning_about_repeated_calls() {
     let echo = |text: &str| ScriptedTurn::new().call("echo", json!({ "text": text }));
     let answer = ScriptedTurn::new().text("It is 42.");
     let turns = [echo("x"), echo("x"), echo("x"), echo("y"), answer];
@@ -129,15 +129,18 @@ async fn a_model_that_is_told_goes_on_with_something_else() {
     let outcome = agent(&provider).run("Go.").await.unwrap();
     assert_eq!((outcome.text.as_str(), outcome.turns), ("It is 42.", 5));
     let requests = provider.requests();
-    let told = requests[3].messages.last().unwrap().text();
-    assert!(told.starts_with("You have made the same call of `echo` several times"), "{told}");
+    let reported = requests[3].messages.last().unwrap().text();
+    assert!(
+        reported.starts_with("You have made the same call of `echo` several times"),
+        "{reported}"
+    );
     let tells = |it: &&Arc<Message>| it.text().contains("several times");
-    assert_eq!(requests[4].messages.iter().filter(tells).count(), 1, "told once");
+    assert_eq!(requests[4].messages.iter().filter(tells).count(), 1, "one report");
 }
 
 // Covers: G-36
 #[tokio::test(start_paused = true)]
-async fn circles_pass_where_the_guard_is_off() {
+async fn repeated_calls_are_allowed_without_the_guard() {
     let echo = || ScriptedTurn::new().call("echo", json!({ "text": "x" }));
     let turns = std::iter::repeat_with(echo).take(20).chain([ScriptedTurn::new().text("Well.")]);
     let provider = ScriptedProvider::new(turns);
@@ -178,9 +181,9 @@ async fn a_tool_that_may_repeat_waits_longer_each_time() {
     assert_eq!(builder.build().unwrap().run("Go.").await.unwrap().text, "Done.");
     let seconds = 1 + 2 + 4 + 8 + 16 + 30 + 30 + 30;
     assert_eq!(started.elapsed().as_secs(), seconds);
-    let told =
+    let reported =
         provider.requests().last().unwrap().messages.iter().any(|it| it.text().contains("same"));
-    assert!(!told, "polling is no circle");
+    assert!(!reported, "polling is no circle");
 }
 
 // Covers: E-38
@@ -205,7 +208,7 @@ async fn a_cancel_does_not_wait_for_a_pause() {
     let last = error.outcome.messages.last().unwrap();
     assert_eq!(
         last.tool_results().next().unwrap().content,
-        "This call was not run: the run ended before."
+        "This call was not run: the run ended first."
     );
     assert_eq!(provider.requests().len(), 6);
 }

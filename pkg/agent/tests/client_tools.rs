@@ -2,7 +2,7 @@
 
 use tokio::time::{Instant, timeout};
 
-use super::{cancel::assert_history_is_whole, *};
+use super::{whole::assert_history_is_whole, *};
 use crate::{
     ApprovalContext, ApprovalPolicy, Budget, CallStart, ClientCalls, Decision, RunStream,
     journal::MemoryJournal, tools::ClientTool,
@@ -131,7 +131,7 @@ async fn a_result_counts_once_and_for_its_own_call() {
 
 // Covers: T-56
 #[tokio::test(start_paused = true)]
-async fn a_client_that_is_silent_is_not_waited_for() {
+async fn client_calls_end_at_their_time_limit() {
     let (provider, builder) = fixture([call(ScriptedTurn::new(), "#a"), done()]);
     let budget = Budget::default().time(Duration::from_secs(1));
     let agent = builder.budget(budget).tool_timeout(Duration::from_secs(2)).build().unwrap();
@@ -142,7 +142,7 @@ async fn a_client_that_is_silent_is_not_waited_for() {
     to_the_end(&mut stream, &mut events).await;
     assert_eq!(started.elapsed().as_secs(), 90);
     assert!(calls.complete(&request.client_call_id, "late").is_err());
-    assert_eq!(count(&events, "client_tool_cancelled"), 1, "the client is told");
+    assert_eq!(count(&events, "client_tool_cancelled"), 1, "the client is informed");
     let [result] = &results(&provider)[..] else { panic!("one result") };
     assert!(result.contains("The client did not respond within 90s"), "{result}");
     let spent = stream.outcome().await.unwrap().spent.time;
@@ -155,7 +155,7 @@ async fn a_client_that_is_silent_is_not_waited_for() {
 
 // Covers: T-56
 #[tokio::test(start_paused = true)]
-async fn what_fails_at_the_client_fails_for_the_model() {
+async fn client_failure_is_a_failed_result_for_the_model() {
     let long = "x".repeat(60);
     let rows = [
         (ClientReturn::failed(ClientFailure::ToolThrew, "no element"), "failed: no element"),

@@ -64,7 +64,7 @@ async fn a_stored_conversation_goes_on_with_its_calls_and_results() {
 
 // Covers: G-36
 #[tokio::test(start_paused = true)]
-async fn a_tool_has_the_grace_that_was_set() {
+async fn cancelled_tool_has_the_configured_grace_period() {
     let turns = [ScriptedTurn::new().call("hang", json!({})), ScriptedTurn::new().text("ok")];
     let second = Duration::from_secs(1);
     let config = AgentConfig::default().tool_timeout(second).tool_grace(5 * second);

@@ -95,7 +95,7 @@ async fn the_demo_model_thinks_aloud_and_always_says_the_same() {
 }
 
 #[tokio::test]
-async fn the_demo_model_obeys_the_agents_last_words() {
+async fn demo_model_answers_at_the_turn_limit() {
     let folder = Folder::new("urge");
     let question = "Which file here mentions streaming most, and how many lines has it times 3?";
     let tools = || FileTools::new(&folder.0).unwrap().into_tools();

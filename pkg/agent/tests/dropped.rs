@@ -6,9 +6,9 @@ use futures_util::{StreamExt as _, future::poll_fn};
 use tokio::task::yield_now;
 
 use super::{
-    cancel::assert_history_is_whole,
     journal::answers,
     scenarios::{SCENARIOS, Scenario, Twist, World},
+    whole::assert_history_is_whole,
     *,
 };
 use crate::{

@@ -8,7 +8,7 @@ use std::sync::{
 use futures_util::{StreamExt as _, stream};
 use tokio::{sync::Notify, time::timeout};
 
-use super::{cancel::assert_history_is_whole, *};
+use super::{whole::assert_history_is_whole, *};
 use crate::{ANSWER_KEPT, AgentConfig, CallStart, OutcomeKind, journal::MemoryJournal};
 use forgeline_llm::{
     ChunkStream, Provider, ProviderError, ProviderFuture, Request, StreamChunk, ToolCallDelta,
@@ -263,7 +263,7 @@ async fn results_are_kept_and_calls_told_to_stop_when_the_answer_fails() {
     assert_whole(&events);
     let failed = stream.outcome().await.unwrap_err();
     assert_eq!(failed.error.code, ErrorCode::EndedEarly);
-    assert_eq!(stopped.load(Ordering::Relaxed), 1, "it was told to stop");
+    assert_eq!(stopped.load(Ordering::Relaxed), 1, "it was asked to stop");
     let results: Vec<_> =
         failed.outcome.messages[2].tool_results().map(|it| it.content.as_str()).collect();
     assert_eq!((results[0], results[1], results.len()), ("gone", "stopped", 3), "{results:?}");

@@ -67,7 +67,7 @@ async fn an_answer_that_stays_cut_says_so() {
             (OutcomeKind::Cut, want),
             "{most}"
         );
-        assert_eq!(outcome.messages[1].text(), outcome.text, "what is told is what is kept");
+        assert_eq!(outcome.messages[1].text(), outcome.text, "the reported text is the kept text");
         assert_eq!(roles(&outcome), [User, Assistant]);
     }
 }

@@ -39,7 +39,7 @@ fn refusing(
     })
 }
 
-async fn read(
+async fn run_stream_of(
     agent: &DefaultAgent,
     input: &str,
 ) -> (Vec<Envelope>, Result<RunOutcome, Box<RunError>>) {
@@ -64,7 +64,7 @@ async fn refused_tools_are_told_of_in_text_for_the_rest_of_the_agents_life() {
     let provider = refusing(grammar, turns);
     let template = Request::default().system("Template.");
     let agent = builder(&provider).system("Be brief.").request(template).build().unwrap();
-    let (events, outcome) = read(&agent, "Go.").await;
+    let (events, outcome) = run_stream_of(&agent, "Go.").await;
     let reason = "the server answered 500: no: 500";
     let fallback = format!(
         "{CALL_MODE_FALLBACK} {}",
@@ -91,9 +91,9 @@ async fn refused_tools_are_told_of_in_text_for_the_rest_of_the_agents_life() {
     assert_eq!(requests[0].messages.len(), requests[1].messages.len(), "the same turn");
     assert_eq!(requests[2].messages.messages()[2].role, MessageRole::User, "results are text too");
 
-    let (events, outcome) = read(&agent, "Go on.").await;
+    let (events, outcome) = run_stream_of(&agent, "Go on.").await;
     assert_eq!(outcome.unwrap().text, "Again.");
-    assert!(!kinds(&events).iter().any(|kind| kind.starts_with(CALL_MODE_FALLBACK)), "told once");
+    assert!(!kinds(&events).iter().any(|kind| kind.starts_with(CALL_MODE_FALLBACK)), "one report");
     assert_eq!(agent.clone().run("And on.").await.unwrap().text, "And again.");
     assert_eq!(native(&provider), [true, false, false, false, false], "asked natively once");
 }
@@ -188,7 +188,7 @@ async fn when_text_fails_too_the_first_error_is_told_and_nothing_is_settled() {
     for (name, second) in seconds {
         let provider = refusing(grammar, [second(), ScriptedTurn::new().text("ok")]);
         let agent = agent(&provider);
-        let (events, result) = read(&agent, "Go.").await;
+        let (events, result) = run_stream_of(&agent, "Go.").await;
         let error = result.unwrap_err().error;
         assert_eq!(error.message, "the server answered 500: no: 500", "{name}");
         let errors = kinds(&events).into_iter().filter(|kind| kind.starts_with("error"));
@@ -249,7 +249,7 @@ async fn a_conversation_with_native_calls_stays_native() {
 #[tokio::test(start_paused = true)]
 async fn cancelling_at_every_event_of_a_fallback_ends_the_run_properly() {
     let turns = || [ScriptedTurn::new().text("Hel").text("lo.")];
-    let length = read(&agent(&refusing(grammar, turns())), "Go.").await.0.len();
+    let length = run_stream_of(&agent(&refusing(grammar, turns())), "Go.").await.0.len();
     for capacity in [1, 64] {
         for at in 0..length {
             let provider = refusing(grammar, turns());

@@ -11,9 +11,9 @@ use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    cancel::assert_history_is_whole,
     journal::Broken,
     scenarios::{Previews, SCENARIOS, Scenario, Twist, World, as_client},
+    whole::assert_history_is_whole,
     *,
 };
 use crate::{
@@ -182,7 +182,7 @@ const FAULTS: [Fault; 20] = [
         },
     },
     Fault {
-        name: "the stream stands still",
+        name: "the stream stalls",
         codes: &[ErrorCode::Timeout],
         seconds: 60,
         worlds: |it| each_answer(it, || ScriptedTurn::new().text("Once upon").hang()),
@@ -349,7 +349,7 @@ async fn each_fault_in_each_scenario_has_a_typed_end_in_bounded_time_and_loses_n
                     }
                 }
                 seen += 1;
-                // The agent serves the next run, whatever becomes of it.
+                // The agent serves the next run, whatever its end.
                 let next = timeout(minute * 10, agent.run("Again.")).await;
                 drop(next.unwrap_or_else(|_| panic!("{at}: the next run does not end")));
                 assert_history_is_whole(&agent);

@@ -144,7 +144,7 @@ fn plain(events: &[Envelope]) -> Vec<Value> {
     plain
 }
 
-/// Runs a turn with these calls, made in one way, and one behind it; a person decides about what is asked.
+/// Runs a turn with these calls, made in one way, and one after it; a person decides about what is asked.
 async fn run(
     through: bool,
     calls: &[(&str, Value)],
@@ -203,7 +203,7 @@ async fn a_call_through_the_tool_is_in_all_things_as_a_direct_one() {
     for (name, calls, decision) in rows {
         let (direct, through) =
             (run(false, &calls, &decision).await, run(true, &calls, &decision).await);
-        // The names that an unknown one is told, and what a search says, differ by design.
+        // The answers to an unknown name and to a search differ by design.
         let same = |it: &Value| {
             it.to_string().contains("tools found") || it.to_string().contains("tool found")
         };
@@ -232,12 +232,12 @@ async fn a_call_of_the_tool_that_names_none_says_how_it_is_called() {
     let transcript = agent.transcript();
     let results: Vec<_> = transcript.iter().flat_map(|it| it.tool_results()).collect();
     for (at, want) in [
-        (0, "This call names no tool. Call `call_found_tool` with"),
-        (1, "This call names no tool. Call `call_found_tool` with"),
-        (2, "This call names no tool. Call `call_found_tool` with"),
+        (0, "This call does not name a tool. Call `call_found_tool` with"),
+        (1, "This call does not name a tool. Call `call_found_tool` with"),
+        (2, "This call does not name a tool. Call `call_found_tool` with"),
         (3, "This call could not be read"),
         (4, "This call could not be read"),
-        (5, "The arguments do not fit: `title` is missing."),
+        (5, "The arguments are not valid: `title` is missing."),
     ] {
         assert!(results[at].is_error && results[at].content.starts_with(want), "{:?}", results[at]);
     }
@@ -290,7 +290,7 @@ async fn an_approval_that_is_taken_up_again_is_of_the_tool_that_is_called() {
     assert_eq!((result.name.as_str(), result.content.as_str()), (CALL_FOUND_TOOL, "said it"));
 }
 
-/// As many tools are told as the result has room for.
+/// A result lists as many tools as fit.
 #[tokio::test(start_paused = true)]
 async fn a_search_tells_as_many_tools_as_there_is_room_for() {
     let provider = ScriptedProvider::new([search("entry"), ScriptedTurn::new().text("Done.")]);

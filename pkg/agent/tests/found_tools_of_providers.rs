@@ -25,7 +25,7 @@ struct Protocol {
     call: fn(&str, &str, &Value) -> Bytes,
     text: fn(&str) -> Bytes,
     provider: fn(Server) -> Arc<dyn Provider>,
-    /// The member of the body with the conversation, and the end of the body behind it.
+    /// The member of the body with the conversation, and the end of the body after it.
     messages: &'static str,
 }
 

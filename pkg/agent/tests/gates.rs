@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use super::{
-    cancel::assert_history_is_whole,
     client_tools::{read, results},
+    whole::assert_history_is_whole,
     *,
 };
 use crate::{
@@ -46,7 +46,7 @@ async fn a_denied_call_is_not_sent_and_is_recorded() {
     let rows: [(Decide, &str); 4] = [
         (|_| Authorization::deny("not on this page"), "not on this page"),
         (|_| Authorization::deny("  "), "it is not allowed here"),
-        (|_| std::panic::panic_any("boom"), "the authorizer broke down"),
+        (|_| std::panic::panic_any("boom"), "the authorizer panicked"),
         (
             |call| {
                 let place = (call.module, call.page, call.caller.map(|caller| caller.id.as_str()));
@@ -235,7 +235,7 @@ async fn the_stricter_of_stored_and_present_rules_counts() {
 
 /// A caller that may not, whatever the rules do.
 #[tokio::test(start_paused = true)]
-async fn rules_that_break_down_refuse() {
+async fn panicking_authorizer_denies_the_call() {
     let provider = ScriptedProvider::new(turns("echo", json!({ "text": "a" })));
     let rules = |_: Option<&Caller>, _: &ToolAccess<'_>| -> bool { std::panic::panic_any("boom") };
     let events = events_of(builder(&provider).permissions(rules), input()).await;

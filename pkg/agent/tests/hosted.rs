@@ -1,6 +1,6 @@
 //! Calls that the provider runs itself, and asks about before.
 
-use super::{approvals::next_request, cancel::assert_history_is_whole, scenarios::hosted, *};
+use super::{approvals::next_request, scenarios::hosted, whole::assert_history_is_whole, *};
 use crate::{ApprovalPolicy, Decision, journal::MemoryJournal};
 use forgeline_types::{ApprovalReason, Json, MessageRole, TextOrigin};
 

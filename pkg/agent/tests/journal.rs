@@ -406,7 +406,7 @@ impl Journal for Stuck {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_hears_of_no_run_that_is_not_written_down() {
+async fn events_are_sent_after_their_journal_entry() {
     let (agent, _) = agent_of(turns(), Stuck, true);
     let mut stream = agent.run_stream("Do it.");
     let heard = timeout(Duration::from_secs(1), stream.next()).await;

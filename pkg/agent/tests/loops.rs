@@ -53,7 +53,7 @@ async fn a_conversation_has_exactly_these_events() {
         "tool_call_start", "tool_call_content", "tool_call_content", "tool_call_end",
         "api_call_end",
         "call fail {\"text\":\"way\"}",
-        "failure The arguments do not fit: `text` is missing. Correct them and call again.",
+        "failure The arguments are not valid: `text` is missing. Correct them and call again.",
         "failure The tool `fail` failed: no way",
         "api_call_start",
         "thinking_start", "thinking So.", "thinking_end",
@@ -105,10 +105,10 @@ async fn a_loop_breaking_call_ends_the_run_and_later_calls_do_not_run() {
         let outcome = agent(&provider).run("Go.").await.unwrap();
         assert_eq!(outcome.reason, want);
         assert_eq!(Some(outcome.text.as_str()), want.text());
-        let told: Vec<_> =
+        let reported: Vec<_> =
             outcome.messages[2].tool_results().map(|one| one.content.clone()).collect();
         let skipped = format!("This call was not run, because `{name}` before it ended the run.");
-        assert_eq!(told, ["before", want.text().unwrap(), &skipped]);
+        assert_eq!(reported, ["before", want.text().unwrap(), &skipped]);
     }
     let provider = ScriptedProvider::new([
         ScriptedTurn::new().call("converse", json!({})).call("echo", json!({ "text": "x" })),
@@ -139,7 +139,7 @@ fn an_agent_that_cannot_be_built_says_which_tool_and_why() {
     #[rustfmt::skip]
     let cases = [
         ("converse",  "the tool name `converse` is reserved; choose another"),
-        ("echo",      "the tool name `echo` is taken; give each tool a name of its own"),
+        ("echo",      "the tool name `echo` is taken; give each tool a unique name"),
         ("two words", "the tool name `two words` is not valid; use letters, digits, `_` and `-`"),
     ];
     for (name, want) in cases {
@@ -161,12 +161,13 @@ async fn calls_that_cannot_run_are_explained_to_the_model() {
             "There is no tool `ekko`. Call one of these: echo, fail, flaky, panic, wait, hang, \
              task_completion, ask_question, converse."),
         ("wrong type", ScriptedTurn::new().call("echo", json!({ "text": 1 })),
-            "The arguments do not fit: `text` must be of type string, not number. Correct them and call again."),
+            "The arguments are not valid: `text` must be of type string, not number. Correct them \
+            and call again."),
         ("cut off", chunk("{\"text\": \"on").finish(FinishReason::Length),
             "Your answer was cut after 12 bytes of this call, so it was not run. Make the call \
              again with less text, or split the work into several calls."),
         ("panic", ScriptedTurn::new().call("panic", json!({})),
-            "The tool `panic` failed: the tool broke down: at the disco"),
+            "The tool `panic` failed: the tool panicked: at the disco"),
     ];
     for (name, turn, want) in cases {
         let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("I see.")]);
@@ -179,7 +180,7 @@ async fn calls_that_cannot_run_are_explained_to_the_model() {
 /// G-32.
 // Covers: G-32, T-45
 #[tokio::test(start_paused = true)]
-async fn g_32_a_panicking_tool_is_told_and_the_run_goes_on() {
+async fn g_32_panicking_tool_is_a_failed_result_and_the_run_continues() {
     let turn = ScriptedTurn::new().call("panic", json!({})).call("echo", json!({ "text": "x" }));
     let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Well.")]);
     assert_eq!(agent(&provider).run("Go.").await.unwrap().text, "Well.");
@@ -234,7 +235,7 @@ async fn no_batch_begins_after_the_breaker() {
     assert_eq!(error.error.code, ErrorCode::CircuitBreaker);
     assert_eq!(runs.load(Ordering::SeqCst), 2);
     let results: Vec<_> = error.outcome.messages.last().unwrap().tool_results().collect();
-    let want = "This call was not run: the run ended before.";
+    let want = "This call was not run: the run ended first.";
     assert_eq!((results.len(), results[2].content.as_str()), (3, want));
 }
 
@@ -257,7 +258,7 @@ async fn the_loop_guard_does_not_run_what_has_just_failed() {
         "call fail {\"text\":\"a\"}", "failure The tool `fail` failed: no a",
         "call fail {\"text\":\"b\"}", "failure The tool `fail` failed: no b",
         "failure This call of `fail` with the same arguments has just failed and would fail again, \
-         so it was not run. Change the arguments or take another way.",
+         so it was not run. Change the arguments or try another way.",
         "call echo {\"text\":\"x\"}",
         "call fail {\"text\":\"a\"}", "failure The tool `fail` failed: no a",
     ];
@@ -390,16 +391,16 @@ async fn a_result_over_the_budget_is_withheld() {
     ]);
     let agent = builder(&provider).max_result_chars(49).build().unwrap();
     agent.run("Go.").await.unwrap();
-    let told = last_results(&provider);
-    assert!(told[0].starts_with(
+    let reported = last_results(&provider);
+    assert!(reported[0].starts_with(
         r#"{"toolResultElided":true,"tool":"echo","resultChars":50,"budgetChars":49,"#
     ));
-    assert_eq!(told[1].chars().count(), 49, "the bound is inclusive");
+    assert_eq!(reported[1].chars().count(), 49, "the bound is inclusive");
 }
 
 // Found: R6
 #[tokio::test(start_paused = true)]
-async fn an_error_is_told_in_bounds_with_its_beginning_and_its_end() {
+async fn long_tool_error_keeps_its_beginning_and_end() {
     let text = format!("first é {} last", "é".repeat(1 << 20));
     let names = |name: String| ScriptedTurn::new().call(name.as_str(), json!({}));
     let unknown: String = "é".repeat(1 << 20);
@@ -411,14 +412,17 @@ async fn an_error_is_told_in_bounds_with_its_beginning_and_its_end() {
             "last",
         ),
         (names(unknown), "This call could not be read", "JSON."),
-        (ScriptedTurn::new().call("echo", argument), "The arguments do not fit: ", "again."),
+        (ScriptedTurn::new().call("echo", argument), "The arguments are not valid: ", "again."),
     ];
     for (turn, begins, ends) in cases {
         let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("ok")]);
         agent(&provider).run("Go.").await.unwrap();
-        let told = last_results(&provider).remove(0);
-        assert!(told.starts_with(begins) && told.ends_with(ends), "{begins}: {told:.90}");
-        assert!(told.len() < 17 << 10, "{begins}: {}", told.len());
+        let reported = last_results(&provider).remove(0);
+        assert!(
+            reported.starts_with(begins) && reported.ends_with(ends),
+            "{begins}: {reported:.90}"
+        );
+        assert!(reported.len() < 17 << 10, "{begins}: {}", reported.len());
     }
 }
 
@@ -481,7 +485,7 @@ async fn in_text_mode_tools_are_described_and_results_come_as_one_user_message()
 }
 
 #[tokio::test(start_paused = true)]
-async fn usage_is_summed_over_the_calls_and_told() {
+async fn usage_is_summed_over_requests_and_reported() {
     let usage = |input, output| UsageInfo::default().input_tokens(input).output_tokens(output);
     let provider = ScriptedProvider::new([
         ScriptedTurn::new().call("echo", json!({ "text": "x" })).usage(usage(10, 2)),
@@ -489,11 +493,11 @@ async fn usage_is_summed_over_the_calls_and_told() {
     ]);
     let agent = agent(&provider);
     let mut stream = agent.run_stream("Go.");
-    let mut told = 0;
+    let mut reported = 0;
     while let Some(envelope) = stream.next().await {
-        told += usize::from(matches!(envelope.event, AgentEvent::TokenUsage { .. }));
+        reported += usize::from(matches!(envelope.event, AgentEvent::TokenUsage { .. }));
     }
-    assert_eq!(told, 2);
+    assert_eq!(reported, 2);
     assert_eq!(stream.outcome().await.unwrap().usage, Some(usage(30, 5)));
 }
 

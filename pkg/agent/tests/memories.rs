@@ -14,7 +14,7 @@ use forgeline_types::TextOrigin;
 type Call = (&'static str, Value);
 
 /// Makes the calls for a caller, and returns what the model read of each.
-async fn told(store: &LocalMemoryStore, caller: &str, calls: Vec<Call>) -> Vec<String> {
+async fn reported(store: &LocalMemoryStore, caller: &str, calls: Vec<Call>) -> Vec<String> {
     let count = calls.len();
     let turns =
         calls.into_iter().map(|(tool, arguments)| ScriptedTurn::new().call(tool, arguments));
@@ -56,16 +56,19 @@ async fn a_model_remembers_and_forgets_and_reads_what_to_do_instead() {
             ("memory.load", json!({ "query": "quince" })),
             "without arguments memory.load lists the keys",
         ),
-        (("memory.load", json!({ "query": " ?" })), "`query` has no words; name those to look for"),
+        (
+            ("memory.load", json!({ "query": " ?" })),
+            "`query` contains no words; give the words to search for",
+        ),
         (("memory.load", json!({ "query": "w ".repeat(600) })), "`query` has 1200 bytes"),
         (("memory.load", json!({ "key": "a", "query": "b" })), "leave one out"),
         (
             ("memory.load", json!({ "query": "nuts", "limit": 21 })),
             "`limit` is 21; it must be 1 to 20",
         ),
-        (("memory.load", json!({ "key": "car" })), "nothing is remembered under `car`"),
+        (("memory.load", json!({ "key": "car" })), "there is no memory with the key `car`"),
         (("memory.delete", json!({ "key": "diet" })), "forgot `diet`"),
-        (("memory.load", json!({ "key": "diet" })), "nothing is remembered under `diet`"),
+        (("memory.load", json!({ "key": "diet" })), "there is no memory with the key `diet`"),
         (
             ("knowledge.query", json!({ "query": "pump" })),
             r#"{"passages":[{"document":"pump.md","text":"Turn the pump off first."}],"left_out":0}"#,
@@ -74,17 +77,17 @@ async fn a_model_remembers_and_forgets_and_reads_what_to_do_instead() {
         (("knowledge.query", json!({ "query": "" })), "`query` has no words"),
     ];
     let (calls, wants): (Vec<_>, Vec<_>) = cases.into_iter().unzip();
-    let told = told(&store, "ann", calls).await;
-    assert_eq!(told.len(), wants.len());
-    for (told, want) in told.iter().zip(wants) {
-        assert!(told.contains(want), "{told:?} lacks {want:?}");
+    let reported = reported(&store, "ann", calls).await;
+    assert_eq!(reported.len(), wants.len());
+    for (reported, want) in reported.iter().zip(wants) {
+        assert!(reported.contains(want), "{reported:?} lacks {want:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_run_works_with_the_memories_of_its_caller_alone() {
     let store = LocalMemoryStore::default();
-    told(&store, "ann", vec![("memory.save", json!({ "key": "pin", "text": "It is 4711." }))])
+    reported(&store, "ann", vec![("memory.save", json!({ "key": "pin", "text": "It is 4711." }))])
         .await;
     let tries = vec![
         ("memory.load", json!({})),
@@ -93,10 +96,10 @@ async fn a_run_works_with_the_memories_of_its_caller_alone() {
         ("memory.delete", json!({ "key": "pin" })),
         ("memory.save", json!({ "key": "pin", "text": "Mine." })),
     ];
-    for told in told(&store, "ben", tries).await {
-        assert!(!told.contains("4711"), "{told}");
+    for reported in reported(&store, "ben", tries).await {
+        assert!(!reported.contains("4711"), "{reported}");
     }
-    let kept = told(&store, "ann", vec![("memory.load", json!({ "key": "pin" }))]).await;
+    let kept = reported(&store, "ann", vec![("memory.load", json!({ "key": "pin" }))]).await;
     assert_eq!(kept, [r#"{"key":"pin","text":"It is 4711."}"#]);
 }
 
@@ -107,8 +110,8 @@ async fn many_large_finds_are_left_out_of_a_result_and_counted() {
     let save = |number| ("memory.save", json!({ "key": format!("{number}"), "text": text }));
     let mut calls: Vec<_> = (0..6).map(save).collect();
     calls.push(("memory.load", json!({ "query": "nuts", "limit": 6 })));
-    let told = told(&store, "ann", calls).await;
-    let found: Value = serde_json::from_str(told.last().unwrap()).unwrap();
+    let reported = reported(&store, "ann", calls).await;
+    let found: Value = serde_json::from_str(reported.last().unwrap()).unwrap();
     assert_eq!(found["memories"].as_array().unwrap().len(), 4);
     assert_eq!(found["left_out"], 2);
 }
@@ -166,7 +169,7 @@ async fn a_list_of_keys_says_that_there_are_more() {
             let owner = Owner::of(Some(&Caller::new("ann")));
             store.save(owner, Note::new(format!("key-{at:03}"), "x")).await.unwrap();
         }
-        let read = told(&store, "ann", vec![("memory.load", json!({}))]).await;
+        let read = reported(&store, "ann", vec![("memory.load", json!({}))]).await;
         let list: Value = serde_json::from_str(&read[0]).unwrap();
         assert_eq!(list["keys"].as_array().unwrap().len(), 100);
         assert_eq!(list["has_more"], has_more, "{count}");
@@ -174,7 +177,7 @@ async fn a_list_of_keys_says_that_there_are_more() {
 }
 
 #[test]
-fn a_store_that_is_busy_may_be_asked_again_and_what_failed_otherwise_may_not() {
+fn only_busy_store_errors_are_retryable() {
     let busy = KnowledgeError::Busy;
     let text = busy.to_string();
     assert_eq!(ToolError::from(busy), ToolError::transient(text));

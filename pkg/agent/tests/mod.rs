@@ -56,14 +56,16 @@ mod tool_search_of_provider;
 mod typed;
 mod untrusted_text;
 mod waiting;
+mod whole;
 mod window;
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::whole::assert_whole;
 use super::{
     AgentBuilder, DefaultAgent,
     tools::{ToolContext, ToolError, tool_fn},
@@ -100,7 +102,7 @@ fn builder(provider: &ScriptedProvider) -> AgentBuilder {
         }))
         .tool(tool_fn(
             "wait",
-            "Waits until it is told to stop.",
+            "Waits until it is asked to stop.",
             |context: ToolContext, _: Nothing| async move {
                 context.cancelled().cancelled().await;
                 "stopped"
@@ -150,58 +152,6 @@ fn short(event: &AgentEvent) -> String {
         AgentEvent::UpdateBusy { busy } => format!("busy {busy}"),
         other => other.kind().to_owned(),
     }
-}
-
-/// I3 and the numbering: every start has one end, content stands inside, `seq` has no gap.
-pub(super) fn assert_whole(events: &[Envelope]) {
-    let (mut thinking, mut message, mut calls) = (0_i32, 0_i32, HashMap::<u32, i32>::new());
-    for (at, envelope) in events.iter().enumerate() {
-        assert_eq!(envelope.seq, at as u64, "no gap");
-        match &envelope.event {
-            AgentEvent::ThinkingStart => thinking += 1,
-            AgentEvent::ThinkingEnd => thinking -= 1,
-            AgentEvent::MessageStart => message += 1,
-            AgentEvent::MessageEnd => message -= 1,
-            AgentEvent::ThinkingContent { .. } => assert_eq!(thinking, 1),
-            AgentEvent::MessageContent { .. } => assert_eq!(message, 1),
-            AgentEvent::ToolCallStart { index, .. } => *calls.entry(*index).or_default() += 1,
-            AgentEvent::ToolCallContent { index, .. } => assert_eq!(calls[index], 1),
-            AgentEvent::ToolCallEnd { index, .. } => *calls.entry(*index).or_default() -= 1,
-            _ => {}
-        }
-        assert!((0..=1).contains(&(thinking + message)), "one section at most");
-    }
-    assert_eq!((thinking, message), (0, 0), "{:?}", kinds(events));
-    assert!(calls.values().all(|open| *open == 0), "{:?}", kinds(events));
-    let count = |kind| events.iter().filter(|envelope| envelope.event.kind() == kind).count();
-    assert_eq!(
-        count("tool_call"),
-        {
-            let ran = |event: &AgentEvent| matches!(event, AgentEvent::ToolCall { .. });
-            let mut open: Vec<_> = Vec::new();
-            let mut closed = 0;
-            for envelope in events {
-                match &envelope.event {
-                    event @ AgentEvent::ToolCall { id, .. } if ran(event) => open.push(id),
-                    AgentEvent::ToolResult { id, .. } | AgentEvent::ToolResultError { id, .. } => {
-                        if let Some(at) = open.iter().position(|open| *open == id) {
-                            open.remove(at);
-                            closed += 1;
-                        }
-                    }
-                    _ => {}
-                }
-            }
-            closed
-        },
-        "every call that ran has its result: {:?}",
-        kinds(events)
-    );
-    assert_eq!(count("api_call_start"), count("api_call_end"));
-    assert!(matches!(
-        events.last().map(|last| &last.event),
-        Some(AgentEvent::UpdateBusy { busy: false })
-    ));
 }
 
 /// Reads to the end, which comes within an hour.

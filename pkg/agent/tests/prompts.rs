@@ -112,7 +112,7 @@ async fn nothing_in_an_input_adds_to_the_system_prompt() {
 }
 
 #[tokio::test]
-async fn the_number_of_an_agent_is_that_of_the_agents_that_wait_for_it() {
+async fn agent_number_counts_the_waiting_agents_above() {
     let below = answers(1);
     let agent = DefaultAgent::builder(below.clone()).system(IdentityPrompt).build().unwrap();
     let agent = Arc::new(agent);
@@ -125,7 +125,7 @@ async fn the_number_of_an_agent_is_that_of_the_agents_that_wait_for_it() {
     let top =
         DefaultAgent::builder(above.clone()).system(IdentityPrompt).tool(ask).build().unwrap();
     top.run("Go").await.unwrap();
-    let talks = "## Who you are\n\nYou are agent 0. You talk to the user yourself.";
+    let talks = "## Who you are\n\nYou are agent 0. You talk to the user directly.";
     assert_eq!(prompts(&above), [Some(talks.to_owned()), Some(talks.to_owned())]);
     let works =
         "## Who you are\n\nYou are agent 1. You work on a task of agent 0, and report to it.";

@@ -134,7 +134,7 @@ async fn a_pause_goes_on_with_the_providers_own_words() {
 
 // Covers: T-13
 #[tokio::test(start_paused = true)]
-async fn attempts_that_failed_are_told_and_leave_no_trace_in_the_conversation() {
+async fn failed_attempts_are_events_and_not_in_the_conversation() {
     let busy = || {
         let error = StatusError::new(503, ErrorCode::Overloaded, "busy");
         ScriptedTurn::refuse(ProviderError::Status(Box::new(error)))

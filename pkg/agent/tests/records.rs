@@ -13,7 +13,7 @@ use crate::{
 use forgeline_llm::{ChunkStream, Cost, Provider, ProviderError, ProviderFuture, Request};
 use forgeline_types::{ErrorCode, FinishReason, ModelInfo, UsageInfo};
 
-/// Keeps all that it is told.
+/// Keeps all records.
 #[derive(Default)]
 struct Log {
     lines: Mutex<Vec<String>>,
@@ -74,7 +74,7 @@ impl Observer for Log {
     }
 }
 
-/// Breaks down whatever it is told.
+/// Panics at every record.
 struct Broken;
 
 impl Observer for Broken {
@@ -135,7 +135,7 @@ fn observed(builder: AgentBuilder) -> (DefaultAgent, Arc<Log>) {
 
 // Covers: H-33
 #[tokio::test(start_paused = true)]
-async fn an_observer_is_told_of_each_step_of_a_run() {
+async fn observer_gets_a_record_of_each_step() {
     let (agent, log) = observed(builder(&rich_script()));
     agent.run("Do it.").await.unwrap();
     let lines = log.lines();
@@ -242,7 +242,7 @@ async fn the_time_to_emit_a_chunk_has_the_wait_for_the_reader() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_observer_that_breaks_down_takes_nothing_with_it() {
+async fn panicking_observer_does_not_affect_the_run() {
     let log = Arc::new(Log::default());
     let builder = builder(&rich_script()).observer(Broken).observer(Arc::clone(&log));
     let outcome = builder.build().unwrap().run("Do it.").await.unwrap();

@@ -36,7 +36,7 @@ fn story(events: &[Envelope]) -> Vec<String> {
 }
 
 /// Reads so many events, as long as they come at once.
-async fn read(stream: &mut RunStream, count: usize) -> Vec<Envelope> {
+async fn read_events(stream: &mut RunStream, count: usize) -> Vec<Envelope> {
     let mut events = Vec::new();
     while events.len() < count
         && let Ok(Some(envelope)) = timeout(SOON, stream.next()).await
@@ -61,7 +61,7 @@ async fn put_away(
     world.builder = world.builder.journal(journal).event_capacity(1);
     let mut stream = world.agent().run_stream("Do it.");
     scenario.say.iter().for_each(|say| say(&stream.steering()));
-    let events = read(&mut stream, count).await;
+    let events = read_events(&mut stream, count).await;
     drop(stream);
     world.assert_nothing_is_left().await;
     (events, kept.lines(), world)
@@ -86,7 +86,7 @@ async fn go_on(
     // What was not written down is said again by who said it.
     let heard = lines.iter().filter(|line| line.contains("\"said\"")).count();
     scenario.say.iter().skip(heard).for_each(|say| say(&stream.steering()));
-    let more = read(&mut stream, usize::MAX).await;
+    let more = read_events(&mut stream, usize::MAX).await;
     // What follows takes the place of what the journal did not know.
     let first = usize::try_from(more[0].seq).unwrap();
     assert!(first <= events.len(), "{at}: no event is missing");
@@ -112,7 +112,7 @@ async fn as_if_cut(scenario: &Scenario, kept: (usize, usize)) -> Vec<String> {
     let mut world = scenario.world(early_turns(Some(kept)), true);
     world.builder = world.builder.event_capacity(1);
     let mut stream = world.agent().run_stream("Do it.");
-    let mut want = story(&read(&mut stream, usize::MAX).await);
+    let mut want = story(&read_events(&mut stream, usize::MAX).await);
     want.sort();
     want
 }
@@ -126,7 +126,7 @@ fn executions(before: &World, after: &World) -> Vec<usize> {
     ran.into_values().collect()
 }
 
-/// Puts the scenario away, goes on with it, and checks what was told and what ran.
+/// Puts the scenario away, goes on with it, and checks what was reported and what ran.
 async fn check(scenario: &Scenario, is_idempotent: bool, place: (usize, usize), want: &[String]) {
     let (lines, count) = place;
     let at = format!("{}, idempotent {is_idempotent}, {lines} lines, {count}", scenario.name);
@@ -135,10 +135,13 @@ async fn check(scenario: &Scenario, is_idempotent: bool, place: (usize, usize), 
         return;
     }
     let seen = events.len();
-    let told = story(&events);
+    let reported = story(&events);
     let Some((joined, after)) = go_on(scenario, is_idempotent, events, &kept, &at).await else {
         // The run was over, though its last words were not heard.
-        assert!(want.starts_with(&told) && want.len() - told.len() <= 6, "{at}: {told:#?}");
+        assert!(
+            want.starts_with(&reported) && want.len() - reported.len() <= 6,
+            "{at}: {reported:#?}"
+        );
         return;
     };
     assert_whole(&joined);

@@ -43,7 +43,7 @@ fn texts(messages: &Transcript) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_taken_back_is_in_no_later_request() {
+async fn rewound_run_is_in_no_later_request() {
     let provider = model();
     // The agent itself says something as the user, at its limit.
     let agent = builder(&provider).max_turns(1).build().unwrap();
@@ -71,7 +71,7 @@ async fn what_was_taken_back_is_in_no_later_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_to_a_run_is_taken_back_with_it() {
+async fn rewind_removes_steered_messages() {
     let agent = builder(&model()).build().unwrap();
     let stream = agent.run_stream("First?");
     stream.steering().follow_up(Message::user("And then?")).unwrap();
@@ -92,7 +92,7 @@ enum Step {
 
 // Covers: T-66, T-67
 #[tokio::test(start_paused = true)]
-async fn a_conversation_that_was_taken_back_is_the_same_in_another_process() {
+async fn rewound_conversation_is_equal_in_another_process() {
     use Step::{Back, BackTo, Drop, Run};
     let conversations = [
         vec![Run, Back],
@@ -142,7 +142,7 @@ async fn a_conversation_that_was_taken_back_is_the_same_in_another_process() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_was_taken_back_is_not_resumed() {
+async fn rewound_run_is_not_resumed() {
     let journal = MemoryJournal::default();
     let agent = journaled(journal.clone());
     agent.run("First?").await.unwrap();
@@ -158,7 +158,7 @@ async fn a_run_that_was_taken_back_is_not_resumed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_journal_that_takes_back_what_never_began_is_refused() {
+async fn journal_with_a_rewind_of_an_unknown_run_is_refused() {
     let journal = MemoryJournal::default();
     let agent = journaled(journal.clone());
     agent.run("First?").await.unwrap();
@@ -186,7 +186,7 @@ impl Journal for Late {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_taken_back_twice_was_taken_back_once() {
+async fn second_rewind_of_a_run_changes_nothing() {
     let (journal, is_late) = (MemoryJournal::default(), Arc::new(AtomicBool::new(false)));
     let agent = journaled(Late(journal.clone(), Arc::clone(&is_late)));
     for question in ["First?", "Second?", "Third?"] {
@@ -309,7 +309,7 @@ impl Memory for Last {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_memory_has_dropped_or_was_given_is_not_mistaken_for_a_run() {
+async fn rewind_ignores_dropped_and_given_messages() {
     // A run has four messages.
     for (size, want) in [(3, None), (4, Some("Second?")), (6, Some("Second?"))] {
         let memory = Last(size, Transcript::default());

@@ -8,7 +8,7 @@ use std::sync::{
 use futures_core::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::{cancel::assert_history_is_whole, *};
+use super::{whole::assert_history_is_whole, *};
 use crate::{
     AuditKind, AuditRecord, CallMode, Caller, RunContext, RunInput, ToolSource,
     journal::MemoryJournal, tools::Tool,

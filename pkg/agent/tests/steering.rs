@@ -1,8 +1,8 @@
 //! A run that is steered while it goes on.
 
 use super::{
-    cancel::assert_history_is_whole,
     scenarios::{SCENARIOS, as_client},
+    whole::assert_history_is_whole,
     *,
 };
 use crate::{
@@ -80,7 +80,7 @@ async fn steered(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_at_any_event_is_delivered_once_or_handed_back() {
+async fn steered_message_is_delivered_once_or_returned() {
     for capacity in [1, 2, 64] {
         for (way, say) in WAYS.into_iter().enumerate() {
             for at in 0.. {
@@ -218,7 +218,7 @@ async fn a_cut_answer_is_kept_and_marked_and_its_calls_do_not_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn follow_ups_come_one_by_one_and_limits_hand_them_back() {
+async fn follow_ups_run_one_by_one_and_are_returned_at_a_limit() {
     let answers = |count: u32| {
         ScriptedProvider::new((0..count).map(|at| ScriptedTurn::new().text(at.to_string())))
     };
@@ -244,14 +244,14 @@ async fn follow_ups_come_one_by_one_and_limits_hand_them_back() {
         while let Some(event) = stream.next().await {
             events.push(event);
         }
-        assert_eq!(count(&events, UNDELIVERED), 1, "told once");
+        assert_eq!(count(&events, UNDELIVERED), 1, "one report");
         let outcome = stream.outcome().await.unwrap();
         assert_eq!((delivered(&outcome), outcome.undelivered.len()), (1, 1), "{at_limit:?}");
     }
 }
 
 #[tokio::test]
-async fn a_run_hears_so_much_and_no_more() {
+async fn run_accepts_at_most_64_waiting_messages() {
     let stream = builder(&long_script()).build().unwrap().run_stream("Go");
     let steering = stream.steering();
     for _ in 0..64 {
@@ -268,7 +268,7 @@ async fn a_run_hears_so_much_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_said_goes_on_with_a_run_that_was_put_away() {
+async fn steered_messages_survive_suspension() {
     let journal = MemoryJournal::default();
     let agent = builder(&long_script()).journal(journal.clone()).event_capacity(1).build().unwrap();
     steered(&agent, 6, |steering, _| {

@@ -32,7 +32,7 @@ async fn a_stream_that_goes_from_task_to_task_wakes_the_last() {
     let counts = || tasks.each_ref().map(|task| task.0.load(Relaxed));
     for task in &tasks {
         let waker = Waker::from(Arc::clone(task));
-        // To the end of what is there.
+        // To the end of the available events.
         while stream.poll_next_unpin(&mut Context::from_waker(&waker)).is_ready() {}
     }
     assert_eq!(counts()[..2], [0, 0]);

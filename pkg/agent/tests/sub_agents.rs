@@ -1,8 +1,11 @@
 //! Agents that are tools of others.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use tokio::time::timeout;
@@ -32,13 +35,13 @@ fn pair(below: AgentBuilder) -> AgentBuilder {
 }
 
 /// What the model above reads of the calls.
-fn read(agent: &DefaultAgent) -> Vec<(String, bool)> {
+fn results_of(agent: &DefaultAgent) -> Vec<(String, bool)> {
     let transcript = agent.transcript();
     let results = transcript.iter().flat_map(|it| it.tool_results());
     results.map(|it| (it.content.clone(), it.is_error)).collect()
 }
 
-fn of(turns: impl IntoIterator<Item = ScriptedTurn>) -> AgentBuilder {
+fn scripted_builder(turns: impl IntoIterator<Item = ScriptedTurn>) -> AgentBuilder {
     DefaultAgent::builder(ScriptedProvider::new(turns))
 }
 
@@ -100,9 +103,9 @@ async fn the_final_text_is_the_result_also_of_a_tool_that_ends_the_run() {
     for (turn, want) in
         [(text("An answer."), "An answer."), (completed, "It is done."), (asked, "Which one?")]
     {
-        let agent = pair(of([turn]).loop_breaking_tools(true)).build().unwrap();
+        let agent = pair(scripted_builder([turn]).loop_breaking_tools(true)).build().unwrap();
         assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
-        let results = read(&agent);
+        let results = results_of(&agent);
         let [(result, false)] = results.as_slice() else { panic!("{results:?}") };
         assert!(result.ends_with(want), "{result}");
     }
@@ -124,16 +127,16 @@ async fn each_call_begins_with_its_task_alone() {
 async fn bad_input_and_failures_are_results_that_say_what_to_do() {
     let empty = ScriptedTurn::new().call("below", json!({ "task": " \n" }));
     let above = ScriptedProvider::new([empty, text("Done.")]);
-    let below = of([]).build().unwrap().into_tool("below", "Helps.");
+    let below = scripted_builder([]).build().unwrap().into_tool("below", "Helps.");
     let agent = DefaultAgent::builder(above).tool(below).build().unwrap();
     agent.run("Go.").await.unwrap();
-    let results = read(&agent);
+    let results = results_of(&agent);
     assert!(results[0].1 && results[0].0.contains("say what is to be done"), "{results:?}");
 
     // One whose provider fails: it has no turns.
-    let agent = pair(of([])).build().unwrap();
+    let agent = pair(scripted_builder([])).build().unwrap();
     assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
-    let results = read(&agent);
+    let results = results_of(&agent);
     let (result, is_error) = &results[0];
     assert!(*is_error && result.contains("the agent `below` failed"), "{result}");
     assert!(result.contains("go on without it"), "{result}");
@@ -142,10 +145,15 @@ async fn bad_input_and_failures_are_results_that_say_what_to_do() {
 // Covers: E-16
 #[tokio::test]
 async fn an_agent_too_deep_is_a_result_that_says_so() {
-    let deepest = of([text("Deep.")]).build().unwrap();
-    let third = of([task("d"), text("3")]).tool(deepest.into_tool("d", "")).build().unwrap();
-    let second = of([task("c"), text("2")]).tool(third.clone().into_tool("c", "")).build().unwrap();
-    let first = of([task("b"), text("1")]).tool(second.into_tool("b", "")).build().unwrap();
+    let deepest = scripted_builder([text("Deep.")]).build().unwrap();
+    let third =
+        scripted_builder([task("d"), text("3")]).tool(deepest.into_tool("d", "")).build().unwrap();
+    let second = scripted_builder([task("c"), text("2")])
+        .tool(third.clone().into_tool("c", ""))
+        .build()
+        .unwrap();
+    let first =
+        scripted_builder([task("b"), text("1")]).tool(second.into_tool("b", "")).build().unwrap();
     let provider = ScriptedProvider::new([task("a"), text("0")]);
     let agent = DefaultAgent::builder(provider).tool(first.into_tool("a", "")).build().unwrap();
     let mut stream = agent.run_stream("Go.");
@@ -197,7 +205,7 @@ fn outlives_a_call(
     how: (Duration, bool),
 ) -> SubAgent {
     let (grace, at_once) = how;
-    let hangs = of([ScriptedTurn::new().text("Now.").hang()]).build().unwrap();
+    let hangs = scripted_builder([ScriptedTurn::new().text("Now.").hang()]).build().unwrap();
     let hangs = hangs.into_tool("hangs", "").places(places).timeout(Duration::from_secs(1));
     let turns = if at_once {
         vec![task("hangs").call("work", json!({})), text("Done.")]
@@ -205,7 +213,7 @@ fn outlives_a_call(
         vec![task("hangs"), ScriptedTurn::new().call("work", json!({})), text("Done.")]
     };
     let config = AgentConfig::default().tool_grace(grace).max_parallel_calls(1);
-    let agent = of(turns).config(config).tool(hangs).tool(work(crowd));
+    let agent = scripted_builder(turns).config(config).tool(hangs).tool(work(crowd));
     agent.build().unwrap().into_tool(name, "Helps.").places(places)
 }
 
@@ -218,14 +226,14 @@ async fn an_agent_has_its_place_again_when_its_call_ended_by_the_time_limit() {
             let turn = (0..4).fold(ScriptedTurn::new(), |turn, at| {
                 turn.call(&format!("below_{at}"), json!({ "task": "Go." }))
             });
-            let mut agent = of([turn, text("Above.")]);
+            let mut agent = scripted_builder([turn, text("Above.")]);
             for at in 0..4 {
                 let name = format!("below_{at}");
                 agent = agent.tool(outlives_a_call(name, &places, &crowd, (grace, at_once)));
             }
             let agent = agent.build().unwrap();
             let outcome = timeout(LONG, agent.run("Go.")).await.unwrap().unwrap();
-            let results = read(&agent);
+            let results = results_of(&agent);
             assert!(results.iter().all(|(text, _)| text == "Done."), "{results:?}");
             assert_eq!((outcome.text.as_str(), places.free()), ("Above.", 1));
             let [most, all] = [&crowd.most, &crowd.all].map(|it| it.load(Ordering::SeqCst));
@@ -301,7 +309,7 @@ async fn cancel_and_drop_at_each_event_leave_nothing() {
                 let ended = timeout(Duration::from_millis(150), stream.outcome()).await;
                 assert!(ended.is_ok(), "{at}");
             }
-            // The tasks that were told to end need a turn for it.
+            // The tasks that were asked to end need a turn for it.
             tokio::time::sleep(Duration::from_millis(100)).await;
             let open: usize = providers.iter().map(ScriptedProvider::open_streams).sum();
             assert_eq!((places.free(), open), (1, 0), "{at} {is_dropped}");
@@ -316,7 +324,7 @@ fn removing(removed: &Arc<AtomicUsize>) -> AgentBuilder {
         removed.fetch_add(1, Ordering::SeqCst);
         std::future::ready("removed")
     });
-    of([ScriptedTurn::new().call("remove", json!({})), text("Gone.")])
+    scripted_builder([ScriptedTurn::new().call("remove", json!({})), text("Gone.")])
         .tool(tool.effects(ToolEffects::Irreversible))
 }
 
@@ -367,7 +375,8 @@ async fn a_request_of_a_dropped_run_is_not_open() {
 async fn text_from_outside_is_outside_in_both_directions() {
     let page = || tool_fn("page", "", |_: ToolContext, _: Nothing| async { "words" });
     let fetch = || ScriptedTurn::new().call("page", json!({}));
-    let below = of([fetch(), text("Words.")]).tool(page().origin(TextOrigin::Outside));
+    let below =
+        scripted_builder([fetch(), text("Words.")]).tool(page().origin(TextOrigin::Outside));
     let agent = pair(below).build().unwrap();
     agent.run("Go.").await.unwrap();
     assert!(agent.transcript().iter().any(|it| it.has_outside_text()), "from below");
@@ -397,27 +406,28 @@ async fn the_context_the_deadline_and_the_budget_are_inherited() {
     let below = DefaultAgent::builder(provider).tool(caller);
     let agent = pair(below).build().unwrap();
     agent.run(RunInput::from("Go.").caller(Caller::new("ann"))).await.unwrap();
-    assert_eq!(read(&agent), [("ann".to_owned(), false)]);
+    assert_eq!(results_of(&agent), [("ann".to_owned(), false)]);
 
     // Of two turns one is left, for the agent below too.
-    let below = of((0..5).map(|_| ScriptedTurn::new().call("echo", json!({ "text": "a" }))));
+    let below =
+        scripted_builder((0..5).map(|_| ScriptedTurn::new().call("echo", json!({ "text": "a" }))));
     let agent = pair(below).build().unwrap();
     agent.run(RunInput::from("Go.").budget(Budget::default().turns(2))).await.unwrap();
-    assert_eq!(read(&agent).len(), 1);
+    assert_eq!(results_of(&agent).len(), 1);
 
-    let hangs = of([ScriptedTurn::new().text("Now.").hang()]);
+    let hangs = scripted_builder([ScriptedTurn::new().text("Now.").hang()]);
     let error = pair(hangs).run_timeout(Duration::from_secs(5)).build().unwrap().run("Go.").await;
     assert_eq!(error.unwrap_err().error.code, ErrorCode::Timeout);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_report_has_a_bound() {
-    let below = of([ScriptedTurn::new().text("a".repeat(101))]).build().unwrap();
+    let below = scripted_builder([ScriptedTurn::new().text("a".repeat(101))]).build().unwrap();
     let tool = below.into_tool("below", "Helps.").max_result_chars(100);
     let provider = ScriptedProvider::new([task("below"), text("Done.")]);
     let agent = DefaultAgent::builder(provider).tool(tool).build().unwrap();
     agent.run("Go.").await.unwrap();
-    assert!(read(&agent)[0].0.contains(r#""resultChars":101"#));
+    assert!(results_of(&agent)[0].0.contains(r#""resultChars":101"#));
 }
 
 #[tokio::test]
@@ -447,7 +457,8 @@ async fn one_that_asks_the_agent_above_it_is_a_failed_call_and_not_a_wait() {
         let above = asked.get().cloned().unwrap();
         async move { above.run("Again.").await.map(|it| it.text).map_err(|it| it.to_string()) }
     });
-    let below = of([ScriptedTurn::new().call("upwards", json!({})), text("Below.")]).tool(upwards);
+    let below = scripted_builder([ScriptedTurn::new().call("upwards", json!({})), text("Below.")])
+        .tool(upwards);
     let (above, is_set) = (pair(below).build().unwrap(), agent.get().is_none());
     assert!(is_set && agent.set(above.clone()).is_ok());
     let mut stream = above.run_stream("Go.");
@@ -467,9 +478,9 @@ async fn one_that_asks_the_agent_above_it_is_a_failed_call_and_not_a_wait() {
 #[tokio::test(start_paused = true)]
 async fn one_that_goes_round_in_a_circle_is_a_failed_call_that_says_so() {
     let turns = (0..9).map(|_| ScriptedTurn::new().call("nope", json!({})));
-    let agent = pair(of(turns)).build().unwrap();
+    let agent = pair(scripted_builder(turns)).build().unwrap();
     assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
-    let results = read(&agent);
+    let results = results_of(&agent);
     let (result, is_error) = &results[0];
     assert!(*is_error && result.contains("the agent `below` failed"), "{result}");
     assert!(result.contains("nope"), "{result}");
@@ -481,8 +492,13 @@ async fn a_run_that_was_put_away_reads_that_the_agent_below_was_interrupted() {
     for at in 0.. {
         let (journal, places) = (MemoryJournal::default(), Places::new(1));
         let above = |turns: Vec<ScriptedTurn>| {
-            let deep = of([text("Deep.")]).build().unwrap().into_tool("deep", "").places(&places);
-            let below = of([task("deep"), text("Below.")]).tool(deep).event_capacity(1);
+            let deep = scripted_builder([text("Deep.")])
+                .build()
+                .unwrap()
+                .into_tool("deep", "")
+                .places(&places);
+            let below =
+                scripted_builder([task("deep"), text("Below.")]).tool(deep).event_capacity(1);
             let below = below.build().unwrap().into_tool("below", "").places(&places);
             let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(below);
             agent.event_capacity(1).journal(journal.clone()).build().unwrap()
@@ -502,7 +518,7 @@ async fn a_run_that_was_put_away_reads_that_the_agent_below_was_interrupted() {
         let second = above(vec![text("Done.")]);
         let outcome = second.resume().await.unwrap().unwrap();
         assert_eq!(outcome.text, "Done.", "at {at}");
-        let results = read(&second);
+        let results = results_of(&second);
         let [(result, is_error)] = results.as_slice() else { panic!("at {at}: {results:?}") };
         // Its end may be written down while its last event waits for the reader.
         assert!(*is_error || result == "Below.", "at {at}: {result}");

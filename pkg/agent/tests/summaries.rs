@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use super::{cancel::assert_history_is_whole, journal::Broken, *};
+use super::{journal::Broken, whole::assert_history_is_whole, *};
 use crate::{
     ApprovalContext, ApprovalPolicy, Budget, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED,
     CONTEXT_TRIMMED, Decision, Limit, OutcomeKind, RunInput, journal::MemoryJournal,
@@ -55,7 +55,7 @@ fn builder_of(provider: &ScriptedProvider) -> AgentBuilder {
 }
 
 fn question(turn: usize) -> String {
-    format!("Question {turn}: what is there, and how many of it?")
+    format!("Question {turn}: what exists, and how much?")
 }
 
 /// Asks so many questions; returns the events of all runs.
@@ -353,7 +353,7 @@ fn faults() -> [Fault; 6] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_summary_that_fails_is_told_and_messages_are_left_out_in_its_place() {
+async fn failed_summary_is_reported_and_messages_are_left_out() {
     for (name, fault) in faults() {
         let provider =
             model_with(

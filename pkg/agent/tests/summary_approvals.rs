@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use super::{cancel::assert_history_is_whole, *};
+use super::{whole::assert_history_is_whole, *};
 use crate::{CONTEXT_SUMMARIZED, Decision, SubAgentEvent, tools::ToolEffects};
 use forgeline_llm::Request;
 use forgeline_types::{ApprovalRequest, MessageRole};

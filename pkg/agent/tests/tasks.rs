@@ -110,7 +110,7 @@ async fn a_tool_goes_on_while_the_events_are_not_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn results_are_told_when_they_are_there() {
+async fn results_are_reported_as_soon_as_they_exist() {
     let nap = tool_fn("nap", "", |_: ToolContext, echo: Echo| async move {
         tokio::time::sleep(Duration::from_secs(echo.text.parse().unwrap())).await;
         echo.text

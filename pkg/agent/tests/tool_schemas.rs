@@ -122,7 +122,7 @@ struct Guest {
     name: String,
 }
 
-/// What fits is decoded; what does not is told with its path, and is a failure of its own kind.
+/// What fits is decoded; what does not is reported with its path, and is a failure of its own kind.
 // Covers: CT-160, CT-161, CT-162, CT-163, CT-164, CT-165, CT-166, CT-167, CT-168, CT-169
 #[tokio::test(start_paused = true)]
 async fn arguments_are_decoded_or_refused_by_their_path() {

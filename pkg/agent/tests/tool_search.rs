@@ -203,7 +203,8 @@ async fn a_search_that_finds_nothing_and_one_that_is_too_long_say_so() {
     let (provider, builder) = agent_of(turns);
     let agent = builder.tools(many(0..1_000)).max_result_chars(100).build().unwrap();
     agent.run("Go.").await.unwrap();
-    let nothing = "No tool has any of these words. Search in other words, or say what is missing.";
+    let nothing =
+        "No tool matches any of these words. Search with other words, or say what is missing.";
     let results = results(&agent);
     assert_eq!((results[0].0.as_str(), results[1].0.as_str()), (nothing, nothing));
     assert!(results[2].0.contains("toolResultElided"), "{}", results[2].0);

@@ -17,7 +17,7 @@ impl Server {
     }
 }
 
-/// An answer with this item, whose beginning has `begun` in place of it.
+/// An answer with this item, whose beginning has `begun` instead.
 fn answer(begun: &Value, item: &Value) -> Bytes {
     let usage = json!({ "input_tokens": 9, "output_tokens": 1 });
     let events = [

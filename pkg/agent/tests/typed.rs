@@ -1,6 +1,6 @@
 //! Runs whose answer is a value.
 
-use super::{cancel::assert_history_is_whole, *};
+use super::{whole::assert_history_is_whole, *};
 use crate::{
     ANSWER_TYPED, AtLimit, CallMode, OutcomeKind, RunInput, RunStream, journal::MemoryJournal,
 };
@@ -40,7 +40,7 @@ fn turns(mode: CallMode) -> Vec<ScriptedTurn> {
     vec![call, ScriptedTurn::new().text("It is 42."), ScriptedTurn::new().json(BILL)]
 }
 
-fn of(
+fn typed_agent(
     turns: Vec<ScriptedTurn>,
     able: Capabilities,
     mode: CallMode,
@@ -66,7 +66,7 @@ async fn rest(stream: &mut RunStream) -> Vec<Envelope> {
 #[tokio::test(start_paused = true)]
 async fn tools_run_first_and_the_last_answer_is_the_value_however_it_is_bound() {
     for (able, mode) in ways() {
-        let (provider, builder) = of(turns(mode), able, mode);
+        let (provider, builder) = typed_agent(turns(mode), able, mode);
         let agent = builder.build().unwrap();
         let typed = agent.run_typed::<Bill>("The bill?").await.unwrap();
         assert_eq!((typed.value, typed.outcome.turns), (bill(), 3), "{mode:?}");
@@ -92,7 +92,7 @@ async fn tools_run_first_and_the_last_answer_is_the_value_however_it_is_bound() 
 #[tokio::test(start_paused = true)]
 async fn the_value_can_be_read_from_the_events_while_it_comes() {
     for (able, mode) in ways() {
-        let (_, builder) = of(turns(mode), able, mode);
+        let (_, builder) = typed_agent(turns(mode), able, mode);
         let mut stream = builder.build().unwrap().run_stream(input());
         let events = rest(&mut stream).await;
         assert_whole(&events);
@@ -133,8 +133,11 @@ async fn what_is_not_the_value_is_an_error_that_has_what_came() {
         ("out of range", ScriptedTurn::new().json(r#"{"total":-1,"lines":[]}"#), r#"{"total":-1,"lines":[]}"#, "-1"),
     ];
     for (name, turn, came, why) in cases {
-        let (_, builder) =
-            of(vec![ScriptedTurn::new().text("Well."), turn], Capabilities::ALL, CallMode::Native);
+        let (_, builder) = typed_agent(
+            vec![ScriptedTurn::new().text("Well."), turn],
+            Capabilities::ALL,
+            CallMode::Native,
+        );
         let error = builder.build().unwrap().run_typed::<Bill>("The bill?").await.unwrap_err();
         assert_eq!(
             (error.error.code, error.outcome.text.as_str()),
@@ -153,13 +156,16 @@ async fn what_is_not_the_value_is_an_error_that_has_what_came() {
 #[tokio::test(start_paused = true)]
 async fn a_question_is_for_the_user_and_other_ends_lead_to_the_value() {
     let ask = ScriptedTurn::new().call("ask_question", json!({ "question": "Whose?" }));
-    let (_, builder) = of(vec![ask], Capabilities::ALL, CallMode::Native);
+    let (_, builder) = typed_agent(vec![ask], Capabilities::ALL, CallMode::Native);
     let error = builder.build().unwrap().run_typed::<Bill>("The bill?").await.unwrap_err();
     assert!(error.error.message.ends_with("the model asks the user: Whose?"), "{}", error.error);
 
     let done = ScriptedTurn::new().call("task_completion", json!({ "result": "It is 42." }));
-    let (provider, builder) =
-        of(vec![done, ScriptedTurn::new().json(BILL)], Capabilities::ALL, CallMode::Native);
+    let (provider, builder) = typed_agent(
+        vec![done, ScriptedTurn::new().json(BILL)],
+        Capabilities::ALL,
+        CallMode::Native,
+    );
     let agent = builder.build().unwrap();
     assert_eq!(agent.run_typed::<Bill>("The bill?").await.unwrap().value, bill());
     assert_history_is_whole(&agent);
@@ -171,7 +177,7 @@ async fn the_value_is_asked_for_at_a_limit_of_turns_or_the_run_fails() {
     let calls = || ScriptedTurn::new().call("echo", json!({ "text": "tea" }));
     for (at_limit, is_answered) in [(AtLimit::AskForAnswer, true), (AtLimit::Fail, false)] {
         let turns = vec![calls(), ScriptedTurn::new().json(BILL)];
-        let (_, builder) = of(turns, Capabilities::ALL, CallMode::Native);
+        let (_, builder) = typed_agent(turns, Capabilities::ALL, CallMode::Native);
         let agent = builder.max_turns(1).at_limit(at_limit).build().unwrap();
         match agent.run_typed::<Bill>("The bill?").await {
             Ok(typed) => {
@@ -185,13 +191,13 @@ async fn the_value_is_asked_for_at_a_limit_of_turns_or_the_run_fails() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_put_away_at_any_event_still_ends_with_the_value() {
     let mode = CallMode::Native;
-    let (_, whole) = of(turns(mode), Capabilities::ALL, mode);
+    let (_, whole) = typed_agent(turns(mode), Capabilities::ALL, mode);
     let mut stream = whole.build().unwrap().run_stream(input());
     let count = rest(&mut stream).await.len();
     let want = stream.outcome().await.unwrap().messages;
     for kept in 0..count {
         let journal = MemoryJournal::default();
-        let (provider, builder) = of(turns(mode), Capabilities::ALL, mode);
+        let (provider, builder) = typed_agent(turns(mode), Capabilities::ALL, mode);
         let agent = builder.journal(journal.clone()).event_capacity(1).build().unwrap();
         let mut stream = agent.run_stream(input());
         for _ in 0..kept {
@@ -202,7 +208,7 @@ async fn a_run_that_is_put_away_at_any_event_still_ends_with_the_value() {
         let answered = super::journal::answers(&journal.lines());
         drop((agent, provider));
         let left = turns(mode).into_iter().skip(answered).collect();
-        let (_, builder) = of(left, Capabilities::ALL, mode);
+        let (_, builder) = typed_agent(left, Capabilities::ALL, mode);
         let agent =
             builder.journal(MemoryJournal::from(journal.to_string().as_str())).build().unwrap();
         match agent.resume().await.unwrap() {
@@ -220,7 +226,7 @@ async fn a_run_that_is_cancelled_at_any_event_has_no_value_and_a_whole_history()
     for (able, mode) in ways() {
         let mut at = 0;
         loop {
-            let (_, builder) = of(turns(mode), able, mode);
+            let (_, builder) = typed_agent(turns(mode), able, mode);
             let agent = builder.build().unwrap();
             let mut stream = agent.run_stream(input());
             let mut seen = 0;

@@ -1,4 +1,4 @@
-//! Text that anyone may have written, and what may still run unasked behind it.
+//! Text that anyone may have written, and what may still run unasked after it.
 
 use std::sync::{
     Arc, Mutex,
@@ -249,7 +249,7 @@ async fn a_request_that_was_put_away_says_again_why_it_is_made() {
 }
 
 /// All turns of up to four calls of three tools, put away at each line: what is granted runs before the first text
-/// from outside, and never behind it.
+/// from outside, and never after it.
 #[tokio::test(start_paused = true)]
 async fn no_granted_call_runs_unasked_behind_text_from_outside() {
     const TOOLS: [&str; 3] = ["note", "fetch", "remove"];

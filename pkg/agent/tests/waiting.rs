@@ -38,7 +38,7 @@ async fn a_tool_that_asks_its_own_agent_gets_an_error() {
         tool_fn("ask", "Asks.", move |_: ToolContext, _: Nothing| {
             let agent = own(&cell);
             async move {
-                assert_eq!(agent.transcript().len(), 2, "what is whole is told at once");
+                assert_eq!(agent.transcript().len(), 2, "a complete part is reported at once");
                 format!("{:?}", waits(&agent).await)
             }
         })

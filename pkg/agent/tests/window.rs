@@ -37,7 +37,7 @@ async fn five_thousand_turns_fit_and_nothing_is_lost() {
     let agent = builder_of(&provider).journal(journal.clone()).build().unwrap();
     let (estimator, mut trimmed) = (TokenEstimator::new(), 0);
     for turn in 0..5_000 {
-        let question = format!("Question {turn}: what is there, and how many of it?");
+        let question = format!("Question {turn}: what exists, and how much?");
         let (mut stream, mut events) = (agent.run_stream(question.as_str()), Vec::new());
         to_the_end(&mut stream, &mut events).await;
         trimmed += events.iter().filter(|it| short(&it.event).starts_with(CONTEXT_TRIMMED)).count();
@@ -84,17 +84,17 @@ async fn a_long_run_fits_in_text_mode_too() {
     });
     let provider = ScriptedProvider::new(turns.chain([ScriptedTurn::new().text("Done.")]));
     let builder = builder_of(&provider).call_mode(CallMode::Text).max_turns(500);
-    let outcome = builder.build().unwrap().run("Question: what is there?").await.unwrap();
+    let outcome = builder.build().unwrap().run("Question: what exists?").await.unwrap();
     assert_eq!((outcome.text.as_str(), outcome.turns), ("Done.", 401));
     let estimator = TokenEstimator::new();
     for request in provider.requests() {
         assert!(estimator.request(&request) <= MOST, "calls and results are written out");
-        assert_eq!(request.messages.messages()[0].text(), "Question: what is there?");
+        assert_eq!(request.messages.messages()[0].text(), "Question: what exists?");
     }
 }
 
 #[test]
-fn no_room_at_all_is_refused() {
+fn window_without_room_is_refused() {
     let built = builder(&looking()).max_context_tokens(0).build();
     assert!(built.unwrap_err().to_string().contains("max_context_tokens"));
 }
@@ -159,13 +159,13 @@ async fn a_model_whose_window_is_known_has_a_limit_unless_another_is_set() {
 
 /// The estimate has the answer that came last, and is that of the next request without its question.
 #[tokio::test(start_paused = true)]
-async fn an_agent_tells_what_its_conversation_takes() {
+async fn agent_reports_the_size_of_its_conversation() {
     let provider = looking();
     let agent = builder_of(&provider).build().unwrap();
     assert_eq!(agent.context_tokens(), None, "nothing was asked");
     let mut last = 0;
     for turn in 0..5 {
-        agent.run(format!("Question {turn}: what is there?")).await.unwrap();
+        agent.run(format!("Question {turn}: what exists?")).await.unwrap();
         let tokens = agent.context_tokens().unwrap();
         let mut sent = provider.requests().pop().unwrap();
         sent.messages.push(agent.transcript().last().unwrap().clone());

@@ -14,7 +14,7 @@ use forgeline_types::{Json, Text, setters};
 ///
 /// A call is the event [`ClientToolRequest`](forgeline_types::AgentEvent::ClientToolRequest); a reader of the events gives the result through
 /// [`ClientCalls`](crate::ClientCalls). The run waits for at most [`client_timeout`](crate::AgentConfig::client_timeout). If no one can
-/// answer, as in [`DefaultAgent::run`](crate::DefaultAgent::run), the call is not run and the model is told so.
+/// answer, as in [`DefaultAgent::run`](crate::DefaultAgent::run), the call is not run and the model is informed.
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ use forgeline_types::{Json, Text, setters};
 /// # }
 /// ```
 #[derive(Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct ClientTool {
     name: Text,
     description: String,

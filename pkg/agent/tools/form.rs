@@ -11,7 +11,7 @@ use forgeline_types::{Json, ToolAnswer};
 /// # Errors
 ///
 /// Returns [`ToolError::InvalidArguments`] with the first field that does not fit the schema.
-pub fn complete(schema: Option<&Json>, answer: ToolAnswer) -> Result<ToolAnswer, ToolError> {
+pub fn complete_form(schema: Option<&Json>, answer: ToolAnswer) -> Result<ToolAnswer, ToolError> {
     let ToolAnswer::Accept { content } = answer else { return Ok(answer) };
     let Some(schema) = schema else {
         return Ok(ToolAnswer::Accept { content: Value::Object(Map::new()).into() });
@@ -140,7 +140,7 @@ mod tests {
 
     fn completed(schema: &Value, content: Value) -> Result<Value, String> {
         let answer = ToolAnswer::Accept { content: content.into() };
-        match complete(Some(&schema.clone().into()), answer) {
+        match complete_form(Some(&schema.clone().into()), answer) {
             Ok(ToolAnswer::Accept { content }) => Ok(content.to_value()),
             Ok(other) => panic!("{other:?}"),
             Err(error) => Err(error.to_string()),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_has_its_default_and_what_is_there_stays() {
+    fn missing_fields_get_defaults_and_given_ones_stay() {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn unfitting_field_is_named() {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -228,8 +228,8 @@ mod tests {
     fn an_address_has_no_fields_and_a_refusal_no_check() {
         let accepted = ToolAnswer::Accept { content: json!({ "a": 1 }).into() };
         let empty = ToolAnswer::Accept { content: json!({}).into() };
-        assert_eq!(complete(None, accepted).unwrap(), empty);
+        assert_eq!(complete_form(None, accepted).unwrap(), empty);
         let schema = json!({ "type": "object", "required": ["a"] }).into();
-        assert_eq!(complete(Some(&schema), ToolAnswer::Decline).unwrap(), ToolAnswer::Decline);
+        assert_eq!(complete_form(Some(&schema), ToolAnswer::Decline).unwrap(), ToolAnswer::Decline);
     }
 }

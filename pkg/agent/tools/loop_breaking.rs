@@ -59,7 +59,7 @@ unit_tool!(
 unit_tool!(
     AskQuestionTool,
     ASK_QUESTION,
-    "Call this when the task cannot go on without an answer of the user's.",
+    "Call this when the task cannot continue without an answer from the user.",
     true,
     |asked: QuestionArguments| Ok(asked.question.into())
 );

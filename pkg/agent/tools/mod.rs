@@ -8,7 +8,7 @@ mod command;
 mod contract;
 #[cfg(feature = "local-tools")]
 mod files;
-pub mod form;
+pub(crate) mod form;
 mod loop_breaking;
 #[cfg(feature = "process")]
 pub(crate) mod process_group;
@@ -44,5 +44,5 @@ pub use registry::ToolRegistry;
 pub use returned::{IntoToolResult, kind};
 pub(crate) use tool_search::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolSearchArguments, ToolSearchTool};
 pub use tool_source::ToolSource;
-pub use typed::read as read_arguments;
+pub use typed::read_arguments;
 pub use typed::{TypedTool, tool_fn};

@@ -219,7 +219,7 @@ mod tests {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "`{member}` of tool `slow` is 0; make it larger, or leave it out for the agent's own"
+                    "`{member}` of tool `slow` is 0; make it larger, or omit it to use the agent's"
                 )
             );
         }

@@ -15,7 +15,7 @@ pub(crate) const CALL_FOUND_TOOL: &str = "call_found_tool";
 /// The arguments of a search.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ToolSearchArguments {
-    /// A few words for what is to be done, or the name of a tool.
+    /// A few words about what to do, or the name of a tool.
     pub(crate) query: String,
 }
 
@@ -27,8 +27,8 @@ pub(crate) struct ToolSearchTool;
 unit_tool!(
     ToolSearchTool,
     TOOL_SEARCH,
-    "Finds tools that are not listed here. There are many more than you see: search before you say that \
-     something cannot be done. What is found can be called from then on.",
+    "Finds tools that are not listed here. There are many more than you see: search before you say \
+     that something cannot be done. Tools that were found can be called from then on.",
     false,
     |searched: ToolSearchArguments| Err(ToolError::failed(format!(
         "there are no tools to search for `{}` in",

@@ -81,7 +81,7 @@ where
 /// let tool = tool_fn("report", "Ends the task.", async |_, it: Report| it.text).loop_breaking();
 /// assert!(tool.is_loop_breaking());
 /// ```
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct TypedTool<A, F, Kind = kind::Value> {
     name: Text,
     description: String,
@@ -247,7 +247,7 @@ where
 
     fn identity(&self, arguments: &Json) -> Option<String> {
         let identity = self.identity.as_ref()?;
-        read(arguments).ok().map(|arguments| identity(&arguments))
+        read_arguments(arguments).ok().map(|arguments| identity(&arguments))
     }
 
     fn effects(&self) -> ToolEffects {
@@ -275,7 +275,7 @@ where
     }
 
     fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {
-        match (&self.preview, read(&arguments)) {
+        match (&self.preview, read_arguments(&arguments)) {
             (Some(preview), Ok(arguments)) => preview(context, arguments),
             (None, _) => Box::pin(std::future::ready(Ok(None))),
             (_, Err(error)) => Box::pin(std::future::ready(Err(error))),
@@ -283,7 +283,7 @@ where
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
-        match read(&arguments) {
+        match read_arguments(&arguments) {
             Ok(arguments) => {
                 let running = (self.function)(context, arguments);
                 Box::pin(async move { running.await.into_tool_result() })
@@ -298,7 +298,7 @@ where
 /// # Errors
 ///
 /// Returns an error that names what does not fit the type.
-pub fn read<A: DeserializeOwned>(arguments: &Json) -> Result<A, ToolError> {
+pub fn read_arguments<A: DeserializeOwned>(arguments: &Json) -> Result<A, ToolError> {
     arguments.read().or_else(|error: serde_json::Error| {
         let none =
             arguments.as_str().chars().all(|sign| sign.is_whitespace() || "{}".contains(sign));

@@ -34,7 +34,8 @@ macro_rules! unit_tool {
                 _context: $crate::tools::ToolContext,
                 arguments: forgeline_types::Json,
             ) -> $crate::tools::ToolFuture {
-                let done = $crate::tools::typed::read(&arguments).and_then(|$it: $of| $work);
+                let done =
+                    $crate::tools::typed::read_arguments(&arguments).and_then(|$it: $of| $work);
                 Box::pin(std::future::ready(done))
             }
         }

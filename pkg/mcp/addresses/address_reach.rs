@@ -118,18 +118,18 @@ fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
 pub(crate) fn parse_trusted(text: &str, server: &Url) -> Result<Url, String> {
     let url: Url = text.parse().map_err(|_| "is not an address".to_owned())?;
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("has a user or a password".to_owned());
+        return Err("contains a user name or password".to_owned());
     }
     let reach = reach(&url);
     let is_here = reach == AddressReach::Machine;
     match url.scheme() {
         "https" => {}
         "http" if is_here => {}
-        scheme => return Err(format!("is of the scheme `{scheme}`; expected `https`")),
+        scheme => return Err(format!("has the scheme `{scheme}`; expected `https`")),
     }
     if reach < self::reach(server) {
         let place = reach.place();
-        return Err(format!("is of {place}, and the server is not"));
+        return Err(format!("is at {place}, but the server is not"));
     }
     Ok(url)
 }

@@ -72,7 +72,7 @@ impl HostNames {
             found.retain(|address| ip_reach(*address) >= floor);
             if let (true, Some(nearest)) = (found.is_empty(), nearest) {
                 let place = nearest.place();
-                let message = format!("`{name}` leads to {place}, and the server is not there");
+                let message = format!("`{name}` resolves to {place}, but the server is elsewhere");
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
             }
         }
@@ -201,7 +201,7 @@ mod tests {
             ("https://mcp.example/mcp", "inside.example", Err("a private network")),
             ("https://mcp.example/mcp", "both.example",   Ok(1)),
             ("https://none.example/",   "inside.example", Err("a private network")),
-            // A server that is itself there may name what is there.
+            // A server on the same machine or network may name addresses on it.
             ("https://mcp.corp/mcp",    "inside.example", Ok(1)),
             ("https://mcp.corp/mcp",    "cloud.example",  Err("the link of this machine")),
             ("https://10.0.0.5/mcp",    "inside.example", Ok(1)),
@@ -217,7 +217,7 @@ mod tests {
                     assert_eq!(names.addresses(name).await.unwrap().len(), count);
                 }
                 Err(place) => {
-                    let want = format!("`{name}` leads to {place}, and the server is not there");
+                    let want = format!("`{name}` resolves to {place}, but the server is elsewhere");
                     let error = checked.unwrap_err();
                     assert!(error.contains(&want), "{server}: {error}");
                 }

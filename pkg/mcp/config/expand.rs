@@ -31,7 +31,7 @@ pub(crate) fn expand(
         };
         if let Some(input) = name.strip_prefix("input:") {
             return Err(format!(
-                "has the input `{input}`, which only the editor asks for; write a variable in its place"
+                "has the input `{input}`, which only the editor asks for; use a variable instead"
             ));
         }
         let name = name.strip_prefix("env:").unwrap_or(name);
@@ -70,7 +70,7 @@ mod tests {
             ("${KEY:-x}",        Ok("s3${KEY}")),
             ("${env:KEY}",       Ok("s3${KEY}")),
             ("${env:NO:-y}",     Ok("y")),
-            ("${input:key}",     Err("has the input `key`, which only the editor asks for; write a variable in its place")),
+            ("${input:key}",     Err("has the input `key`, which only the editor asks for; use a variable instead")),
             ("${KEY",            Err("has a `${` without its `}`; close it")),
             ("${}",              Err("has a `${…}` that names no variable; expected letters, digits and `_`")),
             ("${NO}",            Err("needs the variable `NO`, which is not set; set it, or write `${NO:-default}`")),

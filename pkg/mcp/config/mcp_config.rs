@@ -96,7 +96,7 @@ impl McpConfig {
             if HOLDERS.contains(&name.as_str()) {
                 has_holder = true;
                 for (name, value) in member.object()? {
-                    config.read(name, &member.below(name, value))?;
+                    config.read_server(name, &member.below(name, value))?;
                 }
             } else if !matches!(name.as_str(), "inputs" | "$schema") {
                 let problem = "is unknown and has no effect; servers are read from `mcpServers`";
@@ -116,7 +116,7 @@ impl McpConfig {
     }
 
     /// Parses a server, or records the reason why it is left out.
-    fn read(&mut self, name: &str, member: &ConfigMember<'_>) -> Result<(), McpConfigError> {
+    fn read_server(&mut self, name: &str, member: &ConfigMember<'_>) -> Result<(), McpConfigError> {
         let used = RefCell::default();
         let variable = |name: &str| {
             let value = (member.variable)(name)?;
@@ -133,7 +133,7 @@ impl McpConfig {
             Ok(ServerEntry::Disabled) => self.disabled.push(name.into()),
             Ok(ServerEntry::Server(mut server)) => {
                 if self.servers.iter().any(|other| other.name == server.name) {
-                    self.refused.push(of.wrong("is there twice; rename one of the two"));
+                    self.refused.push(of.wrong("occurs twice; rename one of them"));
                 } else {
                     server.secrets = used.into_inner();
                     self.servers.push(*server);
@@ -159,7 +159,8 @@ impl McpConfig {
                 continue;
             };
             let problem = format!(
-                "begins with the name of the server `{other}` and `_`, so that their tools cannot be told apart; rename one"
+                "begins with the name of the server `{other}` and `_`, so that their tools could \
+                be confused; rename one"
             );
             let error = wrong(format!("mcpServers.{}", server.name), problem);
             if server.is_required {

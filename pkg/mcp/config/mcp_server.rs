@@ -9,7 +9,7 @@ use forgeline_types::Text;
 
 /// An MCP server: a child process, or one that is reached over HTTP.
 #[derive(Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "members of a file that have nothing in common")]
+#[expect(clippy::struct_excessive_bools, reason = "independent members of a file")]
 #[non_exhaustive]
 pub struct McpServer {
     /// The name, which is the prefix of the names of its tools: letters, digits, `_` and `-`, at most 32. Required.

@@ -64,7 +64,7 @@ pub(crate) fn parse_remote(
             |it: &ConfigMember<'_>| !it.value.as_object().is_some_and(serde_json::Map::is_empty);
         let foreign = url.or(below("headers")).or(below("oauth")).filter(says_something);
         return match foreign {
-            Some(member) => Err(member.wrong("is of a server of `type` `http` with a `url`")),
+            Some(member) => Err(member.wrong("is only for a server of `type` `http` with a `url`")),
             None => Ok(None),
         };
     }
@@ -93,7 +93,9 @@ impl ConfigMember<'_> {
             return Err(self.wrong("is not an address of HTTP; expected `https://…`"));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(self.wrong("has a user or a password; use a header `Authorization`"));
+            return Err(
+                self.wrong("contains a user name or password; use a header `Authorization`")
+            );
         }
         Ok(text)
     }

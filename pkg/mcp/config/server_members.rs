@@ -80,7 +80,7 @@ pub(crate) fn parse_server(
             "command" | "args" | "env" | "cwd" if server.remote.is_some() => {
                 // Some clients write empty members next to a URL.
                 if !member.is_empty() {
-                    let problem = "is of a process, and the server has a `url`; remove one";
+                    let problem = "is for a process, but the server has a `url`; remove one";
                     return Err(member.wrong(problem));
                 }
             }

@@ -81,7 +81,7 @@ impl TokenStore for FileTokens {
         server: &str,
     ) -> BoxFuture<'static, Result<Option<SecretString>, McpLoginError>> {
         let path = self.file(server);
-        in_background(move || (read(&path).map_err(|error| (path, error)), "read"))
+        in_background(move || (read_secret(&path).map_err(|error| (path, error)), "read"))
     }
 
     fn save(
@@ -140,14 +140,14 @@ fn in_background<T: Send + 'static>(
     })
 }
 
-fn read(path: &Path) -> io::Result<Option<SecretString>> {
+fn read_secret(path: &Path) -> io::Result<Option<SecretString>> {
     let file = match fs::File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
     #[cfg(unix)]
     if std::os::unix::fs::PermissionsExt::mode(&file.metadata()?.permissions()) & 0o077 != 0 {
-        return Err(io::Error::other("others may read it; remove it, or set its mode to 600"));
+        return Err(io::Error::other("other users may read it; remove it, or set its mode to 600"));
     }
     let mut text = String::new();
     file.take(MAX_TOKENS_BYTES + 1).read_to_string(&mut text)?;

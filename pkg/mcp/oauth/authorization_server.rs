@@ -17,10 +17,7 @@ struct ResourceMetadata {
 
 /// The metadata of an authorization server, as it describes itself.
 #[derive(Debug, Deserialize)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "members of a document that have nothing in common"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "independent members of a document")]
 struct ServerMetadata {
     issuer: String,
     authorization_endpoint: Option<String>,
@@ -39,10 +36,7 @@ struct ServerMetadata {
 
 /// The checked authorization server of a resource.
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "members of a document that have nothing in common"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "independent members of a document")]
 pub(crate) struct AuthorizationServer {
     /// The name of the resource at the authorization server.
     pub(crate) resource: String,
@@ -105,8 +99,8 @@ impl AuthorizationServer {
         let page = match page {
             Some(page) if has_pkce => Ok(page),
             Some(_) => {
-                Err("its authorization server does not take PKCE with S256, without which a login \
-                            is not safe"
+                Err("its authorization server does not support PKCE with S256, without which a \
+                            login is not safe"
                     .to_owned())
             }
             None => Err(missing("authorization endpoint")),

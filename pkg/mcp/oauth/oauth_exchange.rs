@@ -85,7 +85,7 @@ impl OAuthExchange {
             let status = response.status;
             let mut from = url.clone();
             from.set_query(None);
-            Ok(OAuthResponse { status, body: read(response).await?, from: from.into() })
+            Ok(OAuthResponse { status, body: read_body(response).await?, from: from.into() })
         };
         let answer = timeout(ANSWER_TIMEOUT, exchange).await;
         let answer = answer.map_err(|_| format!("no answer within {ANSWER_TIMEOUT:?}")).flatten();
@@ -93,7 +93,7 @@ impl OAuthExchange {
     }
 }
 
-async fn read(mut response: HttpResponse) -> Result<Vec<u8>, String> {
+async fn read_body(mut response: HttpResponse) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
     while let Some(read) = response.body.next().await {
         let read = read.map_err(|error| error.to_string())?;

@@ -78,8 +78,8 @@ impl OAuthAccess {
             if secret.is_some() && !self.may_have_secret(authorization) {
                 let issuer = &authorization.issuer;
                 return Err(format!(
-                    "it names the authorization server {issuer}, which may not get `oauth.clientSecret`; \
-                     if it is yours, give it as `oauth.issuer`"
+                    "it names the authorization server {issuer}, which may not get \
+                     `oauth.clientSecret`; if you trust it, set it as `oauth.issuer`"
                 ));
             }
             let secret = secret.map(|secret| secret.expose_secret().to_owned());
@@ -102,8 +102,10 @@ impl OAuthAccess {
             return Ok(client.clone());
         }
         let Some(registration) = &authorization.registration else {
-            return Err("its authorization server takes no new clients; give it `oauth.clientId`"
-                .to_owned());
+            return Err(
+                "its authorization server does not accept new clients; set `oauth.clientId`"
+                    .to_owned(),
+            );
         };
         let asked = ClientAuthMethod::to_register(proofs);
         let body = json!({
@@ -273,11 +275,11 @@ impl OAuthAccess {
             }
             client.hide(&mut redactor);
             let words = answer.words(&redactor);
-            return Err(format!("its authorization server gives no token: {words}"));
+            return Err(format!("its authorization server issued no token: {words}"));
         }
         let issued: TokenResponse = answer.json("a token")?;
         if !issued.is_bearer() {
-            return Err("its authorization server gives a token of an unknown type".to_owned());
+            return Err("its authorization server issued a token of an unknown type".to_owned());
         }
         Ok(issued)
     }

@@ -117,8 +117,8 @@ impl ErrorOutput {
     }
 
     /// Keeps the available output.
-    pub(crate) fn read(&self, context: &mut Context<'_>) {
-        self.reader().read(context);
+    pub(crate) fn read_output(&self, context: &mut Context<'_>) {
+        self.reader().read_output(context);
     }
 
     /// Waits for the last output, for a limited time: processes started by this one may never close the pipe.
@@ -138,7 +138,7 @@ impl ErrorOutput {
 }
 
 impl ErrorOutputReader {
-    fn read(&mut self, context: &mut Context<'_>) {
+    fn read_output(&mut self, context: &mut Context<'_>) {
         for _ in 0..PIECES {
             if self.has_ended {
                 return;
@@ -158,7 +158,7 @@ impl ErrorOutputReader {
     }
 
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.read(context);
+        self.read_output(context);
         if !self.has_ended {
             let late = self.late.get_or_insert_with(|| Box::pin(sleep(LAST_TIMEOUT)));
             ready!(late.as_mut().poll(context));

@@ -101,7 +101,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for OutputLines<R> {
     ) -> Poll<io::Result<()>> {
         let Self { output, aside, exit, is_at_end, .. } = &mut *self;
         if let Some(aside) = aside {
-            aside.read(context);
+            aside.read_output(context);
         }
         let mut read = Ok(());
         let before = buffer.filled().len();

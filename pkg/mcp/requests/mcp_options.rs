@@ -89,7 +89,7 @@ impl McpOptions {
         self
     }
 
-    /// Adds the URI of a folder, such as `file:///srv/project`, in which servers are told to work. Default: none; servers that ask for folders are
+    /// Adds the URI of a folder, such as `file:///srv/project`, in which servers are asked to work. Default: none; servers that ask for folders are
     /// refused.
     #[must_use]
     pub fn root(mut self, uri: impl Into<String>) -> Self {

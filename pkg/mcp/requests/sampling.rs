@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::mcp_options::SamplingModel;
 use forgeline_agent::{
-    Budget, Spent,
+    Budget, Spending,
     private::{BudgetDraw, SpentBelow, current_draw},
     tools::ToolContext,
 };
@@ -61,7 +61,7 @@ pub(crate) async fn sample(
     }
     let draw = current_draw();
     if let Some(draw) = &draw {
-        // A part of what is left of the run's budget, as for a sub-agent.
+        // A part of the rest of the run's budget, as for a sub-agent.
         let left = draw.take(Budget::default());
         // The input is counted first.
         let input = TokenEstimator::new().request(&request);
@@ -144,7 +144,7 @@ impl Drop for SamplingUsage {
     fn drop(&mut self) {
         let Some(draw) = &self.draw else { return };
         draw.end(self.usage.as_ref().map_or(SpentBelow::NOTHING, |usage| {
-            let mut spent = Spent::default();
+            let mut spent = Spending::default();
             spent.add(Some(usage), self.card.and_then(|card| card.cost(usage)));
             // The run counts this as usage, but not as a turn.
             SpentBelow::new(0, &spent)

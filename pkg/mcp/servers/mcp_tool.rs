@@ -84,10 +84,7 @@ impl Tool for McpTool {
     /// Returns a line that states who wrote the description that the model has read: descriptions
     /// of tools are text from outside, and do not count as such in the conversation.
     fn preview(&self, _context: ToolContext, _arguments: Json) -> PreviewFuture {
-        let text = format!(
-            "The MCP server {} runs it, and wrote what the model has read of it.",
-            self.server
-        );
+        let text = format!("The MCP server {} runs it, and wrote its description.", self.server);
         Box::pin(std::future::ready(Ok(Some(Preview::text(text)))))
     }
 
@@ -105,7 +102,8 @@ impl Tool for McpTool {
             };
             if !is_offered {
                 return Err(ToolError::failed(format!(
-                    "the tool `{full_name}` is gone: its server has changed its list of tools; go on without it"
+                    "the tool `{full_name}` no longer exists: its server changed its list of \
+                    tools; continue without it"
                 )));
             }
             let arguments =

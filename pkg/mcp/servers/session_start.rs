@@ -160,7 +160,7 @@ async fn await_start(
 ) -> Result<Arc<ServerSession>, McpError> {
     task.await.unwrap_or_else(|error| {
         let problem =
-            if error.is_panic() { "its start panicked" } else { "its start was given up" };
+            if error.is_panic() { "its start panicked" } else { "its start was abandoned" };
         Err(failed(&server, problem))
     })
 }

@@ -99,7 +99,7 @@ impl ServerSession {
         Err(self.error(&ServiceError::UnexpectedResponse))
     }
 
-    pub(crate) async fn read(&self, uri: &str) -> Result<Vec<ResourceContents>, McpError> {
+    pub(crate) async fn read_resource(&self, uri: &str) -> Result<Vec<ResourceContents>, McpError> {
         let mut params = ReadResourceRequestParams::new(uri);
         for _ in 0..MAX_ROUNDS {
             let asked = Box::pin(self.service.peer().read_resource_once(params.clone()));

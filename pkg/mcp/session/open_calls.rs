@@ -27,13 +27,13 @@ struct OpenCall {
     token: ProgressToken,
     run_id: Text,
     wants: mpsc::Sender<InboundRequest>,
-    progress: watch::Sender<Option<CallProgress>>,
+    progress: watch::Sender<Option<ProgressReport>>,
 }
 
 /// The channels through which a call receives messages from its server before its answer.
 pub(crate) struct CallInbox {
     pub(crate) wants: mpsc::Receiver<InboundRequest>,
-    pub(crate) progress: watch::Receiver<Option<CallProgress>>,
+    pub(crate) progress: watch::Receiver<Option<ProgressReport>>,
 }
 
 /// A request of a server to the call that it works on, with the sender of the answer.
@@ -44,7 +44,7 @@ pub(crate) enum InboundRequest {
 
 /// The progress reported by a server.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CallProgress {
+pub(crate) struct ProgressReport {
     pub(crate) done: f64,
     pub(crate) total: Option<f64>,
     pub(crate) message: Option<String>,
@@ -79,7 +79,7 @@ impl OpenCalls {
             let goes_on = last.as_ref().is_none_or(|last| heard.progress > last.done);
             if goes_on {
                 let (done, total) = (heard.progress, heard.total);
-                *last = Some(CallProgress { done, total, message: heard.message });
+                *last = Some(ProgressReport { done, total, message: heard.message });
             }
             goes_on
         });

@@ -27,7 +27,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::open_calls::{CallInbox, CallProgress, InboundRequest, OpenCalls};
+use super::open_calls::{CallInbox, InboundRequest, OpenCalls, ProgressReport};
 use crate::requests::{
     elicitation::{cancelled, question, result},
     mcp_options::McpOptions,
@@ -35,7 +35,7 @@ use crate::requests::{
     sampling::{SamplingResult, sample},
 };
 use forgeline_agent::{
-    private::form,
+    private::complete_form,
     tools::{Question, ToolContext, ToolError},
 };
 use forgeline_types::{Text, ToolAnswer};
@@ -162,7 +162,7 @@ impl SessionClient {
             } else if is_for_roots && !self.0.options.roots.is_empty() {
                 serde_json::to_value(self.roots())
             } else {
-                return Err(self.failed("asks for what it was not offered"));
+                return Err(self.failed("requests something that it was not offered"));
             };
             responses.insert(key, response.unwrap_or(Value::Null));
         }
@@ -213,9 +213,9 @@ impl SessionClient {
             None => Some(answer.await),
         };
         let Some(Ok(answer)) = answer else { return Some(ToolAnswer::Cancel) };
-        let answer = form::complete(question.schema.as_ref(), answer?);
+        let answer = complete_form(question.schema.as_ref(), answer?);
         Some(answer.unwrap_or_else(|problem| {
-            tracing::warn!(%server, %problem, "an answer of the respondent does not fit, and is not sent");
+            tracing::warn!(%server, %problem, "an answer does not match the form, and is not sent");
             ToolAnswer::Cancel
         }))
     }
@@ -238,8 +238,8 @@ async fn hand<T>(mut reply: oneshot::Sender<T>, answer: impl Future<Output = T>)
 }
 
 /// Returns progress as one line.
-fn line(progress: &CallProgress) -> String {
-    let CallProgress { done, total, message } = progress;
+fn line(progress: &ProgressReport) -> String {
+    let ProgressReport { done, total, message } = progress;
     let message = message.iter().flat_map(|message| message.chars()).take(MAX_SAID);
     let mut line: String = message.map(|it| if it == '\n' { ' ' } else { it }).collect();
     let total = total.map(|total| format!(" of {total}")).unwrap_or_default();

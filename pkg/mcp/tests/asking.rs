@@ -97,7 +97,7 @@ async fn asks(mut scripted: Scripted, params: Value) -> (Scripted, Value) {
     scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
     let call = scripted.call().await;
     scripted.ask(7, "elicitation/create", params).await;
-    let answer = scripted.read().await;
+    let answer = scripted.read_line().await;
     assert_eq!(answer["id"], 7);
     scripted.result(&call, done()).await;
     (scripted, answer["result"].clone())
@@ -150,7 +150,7 @@ async fn a_refusal_and_an_address_are_answers() {
 }
 
 #[tokio::test]
-async fn nobody_who_can_answer_is_a_cancel() {
+async fn question_without_a_person_is_cancelled() {
     let (servers, scripted) = greeted(json!({ "command": "x" })).await;
     let agent = agent(servers).build().unwrap();
     let (outcome, (_, answer)) = tokio::join!(agent.run("Do it."), asks(scripted, form()));
@@ -178,7 +178,7 @@ async fn the_time_of_a_person_is_not_the_call_s() {
         scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
         scripted.call().await;
         scripted.ask(7, "elicitation/create", form()).await;
-        scripted.read().await;
+        scripted.read_line().await;
         scripted
     };
     let (_, outcome, _) = run(agent(servers), [ToolAnswer::Decline], server).await;
@@ -208,7 +208,7 @@ async fn a_question_ends_with_its_call_and_when_the_server_takes_it_back() {
 }
 
 #[tokio::test]
-async fn a_question_that_could_be_of_another_user_is_asked_nobody() {
+async fn question_of_a_server_shared_by_two_runs_is_not_asked() {
     let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
     let agents = [(); 2].map(|()| agent(servers.clone()).build().unwrap());
     let mut streams = agents.map(|agent| agent.run_stream("Do it."));
@@ -233,7 +233,7 @@ async fn a_question_that_could_be_of_another_user_is_asked_nobody() {
         }
         let calls = [scripted.call().await, scripted.call().await];
         scripted.ask(7, "elicitation/create", form()).await;
-        assert_eq!(scripted.read().await["result"], json!({ "action": "cancel" }));
+        assert_eq!(scripted.read_line().await["result"], json!({ "action": "cancel" }));
         for call in calls {
             scripted.result(&call, done()).await;
         }
@@ -242,7 +242,7 @@ async fn a_question_that_could_be_of_another_user_is_asked_nobody() {
 }
 
 #[tokio::test]
-async fn a_program_answers_in_place_of_the_user() {
+async fn respondent_answers_instead_of_the_user() {
     let respond = |asked: McpQuestion| async move {
         assert_eq!((&*asked.server, asked.run.is_some()), ("s", true));
         match &*asked.message {
@@ -304,7 +304,7 @@ async fn a_result_that_asks_for_input_is_a_question_and_the_call_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_never_has_enough_is_an_error() {
+async fn endless_input_requests_are_an_error() {
     let many: serde_json::Map<String, Value> = (0..17)
         .map(|n| (n.to_string(), json!({ "method": "elicitation/create", "params": form() })))
         .collect();
@@ -314,7 +314,7 @@ async fn a_server_that_never_has_enough_is_an_error() {
     let cases = [
         (json!({ "resultType": "input_required", "requestState": "st" }), 10, "asked for input 10 times"),
         (json!({ "resultType": "input_required", "inputRequests": many }), 1, "asks for more than 16 inputs"),
-        (json!({ "resultType": "input_required", "inputRequests": sample }), 1, "asks for what it was not offered"),
+        (json!({ "resultType": "input_required", "inputRequests": sample }), 1, "requests something that it was not offered"),
     ];
     for (required, rounds, want) in cases {
         let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
@@ -350,7 +350,7 @@ async fn progress_is_output_of_the_call_that_goes_on_and_has_a_bound() {
             scripted.notify("notifications/progress", progress).await;
             // Each is read before the next: what comes at once is one event.
             scripted.ask(9, "ping", json!({})).await;
-            scripted.read().await;
+            scripted.read_line().await;
         }
         scripted.result(&call, done()).await;
         scripted
@@ -373,10 +373,10 @@ async fn what_is_not_offered_is_refused_and_roots_are_when_they_are_set() {
     let (ours, mut scripted) = pipe();
     let options = McpOptions::default().root("file:///srv/project");
     let greet = async {
-        let hello = scripted.read().await;
+        let hello = scripted.read_line().await;
         let info = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": { "name": "s", "version": "1" } });
         scripted.result(&hello, info).await;
-        scripted.read().await;
+        scripted.read_line().await;
         hello["params"]["capabilities"].clone()
     };
     let (session, offered) = tokio::join!(session(ours, &options), greet);
@@ -387,18 +387,18 @@ async fn what_is_not_offered_is_refused_and_roots_are_when_they_are_set() {
     );
     scripted.ask(1, "roots/list", json!({})).await;
     assert_eq!(
-        scripted.read().await["result"],
+        scripted.read_line().await["result"],
         json!({ "roots": [{ "uri": "file:///srv/project" }] })
     );
     scripted.ask(2, "sampling/createMessage", json!({ "messages": [], "maxTokens": 1 })).await;
-    assert_eq!(scripted.read().await["error"]["code"], -32601);
+    assert_eq!(scripted.read_line().await["error"]["code"], -32601);
     // A question outside any call reaches no user.
     scripted.ask(3, "elicitation/create", form()).await;
-    assert_eq!(scripted.read().await["result"], json!({ "action": "cancel" }));
+    assert_eq!(scripted.read_line().await["result"], json!({ "action": "cancel" }));
 
     let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
     scripted.ask(1, "roots/list", json!({})).await;
-    assert_eq!(scripted.read().await["error"]["code"], -32601);
+    assert_eq!(scripted.read_line().await["error"]["code"], -32601);
     drop(servers);
 }
 

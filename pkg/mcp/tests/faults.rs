@@ -47,7 +47,7 @@ const FAULTS: [Fault; 7] = [
 /// Brings the server to a point; returns the request that waits.
 async fn reach(scripted: &mut Scripted, point: Point) -> Value {
     if point == Point::List {
-        return scripted.read().await;
+        return scripted.read_line().await;
     }
     scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
     let call = scripted.call().await;
@@ -169,7 +169,7 @@ async fn through(point: Point, fault: Fault) -> Option<Result<String, RunError>>
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_happens_a_call_ends_and_nothing_is_left() {
+async fn every_call_ends_and_leaves_nothing_running() {
     let metrics = Handle::current().metrics();
     let before = metrics.num_alive_tasks();
     for point in POINTS {

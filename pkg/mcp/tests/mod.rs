@@ -23,6 +23,8 @@ use forgeline_types::{TextOrigin, ToolResult};
 mod asking;
 mod bounds;
 mod contexts;
+#[path = "../../agent/tests/encoders.rs"]
+mod encoders;
 mod faults;
 mod files;
 #[cfg(target_os = "linux")]
@@ -33,6 +35,7 @@ mod remote;
 mod sampling;
 mod starts;
 pub(crate) mod subscriber;
+#[path = "../../agent/tests/whole.rs"]
 mod whole;
 
 /// Longest wait for what comes soon, if it comes.
@@ -76,23 +79,23 @@ fn a_wrong_member_is_named_with_what_was_expected() {
         (r#"{"mcpServers":{"a":{"type":"http"}}}"#,         "`mcpServers.a.url` is missing; expected the address of the server"),
         (r#"{"mcpServers":{"a":{"type":"sse","url":"https://x"}}}"#, "`mcpServers.a.type` must be `stdio` or `http`; `sse` is the transport before streamable HTTP and is not supported, use the server's address for `http`"),
         (r#"{"mcpServers":{"a":{"type":"ws"}}}"#,           "`mcpServers.a.type` must be `stdio` or `http`"),
-        (r#"{"mcpServers":{"a":{"type":"stdio","url":"https://x"}}}"#, "`mcpServers.a.url` is of a server of `type` `http` with a `url`"),
-        (r#"{"mcpServers":{"a":{"command":"x","headers":{"a":"b"}}}}"#, "`mcpServers.a.headers` is of a server of `type` `http` with a `url`"),
-        (r#"{"mcpServers":{"a":{"url":"https://x","command":"x"}}}"#, "`mcpServers.a.command` is of a process, and the server has a `url`; remove one"),
+        (r#"{"mcpServers":{"a":{"type":"stdio","url":"https://x"}}}"#, "`mcpServers.a.url` is only for a server of `type` `http` with a `url`"),
+        (r#"{"mcpServers":{"a":{"command":"x","headers":{"a":"b"}}}}"#, "`mcpServers.a.headers` is only for a server of `type` `http` with a `url`"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","command":"x"}}}"#, "`mcpServers.a.command` is for a process, but the server has a `url`; remove one"),
         (r#"{"mcpServers":{"a":{"url":"x"}}}"#,             "`mcpServers.a.url` is not an address; expected one such as `https://host/mcp`"),
         (r#"{"mcpServers":{"a":{"url":"file:///x"}}}"#,     "`mcpServers.a.url` is not an address of HTTP; expected `https://…`"),
-        (r#"{"mcpServers":{"a":{"url":"https://me:${KEY}@x"}}}"#, "`mcpServers.a.url` has a user or a password; use a header `Authorization`"),
+        (r#"{"mcpServers":{"a":{"url":"https://me:${KEY}@x"}}}"#, "`mcpServers.a.url` contains a user name or password; use a header `Authorization`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"a b":"c"}}}}"#, "`mcpServers.a.headers.a b` is not a name of a header; expected one such as `X-Key`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"Host":"c"}}}}"#, "`mcpServers.a.headers.Host` is a header of the protocol, which sets it; remove it"),
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"K":"${KEY}\n"}}}}"#, "`mcpServers.a.headers.K` has a character that no header may have; remove it"),
         (r#"{"mcpServers":{"a":{"command":"x","timeout":0}}}"#, "`mcpServers.a.timeout` is 0; expected more than 0 seconds, or milliseconds from 1,000 on"),
         (r#"{"mcpServers":{"a":{"command":"x","timeout":"5"}}}"#, "`mcpServers.a.timeout` is a string; expected a number of seconds"),
         (r#"{"mcpServers":{"a":{"command":"x","disabled":1}}}"#, "`mcpServers.a.disabled` is a number; expected `true` or `false`"),
-        (r#"{"mcpServers":{"a":{"command":"x"}},"servers":{"a":{"command":"y"}}}"#, "`servers.a` is there twice; rename one of the two"),
+        (r#"{"mcpServers":{"a":{"command":"x"}},"servers":{"a":{"command":"y"}}}"#, "`servers.a` occurs twice; rename one of them"),
         (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"grant":"password"}}}}"#, "`mcpServers.a.oauth.grant` must be `authorization_code` or `client_credentials`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"clientId":"c","grant":"client_credentials"}}}}"#, "`mcpServers.a.oauth` has the grant `client_credentials` without `clientSecret`; add it"),
         (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"clientSecret":"${KEY}"}}}}"#, "`mcpServers.a.oauth` has a `clientSecret` without its `clientId`; add it"),
-        (r#"{"mcpServers":{"a_b":{"command":"x"},"a":{"command":"x"}}}"#, "`mcpServers.a_b` begins with the name of the server `a` and `_`, so that their tools cannot be told apart; rename one"),
+        (r#"{"mcpServers":{"a_b":{"command":"x"},"a":{"command":"x"}}}"#, "`mcpServers.a_b` begins with the name of the server `a` and `_`, so that their tools could be confused; rename one"),
     ];
     for (text, want) in cases {
         assert_eq!(wrong(text), want, "{text}");
@@ -124,7 +127,7 @@ struct Scripted {
 }
 
 impl Scripted {
-    async fn read(&mut self) -> Value {
+    async fn read_line(&mut self) -> Value {
         let line = timeout(self.patience, self.lines.next_line()).await.expect("nothing was sent");
         serde_json::from_str(&line.unwrap().unwrap()).unwrap()
     }
@@ -135,7 +138,7 @@ impl Scripted {
 
     /// Answers the next request.
     async fn answer(&mut self, method: &str, result: Value) {
-        let request = self.read().await;
+        let request = self.read_line().await;
         assert_eq!(request["method"], method);
         let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
         self.write(&answer.to_string()).await;
@@ -154,7 +157,7 @@ impl Scripted {
 
     /// Reads a call.
     async fn call(&mut self) -> Value {
-        let request = self.read().await;
+        let request = self.read_line().await;
         assert_eq!(request["method"], "tools/call");
         request
     }
@@ -171,7 +174,7 @@ impl Scripted {
             "serverInfo": { "name": "scripted", "version": "1" },
         });
         self.answer("initialize", info).await;
-        assert_eq!(self.read().await["method"], "notifications/initialized");
+        assert_eq!(self.read_line().await["method"], "notifications/initialized");
     }
 }
 
@@ -292,14 +295,14 @@ async fn a_file_of_a_server_is_one_that_models_read_or_a_note_and_never_an_addre
         (image("image/png", "iVBORw0KGgo="),          "", 1),
         (image("image/png", "https://10.0.0.1/x.png"), "[picture left out: image/png, 22 bytes; its data are not base64]", 0),
         (image("image/png", "gs://bucket/x.png"),     "[picture left out: image/png, 17 bytes; its data are not base64]", 0),
-        (image("image/svg+xml", "PHN2Zy8+"),          "[picture left out: image/svg+xml, 6 bytes; models take PNG, JPEG, GIF and WebP]", 0),
-        (blob(None, "aGk="),                          "[document left out: application/octet-stream, 2 bytes; models take PDF and text]", 0),
+        (image("image/svg+xml", "PHN2Zy8+"),          "[picture left out: image/svg+xml, 6 bytes; models accept PNG, JPEG, GIF and WebP]", 0),
+        (blob(None, "aGk="),                          "[document left out: application/octet-stream, 2 bytes; models accept PDF and text]", 0),
         (blob(None, "iVBORw0KGgo="),                  "", 1),
         (blob(Some("image/png"), "https://x/y.png"),  "[picture left out: image/png, 15 bytes; its data are not base64]", 0),
         (blob(Some("application/pdf"), "JVBERi0="),   "", 1),
         (blob(Some("application/pdf"), "https://x/y"), "[document left out: application/pdf, 11 bytes; its data are not base64]", 0),
         (blob(Some("text/plain"), "aGk="),            "u:1:\nhi", 0),
-        (blob(Some("text/plain"), "/w=="),            "[document left out: text/plain, 1 bytes; it says that it is text, and is not UTF-8]", 0),
+        (blob(Some("text/plain"), "/w=="),            "[document left out: text/plain, 1 bytes; its type is text, but it is not UTF-8]", 0),
     ];
     for (block, text, parts) in cases {
         let call = tools[0].execute(ToolContext::default(), json!({}).into());
@@ -352,13 +355,13 @@ async fn a_cancelled_call_ends_at_once_and_the_server_hears_of_it() {
     let tools = tools(&servers, &mut scripted, json!([listed("f")])).await;
     let cancel = CancellationToken::new();
     let call = tokio::spawn(tools[0].execute(context(&cancel), json!({}).into()));
-    let request = scripted.read().await;
+    let request = scripted.read_line().await;
     let began = Instant::now();
     cancel.cancel();
     let result = timeout(LONG, call).await.expect("the call goes on").unwrap();
     assert_eq!(result, Err(ToolError::Cancelled { abandoned: false }));
     assert!(began.elapsed() < Duration::from_millis(50));
-    let told = scripted.read().await;
+    let told = scripted.read_line().await;
     assert_eq!(told["method"], "notifications/cancelled");
     assert_eq!(told["params"]["requestId"], request["id"]);
 }
@@ -368,9 +371,9 @@ async fn a_dropped_call_is_cancelled_at_the_server() {
     let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
     let tools = tools(&servers, &mut scripted, json!([listed("f")])).await;
     let call = tokio::spawn(tools[0].execute(ToolContext::default(), json!({}).into()));
-    let request = scripted.read().await;
+    let request = scripted.read_line().await;
     call.abort();
-    let told = scripted.read().await;
+    let told = scripted.read_line().await;
     assert_eq!(told["method"], "notifications/cancelled");
     assert_eq!(told["params"]["requestId"], request["id"]);
 }
@@ -381,14 +384,14 @@ async fn a_call_whose_answer_is_too_long_ends_with_the_server_and_the_limit() {
     let tools = tools(&servers, &mut scripted, json!([listed("f")])).await;
     let call = tools[0].execute(ToolContext::default(), json!({}).into());
     let answer = async {
-        scripted.read().await;
+        scripted.read_line().await;
         scripted.write(&"x".repeat(10 << 20)).await;
     };
     let ended = timeout(LONG, async { tokio::join!(call, answer) });
     let (result, ()) = ended.await.expect("the call goes on");
     let error = result.unwrap_err().to_string();
     assert!(error.contains("`s`") && error.contains("8388608 bytes"), "{error}");
-    assert_eq!(scripted.read().await["method"], "notifications/cancelled");
+    assert_eq!(scripted.read_line().await["method"], "notifications/cancelled");
     // A line that is as long as it may be is an answer, and the server is still of use.
     let text = "y".repeat((8 << 20) - 200);
     let call = tools[0].execute(ToolContext::default(), json!({}).into());
@@ -409,7 +412,7 @@ async fn a_server_that_ends_in_a_call_is_an_error_that_names_it() {
     let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
     let tools = tools(&servers, &mut scripted, json!([listed("f")])).await;
     let call = tokio::spawn(tools[0].execute(ToolContext::default(), json!({}).into()));
-    scripted.read().await;
+    scripted.read_line().await;
     drop(scripted);
     let error = call.await.unwrap().unwrap_err().to_string();
     assert_eq!(error, "the MCP server `s` has ended; it is started again with the next run");

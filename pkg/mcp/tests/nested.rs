@@ -44,7 +44,7 @@ struct Nested {
     places: Places,
     /// The calls that the server works on.
     open: Arc<AtomicUsize>,
-    /// Stands in the arguments of the process.
+    /// Marks the process by its arguments.
     mark: String,
 }
 

@@ -174,7 +174,7 @@ async fn a_start_that_hangs_is_one_for_all_who_wait_and_goes_on_without_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_hangs_at_its_start_costs_no_run_time_again_and_again_and_is_told_of_once() {
+async fn hanging_server_delays_one_run_and_is_reported_once() {
     let config =
         config(r#"{"mcpServers":{"s":{"command":"/bin/sh","args":["-c","exec sleep 600"]}}}"#);
     let servers = McpServers::connect(config.unwrap()).await.unwrap();
@@ -231,9 +231,9 @@ async fn a_start_that_is_dropped_leaves_no_process() {
     assert_eq!(timeout(LONG, first).await.unwrap(), Ok("begun\n".len()));
 }
 
-/// Processes that a server has started may hold its output open, within its process group or out of it.
+/// Processes that a server has started may hold its output open, inside or outside of its process group.
 #[tokio::test]
-async fn a_server_that_ends_is_told_though_what_it_started_holds_its_output() {
+async fn ended_server_is_reported_while_its_children_hold_its_output() {
     let leaves = ["sleep 20 & exit 3", "setsid sleep 20 & exit 3"];
     for (number, leaves) in leaves.into_iter().enumerate() {
         let folder = Folder::new(&format!("holds-{number}"));

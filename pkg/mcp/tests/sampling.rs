@@ -41,7 +41,7 @@ async fn a_server_asks_a_model_only_when_a_person_allows_each_request() {
             scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
             let call = scripted.call().await;
             scripted.ask(7, "sampling/createMessage", sample()).await;
-            let answer = scripted.read().await;
+            let answer = scripted.read_line().await;
             if is_allowed {
                 assert_eq!(answer["result"]["content"], json!({ "type": "text", "text": "Blue." }));
                 assert_eq!(answer["result"]["stopReason"], "endTurn");
@@ -71,11 +71,11 @@ async fn a_server_asks_a_model_only_when_a_person_allows_each_request() {
     let agent = agent(servers).build().unwrap();
     let server = async {
         scripted.ask(6, "sampling/createMessage", sample()).await;
-        assert_eq!(scripted.read().await["error"]["message"], "the user has not allowed it");
+        assert_eq!(scripted.read_line().await["error"]["message"], "the user has not allowed it");
         scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
         let call = scripted.call().await;
         scripted.ask(7, "sampling/createMessage", sample()).await;
-        assert_eq!(scripted.read().await["error"]["message"], "the user has not allowed it");
+        assert_eq!(scripted.read_line().await["error"]["message"], "the user has not allowed it");
         scripted.result(&call, done()).await;
     };
     let (outcome, ()) = tokio::join!(
@@ -114,9 +114,9 @@ async fn what_a_server_s_model_uses_counts_in_the_run_and_within_its_budget() {
             scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
             let call = scripted.call().await;
             scripted.ask(7, "sampling/createMessage", sample()).await;
-            assert!(scripted.read().await["result"].is_object());
+            assert!(scripted.read_line().await["result"].is_object());
             scripted.ask(8, "sampling/createMessage", sample()).await;
-            let second = scripted.read().await;
+            let second = scripted.read_line().await;
             if tokens.is_some() {
                 let granted = model.requests()[1].max_tokens.unwrap();
                 assert!(granted <= most, "{granted}");
@@ -148,7 +148,7 @@ async fn a_request_that_is_longer_than_what_is_left_is_not_sent_to_a_model() {
         let mut request = sample();
         request["messages"][0]["content"]["text"] = "Which colour? ".repeat(500).into();
         scripted.ask(7, "sampling/createMessage", request).await;
-        assert_eq!(scripted.read().await["error"]["message"], TOO_SMALL);
+        assert_eq!(scripted.read_line().await["error"]["message"], TOO_SMALL);
         scripted.result(&call, done()).await;
         scripted
     };
@@ -156,7 +156,7 @@ async fn a_request_that_is_longer_than_what_is_left_is_not_sent_to_a_model() {
     assert_eq!((outcome.spent.tokens, model.requests().len()), (0, 0));
 }
 
-/// A model that is stopped in the middle has used what it read and wrote until then, also where its provider has told
+/// A model that is stopped in the middle has used what it read and wrote until then, also where its provider has reported
 /// nothing yet.
 #[tokio::test(start_paused = true)]
 async fn a_request_to_a_model_that_is_cancelled_counts_in_the_run() {
@@ -209,7 +209,7 @@ async fn a_server_s_model_is_not_asked_when_the_budget_is_spent() {
         let call = scripted.call().await;
         for id in [7, 8] {
             scripted.ask(id, "sampling/createMessage", sample()).await;
-            let answer = scripted.read().await;
+            let answer = scripted.read_line().await;
             let refused = answer["error"]["message"] == TOO_SMALL;
             assert_eq!(refused, id == 8, "{answer}");
         }
@@ -233,7 +233,7 @@ async fn a_picture_in_a_request_to_a_model_is_bytes_and_never_an_address() {
             let content = json!({ "type": "image", "data": data, "mimeType": "image/png" });
             request["messages"][0]["content"] = content;
             scripted.ask(7, "sampling/createMessage", request).await;
-            let answer = scripted.read().await;
+            let answer = scripted.read_line().await;
             let error = answer["error"]["message"].as_str().unwrap();
             assert_eq!(error, "a picture is not PNG, JPEG, GIF or WebP in base64");
         }
@@ -265,7 +265,7 @@ async fn a_person_sees_who_said_what_and_the_pictures_of_a_request_to_a_model() 
             { "role": "user", "content": { "type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png" } },
         ]);
         scripted.ask(7, "sampling/createMessage", request).await;
-        scripted.read().await;
+        scripted.read_line().await;
         scripted.result(&call, done()).await;
         scripted
     };

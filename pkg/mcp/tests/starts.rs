@@ -24,7 +24,7 @@ async fn the_limits_of_the_greeting_and_of_the_list_are_those_of_the_options() {
     let error = servers.list().await.err().unwrap();
     assert!(matches!(error, McpError::TimedOut { after, .. } if after == limit), "{error}");
     assert_eq!(began.elapsed(), limit);
-    // Zero stands for the default.
+    // Zero means the default.
     let (ours, _silent) = pipe();
     let options = McpOptions::default().start_timeout(Duration::ZERO);
     let began = Instant::now();
@@ -41,8 +41,8 @@ async fn a_change_of_the_list_counts_until_the_new_list_has_come() {
     let call = tool.execute(ToolContext::default(), json!({}).into());
     let answer = async {
         scripted.ask(1, "ping", json!({})).await;
-        scripted.read().await;
-        let list = scripted.read().await;
+        scripted.read_line().await;
+        let list = scripted.read_line().await;
         assert_eq!(list["method"], "tools/list");
         let error = json!({ "code": -32000, "message": "busy" });
         let error = json!({ "jsonrpc": "2.0", "id": list["id"], "error": error });
@@ -71,7 +71,7 @@ async fn first_pinged<T>(call: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn a_server_that_is_gone_is_said_at_the_beginning_of_the_next_run() {
+async fn lost_server_is_reported_at_the_start_of_the_next_run() {
     let (servers, mut scripted) = greeted(json!({ "command": "/no/such" })).await;
     tools(&servers, &mut scripted, json!([listed("f")])).await;
     drop(scripted);
@@ -100,7 +100,7 @@ async fn a_server_that_is_gone_is_said_at_the_beginning_of_the_next_run() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_worked_is_said_in_no_run() {
+async fn server_that_never_started_is_not_reported_in_runs() {
     let config = config(r#"{"mcpServers":{"s":{"command":"/no/such"}}}"#).unwrap();
     let servers = McpServers::connect(config).await.unwrap();
     assert_eq!(servers.failures().len(), 1);

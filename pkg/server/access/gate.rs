@@ -58,7 +58,7 @@ pub(crate) async fn gate(
     }
     let is_long = body.size_hint().exact().is_none_or(|bytes| bytes > SMALL_BODY_BYTES);
     let upload = is_long.then(|| access.usage().hold(&scope, HeldResource::Upload)).transpose()?;
-    let body = read(limits, body).await?;
+    let body = read_body(limits, body).await?;
     drop(upload);
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;
     Ok(response.map(|body| Body::new(ConnectionBody { body, _held: held })).into_response())
@@ -100,7 +100,7 @@ fn too_large(most: usize) -> Problem {
 }
 
 /// Reads a body to its end.
-async fn read(limits: &Limits, body: Body) -> Result<Bytes, Problem> {
+async fn read_body(limits: &Limits, body: Body) -> Result<Bytes, Problem> {
     let most = limits.body_bytes;
     match timeout(limits.body_time, whole(body, most)).await {
         Ok(Ok(body)) => body.ok_or_else(|| too_large(most)),

@@ -18,11 +18,11 @@ impl LiveConversation {
         match timeout(MAX_WAIT, rewound).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => {
-                tracing::error!(%error, conversation = %self.id, "a conversation could not be taken back");
+                tracing::error!(%error, conversation = %self.id, "a conversation could not be rewound");
                 if error.code == ErrorCode::Journal {
                     return Err(self.journal.problem(error));
                 }
-                Err(Problem::busy("the answer could not be taken back; try again later", 5))
+                Err(Problem::busy("the answer could not be removed; try again later", 5))
             }
             Err(_) => {
                 let detail =

@@ -45,7 +45,7 @@ pub(crate) enum AppendVerdict {
 }
 
 impl StreamAppend {
-    pub(crate) fn read(headers: &HeaderMap, data: Bytes) -> Result<Self, Problem> {
+    pub(crate) fn parse(headers: &HeaderMap, data: Bytes) -> Result<Self, Problem> {
         let content_type = headers::text(headers, &header::CONTENT_TYPE)?;
         let closes = headers::is_closed(headers)?;
         if data.is_empty() && !closes {

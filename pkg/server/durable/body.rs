@@ -20,7 +20,7 @@ const MAX_RECORD_BYTES: usize = 64 << 10;
 const MAX_VALUES: usize = 10_000;
 
 /// Reads the body of a request.
-pub(crate) async fn read(request: Request) -> Result<Bytes, Problem> {
+pub(crate) async fn read_body(request: Request) -> Result<Bytes, Problem> {
     Bytes::from_request(request, &()).await.map_err(|rejection| {
         Problem::new(rejection.status(), "body_refused", rejection.body_text())
     })
@@ -102,7 +102,7 @@ mod tests {
         let body = Bytes::from(text.to_owned());
         let fields = [("content-type", "application/json")];
         let fields = fields.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-        let config = StreamConfig::read(&fields.into_iter().collect()).unwrap();
+        let config = StreamConfig::parse(&fields.into_iter().collect()).unwrap();
         let parts = part(&config, &body)
             .map_err(|problem| axum::response::IntoResponse::into_response(problem).status())?;
         Ok((body, parts))

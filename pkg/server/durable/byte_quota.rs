@@ -71,7 +71,11 @@ impl ByteQuota {
     }
 
     /// Reads the streams of the store, once.
-    pub(crate) async fn read(&self, log: &dyn EventLog, prefix: &str) -> Result<(), StoreError> {
+    pub(crate) async fn load_sizes(
+        &self,
+        log: &dyn EventLog,
+        prefix: &str,
+    ) -> Result<(), StoreError> {
         let read = || async {
             let mut after: Option<LogKey> = None;
             loop {

@@ -24,7 +24,7 @@ pub(crate) struct StreamConfig {
 }
 
 impl StreamConfig {
-    pub(crate) fn read(headers: &HeaderMap) -> Result<Self, Problem> {
+    pub(crate) fn parse(headers: &HeaderMap) -> Result<Self, Problem> {
         let content_type =
             headers::text(headers, &header::CONTENT_TYPE)?.unwrap_or(DEFAULT_TYPE).into();
         let ttl = headers::number(headers, &headers::TTL)?;

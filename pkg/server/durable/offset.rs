@@ -42,7 +42,7 @@ pub(crate) fn of_run(id: &str) -> u64 {
 
 impl StreamOffset {
     /// Parses an offset; `None` for a text that [`Display`] did not write.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (created, number) = text.split_once('_')?;
         let digits = |text: &str, length: usize| {
             (text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit()))
@@ -55,11 +55,11 @@ impl StreamOffset {
 
 impl ReadStart {
     /// Parses the position that a reader asks for.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "-1" => Some(Self::Beginning),
             "now" => Some(Self::Now),
-            text => StreamOffset::read(text).map(Self::At),
+            text => StreamOffset::parse(text).map(Self::At),
         }
     }
 }
@@ -80,12 +80,12 @@ mod tests {
         let texts = offsets.map(|offset| offset.to_string());
         assert!(texts.is_sorted(), "{texts:?}");
         for (offset, text) in offsets.iter().zip(&texts) {
-            assert_eq!(ReadStart::read(text), Some(ReadStart::At(*offset)));
+            assert_eq!(ReadStart::parse(text), Some(ReadStart::At(*offset)));
             assert!(!text.contains([',', '&', '=', '?', '/']));
         }
         let wrong = ["", "0", "a", "_", "-1 ", "1_2", "../x", "+0000000000001_0000000000000000"];
         for text in wrong {
-            assert_eq!(ReadStart::read(text), None, "{text}");
+            assert_eq!(ReadStart::parse(text), None, "{text}");
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct StreamReader {
 
 /// A sequence of consecutive messages.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct StreamPage {
     pub(crate) messages: Vec<Bytes>,
     /// `true` if the page reaches the current end of the stream.
@@ -47,7 +47,7 @@ impl StreamReader {
     ) -> Result<Self, StoreError> {
         let from = from.max(source.first());
         // An invalid position is reported before a response starts.
-        read(&*log, &key, &source, (from, 1)).await?;
+        read_page(&*log, &key, &source, (from, 1)).await?;
         let known = past.as_ref().and_then(|past| past.get(&key, from));
         let source = match (known, source) {
             (Some(encoder), MessageSource::AgUi(_, sharing)) => {
@@ -83,7 +83,7 @@ impl StreamReader {
 
     /// Reads the next page, which may be empty.
     pub(crate) async fn page(&mut self) -> Result<StreamPage, StoreError> {
-        let page = read(&*self.log, &self.key, &self.source, (self.at, PAGE)).await?;
+        let page = read_page(&*self.log, &self.key, &self.source, (self.at, PAGE)).await?;
         let (mut messages, mut bytes, mut has_end) = (Vec::new(), 0, false);
         let count = page.records.len();
         let mut taken = 0;
@@ -122,7 +122,7 @@ impl StreamReader {
 }
 
 /// Reads at most `most` records of a stream, from number `from` on.
-async fn read(
+async fn read_page(
     log: &dyn EventLog,
     key: &LogKey,
     source: &MessageSource,

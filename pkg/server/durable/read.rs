@@ -48,7 +48,7 @@ pub(crate) enum LiveMode {
 
 impl ReadRequest {
     /// Parses a query; unknown parameters are ignored.
-    pub(crate) fn read(query: &[(String, String)]) -> Result<Self, Problem> {
+    pub(crate) fn parse(query: &[(String, String)]) -> Result<Self, Problem> {
         let mut asked = Self { start: None, live: LiveMode::No, cursor: None };
         for (name, value) in query {
             match name.as_str() {
@@ -56,7 +56,7 @@ impl ReadRequest {
                     return Err(Problem::bad("`offset` is given twice"));
                 }
                 "offset" => {
-                    let start = ReadStart::read(value);
+                    let start = ReadStart::parse(value);
                     let start = start.ok_or_else(|| {
                         Problem::bad(
                             "`offset` must be one from an earlier response, `-1` for the beginning, or `now`",

@@ -10,7 +10,7 @@ use crate::frames::write_lines;
 /// The position of a reader, sent after each page.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 struct ControlEvent {
     stream_next_offset: String,
     #[serde(skip_serializing_if = "Option::is_none")]

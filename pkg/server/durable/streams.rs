@@ -124,7 +124,7 @@ impl HostStreams {
         let mut state = self.known().get(key).map(|known| Arc::clone(&known.state));
         let was_known = state.is_some();
         if !was_known {
-            self.room.read(&*self.log, PREFIX).await?;
+            self.room.load_sizes(&*self.log, PREFIX).await?;
         }
         loop {
             let at = state.as_ref().map_or(0, |state| state.end);
@@ -201,7 +201,7 @@ impl HostStreams {
     ///
     /// Returns a [`Problem`] if the log cannot be used.
     pub(crate) async fn sweep(&self) -> Result<(), Problem> {
-        self.room.read(&*self.log, PREFIX).await?;
+        self.room.load_sizes(&*self.log, PREFIX).await?;
         self.sweep_of(None).await
     }
 

@@ -7,7 +7,7 @@ use super::{
     ag_ui_event::{
         AgUiEvent, AgUiInterrupt, AgUiMessage, AgUiOutcome, AgUiUsage, CustomValue, StepName,
     },
-    answer_calls::{AnswerCalls, CallProgress},
+    answer_calls::{AnswerCalls, SentProgress},
     key::{CallKey, ResultKey, SectionKey},
     message_writer::MessageWriter,
 };
@@ -114,11 +114,11 @@ impl RunScope {
 
     /// Begins a call once its name is known, or can no longer become known.
     fn call(&mut self, index: u32, name: Option<&Text>, at: &mut EventContext<'_, '_, '_>) {
-        let Some(call) = self.calls.at(index).filter(|call| call.progress == CallProgress::Nothing)
+        let Some(call) = self.calls.at(index).filter(|call| call.progress == SentProgress::Nothing)
         else {
             return;
         };
-        call.progress = CallProgress::Begin;
+        call.progress = SentProgress::Begin;
         let tool_call_name = name.map_or("unknown", Text::as_str);
         let tool_call_id = at.key(&call.id);
         at.send(AgUiEvent::ToolCallStart { tool_call_id, tool_call_name });
@@ -129,7 +129,7 @@ impl RunScope {
         at.turn = self.turn;
         self.end_section(at);
         for call in self.calls.open() {
-            call.progress = CallProgress::Whole;
+            call.progress = SentProgress::Whole;
             let tool_call_id = at.key(&call.id);
             at.send(AgUiEvent::ToolCallEnd { tool_call_id });
         }
@@ -142,7 +142,7 @@ impl RunScope {
     fn restart(&mut self, data: &Value, at: &mut EventContext<'_, '_, '_>) {
         self.end_section(at);
         for call in self.calls.open() {
-            call.progress = CallProgress::Whole;
+            call.progress = SentProgress::Whole;
             let tool_call_id = at.key(&call.id);
             at.send(AgUiEvent::ToolCallEnd { tool_call_id });
         }
@@ -199,7 +199,7 @@ impl RunScope {
             }
             AgentEvent::ToolCallContent { index, arguments, .. } => {
                 let call =
-                    self.calls.at(*index).filter(|call| call.progress == CallProgress::Begin);
+                    self.calls.at(*index).filter(|call| call.progress == SentProgress::Begin);
                 if let Some(call) = call.filter(|_| !arguments.is_empty()) {
                     let tool_call_id = at.key(&call.id);
                     at.send(AgUiEvent::ToolCallArgs { tool_call_id, delta: arguments });
@@ -208,7 +208,7 @@ impl RunScope {
             AgentEvent::ToolCallEnd { index, tool_name, .. } => {
                 self.call(*index, tool_name.as_ref(), at);
                 if let Some(call) = self.calls.at(*index) {
-                    call.progress = CallProgress::Whole;
+                    call.progress = SentProgress::Whole;
                     let tool_call_id = at.key(&call.id);
                     at.send(AgUiEvent::ToolCallEnd { tool_call_id });
                 }

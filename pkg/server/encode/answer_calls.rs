@@ -13,14 +13,14 @@ pub(super) struct AnswerCall {
     pub(super) id: Text,
     pub(super) name: Text,
     /// The part of the call sent to the reader.
-    pub(super) progress: CallProgress,
+    pub(super) progress: SentProgress,
     /// `true` once a person has rejected the call.
     pub(super) is_denied: bool,
 }
 
 /// The part of a call sent to a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum CallProgress {
+pub(super) enum SentProgress {
     /// None: the name of the call is not known yet.
     Nothing,
     /// The beginning of the call.
@@ -37,7 +37,7 @@ impl AnswerCalls {
 
     /// Adds a call that begins.
     pub(super) fn begin(&mut self, index: u32, id: &Text) {
-        let (id, name, progress) = (id.clone(), Text::default(), CallProgress::Nothing);
+        let (id, name, progress) = (id.clone(), Text::default(), SentProgress::Nothing);
         self.0.push(AnswerCall { index, id, name, progress, is_denied: false });
     }
 
@@ -53,17 +53,17 @@ impl AnswerCalls {
 
     /// Returns the ids of the calls that the reader has seen.
     pub(super) fn sent_ids(&self) -> impl Iterator<Item = &str> {
-        let sent = self.0.iter().filter(|call| call.progress > CallProgress::Nothing);
+        let sent = self.0.iter().filter(|call| call.progress > SentProgress::Nothing);
         sent.map(|call| call.id.as_str())
     }
 
     /// Returns `true` if the reader has received every call completely.
     pub(super) fn are_whole(&self) -> bool {
-        self.0.iter().all(|call| call.progress == CallProgress::Whole)
+        self.0.iter().all(|call| call.progress == SentProgress::Whole)
     }
 
     /// Returns the calls whose beginning was sent, and not their end.
     pub(super) fn open(&mut self) -> impl Iterator<Item = &mut AnswerCall> {
-        self.0.iter_mut().filter(|call| call.progress == CallProgress::Begin)
+        self.0.iter_mut().filter(|call| call.progress == SentProgress::Begin)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use forgeline_agent::{OutcomeKind, RunOutcome, Spent};
+use forgeline_agent::{OutcomeKind, RunOutcome, Spending};
 use forgeline_types::{AgentError, ErrorCode, FinishReason, Text, UsageInfo};
 
 /// The end of a run, sent after its last event.
@@ -40,7 +40,7 @@ pub struct RunEnd {
     pub usage: Option<UsageInfo>,
     /// The part of its budget that the run and its sub-agents used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spent: Option<Spent>,
+    pub spent: Option<Spending>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

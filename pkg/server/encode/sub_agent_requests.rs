@@ -54,7 +54,7 @@ struct ParentCall {
 }
 
 impl ParentCall {
-    fn of(event: &AgentEvent) -> Option<Self> {
+    fn parse(event: &AgentEvent) -> Option<Self> {
         let AgentEvent::Custom { data, .. } = event else { return None };
         let call = data.get("call_id")?.as_str()?.into();
         let agent = data.get("envelope")?.get("run_id")?.as_str()?.into();
@@ -94,7 +94,7 @@ impl SubAgentCall {
 impl SubAgentRequests {
     /// Processes an event of a sub-agent, and sends the end of a call that was sent.
     pub(super) fn see(&mut self, event: &AgentEvent, out: &mut MessageWriter<'_>) {
-        let Some(envelope) = nested::read(event, &KINDS) else { return };
+        let Some(envelope) = nested::find_nested(event, &KINDS) else { return };
         let Envelope { run_id, turn, event: inner, .. } = &envelope;
         let of = |id: &Text| (run_id.clone(), *turn, id.clone());
         if let AgentEvent::ToolApprovalRequest(request) = inner {
@@ -147,7 +147,7 @@ impl SubAgentRequests {
         (name, input, approval_id): (&Text, &Json, Option<Text>),
         out: &mut MessageWriter<'_>,
     ) {
-        let Some(above) = ParentCall::of(event) else { return };
+        let Some(above) = ParentCall::parse(event) else { return };
         // An agent that starts anew after a restart replaces the previous one.
         let is_over =
             |it: &mut SubAgentCall| it.above.call == above.call && it.above.agent != above.agent;

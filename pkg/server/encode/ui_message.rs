@@ -2,7 +2,7 @@
 
 use super::{
     EncodeMessages, RunEnd, RunStatus,
-    answer_calls::{AnswerCalls, CallProgress},
+    answer_calls::{AnswerCalls, SentProgress},
     key::{CallKey, SectionKey},
     message_writer::MessageWriter,
     sub_agent_requests::SubAgentRequests,
@@ -47,7 +47,7 @@ const MAX_ERROR_CHARS: usize = 220;
 /// # Ok::<(), std::string::FromUtf8Error>(())
 /// ```
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct UiMessageStream {
     calls: AnswerCalls,
     /// The sub-agent calls that ask the reader for something.
@@ -113,11 +113,11 @@ impl UiMessageStream {
 
     /// Begins a call once its name is known, or can no longer become known.
     fn call(&mut self, turn: u32, index: u32, name: Option<&Text>, out: &mut MessageWriter<'_>) {
-        let Some(call) = self.calls.at(index).filter(|call| call.progress == CallProgress::Nothing)
+        let Some(call) = self.calls.at(index).filter(|call| call.progress == SentProgress::Nothing)
         else {
             return;
         };
-        call.progress = CallProgress::Begin;
+        call.progress = SentProgress::Begin;
         call.name = name.cloned().unwrap_or_else(|| "unknown".into());
         let tool_call_id = CallKey { run: None, turn, id: &call.id };
         out.send(&UiPart::ToolInputStart { tool_call_id, tool_name: &call.name });
@@ -132,10 +132,10 @@ impl UiMessageStream {
         out: &mut MessageWriter<'_>,
     ) {
         if let Some(call) = self.calls.with_id(id) {
-            if call.progress == CallProgress::Whole {
+            if call.progress == SentProgress::Whole {
                 return;
             }
-            call.progress = CallProgress::Whole;
+            call.progress = SentProgress::Whole;
         }
         let tool_call_id = CallKey { run: None, turn, id };
         out.send(&UiPart::ToolInputAvailable { tool_call_id, tool_name: name, input });
@@ -162,7 +162,7 @@ impl UiMessageStream {
         self.has_results = true;
         self.asked.end(id, out);
         if let Some(call) = self.calls.with_id(id) {
-            call.progress = CallProgress::Whole;
+            call.progress = SentProgress::Whole;
         }
     }
 
@@ -210,7 +210,7 @@ impl UiMessageStream {
             }
             AgentEvent::ToolCallContent { index, arguments, .. } => {
                 let call =
-                    self.calls.at(*index).filter(|call| call.progress == CallProgress::Begin);
+                    self.calls.at(*index).filter(|call| call.progress == SentProgress::Begin);
                 if let Some(call) = call.filter(|_| !arguments.is_empty()) {
                     let tool_call_id = key(&call.id);
                     out.send(&UiPart::ToolInputDelta { tool_call_id, input_text_delta: arguments });
@@ -225,7 +225,7 @@ impl UiMessageStream {
                     _ => "the call cannot be used",
                 };
                 if let Some(call) = self.calls.at(*index) {
-                    call.progress = CallProgress::Whole;
+                    call.progress = SentProgress::Whole;
                     let (tool_call_id, tool_name) = (key(&call.id), call.name.as_str());
                     let input = ();
                     out.send(&UiPart::ToolInputError {

@@ -52,7 +52,7 @@ fn ends_run(pair: &str) -> bool {
 
 fn unread_query(text: &str) -> Problem {
     let what = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
-    Problem::bad(format!("invalid query: {}", parse_error::of(what)))
+    Problem::bad(format!("invalid query: {}", parse_error::reword(what)))
 }
 
 /// The parameters in the path of a request.
@@ -83,7 +83,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         match Json::<Box<RawValue>>::from_request(request, state).await {
-            Ok(Json(body)) => read(body.get()).map(Self),
+            Ok(Json(body)) => parse_json(body.get()).map(Self),
             Err(rejection) => Err(refused(&rejection)),
         }
     }
@@ -100,14 +100,14 @@ impl<S: Send + Sync> FromRequest<S> for EmptyBody {
         let not_json = |_| Problem::bad("the body must be empty, or the JSON object `{}`");
         let text = std::str::from_utf8(&body).map_err(not_json)?.trim();
         if !text.is_empty() {
-            read::<EmptyObject>(text)?;
+            parse_json::<EmptyObject>(text)?;
         }
         Ok(Self)
     }
 }
 
 /// Parses an object.
-fn read<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+fn parse_json<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
     // From a list, serde would read the fields in order.
     if !text.trim_start().starts_with('{') {
         return Err(Problem::bad("the body must be a JSON object"));

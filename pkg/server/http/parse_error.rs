@@ -16,7 +16,7 @@ pub(crate) fn of_body(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
     match error.classify() {
-        Category::Data => format!("{}, at line {line}, column {column} of the body", of(what)),
+        Category::Data => format!("{}, at line {line}, column {column} of the body", reword(what)),
         Category::Syntax | Category::Eof | Category::Io => {
             format!("the body is not JSON: {what}, at line {line}, column {column}")
         }
@@ -24,7 +24,7 @@ pub(crate) fn of_body(error: &serde_json::Error) -> String {
 }
 
 /// Returns a serde error in the service's wording.
-pub(crate) fn of(what: &str) -> String {
+pub(crate) fn reword(what: &str) -> String {
     for begin in ["invalid type: ", "invalid value: ", "invalid length: "] {
         let parts = what.strip_prefix(begin).and_then(|rest| rest.rsplit_once(", expected "));
         if let Some((given, wanted)) = parts {
@@ -98,10 +98,10 @@ mod tests {
             ("missing field `input`",                                                   "missing field `input`"),
         ];
         for (what, want) in rows {
-            assert_eq!(of(what), want);
+            assert_eq!(reword(what), want);
         }
-        assert!(of(&format!("unknown field `{long}`, expected `a`")).len() < 100);
-        assert!(of(&long).chars().count() <= MAX_WORDS + 1);
+        assert!(reword(&format!("unknown field `{long}`, expected `a`")).len() < 100);
+        assert!(reword(&long).chars().count() <= MAX_WORDS + 1);
         let error = serde_json::from_str::<Vec<u8>>("[1,\n\"planted\"]").unwrap_err();
         let words = of_body(&error);
         assert!(

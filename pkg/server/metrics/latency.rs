@@ -85,7 +85,7 @@ struct LatencyPercentiles {
 }
 
 impl LatencyPercentiles {
-    fn of(durations: impl Iterator<Item = Duration>) -> Self {
+    fn new(durations: impl Iterator<Item = Duration>) -> Self {
         let mut all: Vec<_> = durations.collect();
         all.sort_unstable();
         // Nearest-rank percentile: the smallest value that `percent` percent of the samples do not exceed.
@@ -113,11 +113,11 @@ impl LatencyWindow {
             OfModel {
                 provider: provider.clone(),
                 model: model.clone(),
-                first_token_ms: LatencyPercentiles::of(
+                first_token_ms: LatencyPercentiles::new(
                     turns.iter().filter_map(|turn| turn.first_token),
                 ),
-                emission_ms: LatencyPercentiles::of(turns.iter().filter_map(|turn| turn.emission)),
-                turn_ms: LatencyPercentiles::of(turns.iter().map(|turn| turn.duration)),
+                emission_ms: LatencyPercentiles::new(turns.iter().filter_map(|turn| turn.emission)),
+                turn_ms: LatencyPercentiles::new(turns.iter().map(|turn| turn.duration)),
                 cache_hit_rate: (!shares.is_empty())
                     .then(|| shares.iter().sum::<f64>() / shares.len() as f64),
             }
@@ -131,7 +131,7 @@ impl LatencyWindow {
         let tools = tools.into_iter().map(|((tool, place), calls)| OfTool {
             tool: tool.clone(),
             place,
-            duration_ms: LatencyPercentiles::of(calls.iter().map(|call| call.duration)),
+            duration_ms: LatencyPercentiles::new(calls.iter().map(|call| call.duration)),
             error_rate: calls.iter().filter(|call| call.is_error).count() as f64
                 / calls.len() as f64,
         });

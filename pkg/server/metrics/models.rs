@@ -41,7 +41,7 @@ type ModelHistogram = fn(&ModelCounts) -> &DurationHistogram;
 impl ModelMetrics {
     /// Counts a turn.
     pub(super) fn add(&self, turn: &TurnRecord) {
-        let counts = self.of(turn);
+        let counts = self.counts_for(turn);
         if let Some(time) = turn.time_to_first_token {
             counts.first_token.record(time);
         }
@@ -59,7 +59,7 @@ impl ModelMetrics {
         }
     }
 
-    fn of(&self, turn: &TurnRecord) -> Arc<ModelCounts> {
+    fn counts_for(&self, turn: &TurnRecord) -> Arc<ModelCounts> {
         let mut models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut key = (turn.provider.clone(), turn.model.clone());
         if models.len() >= MAX_MODELS && !models.contains_key(&key) {

@@ -35,7 +35,7 @@ impl ScopeCursor {
     }
 
     /// Parses a position; `None` for a text that [`Display`] did not write.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (heads, open) = text.split_once('~').unwrap_or((text, ""));
         let (runs, notes) = heads.split_once('.')?;
         let number = |text: &str| text.parse::<u64>().ok().filter(|it| it.to_string() == text);
@@ -57,13 +57,13 @@ mod tests {
     #[test]
     fn a_place_is_read_as_it_was_written_and_nothing_else_is_one() {
         for text in ["0.0", "3.12", "3.0~2:17", "12.4~0:1,7:99,11:0"] {
-            assert_eq!(ScopeCursor::read(text).unwrap().to_string(), text);
+            assert_eq!(ScopeCursor::parse(text).unwrap().to_string(), text);
         }
         let many = (0..513).map(|run| format!("{run}:0")).collect::<Vec<_>>().join(",");
         for text in
             ["", "1", "-1.0", "1.", "01.0", "1.0~1:0", "1.0~0", "1.0~x:1", &format!("999.0~{many}")]
         {
-            assert_eq!(ScopeCursor::read(text), None, "{text}");
+            assert_eq!(ScopeCursor::parse(text), None, "{text}");
         }
     }
 }

@@ -265,7 +265,7 @@ impl ScopeSources {
     }
 
     /// Reads everything from a position on, as frames.
-    pub(crate) fn read(self, mut place: ScopeCursor) -> impl Stream<Item = Bytes> + Send {
+    pub(crate) fn into_frames(self, mut place: ScopeCursor) -> impl Stream<Item = Bytes> + Send {
         stream! {
             let mut all: StreamMap<EventOrigin, Pin<Box<dyn Stream<Item = SourceItem> + Send>>> = StreamMap::new();
             let mut ids = BTreeMap::new();
@@ -312,7 +312,7 @@ impl ScopeSources {
                             let id = ids.remove(&left_out).unwrap_or_default();
                             yield frames::gap(&place, &GapEvent::of_run(&id));
                         }
-                        yield frames::of(&place, &record.kind, &record.data);
+                        yield frames::event_frame(&place, &record.kind, &record.data);
                     }
                     (EventOrigin::Run(run), SourceItem::Record(number, record)) => {
                         place.open.insert(run, number + 1);
@@ -320,7 +320,7 @@ impl ScopeSources {
                             place.open.remove(&run);
                             ids.remove(&run);
                         }
-                        yield frames::of(&place, &record.kind, &record.data);
+                        yield frames::event_frame(&place, &record.kind, &record.data);
                     }
                     (EventOrigin::Run(run), SourceItem::Gone) => {
                         place.open.remove(&run);
@@ -519,7 +519,8 @@ mod tests {
         assert_eq!(place.to_string(), "1500.0~700:0,1499:0");
         assert!(sources(&log).has(&place).await.unwrap());
         // Whoever was away goes on with the first that is noted, and knows it.
-        let mut all = std::pin::pin!(sources(&log).read(ScopeCursor::read("3.0~1:7").unwrap()));
+        let mut all =
+            std::pin::pin!(sources(&log).into_frames(ScopeCursor::parse("3.0~1:7").unwrap()));
         let mut frames = Vec::new();
         for _ in 0..3 {
             frames.push(String::from_utf8(all.next().await.unwrap().to_vec()).unwrap());

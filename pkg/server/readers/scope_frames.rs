@@ -8,18 +8,22 @@ use crate::frames::with_id;
 use forgeline_store::Notification;
 
 /// Returns the frame of an event.
-pub(crate) fn of(place: &ScopeCursor, kind: &str, data: &[u8]) -> Bytes {
+pub(crate) fn event_frame(place: &ScopeCursor, kind: &str, data: &[u8]) -> Bytes {
     with_id(place, kind, data)
 }
 
 /// Returns the frame of a notification.
 pub(crate) fn note(place: &ScopeCursor, note: &Notification) -> Bytes {
-    of(place, "notification", &serde_json::to_vec(&NotificationEvent::of(note)).unwrap_or_default())
+    event_frame(
+        place,
+        "notification",
+        &serde_json::to_vec(&NotificationEvent::new(note)).unwrap_or_default(),
+    )
 }
 
 /// Returns the frame that reports a part that is no longer kept.
 pub(crate) fn gap(place: &ScopeCursor, gap: &GapEvent<'_>) -> Bytes {
-    of(place, "gap", &serde_json::to_vec(gap).unwrap_or_default())
+    event_frame(place, "gap", &serde_json::to_vec(gap).unwrap_or_default())
 }
 
 /// A part of the stream that is no longer kept.
@@ -61,7 +65,7 @@ struct NotificationEvent<'n> {
 }
 
 impl<'n> NotificationEvent<'n> {
-    fn of(note: &'n Notification) -> Self {
+    fn new(note: &'n Notification) -> Self {
         let data = serde_json::from_str(&note.data).unwrap_or_default();
         Self { event: "notification", id: &note.id, kind: &note.kind, data, at_ms: note.at_ms }
     }

@@ -14,7 +14,7 @@ use forgeline_store::LogRecord;
 pub(crate) struct SharedReader(Arc<ServiceRun>);
 
 impl SharedReader {
-    pub(crate) fn of(run: &Arc<ServiceRun>) -> Self {
+    pub(crate) fn enter(run: &Arc<ServiceRun>) -> Self {
         run.events.enter();
         Self(Arc::clone(run))
     }

@@ -127,7 +127,7 @@ fn frames<P: PausableEncoder>(
             at = from;
         }
         let mut may_wait = run.waits_for(P::ENDS);
-        let shared = SharedReader::of(&run);
+        let shared = SharedReader::enter(&run);
         let mut records = RecordStream::new(log, Arc::clone(&run), at);
         let mut pieces = PieceAllocator::default();
         loop {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     chat::waiting,
     requests::not_permitted,
-    ui_request::{CallId, UiMessage, decided},
+    ui_request::{UiCallId, UiMessage, decided},
 };
 use crate::{
     Problem, Service,
@@ -79,7 +79,8 @@ pub(super) async fn begin(
                 return Err(Problem::bad(format!("`resume` answers `{id}` twice")));
             }
         }
-        let answers: Result<Vec<_>, _> = resume.into_iter().map(|it| read(&run, it)).collect();
+        let answers: Result<Vec<_>, _> =
+            resume.into_iter().map(|it| parse_resume(&run, it)).collect();
         let answers = answers?;
         let word = user_message(new_user_messages(lifecycle, &run, &mut messages).await?)?;
         let results = results(&run, messages);
@@ -134,7 +135,7 @@ pub(super) async fn begin(
 fn leaves(run: &ServiceRun, messages: &[UiMessage]) -> bool {
     let is_asked = !run.approvals.open().is_empty() || !run.questions.open().is_empty();
     let calls = run.own_calls();
-    let is_open = |id: &CallId| id.find(&calls).is_some();
+    let is_open = |id: &UiCallId| id.find(&calls).is_some();
     let has_result = messages.iter().filter_map(UiMessage::call_id).any(is_open);
     !is_asked && !has_result && messages.last().is_some_and(UiMessage::is_users)
 }
@@ -165,7 +166,7 @@ fn index_of_open(run: &ServiceRun, messages: &[UiMessage]) -> Option<usize> {
     let asked = run.approvals.open().into_iter().map(|open| open.id);
     let asked = asked.chain(run.questions.open().into_iter().map(|open| open.id));
     let asked: Vec<_> = asked.collect();
-    let is_open = |id: &CallId| id.find(&calls).is_some() || asked.iter().any(|it| id.ends(it));
+    let is_open = |id: &UiCallId| id.find(&calls).is_some() || asked.iter().any(|it| id.ends(it));
     let has = |it: &UiMessage| it.called().chain(it.call_id()).any(is_open);
     messages.iter().position(has)
 }
@@ -180,7 +181,7 @@ fn user_message(messages: Vec<UiMessage>) -> Result<Option<Message>, Problem> {
 }
 
 /// Reads the answer to an interrupt of a run.
-fn read(run: &ServiceRun, resume: InterruptAnswer) -> Result<PendingAnswer, Problem> {
+fn parse_resume(run: &ServiceRun, resume: InterruptAnswer) -> Result<PendingAnswer, Problem> {
     let InterruptAnswer { interrupt_id: id, status, payload } = resume;
     let is_resolved = status == InterruptStatus::Resolved;
     if run.approvals.open().iter().any(|open| open.approval_id == id) {

@@ -23,7 +23,7 @@ use crate::{
 };
 use forgeline_store::Stores;
 
-pub(super) async fn read(
+pub(super) async fn follow_scope(
     State(stores): State<Stores>,
     State(runs): State<Arc<RunDirectory>>,
     State(readers): State<ReaderContext>,
@@ -44,7 +44,7 @@ pub(super) async fn read(
     let open = || runs.open_of_caller(&scope, &caller.id);
     let place = match last_seen(&headers, from) {
         Some(last) => {
-            let place = ScopeCursor::read(&last);
+            let place = ScopeCursor::parse(&last);
             let place = place.ok_or_else(|| {
                 Problem::bad(
                     "`Last-Event-ID` and `after` must be the id of an event of this stream",
@@ -59,7 +59,7 @@ pub(super) async fn read(
         }
         None => sources.now(open).await?,
     };
-    Ok(body::streamed(Box::pin(sources.read(place)), readers.ends))
+    Ok(body::streamed(Box::pin(sources.into_frames(place)), readers.ends))
 }
 
 /// Returns a function that finds a run by its key, in memory or in the store.

@@ -34,7 +34,7 @@ pub(super) fn last_seen(headers: &HeaderMap, ResumeQuery { after }: ResumeQuery)
     last.or(after)
 }
 
-pub(super) async fn read(
+pub(super) async fn follow_run(
     State(runs): State<Arc<RunDirectory>>,
     State(readers): State<ReaderContext>,
     RequestCaller(caller): RequestCaller,

@@ -51,10 +51,10 @@ pub fn router(service: Service) -> Router {
         .route("/ready", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/dev/latency", get(health::latency))
-        .route("/v1/events", get(all_events::read))
+        .route("/v1/events", get(all_events::follow_scope))
         .route("/v1/runs", post(runs::begin))
         .route("/v1/runs/{id}", get(runs::show))
-        .route("/v1/runs/{id}/events", get(events::read))
+        .route("/v1/runs/{id}/events", get(events::follow_run))
         .route("/v1/runs/{id}/cancel", post(requests::cancel))
         .route("/v1/runs/{id}/approvals", post(requests::approve))
         .route("/v1/runs/{id}/tool-results", post(requests::complete))
@@ -65,7 +65,7 @@ pub fn router(service: Service) -> Router {
         )
         .route(
             "/v1/streams/{*name}",
-            get(streams::read)
+            get(streams::read_stream)
                 .head(streams::show)
                 .put(streams::create)
                 .post(streams::append)
@@ -83,13 +83,13 @@ pub fn router(service: Service) -> Router {
         .merge(console)
         .route("/health", get(async || Json(json!({ "status": "ok" }))))
         .fallback(async || {
-            Problem::new(StatusCode::NOT_FOUND, "no_route", "there is nothing at this path")
+            Problem::new(StatusCode::NOT_FOUND, "no_route", "this path does not exist")
         })
         .method_not_allowed_fallback(async || {
             Problem::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "wrong_method",
-                "this path does not have this method",
+                "this path does not support this method",
             )
         })
         .layer(map_response(guarded))

@@ -59,10 +59,10 @@ pub(super) async fn create(
 ) -> StreamResponse {
     let key = log_key(&caller, &name)?;
     headers::refuse_forks(request.headers())?;
-    let config = StreamConfig::read(request.headers())?;
+    let config = StreamConfig::parse(request.headers())?;
     let closes = headers::is_closed(request.headers())?;
     let location = location(request.headers(), &uri);
-    let data = body::read(request).await?;
+    let data = body::read_body(request).await?;
     retention.start_sweeping();
     let (state, is_new) = streams.create(&key, config, &data, closes).await?;
     let mut response = shown(&state);
@@ -92,10 +92,10 @@ pub(super) async fn append(
 ) -> StreamResponse {
     let key = log_key(&caller, &name)?;
     let fields = request.headers().clone();
-    let data = body::read(request).await?;
+    let data = body::read_body(request).await?;
     // A missing stream is reported before an invalid append.
     streams.open(&key).await?;
-    let append = StreamAppend::read(&fields, data)?;
+    let append = StreamAppend::parse(&fields, data)?;
     let (state, verdict) = streams.append(&key, &append).await?;
     let conflict =
         |code, detail: &str| Problem::new(StatusCode::CONFLICT, code, detail).into_response();
@@ -132,7 +132,7 @@ pub(super) async fn append(
     Ok(response)
 }
 
-pub(super) async fn read(
+pub(super) async fn read_stream(
     State(streams): State<Arc<HostStreams>>,
     State(readers): State<ReaderContext>,
     RequestCaller(caller): RequestCaller,
@@ -142,7 +142,7 @@ pub(super) async fn read(
 ) -> StreamResponse {
     let key = log_key(&caller, &name)?;
     let state = streams.open(&key).await?;
-    let asked = ReadRequest::read(&query)?;
+    let asked = ReadRequest::parse(&query)?;
     if query.iter().any(|(name, _)| name == "on_disconnect") {
         return Err(Problem::bad("`on_disconnect` is for readers of a run; this is a stream"));
     }
@@ -224,11 +224,11 @@ pub(super) async fn read_run(
         None | Some("native") => MessageSource::Run(Arc::clone(&run)),
         Some("ag-ui") => {
             let encoder = AgUi::new(run.conversation.clone());
-            MessageSource::AgUi(Box::new(encoder), SharedReader::of(&run))
+            MessageSource::AgUi(Box::new(encoder), SharedReader::enter(&run))
         }
         Some(_) => return Err(Problem::bad("`as` must be `native` or `ag-ui`")),
     };
-    let asked = ReadRequest::read(&query)?;
+    let asked = ReadRequest::parse(&query)?;
     let from = match asked.start {
         None | Some(ReadStart::Beginning) => 0,
         Some(ReadStart::Now) => run_end(&*readers.log, &run).await?.0,

@@ -42,7 +42,7 @@ pub(super) struct UiMessage {
     content: Option<UiContent>,
     metadata: Option<AnswerMetadata>,
     /// The id of the call, for a result.
-    tool_call_id: Option<CallId>,
+    tool_call_id: Option<UiCallId>,
     error: Option<String>,
     /// The calls of a message of the model.
     #[serde(rename = "toolCalls")]
@@ -51,7 +51,7 @@ pub(super) struct UiMessage {
 
 #[derive(Debug, Deserialize)]
 struct CallReference {
-    id: CallId,
+    id: UiCallId,
 }
 
 #[derive(Debug, Deserialize)]
@@ -69,7 +69,7 @@ struct RequestPart {
     #[serde(default)]
     text: String,
     state: Option<String>,
-    tool_call_id: Option<CallId>,
+    tool_call_id: Option<UiCallId>,
     approval: Option<ApprovalPart>,
     output: Option<Value>,
     error_text: Option<String>,
@@ -96,9 +96,9 @@ struct AnswerMetadata {
 /// The id of a call, as encoders write it.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
-pub(super) struct CallId(Text);
+pub(super) struct UiCallId(Text);
 
-impl CallId {
+impl UiCallId {
     /// Returns `true` if `id` is the call's id within its answer.
     pub(super) fn ends(&self, id: &str) -> bool {
         self.0.strip_suffix(id).is_some_and(|place| place.ends_with('.'))
@@ -124,7 +124,7 @@ pub(super) struct AnsweredMessage {
 #[derive(Debug)]
 pub(super) enum ReaderAnswer {
     Decided { approval_id: Text, decision: Decision },
-    Ran { tool_call_id: CallId, end: ClientReturn },
+    Ran { tool_call_id: UiCallId, end: ClientReturn },
 }
 
 impl From<UiMessage> for AnsweredMessage {
@@ -240,17 +240,17 @@ impl UiMessage {
     }
 
     /// Returns the ids of the calls in the message.
-    pub(super) fn called(&self) -> impl Iterator<Item = &CallId> {
+    pub(super) fn called(&self) -> impl Iterator<Item = &UiCallId> {
         self.called.iter().flatten().map(|called| &called.id)
     }
 
     /// Returns the id of the call whose result the message is.
-    pub(super) fn call_id(&self) -> Option<&CallId> {
+    pub(super) fn call_id(&self) -> Option<&UiCallId> {
         self.tool_call_id.as_ref().filter(|_| self.is_of("tool"))
     }
 
     /// Returns the result of a call at the client from a tool message.
-    pub(super) fn ran(self) -> Option<(CallId, ClientReturn)> {
+    pub(super) fn ran(self) -> Option<(UiCallId, ClientReturn)> {
         if !self.is_of("tool") {
             return None;
         }

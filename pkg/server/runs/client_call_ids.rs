@@ -46,7 +46,7 @@ impl ClientCallIds {
         if let AgentEvent::ClientToolRequest(request) = &envelope.event {
             let place = CallOrigin { run: None, turn: envelope.turn };
             self.add(request, place, &open());
-        } else if let Some(below) = nested::read(&envelope.event, &["client_tool_request"])
+        } else if let Some(below) = nested::find_nested(&envelope.event, &["client_tool_request"])
             && let AgentEvent::ClientToolRequest(request) = &below.event
         {
             let place = CallOrigin { run: Some(below.run_id), turn: below.turn };

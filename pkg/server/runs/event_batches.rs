@@ -37,7 +37,7 @@ pub(crate) trait ObservedRun {
 }
 
 /// The batches of a run's events. State common to all batches is created once.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct EventBatches<'r, O> {
     run: &'r O,
     /// Completes once the run has to leave this process.

@@ -80,7 +80,7 @@ mod tests {
         LogRecord::new("kind", at.to_string())
     }
 
-    /// The frames as a run has them, and so many readers of it.
+    /// The frames of a run, and a number of readers.
     fn run_and_readers(readers: usize) -> (Arc<SharedFrames>, Vec<Arc<SharedFrames>>) {
         let run: Arc<SharedFrames> = Arc::default();
         let readers = (0..readers).map(|_| Arc::clone(&run)).collect();

@@ -68,7 +68,7 @@ async fn the_model_does_not_see_the_answer_that_is_given_again() {
             (json!({ "messages": [user("Three?"), assistant("a")] }), &whole),
             (json!({ "message": user("Three?") }), &whole),
             (json!({ "message": "Three?" }), &whole),
-            // An earlier one: what came behind it goes too.
+            // An earlier one: what came after it goes too.
             (json!({ "messages": [user("One?"), assistant("a"), user("Two?")] }), &whole[..3]),
             // The chat has ended there.
             (json!({ "messages": [user("Three?")] }), &whole),

@@ -58,7 +58,7 @@ async fn each_event_of_each_run_comes_once_from_wherever_it_is_read() {
         assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "{id}: {numbers:?}");
     }
     let ids: std::collections::HashSet<_> = all.iter().map(|it| &it.2["run_id"]).collect();
-    assert_eq!(ids.len(), 3, "those of another are not there");
+    assert_eq!(ids.len(), 3, "those of another do not exist");
     assert_eq!(all.iter().filter(|it| it.1 == "run_queued").count(), 3);
     for at in 0..all.len() {
         let ended = all[..=at].iter().filter(|it| it.1 == "run_end").count();
@@ -203,14 +203,14 @@ async fn each_id_is_a_place_that_is_read_however_many_runs_go_on() {
     let now = sources(&log).now(open).await.unwrap();
     assert_eq!(now.open.len(), 600);
     for (from, count, runs) in [(now, 88, 0), (ScopeCursor::default(), 688, 600)] {
-        let mut all = std::pin::pin!(sources(&log).read(from));
+        let mut all = std::pin::pin!(sources(&log).into_frames(from));
         let (mut gaps, mut queued, mut last) = (Vec::new(), 0, String::new());
         for _ in 0..count {
             let frame = timeout(Duration::from_secs(20), all.next()).await.unwrap().unwrap();
             let frame = String::from_utf8(frame.to_vec()).unwrap();
             let id = frame.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
             last = id.to_owned();
-            assert!(ScopeCursor::read(id).is_some_and(|place| place.to_string() == id), "{frame}");
+            assert!(ScopeCursor::parse(id).is_some_and(|place| place.to_string() == id), "{frame}");
             queued += usize::from(frame.contains("\nevent: run_queued\n"));
             if let Some((_, data)) = frame.split_once("\nevent: gap\ndata: ") {
                 gaps.push(data.trim_end().to_owned());
@@ -219,6 +219,6 @@ async fn each_id_is_a_place_that_is_read_however_many_runs_go_on() {
         // The oldest are left out, and each is named.
         let gap = |number| format!(r#"{{"type":"gap","of":"run","run_id":"run-{number}"}}"#);
         assert_eq!((gaps, queued), ((0..88).map(gap).collect(), runs));
-        assert!(sources(&log).has(&ScopeCursor::read(&last).unwrap()).await.unwrap());
+        assert!(sources(&log).has(&ScopeCursor::parse(&last).unwrap()).await.unwrap());
     }
 }

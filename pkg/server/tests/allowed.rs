@@ -41,7 +41,7 @@ fn reading() -> DefaultAgent {
 
 /// Sends what others may not and Ann may.
 async fn check(app: &Router, path: &str, body: &Value, run: &str) {
-    // Who does not see the run does not hear of it.
+    // A caller that may not see the run gets no event.
     for (token, want) in [("bob", 404), ("eve", 404), ("less", 403)] {
         let (status, problem) = value(post(app, path, token, body).await).await;
         assert_eq!(status, want, "{token}: {problem}");

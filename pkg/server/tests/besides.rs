@@ -1,13 +1,13 @@
 //! Messages of the user behind answers to what a run asks: both are taken, or neither.
 
 use super::{
-    chats::{agui, told, user, with},
+    chats::{agui, reported, user, with},
     recovered::{dies, dies_at_once, lives, over},
     *,
 };
 use crate::input::{
-    client_tools::{keep_answers, keep_left},
     pending::{JournaledAnswers, PendingAnswer},
+    stored_input::{StoredInput, left_note},
 };
 use forgeline_agent::{Decision, private::RequestAnswer};
 use forgeline_store::{LogKey, RunChange, Stores};
@@ -24,7 +24,7 @@ fn seen(request: &Asked) -> Vec<String> {
     seen
 }
 
-/// An agent that asks to remove, or reads the page, or both, as it is told; it tells all that it reads.
+/// An agent that asks to remove, or reads the page, or both, as the input says; it repeats all that it reads.
 fn reading() -> (ScriptedProvider, DefaultAgent) {
     reading_where(false)
 }
@@ -89,7 +89,7 @@ async fn words_behind_an_answer_are_read_with_it_in_ag_ui() {
             (json!({ "messages": messages, "resume": resume(id) }), want)
         };
         let (status, parts) = agui(&app, "ann", body.clone()).await;
-        assert_eq!((status, told(&parts).as_str()), (200, want), "{body}");
+        assert_eq!((status, reported(&parts).as_str()), (200, want), "{body}");
         assert_eq!(provider.requests().len(), 2, "{body}");
         let kept = text(get(&app, "/v1/conversations/t1", "ann").await).await;
         assert_eq!(kept.contains("And now?"), want.contains("And now?"), "{kept}");
@@ -112,7 +112,7 @@ async fn words_that_wait_for_the_rest_of_the_answers_are_said_once() {
     assert_eq!(with(&waits, "RUN_FINISHED")["outcome"]["type"], "interrupt", "of the other");
     let body = json!({ "messages": messages, "resume": resume(id) });
     let (status, parts) = agui(&app, "ann", body).await;
-    assert_eq!((status, told(&parts).as_str()), (200, "Both. | removed | A page. | And now?"));
+    assert_eq!((status, reported(&parts).as_str()), (200, "Both. | removed | A page. | And now?"));
     assert_eq!(provider.requests().len(), 2);
 }
 
@@ -193,8 +193,17 @@ async fn answers_before_a_message_of_a_chat_are_given_and_the_message_begins_the
         }
         let (status, next) = chat(&app, body).await;
         assert_eq!(status, 200);
-        assert!(told(&next).contains(want) && told(&next).ends_with("And now?"), "{}", told(&next));
-        assert_eq!(told(&next).contains("the user went on"), first == "Both.", "{}", told(&next));
+        assert!(
+            reported(&next).contains(want) && reported(&next).ends_with("And now?"),
+            "{}",
+            reported(&next)
+        );
+        assert_eq!(
+            reported(&next).contains("the user went on"),
+            first == "Both.",
+            "{}",
+            reported(&next)
+        );
         assert_eq!(provider.requests().len(), 2, "{first} {at}");
         let ids = [&asked, &next].map(|parts| with(parts, "start")["messageId"].clone());
         assert_ne!(ids[0], ids[1]);
@@ -213,7 +222,7 @@ async fn answers_of_another_run_or_caller_are_not_taken_with_a_message() {
     message["metadata"]["runId"] = json!("run_other");
     let body = json!({ "messages": [user("Read."), message, user("And now?")] });
     let (status, next) = chat(&app, body).await;
-    assert!(status == 200 && !told(&next).contains("A page."), "{}", told(&next));
+    assert!(status == 200 && !reported(&next).contains("A page."), "{}", reported(&next));
     assert_eq!(provider.requests().len(), 2);
 }
 
@@ -242,7 +251,7 @@ async fn what_is_asked_once_its_user_has_gone_on_is_refused() {
     let message = answered(&asked, &[decided(&asked, true)]);
     let body = json!({ "messages": [user("Go."), message, user("And now?")] });
     let (status, next) = chat(&app, body).await;
-    assert_eq!((status, told(&next).as_str()), (200, "Go. | Tried. | And now?"));
+    assert_eq!((status, reported(&next).as_str()), (200, "Go. | Tried. | And now?"));
 }
 
 #[test]
@@ -290,8 +299,9 @@ fn a_run_that_its_user_has_left_takes_the_answers_that_are_kept_and_ends() {
         let record = stores.runs.get(&key).await.unwrap();
         let approval = with(&asked, "tool-approval-request")["approvalId"].as_str().unwrap();
         let answer = PendingAnswer::new(approval.into(), RequestAnswer::Decided(Decision::Grant));
-        let kept = keep_answers(&record.input.unwrap(), &[answer], &JournaledAnswers::default());
-        let change = RunChange::to(record.progress, 1).input(keep_left(&kept.unwrap().0).unwrap());
+        let mut change = RunChange::to(record.progress, 1).note(left_note().unwrap());
+        let journaled = JournaledAnswers::default();
+        change.added.extend(StoredInput::note_answers(&[answer], &journaled).unwrap());
         stores.runs.change(&key, change).await.unwrap();
     });
     lives(async {

@@ -33,7 +33,7 @@ pub(super) fn with<'p>(parts: &'p [Value], kind: &str) -> &'p Value {
 }
 
 /// The text of an answer.
-pub(super) fn told(parts: &[Value]) -> String {
+pub(super) fn reported(parts: &[Value]) -> String {
     let kinds = ["text-delta", "TEXT_MESSAGE_CONTENT"];
     let deltas = parts.iter().filter(|part| kinds.iter().any(|kind| part["type"] == *kind));
     deltas.map(|part| part["delta"].as_str().unwrap()).collect()
@@ -73,7 +73,7 @@ async fn use_chat_decides_and_runs_what_it_is_asked() {
     assert_eq!(status, 200);
     assert_eq!(with(&second, "start")["messageId"], with(&first, "start")["messageId"]);
     assert_eq!(with(&second, "tool-output-available")["toolCallId"], asked["toolCallId"]);
-    assert!(!second.iter().any(|part| part["type"] == "text-delta"), "told before: {second:#?}");
+    assert!(!second.iter().any(|part| part["type"] == "text-delta"), "sent before: {second:#?}");
     let call = with(&second, "tool-input-available");
     assert_eq!(call["toolName"], "page");
 
@@ -82,9 +82,9 @@ async fn use_chat_decides_and_runs_what_it_is_asked() {
         { "type": "tool-page", "state": "output-available", "toolCallId": call["toolCallId"], "output": { "title": "A" } },
     ] });
     let (_, third, _) = chat(&app, "ann", ran.clone()).await;
-    assert_eq!(told(&third), r#"["removed", "{\"title\":\"A\"}"]"#);
+    assert_eq!(reported(&third), r#"["removed", "{\"title\":\"A\"}"]"#);
     assert_eq!(with(&third, "finish")["finishReason"], "stop");
-    // Ids of sections are not told twice.
+    // Ids of sections are not sent twice.
     let ids = |parts: &[Value]| {
         let begun = parts.iter().filter(|part| part["type"] == "text-start");
         begun.map(|part| part["id"].clone()).collect::<Vec<_>>()
@@ -118,8 +118,8 @@ async fn a_rejection_and_a_failure_at_the_client_are_told() {
         "toolCallId": call, "errorText": "no page" }] });
     let (_, third, _) = chat(&app, "ann", failed).await;
     assert_eq!(with(&third, "tool-output-error")["toolCallId"], *call);
-    let told = told(&third);
-    assert!(told.contains("Not mine.") && told.contains("no page"), "{told}");
+    let reported = reported(&third);
+    assert!(reported.contains("Not mine.") && reported.contains("no page"), "{reported}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -192,7 +192,7 @@ async fn ag_ui_is_interrupted_and_goes_on_by_resume() {
     let call = &with(&second, "TOOL_CALL_START")["toolCallId"];
     let result = json!({ "messages": [{ "id": "x", "role": "tool", "toolCallId": call, "content": "A page." }] });
     let (_, third) = agui(&app, "ann", result).await;
-    assert_eq!(told(&third), r#"["removed", "A page."]"#);
+    assert_eq!(reported(&third), r#"["removed", "A page."]"#);
 }
 
 // Covers: T-38
@@ -217,14 +217,14 @@ async fn tools_of_an_ag_ui_request_run_at_its_client() {
     let call = &with(&first, "TOOL_CALL_START")["toolCallId"];
     let result = json!({ "messages": [{ "id": "x", "role": "tool", "toolCallId": call, "error": "no colour", "content": "" }] });
     let (_, second) = agui(&app, "ann", result).await;
-    assert_eq!(told(&second), "Done.");
+    assert_eq!(reported(&second), "Done.");
     let requests = provider.requests();
     let names: Vec<_> = requests[0].tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["calculator", "colour"]);
     assert!(requests[0].system.as_deref().unwrap_or_default().is_empty(), "no member gets there");
 }
 
-/// An agent that reads the page when it is told to go, and asks to remove when it is told so.
+/// An agent that reads the page when the input says go, and asks to remove when it says so.
 fn leaving() -> DefaultAgent {
     let remove = tool_fn("remove", "Removes.", |_: ToolContext, _: Value| async { "removed" });
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
@@ -248,7 +248,7 @@ async fn a_message_of_another_matter_ends_the_run_that_waits_for_its_reader() {
         let id = with(&asked, "start")["messageId"].as_str().unwrap();
         for _ in 0..2 {
             let (status, next, frames) = chat(&app, "ann", user("Hello.")).await;
-            assert_eq!((status, told(&next).as_str()), (200, "You say Hello."), "{frames}");
+            assert_eq!((status, reported(&next).as_str()), (200, "You say Hello."), "{frames}");
         }
         let (_, shown) = value(get(&app, &format!("/v1/runs/{id}"), "ann").await).await;
         assert_eq!(shown["status"], "cancelled", "{first}");
@@ -259,7 +259,7 @@ async fn a_message_of_another_matter_ends_the_run_that_waits_for_its_reader() {
     let (_, asked) = agui(&app, "ann", said("Go.")).await;
     let id = asked[0]["runId"].as_str().unwrap().to_owned();
     let (status, next) = agui(&app, "ann", said("Hello.")).await;
-    assert_eq!((status, told(&next).as_str()), (200, "You say Hello."));
+    assert_eq!((status, reported(&next).as_str()), (200, "You say Hello."));
     let (_, shown) = value(get(&app, &format!("/v1/runs/{id}"), "ann").await).await;
     assert_eq!(shown["status"], "cancelled");
     agui(&app, "ann", said("Remove.")).await;
@@ -276,7 +276,7 @@ async fn pictures_of_both_chats_reach_the_model_and_other_files_are_refused() {
     let words = json!({ "type": "text", "text": "What is it?" });
     for parts in [json!([words, file]), json!([file])] {
         let (status, all, _) = chat(&app, "ann", json!({ "role": "user", "parts": parts })).await;
-        assert_eq!((status, told(&all).as_str()), (200, "I see."));
+        assert_eq!((status, reported(&all).as_str()), (200, "I see."));
     }
     let binary = json!({ "type": "binary", "mimeType": "image/png", "data": picture });
     let said = json!({ "messages": [{ "role": "user", "content": [words, binary] }] });

@@ -198,7 +198,7 @@ async fn a_damaged_journal_is_no_fault_of_the_caller() {
             "{path}: {detail}"
         );
     }
-    // What is there can be read.
+    // Existing messages can be read.
     assert_eq!(get(&app, "/v1/conversations/c", "ann").await.status(), 200);
 }
 

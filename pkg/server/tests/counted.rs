@@ -185,5 +185,5 @@ async fn a_request_whose_run_could_not_begin_begins_it_when_it_is_sent_again() {
     let run = format!("/v1/runs/{}", begun["run_id"].as_str().unwrap());
     assert_eq!(until(&app, &run, "run_end").await["status"], "completed");
     let runs = stores.runs.list(forgeline_store::RunQuery::new("team-a", 9)).await.unwrap().runs;
-    assert_eq!(runs.len(), 2, "what could not begin is not there: {runs:?}");
+    assert_eq!(runs.len(), 2, "what could not begin does not exist: {runs:?}");
 }

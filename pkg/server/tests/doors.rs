@@ -163,7 +163,7 @@ async fn a_scope_has_so_many_runs_that_have_not_ended() {
     begin(&app, "eve", &body).await;
     post(&app, &format!("{run}/cancel"), "ann", &json!({})).await;
     until(&app, &run, "run_end").await;
-    // Given back once the end is told.
+    // Given back once the end is reported.
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -287,7 +287,7 @@ async fn a_head_request_is_no_reader_that_leaves() {
         sleep(Duration::from_secs(1)).await;
         assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], "running", "{path}");
     }
-    // What else is wrong with the query is told as before.
+    // Other errors of the query are reported as before.
     let path = format!("{run}/events?after=x&on_disconnect=cancel");
     let head = request(Method::HEAD, &path, "ann").body(Body::empty()).unwrap();
     assert_eq!(app.clone().oneshot(head).await.unwrap().status(), 400);

@@ -40,7 +40,7 @@ async fn what_is_not_to_be_kept_is_swept_each_minute_until_the_service_ends() {
     sleep(Duration::from_secs(20)).await;
     for path in [first.clone(), events(&first), format!("{first}/stream?offset=-1")] {
         assert_eq!(status(&app, &path, "ann").await, 410, "one run is kept: {path}");
-        // Others hear nothing of it.
+        // Other callers get no event.
         assert_eq!(status(&app, &path, "bob").await, 404, "{path}");
         assert_eq!(status(&app, &path, "eve").await, 404, "{path}");
     }

@@ -53,9 +53,12 @@ async fn a_run_whose_events_cannot_be_kept_ends_with_words_for_its_readers() {
     // Its readers do not wait for ever, and have its end behind what was kept.
     let read = text(get(&app, &format!("{run}/events"), "ann").await);
     let read = timeout(Duration::from_secs(30), read).await.unwrap();
-    let told = events(&read);
-    assert!(told.iter().map(|(number, _)| *number).eq(0..told.len() as u64), "{told:?}");
-    assert_eq!(told.last().unwrap().1, "run_end", "{read}");
+    let reported = events(&read);
+    assert!(
+        reported.iter().map(|(number, _)| *number).eq(0..reported.len() as u64),
+        "{reported:?}"
+    );
+    assert_eq!(reported.last().unwrap().1, "run_end", "{read}");
     let ended = async {
         loop {
             let (_, shown) = value(get(&app, &run, "ann").await).await;

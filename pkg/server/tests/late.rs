@@ -1,7 +1,7 @@
 //! Decisions and results that are late, repeated, of another run or of no shape.
 
 use super::{
-    chats::{agui, asking, chat, parts, told, user, with},
+    chats::{agui, asking, chat, parts, reported, user, with},
     *,
 };
 
@@ -34,10 +34,10 @@ async fn a_result_of_an_earlier_turn_is_not_taken_for_that_of_a_later_one() {
     assert_ne!(one, two);
     // A page sends all parts of its message, and may send them again.
     let (status, again, _) = chat(&app, "ann", message(json!([ran(&one, "first")]))).await;
-    assert_eq!((status, told(&again)), (200, String::new()), "it waits on");
+    assert_eq!((status, reported(&again)), (200, String::new()), "it waits on");
     let both = message(json!([ran(&one, "first"), ran(&two, "second")]));
     let (_, third, _) = chat(&app, "ann", both).await;
-    assert_eq!(told(&third), r#"["first", "second"]"#);
+    assert_eq!(reported(&third), r#"["first", "second"]"#);
 
     let (_, app) = service(reading_twice());
     let (_, first) =
@@ -48,7 +48,7 @@ async fn a_result_of_an_earlier_turn_is_not_taken_for_that_of_a_later_one() {
     let two = with(&second, "TOOL_CALL_START")["toolCallId"].clone();
     let messages = json!([result(&one, "first"), result(&two, "second")]);
     let (_, third) = agui(&app, "ann", json!({ "messages": messages })).await;
-    assert_eq!(told(&third), r#"["first", "second"]"#);
+    assert_eq!(reported(&third), r#"["first", "second"]"#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -74,7 +74,7 @@ async fn a_result_of_a_tool_is_not_taken_for_a_call_of_an_agent_below() {
     assert!(frames.contains("client_tool_request"), "{frames}");
     let answered = json!({ "role": "assistant", "parts": [ran(&call, "6*7 = 42")] });
     let (status, again, _) = chat(&app, "ann", answered).await;
-    assert_eq!((status, told(&again)), (200, String::new()));
+    assert_eq!((status, reported(&again)), (200, String::new()));
     let run = format!("/v1/runs/{id}");
     assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], "waiting");
     let asked = frames.split_once("\"client_call_id\":\"").unwrap().1.split_once('"').unwrap().0;
@@ -102,7 +102,11 @@ async fn decisions_that_are_repeated_or_late_change_nothing() {
     let call = with(&second, "tool-input-available")["toolCallId"].clone();
     let (_, third, _) =
         chat(&app, "ann", message(json!([ran(&call, "one"), ran(&call, "two")]))).await;
-    assert!(told(&third).contains("one") && !told(&third).contains("two"), "{}", told(&third));
+    assert!(
+        reported(&third).contains("one") && !reported(&third).contains("two"),
+        "{}",
+        reported(&third)
+    );
     for late in [message(json!([decided(id, true)])), message(json!([ran(&call, "late")]))] {
         let (status, _, problem) = chat(&app, "ann", late).await;
         assert!(status == 404 && problem.contains("open run of the chat"), "{problem}");
@@ -123,7 +127,11 @@ async fn decisions_that_are_repeated_or_late_change_nothing() {
     let call = with(&second, "TOOL_CALL_START")["toolCallId"].clone();
     let result = |content: &str| json!({ "role": "tool", "toolCallId": call, "content": content });
     let (_, third) = agui(&app, "ann", json!({ "messages": [result("one"), result("two")] })).await;
-    assert!(told(&third).contains("one") && !told(&third).contains("two"), "{}", told(&third));
+    assert!(
+        reported(&third).contains("one") && !reported(&third).contains("two"),
+        "{}",
+        reported(&third)
+    );
     assert_eq!(agui(&app, "ann", again).await.0, 404, "late");
     assert_eq!(agui(&app, "ann", json!({ "messages": [result("late")] })).await.0, 400);
 }
@@ -329,11 +337,11 @@ async fn ten_thousand_parts_are_a_text_as_any_other() {
     let part = |at: usize| json!({ "type": "text", "text": at.to_string() });
     let message = json!({ "role": "user", "parts": (0..10_000).map(part).collect::<Vec<_>>() });
     let (status, all, _) = chat(&app, "ann", message).await;
-    assert_eq!((status, told(&all)), (200, "It is 42.".to_owned()));
+    assert_eq!((status, reported(&all)), (200, "It is 42.".to_owned()));
     let kind = |at: usize| json!({ "type": format!("data-{at}"), "data": { "x": [at] } });
     let mut many: Vec<_> = (0..10_000).map(kind).collect();
     many.push(part(7));
     let (status, all, frames) = chat(&app, "ann", json!({ "role": "user", "parts": many })).await;
-    assert_eq!((status, told(&all)), (200, "It is 42.".to_owned()), "{frames}");
+    assert_eq!((status, reported(&all)), (200, "It is 42.".to_owned()), "{frames}");
     assert_eq!(parts(&frames).len(), all.len());
 }

@@ -1,7 +1,7 @@
 //! Requests of agents below, which their reader answers like others.
 
 use super::{
-    chats::{agui, chat, parts, told, user, with},
+    chats::{agui, chat, parts, reported, user, with},
     *,
 };
 
@@ -73,7 +73,7 @@ async fn use_chat_answers_what_an_agent_below_asks() {
         assert_eq!(page["toolName"], "page");
         let ran = json!({ "type": "tool-page", "state": "output-available", "toolCallId": page["toolCallId"], "output": "A page." });
         let (_, third, _) = chat(&app, "ann", answered(&second, &ran)).await;
-        assert_eq!(told(&third), "removed, A page.");
+        assert_eq!(reported(&third), "removed, A page.");
         let mut want = vec![page["toolCallId"].clone(), json!("1.call-0")];
         assert_eq!(calls(&third, "tool-output-available"), std::mem::take(&mut want));
     }
@@ -101,5 +101,5 @@ async fn an_ag_ui_client_gives_the_result_of_a_call_of_an_agent_below() {
     let result = json!({ "role": "tool", "toolCallId": call["toolCallId"], "content": "A page." });
     let (status, third) = agui(&app, "ann", json!({ "messages": [result] })).await;
     assert_eq!(status, 200);
-    assert!(told(&third).ends_with("removed, A page."), "{}", told(&third));
+    assert!(reported(&third).ends_with("removed, A page."), "{}", reported(&third));
 }

@@ -169,8 +169,11 @@ async fn another_scope_finds_nothing_by_any_id_header_cursor_or_name() {
             // Some routes refuse a query that they do not know.
             let is_refused = status == 404 || (status == 400 && path.contains("owner=ann"));
             assert!(is_refused, "{method} {path}: {status}");
-            let told = text(response).await;
-            assert!(!told.contains("secret") && !told.contains("Go."), "{path}: {told}");
+            let reported = text(response).await;
+            assert!(
+                !reported.contains("secret") && !reported.contains("Go."),
+                "{path}: {reported}"
+            );
         }
     }
     // The same key of a request, and the same name of a conversation, are Eve's own.

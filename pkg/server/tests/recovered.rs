@@ -18,7 +18,7 @@ pub(super) fn over(stores: &Stores, agent: DefaultAgent) -> (Service, Router) {
     (service.clone(), router(service))
 }
 
-/// Does work in a process that dies behind it.
+/// Does work in a process that dies after it.
 pub(super) fn dies<T>(work: impl Future<Output = T>) -> T {
     let runtime = Runtime::new().unwrap();
     let done = runtime.block_on(work);
@@ -71,16 +71,19 @@ fn a_run_that_a_dead_process_left_goes_on_without_a_gap() {
         let (service, app) = over(&stores, scripted(turns));
         let recovered = service.recover().await.unwrap();
         assert_eq!((recovered.resumed, recovered.interrupted, recovered.ended), (2, 0, 0));
-        let told = whole(&app, &run).await;
-        assert!(told.iter().enumerate().all(|(at, event)| event["seq"] == json!(at)), "{told:?}");
-        let texts: Vec<_> = told.iter().filter_map(|event| event["content"].as_str()).collect();
+        let reported = whole(&app, &run).await;
+        assert!(
+            reported.iter().enumerate().all(|(at, event)| event["seq"] == json!(at)),
+            "{reported:?}"
+        );
+        let texts: Vec<_> = reported.iter().filter_map(|event| event["content"].as_str()).collect();
         assert_eq!(texts, ["Once", "Once upon."], "what was shown stays");
         let restarted =
-            told.iter().position(|event| event.to_string().contains("answer_restarted"));
-        assert!(restarted.is_some(), "{told:?}");
-        assert_eq!(told.last().unwrap()["status"], "completed");
-        let told = whole(&app, &queued).await;
-        assert_eq!(told.last().unwrap()["status"], "completed", "it had not begun");
+            reported.iter().position(|event| event.to_string().contains("answer_restarted"));
+        assert!(restarted.is_some(), "{reported:?}");
+        assert_eq!(reported.last().unwrap()["status"], "completed");
+        let reported = whole(&app, &queued).await;
+        assert_eq!(reported.last().unwrap()["status"], "completed", "it had not begun");
         let messages =
             stores.conversations.messages(&ConversationKey::new("team-a", "c"), 0, 9).await;
         let texts: Vec<_> = messages.unwrap().iter().map(|it| it.message.text()).collect();
@@ -114,7 +117,7 @@ fn tools_of_a_request_are_there_after_a_restart() {
         let (_, app) = over(&stores, agent());
         let first = text(post(&app, "/agui", "ann", &ask(json!([said]))).await).await;
         let run = first.split("\"runId\":\"").nth(1).unwrap().split('"').next().unwrap();
-        // One that waits behind it has no tools of its own.
+        // One that waits after it has no tools of its own.
         let next = json!({ "input": "And then?", "conversation_id": "c" });
         let next = begin(&app, "ann", &next).await;
         (format!("/v1/runs/{run}"), (first.clone(), next))
@@ -134,7 +137,7 @@ fn tools_of_a_request_are_there_after_a_restart() {
             json!({ "id": "t1", "role": "tool", "toolCallId": call, "content": "A page." });
         let rest = text(post(&app, "/agui", "ann", &ask(json!([said, result]))).await).await;
         assert!(rest.contains("I see."), "{rest}");
-        assert!(!rest.contains("Let me look."), "what was read is not told again: {rest}");
+        assert!(!rest.contains("Let me look."), "what was read is not sent again: {rest}");
         assert_eq!(whole(&app, &run).await.last().unwrap()["status"], "completed");
         assert_eq!(whole(&app, &next).await.last().unwrap()["status"], "completed");
     });
@@ -163,12 +166,12 @@ fn an_answer_that_is_asked_for_again_is_in_a_message_once() {
         let parts = seen.lines().filter_map(|line| line.strip_prefix("data: "));
         let parts: Vec<Value> = parts.map(|data| serde_json::from_str(data).unwrap()).collect();
         let reset = parts.iter().position(|part| part["type"] == "reset-step").unwrap();
-        let told = |parts: &[Value]| -> String {
+        let reported = |parts: &[Value]| -> String {
             let deltas = parts.iter().filter(|part| part["type"] == "text-delta");
             deltas.map(|part| part["delta"].as_str().unwrap()).collect()
         };
         assert_eq!(
-            (told(&parts[..reset]).as_str(), told(&parts[reset..]).as_str()),
+            (reported(&parts[..reset]).as_str(), reported(&parts[reset..]).as_str()),
             ("Once up", "Once upon a time.")
         );
         let steps = parts.iter().filter(|part| part["type"] == "start-step").count();
@@ -204,11 +207,11 @@ fn a_run_that_cannot_go_on_is_interrupted_and_its_conversation_goes_on() {
         let (service, app) = over(&stores, agent.build().unwrap());
         let recovered = service.recover().await.unwrap();
         assert_eq!((recovered.resumed, recovered.interrupted), (0, 1));
-        let told = whole(&app, &run).await;
-        let end = told.last().unwrap();
+        let reported = whole(&app, &run).await;
+        let end = reported.last().unwrap();
         assert_eq!((&end["type"], &end["status"]), (&json!("run_end"), &json!("interrupted")));
         assert!(end["error"]["message"].as_str().unwrap().contains("with other tools"), "{end}");
-        assert_eq!(end["seq"], json!(told.len() - 1));
+        assert_eq!(end["seq"], json!(reported.len() - 1));
         let (_, shown) = value(get(&app, &run, "ann").await).await;
         assert_eq!(shown["status"], "interrupted");
         let next = begin(&app, "ann", &json!({ "input": "On.", "conversation_id": "c" })).await;
@@ -255,18 +258,21 @@ fn a_run_is_resumed_three_times_and_its_call_is_not_made_again() {
     lives(async {
         let (service, app) = over(&stores, agent());
         assert_eq!(service.recover().await.unwrap().interrupted, 1);
-        let told = whole(&app, &run).await;
-        assert!(told.iter().enumerate().all(|(at, event)| event["seq"] == json!(at)), "{told:?}");
-        let count = |kind: &str| told.iter().filter(|event| event["type"] == kind).count();
-        assert_eq!((count("tool_call"), count("tool_result_error")), (1, 1), "{told:?}");
-        assert_eq!(told.last().unwrap()["status"], "interrupted");
+        let reported = whole(&app, &run).await;
+        assert!(
+            reported.iter().enumerate().all(|(at, event)| event["seq"] == json!(at)),
+            "{reported:?}"
+        );
+        let count = |kind: &str| reported.iter().filter(|event| event["type"] == kind).count();
+        assert_eq!((count("tool_call"), count("tool_result_error")), (1, 1), "{reported:?}");
+        assert_eq!(reported.last().unwrap()["status"], "interrupted");
         let record = stores.runs.open(9).await.unwrap();
         assert!(record.is_empty(), "{record:?}");
         assert_eq!(begun.load(Ordering::SeqCst), 1, "it is paid once");
     });
 }
 
-/// Returns how often an answer was told.
+/// Returns how often an answer was sent.
 async fn whole_so_far(stores: &Stores, run: &str) -> usize {
     let id = run.rsplit('/').next().unwrap();
     let key = forgeline_store::LogKey::new("team-a", id);
@@ -332,10 +338,13 @@ fn a_run_goes_on_with_the_model_that_it_chose_or_says_that_it_is_gone() {
                 (recovered.resumed, recovered.interrupted),
                 if has_model { (1, 0) } else { (0, 1) }
             );
-            let told = whole(&app, &run).await;
-            let end = told.last().unwrap();
+            let reported = whole(&app, &run).await;
+            let end = reported.last().unwrap();
             if has_model {
-                assert!(told.iter().any(|event| event["content"] == "large again"), "{told:?}");
+                assert!(
+                    reported.iter().any(|event| event["content"] == "large again"),
+                    "{reported:?}"
+                );
                 assert_eq!(end["status"], "completed");
             } else {
                 assert!(
@@ -344,9 +353,9 @@ fn a_run_goes_on_with_the_model_that_it_chose_or_says_that_it_is_gone() {
                 );
             }
             let next = begin(&app, "ann", &json!({ "input": "On.", "conversation_id": "c" })).await;
-            let told = whole(&app, &next).await;
+            let reported = whole(&app, &next).await;
             assert!(
-                told.iter().any(|event| event["content"] == "small"),
+                reported.iter().any(|event| event["content"] == "small"),
                 "the next has the agent's own"
             );
         });

@@ -122,11 +122,14 @@ async fn an_error_repeats_neither_what_was_said_nor_names_of_types() {
     ] {
         for body in &bodies {
             let (status, problem) = send(&app, Method::POST, path, body).await;
-            let told = problem["detail"].as_str().unwrap();
+            let reported = problem["detail"].as_str().unwrap();
             assert_eq!(status, 400, "{path} {body}: {problem}");
             let inside = [SECRET, "struct", "enum", "variant", "identifier"];
-            assert!(!inside.iter().any(|word| told.contains(word)), "{path} {body}: {told}");
-            assert!(told.len() < 400, "{path}: {told}");
+            assert!(
+                !inside.iter().any(|word| reported.contains(word)),
+                "{path} {body}: {reported}"
+            );
+            assert!(reported.len() < 400, "{path}: {reported}");
         }
     }
     let named = |name: &str| json!({ "input": "a", name: long });
@@ -138,8 +141,8 @@ async fn an_error_repeats_neither_what_was_said_nor_names_of_types() {
         ("/v1/runs/x/approvals", approval, 404),
     ] {
         let (status, problem) = value(post(&app, path, "ann", &body).await).await;
-        let told = problem["detail"].as_str().unwrap();
-        assert!(status == want && told.len() < 400, "{path}: {problem}");
+        let reported = problem["detail"].as_str().unwrap();
+        assert!(status == want && reported.len() < 400, "{path}: {problem}");
     }
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
     let (status, problem) = value(
@@ -156,8 +159,11 @@ async fn an_error_repeats_neither_what_was_said_nor_names_of_types() {
     for query in ["limit=planted-query", "planted-query=1", "after=1&after=planted-query"] {
         let (status, problem) =
             value(get(&app, &format!("/v1/conversations?{query}"), "ann").await).await;
-        let told = problem["detail"].as_str().unwrap();
-        assert!(status == 400 && !told.contains('=') && !told.contains("struct"), "{problem}");
+        let reported = problem["detail"].as_str().unwrap();
+        assert!(
+            status == 400 && !reported.contains('=') && !reported.contains("struct"),
+            "{problem}"
+        );
     }
 }
 
@@ -186,8 +192,8 @@ async fn a_tool_of_a_request_that_cannot_be_offered_is_named_and_nothing_begins(
     for (bad, said) in rows {
         for tools in [json!([good, bad]), json!([bad, good])] {
             let (status, problem) = value(post(&app, "/agui", "ann", &ask(tools)).await).await;
-            let told = problem["detail"].as_str().unwrap();
-            assert!(status == 400 && told.contains(said) && told.len() < 400, "{problem}");
+            let reported = problem["detail"].as_str().unwrap();
+            assert!(status == 400 && reported.contains(said) && reported.len() < 400, "{problem}");
         }
     }
     assert_eq!(provider.requests().len(), 0, "nothing was asked");
@@ -227,8 +233,8 @@ async fn arguments_of_an_approval_that_do_not_fit_leave_it_open() {
     let path = format!("{run}/approvals");
     for arguments in &wrong[..4] {
         let (status, problem) = value(post(&app, &path, "ann", &approve(arguments)).await).await;
-        let told = problem["detail"].as_str().unwrap();
-        assert!(status == 400 && told.contains("the arguments do not fit"), "{problem}");
+        let reported = problem["detail"].as_str().unwrap();
+        assert!(status == 400 && reported.contains("the arguments do not fit"), "{problem}");
         assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], "waiting", "{arguments}");
     }
     assert_eq!(post(&app, &path, "ann", &approve(&json!({ "path": "b" }))).await.status(), 200);
@@ -244,8 +250,8 @@ async fn arguments_of_an_approval_that_do_not_fit_leave_it_open() {
     };
     for arguments in &wrong {
         let (status, problem) = value(post(&app, "/agui", "ann", &resume(arguments)).await).await;
-        let told = problem["detail"].as_str().unwrap();
-        assert!(status == 400 && told.contains("the arguments do not fit"), "{problem}");
+        let reported = problem["detail"].as_str().unwrap();
+        assert!(status == 400 && reported.contains("the arguments do not fit"), "{problem}");
     }
     let frames = text(post(&app, "/agui", "ann", &resume(&json!({ "path": "c" }))).await).await;
     assert!(frames.contains("removed c"), "{frames}");

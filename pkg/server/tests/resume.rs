@@ -144,8 +144,8 @@ impl Reader {
         self.here += 1;
     }
 
-    /// Reads until it has this number of events of this connection, or to the end of it.
-    async fn read(&mut self, body: &mut BodyDataStream, most: usize) {
+    /// Reads until it has this number of events of this connection, or to its end.
+    async fn read_events(&mut self, body: &mut BodyDataStream, most: usize) {
         while self.here < most && !self.has_ended {
             match body.next().await {
                 Some(Ok(chunk)) => self.take(&chunk),
@@ -169,7 +169,7 @@ impl Reader {
     async fn read_whole(&mut self, app: &Router) {
         while !self.has_ended {
             let Some(mut body) = self.open(app).await else { return };
-            self.read(&mut body, usize::MAX).await;
+            self.read_events(&mut body, usize::MAX).await;
         }
     }
 }
@@ -196,7 +196,7 @@ fn assert_whole(reader: &Reader, whole: &Reader, place: &str) {
     }
 }
 
-/// A page that comes when the run has ended is told so, and has the message from the history.
+/// A page that comes when the run has ended gets its end, and has the message from the history.
 async fn assert_ended(app: &Router, reader: &Reader, whole: &Reader, place: &str) {
     assert!(whole.seen.starts_with(&reader.seen), "{place}");
     let (_, chat) = value(get(app, "/api/chat/history?id=c1", "ann").await).await;
@@ -214,14 +214,14 @@ async fn a_reader_that_closes_at_each_event_of_a_run_that_goes_on_gets_each_once
             let run = begin_chat(&app).await;
             let (mut whole, mut uncut) = beside(&app, protocol, &run).await;
             let (mut reader, mut body) = beside(&app, protocol, &run).await;
-            reader.read(&mut body, cut).await;
+            reader.read_events(&mut body, cut).await;
             drop(body);
             // The run goes on meanwhile, or has ended by now.
             if cut % 2 == 1 && protocol != Chat {
                 sleep(Duration::from_secs(1)).await;
             }
             reader.read_whole(&app).await;
-            whole.read(&mut uncut, usize::MAX).await;
+            whole.read_events(&mut uncut, usize::MAX).await;
             let place = format!("{protocol:?}, cut at {cut}");
             if protocol == Chat && reader.seen.len() < whole.seen.len() {
                 assert_ended(&app, &reader, &whole, &place).await;
@@ -246,9 +246,9 @@ async fn a_reader_that_closes_behind_every_few_events_gets_each_once() {
             while !reader.has_ended {
                 let most = if protocol == Chat { reader.seen.len() + step } else { step };
                 let Some(mut body) = reader.open(&app).await else { break };
-                reader.read(&mut body, most).await;
+                reader.read_events(&mut body, most).await;
             }
-            whole.read(&mut uncut, usize::MAX).await;
+            whole.read_events(&mut uncut, usize::MAX).await;
             let place = format!("{protocol:?}, {step} at a time");
             if protocol == Chat && reader.seen.len() < whole.seen.len() {
                 assert_ended(&app, &reader, &whole, &place).await;
@@ -274,9 +274,9 @@ async fn a_reader_that_stalls_at_each_event_is_cut_off_and_gets_each_once() {
         for stall in (0..whole.len()).step_by(step) {
             let mut reader = Reader::new(protocol, &run);
             let mut body = reader.open(&app).await.unwrap();
-            reader.read(&mut body, stall).await;
+            reader.read_events(&mut body, stall).await;
             sleep(Duration::from_secs(6)).await;
-            reader.read(&mut body, usize::MAX).await;
+            reader.read_events(&mut body, usize::MAX).await;
             cut_off += usize::from(!reader.has_ended);
             reader.read_whole(&app).await;
             assert_eq!(reader.seen, whole, "{protocol:?}, stalled at {stall}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::{join, sync::Semaphore, task::yield_now};
 
 use super::{
-    chats::{agui, chat, parts, told, user, whole_input, with},
+    chats::{agui, chat, parts, reported, user, whole_input, with},
     recovered::{dies, dies_at_once, lives, over, whole},
     *,
 };
@@ -62,7 +62,7 @@ enum Protocol {
 const PROTOCOLS: [Protocol; 3] = [Protocol::Native, Protocol::UiMessages, Protocol::AgUi];
 
 impl Protocol {
-    /// Begins the run; returns once all that it asks is told.
+    /// Begins the run; returns once all its requests are reported.
     async fn ask(self, app: &Router) -> Open {
         let said = json!({ "messages": [{ "role": "user", "content": "Go." }] });
         let id = match self {
@@ -144,19 +144,19 @@ impl Protocol {
 
     /// Grants one request; returns the text that the answer has.
     async fn grant(self, app: &Router, open: &Open, id: &Value) -> String {
-        self.told(self.granted(app, open, id).await).await
+        self.reported(self.granted(app, open, id).await).await
     }
 
     /// Gives the result of the page; returns the text that the answer has.
     async fn give(self, app: &Router, open: &Open) -> String {
-        self.told(self.given(app, open).await).await
+        self.reported(self.given(app, open).await).await
     }
 
-    async fn told(self, response: Response) -> String {
+    async fn reported(self, response: Response) -> String {
         let status = response.status();
         let text = text(response).await;
         assert_eq!(status, 200, "{self:?}: {text}");
-        if self == Self::Native { text } else { told(&parts(&text)) }
+        if self == Self::Native { text } else { reported(&parts(&text)) }
     }
 }
 
@@ -326,9 +326,9 @@ async fn answers_are_kept_no_longer_than_the_journal_needs_them() {
         let path = format!("{run}/tool-results");
         assert_eq!(post(&app, &path, "ann", &body).await.status(), 200);
         let key = forgeline_store::LogKey::new("team-a", id);
-        let kept = stores.runs.get(&key).await.unwrap().input.unwrap();
-        assert_eq!(kept.matches("Page ").count(), 1, "{kept}");
-        assert!(kept.contains(&format!("Page {at}.")), "{kept}");
+        let notes = stores.runs.get(&key).await.unwrap().notes;
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].data.contains(&format!("Page {at}.")), "{notes:?}");
     }
 }
 

@@ -63,7 +63,7 @@ async fn what_was_answered_before_a_stop_or_an_error_is_stored() {
         while !seen.contains("So far.") {
             seen.push_str(std::str::from_utf8(&body.next().await.unwrap().unwrap()).unwrap());
         }
-        // Before any of it has ended, what the user said is there.
+        // Before any of it has ended, the user's message exists.
         assert_eq!(messages(&app, "c1").await[..1], want[..1], "{way}");
         let shown = value(get(&app, "/v1/conversations/c1", "ann").await).await.1;
         if way == "chat" {

@@ -1,4 +1,4 @@
-//! Each endpoint, cell by cell: who may, what is not there, and what cannot be read.
+//! Each endpoint, cell by cell: who may, what does not exist, and what cannot be read.
 
 use super::*;
 

@@ -149,8 +149,8 @@ async fn a_run_whose_log_takes_nothing_more_has_its_end_in_each_protocol() {
         assert_eq!(kinds.last(), Some(&"RUN_ERROR"), "{of}");
         let (_, parts, frames) = chat(&app, "ann", user("Go.")).await;
         assert!(frames.ends_with("data: [DONE]\n\n"), "{of}: {frames}");
-        let told = with(&parts, "error")["errorText"].as_str().unwrap();
-        assert!(told.contains("the store is full"), "{of}: {told}");
+        let reported = with(&parts, "error")["errorText"].as_str().unwrap();
+        assert!(reported.contains("the store is full"), "{of}: {reported}");
 
         let mut body =
             get(&app, "/v1/events?after=0.0", "ann").await.into_body().into_data_stream();

@@ -313,7 +313,7 @@ async fn what_cannot_be_loaded_is_said_with_what_to_do() {
     let skills = folder.find(&["s"]);
     folder.write("s/pdf/SKILL.md", "---\nname: pdf\n---\n");
     let rows = [
-        (json!({"name": "tar"}), "`name` is not that of a skill; there are: `pdf`, `zip`"),
+        (json!({"name": "tar"}), "`name` is not the name of a skill; the skills are: `pdf`, `zip`"),
         (json!({"name": "pdf"}), "the skill `pdf`: SKILL.md:1: `description` is missing"),
         (json!({"name": "zip"}), "\n- and 12 more"),
         (json!({"name": "zip", "path": "files"}), "`files` is a folder"),

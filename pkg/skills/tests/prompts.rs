@@ -146,7 +146,7 @@ async fn bad_input_is_named_with_what_to_do_and_the_rest_works() {
     }
     assert!(system.len() < 40 << 10, "{}", system.len());
     let results: Vec<_> = outcome.messages.iter().flat_map(|it| it.tool_results()).collect();
-    let unknown = "`name` is not that of a skill; there are: `good`";
+    let unknown = "`name` is not the name of a skill; the skills are: `good`";
     assert!(results[0].content.contains(unknown), "{}", results[0].content);
     assert!(results[1].content.contains("Do it."), "{}", results[1].content);
 

@@ -67,9 +67,14 @@ impl RunTable {
         run.progress = change.progress;
         run.resumed =
             if change.is_put_away { 0 } else { run.resumed + u32::from(change.is_resumed) };
-        run.input = change.input.or(run.input.take());
+        let is_replaced = |name: &Text| {
+            change.removed.contains(name) || change.added.iter().any(|note| note.name == *name)
+        };
+        run.notes.retain(|note| !is_replaced(&note.name));
+        run.notes.extend(change.added);
         if change.progress.has_ended() {
             (run.end, run.ended_ms, run.input) = (change.end, Some(change.at_ms), None);
+            run.notes.clear();
             run.usage = change.usage;
             self.ended.push_back(key.clone());
             self.counts.add(&key.scope, 1);
@@ -155,6 +160,7 @@ impl RunTable {
                     }
                     run.owner = Text::new();
                     (run.request, run.input, run.end, run.about) = (None, None, None, None);
+                    run.notes.clear();
                 }
             }
         }

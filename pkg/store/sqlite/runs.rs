@@ -9,8 +9,8 @@ use super::{
     statements::{execute, int, number, read_rows, rows},
 };
 use crate::{
-    EraseMode, LogKey, RunBegun, RunChange, RunPage, RunProgress, RunQuery, RunRecord, RunRequest,
-    RunStore, StoreError, StoreFuture,
+    EraseMode, LogKey, RunBegun, RunChange, RunNote, RunPage, RunProgress, RunQuery, RunRecord,
+    RunRequest, RunStore, StoreError, StoreFuture,
     list_cursor::{ListCursor, page},
 };
 
@@ -47,7 +47,39 @@ fn read(row: &Row<'_>) -> Result<RunRecord, StoreError> {
 fn find(connection: &Connection, key: &LogKey) -> Result<RunRecord, StoreError> {
     let sql = "SELECT * FROM run WHERE scope = ? AND name = ?";
     let found = read_rows(connection, sql, [key.scope.as_str(), key.name.as_str()], read)?;
-    found.into_iter().next().ok_or_else(|| StoreError::no_run(key))
+    let mut run = found.into_iter().next().ok_or_else(|| StoreError::no_run(key))?;
+    read_notes(connection, &mut run)?;
+    Ok(run)
+}
+
+/// Reads the notes of a run.
+fn read_notes(connection: &Connection, run: &mut RunRecord) -> Result<(), StoreError> {
+    let sql = "SELECT note.name, note.data FROM run_note AS note JOIN run ON run.id = note.run \
+               WHERE run.scope = ? AND run.name = ? ORDER BY note.id";
+    let key = [run.key.scope.as_str(), run.key.name.as_str()];
+    let notes: Vec<(String, String)> = rows(connection, sql, key)?;
+    run.notes = notes.into_iter().map(|(name, data)| RunNote::new(name, data)).collect();
+    Ok(())
+}
+
+/// Changes the notes of a run.
+fn change_notes(
+    connection: &Connection,
+    key: &LogKey,
+    change: &RunChange,
+) -> Result<(), StoreError> {
+    let (scope, run) = (key.scope.as_str(), key.name.as_str());
+    let delete = "DELETE FROM run_note WHERE name = ? \
+                  AND run = (SELECT id FROM run WHERE scope = ? AND name = ?)";
+    for name in change.removed.iter().chain(change.added.iter().map(|note| &note.name)) {
+        execute(connection, delete, [name.as_str(), scope, run])?;
+    }
+    let insert = "INSERT INTO run_note (run, name, data) \
+                  SELECT id, ?, ? FROM run WHERE scope = ? AND name = ? AND ended_ms IS NULL";
+    for RunNote { name, data } in &change.added {
+        execute(connection, insert, [name.as_str(), data, scope, run])?;
+    }
+    Ok(())
 }
 
 fn of_request(
@@ -57,7 +89,9 @@ fn of_request(
     request: &str,
 ) -> Result<Option<RunRecord>, StoreError> {
     let sql = "SELECT * FROM run WHERE scope = ? AND owner = ? AND request = ?";
-    Ok(read_rows(connection, sql, [scope, owner, request], read)?.into_iter().next())
+    let mut run = read_rows(connection, sql, [scope, owner, request], read)?.into_iter().next();
+    run.iter_mut().try_for_each(|run| read_notes(connection, run))?;
+    Ok(run)
 }
 
 fn begin(connection: &Connection, run: &RunRecord) -> Result<RunBegun, StoreError> {
@@ -96,7 +130,7 @@ fn change(connection: &Connection, key: &LogKey, change: &RunChange) -> Result<(
     let has_ended = change.progress.has_ended();
     let usage = change.usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok());
     let sql = "UPDATE run SET progress = ?1, resumed = CASE WHEN ?9 THEN 0 ELSE resumed + ?2 END, \
-               input = CASE WHEN ?3 THEN NULL ELSE COALESCE(?10, input) END, ended_ms = CASE WHEN ?3 THEN ?4 END, \
+               input = CASE WHEN ?3 THEN NULL ELSE input END, ended_ms = CASE WHEN ?3 THEN ?4 END, \
                run_end = CASE WHEN ?3 THEN ?5 END, usage = CASE WHEN ?3 THEN ?6 END \
                WHERE scope = ?7 AND name = ?8 AND ended_ms IS NULL";
     let changed = execute(
@@ -112,14 +146,13 @@ fn change(connection: &Connection, key: &LogKey, change: &RunChange) -> Result<(
             key.scope.as_str(),
             key.name.as_str(),
             change.is_put_away,
-            change.input.as_deref(),
         ],
     )?;
     if changed == 0 {
         find(connection, key)?;
         return Err(StoreError::Ended { what: "run", name: key.name.clone() });
     }
-    Ok(())
+    change_notes(connection, key, change)
 }
 
 const OF_SCOPE: &str = "SELECT * FROM run WHERE scope = ?1 AND (?2 IS NULL OR owner = ?2) \
@@ -189,12 +222,17 @@ impl RunStore for SqliteStore {
 
     fn change<'a>(&'a self, key: &'a LogKey, to: RunChange) -> StoreFuture<'a, ()> {
         let key = key.clone();
-        Box::pin(self.0.writer.write(0, move |connection| change(connection, &key, &to)))
+        let bytes = to.added.iter().map(|note| note.data.len()).sum();
+        Box::pin(self.0.writer.write(bytes, move |connection| change(connection, &key, &to)))
     }
 
     fn open(&self, most: usize) -> StoreFuture<'_, Vec<RunRecord>> {
         let sql = "SELECT * FROM run WHERE ended_ms IS NULL ORDER BY id LIMIT ?";
-        Box::pin(self.query(move |connection| read_rows(connection, sql, [int(most as u64)], read)))
+        Box::pin(self.query(move |connection| {
+            let mut open = read_rows(connection, sql, [int(most as u64)], read)?;
+            open.iter_mut().try_for_each(|run| read_notes(connection, run))?;
+            Ok(open)
+        }))
     }
 
     fn list(&self, query: RunQuery) -> StoreFuture<'_, RunPage> {

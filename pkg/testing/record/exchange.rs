@@ -41,7 +41,7 @@ pub struct Exchange {
     #[serde(default, rename = "failed", skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// The way in which the exchange ended.
-    pub ended: Ended,
+    pub ended: ExchangeEnd,
 }
 
 /// A request without its secrets.
@@ -78,7 +78,7 @@ pub struct RecordedResponse {
     #[serde(flatten, with = "body")]
     pub body: Bytes,
     /// The reads in which the body arrived.
-    pub reads: Vec<Read>,
+    pub reads: Vec<BodyRead>,
     /// `true` if the body continued but was too long to be kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
@@ -88,14 +88,14 @@ pub struct RecordedResponse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(usize, u64)", into = "(usize, u64)")]
 #[non_exhaustive]
-pub struct Read {
+pub struct BodyRead {
     /// The length, in bytes.
     pub bytes: usize,
     /// The time since the request was sent, to the millisecond.
     pub at: Duration,
 }
 
-impl Read {
+impl BodyRead {
     /// Creates a read of `bytes` bytes, `at` after the request.
     #[must_use]
     pub fn new(bytes: usize, at: Duration) -> Self {
@@ -103,15 +103,15 @@ impl Read {
     }
 }
 
-impl From<(usize, u64)> for Read {
+impl From<(usize, u64)> for BodyRead {
     fn from((bytes, ms): (usize, u64)) -> Self {
         Self::new(bytes, Duration::from_millis(ms.min(MAX_MS)))
     }
 }
 
-impl From<Read> for (usize, u64) {
-    fn from(read: Read) -> Self {
-        (read.bytes, milliseconds::of(read.at))
+impl From<BodyRead> for (usize, u64) {
+    fn from(read: BodyRead) -> Self {
+        (read.bytes, milliseconds::from_duration(read.at))
     }
 }
 
@@ -119,7 +119,7 @@ impl From<Read> for (usize, u64) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Ended {
+pub enum ExchangeEnd {
     /// The body was read to its end.
     Whole,
     /// The connection broke, or could not be made.
@@ -191,7 +191,7 @@ mod headers {
 mod milliseconds {
     use super::{Deserialize as _, Deserializer, Duration, MAX_MS, Serializer};
 
-    pub(super) fn of(time: Duration) -> u64 {
+    pub(super) fn from_duration(time: Duration) -> u64 {
         u64::try_from(time.as_millis()).unwrap_or(MAX_MS).min(MAX_MS)
     }
 
@@ -199,7 +199,7 @@ mod milliseconds {
         time: &Duration,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(of(*time))
+        serializer.serialize_u64(from_duration(*time))
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Ended, Exchange, Failure, RecordedRequest, RecordedResponse};
+use super::{Exchange, ExchangeEnd, Failure, RecordedRequest, RecordedResponse};
 use forgeline_llm::{private::SecretRedactor, transport::HttpRequest};
 use forgeline_types::Text;
 
@@ -17,7 +17,7 @@ pub(super) struct SecretExchange {
     pub(super) response: Option<RecordedResponse>,
     pub(super) body: Vec<u8>,
     pub(super) failure: Option<Failure>,
-    pub(super) ended: Ended,
+    pub(super) ended: ExchangeEnd,
 }
 
 impl SecretExchange {

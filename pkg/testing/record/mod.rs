@@ -38,7 +38,7 @@ mod tests;
 mod transport;
 mod writer;
 
-pub use exchange::{Ended, Exchange, Read, RecordedRequest, RecordedResponse};
+pub use exchange::{BodyRead, Exchange, ExchangeEnd, RecordedRequest, RecordedResponse};
 pub use failure::Failure;
 pub use recording::{Recording, RecordingError};
 pub use transport::RecordingTransport;

@@ -170,7 +170,7 @@ async fn what_had_arrived_is_kept_however_an_exchange_ends() {
         RecordingTransport::create(&file.0, Once::new(200, vec![first(), Err(broken())]));
     play(&transport.unwrap(), request("{}")).await;
     let recording = Recording::load(&file.0).unwrap();
-    assert_eq!(recording.exchanges()[0].ended, Ended::Broken);
+    assert_eq!(recording.exchanges()[0].ended, ExchangeEnd::Broken);
     assert_eq!(recording.exchanges()[0].response.as_ref().unwrap().body, "one");
     let replayed = play(&ReplayTransport::new(recording), request("{}")).await;
     assert_eq!(replayed, (200, vec![Bytes::from_static(b"one")], true));
@@ -181,7 +181,7 @@ async fn what_had_arrived_is_kept_however_an_exchange_ends() {
     response.body.next().await.unwrap().unwrap();
     drop((response, transport));
     let recording = Recording::load(&file.0).unwrap();
-    assert_eq!(recording.exchanges()[0].ended, Ended::Dropped);
+    assert_eq!(recording.exchanges()[0].ended, ExchangeEnd::Dropped);
     assert_eq!(recording.exchanges()[0].response.as_ref().unwrap().body, "one");
     // Dropped before there was a response.
     let transport = RecordingTransport::overwrite(&file.0, Silent).unwrap();
@@ -192,7 +192,10 @@ async fn what_had_arrived_is_kept_however_an_exchange_ends() {
     let exchanges = recording.exchanges().iter();
     let outcomes: Vec<_> =
         exchanges.map(|it| (it.turn, &it.response, &it.failure, it.ended)).collect();
-    assert_eq!(outcomes, [(1, &None, &None, Ended::Dropped), (2, &None, &None, Ended::Dropped)]);
+    assert_eq!(
+        outcomes,
+        [(1, &None, &None, ExchangeEnd::Dropped), (2, &None, &None, ExchangeEnd::Dropped)]
+    );
     // Never begun.
     let error = TransportError::Connect { host: "h:1".into(), source: "refused".into() };
     let transport = Once(Mutex::new(Some(Err(error))));
@@ -200,7 +203,7 @@ async fn what_had_arrived_is_kept_however_an_exchange_ends() {
     transport.send(request("{}")).await.unwrap_err();
     drop(transport);
     let recording = Recording::load(&file.0).unwrap();
-    assert_eq!(recording.exchanges()[0].ended, Ended::Broken);
+    assert_eq!(recording.exchanges()[0].ended, ExchangeEnd::Broken);
     let error = ReplayTransport::new(recording).send(request("{}")).await.unwrap_err();
     assert!(matches!(&error, TransportError::Connect { host, .. } if host == "h:1"), "{error:?}");
 }

@@ -16,7 +16,8 @@ use futures_core::Stream;
 use tokio::time::Instant;
 
 use super::{
-    Ended, Failure, Read, RecordedResponse, finished::SecretExchange, writer::RecordingWriter,
+    BodyRead, ExchangeEnd, Failure, RecordedResponse, finished::SecretExchange,
+    writer::RecordingWriter,
 };
 use forgeline_llm::{
     private::SecretRedactor,
@@ -37,7 +38,6 @@ use forgeline_types::debug_fields;
 /// # Examples
 ///
 /// ```no_run
-/// # #[cfg(feature = "http")] {
 /// use forgeline::{
 ///     llm::{openai::OpenAi, transport::ReqwestTransport},
 ///     testing::record::RecordingTransport,
@@ -49,7 +49,6 @@ use forgeline_types::debug_fields;
 /// // … use it …
 /// println!("{} exchanges", recorder.flush()?);
 /// # Ok(())
-/// # }
 /// # }
 /// ```
 pub struct RecordingTransport<T> {
@@ -144,7 +143,7 @@ impl<T: Transport> Transport for RecordingTransport<T> {
             response: None,
             body: Vec::new(),
             failure: None,
-            ended: Ended::Dropped,
+            ended: ExchangeEnd::Dropped,
         };
         let (writer, begun) = (Arc::clone(&self.writer), Instant::now());
         let mut ongoing = ExchangeRecorder { writer, finished: Some(finished), begun };
@@ -177,9 +176,9 @@ impl Stream for RecordedBody {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let item = ready!(self.inner.as_mut().poll_next(context));
         match &item {
-            Some(Ok(bytes)) => self.ongoing.read(bytes),
+            Some(Ok(bytes)) => self.ongoing.record_read(bytes),
             Some(Err(error)) => self.ongoing.broken(error),
-            None => self.ongoing.end(Ended::Whole),
+            None => self.ongoing.end(ExchangeEnd::Whole),
         }
         Poll::Ready(item)
     }
@@ -206,7 +205,7 @@ impl ExchangeRecorder {
     }
 
     /// Records a read of the body.
-    fn read(&mut self, bytes: &Bytes) {
+    fn record_read(&mut self, bytes: &Bytes) {
         let at = self.begun.elapsed();
         if let Some(SecretExchange { response: Some(response), body, max_body_bytes, .. }) =
             &mut self.finished
@@ -216,7 +215,7 @@ impl ExchangeRecorder {
             // An empty read is not recorded.
             if !kept.is_empty() {
                 body.extend_from_slice(kept);
-                response.reads.push(Read::new(kept.len(), at));
+                response.reads.push(BodyRead::new(kept.len(), at));
             }
         }
     }
@@ -228,10 +227,10 @@ impl ExchangeRecorder {
         {
             finished.failure = Some(Failure::from_error(error));
         }
-        self.end(Ended::Broken);
+        self.end(ExchangeEnd::Broken);
     }
 
-    fn end(&mut self, ended: Ended) {
+    fn end(&mut self, ended: ExchangeEnd) {
         if let Some(finished) = self.finished.take() {
             self.writer.push(SecretExchange { ended, ..finished });
         }
@@ -240,6 +239,6 @@ impl ExchangeRecorder {
 
 impl Drop for ExchangeRecorder {
     fn drop(&mut self) {
-        self.end(Ended::Dropped);
+        self.end(ExchangeEnd::Dropped);
     }
 }

@@ -74,7 +74,7 @@ impl ReplayProvider {
     /// Creates a provider that answers with `bodies`, in order.
     #[must_use]
     pub fn new<B: Into<Bytes>>(bodies: impl IntoIterator<Item = B>) -> Self {
-        Self::of(AnswerSource::Bodies(bodies.into_iter().map(Into::into).collect()))
+        Self::with_answers(AnswerSource::Bodies(bodies.into_iter().map(Into::into).collect()))
     }
 
     /// Creates a provider that answers as recorded, in order, with the
@@ -84,10 +84,10 @@ impl ReplayProvider {
     pub fn recording(recording: Recording) -> Self {
         let is_answer = |exchange: &&Exchange| exchange.request.method == "POST";
         let exchanges = recording.exchanges().iter().filter(is_answer).cloned();
-        Self::of(AnswerSource::Exchanges(exchanges.collect()))
+        Self::with_answers(AnswerSource::Exchanges(exchanges.collect()))
     }
 
-    fn of(answers: AnswerSource) -> Self {
+    fn with_answers(answers: AnswerSource) -> Self {
         Self {
             answers,
             next: Arc::default(),

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, sleep_until};
 
-use crate::record::{Ended, Read, RecordedResponse};
+use crate::record::{BodyRead, ExchangeEnd, RecordedResponse};
 use forgeline_llm::transport::{BodyStream, TransportError};
 
 /// The pieces in which a recorded body arrives.
@@ -118,21 +118,23 @@ impl ReplayBody {
     /// `sizes` are given.
     pub(super) fn recorded(
         response: &RecordedResponse,
-        ended: Ended,
+        ended: ExchangeEnd,
         sizes: Option<ChunkSizes>,
         pace: Pace,
         start: Instant,
     ) -> Self {
         let own = || ChunkSizes::Sizes(response.reads.iter().map(|read| read.bytes).collect());
-        let times = response.reads.iter().scan(0, |there, Read { bytes, at }| {
+        let times = response.reads.iter().scan(0, |there, BodyRead { bytes, at }| {
             *there += bytes;
             Some((*there, *at))
         });
         let broken = |why: &str| Some(TransportError::Broken { source: why.into() });
         let end = match ended {
-            Ended::Whole => None,
-            Ended::Broken => broken("the connection broke here when it was recorded"),
-            Ended::Dropped => broken("the recording ends here, since its reader stopped reading"),
+            ExchangeEnd::Whole => None,
+            ExchangeEnd::Broken => broken("the connection broke here when it was recorded"),
+            ExchangeEnd::Dropped => {
+                broken("the recording ends here, since its reader stopped reading")
+            }
         };
         let source = Self::new(response.body.clone(), sizes.unwrap_or_else(own), pace);
         Self { times: times.collect(), start, end, ..source }

@@ -22,7 +22,7 @@ pub async fn check_conversation_store<S: ConversationStore>(
         check("begin", "a new conversation is active and empty", begin(make().await)).await,
         check("append", "entries are kept in order, each message", append(make().await)).await,
         check("behind", "an entry that is not at the end is refused", behind(make().await)).await,
-        check("unknown", "what is not there is not found", unknown(make().await)).await,
+        check("unknown", "what does not exist is not found", unknown(make().await)).await,
         check("scopes", "another scope finds nothing", scopes(make().await)).await,
         check("status", "a last status stays", status(make().await)).await,
         check("list", "lists have filters and pages", list(make().await)).await,
@@ -100,7 +100,7 @@ async fn behind(store: Arc<impl ConversationStore>) -> StoreVerdict {
         Ok(()) => true,
         Err(error) => matches!(error, StoreError::Behind { at: 0, end: 1, .. }),
     };
-    hold(&format!("the others are told: {kept:?}"), kept.iter().all(told))?;
+    hold(&format!("the others get an error: {kept:?}"), kept.iter().all(told))?;
     let ahead = store.append(&key, 2, said("x")).await;
     hold("one that leaves a gap is refused", matches!(ahead, Err(StoreError::Behind { .. })))?;
     same("the messages", &texts(&*store, &key).await?.len(), &1)

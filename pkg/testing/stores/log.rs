@@ -42,14 +42,14 @@ pub async fn check_event_log<L: EventLog>(make: impl AsyncFn() -> Arc<L>) -> Rep
             .await,
         check(
             "trimmed",
-            "what was trimmed is told, and the rest keeps its numbers",
+            "a reader of trimmed records gets a gap, and the rest keeps its numbers",
             trimmed(make().await),
         )
         .await,
         check("listed", "logs are listed by the beginning of their names", listed(make().await))
             .await,
         check("touched", "a closed log that is used stays longer", touched(make().await)).await,
-        check("kept", "what is open does not count for what is kept", kept(make().await)).await,
+        check("kept", "open logs do not count towards the limit", kept(make().await)).await,
         check("swept", "what was swept reads as before, or is retired", swept(make().await)).await,
     ];
     Report { checks }
@@ -94,7 +94,7 @@ async fn whole(log: Arc<impl EventLog>) -> StoreVerdict {
     hold("nothing is at the end, and it is not the last", page.records.is_empty() && !page.is_end)?;
     let behind = log.read(&key, 6, 9).await;
     let is_told = matches!(behind, Err(StoreError::Behind { end: 5, at: 6, .. }));
-    hold("a number behind the end is told, with the end", is_told)
+    hold("a number past the end is an error with the end", is_told)
 }
 
 async fn one_writer(log: Arc<impl EventLog>) -> StoreVerdict {
@@ -154,7 +154,7 @@ async fn retired(log: Arc<impl EventLog>) -> StoreVerdict {
         log.append(&key, 2, vec![record("x")]).await,
     ] {
         let is_told = matches!(result, Err(StoreError::Retired { .. }));
-        hold(&format!("it is told as retired: {result:?}"), is_told)?;
+        hold(&format!("it is reported as retired: {result:?}"), is_told)?;
     }
     let again = log.create(key).await;
     hold("its name stays", matches!(again, Err(StoreError::Exists { .. })))
@@ -163,7 +163,7 @@ async fn retired(log: Arc<impl EventLog>) -> StoreVerdict {
 async fn wait(log: Arc<impl EventLog>) -> StoreVerdict {
     for step in 0..3 {
         let key = filled(&*log, &format!("wait-{step}"), 1).await?;
-        done("a wait for what is there", log.wait(&key, 0).await)?;
+        done("a wait for an existing record", log.wait(&key, 0).await)?;
         let mut waits = log.wait(&key, 1);
         hold("a wait lasts", timeout(QUIET, &mut waits).await.is_err())?;
         let changed = match step {
@@ -286,17 +286,17 @@ async fn trimmed<L: EventLog>(log: Arc<L>) -> StoreVerdict {
         done("append", log.append(&key, at, vec![record(&at.to_string())]).await)?;
     }
     done("trim", log.trim(&key, 30).await)?;
-    done("a trim of what is gone", log.trim(&key, 10).await)?;
+    done("a trim of records that are gone", log.trim(&key, 10).await)?;
     let first = match log.read(&key, 0, 1).await {
         Err(StoreError::Dropped { first, .. }) => first,
-        other => return Err(format!("what was dropped is told: {other:?}")),
+        other => return Err(format!("dropped records are reported: {other:?}")),
     };
     hold(&format!("records are dropped up to 30, not {first}"), (1..=30).contains(&first))?;
     let from = usize::try_from(first).unwrap_or(usize::MAX);
     same("the records", &texts(&*log, &key, first).await?, &numbers(from..50))?;
     let next = pin!(follow(Arc::clone(&log) as Arc<dyn EventLog>, key.clone(), 0)).next().await;
     let is_told = matches!(next, Some(Err(StoreError::Dropped { .. })));
-    hold(&format!("who follows is told: {next:?}"), is_told)?;
+    hold(&format!("a follower gets an error: {next:?}"), is_told)?;
     let behind = log.trim(&key, 51).await;
     hold("not behind the end", matches!(behind, Err(StoreError::Behind { end: 50, .. })))?;
     done("a trim of all", log.trim(&key, 50).await)?;
@@ -347,7 +347,7 @@ async fn touched(log: Arc<impl EventLog>) -> StoreVerdict {
     same("one is retired", &done("sweep", log.sweep(keep).await)?, &1)?;
     same("the records", &texts(&*log, &keys[0], 0).await?, &numbers(0..1))?;
     let retired = log.touch(&keys[1]).await;
-    hold("it is told as retired", matches!(retired, Err(StoreError::Retired { .. })))?;
+    hold("it is reported as retired", matches!(retired, Err(StoreError::Retired { .. })))?;
     let unknown = log.touch(&key("three")).await;
     hold("it is not found", matches!(unknown, Err(StoreError::NotFound { .. })))
 }

@@ -25,7 +25,12 @@ pub async fn check_notification_channel<C: NotificationChannel>(
         )
         .await,
         check("race", "publishers at once leave no gap and no double", race(make().await)).await,
-        check("bound", "the last 10,000 are kept, and the rest is told", bound(make().await)).await,
+        check(
+            "bound",
+            "the last 10,000 are kept, and the others are reported as lost",
+            bound(make().await),
+        )
+        .await,
     ];
     Report { checks }
 }

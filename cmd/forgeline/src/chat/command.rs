@@ -2,7 +2,7 @@
 
 /// A line that starts with `/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Command {
+pub(super) enum ChatCommand {
     Help,
     Clear,
     Tools,
@@ -24,9 +24,9 @@ A line that you type during an answer is sent to the model after the calls in
 progress; with a leading !, it is sent at once and cuts the answer short.
 Ctrl-C stops an answer; pressed twice, it quits.";
 
-impl Command {
+impl ChatCommand {
     /// Returns the command of a line; `None` when the line is for the model.
-    pub(super) fn read(line: &str) -> Option<Self> {
+    pub(super) fn parse(line: &str) -> Option<Self> {
         let word = line.split_whitespace().next().filter(|word| word.starts_with('/'))?;
         Some(match word {
             "/help" | "/?" => Self::Help,
@@ -49,21 +49,21 @@ mod tests {
     fn only_a_slash_and_a_word_is_a_command() {
         #[rustfmt::skip]
         let cases = [
-            ("/help",              Some(Command::Help)),
-            ("/quit now",          Some(Command::Quit)),
+            ("/help",              Some(ChatCommand::Help)),
+            ("/quit now",          Some(ChatCommand::Quit)),
             ("/etc/passwd is what", None),
             ("what is /help",      None),
-            ("/what",              Some(Command::Unknown)),
+            ("/what",              Some(ChatCommand::Unknown)),
         ];
         for (line, want) in cases {
-            assert_eq!(Command::read(line), want, "{line}");
+            assert_eq!(ChatCommand::parse(line), want, "{line}");
         }
         for word in HELP
             .lines()
             .filter_map(|line| line.split(' ').next())
             .filter(|word| word.starts_with('/'))
         {
-            assert_ne!(Command::read(word), Some(Command::Unknown), "{word}");
+            assert_ne!(ChatCommand::parse(word), Some(ChatCommand::Unknown), "{word}");
         }
     }
 }

@@ -10,18 +10,18 @@ use anyhow::Context as _;
 use rustyline::{Config, Editor, error::ReadlineError, history::FileHistory};
 use tokio::{runtime::Runtime, sync::mpsc};
 
-use super::search::Watcher;
+use super::search::SearchWatcher;
 use crate::{
     exit::{UsageResult as _, note},
-    interrupt::Interrupts,
+    interrupt::InterruptHandler,
 };
 
 /// A line editor that knows whether the user searches the history.
-type LineEditor = Editor<Watcher, FileHistory>;
+type LineEditor = Editor<SearchWatcher, FileHistory>;
 
 /// An action of the user.
 #[derive(Debug)]
-pub(super) enum Line {
+pub(super) enum ChatLine {
     /// Wrote a line.
     Text(String),
     /// Has nothing more to say.
@@ -31,14 +31,14 @@ pub(super) enum Line {
 }
 
 /// A source of lines.
-pub(super) enum Lines {
+pub(super) enum LineSource {
     /// A terminal with line editing.
     Editor { editor: Box<LineEditor>, history: Option<PathBuf> },
     /// Lines of a pipe, read by a thread so that Ctrl-C is served meanwhile.
     Pipe(mpsc::Receiver<io::Result<String>>),
 }
 
-impl Lines {
+impl LineSource {
     /// Lines of stdin; what is typed is kept in `history`.
     pub(super) fn new(history: Option<&Path>) -> anyhow::Result<Self> {
         if !io::stdin().is_terminal() {
@@ -46,7 +46,7 @@ impl Lines {
         }
         let config = Config::builder().auto_add_history(true).build();
         let mut editor = LineEditor::with_config(config).context("cannot use the terminal")?;
-        editor.set_helper(Some(Watcher::default()));
+        editor.set_helper(Some(SearchWatcher::default()));
         if let Some(path) = history.filter(|path| path.exists()) {
             editor.load_history(path).usage_context(|| {
                 format!("cannot read the history file {}; name another file", path.display())
@@ -76,14 +76,14 @@ impl Lines {
     pub(super) fn next(
         &mut self,
         runtime: &Runtime,
-        interrupts: &Interrupts,
+        interrupts: &InterruptHandler,
         was_stopped: bool,
         draft: String,
-    ) -> anyhow::Result<Line> {
+    ) -> anyhow::Result<ChatLine> {
         match self {
             Self::Editor { editor, history } => {
                 let line = edit(editor, was_stopped, draft)?;
-                if let (Line::Text(_), Some(path)) = (&line, history) {
+                if let (ChatLine::Text(_), Some(path)) = (&line, history) {
                     editor.append_history(path).context("cannot write the history file")?;
                 }
                 Ok(line)
@@ -97,10 +97,10 @@ impl Lines {
                     }
                 });
                 if stop.end() {
-                    return Ok(Line::Interrupted);
+                    return Ok(ChatLine::Interrupted);
                 }
                 let line = line.transpose().context("cannot read stdin")?;
-                Ok(line.map_or(Line::End, Line::Text))
+                Ok(line.map_or(ChatLine::End, ChatLine::Text))
             }
         }
     }
@@ -109,20 +109,20 @@ impl Lines {
 /// Lets the user write a line. Ctrl-C leaves a search of the history, and the line as it was before;
 /// it ends the chat when it is the second in a row: behind one that stopped an answer, too, as whoever
 /// presses twice cannot know whether the answer has ended in between.
-fn edit(editor: &mut LineEditor, was_stopped: bool, mut line: String) -> anyhow::Result<Line> {
+fn edit(editor: &mut LineEditor, was_stopped: bool, mut line: String) -> anyhow::Result<ChatLine> {
     let mut warned = false;
     loop {
         match editor.readline_with_initial("› ", (&std::mem::take(&mut line), "")) {
-            Ok(line) => return Ok(Line::Text(line.replace("\\\n", "\n"))),
-            Err(ReadlineError::Eof) => return Ok(Line::End),
+            Ok(line) => return Ok(ChatLine::Text(line.replace("\\\n", "\n"))),
+            Err(ReadlineError::Eof) => return Ok(ChatLine::End),
             Err(ReadlineError::Interrupted) => {
-                let drawn = editor.helper_mut().map(Watcher::take).unwrap_or_default();
+                let drawn = editor.helper_mut().map(SearchWatcher::take).unwrap_or_default();
                 if drawn.searches {
                     line = drawn.line;
                 } else if warned {
-                    return Ok(Line::End);
+                    return Ok(ChatLine::End);
                 } else if was_stopped && drawn.line.is_empty() {
-                    return Ok(Line::Interrupted);
+                    return Ok(ChatLine::Interrupted);
                 } else {
                     warned = true;
                     note("Press Ctrl-C again, or Ctrl-D, to quit.");

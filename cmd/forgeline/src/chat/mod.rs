@@ -18,20 +18,20 @@ use forgeline::{
 use tokio::runtime::Runtime;
 
 use self::{
-    command::{Command, HELP},
-    lines::{Line, Lines},
-    typed::Typed,
+    command::{ChatCommand, HELP},
+    lines::{ChatLine, LineSource},
+    typed::TypedAhead,
 };
 use crate::{
-    agent::{AgentArgs, Built, build},
-    approve::{Asking, Ends},
+    agent::{AgentArgs, BuiltAgent, build},
+    approve::{RequestHandles, UserPrompter},
     exit::{Exit, note},
     hint,
-    interrupt::Interrupts,
-    question::Beside,
+    interrupt::InterruptHandler,
+    question::QuestionAttachments,
     render::usage_line,
-    show::{Form, Show},
-    terminal::Terminal,
+    show::{EventDisplay, ShowForm},
+    terminal::TerminalState,
     turn,
 };
 
@@ -53,29 +53,30 @@ pub struct ChatArgs {
 /// Wrong flags, and failing reads and writes. An answer that fails is reported and the chat goes
 /// on.
 pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
-    let interrupts = Interrupts::listen()?;
+    let interrupts = InterruptHandler::listen()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let mut lines = Lines::new(args.history.as_deref())?;
+    let mut lines = LineSource::new(args.history.as_deref())?;
     let built = build(&args.agent, &runtime, &interrupts, true)?;
-    let show = Show::start(Form::Whole, args.agent.amount)?.traced(built.trace.clone());
+    let show = EventDisplay::start(ShowForm::Whole, args.agent.amount)?.traced(built.trace.clone());
     let usage = UsageInfo::default();
     // Read now, so that a wrong path is reported at once.
     let beside = args.agent.question.beside()?;
-    let typed = if lines.is_editor() { Typed::at_terminal() } else { Typed::nowhere() };
+    let typed = if lines.is_editor() { TypedAhead::at_terminal() } else { TypedAhead::nowhere() };
     let was_stopped = false;
-    let mut chat = Chat { built, runtime, show, interrupts, usage, beside, typed, was_stopped };
+    let mut chat =
+        ChatSession { built, runtime, show, interrupts, usage, beside, typed, was_stopped };
     if io::stdin().is_terminal() && !args.agent.amount.is_quiet() {
         note("/help lists the commands; Ctrl-C stops an answer, Ctrl-D quits.");
     }
     let exit = loop {
         match chat.next(&mut lines)? {
-            Line::Text(text) => {
+            ChatLine::Text(text) => {
                 if !chat.line(text.trim())? {
                     break Exit::Done;
                 }
             }
-            Line::End => break Exit::Done,
-            Line::Interrupted => break Exit::Interrupted,
+            ChatLine::End => break Exit::Done,
+            ChatLine::Interrupted => break Exit::Interrupted,
         }
         if chat.interrupts.asks_to_leave() {
             break Exit::Interrupted;
@@ -87,33 +88,33 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-struct Chat {
-    built: Built,
+struct ChatSession {
+    built: BuiltAgent,
     runtime: Runtime,
-    show: Show,
-    interrupts: Interrupts,
+    show: EventDisplay,
+    interrupts: InterruptHandler,
     /// Tokens of all answers together.
     usage: UsageInfo,
     /// What goes with the first question.
-    beside: Beside,
+    beside: QuestionAttachments,
     /// What is typed while an answer is given.
-    typed: Typed,
+    typed: TypedAhead,
     /// `true` when the user stopped the last answer and wrote nothing since.
     was_stopped: bool,
 }
 
-impl Chat {
+impl ChatSession {
     /// Waits for the next line: what was typed while the last answer was given comes first.
-    fn next(&mut self, lines: &mut Lines) -> anyhow::Result<Line> {
+    fn next(&mut self, lines: &mut LineSource) -> anyhow::Result<ChatLine> {
         for line in self.typed.heard() {
             lines.remember(&line)?;
         }
         if let Some(line) = self.typed.next() {
             self.say(&format!("› {line}"))?;
-            return Ok(Line::Text(line));
+            return Ok(ChatLine::Text(line));
         }
         if self.typed.has_ended() {
-            return Ok(Line::End);
+            return Ok(ChatLine::End);
         }
         let draft = self.typed.draft();
         lines.next(&self.runtime, &self.interrupts, self.was_stopped, draft)
@@ -125,19 +126,19 @@ impl Chat {
         if line.is_empty() {
             return Ok(true);
         }
-        match Command::read(line) {
+        match ChatCommand::parse(line) {
             None => self.ask(line.to_owned())?,
-            Some(Command::Quit) => return Ok(false),
-            Some(Command::Help) => self.say(HELP)?,
-            Some(Command::Clear) => {
+            Some(ChatCommand::Quit) => return Ok(false),
+            Some(ChatCommand::Help) => self.say(HELP)?,
+            Some(ChatCommand::Clear) => {
                 self.runtime.block_on(self.built.agent.clear())?;
                 self.say("The conversation was cleared.")?;
             }
-            Some(Command::Tools) => {
+            Some(ChatCommand::Tools) => {
                 let tools = self.built.tools().join("\n");
                 self.say(if tools.is_empty() { "The model has no tools." } else { &tools })?;
             }
-            Some(Command::Usage) => {
+            Some(ChatCommand::Usage) => {
                 let usage = usage_line(&self.usage);
                 self.say(if usage.is_empty() {
                     "No tokens have been reported yet."
@@ -145,7 +146,7 @@ impl Chat {
                     &usage
                 })?;
             }
-            Some(Command::Unknown) => {
+            Some(ChatCommand::Unknown) => {
                 self.say(&format!("Unknown command {line}; /help lists the commands."))?;
             }
         }
@@ -155,15 +156,16 @@ impl Chat {
     fn ask(&mut self, question: String) -> anyhow::Result<()> {
         let question = mem::take(&mut self.beside).behind(question);
         let stop = self.interrupts.begin(false);
-        let quiet = Terminal::quiet();
-        let mut asking = Asking::default();
-        let listen =
-            |steering: &Steering, ends: &Ends| self.typed.listen(steering, ends, &mut asking);
+        let quiet = TerminalState::quiet();
+        let mut asking = UserPrompter::default();
+        let listen = |steering: &Steering, ends: &RequestHandles| {
+            self.typed.listen(steering, ends, &mut asking)
+        };
         let window = self.built.window;
         let turn = turn::take(&self.built.agent, question, window, &mut self.show, &stop, listen);
         let turn = self.runtime.block_on(turn)?;
         self.built.keep();
-        // Before the terminal changes: the end of the input is one only in this state of it.
+        // Before the terminal changes: only in this state is the end of the input recognized.
         self.typed.read_rest();
         drop(quiet);
         if let Some(usage) = &turn.outcome.usage {

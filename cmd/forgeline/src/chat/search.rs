@@ -13,25 +13,25 @@ use rustyline::{
 
 /// Watches what the line editor draws: a search has a prompt of its own.
 #[derive(Debug, Default)]
-pub(super) struct Watcher(RefCell<Drawn>);
+pub(super) struct SearchWatcher(RefCell<DrawnLine>);
 
 /// What the line editor drew last.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Drawn {
+pub(super) struct DrawnLine {
     /// `true` while the user searches.
     pub(super) searches: bool,
     /// The line that was drawn last with the usual prompt: the one before a search.
     pub(super) line: String,
 }
 
-impl Watcher {
+impl SearchWatcher {
     /// Returns what was drawn last, and forgets it.
-    pub(super) fn take(&mut self) -> Drawn {
+    pub(super) fn take(&mut self) -> DrawnLine {
         std::mem::take(self.0.get_mut())
     }
 }
 
-impl Highlighter for Watcher {
+impl Highlighter for SearchWatcher {
     fn highlight_prompt<'b, 's: 'b, 'p: 'b>(
         &'s self,
         prompt: &'p str,
@@ -55,15 +55,15 @@ impl Highlighter for Watcher {
     }
 }
 
-impl Completer for Watcher {
+impl Completer for SearchWatcher {
     type Candidate = String;
 }
 
-impl Hinter for Watcher {
+impl Hinter for SearchWatcher {
     type Hint = String;
 }
 
-impl Validator for Watcher {
+impl Validator for SearchWatcher {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let goes_on = goes_on(context.input());
         Ok(if goes_on { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
@@ -74,7 +74,7 @@ impl Validator for Watcher {
 fn goes_on(text: &str) -> bool {
     text.chars().rev().take_while(|last| *last == '\\').count() % 2 == 1
 }
-impl Helper for Watcher {}
+impl Helper for SearchWatcher {}
 
 #[cfg(test)]
 mod tests {
@@ -93,17 +93,17 @@ mod tests {
     // Found: F15
     #[test]
     fn a_search_is_known_by_its_prompt_and_gives_the_line_back() {
-        let mut watcher = Watcher::default();
-        let draw = |watcher: &Watcher, line: &str, default| {
+        let mut watcher = SearchWatcher::default();
+        let draw = |watcher: &SearchWatcher, line: &str, default| {
             let _prompt = watcher.highlight_prompt("p", default);
             let _line = watcher.highlight(line, 0);
         };
-        let drawn = |searches, line: &str| Drawn { searches, line: line.to_owned() };
+        let drawn = |searches, line: &str| DrawnLine { searches, line: line.to_owned() };
         draw(&watcher, "half a li", true);
         assert_eq!(watcher.take(), drawn(false, "half a li"));
         draw(&watcher, "half a li", true);
         draw(&watcher, "an old line", false);
         assert_eq!(watcher.take(), drawn(true, "half a li"));
-        assert_eq!(watcher.take(), Drawn::default(), "the search is over");
+        assert_eq!(watcher.take(), DrawnLine::default(), "the search is over");
     }
 }

@@ -4,9 +4,9 @@ use std::{collections::VecDeque, mem};
 
 use forgeline::agent::Steering;
 
-use super::command::Command;
+use super::command::ChatCommand;
 use crate::{
-    approve::{Asking, Ends},
+    approve::{RequestHandles, UserPrompter},
     terminal::TypedLines,
 };
 
@@ -18,7 +18,7 @@ const MAX_LINES: usize = 64;
 type Source = Box<dyn FnMut() -> Option<Vec<u8>>>;
 
 /// The lines that are typed while an answer is given.
-pub(super) struct Typed {
+pub(super) struct TypedAhead {
     source: Source,
     /// A text that goes on in its next line.
     begun: Vec<u8>,
@@ -32,7 +32,7 @@ pub(super) struct Typed {
 
 /// The text of a line, and how soon it is said.
 #[derive(Debug, PartialEq, Eq)]
-enum Spoken<'a> {
+enum TypedMessage<'a> {
     /// After the calls under way.
     Soon(&'a str),
     /// At once.
@@ -42,20 +42,20 @@ enum Spoken<'a> {
     Nothing,
 }
 
-impl<'a> Spoken<'a> {
-    fn read(line: &'a str) -> Self {
+impl<'a> TypedMessage<'a> {
+    fn parse(line: &'a str) -> Self {
         let line = line.trim();
         match line.strip_prefix('!').map(str::trim_start) {
             Some("") => Self::Nothing,
             Some(text) => Self::Now(text),
             None if line.is_empty() => Self::Nothing,
-            None if Command::read(line).is_some() => Self::Command(line),
+            None if ChatCommand::parse(line).is_some() => Self::Command(line),
             None => Self::Soon(line),
         }
     }
 }
 
-impl Typed {
+impl TypedAhead {
     /// Returns what hears the terminal.
     pub(super) fn at_terminal() -> Self {
         let mut lines = TypedLines::of_stdin();
@@ -76,11 +76,11 @@ impl Typed {
     pub(super) fn listen(
         &mut self,
         steering: &Steering,
-        ends: &Ends,
-        asking: &mut Asking,
+        ends: &RequestHandles,
+        asking: &mut UserPrompter,
     ) -> Vec<String> {
         let mut shown: Vec<_> = asking.question(ends).into_iter().collect();
-        shown.extend(self.read(Some((steering, ends, asking))));
+        shown.extend(self.read_lines(Some((steering, ends, asking))));
         if self.has_ended {
             asking.leave(ends);
         }
@@ -89,10 +89,13 @@ impl Typed {
 
     /// Reads what was typed at the very end of an answer: it comes next.
     pub(super) fn read_rest(&mut self) {
-        self.read(None);
+        self.read_lines(None);
     }
 
-    fn read(&mut self, mut run: Option<(&Steering, &Ends, &mut Asking)>) -> Vec<String> {
+    fn read_lines(
+        &mut self,
+        mut run: Option<(&Steering, &RequestHandles, &mut UserPrompter)>,
+    ) -> Vec<String> {
         let mut shown = Vec::new();
         for _ in self.later.len()..MAX_LINES {
             if self.has_ended {
@@ -113,13 +116,15 @@ impl Typed {
     }
 
     fn say(&mut self, line: &str, steering: Option<&Steering>) -> Option<String> {
-        let (text, said) = match Spoken::read(line) {
-            Spoken::Nothing => return None,
-            Spoken::Soon(text) => (text, steering.map(|steering| ("sent", steering.steer(text)))),
-            Spoken::Now(text) => {
+        let (text, said) = match TypedMessage::parse(line) {
+            TypedMessage::Nothing => return None,
+            TypedMessage::Soon(text) => {
+                (text, steering.map(|steering| ("sent", steering.steer(text))))
+            }
+            TypedMessage::Now(text) => {
                 (text, steering.map(|steering| ("sent at once", steering.steer_now(text))))
             }
-            Spoken::Command(text) => (text, None),
+            TypedMessage::Command(text) => (text, None),
         };
         if let Some((word, Ok(()))) = said {
             return Some(format!("({word}: {text})"));
@@ -148,7 +153,7 @@ impl Typed {
         String::from_utf8_lossy(&mem::take(&mut self.begun)).into_owned()
     }
 
-    /// Takes back what the run could not be told: it is asked next, or is there to be changed when the
+    /// Takes back the messages that the run did not accept: they are asked next, or can be changed when the
     /// user stopped the answer.
     pub(super) fn hand_back(&mut self, texts: Vec<String>, was_stopped: bool) {
         if was_stopped {
@@ -192,25 +197,25 @@ mod tests {
 
     use super::*;
 
-    fn typed(pieces: &[&str]) -> Typed {
+    fn typed(pieces: &[&str]) -> TypedAhead {
         let mut pieces: VecDeque<_> =
             pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect();
-        Typed::new(Box::new(move || pieces.pop_front()))
+        TypedAhead::new(Box::new(move || pieces.pop_front()))
     }
 
     #[test]
-    fn a_mark_says_it_at_once_and_a_command_is_not_said() {
+    fn exclamation_mark_sends_at_once_and_commands_are_not_sent() {
         #[rustfmt::skip]
         let cases = [
-            (" shorter ",       Spoken::Soon("shorter")),
-            ("! stop that",     Spoken::Now("stop that")),
-            ("!",               Spoken::Nothing),
-            ("  ",              Spoken::Nothing),
-            ("/clear",          Spoken::Command("/clear")),
-            ("/etc/hosts, too", Spoken::Soon("/etc/hosts, too")),
+            (" shorter ",       TypedMessage::Soon("shorter")),
+            ("! stop that",     TypedMessage::Now("stop that")),
+            ("!",               TypedMessage::Nothing),
+            ("  ",              TypedMessage::Nothing),
+            ("/clear",          TypedMessage::Command("/clear")),
+            ("/etc/hosts, too", TypedMessage::Soon("/etc/hosts, too")),
         ];
         for (line, want) in cases {
-            assert_eq!(Spoken::read(line), want, "{line}");
+            assert_eq!(TypedMessage::parse(line), want, "{line}");
         }
     }
 
@@ -218,10 +223,10 @@ mod tests {
     async fn lines_are_whole_however_they_come_and_what_is_not_said_comes_next() {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hi")]);
         let mut stream = DefaultAgent::builder(provider).build().unwrap().run_stream("Hi");
-        let (steering, ends) = (stream.steering(), Ends::of(&stream));
+        let (steering, ends) = (stream.steering(), RequestHandles::for_stream(&stream));
         let mut typed = typed(&["on", "e\rtwo\\\n", "lines\n/usage\n\n", "!now\nhalf"]);
         let want = ["(sent: one)", "(sent: two\nlines)", "(next: /usage)", "(sent at once: now)"];
-        assert_eq!(typed.listen(&steering, &ends, &mut Asking::default()), want);
+        assert_eq!(typed.listen(&steering, &ends, &mut UserPrompter::default()), want);
         assert_eq!(typed.heard(), ["one", "two\nlines", "/usage", "", "!now"]);
         assert_eq!((typed.draft().as_str(), typed.next().as_deref()), ("half", Some("/usage")));
         assert!(!typed.has_ended());
@@ -230,31 +235,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_run_that_is_over_hears_nothing_and_the_terminal_keeps_the_rest() {
+    async fn ended_run_takes_no_lines_and_the_terminal_keeps_them() {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hi")]);
         let mut stream = DefaultAgent::builder(provider).build().unwrap().run_stream("Hi");
-        let (steering, ends) = (stream.steering(), Ends::of(&stream));
+        let (steering, ends) = (stream.steering(), RequestHandles::for_stream(&stream));
         while stream.next().await.is_some() {}
         let lines = vec!["a\n"; 70];
         let mut typed = typed(&[&lines[..], &[""]].concat());
         assert_eq!(
-            typed.listen(&steering, &ends, &mut Asking::default()),
+            typed.listen(&steering, &ends, &mut UserPrompter::default()),
             vec!["(next: a)"; MAX_LINES]
         );
         typed.read_rest();
         assert!(
-            typed.listen(&steering, &ends, &mut Asking::default()).is_empty() && !typed.has_ended()
+            typed.listen(&steering, &ends, &mut UserPrompter::default()).is_empty()
+                && !typed.has_ended()
         );
         assert_eq!(typed.later.len(), MAX_LINES);
         for _ in 0..10 {
             assert_eq!(typed.next().as_deref(), Some("a"));
         }
-        assert_eq!(typed.listen(&steering, &ends, &mut Asking::default()).len(), 6);
+        assert_eq!(typed.listen(&steering, &ends, &mut UserPrompter::default()).len(), 6);
         assert!(typed.has_ended(), "the end of the terminal is the end");
     }
 
     #[test]
-    fn what_comes_back_is_asked_next_or_can_be_changed() {
+    fn returned_lines_are_asked_next_or_can_be_edited() {
         let texts = || vec!["one".to_owned(), "two".to_owned()];
         let mut typed = typed(&[]);
         typed.later.push_back("/usage".to_owned());

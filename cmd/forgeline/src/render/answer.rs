@@ -14,12 +14,12 @@ const HELD_BYTES: usize = 1 << 10;
 #[derive(Debug, Default)]
 pub struct AnswerText {
     held: String,
-    flow: Flow,
+    flow: TextFlow,
 }
 
 /// What becomes of the text of a turn.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Flow {
+enum TextFlow {
     /// It is held.
     #[default]
     Held,
@@ -31,7 +31,7 @@ enum Flow {
 
 /// The text that an event adds.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Added {
+pub struct AddedText {
     /// What belongs to the answer, its control characters escaped.
     pub answer: String,
     /// What turned out to be a remark before a call.
@@ -40,11 +40,11 @@ pub struct Added {
 
 impl AnswerText {
     /// Returns what `event` adds.
-    pub fn event(&mut self, event: &AgentEvent) -> Added {
-        let mut added = Added::default();
+    pub fn event(&mut self, event: &AgentEvent) -> AddedText {
+        let mut added = AddedText::default();
         if let AgentEvent::MessageContent { content, .. } = event {
             self.held.push_str(content);
-            if self.flow != Flow::Held || self.held.len() > HELD_BYTES {
+            if self.flow != TextFlow::Held || self.held.len() > HELD_BYTES {
                 added.answer = self.let_go();
             }
         } else if let AgentEvent::ToolCallStart { .. } = event {
@@ -61,13 +61,13 @@ impl AnswerText {
     pub fn let_go(&mut self) -> String {
         let text = escape_controls(&std::mem::take(&mut self.held)).into_owned();
         if let Some(last) = text.chars().last() {
-            self.flow = if last == '\n' { Flow::AtLineStart } else { Flow::InLine };
+            self.flow = if last == '\n' { TextFlow::AtLineStart } else { TextFlow::InLine };
         }
         text
     }
 
     fn end_line(&mut self) -> String {
-        let is_in_line = std::mem::take(&mut self.flow) == Flow::InLine;
+        let is_in_line = std::mem::take(&mut self.flow) == TextFlow::InLine;
         if is_in_line { "\n".to_owned() } else { String::new() }
     }
 }

@@ -6,12 +6,12 @@ use forgeline::{
 };
 
 use super::{
-    Renderer, escape_controls,
+    EventRenderer, escape_controls,
     fold::fold,
     screen::{columns, columns_of},
 };
 
-/// The columns by which what is below stands further right.
+/// The indentation of the agents below, in columns.
 const INDENT: usize = 2;
 /// The columns of the mark before a name.
 const MARK_COLUMNS: usize = 2;
@@ -24,11 +24,11 @@ const MAX_FAILURE_CHARS: usize = 32;
 
 /// The agents of one run that work.
 #[derive(Debug, Default)]
-pub(super) struct Below(Vec<Agent>);
+pub(super) struct WorkingAgents(Vec<WorkingAgent>);
 
 /// An agent that works.
 #[derive(Debug)]
-struct Agent {
+struct WorkingAgent {
     run_id: Text,
     call_id: Text,
     name: Text,
@@ -38,14 +38,14 @@ struct Agent {
     calls: usize,
     failure: Option<String>,
     /// Shows its events, and the agents below it.
-    renderer: Renderer,
+    renderer: EventRenderer,
     /// The beginning of a line.
     held: String,
     /// The columns of its lines.
     width: Option<usize>,
 }
 
-impl Below {
+impl WorkingAgents {
     /// Returns whole lines for an event of an agent below, of at most `width` columns; `is_whole` shows all of them.
     pub(super) fn event(
         &mut self,
@@ -58,9 +58,9 @@ impl Below {
         let at = self.0.iter().position(|agent| agent.run_id == run_id).unwrap_or_else(|| {
             shown = format!("  ▸ {} begins\n", named(&name, width, BEGINS_COLUMNS));
             let width = width.map(|width| width.saturating_sub(INDENT));
-            let (renderer, held) = (Renderer::of_width(is_whole, width), String::new());
+            let (renderer, held) = (EventRenderer::of_width(is_whole, width), String::new());
             let (turns, calls, failure) = (0, 0, None);
-            let agent = Agent {
+            let agent = WorkingAgent {
                 run_id,
                 call_id,
                 name,
@@ -83,7 +83,7 @@ impl Below {
         shown
     }
 
-    /// Returns the last lines of agents whose call, or the run above, has ended before they told of their end.
+    /// Returns the last lines of agents whose call, or the run above, has ended before they reported their end.
     pub(super) fn ended(&mut self, event: &AgentEvent) -> String {
         let call = if let AgentEvent::ToolResult { id, .. }
         | AgentEvent::ToolResultError { id, .. } = event
@@ -94,13 +94,14 @@ impl Below {
         } else {
             return String::new();
         };
-        let has_ended =
-            |agent: &mut Agent| call.is_none_or(|id| agent.call_id == *id && !agent.background);
+        let has_ended = |agent: &mut WorkingAgent| {
+            call.is_none_or(|id| agent.call_id == *id && !agent.background)
+        };
         self.0.extract_if(.., has_ended).map(|it| it.end(Some("stopped"))).collect()
     }
 }
 
-impl Agent {
+impl WorkingAgent {
     fn see(&mut self, event: &AgentEvent, is_whole: bool, shown: &mut String) {
         self.turns += usize::from(matches!(event, AgentEvent::ApiCallStart { .. }));
         self.calls += usize::from(matches!(event, AgentEvent::ToolCall { .. }));
@@ -203,7 +204,7 @@ mod tests {
         let middle = below("b", middle, Some(fails.into_tool("search", "Searches.")));
         let top = [ask("weather"), text("Stay in.")];
         let top = below("a", top, Some(middle.into_tool("weather", "Looks at the weather.")));
-        let (mut stream, mut renderer) = (top.run_stream("Go."), Renderer::new(is_whole));
+        let (mut stream, mut renderer) = (top.run_stream("Go."), EventRenderer::new(is_whole));
         let mut shown = String::new();
         while let Some(envelope) = stream.next().await {
             shown.push_str(&renderer.event(&envelope.event));
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_of_it_is_shown_on_request() {
+    async fn verbose_shows_all_of_the_agents_below() {
         let shown = shown(true).await;
         for part in ["\n  It rains.\n", "\n  ◂ weather: done", "\n  ● search", "\n    ● nope"]
         {
@@ -253,7 +254,7 @@ mod tests {
 
     #[test]
     fn lines_that_come_in_pieces_are_shown_once_and_whole() {
-        let mut agents = Below::default();
+        let mut agents = WorkingAgents::default();
         agents.event(event(false), (false, None));
         let agent = &mut agents.0[0];
         let text = "ab\n\nc\ndé\n".repeat(40);
@@ -273,7 +274,7 @@ mod tests {
 
     #[test]
     fn one_in_the_background_ends_with_the_run_and_not_with_its_call() {
-        let mut agents = Below::default();
+        let mut agents = WorkingAgents::default();
         agents.event(event(true), (false, None));
         let result = AgentEvent::ToolResult {
             id: "call_0".into(),
@@ -288,7 +289,7 @@ mod tests {
 
     #[test]
     fn one_that_is_stopped_ends_with_its_call() {
-        let mut agents = Below::default();
+        let mut agents = WorkingAgents::default();
         let shown = agents.event(event(false), (false, None));
         assert!(shown.starts_with("  ▸ help") && !shown.contains('\u{7}'), "{shown:?}");
         let result = |id: &str| AgentEvent::ToolResultError {

@@ -14,5 +14,5 @@ mod summary;
 pub use answer::AnswerText;
 pub(crate) use escape::SafeJson;
 pub use escape::escape_controls;
-pub use renderer::Renderer;
+pub use renderer::EventRenderer;
 pub use summary::{completion_summary, left_line, usage_line};

@@ -9,7 +9,7 @@ use forgeline::{
 use owo_colors::Style;
 use serde_json::Value;
 
-use super::{approval, below::Below, context, fold::fold, notice, screen::Screen};
+use super::{approval, below::WorkingAgents, context, fold::fold, notice, screen::ScreenText};
 
 /// Most bytes of one call's arguments that are shown; the rest is counted.
 const MAX_ARGUMENT_BYTES: usize = 600;
@@ -21,16 +21,16 @@ const MAX_RESULT_LINES: usize = 4;
 /// Thinking is dimmed and indented, calls are shown as they stream, results are folded. Errors are
 /// not shown here: the command reports them on stderr, with advice.
 #[derive(Debug, Default)]
-pub struct Renderer {
-    open: Open,
-    screen: Screen,
+pub struct EventRenderer {
+    open: OpenPart,
+    screen: ScreenText,
     calls: Vec<CallView>,
     /// The id of the call whose line was shown last, so that its result needs no name.
     last_call: Text,
     /// Sources of the open message, each once; shown below it.
     sources: Vec<String>,
     /// The agents below that work.
-    below: Below,
+    below: WorkingAgents,
     /// `true` when nothing is left out, and requests are shown.
     is_whole: bool,
     /// The columns of a line.
@@ -39,7 +39,7 @@ pub struct Renderer {
 
 /// The part that the end of the shown text belongs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Open {
+enum OpenPart {
     /// Nothing that can go on.
     #[default]
     Nothing,
@@ -63,7 +63,7 @@ struct CallView {
     hidden: usize,
 }
 
-impl Renderer {
+impl EventRenderer {
     /// Creates a renderer; `is_whole` folds nothing and shows each request.
     #[must_use]
     pub fn new(is_whole: bool) -> Self {
@@ -73,7 +73,7 @@ impl Renderer {
     /// Creates a renderer for a terminal with n columns: names, arguments, results and notes are folded there.
     #[must_use]
     pub fn of_width(is_whole: bool, width: Option<usize>) -> Self {
-        Self { is_whole, width, screen: Screen::of_width(width), ..Self::default() }
+        Self { is_whole, width, screen: ScreenText::of_width(width), ..Self::default() }
     }
 
     /// Returns the text that `event` adds; empty when it shows nothing.
@@ -98,11 +98,11 @@ impl Renderer {
             AgentEvent::ThinkingContent { content } => self.thinking(content),
             AgentEvent::MessageContent { content, refusal } => {
                 let style = if *refusal { Style::new().yellow() } else { Style::new() };
-                self.switch(Open::Message);
+                self.switch(OpenPart::Message);
                 self.screen.text(content, "", style);
             }
             AgentEvent::ThinkingEnd | AgentEvent::MessageEnd => {
-                if matches!(self.open, Open::Thinking | Open::Message) {
+                if matches!(self.open, OpenPart::Thinking | OpenPart::Message) {
                     self.end();
                 }
             }
@@ -110,7 +110,7 @@ impl Renderer {
                 let (id, name) = (id.clone(), tool_name.clone());
                 self.calls.retain(|call| call.index != *index);
                 self.calls.push(CallView { index: *index, id, name, shown: 0, hidden: 0 });
-                self.switch(Open::Call(*index));
+                self.switch(OpenPart::Call(*index));
             }
             AgentEvent::ToolCallContent { index, arguments, .. } => {
                 self.arguments(*index, arguments);
@@ -153,8 +153,8 @@ impl Renderer {
                 self.said(data.get("text").into_iter());
             }
             AgentEvent::ToolOutput { content, .. } => {
-                if self.open != Open::Output {
-                    self.switch(Open::Output);
+                if self.open != OpenPart::Output {
+                    self.switch(OpenPart::Output);
                 }
                 self.screen.folded(content, "    ", Style::new().dimmed());
             }
@@ -216,7 +216,7 @@ impl Renderer {
     /// Ends a line that was begun, and lists the sources of its section.
     pub fn end(&mut self) {
         self.screen.end_line();
-        self.open = Open::Nothing;
+        self.open = OpenPart::Nothing;
         for source in take(&mut self.sources) {
             self.dimmed_line(&source);
         }
@@ -229,20 +229,20 @@ impl Renderer {
             self.screen.empty_line();
             self.dimmed(line);
         }
-        self.open = Open::Nothing;
+        self.open = OpenPart::Nothing;
         self.screen.take()
     }
 
     fn thinking(&mut self, content: &str) {
         let style = Style::new().dimmed();
-        if self.switch(Open::Thinking) {
+        if self.switch(OpenPart::Thinking) {
             self.screen.text("Thinking\n", "", style.italic());
         }
         self.screen.text(content, "  ", style);
     }
 
     /// Switches to `next`; returns `true` if another part was shown before.
-    fn switch(&mut self, next: Open) -> bool {
+    fn switch(&mut self, next: OpenPart) -> bool {
         if self.open == next {
             return false;
         }
@@ -251,7 +251,7 @@ impl Renderer {
         }
         self.screen.empty_line();
         self.open = next;
-        if let Open::Call(index) = next {
+        if let OpenPart::Call(index) = next {
             self.call_header(index);
         }
         true
@@ -279,7 +279,7 @@ impl Renderer {
         let shown = if call.hidden > 0 { "" } else { shown };
         call.hidden += arguments.len() - shown.len();
         if !shown.is_empty() {
-            self.switch(Open::Call(index));
+            self.switch(OpenPart::Call(index));
             if let Some(call) = self.calls.iter_mut().find(|call| call.index == index) {
                 call.shown += shown.len();
             }
@@ -299,7 +299,7 @@ impl Renderer {
             && (call.hidden > 0 || *outcome != CallOutcome::Complete || !repairs.is_empty())
         {
             // Notes about the call belong under its own line.
-            self.switch(Open::Call(index));
+            self.switch(OpenPart::Call(index));
         }
         let call = self.calls.remove(at);
         let trouble = match outcome {
@@ -357,7 +357,7 @@ impl Renderer {
             if !self.sources.contains(&source) {
                 self.sources.push(source);
             }
-            if self.open != Open::Message {
+            if self.open != OpenPart::Message {
                 self.end();
             }
         } else if let Some(line) = notice::item(item) {

@@ -6,7 +6,7 @@ use super::*;
 
 /// Returns the text without styles, as a pipe gets it.
 fn plain(events: &[AgentEvent]) -> String {
-    let mut renderer = Renderer::default();
+    let mut renderer = EventRenderer::default();
     let shown: String = events.iter().map(|event| renderer.event(event)).collect();
     anstream::adapter::strip_str(&shown).to_string()
 }
@@ -88,7 +88,7 @@ fn sections_stand_apart_and_read_well_without_colour() {
 // Found: F16
 #[test]
 fn f16_pieces_of_one_text_share_one_pair_of_colour_codes() {
-    let mut renderer = Renderer::default();
+    let mut renderer = EventRenderer::default();
     let pieces = ["Six", " times", " seven.\n", "\nSo ", "42."].map(thinking);
     let ends = [AgentEvent::ThinkingEnd, message("4"), message("2")];
     let shown: String = pieces.iter().chain(&ends).map(|event| renderer.event(event)).collect();
@@ -99,9 +99,9 @@ fn f16_pieces_of_one_text_share_one_pair_of_colour_codes() {
 
 // Found: F16
 #[test]
-fn no_style_stays_behind_what_may_be_the_last_line() {
+fn style_is_reset_before_a_possible_last_line() {
     for is_whole in [false, true] {
-        let mut renderer = Renderer::new(is_whole);
+        let mut renderer = EventRenderer::new(is_whole);
         let asked = AgentEvent::ApiCallStart { provider: "p".into(), model: "m".into() };
         for event in [asked, result(0, "f", "x"), AgentEvent::NoToolCall] {
             renderer.event(&event);
@@ -116,7 +116,7 @@ fn no_style_stays_behind_what_may_be_the_last_line() {
 #[test]
 fn verbose_folds_nothing() {
     let (long, lines) = ("é".repeat(MAX_ARGUMENT_BYTES), "x\n".repeat(9));
-    let mut renderer = Renderer::new(true);
+    let mut renderer = EventRenderer::new(true);
     let events = [start(0, "f"), arguments(0, &long), end(0, CallOutcome::Complete, &[])];
     let shown: String = events.iter().map(|event| renderer.event(event)).collect();
     assert!(shown.contains(&long), "{shown}");
@@ -138,7 +138,7 @@ fn long_arguments_are_cut_once_and_counted() {
 
 #[test]
 fn thinking_is_dimmed_and_a_message_is_not() {
-    let mut renderer = Renderer::default();
+    let mut renderer = EventRenderer::default();
     assert!(renderer.is_at_line_start());
     assert!(renderer.event(&thinking("x")).contains("\u{1b}[2m"));
     assert!(!renderer.is_at_line_start());
@@ -151,7 +151,7 @@ fn item(kind: ItemKind) -> AgentEvent {
 }
 
 #[test]
-fn what_stands_beside_the_answer_is_a_dim_line_and_breaks_no_sentence() {
+fn notices_are_dim_lines_and_split_no_sentence() {
     let mut citation = Citation::default();
     citation.title = Some("T\nU".into());
     let source = item(ItemKind::Citation(citation));
@@ -184,7 +184,7 @@ fn what_stands_beside_the_answer_is_a_dim_line_and_breaks_no_sentence() {
     for (name, events, want) in cases {
         assert_eq!(plain(&events), want, "{name}");
     }
-    let mut renderer = Renderer::default();
+    let mut renderer = EventRenderer::default();
     let shown = renderer.event(&message("a")) + &renderer.event(&source) + &renderer.footer("end");
     assert_eq!(anstream::adapter::strip_str(&shown).to_string(), "a\n  source: T U\n\nend\n");
     assert!(shown.contains("\u{1b}[2m  source"));

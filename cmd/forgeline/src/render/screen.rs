@@ -8,7 +8,7 @@ use super::escape_controls;
 
 /// The end of the shown text, and the text to append to it.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(super) struct ScreenText {
     out: String,
     /// Line feeds at the end of the shown text; two at the start, where no empty line is wanted.
     line_feeds: usize,
@@ -23,13 +23,13 @@ pub(super) struct Screen {
 /// Least columns of a line that is folded, whatever the terminal says of itself.
 const MIN_WIDTH: usize = 20;
 
-impl Default for Screen {
+impl Default for ScreenText {
     fn default() -> Self {
         Self { out: String::new(), line_feeds: 2, style: Style::new(), column: 0, width: None }
     }
 }
 
-impl Screen {
+impl ScreenText {
     /// Returns a screen whose lines have at most n columns, but for what a model says.
     pub(super) fn of_width(width: Option<usize>) -> Self {
         Self { width: width.map(|width| width.max(MIN_WIDTH)), ..Self::default() }
@@ -180,7 +180,7 @@ mod tests {
         ];
         for (text, want) in cases {
             for size in [1, 2, 7, 100] {
-                let mut screen = Screen::of_width(Some(20));
+                let mut screen = ScreenText::of_width(Some(20));
                 // The first line has a beginning of its own.
                 screen.text("", "", Style::new());
                 screen.line_feeds = 0;
@@ -197,7 +197,7 @@ mod tests {
                 assert_eq!(joined, all, "nothing is lost");
             }
         }
-        let mut screen = Screen::of_width(None);
+        let mut screen = ScreenText::of_width(None);
         screen.folded(&long, "", Style::new());
         assert_eq!(screen.take(), long, "without a width nothing is folded");
     }

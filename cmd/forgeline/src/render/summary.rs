@@ -1,7 +1,7 @@
 //! What is said at the end.
 
 use forgeline::{
-    agent::{Budget, Spent},
+    agent::{Budget, Spending},
     llm::Cost,
     types::{Completion, UsageInfo},
 };
@@ -22,7 +22,7 @@ pub fn usage_line(usage: &UsageInfo) -> String {
 
 /// Returns what is left of a budget, such as `left: 700 of 1000 tokens`; empty without a budget.
 #[must_use]
-pub fn left_line(budget: &Budget, spent: &Spent) -> String {
+pub fn left_line(budget: &Budget, spent: &Spending) -> String {
     let tokens =
         budget.tokens.map(|most| format!("{} of {most} tokens", most.saturating_sub(spent.tokens)));
     let time = budget.time.map(|most| {
@@ -73,8 +73,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_told_where_there_is_a_budget() {
-        let mut spent = Spent::default();
+    fn remaining_budget_is_shown() {
+        let mut spent = Spending::default();
         assert_eq!(left_line(&Budget::default(), &spent), "");
         (spent.tokens, spent.time) = (300, std::time::Duration::from_millis(1_500));
         let cost = Cost::from_micro_dollars;
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_known_is_told() {
+    fn summary_shows_known_figures_only() {
         let mut usage = UsageInfo::default();
         assert_eq!(usage_line(&usage), "");
         usage.output_tokens = Some(34);

@@ -17,13 +17,13 @@ use tokio::{
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::refused::Worded;
+use super::refused::RefusalStream;
 
 /// Most connections at a time; the next ones wait in the system's queue.
 const MAX_CONNECTIONS: usize = 16_384;
 /// Longest time that a client takes for the head of a request, or leaves a connection idle.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
-/// Longest time in which a client takes nothing of what is there for it.
+/// Longest time in which a client reads nothing although data is available.
 const STALLED: Duration = Duration::from_secs(5);
 /// Most headers of a request; beyond them the answer is 431. Room for more of them costs each connection 4 KiB that stay.
 pub(super) const MAX_HEADERS: usize = 100;
@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// The connections of the service.
 #[derive(Debug)]
-pub(super) struct Connections {
+pub(super) struct OpenConnections {
     places: Arc<Semaphore>,
     tasks: TaskTracker,
     /// Asks connections to end behind the answer under way.
@@ -43,7 +43,7 @@ pub(super) struct Connections {
     cut: CancellationToken,
 }
 
-impl Default for Connections {
+impl Default for OpenConnections {
     fn default() -> Self {
         Self {
             places: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
@@ -54,7 +54,7 @@ impl Default for Connections {
     }
 }
 
-impl Connections {
+impl OpenConnections {
     /// Accepts connections until `stop` ends. Those that are there go on: what runs wait for comes on them.
     pub(super) async fn accept(
         &self,
@@ -99,7 +99,7 @@ impl Connections {
         self.tasks.spawn(async move {
             let _place = place;
             let connection = http
-                .serve_connection(TokioIo::new(Worded::new(patient(stream))), service)
+                .serve_connection(TokioIo::new(RefusalStream::new(patient(stream))), service)
                 .with_upgrades();
             tokio::pin!(connection);
             let ended = tokio::select! {
@@ -196,7 +196,7 @@ mod tests {
                 assert!(is_it, "{name}: {answer}");
             }
         };
-        let connections = Connections::default();
+        let connections = OpenConnections::default();
         tokio::select! {
             () = connections.accept(listener, app, pending()) => {}
             () = clients => {}

@@ -11,9 +11,9 @@ use tokio::runtime::Runtime;
 use super::demo;
 use crate::{
     exit::UsageResult as _,
-    interrupt::Interrupts,
-    provider_choice::Choice,
-    setup::{Prepared, SetupArgs, Surroundings, introduce},
+    interrupt::InterruptHandler,
+    provider_choice::ProviderChoice,
+    setup::{PreparedAgent, SetupArgs, SetupContext, introduce},
     vendors::ProviderName,
 };
 
@@ -27,27 +27,27 @@ const DEMO: &str = "demo";
 
 /// Agents that are set up, by their names.
 #[derive(Debug)]
-pub(super) struct Agents(Vec<(String, Prepared)>);
+pub(super) struct ServedAgents(Vec<(String, PreparedAgent)>);
 
 /// Returns where agents of the service are set up.
 pub(super) fn surroundings<'a>(
     runtime: &'a Runtime,
-    interrupts: &'a Interrupts,
+    interrupts: &'a InterruptHandler,
     is_quiet: bool,
-) -> Surroundings<'a> {
-    Surroundings { runtime, interrupts, system: SYSTEM, is_served: true, is_quiet, is_chat: false }
+) -> SetupContext<'a> {
+    SetupContext { runtime, interrupts, system: SYSTEM, is_served: true, is_quiet, is_chat: false }
 }
 
-impl Agents {
+impl ServedAgents {
     /// Sets up the agents with these names, or where there are none the one of the flags.
     ///
     /// # Errors
     ///
     /// As [`SetupArgs::prepare`].
-    pub(super) fn of(
+    pub(super) fn prepare(
         flags: &SetupArgs,
         named: &[(String, SetupArgs)],
-        at: &Surroundings<'_>,
+        at: &SetupContext<'_>,
     ) -> anyhow::Result<Self> {
         if named.is_empty() {
             return Ok(Self(vec![prepare(None, flags, at)?]));
@@ -80,7 +80,7 @@ impl Agents {
     ///
     /// A usage error when one cannot be built.
     pub(super) fn built(&self) -> anyhow::Result<Vec<(String, DefaultAgent)>> {
-        let built = |(name, prepared): &(String, Prepared)| {
+        let built = |(name, prepared): &(String, PreparedAgent)| {
             let agent = prepared.builder.clone().build();
             let advice = || format!("cannot build agent `{name}`");
             Ok((name.clone(), agent.usage_context(advice)?))
@@ -97,7 +97,7 @@ impl Agents {
 }
 
 /// Returns the tools of a provider that an agent has besides those of its flags: those to try clients with.
-pub(super) fn tools_of(choice: &Choice) -> Vec<Arc<dyn Tool>> {
+pub(super) fn tools_of(choice: &ProviderChoice) -> Vec<Arc<dyn Tool>> {
     if choice.provider == ProviderName::Demo { demo::tools() } else { Vec::new() }
 }
 
@@ -105,8 +105,8 @@ pub(super) fn tools_of(choice: &Choice) -> Vec<Arc<dyn Tool>> {
 fn prepare(
     name: Option<&str>,
     setup: &SetupArgs,
-    at: &Surroundings<'_>,
-) -> anyhow::Result<(String, Prepared)> {
+    at: &SetupContext<'_>,
+) -> anyhow::Result<(String, PreparedAgent)> {
     let choice = setup.choose()?;
     let more = tools_of(&choice);
     let mut builder = DefaultAgent::builder(setup.connect(&choice, None)?);

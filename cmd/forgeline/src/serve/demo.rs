@@ -23,22 +23,22 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ClientTool::new("ask_user", ask, text("question", "What is asked."))),
         Arc::new(ClientTool::new("confirm", confirm, text("message", "What is to be confirmed."))),
-        Arc::new(Keep { notes: Mutex::default(), schema: text("text", "The note.") }),
+        Arc::new(NoteKeeper { notes: Mutex::default(), schema: text("text", "The note.") }),
     ]
 }
 
 /// Keeps notes for as long as the service runs; a person is asked before each.
-struct Keep {
+struct NoteKeeper {
     notes: Mutex<Vec<String>>,
     schema: Value,
 }
 
 #[derive(Deserialize)]
-struct Noted {
+struct NoteArguments {
     text: String,
 }
 
-impl Tool for Keep {
+impl Tool for NoteKeeper {
     fn name(&self) -> &'static str {
         "notes.keep"
     }
@@ -61,9 +61,9 @@ impl Tool for Keep {
     }
 }
 
-impl Keep {
+impl NoteKeeper {
     fn keep(&self, arguments: &Json) -> Result<ToolOutput, ToolError> {
-        let Noted { text } =
+        let NoteArguments { text } =
             arguments.read().map_err(|error| ToolError::invalid("", error.to_string()))?;
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         if notes.len() >= MAX_NOTES {

@@ -11,9 +11,9 @@ use crate::exit::{UsageResult as _, usage};
 
 /// The address at which the service may listen.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Listening(SocketAddr);
+pub(super) struct ListenAddress(SocketAddr);
 
-impl Listening {
+impl ListenAddress {
     /// Checks an address.
     ///
     /// # Errors
@@ -58,12 +58,12 @@ mod tests {
     #[test]
     fn without_tokens_only_addresses_of_this_machine_are_listened_on() {
         for own in ["127.0.0.1:0", "127.9.9.9:80", "[::1]:8787", "[::ffff:127.0.0.1]:1"] {
-            assert!(Listening::at(own.parse().unwrap(), false).is_ok(), "{own}");
+            assert!(ListenAddress::at(own.parse().unwrap(), false).is_ok(), "{own}");
         }
         for reached in ["0.0.0.0:8787", "[::]:8787", "192.168.0.1:80", "[::ffff:10.0.0.1]:1"] {
-            let error = Listening::at(reached.parse().unwrap(), false).unwrap_err().to_string();
+            let error = ListenAddress::at(reached.parse().unwrap(), false).unwrap_err().to_string();
             assert!(error.contains(reached) && error.contains("--tokens"), "{error}");
-            assert!(Listening::at(reached.parse().unwrap(), true).is_ok(), "{reached}");
+            assert!(ListenAddress::at(reached.parse().unwrap(), true).is_ok(), "{reached}");
         }
     }
 }

@@ -25,10 +25,10 @@ use forgeline::{
 use tokio::time::timeout;
 
 use self::{
-    accept::Connections,
-    agents::Agents,
-    config::{Above, Config},
-    listen::Listening,
+    accept::OpenConnections,
+    agents::ServedAgents,
+    config::{OverridingFlags, ServeConfig},
+    listen::ListenAddress,
 };
 pub(crate) use self::{
     erase::{EraseArgs, erase},
@@ -36,7 +36,7 @@ pub(crate) use self::{
 };
 use crate::{
     exit::{Exit, UsageResult as _, complain, note, usage},
-    interrupt::Interrupts,
+    interrupt::InterruptHandler,
     setup::SetupArgs,
 };
 
@@ -80,14 +80,14 @@ pub(crate) struct ServeArgs {
 
 impl ServeArgs {
     /// Reads the configuration, and what is wrong with it.
-    fn config(&self) -> (Config, Vec<String>) {
-        let above = Above {
+    fn config(&self) -> (ServeConfig, Vec<String>) {
+        let above = OverridingFlags {
             listen: self.listen,
             tokens: self.tokens.as_deref(),
             database: self.database.as_deref(),
             is_dev: self.dev,
         };
-        Config::read(self.config.as_deref(), &above)
+        ServeConfig::load(self.config.as_deref(), &above)
     }
 }
 
@@ -98,7 +98,7 @@ impl ServeArgs {
 /// Wrong flags or a wrong configuration, an agent that cannot be set up, a file that cannot be used, and an address at which it
 /// cannot listen.
 pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
-    let interrupts = Interrupts::listen()?;
+    let interrupts = InterruptHandler::listen()?;
     let (config, mistakes) = args.config();
     if !args.quiet && !config.strangers.is_empty() {
         let names = config.strangers.join(", ");
@@ -116,9 +116,9 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     files::allow_many();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let at = agents::surroundings(&runtime, &interrupts, args.quiet);
-    let agents = Agents::of(&args.setup, &config.agents, &at)?;
+    let agents = ServedAgents::prepare(&args.setup, &config.agents, &at)?;
     let stop = interrupts.begin(false);
-    let listening = Listening::at(config.listen, config.tokens.is_some())?;
+    let listening = ListenAddress::at(config.listen, config.tokens.is_some())?;
     runtime.block_on(async {
         let database = open(config.database.as_deref(), config.database_bytes).await?;
         let stores = database.clone().map_or_else(Stores::in_memory, Stores::of);
@@ -142,7 +142,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         if !args.quiet && !has_tokens {
             note("No tokens are set: only programs on this machine can connect.");
         }
-        let connections = Connections::default();
+        let connections = OpenConnections::default();
         connections.accept(listener, router(service.clone()), stop.stopped()).await;
         if !args.quiet {
             note("shutting down: runs have 20 s to finish; Ctrl-C stops at once");
@@ -161,7 +161,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
 }
 
 /// Tells what is wrong with the configuration.
-fn check(args: &ServeArgs, config: &Config, mut mistakes: Vec<String>) -> Exit {
+fn check(args: &ServeArgs, config: &ServeConfig, mut mistakes: Vec<String>) -> Exit {
     let told = |error: anyhow::Error| format!("{error:#}");
     if !config.has_agents {
         let of_agent = args.setup.mistakes(agents::tools_of);

@@ -28,7 +28,7 @@ const NO_BODY: &str = "content-length: 0\r\n";
 /// A write is such a refusal when it begins where the one before was taken whole, is an error without a body, and has none of the headers that
 /// each answer of the service has.
 #[derive(Debug)]
-pub(super) struct Worded<S> {
+pub(super) struct RefusalStream<S> {
     stream: S,
     /// What is left of a refusal.
     refusal: Vec<u8>,
@@ -39,7 +39,7 @@ pub(super) struct Worded<S> {
     rest_timeout: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Worded<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> RefusalStream<S> {
     pub(super) fn new(stream: S) -> Self {
         let (refusal, is_between) = (Vec::new(), true);
         Self { stream, refusal, is_between, rest_bytes: None, rest_timeout: None }
@@ -74,7 +74,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Worded<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Worded<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for RefusalStream<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -84,7 +84,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Worded<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Worded<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for RefusalStream<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -196,7 +196,7 @@ mod tests {
     /// Writes these pieces with room for `room` bytes at a time, and returns what came.
     async fn written(pieces: &[&str], room: usize) -> String {
         let (ours, mut client) = duplex(room);
-        let mut ours = Worded::new(ours);
+        let mut ours = RefusalStream::new(ours);
         let taken = tokio::spawn(async move {
             let mut taken = String::new();
             client.read_to_string(&mut taken).await.unwrap();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refusal_has_words_whatever_room_there_is_and_all_else_is_as_it_was() {
+    async fn refusals_get_a_body_and_other_responses_are_unchanged() {
         // With room for 16 bytes the refusal in the body below begins a write, and is none.
         for room in [1, 7, 16, 4096] {
             let told = written(&["HTTP/1.1 200 OK\r\n\r\nall", REFUSED], room).await;
@@ -234,7 +234,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_rest_of_a_refused_request_is_read_for_a_second_and_no_longer() {
         let (ours, client) = duplex(4096);
-        let mut ours = Worded::new(ours);
+        let mut ours = RefusalStream::new(ours);
         ours.write_all(REFUSED.as_bytes()).await.unwrap();
         let begun = Instant::now();
         ours.shutdown().await.unwrap();

@@ -95,7 +95,7 @@ fn add(path: &Path, line: &str) -> std::io::Result<()> {
 /// # Errors
 ///
 /// All that is wrong with it, a line each. No token is in them.
-pub(super) fn read(path: &Path) -> Result<Tokens, Vec<String>> {
+pub(super) fn read_tokens(path: &Path) -> Result<Tokens, Vec<String>> {
     let text = read_text(path).map_err(|error| vec![format!("{error:#}")])?;
     parse(&path.display().to_string(), &text)
 }
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_has_callers_and_all_of_its_mistakes_are_told() {
+    fn token_file_has_callers_and_all_errors_are_listed() {
         let digest = "ab".repeat(32);
         let good = format!(
             "# ours\nsha256:{digest} ann team-a service.observe,files.read\n\nsha256:{} bob\n",
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_is_a_word() {
+    fn caller_names_are_single_words() {
         for wrong in ["", "-", "a b", "a,b", "a#b", "a\nb"] {
             assert!(word(wrong).is_err(), "{wrong:?}");
         }

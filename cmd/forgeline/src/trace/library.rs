@@ -11,14 +11,14 @@ use tracing::{
 use super::{cut, queue::push};
 
 /// Writes a line for each event; the spans are in the lines of the run already.
-struct Library;
+struct LibraryEvents;
 
 pub(super) fn start() {
     // Another one can only be the same: nothing else sets it.
-    drop(tracing::subscriber::set_global_default(Library));
+    drop(tracing::subscriber::set_global_default(LibraryEvents));
 }
 
-impl Subscriber for Library {
+impl Subscriber for LibraryEvents {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         // HTTP clients show headers.
         let is_own =
@@ -36,7 +36,7 @@ impl Subscriber for Library {
 
     fn event(&self, event: &Event<'_>) {
         let mut text = event.metadata().level().to_string().to_lowercase();
-        event.record(&mut Fields(&mut text));
+        event.record(&mut FieldWriter(&mut text));
         push(cut(1, &text));
     }
 
@@ -46,9 +46,9 @@ impl Subscriber for Library {
 }
 
 /// Appends the fields of an event to a text.
-struct Fields<'a>(&'a mut String);
+struct FieldWriter<'a>(&'a mut String);
 
-impl Visit for Fields<'_> {
+impl Visit for FieldWriter<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let written = match field.name() {
             "message" => write!(self.0, " {value:?}"),

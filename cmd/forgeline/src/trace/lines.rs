@@ -16,19 +16,19 @@ use crate::render::usage_line;
 
 /// The sizes of the requests of a run, by turn.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Requests(Arc<Mutex<Known>>);
+pub(crate) struct RequestSizes(Arc<Mutex<RequestFacts>>);
 
 /// What is known of the requests of a run.
 #[derive(Debug, Default)]
-struct Known {
+struct RequestFacts {
     /// The tools of the agent; in text mode, requests have none.
     tools: usize,
-    sizes: BTreeMap<u32, Size>,
+    sizes: BTreeMap<u32, RequestSize>,
 }
 
 /// The size of a request.
 #[derive(Debug, Clone, Copy)]
-struct Size {
+struct RequestSize {
     messages: usize,
     tools: usize,
     system_chars: usize,
@@ -36,19 +36,19 @@ struct Size {
     last_chars: usize,
 }
 
-impl Requests {
-    fn take(&self, turn: u32) -> Option<Size> {
+impl RequestSizes {
+    fn take(&self, turn: u32) -> Option<RequestSize> {
         self.lock().sizes.remove(&turn)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, RequestFacts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Observer for Requests {
+impl Observer for RequestSizes {
     fn run_began(&self, run: &RunBegan) {
-        *self.lock() = Known { tools: run.tools, sizes: BTreeMap::new() };
+        *self.lock() = RequestFacts { tools: run.tools, sizes: BTreeMap::new() };
     }
 
     fn wants_requests(&self) -> bool {
@@ -60,7 +60,7 @@ impl Observer for Requests {
         let last = request.body["messages"].as_array().and_then(|messages| messages.last());
         let parts = last.and_then(|last| last["parts"].as_array()).map_or(&[][..], Vec::as_slice);
         let mut known = self.lock();
-        let size = Size {
+        let size = RequestSize {
             messages: request.messages,
             tools: known.tools,
             system_chars: texts(&request.body["system"]),
@@ -75,25 +75,25 @@ impl Observer for Requests {
 
 /// Writes the lines of runs.
 #[derive(Debug)]
-pub(crate) struct Lines {
-    requests: Requests,
+pub(crate) struct TraceLines {
+    requests: RequestSizes,
     /// The turn whose request was not reported, with the name of the model.
     asked: Option<(u32, Text)>,
-    answer: Answer,
+    answer: AnswerProgress,
 }
 
 /// An answer as far as it has come.
 #[derive(Debug, Default)]
-struct Answer {
+struct AnswerProgress {
     text: String,
     thinking_chars: usize,
     calls: usize,
     usage: String,
 }
 
-impl Lines {
-    pub(crate) fn new(requests: Requests) -> Self {
-        Self { requests, asked: None, answer: Answer::default() }
+impl TraceLines {
+    pub(crate) fn new(requests: RequestSizes) -> Self {
+        Self { requests, asked: None, answer: AnswerProgress::default() }
     }
 
     /// Returns the lines of an event.
@@ -102,7 +102,7 @@ impl Lines {
         let event = &envelope.event;
         if let AgentEvent::ApiCallStart { model, .. } = event {
             self.asked = Some((envelope.turn, model.clone()));
-            self.answer = Answer::default();
+            self.answer = AnswerProgress::default();
         }
         self.tell_request(matches!(event, AgentEvent::ApiCallStart { .. }), &mut lines);
         if let AgentEvent::MessageContent { content, .. } = event {
@@ -142,7 +142,7 @@ impl Lines {
         }
         lines.push(cut(0, &format!("turn {turn}, {model}")));
         self.asked = None;
-        if let Some(Size { messages, tools, system_chars, last_chars }) = sent {
+        if let Some(RequestSize { messages, tools, system_chars, last_chars }) = sent {
             let (messages, tools) = (size("message", messages), size("tool", tools));
             let last = size("character", last_chars);
             lines.push(cut(1, &format!("asked with {messages}, the last of {last}, {tools}")));
@@ -152,7 +152,8 @@ impl Lines {
     }
 
     fn answered(&mut self, duration_ms: u64, first_ms: Option<u64>, lines: &mut Vec<String>) {
-        let Answer { text, thinking_chars, calls, usage } = std::mem::take(&mut self.answer);
+        let AnswerProgress { text, thinking_chars, calls, usage } =
+            std::mem::take(&mut self.answer);
         let first = first_ms.map(|first| format!("first after {}", seconds(first)));
         let first = first.unwrap_or_else(|| "no output".to_owned());
         let facts = format!("answered in {}, {first}", seconds(duration_ms));

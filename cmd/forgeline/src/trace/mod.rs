@@ -9,7 +9,7 @@ use std::{sync::OnceLock, time::Instant};
 use forgeline::llm::without_secrets;
 
 pub(crate) use self::{
-    lines::{Lines, Requests},
+    lines::{RequestSizes, TraceLines},
     queue::{finish, waiting},
 };
 use crate::render::escape_controls;
@@ -23,10 +23,10 @@ const TIME_CHARS: usize = 12;
 static BEGUN: OnceLock<Instant> = OnceLock::new();
 
 /// Shows the trace from now on; once a process.
-pub(crate) fn start() -> Requests {
+pub(crate) fn start() -> RequestSizes {
     BEGUN.get_or_init(Instant::now);
     library::start();
-    Requests::default()
+    RequestSizes::default()
 }
 
 /// Returns a line of the trace: the time, and the text behind an indent.

@@ -16,14 +16,15 @@ const QUEUE: usize = 1024;
 /// The longest wait, at the end, for stderr to take the next line.
 const NEXT_LINE: Duration = Duration::from_secs(1);
 
-static WAITING: Mutex<Waiting> = Mutex::new(Waiting { lines: VecDeque::new(), left_out: 0 });
+static WAITING: Mutex<WaitingLines> =
+    Mutex::new(WaitingLines { lines: VecDeque::new(), left_out: 0 });
 
-struct Waiting {
+struct WaitingLines {
     lines: VecDeque<String>,
     left_out: usize,
 }
 
-fn lock() -> MutexGuard<'static, Waiting> {
+fn lock() -> MutexGuard<'static, WaitingLines> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_counted() {
+    fn lines_over_the_queue_limit_are_counted() {
         for number in 0..QUEUE + 3 {
             push(number.to_string());
         }

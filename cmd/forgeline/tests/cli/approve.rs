@@ -142,7 +142,7 @@ async fn a_chat_shows_the_diff_and_asks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_leaves_while_asked_has_rejected() {
+async fn end_of_input_rejects_the_open_approval() {
     for command in ["chat", "run"] {
         let root = folder(&format!("approve-left-{command}"));
         let server =

@@ -14,7 +14,7 @@ fn chat(flags: &[&str], questions: u32) -> String {
 }
 
 #[test]
-fn a_chat_tells_what_is_left_out_and_what_is_used_of_the_window() {
+fn chat_shows_omissions_and_the_use_of_the_window() {
     let shown = chat(&["--context", "700"], 10);
     let about: Vec<_> = shown.lines().filter(|line| line.contains("left out")).collect();
     assert!(!about.is_empty(), "{shown}");
@@ -30,7 +30,7 @@ fn a_chat_tells_what_is_left_out_and_what_is_used_of_the_window() {
 }
 
 #[test]
-fn a_chat_tells_of_a_summary() {
+fn chat_shows_a_summary() {
     let shown = chat(&["--context", "4000", "--summarize-at", "50"], 25);
     assert!(shown.lines().any(|line| line.starts_with("  summarized: ")), "{shown}");
 }

@@ -12,7 +12,9 @@ use forgeline::{
     },
     types::{AgentEvent, Completion, Text},
 };
-use forgeline_cli::{input::Cuts, parse::parse_chunks, pipeline::Reading, replay::decode_chunks};
+use forgeline_cli::{
+    input::ChunkCuts, parse::parse_chunks, pipeline::ReadOptions, replay::decode_chunks,
+};
 use forgeline_testkit::{fixtures::bodies, recorded};
 
 use crate::{
@@ -62,7 +64,7 @@ fn every_body_reads_the_same_at_every_cut(protocol: Protocol) {
     bodies.extend(
         recorded::bodies(protocol).into_iter().flatten().map(|body| (body.name, body.bytes)),
     );
-    let readings = [Reading::default(), untouched()];
+    let readings = [ReadOptions::default(), untouched()];
     let cuts = at_every_cut(&bodies, &readings, |reading, chunks| {
         joined(|emit| {
             decode_chunks(protocol, reading, chunks.iter().copied(), &mut |event| {
@@ -84,7 +86,7 @@ fn every_text_reads_the_same_at_every_cut() {
         texts.push((body.name, read.text.into_bytes()));
     }
     texts.extend(hard_texts());
-    let readings = [Reading::default(), untouched()];
+    let readings = [ReadOptions::default(), untouched()];
     let cuts = at_every_cut(&texts, &readings, |reading, chunks| {
         joined(|emit| {
             parse_chunks(reading, None, chunks.iter().copied(), &mut |event| {
@@ -107,15 +109,19 @@ fn hard_texts() -> Vec<(String, Vec<u8>)> {
     texts.into_iter().map(|(name, text)| (name.to_owned(), text.to_vec())).collect()
 }
 
-fn untouched() -> Reading {
-    Reading { tools: ToolDialect::NONE, thinking: ThinkingDialect::NONE, ..Reading::default() }
+fn untouched() -> ReadOptions {
+    ReadOptions {
+        tools: ToolDialect::NONE,
+        thinking: ThinkingDialect::NONE,
+        ..ReadOptions::default()
+    }
 }
 
 /// Reads every item whole, byte by byte, and cut in two at every place; gives the number of cuts.
 fn at_every_cut(
     items: &[(String, Vec<u8>)],
-    readings: &[Reading],
-    read: impl Fn(Reading, &[&[u8]]) -> Joined + Sync,
+    readings: &[ReadOptions],
+    read: impl Fn(ReadOptions, &[&[u8]]) -> Joined + Sync,
 ) -> usize {
     let (next, cuts) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
@@ -128,7 +134,7 @@ fn at_every_cut(
                 let single: Vec<_> = bytes.chunks(1).collect();
                 assert_eq!(read(reading.clone(), &single), whole, "{name}: byte by byte");
                 for cut in cut_sets(bytes) {
-                    let pieces = Cuts::Sizes(cut.clone()).apply(bytes);
+                    let pieces = ChunkCuts::Sizes(cut.clone()).apply(bytes);
                     assert_eq!(read(reading.clone(), &pieces), whole, "{name}: cut in {cut:?}");
                     cuts.fetch_add(cut.len(), Ordering::Relaxed);
                 }

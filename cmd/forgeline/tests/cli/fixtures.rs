@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, env, fs, path::Path};
 
 use forgeline::llm::Protocol;
-use forgeline_cli::{parse::parse_chunks, pipeline::Reading, replay::decode_chunks};
+use forgeline_cli::{parse::parse_chunks, pipeline::ReadOptions, replay::decode_chunks};
 use forgeline_testkit::{
     fixtures::{bodies, files, folder},
     recorded::json,
@@ -43,16 +43,16 @@ const LACKING: [(Protocol, &[&str]); 6] = [
 ];
 
 #[test]
-fn every_fixture_means_what_stands_beside_it() {
+fn every_fixture_matches_its_expected_result() {
     let (texts, bodies) = (texts(), bodies());
     assert!(texts.len() >= 18 && bodies.len() >= 113, "fixtures are missing");
     for (name, bytes) in &texts {
-        let read = parse_chunks(Reading::default(), None, [bytes.as_slice()], &mut |_| {});
+        let read = parse_chunks(ReadOptions::default(), None, [bytes.as_slice()], &mut |_| {});
         compare(Path::new(name), &serde_json::to_value(read).unwrap());
     }
     for body in &bodies {
         let chunks = [body.bytes.as_slice()];
-        let read = decode_chunks(body.protocol, Reading::default(), chunks, &mut |_| {});
+        let read = decode_chunks(body.protocol, ReadOptions::default(), chunks, &mut |_| {});
         compare(&body.path, &serde_json::to_value(read).unwrap());
     }
     forgeline_testkit::say(format!("{} texts and {} bodies of our own", texts.len(), bodies.len()));

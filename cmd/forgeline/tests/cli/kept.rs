@@ -81,7 +81,7 @@ async fn the_last_conversation_goes_on_where_it_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_to_go_on_with_is_said() {
+async fn missing_conversation_is_a_usage_error() {
     let user = User::new("kept-nothing");
     let arguments = ["run", "--provider", "demo", "-c", "hi"];
     let outcome = user.run(&arguments, b"");
@@ -94,7 +94,7 @@ async fn nothing_to_go_on_with_is_said() {
         assert_eq!(outcome.code, Some(2), "{text}: {outcome:?}");
         assert!(outcome.stderr.contains("is not a conversation of this version"), "{outcome:?}");
     }
-    // A folder that cannot be written to is no failure of the run; who goes on is told.
+    // A folder that cannot be written to is not a failure of the run; `--continue` reports it.
     fs::write(user.file(), r#"{"version":1,"messages":[]}"#).unwrap();
     fs::remove_file(user.file()).unwrap();
     fs::create_dir(user.file()).unwrap();

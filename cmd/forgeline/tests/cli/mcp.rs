@@ -257,7 +257,7 @@ fn ends_without_a_trace(command: &str, signals: &[&str], url: &str, script: &str
     drop(input);
 }
 
-/// Waits until something is there.
+/// Waits until something exists.
 fn soon<T>(look: impl Fn() -> Option<T>, what: &str) -> T {
     let began = Instant::now();
     loop {

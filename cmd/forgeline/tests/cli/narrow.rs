@@ -41,7 +41,7 @@ async fn a_chat_reads_well_in_80_columns_without_colour() {
     fs::write(skills.join(&skill).join("SKILL.md"), text).unwrap();
     let long = json!({ "text": "x".repeat(300), "words": "word ".repeat(60) });
     let mut answers = vec![
-        call("helper", &json!({ "task": "Look at everything that is there. ".repeat(6) })),
+        call("helper", &json!({ "task": "Look at every single item now. ".repeat(6) })),
         call(&tool, &long),
         answer("Helped."),
         call("load_skill", &json!({ "name": skill })),

@@ -75,7 +75,7 @@ impl Pty {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Looks at the screen until `text` is there, and returns everything up to it.
+    /// Looks at the screen until it shows `text`, and returns everything up to it.
     pub(crate) fn until(&mut self, text: &str) -> String {
         let mut seen = std::mem::take(&mut self.rest);
         let (mut from, until) = (0, Instant::now() + PATIENCE);

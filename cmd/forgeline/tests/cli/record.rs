@@ -99,7 +99,7 @@ fn recording(name: &str, exchange: &str) -> String {
 }
 
 #[test]
-fn what_failed_then_fails_again() {
+fn recorded_failure_is_replayed() {
     let body = r#"data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\n"#;
     let broken = format!(
         r#""response":{{"status":200,"head_ms":1,"headers":{{}},"body":"{body}","reads":[[50,2]]}},"ended":"broken""#

@@ -4,7 +4,7 @@ use forgeline::llm::{
     Protocol,
     parser::{ThinkingDialect, ToolDialect},
 };
-use forgeline_cli::{input::Cuts, pipeline::Reading, replay::decode_chunks};
+use forgeline_cli::{input::ChunkCuts, pipeline::ReadOptions, replay::decode_chunks};
 use forgeline_testkit::{
     fixtures,
     recorded::{Body, bodies_with_expectation},
@@ -65,10 +65,10 @@ fn every_body_reads_as_recorded(protocol: Protocol) {
     for body in &bodies {
         let want = expectation(&body.expected);
         for (size, cuts) in sizes(body) {
-            let reading = Reading {
+            let reading = ReadOptions {
                 tools: ToolDialect::NONE,
                 thinking: ThinkingDialect::NONE,
-                ..Reading::default()
+                ..ReadOptions::default()
             };
             let chunks = cuts.apply(&body.bytes);
             let read = decode_chunks(protocol, reading, chunks, &mut |_| {});
@@ -112,14 +112,14 @@ fn the_process_reads_it_as_recorded(body: &Body, protocol: Protocol) {
 }
 
 /// The chunk sizes of the contract, and the recorded ones where there are any.
-fn sizes(body: &Body) -> Vec<(&'static str, Cuts)> {
+fn sizes(body: &Body) -> Vec<(&'static str, ChunkCuts)> {
     let mut sizes = vec![
-        ("1 byte", Cuts::every(1)),
-        ("7 bytes", Cuts::every(7)),
-        ("64 bytes", Cuts::every(64)),
-        ("whole", Cuts::Whole),
+        ("1 byte", ChunkCuts::every(1)),
+        ("7 bytes", ChunkCuts::every(7)),
+        ("64 bytes", ChunkCuts::every(64)),
+        ("whole", ChunkCuts::Whole),
     ];
-    sizes.extend(body.chunks.clone().map(|chunks| ("recorded chunks", Cuts::Sizes(chunks))));
+    sizes.extend(body.chunks.clone().map(|chunks| ("recorded chunks", ChunkCuts::Sizes(chunks))));
     sizes
 }
 

@@ -210,7 +210,7 @@ async fn a_refused_key_says_so_and_is_not_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn half_an_answer_is_kept_and_the_failure_told() {
+async fn partial_answer_is_kept_and_the_failure_reported() {
     let half = vec![Step::stream(), delta(&json!({ "content": "half" }), None), Step::End];
     let server = ScriptedServer::start(vec![half]).await;
     let outcome = ask(&server, &["--json"]);

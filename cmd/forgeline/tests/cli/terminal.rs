@@ -195,7 +195,7 @@ fn begun(text: &str, then: impl IntoIterator<Item = Step>) -> Vec<Step> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_typed_while_it_answers_is_told_to_the_model() {
+async fn lines_typed_during_an_answer_reach_the_model() {
     let gate = Arc::new(Notify::new());
     let rest = [Step::Wait(Arc::clone(&gate))].into_iter().chain(answer("end.").split_off(1));
     let answers = vec![begun("The ", rest), answer("Short."), answer("Bye.")];

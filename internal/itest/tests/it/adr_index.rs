@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
-use super::source::{read, root};
+use super::source::{read_file, root};
 
 const FOLDER: &str = "docs/adr";
 const INDEX: &str = "docs/adr/README.md";
@@ -79,7 +79,7 @@ fn decisions() -> Vec<Decision> {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|file| has_extension(file, "md") && file != "README.md")
-        .map(|file| Decision { text: read(&format!("{FOLDER}/{file}")), file })
+        .map(|file| Decision { text: read_file(&format!("{FOLDER}/{file}")), file })
         .collect();
     found.sort_by(|one, other| one.file.cmp(&other.file));
     assert!(!found.is_empty(), "no decisions under {FOLDER}");
@@ -142,7 +142,7 @@ fn every_decision_is_listed_once() {
     if std::env::var_os("FORGELINE_WRITE_ADR_INDEX").is_some() {
         fs::write(root().join(INDEX), &wanted).unwrap();
     }
-    assert_eq!(read(INDEX), wanted, "{INDEX} is out of date: run `make adr-index`");
+    assert_eq!(read_file(INDEX), wanted, "{INDEX} is out of date: run `make adr-index`");
     forgeline_testkit::say(format!("{} decisions are listed", decisions.len()));
 }
 
@@ -178,7 +178,7 @@ fn every_check_that_a_decision_names_exists() {
             assert!(root().join(file).is_file(), "{}: {file} does not exist", decision.file);
             let needle =
                 if has_extension(file, "rs") { format!("fn {name}(") } else { name.to_owned() };
-            assert!(read(file).contains(&needle), "{}: {file} has no `{name}`", decision.file);
+            assert!(read_file(file).contains(&needle), "{}: {file} has no `{name}`", decision.file);
             count += 1;
         }
     }

@@ -73,7 +73,7 @@ impl PartialEq for Read {
     }
 }
 
-fn read<'a>(protocol: Protocol, pieces: impl IntoIterator<Item = &'a [u8]>) -> Read {
+fn decode<'a>(protocol: Protocol, pieces: impl IntoIterator<Item = &'a [u8]>) -> Read {
     let mut decoder = protocol.decoder();
     let mut chunks = Vec::new();
     let mut error = None;
@@ -255,13 +255,13 @@ fn attack(body: &[u8], others: &[String], dice: &mut Dice) -> Vec<u8> {
 
 /// What holds of every body.
 fn check(protocol: Protocol, body: &[u8], dice: &mut Dice) {
-    let whole = read(protocol, [body]);
+    let whole = decode(protocol, [body]);
     if body.len() <= BYTEWISE {
-        assert!(read(protocol, body.chunks(1)) == whole, "cuts matter");
+        assert!(decode(protocol, body.chunks(1)) == whole, "cuts matter");
     }
     let sizes: Vec<usize> = (0..64).map(|_| dice.below(body.len() / 8 + 2)).collect();
-    assert!(read(protocol, cut(body, &sizes)) == whole, "cuts matter: {sizes:?}");
-    let parsed = read(protocol, [without_repeats(body).as_slice()]);
+    assert!(decode(protocol, cut(body, &sizes)) == whole, "cuts matter: {sizes:?}");
+    let parsed = decode(protocol, [without_repeats(body).as_slice()]);
     let facts = |read: &Read| (read.1, read.2.as_ref().map(std::mem::discriminant));
     assert!(
         facts(&parsed) == facts(&whole),
@@ -328,14 +328,14 @@ fn an_answer_without_its_end_is_no_success() {
                 .filter(|event| is_null_reason(event) || !is_end(event))
                 .cloned()
                 .collect();
-            assert!(read(protocol, [open.as_bytes()]).2.is_some(), "{}: no end", recorded.name);
+            assert!(decode(protocol, [open.as_bytes()]).2.is_some(), "{}: no end", recorded.name);
             let first = list.iter().position(|event| is_end(event) && !is_null_reason(event));
             let before: usize = list.iter().take(first.unwrap_or(0)).map(String::len).sum();
             let mut dice = Dice(before as u64);
             for _ in 0..8 {
                 let cut = dice.below(before + 1);
                 let body = recorded.bytes.get(..cut).unwrap_or_default();
-                assert!(read(protocol, [body]).2.is_some(), "{}: cut at {cut}", recorded.name);
+                assert!(decode(protocol, [body]).2.is_some(), "{}: cut at {cut}", recorded.name);
             }
         }
     }
@@ -359,7 +359,7 @@ async fn collecting_agrees_with_the_decoder() {
         let Some(bodies) = bodies_with_expectation(protocol) else { return };
         for (recorded, seed) in bodies.iter().zip(1000..) {
             let body = attack(&recorded.bytes, &[String::from("\n")], &mut Dice(seed));
-            let decoded = read(protocol, [body.as_slice()]).2;
+            let decoded = decode(protocol, [body.as_slice()]).2;
             let provider = ReplayProvider::new([body]).protocol(protocol);
             let collected = match provider.stream_completion(Request::default()).await {
                 Ok(stream) => collect(stream).await.err(),
@@ -438,7 +438,7 @@ fn what_is_opened_and_never_closed_has_a_limit() {
     ];
     for (what, protocol, event) in cases {
         let body: String = (0..n).map(event).collect();
-        let Read(chunks, _, error) = read(protocol, [body.as_bytes()]);
+        let Read(chunks, _, error) = decode(protocol, [body.as_bytes()]);
         let error = error.unwrap();
         assert_eq!(error.code(), ErrorCode::Decode, "{protocol}, {what}: {error:?}");
         assert!(chunks.len() < n / 2, "{protocol}, {what}: {}", chunks.len());
@@ -473,7 +473,7 @@ fn a_large_event_is_read_once() {
     ];
     for (what, protocol, event) in cases {
         let start = std::time::Instant::now();
-        let Read(chunks, ..) = read(protocol, [sse(&event).as_bytes()]);
+        let Read(chunks, ..) = decode(protocol, [sse(&event).as_bytes()]);
         let took = start.elapsed();
         // Squares take minutes; unoptimised builds on busy machines take seconds.
         assert!(took.as_secs() < 20, "{protocol}, {what}: {took:?}");

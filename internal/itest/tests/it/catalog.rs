@@ -9,7 +9,7 @@ fn recordings() -> Option<Vec<PathBuf>> {
     recorded::folder().map(|folder| fixtures::files(&folder))
 }
 
-/// What stands behind `"model":` and `"modelVersion":`.
+/// What is after `"model":` and `"modelVersion":`.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     ["\"model\"", "\"modelVersion\""]
         .into_iter()

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use forgeline_testkit::fixtures;
 
-use super::source::{read, root, rust_files};
+use super::source::{read_file, root, rust_files};
 
 /// The Markdown pages below `folders`, and those at the root, as paths from the root.
 fn pages(folders: &[&str]) -> Vec<String> {
@@ -33,7 +33,7 @@ fn chapters_are_short_and_name_tests_that_exist() {
     }
     let mut count = 0;
     for page in pages(&["pkg"]).into_iter().filter(|page| page.starts_with("pkg/")) {
-        let text = read(&page);
+        let text = read_file(&page);
         let words = text.split_whitespace().count();
         assert!(words <= MOST_WORDS, "{page}: {words} words, more than {MOST_WORDS}");
         for name in text.split('`').skip(1).step_by(2) {
@@ -54,7 +54,7 @@ fn links_lead_to_files() {
         if page.starts_with("internal/") && !page.ends_with("/README.md") {
             continue;
         }
-        let text = read(&page);
+        let text = read_file(&page);
         let folder = root().join(&page).parent().unwrap().to_owned();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next()) {
             let path = target.split('#').next().unwrap_or_default();

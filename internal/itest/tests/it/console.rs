@@ -45,11 +45,11 @@ fn check(names: &[&str], token: Option<&str>) {
     let pictures = root().join("target/console/pictures");
     fs::create_dir_all(&pictures).unwrap();
     let output = command.arg(&service.address).arg(pictures).args(names).output().unwrap();
-    let (told, failed) =
+    let (stdout, failed) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    let passed = told.lines().filter(|line| line.starts_with("ok ")).count();
-    assert!(output.status.success() && passed > 0, "{told}\n{failed}");
-    for line in told.lines() {
+    let passed = stdout.lines().filter(|line| line.starts_with("ok ")).count();
+    assert!(output.status.success() && passed > 0, "{stdout}\n{failed}");
+    for line in stdout.lines() {
         say(format!("the console in a browser: {line}"));
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use forgeline_testkit::fixtures;
 
-use super::source::{masks, read, root, rust_files};
+use super::source::{masks, read_file, root, rust_files};
 
 #[test]
 fn the_pure_core_has_no_runtime_in_it() {
@@ -101,7 +101,7 @@ fn is_file_or_folder(name: &str) -> bool {
 #[test]
 fn the_files_that_the_map_of_the_house_names_exist() {
     let files = rust_files(&["pkg", "cmd", "internal"]);
-    let map = read("docs/architecture.md");
+    let map = read_file("docs/architecture.md");
     let names = map.split('`').skip(1).step_by(2).filter(|name| !name.contains(['{', ' ']));
     let mut count = 0;
     for name in names.filter(|name| is_file_or_folder(name)) {
@@ -115,8 +115,8 @@ fn the_files_that_the_map_of_the_house_names_exist() {
 
 #[test]
 fn the_make_targets_that_the_readme_names_exist() {
-    let readme = read("README.md");
-    let makefile = read("Makefile") + &read(".ci/tasks.mk");
+    let readme = read_file("README.md");
+    let makefile = read_file("Makefile") + &read_file(".ci/tasks.mk");
     let mut count = 0;
     for part in readme.split('`').flat_map(str::lines) {
         let Some(target) = part.trim().strip_prefix("make ") else { continue };

@@ -5,10 +5,10 @@
 
 use std::{collections::BTreeMap, fs};
 
-use super::source::{Tests, marked_tests, read, root};
+use super::source::{Tests, marked_tests, read_file, root};
 
 const PAGE: &str = "docs/coverage.md";
-/// What stands in place of tests.
+/// What is in place of tests.
 const WITHOUT: [&str; 2] = ["reason: ", "comes with: "];
 /// Most words that say what a row is about.
 const MOST_WORDS: usize = 12;
@@ -31,7 +31,7 @@ fn written(line: &str, tests: &Tests) -> String {
 #[test]
 fn every_row_has_a_test_a_reason_or_what_it_comes_with() {
     let tests = marked_tests("Covers");
-    let page = read(PAGE);
+    let page = read_file(PAGE);
     let wanted: String = page.lines().map(|line| written(line, &tests) + "\n").collect();
     if std::env::var_os("FORGELINE_WRITE_COVERAGE").is_some() {
         fs::write(root().join(PAGE), &wanted).unwrap();
@@ -52,7 +52,7 @@ fn every_row_has_a_test_a_reason_or_what_it_comes_with() {
     }
     let unknown = tests.iter().find(|(id, _)| !proven.contains_key(id.as_str()));
     assert!(unknown.is_none(), "{unknown:?} is not a row of {PAGE}");
-    assert_eq!(read(PAGE), wanted, "{PAGE} is out of date: run `make coverage-table`");
+    assert_eq!(read_file(PAGE), wanted, "{PAGE} is out of date: run `make coverage-table`");
     let [reasons, later] = without;
     let covered = proven.values().filter(|it| **it).count();
     println!("{covered} rows have a test, {reasons} a reason, {later} come with a later topic");

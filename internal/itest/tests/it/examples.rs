@@ -5,11 +5,11 @@ use forgeline::{
     llm::{anthropic, cohere, gemini, ollama, openai, responses},
 };
 
-use super::source::read;
+use super::source::read_file;
 
 #[test]
 fn the_readme_shows_the_first_agent_as_it_compiles() {
-    let (readme, example) = (read("README.md"), read("docs/examples/first_agent.rs"));
+    let (readme, example) = (read_file("README.md"), read_file("docs/examples/first_agent.rs"));
     // The lines above the imports are for lints.
     let shown = example.split_at(example.find("use ").unwrap()).1;
     assert!(readme.contains(shown.trim()), "README.md does not show docs/examples/first_agent.rs");
@@ -27,10 +27,10 @@ fn pages_show_their_examples_as_they_compile() {
         ("prompts", "system_prompt"),
         ("skills", "skills"),
     ] {
-        let text = read(&format!("docs/examples/{example}.rs"));
+        let text = read_file(&format!("docs/examples/{example}.rs"));
         let shown = text.split_at(text.find("\nuse ").unwrap()).1;
         let shown = shown.split("\n#[cfg(test)]").next().unwrap_or_default().trim();
-        let is_shown = read(&format!("docs/{page}.md")).contains(shown);
+        let is_shown = read_file(&format!("docs/{page}.md")).contains(shown);
         assert!(is_shown, "docs/{page}.md does not show docs/examples/{example}.rs");
     }
 }
@@ -38,7 +38,7 @@ fn pages_show_their_examples_as_they_compile() {
 #[test]
 fn a_service_takes_fifteen_lines_in_an_application_and_forty_alone() {
     for (example, most) in [("embedded", 15), ("own_service", 40)] {
-        let text = read(&format!("docs/examples/{example}.rs"));
+        let text = read_file(&format!("docs/examples/{example}.rs"));
         let shown = text.split_at(text.find("\nuse ").unwrap()).1;
         let lines = shown.lines().filter(|line| !line.trim().is_empty()).count();
         assert!(lines <= most, "{example} has {lines} lines, more than {most}");
@@ -60,7 +60,7 @@ fn an_agent_takes_eighty_lines() {
         "client_tool",
     ];
     for path in own.map(|name| format!("docs/examples/{name}.rs")) {
-        let text = read(&path);
+        let text = read_file(&path);
         let program = text.split("\n#[cfg(test)]").next().unwrap_or_default();
         let lines = program.lines().count();
         assert!(lines <= 80, "{path} has {lines} lines, more than 80");
@@ -93,7 +93,7 @@ fn the_program_with_a_model_compiles_with_every_provider() {
         ollama::Ollama,
         cohere::Cohere
     );
-    let readme = read("README.md");
+    let readme = read_file("README.md");
     for provider in providers {
         let row = format!("| `{}` |", provider.replace(' ', ""));
         assert!(readme.contains(&row), "README.md does not list {row}");

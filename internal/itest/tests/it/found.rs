@@ -14,7 +14,11 @@ use serde_json::Value;
 /// The longest body that is cut everywhere.
 const SHORT: usize = 3000;
 
-async fn read(protocol: Protocol, body: &[u8], size: usize) -> (Completion, Option<ProviderError>) {
+async fn replay(
+    protocol: Protocol,
+    body: &[u8],
+    size: usize,
+) -> (Completion, Option<ProviderError>) {
     let provider =
         ReplayProvider::new([body.to_vec()]).protocol(protocol).chunks(ChunkSizes::Bytes(size));
     let stream = provider.stream_completion(Request::default()).await.unwrap();
@@ -78,10 +82,10 @@ async fn in_every_way(
     protocol: Protocol,
     body: &[u8],
 ) -> (Completion, Option<ProviderError>) {
-    let whole = read(protocol, body, body.len()).await;
+    let whole = replay(protocol, body, body.len()).await;
     let step = (body.len() / SHORT) * 7 + 1;
     for size in (1..body.len()).step_by(step) {
-        let cut = read(protocol, body, size).await;
+        let cut = replay(protocol, body, size).await;
         assert_eq!(words(&cut), words(&whole), "{name} in pieces of {size}");
     }
     whole
@@ -125,9 +129,9 @@ async fn messages_whose_start_has_the_content_and_starts_inside_messages() {
     #[rustfmt::skip]
     let cases: [(&str, Vec<&str>, String); 9] = [
         ("a call of code",    vec![&of_code, stop], format!(r#"c:roll({{"of":6}}){proof} i:container end:tool_calls"#)),
-        ("cut behind it",     vec![&of_code], format!(r#"c:roll({{"of":6}}){proof} i:container end:tool_calls error:ended_early:{}"#, early(&[&of_code]))),
+        ("cut after it",     vec![&of_code], format!(r#"c:roll({{"of":6}}){proof} i:container end:tool_calls error:ended_early:{}"#, early(&[&of_code]))),
         ("streamed as well",  vec![&of_text, &open, text, end, stop], "m:Hi end:stop".into()),
-        ("goes on behind it", vec![&of_text, end, stop], "m:Hi end:stop".into()),
+        ("goes on after it", vec![&of_text, end, stop], "m:Hi end:stop".into()),
         ("sent twice",        vec![&empty, &empty, &open, text, end, stop], "m:Hi end:stop".into()),
         ("inside a text",     vec![&empty, &open, text, &empty, &open, text, end, stop], format!("m:Hi {cut}")),
         ("inside a call",     vec![&empty, &tool, piece, &empty, &open, text, end, stop], format!(r#"c:roll({{"of") incomplete {cut}"#)),
@@ -201,7 +205,7 @@ async fn calls_of_responses_that_are_the_server_s_or_have_more_to_them() {
     let cases: Vec<(&str, Vec<String>, &str)> = vec![
         ("the agent's",          [vec![sql.clone()], sent(&own, "ctc_1"), vec![over.into()]].concat(), agent),
         ("in a namespace",       [vec![space], sent(&own, "ctc_1"), vec![over.into()]].concat(), agent),
-        ("nothing is told",      [vec![none.clone()], sent(&own, "ctc_1"), vec![over.into()]].concat(), agent),
+        ("nothing is said",      [vec![none.clone()], sent(&own, "ctc_1"), vec![over.into()]].concat(), agent),
         ("not offered",          [vec![search], sent(&xai, "ctc_r_xs_call_7"), vec![over.into()]].concat(), server),
         ("by its id",            [vec![none.clone()], sent(&xai, "ctc_r_xs_call_7"), vec![over.into()]].concat(), server),
         ("listed at the end",    vec![sql, listed(&xai[1])], server),
@@ -327,7 +331,7 @@ async fn bodies_that_showed_a_defect_are_read() {
         if !matches!(ending, "sse" | "ndjson") && !name.ends_with(".body.json") {
             continue;
         }
-        let body = recorded::read(&path);
+        let body = recorded::read_bytes(&path);
         let protocol = Protocol::guess(&body);
         let answer = in_every_way(&name, protocol, &body).await;
         let got = words(&answer);

@@ -2,9 +2,9 @@
 
 use forgeline::llm::{Protocol, StreamChunk};
 
-/// The answer, and the names and values of what is told beside it.
-fn read(protocol: Protocol, pieces: [&[u8]; 2]) -> (String, Vec<String>) {
-    let (mut text, mut told) = (String::new(), Vec::new());
+/// The answer, and the names and values of the other members.
+fn decode(protocol: Protocol, pieces: [&[u8]; 2]) -> (String, Vec<String>) {
+    let (mut text, mut reported) = (String::new(), Vec::new());
     let mut emit = |chunk: StreamChunk| {
         text.push_str(&chunk.content);
         for call in &chunk.tool_calls {
@@ -14,7 +14,7 @@ fn read(protocol: Protocol, pieces: [&[u8]; 2]) -> (String, Vec<String>) {
             let event = serde_json::to_value(&event).unwrap();
             let name = event["name"].as_str().unwrap_or_default();
             if let Some(name) = name.strip_prefix("event:") {
-                told.push(format!("{name}={}", event["raw"]));
+                reported.push(format!("{name}={}", event["raw"]));
             }
         }
     };
@@ -23,7 +23,7 @@ fn read(protocol: Protocol, pieces: [&[u8]; 2]) -> (String, Vec<String>) {
         decoder.push(piece, &mut emit).unwrap();
     }
     decoder.finish(&mut emit).unwrap();
-    (text, told)
+    (text, reported)
 }
 
 // Found: V14
@@ -32,7 +32,7 @@ fn a_member_that_nobody_knows_is_told_wherever_it_stands() {
     const CHAT: Protocol = Protocol::OpenAiChat;
     const RESPONSES: Protocol = Protocol::OpenAiResponses;
     const ANTHROPIC: Protocol = Protocol::Anthropic;
-    // `@` is where the member stands.
+    // `@` is the place of the member.
     #[rustfmt::skip]
     let cases = [
         (CHAT, "chunk", r#"{"id":"x","created":7,"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]@}"#),
@@ -63,14 +63,17 @@ fn a_member_that_nobody_knows_is_told_wherever_it_stands() {
     for (protocol, place, event) in cases {
         let body = |member: &str| framed(protocol, &event.replace('@', member));
         let plain = body(r#","mood":null,"none":[],"nothing":{}"#);
-        let (text, told) = read(protocol, [&plain, b""]);
-        assert!(text.starts_with('a') && told.is_empty(), "{protocol} {place}: {text} {told:?}");
+        let (text, reported) = decode(protocol, [&plain, b""]);
+        assert!(
+            text.starts_with('a') && reported.is_empty(),
+            "{protocol} {place}: {text} {reported:?}"
+        );
         let marked = body(r#","mood":{"is":15}"#);
         for at in 0..marked.len() {
             let (start, rest) = marked.split_at(at);
-            let got = read(protocol, [start, rest]);
-            let told = vec![format!(r#"{place}.mood={{"is":15}}"#)];
-            assert_eq!(got, (text.clone(), told), "{protocol} {place} cut at {at}");
+            let got = decode(protocol, [start, rest]);
+            let reported = vec![format!(r#"{place}.mood={{"is":15}}"#)];
+            assert_eq!(got, (text.clone(), reported), "{protocol} {place} cut at {at}");
         }
     }
 }
@@ -100,9 +103,9 @@ fn events_parts_and_calls_of_unknown_kinds_are_told_and_run_nothing() {
         (Protocol::Anthropic, r#"{"type":"weather","n":1}"#, "weather={\"type\":\"weather\",\"n\":1}"),
         (Protocol::Cohere, r#"{"type":"debug","prompt":"p"}"#, "debug={\"type\":\"debug\",\"prompt\":\"p\"}"),
     ];
-    for (protocol, event, told) in cases {
+    for (protocol, event, reported) in cases {
         let body = framed(protocol, event);
-        let got = read(protocol, [&body, b""]);
-        assert_eq!(got, (String::new(), vec![told.to_owned()]), "{protocol}");
+        let got = decode(protocol, [&body, b""]);
+        assert_eq!(got, (String::new(), vec![reported.to_owned()]), "{protocol}");
     }
 }

@@ -88,7 +88,7 @@ const ROWS: [(&str, &str); 83] = [
     ("S12", "an empty error object is none"),
     ("S13", "bytes that Anthropic and Responses kept are given back"),
     ("S14", "no batch begins after the breaker or a cancel"),
-    ("S15", "a tool that timed out is told to stop"),
+    ("S15", "a tool that timed out is asked to stop"),
     ("S16", "no events of tools in the backlog after a cancel"),
     ("S17", "nudges are counted anew"),
     ("S18", "inputs feel backpressure"),

@@ -105,5 +105,5 @@ async fn items_of_others_and_facts_about_an_answer_stay_here() {
     let history = Transcript::from(vec![nothing, Message::new(MessageRole::Assistant, parts)]);
     let contents = value(&Request::new(history)).await["contents"].take();
     let want = json!([{ "text": "", "thoughtSignature": "S" }, { "text": "a" }]);
-    assert_eq!(contents[0]["parts"], want, "a proof whose words are gone stands alone");
+    assert_eq!(contents[0]["parts"], want, "a proof whose words are gone is alone");
 }

@@ -1,4 +1,4 @@
-//! The fragments of the guides, as they compile: each stands below in a function that has what its page leaves out.
+//! The fragments of the guides, as they compile: each is below in a function that has what its page leaves out.
 
 use std::{collections::BTreeMap, error::Error, net::SocketAddr};
 
@@ -14,7 +14,7 @@ use forgeline::{
     store::{SqliteStore, Stores},
 };
 
-use super::source::read;
+use super::source::read_file;
 
 type Done = Result<(), Box<dyn Error>>;
 
@@ -163,7 +163,7 @@ fn the_fragments_of_the_guides_compile() {
     let compiled = bare(include_str!("guides.rs"));
     let mut count = 0;
     for page in ["client-tools", "context", "mcp", "memory", "service", "sub-agents", "tools"] {
-        let all = fragments(&read(&format!("docs/{page}.md")));
+        let all = fragments(&read_file(&format!("docs/{page}.md")));
         assert!(!all.is_empty(), "docs/{page}.md has no fragment");
         for fragment in all {
             count += 1;

@@ -58,13 +58,13 @@ async fn load(client: reqwest::Client, address: String, all: All, name: String) 
         let seen = Seen { conversation, said, events: BTreeMap::new() };
         all.lock().unwrap().insert(run.clone(), seen);
         if at % 3 > 0 {
-            read(&client, &address, &all, &run).await;
+            read_events(&client, &address, &all, &run).await;
         }
     }
 }
 
 /// Reads the events of a run until they end, or the process does.
-async fn read(client: &reqwest::Client, address: &str, all: &All, run: &str) {
+async fn read_events(client: &reqwest::Client, address: &str, all: &All, run: &str) {
     let Ok(answer) = client.get(format!("{address}/v1/runs/{run}/events")).send().await else {
         return;
     };

@@ -1,6 +1,6 @@
 //! The language of documentation and messages: that of the Rust standard library.
 
-use super::source::{masks, read, root, rust_files};
+use super::source::{masks, read_file, root, rust_files};
 
 /// First words that end in "s" and are not verbs in the third person.
 const NO_VERBS: &[&str] = &[
@@ -197,7 +197,11 @@ fn pages() -> Vec<(String, String)> {
         paths.extend(pages.map(|name| format!("{folder}/{name}")));
     }
     paths.sort();
-    paths.into_iter().map(|path| (read(&path), path)).map(|(text, path)| (path, text)).collect()
+    paths
+        .into_iter()
+        .map(|path| (read_file(&path), path))
+        .map(|(text, path)| (path, text))
+        .collect()
 }
 
 #[test]

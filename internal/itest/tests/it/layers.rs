@@ -54,14 +54,14 @@ fn upward(uses: &Uses<'_>) -> Vec<String> {
 
 /// The number of cycles, and of modules in all of them.
 pub(crate) fn count() -> (usize, usize) {
-    let graph = Graph::of(&rust_files(&["pkg"]));
+    let graph = Graph::from_files(&rust_files(&["pkg"]));
     let cycles = cycles(&graph.uses());
     (cycles.len(), cycles.iter().map(Vec::len).sum())
 }
 
 #[test]
 fn imports_point_down() {
-    let graph = Graph::of(&rust_files(&["pkg"]));
+    let graph = Graph::from_files(&rust_files(&["pkg"]));
     let uses = graph.uses();
     let wrong = upward(&uses);
     assert!(wrong.is_empty(), "imports that point up:\n{}", wrong.join("\n"));
@@ -70,7 +70,7 @@ fn imports_point_down() {
 
 #[test]
 fn every_ranked_module_exists() {
-    let graph = Graph::of(&rust_files(&["pkg"]));
+    let graph = Graph::from_files(&rust_files(&["pkg"]));
     for (module, _) in RANKS {
         assert!(graph.contains(module), "{module} has a rank and does not exist");
     }
@@ -78,7 +78,7 @@ fn every_ranked_module_exists() {
 
 #[test]
 fn modules_do_not_need_each_other() {
-    let graph = Graph::of(&rust_files(&["pkg"]));
+    let graph = Graph::from_files(&rust_files(&["pkg"]));
     let uses = graph.uses();
     let cycles = cycles(&uses);
     for (at, cycle) in cycles.iter().enumerate() {
@@ -98,7 +98,7 @@ const FOLDER_CYCLES: &[&[&str]] = &[];
 
 #[test]
 fn folders_do_not_need_each_other() {
-    let graph = Graph::of(&rust_files(&["pkg"]));
+    let graph = Graph::from_files(&rust_files(&["pkg"]));
     let uses = graph.folder_uses();
     let cycles = cycles(&uses);
     for (at, cycle) in cycles.iter().enumerate() {

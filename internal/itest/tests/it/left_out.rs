@@ -1,4 +1,4 @@
-//! What a protocol has no place for is told before the answer, once, and nothing else is.
+//! What a protocol cannot express is reported before the answer, once, and nothing else is.
 
 use std::sync::{
     Arc,
@@ -59,9 +59,9 @@ async fn answers(wire: &Wire, request: &Request) -> [Vec<StreamChunk>; 2] {
     [ask().await, ask().await]
 }
 
-/// What is told to be left out, which is told in the first chunk or not at all.
+/// The parts reported as left out, which the first chunk does or none.
 fn left_out(name: &str, chunks: &[StreamChunk]) -> Option<Value> {
-    let told = |chunk: &StreamChunk| {
+    let reported = |chunk: &StreamChunk| {
         let events = chunk.details.iter().flat_map(|details| &details.events);
         let data = events.filter_map(|event| {
             let AgentEvent::Custom { name, data } = event else { return None };
@@ -70,16 +70,16 @@ fn left_out(name: &str, chunks: &[StreamChunk]) -> Option<Value> {
         data.collect::<Vec<_>>()
     };
     let (first, rest) = chunks.split_first().unwrap();
-    assert!(rest.iter().all(|chunk| told(chunk).is_empty()), "{name}: told late or twice");
-    let told = told(first);
-    assert!(told.len() <= 1, "{name}: told twice");
-    assert!(told.is_empty() || !first.is_delivery(), "{name}: no part of the answer");
-    told.into_iter().next()
+    assert!(rest.iter().all(|chunk| reported(chunk).is_empty()), "{name}: reported late or twice");
+    let reported = reported(first);
+    assert!(reported.len() <= 1, "{name}: reported twice");
+    assert!(reported.is_empty() || !first.is_delivery(), "{name}: no part of the answer");
+    reported.into_iter().next()
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_protocol_has_no_place_for_is_told() {
-    let cache = "what the prompt cache is to keep";
+    let cache = "the settings of the prompt cache";
     #[rustfmt::skip]
     let want: [(&str, &[&str]); 6] = [
         ("openai",           &[cache]),

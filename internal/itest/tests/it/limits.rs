@@ -8,7 +8,7 @@ use forgeline::{
     server::Limits,
 };
 
-use super::source::{read, rust_files};
+use super::source::{read_file, rust_files};
 
 /// Constants that are named like a limit and are none, or that bound no input.
 const OTHERS: [&str; 4] = ["MAX_MARKED_DEPTH", "MAX_WORD_BYTES", "MAX_TAG_BYTES", "MAX_FRONTS"];
@@ -105,7 +105,7 @@ fn is_limit(name: &str, path: &str) -> bool {
 // Found: R4, R6
 #[test]
 fn the_page_of_limits_says_what_the_source_says() {
-    let (page, options) = (read("docs/limits.md"), options());
+    let (page, options) = (read_file("docs/limits.md"), options());
     let mut count = 0;
     for row in page.lines().filter(|line| line.starts_with("| ") && line.contains('`')) {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();

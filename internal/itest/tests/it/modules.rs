@@ -77,7 +77,7 @@ impl Graph {
         Self { modules: files.into_iter().map(parse).collect(), crates }
     }
 
-    pub(crate) fn of(files: &[Source]) -> Self {
+    pub(crate) fn from_files(files: &[Source]) -> Self {
         let crates = RoomCrate::find(files);
         let files = files.iter().map(|file| (file.path.as_str(), file.code()));
         Self::new(crates, files.filter(|(_, code)| !code.is_empty()))
@@ -335,7 +335,7 @@ fn without_visibility(text: &str) -> &str {
     plain.strip_suffix("pub").unwrap_or(text)
 }
 
-/// Calls `found` with the path and the name of each leaf of a `use` tree; returns what is behind it.
+/// Calls `found` with the path and the name of each leaf of a `use` tree; returns what is after it.
 fn expand<'t>(
     text: &'t str,
     prefix: &[String],

@@ -23,7 +23,7 @@ use futures_util::StreamExt as _;
 /// How a provider is built at an address, for a model.
 type Build = fn(&str, &str, Arc<Canned>) -> Arc<dyn Provider>;
 
-/// The protocols, each with an answer that calls a tool; `PROOF` stands for what is signed.
+/// The protocols, each with an answer that calls a tool; `PROOF` represents the signature.
 const PROTOCOLS: [(Build, &str); 6] = [
     (
         build::<Messages>,
@@ -172,7 +172,7 @@ async fn a_chain_sends_no_proof_to_the_entry_that_takes_over() {
     }
 }
 
-/// A call that is streamed, and the place of the code behind it.
+/// A call that is streamed, and the place of the code after it.
 const CONTAINER_AT_THE_END: &str = concat!(
     "data: {\"type\":\"message_start\",\"message\":{\"role\":\"assistant\",\"content\":[]}}\n\n",
     "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"trees\",\"input\":{}}}\n\n",
@@ -181,7 +181,7 @@ const CONTAINER_AT_THE_END: &str = concat!(
     "data: {\"type\":\"message_stop\"}\n\n",
 );
 
-/// An answer, and what the next request has of it.
+/// An answer, and its parts in the next request.
 type Returned = (Build, &'static str, &'static [&'static str]);
 
 // Found: V2, V3, V9, V11, V12

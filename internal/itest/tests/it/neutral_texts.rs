@@ -31,8 +31,8 @@ fn dialects() -> Vec<Dialect> {
     tools.chain(thinking).collect()
 }
 
-/// Reads `text` in these pieces; says what is wrong with what came of it.
-fn read<'t>(
+/// Reads `text` in these pieces; returns what is wrong with the result.
+fn check_text<'t>(
     dialect: &Dialect,
     text: &str,
     pieces: impl Iterator<Item = &'t [u8]>,
@@ -83,10 +83,10 @@ fn check(text: &NeutralText, number: usize) -> Vec<String> {
     let NeutralText { kind, place, text } = text;
     let mut wrong = Vec::new();
     for (which, dialect) in dialects().iter().enumerate() {
-        let whole = read(dialect, text, std::iter::once(text.as_bytes()));
+        let whole = check_text(dialect, text, std::iter::once(text.as_bytes()));
         let is_cut = which == 1 || (which + number).is_multiple_of(16);
         let in_pieces =
-            || read(dialect, text, pieces(text, number)).map_err(|why| format!("cut, {why}"));
+            || check_text(dialect, text, pieces(text, number)).map_err(|why| format!("cut, {why}"));
         if let Err(why) = whole.and_then(|()| if is_cut { in_pieces() } else { Ok(()) }) {
             wrong.push(format!("{dialect}: {why}, in {kind}, {place}"));
         }

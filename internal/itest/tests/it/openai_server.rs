@@ -32,7 +32,7 @@ async fn ask(server: &ScriptedServer, timeouts: Timeouts) -> Result<ChunkStream,
 }
 
 /// The text that arrived, and the error that ended the stream.
-async fn read(mut stream: ChunkStream) -> (String, Option<ProviderError>) {
+async fn collect_text(mut stream: ChunkStream) -> (String, Option<ProviderError>) {
     let mut text = String::new();
     while let Some(item) = stream.next().await {
         match item {
@@ -52,7 +52,7 @@ async fn an_answer_streams_and_the_request_has_its_length_and_key() {
     let (one, two) = whole.split_at(30);
     let script = vec![Step::stream(), Step::chunk(one), Step::chunk(two), Step::End];
     let mut server = ScriptedServer::start(vec![script]).await;
-    let (text, error) = read(ask(&server, Timeouts::NONE).await.unwrap()).await;
+    let (text, error) = collect_text(ask(&server, Timeouts::NONE).await.unwrap()).await;
     assert_eq!((text.as_str(), error.is_none()), ("Hello", true));
     let Seen::Request { head, body } = server.seen().await else { panic!("no request") };
     assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{head}");
@@ -70,7 +70,7 @@ async fn what_had_arrived_is_kept_when_the_body_ends_or_breaks() {
     for (step, code) in [(Step::End, ErrorCode::EndedEarly), (Step::Reset, ErrorCode::Connect)] {
         let script = vec![Step::stream(), Step::chunk(delta("half")), step];
         let server = ScriptedServer::start(vec![script]).await;
-        let (text, error) = read(ask(&server, Timeouts::NONE).await.unwrap()).await;
+        let (text, error) = collect_text(ask(&server, Timeouts::NONE).await.unwrap()).await;
         let error = error.unwrap();
         // A reset may overtake what was sent before it.
         assert!(text == "half" || code == ErrorCode::Connect, "{text}");
@@ -83,7 +83,7 @@ async fn an_answer_that_is_whole_survives_a_broken_end() {
     let finish = END.replace("data: [DONE]\n\n", "");
     let script = vec![Step::stream(), Step::chunk(delta("all")), Step::chunk(finish)];
     let server = ScriptedServer::start(vec![script]).await;
-    let (text, error) = read(ask(&server, Timeouts::NONE).await.unwrap()).await;
+    let (text, error) = collect_text(ask(&server, Timeouts::NONE).await.unwrap()).await;
     assert_eq!((text.as_str(), error.map(|error| error.to_string())), ("all", None));
 }
 
@@ -106,7 +106,7 @@ async fn each_wait_has_its_own_timeout() {
         let mut server = ScriptedServer::start(vec![script]).await;
         let start = Instant::now();
         let error = match ask(&server, timeouts).await {
-            Ok(stream) => read(stream).await.1.unwrap(),
+            Ok(stream) => collect_text(stream).await.1.unwrap(),
             Err(error) => error,
         };
         let fits = matches!(error, ProviderError::Timeout { which, after } if which == want && after == short);
@@ -143,7 +143,7 @@ async fn dropping_the_request_closes_the_connection() {
 async fn a_server_that_is_done_but_keeps_the_connection_delays_nothing() {
     let script = vec![Step::stream(), Step::chunk(delta("a") + END), Step::Stall];
     let mut server = ScriptedServer::start(vec![script]).await;
-    let (text, error) = read(ask(&server, Timeouts::NONE).await.unwrap()).await;
+    let (text, error) = collect_text(ask(&server, Timeouts::NONE).await.unwrap()).await;
     assert_eq!((text.as_str(), error.is_none()), ("a", true));
     assert!(matches!(server.seen().await, Seen::Request { .. }));
     assert_eq!(server.seen().await, Seen::Closed);
@@ -185,7 +185,7 @@ async fn bodies_that_are_no_stream_are_read_or_explained() {
         }
         script.push(Step::End);
         let server = ScriptedServer::start(vec![script]).await;
-        let (got, error) = read(ask(&server, Timeouts::NONE).await.unwrap()).await;
+        let (got, error) = collect_text(ask(&server, Timeouts::NONE).await.unwrap()).await;
         assert_eq!(got, text, "{name}");
         let error = error.map(|error| error.to_string());
         let fits = match (&error, want) {
@@ -204,8 +204,8 @@ async fn no_error_shows_a_key_that_the_server_repeats() {
     let head = |status, name, value: &str| Step::Head(status, vec![(name, value.to_owned())]);
     let json = || head(401, "content-type", "application/json");
     // As sent, and as JSON with escapes.
-    let told = "Authorization: Bearer sk-plain/secret, other-hidden, third-hidden";
-    let escaped = told.replace('/', "\\/").replace("hidden", "h\\u0069dden");
+    let leaked = "Authorization: Bearer sk-plain/secret, other-hidden, third-hidden";
+    let escaped = leaked.replace('/', "\\/").replace("hidden", "h\\u0069dden");
     let event = |data: String| {
         vec![
             Step::stream(),
@@ -216,20 +216,20 @@ async fn no_error_shows_a_key_that_the_server_repeats() {
     };
     let error =
         |text: &str| format!("{{\"error\":{{\"code\":\"{text}\",\"message\":\"{text}\"}}}}");
-    let long = format!("{{\"error\":\"{}{told}\"}}", "x".repeat(464));
+    let long = format!("{{\"error\":\"{}{leaked}\"}}", "x".repeat(464));
     #[rustfmt::skip]
     let cases = [
-        ("401",              vec![json(), Step::chunk(error(told)), Step::End]),
+        ("401",              vec![json(), Step::chunk(error(leaked)), Step::End]),
         ("401, escaped",     vec![json(), Step::chunk(error(&escaped)), Step::End]),
-        ("401, words",       vec![json(), Step::chunk(told), Step::End]),
+        ("401, words",       vec![json(), Step::chunk(leaked), Step::End]),
         ("401, cut",         vec![json(), Step::chunk(long.clone()), Step::End]),
-        ("id of request",    vec![head(500, "x-request-id", told), Step::End]),
+        ("id of request",    vec![head(500, "x-request-id", leaked), Step::End]),
         ("redirect",         vec![head(307, "location", "https://x/sk-plain/secret/other-hidden"), Step::End]),
-        ("in the stream",    event(error(told))),
+        ("in the stream",    event(error(leaked))),
         ("stream, escaped",  event(error(&escaped))),
         ("stream, cut",      event(long.clone())),
         ("no stream, cut",   vec![Step::stream(), Step::chunk(format!("{}{}", "x".repeat(70), KEYS[0])), Step::End]),
-        ("no stream",        vec![Step::stream(), Step::chunk(told), Step::End]),
+        ("no stream",        vec![Step::stream(), Step::chunk(leaked), Step::End]),
     ];
     for (name, script) in cases {
         let server = ScriptedServer::start(vec![script.clone(), script]).await;
@@ -241,7 +241,7 @@ async fn no_error_shows_a_key_that_the_server_repeats() {
         let mut shown = format!("{builder:?}");
         let provider = builder.build().unwrap();
         let error = match provider.stream_completion(Request::prompt("x")).await {
-            Ok(stream) => read(stream).await.1.unwrap(),
+            Ok(stream) => collect_text(stream).await.1.unwrap(),
             Err(error) => error,
         };
         let data = error.to_agent_error();

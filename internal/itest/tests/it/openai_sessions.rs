@@ -183,7 +183,7 @@ async fn what_the_server_answered_goes_back_as_working_clients_sent_it() {
             };
             let before = theirs["messages"].as_array().unwrap();
             let file = folder.join(format!("sessions/{session}/turn{number}.response.sse"));
-            let provider = provider(url, "m", &Canned::new(recorded::read(&file)));
+            let provider = provider(url, "m", &Canned::new(recorded::read_bytes(&file)));
             let mut messages: Vec<_> = before.iter().map(ours).collect();
             let answer = provider.complete(request(&theirs, messages.clone().into())).await;
             messages.push(answer.unwrap().into_message());

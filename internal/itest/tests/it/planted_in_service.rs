@@ -48,7 +48,7 @@ impl Seen {
         (status, text)
     }
 
-    /// Asks for what is for whoever runs the service, or tells what went wrong.
+    /// Requests the operator's endpoints, or says what went wrong.
     async fn page(&self, method: &str, path: &str, token: &str, body: &str) -> u16 {
         let (status, text) = self.ask(method, path, token, body).await;
         self.shown.lock().unwrap().push_str(&text);
@@ -108,7 +108,7 @@ const ANSWERS: &[(&str, &str, &str, &str, u16)] = &[
         "POST",
         "/agui",
         TOKEN,
-        // Of a name that is long, the start alone is told to the one who sent it.
+        // Of a name that is long, the start alone is asked to the one who sent it.
         "{\"threadId\":\"t\",\"messages\":[{\"role\":\"user\",\"content\":\"Go.\"}],\"tools\":[{\"name\":\"a-name-that-is-far-too-long-for-a-tool-of-any-provider--------------prompt-planted-1a\"}]}",
         400,
     ),

@@ -26,7 +26,7 @@ use forgeline::{
     types::{AgentError, AgentEvent, Completion, Json, Message, PartialJson, Text, Transcript},
 };
 
-use super::source::read;
+use super::source::read_file;
 
 /// Compiles only for types that threads can share.
 fn is_shared<T: Send + Sync>() {}
@@ -51,14 +51,14 @@ fn public_types_are_send_and_sync() {
 
 #[test]
 fn every_feature_is_described() {
-    let manifest = read("Cargo.toml");
+    let manifest = read_file("Cargo.toml");
     let features = manifest.split("\n[features]\n").nth(1).unwrap();
     let features = features.split("\n[").next().unwrap().lines();
     let features: BTreeSet<_> = features
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| line.split_once(" = ").map(|(name, _)| name))
         .collect();
-    let docs = read("pkg/lib.rs");
+    let docs = read_file("pkg/lib.rs");
     let rows = docs.lines().filter_map(|line| line.strip_prefix("//! | `"));
     let rows = rows.filter_map(|row| row.split_once("` | ").map(|(name, _)| name));
     let described: BTreeSet<_> = rows.collect();

@@ -24,7 +24,7 @@ use forgeline::{
 use forgeline_testkit::canned::Canned;
 use serde_json::{Value, json};
 
-/// The folder of what is expected.
+/// The folder of the expected bodies.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/requests");
 
 /// Builds a provider at an address, over a transport.
@@ -263,7 +263,7 @@ async fn every_request_is_written_as_it_was() {
     }
 }
 
-/// The segments that hold `messages` again, told by where they lie in memory.
+/// The segments that hold `messages` again, recognized by their place in memory.
 fn shared(before: &[Bytes], after: &[Bytes]) -> usize {
     let is_there = |one: &&Bytes| after.iter().any(|other| other.as_ptr() == one.as_ptr());
     before.iter().filter(|segment| segment.len() > 1).filter(is_there).map(Bytes::len).sum()

@@ -39,7 +39,7 @@ fn words() -> Part {
     Part::Text { text: "b".into() }
 }
 
-/// What the server gets of the last message, and whether the request is told to be degraded.
+/// What the server gets of the last message, and whether the request is asked to be degraded.
 async fn sent<W: WireFormat>(model: &str, parts: Vec<Part>) -> (Value, bool) {
     let call = ToolCall::new("c", "look", Json::parse("{}").unwrap());
     let result = ToolResult::new("c", "look", "Seen.").parts(parts);

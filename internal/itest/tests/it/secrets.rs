@@ -96,16 +96,16 @@ async fn shown(wire: &Wire, url: &str) -> String {
         setup.retry = RetryPolicy::NONE;
         setup
     });
-    let told = |error: ProviderError| {
+    let leaked = |error: ProviderError| {
         let data = error.to_agent_error();
         format!("\n{error} {error:?} {data} {data:?} {:?}", error.raw())
     };
     match provider.stream_completion(Request::prompt("x")).await {
-        Err(failed) => shown.push_str(&told(failed)),
+        Err(failed) => shown.push_str(&leaked(failed)),
         Ok(mut chunks) => {
             while let Some(item) = chunks.next().await {
                 match item {
-                    Err(failed) => shown.push_str(&told(failed)),
+                    Err(failed) => shown.push_str(&leaked(failed)),
                     Ok(chunk) => write!(shown, "\n{chunk:?}").unwrap(),
                 }
             }
@@ -138,9 +138,10 @@ async fn planted_keys_are_nowhere_to_be_found() {
     let mut searched = 0;
     for (wire, (user, secrets)) in WIRES.iter().flat_map(|wire| PLANTED.map(|user| (wire, user))) {
         let planted = [&[KEY, HEADER][..], &secrets].concat();
-        let told = planted.join(" and ");
-        let error =
-            format!("{{\"error\":{{\"type\":\"e\",\"code\":\"{told}\",\"message\":\"{told}\"}}}}");
+        let leaked = planted.join(" and ");
+        let error = format!(
+            "{{\"error\":{{\"type\":\"e\",\"code\":\"{leaked}\",\"message\":\"{leaked}\"}}}}"
+        );
         let whole = format!("{}{}{}", wire.begin, wire.delta("fine"), wire.end);
         let begun = format!("{}{}", wire.begin, wire.delta("fine"));
         #[rustfmt::skip]
@@ -148,12 +149,12 @@ async fn planted_keys_are_nowhere_to_be_found() {
             ("an answer",        vec![Step::stream(), Step::chunk(whole), Step::End]),
             ("broken off",       vec![Step::stream(), Step::chunk(begun.clone()), Step::Reset]),
             ("401",              vec![json(401), Step::chunk(error.clone()), Step::End]),
-            ("500, words",       vec![json(500), Step::chunk(told.clone()), Step::End]),
-            ("a redirect",       vec![typed(302, "location", &format!("https://e/{told}?t={told}")), Step::End]),
-            ("an id",            vec![typed(429, "x-request-id", &told), Step::End]),
+            ("500, words",       vec![json(500), Step::chunk(leaked.clone()), Step::End]),
+            ("a redirect",       vec![typed(302, "location", &format!("https://e/{leaked}?t={leaked}")), Step::End]),
+            ("an id",            vec![typed(429, "x-request-id", &leaked), Step::End]),
             ("error in 200",     vec![Step::stream(), Step::chunk(begun + "event: error\ndata: " + &error + "\n\n"), Step::End]),
             ("error as 200",     vec![json(200), Step::chunk(error.clone()), Step::End]),
-            ("no answer",        vec![Step::stream(), Step::chunk(told.clone()), Step::End]),
+            ("no answer",        vec![Step::stream(), Step::chunk(leaked.clone()), Step::End]),
         ];
         for (case, script) in cases {
             // The request, the health check and the agent's request.

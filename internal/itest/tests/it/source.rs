@@ -48,7 +48,7 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// The text of one file, named from the workspace root.
-pub(crate) fn read(path: &str) -> String {
+pub(crate) fn read_file(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 

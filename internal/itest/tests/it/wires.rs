@@ -25,18 +25,18 @@ pub(crate) struct Wire {
     build: Build,
     /// What comes before the first delta.
     pub(crate) begin: &'static str,
-    /// A delta; `TEXT` stands for its text.
+    /// A delta; `TEXT` is replaced by its text.
     delta: &'static str,
     /// What ends the answer.
     pub(crate) end: &'static str,
     /// Something that says nothing.
     pub(crate) comment: &'static str,
-    /// A whole call: `AT` stands for its number, `ID` and `NAME` for themselves, `TEXT` for its
+    /// A whole call: `AT` is replaced by its number, `ID` and `NAME` by themselves, `TEXT` by its
     /// arguments in a string, `VALUE` for them as an object.
     call: &'static str,
-    /// An error that is reported in the stream; `VALUE` stands for its value.
+    /// An error that is reported in the stream; `VALUE` is replaced by its value.
     error: &'static str,
-    /// The answer of a server that does not stream; `TEXT` stands for its text.
+    /// The answer of a server that does not stream; `TEXT` is replaced by its text.
     whole: &'static str,
 }
 

@@ -51,7 +51,7 @@ pub struct NeutralText {
 pub struct NeutralTexts {
     /// The texts, kind by kind.
     pub texts: Vec<NeutralText>,
-    /// The number of texts of each kind: those that were read, and those that were made up for what is
+    /// The number of texts of each kind: those that were read, and those that were made up for the
     /// missing.
     counts: BTreeMap<&'static str, [usize; 2]>,
     /// The number of texts that document a marker, and were left out.
@@ -136,7 +136,7 @@ fn choose(
         if texts.len() == limit {
             break;
         }
-        let Some(text) = read(path).filter(|text| text.len() >= MIN_BYTES) else { continue };
+        let Some(text) = read_text(path).filter(|text| text.len() >= MIN_BYTES) else { continue };
         if documents_a_marker(&text) {
             *excluded += 1;
         } else {
@@ -197,7 +197,7 @@ fn scattered(path: &Path) -> u64 {
 }
 
 /// Reads a text; a long one is cut at a line end.
-fn read(path: &Path) -> Option<String> {
+fn read_text(path: &Path) -> Option<String> {
     let mut text = String::from_utf8(fs::read(path).ok()?).ok()?;
     if text.len() > MAX_BYTES {
         let end = text.floor_char_boundary(MAX_BYTES);

@@ -7,7 +7,7 @@ use super::{
 use forgeline_parser::{ParsedContent, ThinkingDialect, ToolCallParser, ToolDialect};
 use forgeline_types::{FinishReason, Repair};
 
-fn of(name: &str) -> Family {
+fn family_of(name: &str) -> Family {
     families().find(|family| family.name == name).unwrap()
 }
 
@@ -17,7 +17,7 @@ fn thinking(dialect: &ThinkingDialect) -> Setup {
 
 fn rows(rows: &[(&str, &str, &[&str])]) {
     for (family, text, want) in rows {
-        let run = of(family).setup().run_at_every_cut(family, text);
+        let run = family_of(family).setup().run_at_every_cut(family, text);
         assert_eq!(brief(&run), *want, "{family}: {text}");
     }
 }
@@ -129,7 +129,7 @@ fn bug_06_prose_that_begins_with_a_brace_comes_back() {
         ("xlam", "[see (a)]", &["M:[see (a)]"]),
     ]);
     let long = format!(r#"{{"name": "{}", "parameters": {{}}}}"#, "f".repeat(600));
-    let run = of("llama3-json").setup().run_at_random_cuts("over 512 bytes", &long, 20);
+    let run = family_of("llama3-json").setup().run_at_random_cuts("over 512 bytes", &long, 20);
     assert_eq!(brief(&run), [format!("M:{long}")]);
 }
 
@@ -350,7 +350,7 @@ fn bug_16_keys_come_in_any_order_and_under_any_alias() {
     for family in families().filter(|family| !family.is_bare()) {
         let example = family.example();
         let is_json = ["name\": \"calculator", "name\":\"calculator", "'name': 'calculator"];
-        // Inkling's name stands before the object.
+        // Inkling's name is before the object.
         let is_named_before = family.name == "inkling";
         if is_named_before || !is_json.iter().any(|name| example.contains(name)) {
             continue;
@@ -413,8 +413,10 @@ fn bug_18_text_before_between_and_behind_calls_stays() {
 #[test]
 fn bug_19_a_stray_header_is_never_an_error() {
     let call = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>";
-    let harmony =
-        Setup { thinking: ThinkingDialect::by_name("harmony").unwrap(), ..of("harmony").setup() };
+    let harmony = Setup {
+        thinking: ThinkingDialect::by_name("harmony").unwrap(),
+        ..family_of("harmony").setup()
+    };
     for text in [
         "<|channel|>",
         "<|message|>a",
@@ -463,11 +465,12 @@ fn bug_20_mistral_and_kimi_calls_are_found_whatever_their_size_and_end() {
         ),
         ("kimi-k2", &open, &[r#"C f {"a":"1"}"#, r#"C g {"a":"2"}"#]),
     ]);
-    let run = of("mistral").setup().run([r#"[TOOL_CALLS]f[CALL_ID]abc123def[ARGS]{"a": 1}"#]);
+    let run =
+        family_of("mistral").setup().run([r#"[TOOL_CALLS]f[CALL_ID]abc123def[ARGS]{"a": 1}"#]);
     assert_eq!(run.completion.tool_calls[0].id, "abc123def");
     let text = format!("<|tool_calls_section_begin|>{}{}", kimi("f:0", &big), kimi("g:1", &big));
     for text in [&text, &format!("{text}<|tool_calls_section_end|>")] {
-        let run = of("kimi-k2").setup().run_at_random_cuts("big", text, 5);
+        let run = family_of("kimi-k2").setup().run_at_random_cuts("big", text, 5);
         let want = ["f", "g"].map(|name| format!(r#"C {name} {{"a":"{big}"}}"#));
         assert_eq!(brief(&run), want);
         assert_eq!(run.completion.tool_calls[1].id, "functions.g:1");
@@ -479,7 +482,7 @@ fn bug_20_mistral_and_kimi_calls_are_found_whatever_their_size_and_end() {
 }
 
 #[test]
-fn reasoning_of_the_provider_stands_in_one_place_at_any_cut() {
+fn provider_reasoning_reads_the_same_at_any_cut() {
     let check = |setup: &Setup, name: &str, text: &str| {
         for (at, _) in text.char_indices() {
             let (head, tail) = text.split_at(at);

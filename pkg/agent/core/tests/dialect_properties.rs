@@ -11,7 +11,7 @@ use forgeline_parser::{
 };
 use forgeline_types::FinishReason;
 
-/// What stands anywhere in any language of calls.
+/// Texts that occur anywhere in any language of calls.
 const COMMON: [&str; 28] = [
     "<|im_end|>",
     "<|end_of_text|>",
@@ -324,7 +324,7 @@ const LONG: [&str; 4] = [
 const REASONING: [&str; 6] =
     ["<think>", "</think>", "[THINK]", "[/THINK]", "<thought>", "\u{E000}"];
 
-/// What stands in the calls of any family.
+/// What is in the calls of any family.
 fn any_payload() -> Vec<&'static str> {
     let grammars = [&JSON[..], &NAMED, &TAGS, &PAIRS, &SYNTAX, &PYTHON, &HARMONY];
     [&grammars.concat()[..], &REASONING, &LONG].concat()

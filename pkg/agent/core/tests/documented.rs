@@ -14,7 +14,7 @@ const TIMES: u64 = 5;
 const SENTENCES: [&str; 24] = [
     "Wrap it in @ and % tags.",
     "The @ tag begins a call, % ends it.",
-    "Between @ and % stands JSON.",
+    "Between @ and % is JSON.",
     "Calls (@ … %) come last.",
     "Calls (@...%) come last.",
     "@/% it is",
@@ -135,7 +135,7 @@ fn a_sentence_about_markers_runs_nothing_and_loses_nothing() {
     report(wrong, count);
 }
 
-/// Places where a call is shown, not made: the texts before and behind it, in which `~` stands for a fence.
+/// Places where a call is shown, not made: the texts before and after it, in which `~` represents a fence.
 #[rustfmt::skip]
 const FENCED: [(&str, &str); 10] = [
     ("For example:\n\n~\n",                "\n~\n\nThat is all."),
@@ -149,7 +149,7 @@ const FENCED: [(&str, &str); 10] = [
     ("> Quoted:\n>\n> ~\n> ",              "\n> ~\n\nThat is all."),
     ("~\nfirst\n~\n\n~\n",                 "\n~~\nA word.\n"),
 ];
-/// The same in a line: `#` stands for the marks of a span.
+/// The same in a line: `#` represents the marks of a span.
 #[rustfmt::skip]
 const IN_LINE: [(&str, &str); 8] = [
     ("Write #",                      "# to call it."),

@@ -8,11 +8,11 @@ use forgeline_types::AgentEvent;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Family {
     pub(super) name: &'static str,
-    /// What stands around and between several calls of one block.
+    /// What is around and between several calls of one block.
     head: &'static str,
     separator: &'static str,
     tail: &'static str,
-    /// What stands behind the name, up to the byte that shows that it is whole.
+    /// What is after the name, up to the byte that shows that it is whole.
     after_name: &'static str,
     /// What the payload ends with.
     whole: &'static str,

@@ -162,7 +162,7 @@ fn check_arguments(events: &[AgentEvent], completion: &Completion) {
     }
 }
 
-/// I2: content stands in the text, in the order of the events; a call that was recovered was told before.
+/// I2: content is in the text, in the order of the events; a recovered call was reported before.
 fn check_order(text: &str, events: &[AgentEvent]) {
     let is_recovered = |wanted: u32| {
         events.iter().any(|event| {

@@ -1,4 +1,4 @@
-//! Openers, closers and mentions: what is a call or reasoning, and what only speaks of it.
+//! Openers, closers and mentions: text that is a call or reasoning, and text that only mentions one.
 
 use super::{
     families::{NAME, VALUE, called, families, for_each},
@@ -7,7 +7,7 @@ use super::{
 use forgeline_parser::{CallForm, Tags, ThinkingDialect, ToolDialect, ToolDialectBuilder, Wrapper};
 use forgeline_types::FinishReason;
 
-fn of(dialect: &str) -> Setup {
+fn setup_with(dialect: &str) -> Setup {
     let tools = ToolDialect::by_name(dialect).unwrap();
     let setup = Setup::default();
     Setup { options: setup.options.tools(tools), ..setup }
@@ -17,7 +17,7 @@ fn check(cases: &[(&str, &str, &[&str])]) {
     let wrong: Vec<_> = cases
         .iter()
         .map(|(dialect, text, want)| {
-            (lines(&of(dialect).run_at_every_cut(dialect, text)), dialect, text, want)
+            (lines(&setup_with(dialect).run_at_every_cut(dialect, text)), dialect, text, want)
         })
         .filter(|(got, _, _, want)| got != *want)
         .map(|(got, dialect, text, want)| {
@@ -173,7 +173,7 @@ fn a_thinking_opener_in_code_or_before_punctuation_is_text() {
 fn a_tag_around_the_answer_counts_at_its_start_only() {
     for (dialect, tag) in [("ernie45", "response"), ("hunyuan", "answer")] {
         let thinking = ThinkingDialect::by_name(dialect).unwrap();
-        let setup = Setup { thinking, ..of("none") };
+        let setup = Setup { thinking, ..setup_with("none") };
         let page = format!("<p><{tag}>1</{tag}></p>\n<{tag} id=\"2\">\n</{tag}>\n");
         assert_eq!(lines(&setup.run_at_every_cut(dialect, &page)), [format!("M:{page}")]);
         let prompt = "<think>";
@@ -207,18 +207,20 @@ fn a_thinking_opener_in_a_sentence_is_text_and_so_is_its_closer() {
 // Found: P2
 #[test]
 fn code_hides_no_special_token_and_no_closer() {
-    let harmony = Setup { thinking: ThinkingDialect::by_name("harmony").unwrap(), ..of("harmony") };
+    let harmony =
+        Setup { thinking: ThinkingDialect::by_name("harmony").unwrap(), ..setup_with("harmony") };
     let text = "<|channel|>final<|message|>Use the ` key.<|return|>";
     assert_eq!(lines(&harmony.run_at_every_cut("harmony", text)), ["M:Use the ` key."]);
     let text = "<|channel|>final<|message|>```\nx<|end|><|start|>assistant<|channel|>commentary to=functions.f<|message|>{}<|call|>";
     assert_eq!(lines(&harmony.run_at_every_cut("harmony", text)), ["M:```\nx", "C f {}"]);
-    let cohere = Setup { thinking: ThinkingDialect::by_name("cohere").unwrap(), ..of("cohere") };
+    let cohere =
+        Setup { thinking: ThinkingDialect::by_name("cohere").unwrap(), ..setup_with("cohere") };
     let text = "<|START_RESPONSE|>A ` b<|END_RESPONSE|><|START_ACTION|>[{\"tool_name\":\"f\",\"parameters\":{}}]<|END_ACTION|>";
     assert_eq!(lines(&cohere.run_at_every_cut("cohere", text)), ["M:A ` b", "C f {}"]);
     let k3 = Setup {
         thinking: ThinkingDialect::by_name("kimi-k3").unwrap(),
         prompt: "",
-        ..of("kimi-k3")
+        ..setup_with("kimi-k3")
     };
     let text = "<|open|>response<|sep|>A ` b<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool=\"f\" index=\"1\"<|sep|><|close|>call<|sep|><|close|>tools<|sep|>";
     assert_eq!(lines(&k3.run_at_every_cut("kimi-k3", text)), ["M:A ` b", "C f {}"]);
@@ -243,14 +245,14 @@ fn an_opener_in_an_open_span_is_decided_at_the_end_of_its_call() {
     ];
     for (name, text, want) in cases {
         let want: Vec<_> = want.into_iter().filter(|line| line != "M:\n").collect();
-        assert_eq!(lines(&of("forge").run_at_every_cut(name, &text)), want, "{name}");
+        assert_eq!(lines(&setup_with("forge").run_at_every_cut(name, &text)), want, "{name}");
     }
     let text = format!(
         "a ` b <tool>{{\"tool_name\":\"t\",\"arguments\":{{\"a\":\"{}\"}}}}</tool>` c",
         "x".repeat(70_000)
     );
-    let run =
-        of("forge").run(text.as_bytes().chunks(999).map(|piece| str::from_utf8(piece).unwrap()));
+    let run = setup_with("forge")
+        .run(text.as_bytes().chunks(999).map(|piece| str::from_utf8(piece).unwrap()));
     assert_eq!(run.completion.tool_calls.len(), 1, "no more than 64 KiB are held");
 }
 
@@ -279,7 +281,7 @@ fn a_fence_that_is_open_at_the_end_gives_back_its_complete_calls() {
         ("then thinking",   format!("```\n{call}\n<think>x</think>"), vec![format!("M:```\n{call}\n<think>x</think>"), "C t {}".into()]),
     ];
     for (name, text, want) in cases {
-        let run = of("forge").run_at_every_cut(name, &text);
+        let run = setup_with("forge").run_at_every_cut(name, &text);
         assert_eq!(without_repairs(&run), want, "{name}");
         assert_eq!(run.completion.text, text, "{name}: each byte once");
         let hidden = text.matches("<tool>").count() - run.completion.tool_calls.len();
@@ -292,12 +294,12 @@ fn a_fence_that_is_open_at_the_end_gives_back_its_complete_calls() {
         }
     }
     let open = format!("```\n{call}");
-    let by_length = Setup { finish: Some(FinishReason::Length), ..of("forge") };
+    let by_length = Setup { finish: Some(FinishReason::Length), ..setup_with("forge") };
     assert_eq!(lines(&by_length.run([&*open])), [format!("M:{open}")]);
-    let cut_off = Setup { is_finished: false, ..of("forge") };
+    let cut_off = Setup { is_finished: false, ..setup_with("forge") };
     assert_eq!(lines(&cut_off.run([&*open])), [format!("M:{open}")]);
     let long = format!("{open}{}", "x".repeat(64 << 10));
-    assert_eq!(of("forge").run([&*long]).completion.tool_calls, [], "more than 64 KiB");
+    assert_eq!(setup_with("forge").run([&*long]).completion.tool_calls, [], "more than 64 KiB");
 }
 
 // Found: P18
@@ -316,10 +318,10 @@ fn every_dialect_gives_back_the_call_in_an_open_fence() {
 
 // Found: P18
 #[test]
-fn what_an_open_span_held_is_told_before_the_reasoning_behind_it() {
+fn text_of_an_open_span_is_reported_before_later_reasoning() {
     let broken = r#"`<tool>{"tool_name":"t"'"x</tool>y"<think>z"#;
     let offset = "string is not closed before the end of the call +single_quotes+missing_comma";
-    let run = of("forge").run_at_every_cut("broken", broken);
+    let run = setup_with("forge").run_at_every_cut("broken", broken);
     let call = format!("C t  malformed at 19: a {offset}");
     assert_eq!(lines(&run), ["M:`".to_owned(), call, "M:y\"".into(), "T:z".into()]);
     let value = "x CLOSER y\"";
@@ -338,6 +340,6 @@ fn what_an_open_span_held_is_told_before_the_reasoning_behind_it() {
 #[test]
 fn a_name_behind_the_arguments_is_read_by_both_stages_at_any_cut() {
     let text = "<tool><arguments></arguments><tool_name>f<TOOL ><tool><think>z";
-    let run = of("forge").run_at_every_cut("forge", text);
+    let run = setup_with("forge").run_at_every_cut("forge", text);
     assert_eq!(lines(&run), ["C f {} +implicit_close", "M:<tool>", "T:z"]);
 }

@@ -160,7 +160,7 @@ fn v1_a_call_that_the_provider_ended_without_whole_arguments_waits_for_what_foll
 
 // Found: S21
 #[test]
-fn what_is_said_of_a_call_that_has_ended_is_no_call() {
+fn deltas_of_an_ended_call_are_ignored() {
     let ended = |index| {
         let mut it = call(index);
         it.ended = true;
@@ -170,7 +170,7 @@ fn what_is_said_of_a_call_that_has_ended_is_no_call() {
     let cases: [(&str, Vec<ToolCallDelta>, &[&str]); 3] = [
         ("ended by the provider", vec![ended(0).name("f").arguments("{}"), call(0).name("g").arguments("{}")],                 &["f"]),
         ("ended by a later call", vec![call(0).name("f").arguments("{}"), call(1).name("g"), call(0).arguments("{}")],          &["f", "g"]),
-        ("told twice",            vec![ended(0).name("f").arguments("{}"), ended(1).name("g"), ended(0), ended(1).name("h")],  &["f", "g"]),
+        ("a second end",            vec![ended(0).name("f").arguments("{}"), ended(1).name("g"), ended(0), ended(1).name("h")],  &["f", "g"]),
     ];
     for (name, deltas, want) in cases {
         let chunks = deltas.into_iter().map(delta).chain([StreamChunk::end(FinishReason::Stop)]);
@@ -262,7 +262,7 @@ fn deltas_of_a_number_that_ended_are_dropped() {
 }
 
 #[test]
-fn r18_other_choices_are_told_of_once() {
+fn r18_other_choices_are_reported_once() {
     let other = || {
         let details = {
             let mut it = ChunkDetails::default();

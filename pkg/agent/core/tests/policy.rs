@@ -7,13 +7,13 @@ use super::{
 use forgeline_parser::{ParsedContent, ToolCallParser, ToolDialect};
 use forgeline_types::{AgentEvent, CallOutcome, FinishReason, Repair};
 
-fn of(name: &str) -> Family {
+fn family_of(name: &str) -> Family {
     families().find(|family| family.name == name).unwrap()
 }
 
 fn rows(rows: &[(&str, &str, &[&str])]) {
     for (family, text, want) in rows {
-        let run = of(family).setup().run_at_every_cut(family, text);
+        let run = family_of(family).setup().run_at_every_cut(family, text);
         assert_eq!(brief(&run), *want, "{family}: {text}");
     }
 }
@@ -105,7 +105,7 @@ fn arguments_stream_while_the_call_is_open() {
 }
 
 #[test]
-fn a_name_is_told_at_its_closing_delimiter() {
+fn name_is_reported_at_its_closing_delimiter() {
     for_each(families().filter(|family| !family.is_bare()), |family| {
         let (told, rest) = family.example().split_at(family.up_to_name().len());
         // The tag of a function could be mentioned: the front of what follows decides.
@@ -147,14 +147,21 @@ fn a_marker_in_a_code_span_a_fence_or_thinking_is_text() {
 
 #[test]
 fn a_draft_in_thinking_that_closes_is_no_call() {
-    let text = format!("<think>{}</think>No.", of("hermes").call(VALUE));
-    assert!(of("hermes").setup().run_at_every_cut("draft", &text).completion.tool_calls.is_empty());
+    let text = format!("<think>{}</think>No.", family_of("hermes").call(VALUE));
+    assert!(
+        family_of("hermes")
+            .setup()
+            .run_at_every_cut("draft", &text)
+            .completion
+            .tool_calls
+            .is_empty()
+    );
 }
 
 #[test]
 fn a_call_in_thinking_that_never_closes_is_recovered_and_says_so() {
-    let text = format!("<think>{}", of("hermes").call(VALUE));
-    let run = of("hermes").setup().run_at_every_cut("open", &text);
+    let text = format!("<think>{}", family_of("hermes").call(VALUE));
+    let run = family_of("hermes").setup().run_at_every_cut("open", &text);
     assert_eq!(run.completion.tool_calls[0].repairs, [Repair::RecoveredFromThinking]);
 }
 
@@ -211,7 +218,7 @@ fn a_payload_that_cannot_be_read_is_malformed_and_kept() {
         ("nemotron",    "<TOOLCALL>[1]</TOOLCALL>"),
     ];
     for (family, text) in texts {
-        let run = of(family).setup().run_at_every_cut(family, &format!("{text} Then."));
+        let run = family_of(family).setup().run_at_every_cut(family, &format!("{text} Then."));
         let [call] = run.completion.tool_calls.as_slice() else { panic!("{run:?}") };
         assert!(matches!(call.outcome, CallOutcome::Malformed { .. }), "{family}: {call:?}");
         assert_eq!(run.completion.text.trim(), "Then.", "{family}: {text}");
@@ -265,7 +272,7 @@ fn text_that_only_looks_like_a_call_is_text_and_not_held_longer() {
         ("guided", "{}"),
         ("xlam", "[\"a"),
     ] {
-        assert_eq!(so_far(&of(family).setup(), text).0, text, "{family}");
+        assert_eq!(so_far(&family_of(family).setup(), text).0, text, "{family}");
     }
     for auto in
         [r#"{"name": "f", "parameters": {}}"#, "[f(a=1)]", r#"[{"name":"f","arguments":{}}]"#]
@@ -341,7 +348,7 @@ fn unquoted(family: &Family, value: &str) -> String {
 }
 
 #[test]
-fn lenient_json_says_what_was_mended() {
+fn lenient_json_reports_its_repairs() {
     #[rustfmt::skip]
     let payloads = [
         (r#"{name: "f", "arguments": {"a": 1}}"#,              "unquoted_key"),
@@ -357,7 +364,7 @@ fn lenient_json_says_what_was_mended() {
         (r#"{"name": "f", "arguments": "{\"a\":1}"}"#,         "string_arguments"),
     ];
     for name in ["forge", "hermes", "qwen3-coder", "internlm2", "longcat", "ernie45", "hugind"] {
-        let family = of(name);
+        let family = family_of(name);
         let opener = family.example().split(['{', '\n']).next().unwrap();
         let opener = &opener[..=opener.rfind('>').unwrap()];
         for (payload, repair) in payloads {

@@ -8,7 +8,7 @@ use forgeline_types::FinishReason;
 const CALL: &str = r#"<tool>{"tool_name": "clock", "arguments": {}}</tool>"#;
 const LINE: &str = "Let me look at the file again, to be sure.\n";
 
-fn read(text: &str, stops: bool) -> Run {
+fn run_text(text: &str, stops: bool) -> Run {
     let options = StreamOptions::default().tools(ToolDialect::FORGE).stop_repetition(stops);
     let thinking = ThinkingDialect::FORGE;
     Setup { thinking, options, ..Setup::default() }.run_at_every_cut("repetition", text)
@@ -34,7 +34,7 @@ fn the_answer_ends_where_it_repeats_itself_at_every_cut() {
         ("letters of two bytes", "Schöne Grüße aus Österreich, ".repeat(30), false, 0),
     ];
     for (name, text, is_thinking, calls) in rows {
-        let Run { completion, .. } = read(&text, true);
+        let Run { completion, .. } = run_text(&text, true);
         assert_eq!(completion.finish_reason, Some(FinishReason::Repetition), "{name}");
         assert_eq!((completion.tool_calls.len(), completion.error), (calls, None), "{name}");
         let said = if is_thinking { &completion.thinking } else { &completion.text };
@@ -52,7 +52,7 @@ fn what_does_not_repeat_itself_passes_whole() {
         .concat();
     let often = LINE.repeat(7);
     for text in [table, list, often, format!("{}{CALL}", "=".repeat(300))] {
-        let Run { completion, .. } = read(&text, true);
+        let Run { completion, .. } = run_text(&text, true);
         assert_eq!((completion.finish_reason, completion.complete), (None, true), "{text}");
     }
 }
@@ -60,7 +60,7 @@ fn what_does_not_repeat_itself_passes_whole() {
 #[test]
 fn text_may_repeat_itself_where_nobody_asked_for_a_stop() {
     let text = LINE.repeat(40);
-    assert_eq!(read(&text, false).completion.text, text);
+    assert_eq!(run_text(&text, false).completion.text, text);
     let facts = StreamOptions::default().stop_repetition(true).keep_content(false);
     let run = Setup { options: facts, ..Setup::default() }.run([text.as_str()]);
     assert_eq!(run.completion.finish_reason, None);

@@ -191,7 +191,7 @@ fn r10_xml_values_are_typed() {
 }
 
 #[test]
-fn r11_r12_json_payloads_are_mended_and_said_so() {
+fn r11_r12_json_payloads_are_repaired_and_reported() {
     #[rustfmt::skip]
     let cases = [
         ("key order free",   r#"{"arguments":{"a":1},"tool_name":"t"}"#,     r#"C t {"a":1}"#),

@@ -11,7 +11,7 @@ use forgeline_types::{CallOutcome, FinishReason, Repair};
 
 use TokenKind::{Ordinary, Special};
 
-fn of(name: &str) -> Family {
+fn family_of(name: &str) -> Family {
     families().find(|family| family.name == name).unwrap()
 }
 
@@ -76,7 +76,7 @@ fn a_marker_of_ordinary_tokens_is_text() {
 
 #[test]
 fn a_marker_of_a_special_token_counts() {
-    let hermes = of("hermes").setup();
+    let hermes = family_of("hermes").setup();
     let body = "\n{\"name\": \"f\", \"arguments\": {\"a\": \"</tool_call> <tool_call>\"}}\n";
     let call = [(Special, "<tool_call>"), (Ordinary, body), (Special, "</tool_call>")];
     let want = r#"C f {"a":"</tool_call> <tool_call>"}"#;
@@ -99,7 +99,7 @@ fn a_special_closer_in_a_string_ends_the_call() {
         (Special, "</tool_call>"),
         (Ordinary, r#"", "b": 1}} and"#),
     ];
-    let run = run_at_every_cut(&of("hermes").setup(), &pieces);
+    let run = run_at_every_cut(&family_of("hermes").setup(), &pieces);
     assert!(!run.completion.tool_calls[0].arguments_raw.contains("tool_call"), "{run:?}");
     assert_eq!(run.completion.text, r#"", "b": 1}} and"#);
 }
@@ -113,14 +113,14 @@ fn a_special_opener_in_a_string_begins_the_next_call() {
         (Ordinary, r#"{"name": "g"}"#),
         (Special, "</tool_call>"),
     ];
-    let run = run_at_every_cut(&of("hermes").setup(), &pieces);
+    let run = run_at_every_cut(&family_of("hermes").setup(), &pieces);
     assert_eq!(run.completion.tool_calls[0].outcome, CallOutcome::Incomplete);
     assert_eq!(brief(&run)[1], "C g {}");
 }
 
 #[test]
 fn special_thinking_tags_count_and_spelled_ones_do_not() {
-    let setup = Setup { thinking: ThinkingDialect::THINK, ..of("hermes").setup() };
+    let setup = Setup { thinking: ThinkingDialect::THINK, ..family_of("hermes").setup() };
     let pieces = [
         (Special, "<think>"),
         (Ordinary, "\nWrite </think> or <think>.\n"),
@@ -197,14 +197,14 @@ fn markers_of_several_special_tokens_count_in_every_exact_dialect() {
             ],
         ),
     ] {
-        let run = run_at_every_cut(&of(name).setup(), pieces);
+        let run = run_at_every_cut(&family_of(name).setup(), pieces);
         assert_eq!(brief(&run), [called(NAME, VALUE)], "{name}");
     }
 }
 
 /// What R8 says of a text, with the option on and the finish `stop`.
 fn unclosed(text: &str) -> Run {
-    let setup = Setup { thinking: ThinkingDialect::THINK, ..of("hermes").setup() };
+    let setup = Setup { thinking: ThinkingDialect::THINK, ..family_of("hermes").setup() };
     setup.run_at_every_cut(text, text)
 }
 
@@ -228,7 +228,7 @@ fn r8_complete_calls_in_unclosed_thinking_are_sent_at_the_end() {
 #[test]
 fn r8_no_call_is_recovered_after_a_cut_or_an_early_end() {
     let text = format!("<think>{CALL}");
-    let setup = Setup { thinking: ThinkingDialect::THINK, ..of("hermes").setup() };
+    let setup = Setup { thinking: ThinkingDialect::THINK, ..family_of("hermes").setup() };
     let cut = Setup { finish: Some(FinishReason::Length), ..setup.clone() };
     assert_eq!(brief(&cut.run_at_every_cut("length", &text)), [format!("T:{CALL}")]);
     let early = Setup { is_finished: false, ..setup };
@@ -246,7 +246,7 @@ fn r8_a_draft_in_closed_thinking_is_forgotten() {
 #[test]
 fn r8_is_an_option_that_families_set() {
     let run_with = |recovers: bool| {
-        let setup = of("hermes").setup();
+        let setup = family_of("hermes").setup();
         let parser = ThinkingParser::new(&ThinkingDialect::THINK, &setup.options.tools);
         let mut typer = ContentTyper::with_parser(parser.recover_calls(recovers));
         let mut machine = StreamMachine::new(&setup.options);
@@ -262,7 +262,7 @@ fn r8_is_an_option_that_families_set() {
     let notes = |recovers| {
         let sections = &[Section::new("[[", "]]")];
         let own = ThinkingDialect::builder("notes").sections(sections).recovers_calls(recovers);
-        let setup = Setup { thinking: own.build().unwrap(), ..of("hermes").setup() };
+        let setup = Setup { thinking: own.build().unwrap(), ..family_of("hermes").setup() };
         setup.run([&*format!("[[{CALL}")]).completion.tool_calls.len()
     };
     assert_eq!((notes(true), notes(false)), (1, 0));
@@ -292,12 +292,12 @@ fn r8_calls_are_recovered_from_unclosed_thinking_of_every_dialect() {
 fn r8_at_most_64_kib_are_kept() {
     for (filler, want) in [(60 << 10, 1), (70 << 10, 0)] {
         let text = format!("<think>{CALL}{}", "x ".repeat(filler / 2));
-        let setup = Setup { thinking: ThinkingDialect::THINK, ..of("hermes").setup() };
+        let setup = Setup { thinking: ThinkingDialect::THINK, ..family_of("hermes").setup() };
         let run = setup.run_at_random_cuts("long", &text, 3);
         assert_eq!(run.completion.tool_calls.len(), want, "{filler}");
         assert_eq!(run.completion.thinking.len(), text.len() - "<think>".len());
     }
     let before = format!("<think>{}{CALL}", "x ".repeat(70 << 10));
-    let setup = Setup { thinking: ThinkingDialect::THINK, ..of("hermes").setup() };
+    let setup = Setup { thinking: ThinkingDialect::THINK, ..family_of("hermes").setup() };
     assert_eq!(setup.run([&*before]).completion.tool_calls.len(), 1, "kept from the opener on");
 }

@@ -1,4 +1,4 @@
-//! Values in tags: their ends, and what only stands in them.
+//! Values in tags: their ends, and what only occurs in them.
 
 use super::harness::{Setup, lines, schema};
 use forgeline_parser::ToolDialect;
@@ -6,7 +6,7 @@ use forgeline_parser::ToolDialect;
 const TYPES: &str = r#"{"o":{"type":"object"},"u":{"anyOf":[{"type":"string"},{"type":"object"}]},
     "s":{"type":"string"},"l":{"type":"array","items":{"type":"string"}}}"#;
 
-fn of(dialect: &str) -> Setup {
+fn setup_with(dialect: &str) -> Setup {
     let tools = ToolDialect::by_name(dialect).unwrap();
     let setup = Setup::default();
     Setup { options: setup.options.tools(tools).schemas(schema(TYPES)), ..setup }
@@ -14,7 +14,7 @@ fn of(dialect: &str) -> Setup {
 
 fn check(cases: &[(&str, &str, &[&str])]) {
     for (dialect, text, want) in cases {
-        let got = lines(&of(dialect).run_at_every_cut(dialect, text));
+        let got = lines(&setup_with(dialect).run_at_every_cut(dialect, text));
         assert_eq!(got, *want, "{dialect}: {text:?}");
     }
 }
@@ -47,7 +47,7 @@ fn a_string_of_json_that_is_broken_ends_with_its_value() {
     ]);
     let front = "<tool_call>t<arg_key>o</arg_key><arg_value>{\"a\":\"</arg_value></tool_call>";
     let text = format!("{front}{}", "x".repeat(70 << 10));
-    let run = of("glm").run([text.as_str()]);
+    let run = setup_with("glm").run([text.as_str()]);
     assert!(!run.completion.tool_calls[0].is_complete(), "64 KiB on, the closer was data");
     assert_eq!(run.completion.text, "");
 }
@@ -97,7 +97,7 @@ fn elements_of_forge_that_may_be_two_things() {
     for (arguments, want) in cases {
         let text =
             format!("<tool><tool_name>t</tool_name><arguments>{arguments}</arguments></tool>");
-        let got = lines(&of("forge").run_at_every_cut("forge", &text));
+        let got = lines(&setup_with("forge").run_at_every_cut("forge", &text));
         assert_eq!(got, [format!("C t {want}")], "{arguments}");
     }
 }
@@ -124,11 +124,11 @@ fn a_carriage_return_and_a_line_feed_are_one_line_end_of_framing() {
     ];
     for (open, value, close, want) in cases {
         let text = call(open, value, close);
-        let got = lines(&of("qwen3-coder").run_at_every_cut("qwen3-coder", &text));
+        let got = lines(&setup_with("qwen3-coder").run_at_every_cut("qwen3-coder", &text));
         assert_eq!(got, [format!("C t {{\"s\":\"{want}\"}}")], "{text:?}");
     }
     // A family without framing keeps both.
     let text = "<seed:tool_call><function=t><parameter=s>\r\nv\r\n</parameter></function></seed:tool_call>";
-    let got = lines(&of("seed-oss").run_at_every_cut("seed-oss", text));
+    let got = lines(&setup_with("seed-oss").run_at_every_cut("seed-oss", text));
     assert_eq!(got, [r#"C t {"s":"\r\nv\r\n"}"#]);
 }

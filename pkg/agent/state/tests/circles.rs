@@ -1,4 +1,4 @@
-//! The guard alone, told of calls one after the other.
+//! The guard alone, with calls one after the other.
 
 use super::*;
 use crate::state::repeats::{EndedCall, RepeatGuard, digest_of};
@@ -42,24 +42,24 @@ fn digest(arguments: &str) -> u64 {
 }
 
 /// Makes a call a turn, each letter another, with the same result each time; returns the numbers of the
-/// calls after which the model is told, and of that which ends the run.
-fn told(calls: &str) -> (Vec<usize>, Option<usize>) {
-    let (mut watch, mut told) = (Watch::new(), Vec::new());
+/// calls after which the model is warned, and of that which ends the run.
+fn reported(calls: &str) -> (Vec<usize>, Option<usize>) {
+    let (mut watch, mut reported) = (Watch::new(), Vec::new());
     for (at, call) in (1..).zip(calls.chars()) {
         watch.1 += 1;
         if watch.ends(&call.to_string(), Ok("same")).is_some() {
-            return (told, Some(at));
+            return (reported, Some(at));
         }
         if watch.0.take_untold().is_some() {
-            told.push(at);
+            reported.push(at);
         }
     }
-    (told, None)
+    (reported, None)
 }
 
 // Covers: A1
 #[test]
-fn a_circle_is_told_once_and_then_ends_the_run() {
+fn repeated_calls_are_reported_once_and_then_end_the_run() {
     #[rustfmt::skip]
     let cases: [(&str, &[usize], Option<usize>); 9] = [
         ("aaaaaaaa",           &[3],    Some(5)),
@@ -67,37 +67,40 @@ fn a_circle_is_told_once_and_then_ends_the_run() {
         ("abcabcabcabc",       &[6],    Some(9)),
         ("abcdabcdabcdabcd",   &[8],    Some(12)),
         ("xyzabababab",        &[7],    Some(9)),
-        // Longer patterns are told by the first call that is there three times.
+        // Longer patterns are recognized by the first call that occurs three times.
         ("abcdeabcdeabcde",    &[11],   None),
         ("abacadaeafag",       &[5],    None),
-        // What stopped and begins anew is told anew.
+        // A pattern that stopped and begins again is reported again.
         ("aaabaaacaaad",       &[3, 7, 11], None),
         ("abcdefghijklmnopqrs", &[],    None),
     ];
     for (calls, tells, ends) in cases {
-        assert_eq!(told(calls), (tells.to_vec(), ends), "{calls}");
+        assert_eq!(reported(calls), (tells.to_vec(), ends), "{calls}");
     }
-    let (tells, ends) = told(&"aab".repeat(9));
+    let (tells, ends) = reported(&"aab".repeat(9));
     assert_eq!((tells.len(), ends.is_some()), (1, true), "{tells:?}, {ends:?}");
-    let (tells, ends) = told("aabaacaadaaeaafaag");
+    let (tells, ends) = reported("aabaacaadaaeaafaag");
     assert!(!tells.is_empty() && ends.is_some(), "most of the calls are one: {tells:?}");
 }
 
 #[test]
-fn calls_of_one_answer_were_made_before_the_model_was_told() {
+fn equal_calls_of_one_answer_end_no_run() {
     let mut watch = Watch(RepeatGuard::new(true), 1);
     for at in 0..12 {
         assert_eq!(watch.ends("a", Ok("same")), None, "{at}");
     }
-    let told = watch.0.take_untold().unwrap();
-    assert!(told.starts_with("You have made the same call of `tool` several times"), "{told}");
+    let reported = watch.0.take_untold().unwrap();
+    assert!(
+        reported.starts_with("You have made the same call of `tool` several times"),
+        "{reported}"
+    );
     watch.1 += 1;
     let reason = watch.ends("a", Ok("same")).unwrap();
-    assert!(reason.contains("(`tool`), though it was told"), "{reason}");
+    assert!(reason.contains("(`tool`) in spite of a warning"), "{reason}");
 }
 
 #[test]
-fn what_changes_or_may_pass_is_no_circle() {
+fn changing_results_and_allowed_repeats_are_not_reported() {
     let mut watch = Watch::new();
     for at in 0..40 {
         watch.1 += 1;
@@ -113,7 +116,7 @@ fn what_changes_or_may_pass_is_no_circle() {
 }
 
 #[test]
-fn a_call_that_was_not_repeated_was_told_so() {
+fn calls_refused_as_repeated_are_not_warned_about_again() {
     let mut watch = Watch::new();
     let mut ends = Vec::new();
     for turn in 1..=8 {

@@ -83,7 +83,7 @@ fn the_order_in_which_calls_end_changes_nothing() {
             {
                 let (state, effects) = ran_early(spec, calls, &places, given);
                 assert_whole(&state);
-                // Each result is told once, whenever it comes.
+                // Each result is reported once, whenever it comes.
                 let told = effects.into_iter().filter(|it| matches!(it, RunEffect::Emit(_)));
                 let mut told: Vec<_> = told.map(|it| format!("{it:?}")).collect();
                 told.sort_unstable();
@@ -96,7 +96,7 @@ fn the_order_in_which_calls_end_changes_nothing() {
 }
 
 #[test]
-fn results_are_told_as_they_come() {
+fn results_are_reported_in_the_order_of_their_ends() {
     let calls = [("free", "a"), ("free", "b"), ("free", "c")];
     let spec = RunSpec { max_parallel_calls: 8, ..spec() };
     let (_, effects) = ran(spec, &calls, &[2, 0, 1]);

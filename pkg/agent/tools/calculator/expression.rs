@@ -8,7 +8,7 @@ const MAX_DEPTH: u32 = 64;
 /// The error of an expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ExpressionError {
-    #[error("has no number or `(` where one must stand, at byte {offset}")]
+    #[error("needs a number or `(` at byte {offset}")]
     OperandExpected { offset: usize },
     #[error(
         "has `{found}` at byte {offset}, which is not part of an expression; use + - * / % ^ ( )"
@@ -20,7 +20,7 @@ pub(super) enum ExpressionError {
     DivisionByZero { offset: usize },
     #[error("nests deeper than {MAX_DEPTH} levels at byte {offset}")]
     TooDeep { offset: usize },
-    #[error("has a value that is too large or no real number")]
+    #[error("has a value that is too large or not a real number")]
     NotFinite,
 }
 
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_arithmetic_is_told_with_its_place() {
+    fn invalid_expressions_are_reported_with_their_offset() {
         let deep = "(".repeat(1000);
         #[rustfmt::skip]
         let cases = [

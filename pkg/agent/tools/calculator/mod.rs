@@ -36,7 +36,7 @@ struct CalculatorArguments {
 unit_tool!(
     Calculator,
     "calculator",
-    "Works out an arithmetic expression with + - * / % ^ and parentheses.",
+    "Evaluates an arithmetic expression with + - * / % ^ and parentheses.",
     false,
     |it: CalculatorArguments| match expression::evaluate(&it.expression) {
         Ok(value) => Ok(ToolOutput::new(value.to_string())),

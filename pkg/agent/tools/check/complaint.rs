@@ -77,20 +77,20 @@ fn problem(error: &ValidationError<'_>) -> String {
         Kind::UniqueItems => "must not have the same item twice".to_owned(),
         Kind::Contains => "lacks an item that it must contain".to_owned(),
         Kind::Pattern { pattern } => format!("must match the pattern `{pattern}`"),
-        Kind::Format { format } => format!("must be written as the format `{format}` is"),
-        Kind::Not { .. } => "has a form that is ruled out".to_owned(),
+        Kind::Format { format } => format!("must match the format `{format}`"),
+        Kind::Not { .. } => "has a form that is not allowed".to_owned(),
         Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } => {
             "fits none of the allowed forms".to_owned()
         }
         Kind::OneOfMultipleValid { .. } => {
             "fits several forms, and only one of them is allowed".to_owned()
         }
-        Kind::FalseSchema => "is not known; leave it out".to_owned(),
+        Kind::FalseSchema => "is unknown; remove it".to_owned(),
         Kind::PropertyNames { error } => format!("has a field whose name {}", problem(error)),
         Kind::AdditionalProperties { unexpected }
         | Kind::UnevaluatedProperties { unexpected }
         | Kind::UnevaluatedItems { unexpected } => {
-            format!("has what is not known; leave out: {}", unexpected.join(", "))
+            format!("has unknown items; remove: {}", unexpected.join(", "))
         }
         // Their messages are already worded for the model, or have no helpful wording.
         Kind::Type { .. }

@@ -11,7 +11,7 @@ fn checked(schema: &Value, arguments: &Value) -> String {
 }
 
 #[test]
-fn what_does_not_fit_is_told_with_its_path_and_in_our_words() {
+fn invalid_arguments_are_reported_with_path_and_own_wording() {
     let units = || json!({ "type": "array", "minItems": 1, "uniqueItems": true, "items": { "type": "string", "pattern": "^[a-z]+$" } });
     let port = || json!({ "type": "integer", "minimum": 1, "exclusiveMaximum": 9 });
     #[rustfmt::skip]
@@ -28,10 +28,10 @@ fn what_does_not_fit_is_told_with_its_path_and_in_our_words() {
         ("inside a union", json!({ "anyOf": [{ "type": "null" }, { "type": "object", "properties": { "0": port() } }] }), json!({ "0": 0 }), "`a.0` must be at least 1"),
         ("no form",       json!({ "anyOf": [{ "const": 1 }, { "const": 2 }] }), json!(3), "`a` must be 2"),
         ("two forms",     json!({ "oneOf": [{ "minimum": 1 }, { "minimum": 2 }] }), json!(3), "`a` fits several forms, and only one of them is allowed"),
-        ("ruled out",     json!({ "not": { "type": "null" } }), json!(null), "`a` has a form that is ruled out"),
+        ("ruled out",     json!({ "not": { "type": "null" } }), json!(null), "`a` has a form that is not allowed"),
         ("names",         json!({ "propertyNames": { "maxLength": 1 } }), json!({ "ab": 1 }), "`a` has a field whose name must have at most 1 characters"),
         ("then",          json!({ "if": { "required": ["x"] }, "then": { "required": ["y"] } }), json!({ "x": 1 }), "`a.y` is missing"),
-        ("not evaluated", json!({ "allOf": [{ "properties": { "x": {} } }], "unevaluatedProperties": false }), json!({ "x": 1, "y": 2 }), "`a` has what is not known; leave out: y"),
+        ("not evaluated", json!({ "allOf": [{ "properties": { "x": {} } }], "unevaluatedProperties": false }), json!({ "x": 1, "y": 2 }), "`a` has unknown items; remove: y"),
         ("contains",      json!({ "contains": { "type": "null" } }), json!([1]), "`a` lacks an item that it must contain"),
     ];
     for (name, schema, value, want) in cases {
@@ -72,7 +72,7 @@ fn a_malformed_schema_is_refused_by_name_and_member_with_what_to_do() {
         let Err(error) = ArgumentCheck::new("weather", &schema) else { panic!("{schema}") };
         let RegistryError::MalformedSchema { member, .. } = &error else { panic!("{error:?}") };
         assert_eq!(member, want, "{error}");
-        let told = error.to_string();
-        assert!(told.contains("`weather`") && told.contains("correct"), "{told}");
+        let reported = error.to_string();
+        assert!(reported.contains("`weather`") && reported.contains("correct"), "{reported}");
     }
 }

@@ -1,4 +1,4 @@
-//! A lightweight check of arguments against their schema, so that a model is told *where* it went wrong.
+//! A lightweight check of arguments against their schema, so that a model learns *where* it went wrong.
 
 use std::fmt::Write as _;
 
@@ -73,7 +73,7 @@ fn check(
 ) -> Result<(), ToolError> {
     if !schema.node().is_object() {
         let is_forbidden = schema.node() == &Value::Bool(false);
-        return if is_forbidden { Err(path.error("is not known; leave it out")) } else { Ok(()) };
+        return if is_forbidden { Err(path.error("is unknown; remove it")) } else { Ok(()) };
     }
     if depth > MAX_DEPTH {
         return Ok(());
@@ -155,9 +155,9 @@ fn check_object(
 fn unknown_field(properties: Option<&Map<String, Value>>) -> String {
     let names: Vec<_> = properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
     if names.is_empty() {
-        return "is not known; there are no fields".to_owned();
+        return "is unknown; there are no fields".to_owned();
     }
-    format!("is not known; the fields are: {}", names.join(", "))
+    format!("is unknown; the fields are: {}", names.join(", "))
 }
 
 fn check_type(
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_told_with_its_path() {
+    fn invalid_arguments_are_reported_with_path() {
         let schema = json!({
             "type": "object",
             "required": ["filter"],
@@ -256,7 +256,7 @@ mod tests {
             ("nested missing", json!({ "filter": {} }),                        "`filter.metric` is missing"),
             ("nested choice",  json!({ "filter": { "metric": "disk" } }),      "`filter.metric` must be one of \"cpu\", \"memory\""),
             ("item",           json!({ "filter": good, "units": ["a", 1] }),   "`units[1]` must be of type string, not number"),
-            ("unknown",        json!({ "filter": good, "unit": [] }),          "`unit` is not known; the fields are: filter, units, limit, order"),
+            ("unknown",        json!({ "filter": good, "unit": [] }),          "`unit` is unknown; the fields are: filter, units, limit, order"),
             ("either type",    json!({ "filter": good, "limit": 1.5 }),        "`limit` must be of type integer or null, not number"),
             ("reference",      json!({ "filter": good, "order": "left" }),     "`order` must be one of \"up\", \"down\""),
             ("no form",        json!({ "filter": good, "order": 1 }),          "`order` must be of type string, not number"),

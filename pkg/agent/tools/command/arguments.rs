@@ -80,14 +80,14 @@ pub(super) fn confined(
         let leads_up = |part| matches!(part, Component::ParentDir);
         let is_rooted = |part| matches!(part, Component::RootDir | Component::Prefix(_));
         if parts().any(leads_up) || parts().any(is_rooted) {
-            return refused("must not name a place outside the root; use a path below the folder");
+            return refused("must not be outside of the root; use a path below the folder");
         }
         if named.starts_with('-') {
             continue;
         }
         match root.is_shown(&format!("{folder}/{named}")) {
             Ok(true) => {}
-            Ok(false) => return refused("names a link; links are not followed"),
+            Ok(false) => return refused("is a link; links are not followed"),
             Err(_) => return refused("refers to a hidden file or one that may contain keys"),
         }
     }

@@ -11,7 +11,7 @@ pub enum CommandToolError {
     /// The allow-list is empty.
     #[error(
         "the allow-list of `command.run` allows nothing; name the commands that may run, such as \
-         `cargo test`, or leave the tool out"
+         `cargo test`, or omit the tool"
     )]
     NothingAllowed,
     /// An entry of the allow-list names no program.

@@ -62,7 +62,7 @@ pub struct CommandTool {
 
 #[derive(Deserialize, JsonSchema)]
 struct CommandArguments {
-    /// The program and its arguments, each an item of its own; no shell reads them.
+    /// The program and its arguments, each a separate item; no shell is involved.
     command: Vec<String>,
     /// The folder to run it in, relative to the root. Default: the root.
     #[serde(default)]
@@ -144,7 +144,7 @@ impl CommandTool {
 
     /// Returns the command line of a call, as it would be written for a shell.
     fn line(&self, arguments: &Json) -> Result<String, ToolError> {
-        let arguments: CommandArguments = typed::read(arguments)?;
+        let arguments: CommandArguments = typed::read_arguments(arguments)?;
         self.prepared(&arguments)?;
         let line = arguments::line(&arguments.command);
         Ok(match &arguments.path {
@@ -167,7 +167,7 @@ impl CommandTool {
         let program = self.environment.find(program).ok_or_else(|| {
             let all = self.allowed.words();
             ToolError::failed(format!(
-                "`{program}` is not on this machine; the allowed commands are: {all}"
+                "`{program}` is not installed; the allowed commands are: {all}"
             ))
         })?;
         Ok(RunningCommand {
@@ -188,7 +188,7 @@ impl Tool for CommandTool {
     }
 
     fn description(&self) -> &'static str {
-        "Runs a program with arguments, without a shell. The first line of the answer tells how it ended."
+        "Runs a program with arguments, without a shell. The first line of the result says how it ended."
     }
 
     fn schema(&self) -> Value {
@@ -215,12 +215,13 @@ impl Tool for CommandTool {
     fn grant_pattern(&self, arguments: &Json) -> Option<String> {
         // Permission for one command of a program does not cover all of them.
         let line = self.line(arguments).unwrap_or_default();
-        let arguments: CommandArguments = typed::read(arguments).ok()?;
+        let arguments: CommandArguments = typed::read_arguments(arguments).ok()?;
         Some(self.allowed.subcommand(&arguments.command).unwrap_or(line))
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
-        let prepared = typed::read(&arguments).and_then(|arguments| self.prepared(&arguments));
+        let prepared =
+            typed::read_arguments(&arguments).and_then(|arguments| self.prepared(&arguments));
         Box::pin(async move { prepared?.run(context).await.map(ToolOutput::from) })
     }
 }

@@ -66,8 +66,8 @@ impl RunningCommand {
                 biased;
                 () = context.cancelled().cancelled() => break CommandEnd::Cancelled,
                 () = until(deadline) => break CommandEnd::TimedOut,
-                bytes = out.read(), if out.is_open() => out.take(&bytes, &mut kept, &context).await,
-                bytes = err.read(), if err.is_open() => err.take(&bytes, &mut kept, &context).await,
+                bytes = out.read_piece(), if out.is_open() => out.take(&bytes, &mut kept, &context).await,
+                bytes = err.read_piece(), if err.is_open() => err.take(&bytes, &mut kept, &context).await,
                 status = group.leader().wait() => break CommandEnd::Exited(status),
             }
         };
@@ -79,8 +79,8 @@ impl RunningCommand {
             let _ended = timeout_at(rest, async {
                 while out.is_open() || err.is_open() {
                     tokio::select! {
-                        bytes = out.read(), if out.is_open() => out.take(&bytes, &mut kept, &context).await,
-                        bytes = err.read(), if err.is_open() => err.take(&bytes, &mut kept, &context).await,
+                        bytes = out.read_piece(), if out.is_open() => out.take(&bytes, &mut kept, &context).await,
+                        bytes = err.read_piece(), if err.is_open() => err.take(&bytes, &mut kept, &context).await,
                     }
                 }
             })
@@ -129,7 +129,7 @@ impl<R: AsyncRead + Unpin> OutputStream<R> {
     /// # Cancel safety
     ///
     /// If the future is dropped, nothing has been read.
-    async fn read(&mut self) -> Vec<u8> {
+    async fn read_piece(&mut self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(READ_BYTES);
         match &mut self.from {
             Some(from) => from.read_buf(&mut bytes).await.map_or_else(|_| Vec::new(), |_| bytes),

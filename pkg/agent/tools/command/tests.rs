@@ -93,7 +93,7 @@ async fn a_command_runs_without_a_shell_in_its_folder() {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_told_with_what_to_do() {
+async fn refused_commands_say_what_to_do() {
     let folder = Folder::new("refused");
     let absolute = folder.0.join("outside/c.txt").display().to_string();
     #[rustfmt::skip]
@@ -109,7 +109,7 @@ async fn what_is_refused_is_told_with_what_to_do() {
         (json!({ "command": ["cat", "link.txt"] }),                  "`command[1]` names a link"),
         (json!({ "command": ["cat", ".env"] }),                      "`command[1]` refers to a hidden file or one that may contain keys"),
         (json!({ "command": ["cat", "c.txt"], "path": ".." }),       "must not contain `..`"),
-        (json!({ "command": ["cat", "c.txt"], "path": "sub/.git" }), "is hidden or holds keys"),
+        (json!({ "command": ["cat", "c.txt"], "path": "sub/.git" }), "is hidden or may contain keys"),
         (json!({ "command": ["cat", "c.txt"], "path": "link.txt" }), "is a link"),
         (json!({ "command": ["cat"], "path": "sub/c.txt" }),         "`path` must be a folder"),
     ];
@@ -202,7 +202,7 @@ async fn a_command_whose_time_is_over_is_killed_with_what_it_started() {
     let tool = folder.tool(&["sh -c"]).timeout(Duration::from_mins(1));
     let running =
         tokio::spawn(async move { run(&tool, ToolContext::default(), grandchild()).await });
-    // The clock stands while a thread reads the pipe.
+    // The clock is paused while a thread reads the pipe.
     let writers = folder.writers().await;
     tokio::time::advance(Duration::from_secs(61)).await;
     let error = running.await.unwrap().unwrap_err();

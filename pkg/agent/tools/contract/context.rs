@@ -41,7 +41,7 @@ const OUTPUT_BYTES: usize = 16 << 10;
 ///
 /// # Examples
 ///
-/// A tool that reports its progress, stops when it is told to, and counts its calls:
+/// A tool that reports its progress, stops when it is asked to, and counts its calls:
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

@@ -51,7 +51,7 @@ pub enum ToolError {
         abandoned: bool,
     },
     /// The tool panicked.
-    #[error("the tool broke down: {message}")]
+    #[error("the tool panicked: {message}")]
     Panicked {
         /// The panic's message.
         message: String,
@@ -101,7 +101,7 @@ impl From<&str> for ToolError {
 #[non_exhaustive]
 pub enum RegistryError {
     /// Two tools have this name, or names that providers cannot distinguish.
-    #[error("the tool name `{name}` is taken; give each tool a name of its own")]
+    #[error("the tool name `{name}` is taken; give each tool a unique name")]
     Duplicate {
         /// The name.
         name: Text,
@@ -132,9 +132,7 @@ pub enum RegistryError {
         problem: String,
     },
     /// A limit of the tool is zero, so that no call could succeed.
-    #[error(
-        "`{member}` of tool `{name}` is 0; make it larger, or leave it out for the agent's own"
-    )]
+    #[error("`{member}` of tool `{name}` is 0; make it larger, or omit it to use the agent's")]
     ZeroLimit {
         /// The tool's name.
         name: Text,

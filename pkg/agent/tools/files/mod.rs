@@ -70,12 +70,12 @@ impl FileTools {
     #[must_use]
     pub fn into_tools(self) -> Vec<Arc<dyn Tool>> {
         let about_list = "Lists the files below a folder with their sizes, sorted by name.";
-        let about_read = "Reads lines of a text file. The first line of the answer tells which, and of how many.";
-        let about_search =
-            "Finds the lines that contain a text. The first line of the answer counts all hits.";
+        let about_read = "Reads lines of a text file. The first line of the result says which, and \
+            of how many.";
+        let about_search = "Finds the lines that contain a text. The first line of the result says how many there are.";
         vec![
             self.tool("files.list", about_list, list::list),
-            self.tool("files.read", about_read, read::read),
+            self.tool("files.read", about_read, read::read_file),
             self.tool("files.search", about_search, search::search),
         ]
     }

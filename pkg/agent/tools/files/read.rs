@@ -21,13 +21,13 @@ pub(super) struct ReadArguments {
     /// The first line to read, from 1. Default: 1.
     #[serde(default)]
     offset: Option<usize>,
-    /// Most lines to read, up to 2000. Default: 2000.
+    /// Maximum number of lines, up to 2000. Default: 2000.
     #[serde(default)]
     limit: Option<usize>,
 }
 
 /// Reads lines of a file.
-pub(crate) fn read(
+pub(crate) fn read_file(
     root: &FolderRoot,
     arguments: &ReadArguments,
     _stop: &dyn Fn() -> bool,

@@ -147,7 +147,7 @@ impl FolderRoot {
         }
         if !self.shows_hidden && parts.iter().any(|part| is_hidden(part)) {
             return Err(ToolError::failed(format!(
-                "`{name}` is hidden or holds keys; it is not shown"
+                "`{name}` is hidden or may contain keys; it is not shown"
             )));
         }
         Ok(parts)
@@ -168,7 +168,7 @@ impl FolderRoot {
                 return Ok(false);
             }
             if !self.shows_hidden && is_hidden(part) {
-                return Err(ToolError::failed(format!("`{name}` is hidden or holds keys")));
+                return Err(ToolError::failed(format!("`{name}` is hidden or may contain keys")));
             }
             match folder.open_dir_nofollow(part) {
                 Ok(inner) => folder = inner,

@@ -24,10 +24,10 @@ pub(super) struct SearchArguments {
     /// The folder or file. Default: the root.
     #[serde(default)]
     path: Option<String>,
-    /// `true` to tell upper from lower case. Default: `false`.
+    /// `true` for a case-sensitive search. Default: `false`.
     #[serde(default)]
     case_sensitive: bool,
-    /// Most hits to tell, up to 200. Default: 50.
+    /// Maximum number of hits to return, up to 200. Default: 50.
     #[serde(default)]
     max_hits: Option<usize>,
 }

@@ -150,7 +150,7 @@ async fn r8_hidden_files_and_keys_are_shown_only_when_asked_for() {
     let search = json!({ "query": "password" });
     for name in names {
         let error = folder.call("files.read", json!({ "path": name })).await.unwrap_err();
-        assert!(error.to_string().contains("hidden or holds keys"), "{name}: {error}");
+        assert!(error.to_string().contains("hidden or may contain keys"), "{name}: {error}");
         folder.call_with(true, "files.read", json!({ "path": name })).await.unwrap();
     }
     let found = folder.call("files.search", search.clone()).await.unwrap();

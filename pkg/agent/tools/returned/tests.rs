@@ -8,7 +8,7 @@ use crate::tools::{Tool, ToolContext, ToolRegistry, tool_fn};
 use forgeline_types::Json;
 
 /// The text of a result, or of an error with a mark before it.
-fn read<Kind>(returned: impl IntoToolResult<Kind>) -> String {
+fn text_of<Kind>(returned: impl IntoToolResult<Kind>) -> String {
     match returned.into_tool_result() {
         Ok(output) => output.content,
         Err(error) => format!("! {error}"),
@@ -38,7 +38,7 @@ struct Outer(io::Error);
 
 impl fmt::Display for Outer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the cache is not there")
+        formatter.write_str("the cache does not exist")
     }
 }
 
@@ -68,45 +68,45 @@ fn a_tool_may_return_whatever_can_be_written() {
     let parsed = "x".parse::<u32>();
     #[rustfmt::skip]
     let cases = [
-        ("a string",              read("a \"b\"\n"),                  "a \"b\"\n"),
-        ("a string of its own",   read(String::from("a")),            "a"),
-        ("a named string",        read(Named("a".into())),            "a"),
-        ("a sign",                read('é'),                          "é"),
-        ("an empty string",       read(""),                           DONE),
-        ("unit",                  read(()),                           DONE),
-        ("a struct of nothing",   read(Nothing),                      DONE),
-        ("none",                  read(None::<u32>),                  DONE),
-        ("some",                  read(Some("a")),                    "a"),
-        ("null",                  read(json!(null)),                  DONE),
-        ("false",                 read(false),                        "false"),
-        ("zero",                  read(0),                            "0"),
-        ("a number",              read(0.5),                          "0.5"),
-        ("a large number",        read(u128::MAX),                    "340282366920938463463374607431768211455"),
-        ("a struct",              read(weather()),                    r#"{"celsius":21.5,"sky":null}"#),
-        ("a list",                read(vec!["a", ""]),                r#"["a",""]"#),
-        ("an empty list",         read([0_u8; 0]),                    "[]"),
-        ("a tuple",               read((1, "a")),                     r#"[1,"a"]"#),
-        ("a map",                 read(BTreeMap::from([(1, true)])),  r#"{"1":true}"#),
-        ("a variant",             read(State::Ready),                 "Ready"),
-        ("a variant with more",   read(State::Waits(3)),              r#"{"Waits":3}"#),
-        ("a value",               read(json!({ "a": [1.0, "é"] })),   r#"{"a":[1.0,"é"]}"#),
-        ("a value of a string",   read(json!("a")),                   "a"),
-        ("JSON as it is written", read(Json::parse(r#"{"a":1.00}"#).unwrap()), r#"{"a":1.00}"#),
-        ("an output",             read(ToolOutput::new("")),          ""),
-        ("an output, or words",   read(Ok::<_, &str>(ToolOutput::new("a"))), "a"),
-        ("words, not an output",  read(Err::<ToolOutput, _>("a")),    "! a"),
-        ("an output, or error",   read(Err::<ToolOutput, _>(missing())), "! no such file"),
-        ("ok, or words",          read(Ok::<_, String>(weather())),   r#"{"celsius":21.5,"sky":null}"#),
-        ("words",                 read(Err::<(), _>("a".to_owned())), "! a"),
-        ("a value as an error",   read(Err::<(), _>(json!([1]))),     "! [1]"),
-        ("ok, or an error",       read(Ok::<_, io::Error>(())),       DONE),
-        ("an error",              read(parsed),                       "! invalid digit found in string"),
-        ("an error in a box",     read(Err::<u32, Box<dyn Error + Send + Sync>>("a".into())), "! a"),
-        ("a plain box",           read(Err::<u32, Box<dyn Error>>("a".into())), "! a"),
-        ("as anyhow",             read(Err::<u32, _>(Anyhow(Outer(missing()).into()))), "! the cache is not there: no such file"),
-        ("with its cause",        read(Err::<u32, _>(Outer(missing()))), "! the cache is not there: no such file"),
-        ("nested",                read(Ok::<Result<u32, String>, io::Error>(Err("a".into()))), "! a"),
-        ("an error of ours",      read(Err::<u32, _>(ToolError::invalid("a", "is old"))), "! `a` is old"),
+        ("a string",              text_of("a \"b\"\n"),                  "a \"b\"\n"),
+        ("a string of its own",   text_of(String::from("a")),            "a"),
+        ("a named string",        text_of(Named("a".into())),            "a"),
+        ("a sign",                text_of('é'),                          "é"),
+        ("an empty string",       text_of(""),                           DONE),
+        ("unit",                  text_of(()),                           DONE),
+        ("a struct of nothing",   text_of(Nothing),                      DONE),
+        ("none",                  text_of(None::<u32>),                  DONE),
+        ("some",                  text_of(Some("a")),                    "a"),
+        ("null",                  text_of(json!(null)),                  DONE),
+        ("false",                 text_of(false),                        "false"),
+        ("zero",                  text_of(0),                            "0"),
+        ("a number",              text_of(0.5),                          "0.5"),
+        ("a large number",        text_of(u128::MAX),                    "340282366920938463463374607431768211455"),
+        ("a struct",              text_of(weather()),                    r#"{"celsius":21.5,"sky":null}"#),
+        ("a list",                text_of(vec!["a", ""]),                r#"["a",""]"#),
+        ("an empty list",         text_of([0_u8; 0]),                    "[]"),
+        ("a tuple",               text_of((1, "a")),                     r#"[1,"a"]"#),
+        ("a map",                 text_of(BTreeMap::from([(1, true)])),  r#"{"1":true}"#),
+        ("a variant",             text_of(State::Ready),                 "Ready"),
+        ("a variant with more",   text_of(State::Waits(3)),              r#"{"Waits":3}"#),
+        ("a value",               text_of(json!({ "a": [1.0, "é"] })),   r#"{"a":[1.0,"é"]}"#),
+        ("a value of a string",   text_of(json!("a")),                   "a"),
+        ("JSON as it is written", text_of(Json::parse(r#"{"a":1.00}"#).unwrap()), r#"{"a":1.00}"#),
+        ("an output",             text_of(ToolOutput::new("")),          ""),
+        ("an output, or words",   text_of(Ok::<_, &str>(ToolOutput::new("a"))), "a"),
+        ("words, not an output",  text_of(Err::<ToolOutput, _>("a")),    "! a"),
+        ("an output, or error",   text_of(Err::<ToolOutput, _>(missing())), "! no such file"),
+        ("ok, or words",          text_of(Ok::<_, String>(weather())),   r#"{"celsius":21.5,"sky":null}"#),
+        ("words",                 text_of(Err::<(), _>("a".to_owned())), "! a"),
+        ("a value as an error",   text_of(Err::<(), _>(json!([1]))),     "! [1]"),
+        ("ok, or an error",       text_of(Ok::<_, io::Error>(())),       DONE),
+        ("an error",              text_of(parsed),                       "! invalid digit found in string"),
+        ("an error in a box",     text_of(Err::<u32, Box<dyn Error + Send + Sync>>("a".into())), "! a"),
+        ("a plain box",           text_of(Err::<u32, Box<dyn Error>>("a".into())), "! a"),
+        ("as anyhow",             text_of(Err::<u32, _>(Anyhow(Outer(missing()).into()))), "! the cache does not exist: no such file"),
+        ("with its cause",        text_of(Err::<u32, _>(Outer(missing()))), "! the cache does not exist: no such file"),
+        ("nested",                text_of(Ok::<Result<u32, String>, io::Error>(Err("a".into()))), "! a"),
+        ("an error of ours",      text_of(Err::<u32, _>(ToolError::invalid("a", "is old"))), "! `a` is old"),
     ];
     for (name, got, want) in cases {
         assert_eq!(got, want, "{name}");
@@ -114,8 +114,8 @@ fn a_tool_may_return_whatever_can_be_written() {
 }
 
 #[test]
-fn what_json_cannot_hold_is_an_error_that_says_so() {
-    let error = read(BTreeMap::from([(vec![1], 1)]));
+fn values_that_json_cannot_represent_are_an_error() {
+    let error = text_of(BTreeMap::from([(vec![1], 1)]));
     assert!(error.starts_with("! its result cannot be written as JSON (key must be"), "{error}");
 }
 
@@ -163,7 +163,7 @@ async fn arguments_may_be_nothing_or_any_object() {
     #[rustfmt::skip]
     let cases = [
         ("nothing", r"{}",                    "1.5"),
-        ("nothing", r#"{"a":1}"#,             "! `a` is not known; there are no fields"),
+        ("nothing", r#"{"a":1}"#,             "! `a` is unknown; there are no fields"),
         ("any",     r#"{"b":1,"a":[]}"#,      r#"{"b":1,"a":[]}"#),
         ("any",     r"[1]",                   "! must be of type object, not array"),
         ("map",     r#"{"b":1,"a":2}"#,       r#"{"a":2,"b":1}"#),
@@ -180,6 +180,6 @@ async fn arguments_may_be_nothing_or_any_object() {
             Ok(()) => entry.tool.execute(ToolContext::default(), arguments).await,
             Err(error) => Err(error),
         };
-        assert_eq!(read(result), want, "{name}");
+        assert_eq!(text_of(result), want, "{name}");
     }
 }

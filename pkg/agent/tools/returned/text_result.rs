@@ -30,7 +30,7 @@ pub(super) fn written<T: Serialize + ?Sized>(value: &T) -> Result<String, ToolEr
 
 fn unwritten(error: &dyn std::error::Error) -> ToolError {
     ToolError::failed(format!(
-        "its result cannot be written as JSON ({error}); return a value that JSON can hold, or a string"
+        "its result cannot be written as JSON ({error}); return a value that JSON can represent, or a string"
     ))
 }
 

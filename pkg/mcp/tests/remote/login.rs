@@ -202,7 +202,7 @@ pub(super) fn access(
     OAuthAccess::new("s".into(), url, (remote, &options.login), world, Arc::clone(watch))
 }
 
-/// Returns the access of a person to the server, and what is known of it.
+/// Returns the access of a person to the server, and its known state.
 pub(super) fn access_of(
     world: &Arc<World>,
     options: &McpOptions,
@@ -268,7 +268,7 @@ async fn requests_at_the_same_time_are_one_login() {
 }
 
 #[tokio::test]
-async fn logins_that_do_not_help_have_a_bound() {
+async fn logins_without_success_are_bounded() {
     let (world, person) = (world(|_| None), willing());
     let (access, _) = access_of(&world, &options(&person));
     let more = BearerChallenge::parse("Bearer error=insufficient_scope, scope=admin");
@@ -284,7 +284,7 @@ async fn logins_that_do_not_help_have_a_bound() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_login_that_nobody_answers_ends() {
+async fn unanswered_login_times_out() {
     let (world, person) = (world(|_| None), slow(Duration::from_hours(1)));
     let (access, watch) = access_of(&world, &options(&person));
     let began = Instant::now();
@@ -392,7 +392,7 @@ async fn a_client_may_get_tokens_for_itself() {
 }
 
 #[tokio::test]
-async fn what_an_older_version_kept_counts_as_nothing() {
+async fn tokens_of_older_versions_are_ignored() {
     let store = MemoryTokens::new();
     store.save(SERVER, Some("{\"access\":1}".into())).await.unwrap();
     let options = McpOptions::default().token_store(store);

@@ -16,7 +16,7 @@ use tokio::{
 use super::*;
 use crate::{FileTokens, LoopbackLogins};
 
-/// A server with its own authorization server. Its first token is of no use once it is told so.
+/// A server with its own authorization server. Its first token can be revoked.
 async fn guarded() -> Server {
     let is_revoked = Mutex::new(false);
     let takes = move |seen: &Seen| {

@@ -138,7 +138,7 @@ fn owner(id: &str, scope: &str) -> Owner {
     Owner::of(Some(&Caller::new(id).scope(scope)))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the form of a closure for `map_err`")]
+#[expect(clippy::needless_pass_by_value, reason = "the signature that `map_err` expects")]
 fn failed(error: KnowledgeError) -> CheckMiss {
     CheckMiss::Fails(vec![format!("it fails: {error}")])
 }

@@ -57,7 +57,7 @@ pub fn check_permissions(
             let got = played(&permissions, caller, [open, closed], open).await?.0;
             hold(got.offered == [open.name], || format!("the model was offered {:?}", got.offered))
         }),
-        report("forged-name", "a call of what is closed does not run, and is recorded", || async {
+        report("forged-name", "a call of a closed tool does not run, and is recorded", || async {
             let (got, ran) = played(&permissions, caller, [open, closed], closed).await?;
             hold(ran == 0, || format!("`{}` has run", closed.name))?;
             hold(got.denied() == 1, || format!("the model read {:?}", got.results))?;
@@ -68,7 +68,7 @@ pub fn check_permissions(
             });
             hold(is_kept, || format!("no record names the tool: {:?}", got.records))
         }),
-        report("dispatch", "a call of what is open runs once, without a record", || async {
+        report("dispatch", "a call of an open tool runs once, without a record", || async {
             let (got, ran) = played(&permissions, caller, [open, closed], open).await?;
             hold(ran == 1, || format!("`{}` has run {ran} times", open.name))?;
             hold(got.records.is_empty(), || format!("a record was kept: {:?}", got.records))

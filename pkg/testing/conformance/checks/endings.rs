@@ -70,18 +70,18 @@ async fn used(suite: &CheckSuite<'_>, usage: AnswerUsage) -> CheckVerdict {
     let frames = suite.frames(&Answer::text(["Amber"]).usage(usage), "such counts")?;
     let run = suite.ask(ServerReply::pieces(frames)).await?;
     let seen = run.seen();
-    let told = seen.usage;
+    let reported = seen.usage;
     let counts = [
-        ("input", told.input_tokens, Some(usage.input)),
-        ("output", told.output_tokens, Some(usage.output)),
-        ("cache read", told.cache_read_tokens, usage.cache_read),
-        ("cache write", told.cache_write_tokens, usage.cache_write),
-        ("reasoning", told.reasoning_tokens, usage.reasoning),
+        ("input", reported.input_tokens, Some(usage.input)),
+        ("output", reported.output_tokens, Some(usage.output)),
+        ("cache read", reported.cache_read_tokens, usage.cache_read),
+        ("cache write", reported.cache_write_tokens, usage.cache_write),
+        ("reasoning", reported.reasoning_tokens, usage.reasoning),
     ];
-    for (name, told, want) in counts {
+    for (name, reported, want) in counts {
         // A vendor may report that nothing was cached.
-        hold(told == want || (want.is_none() && told == Some(0)), || {
-            format!("{name} tokens are {told:?} instead of {want:?}")
+        hold(reported == want || (want.is_none() && reported == Some(0)), || {
+            format!("{name} tokens are {reported:?} instead of {want:?}")
         })?;
     }
     hold(seen.usage_raw.is_some(), || "the vendor's own object is missing".to_owned())
@@ -145,10 +145,10 @@ async fn failed(
 ) -> CheckVerdict {
     let frames = suite.frames(answer, "errors inside a stream")?;
     let run = suite.ask(ServerReply::pieces(frames)).await?;
-    let Some(ProviderError::InStream { message: told, raw, .. }) = &run.error else {
+    let Some(ProviderError::InStream { message: reported, raw, .. }) = &run.error else {
         return hold(false, || format!("it ends with {}", run.error_line()));
     };
-    hold(told.contains(message), || format!("its message is {told:?}"))?;
+    hold(reported.contains(message), || format!("its message is {reported:?}"))?;
     let has_raw = raw.as_ref().is_some_and(|raw| raw.as_str().contains(message));
     hold(has_raw, || format!("the vendor's error object is {raw:?}"))?;
     let text = run.seen().text();

@@ -105,7 +105,7 @@ pub(super) async fn visible(suite: &CheckSuite<'_>) -> CheckVerdict {
     let trial = failing(suite, 3, &[reply.clone(), reply.clone()])?;
     let run = trial.run(prompt()).await;
     let seen = run.seen();
-    hold(seen.retries == 2, || format!("{} retries were told of instead of 2", seen.retries))?;
+    hold(seen.retries == 2, || format!("{} retries were reported instead of 2", seen.retries))?;
     hold(seen.text() == "Amber", || format!("the answer is {:?}", seen.text()))?;
     let waited = run.end;
     hold(waited >= 3 * WAIT, || format!("the waits were {waited:?}, not {WAIT:?} and twice that"))?;

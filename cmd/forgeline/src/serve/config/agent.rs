@@ -4,12 +4,15 @@ use clap::{Arg, ArgAction, Args as _, Command, FromArgMatches as _, error::Error
 
 use super::{
     super::agents::tools_of,
-    file::{File, Member},
+    file::{ConfigFile, FileMember},
 };
 use crate::{setup::SetupArgs, shown::is_secret};
 
 /// Reads the agents in the order of the file.
-pub(super) fn read(file: &File<'_>, mistakes: &mut Vec<String>) -> Vec<(String, SetupArgs)> {
+pub(super) fn read_agents(
+    file: &ConfigFile<'_>,
+    mistakes: &mut Vec<String>,
+) -> Vec<(String, SetupArgs)> {
     let mut agents = Vec::new();
     let tables = file.members.iter().filter(|member| member.path.first().is_some_and(is_agents));
     for table in tables.filter(|member| member.path.len() == 2) {
@@ -60,7 +63,7 @@ fn parse(flags: &[String]) -> Result<SetupArgs, clap::Error> {
 }
 
 /// Returns the flags that a member sets.
-fn given(member: &Member<'_>) -> Result<Vec<String>, String> {
+fn given(member: &FileMember<'_>) -> Result<Vec<String>, String> {
     let command = command();
     let names = || {
         let names = command.get_arguments().filter_map(Arg::get_long);

@@ -9,25 +9,25 @@ use toml::{
 
 /// A file.
 #[derive(Debug)]
-pub(super) struct File<'f> {
+pub(super) struct ConfigFile<'f> {
     name: &'f str,
     text: &'f str,
     /// In the order of the file.
-    pub(super) members: Vec<Member<'f>>,
+    pub(super) members: Vec<FileMember<'f>>,
     /// What is wrong with its form, a line each.
     pub(super) mistakes: Vec<String>,
 }
 
 /// A member of the file.
 #[derive(Debug)]
-pub(super) struct Member<'f> {
+pub(super) struct FileMember<'f> {
     pub(super) path: Vec<String>,
     pub(super) is_table: bool,
     span: Range<usize>,
     value: Option<DeValue<'f>>,
 }
 
-impl<'f> File<'f> {
+impl<'f> ConfigFile<'f> {
     /// Reads a text.
     pub(super) fn parse(name: &'f str, text: &'f str) -> Self {
         let (table, errors) = DeTable::parse_recoverable(text);
@@ -48,22 +48,22 @@ impl<'f> File<'f> {
             let value = Spanned::into_inner(value);
             if let DeValue::Table(below) = value {
                 let (is_table, value) = (true, None);
-                self.members.push(Member { path: path.clone(), is_table, span, value });
+                self.members.push(FileMember { path: path.clone(), is_table, span, value });
                 self.add(&path, below);
             } else {
                 let (is_table, value) = (false, Some(value));
-                self.members.push(Member { path, is_table, span, value });
+                self.members.push(FileMember { path, is_table, span, value });
             }
         }
     }
 
     /// Returns the member that is not a table at this path, such as `limits.runs`.
-    pub(super) fn find(&self, path: &str) -> Option<&Member<'f>> {
+    pub(super) fn find(&self, path: &str) -> Option<&FileMember<'f>> {
         self.members.iter().find(|member| !member.is_table && member.name() == path)
     }
 
     /// Returns the place of a member, for a message about it.
-    pub(super) fn place(&self, member: &Member<'_>) -> String {
+    pub(super) fn place(&self, member: &FileMember<'_>) -> String {
         format!("{}:{}: {}", self.name, self.line(member.span.start), member.name())
     }
 
@@ -73,7 +73,7 @@ impl<'f> File<'f> {
     }
 }
 
-impl Member<'_> {
+impl FileMember<'_> {
     /// Returns `true` for a table, or a member, of this table.
     pub(super) fn is_below(&self, table: &str) -> bool {
         self.path.len() > 1 && self.path.first().is_some_and(|first| first == table)

@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use forgeline::server::Keep;
 
-use super::Values;
+use super::ConfigValues;
 
 /// The members.
 pub(super) const NAMES: [&str; 3] = ["days", "megabytes", "runs"];
@@ -13,7 +13,7 @@ pub(super) const NAMES: [&str; 3] = ["days", "megabytes", "runs"];
 const DAY: u64 = 24 * 60 * 60;
 
 /// Reads what is kept; a missing option has its default.
-pub(super) fn read(values: &mut Values<'_, '_>) -> Keep {
+pub(super) fn read_keep(values: &mut ConfigValues<'_, '_>) -> Keep {
     let mut keep = Keep::default();
     for name in NAMES {
         let path = format!("keep.{name}");

@@ -6,7 +6,7 @@ use forgeline::server::Limits;
 
 use super::{
     super::accept::{MAX_HEAD_BYTES, MAX_HEADERS},
-    Values,
+    ConfigValues,
 };
 
 /// Bytes of a head besides the address and the headers, such as `: ` and line ends.
@@ -39,7 +39,7 @@ fn most(name: &str) -> Option<usize> {
 }
 
 /// Reads the limits; a missing option has its default.
-pub(super) fn read(values: &mut Values<'_, '_>) -> Limits {
+pub(super) fn read_limits(values: &mut ConfigValues<'_, '_>) -> Limits {
     let mut limits = Limits::default();
     for name in NAMES {
         let path = format!("limits.{name}");

@@ -16,10 +16,10 @@ use std::{
 use forgeline::server::{Keep, Limits, Tokens, is_origin};
 
 use self::{
-    file::File,
-    variables::{Variables, variable},
+    file::ConfigFile,
+    variables::{ServiceVariables, variable},
 };
-use super::{listen::Listening, tokens};
+use super::{listen::ListenAddress, tokens};
 use crate::{
     input::read_text,
     setup::SetupArgs,
@@ -31,8 +31,8 @@ const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787
 
 /// What the service is to do.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct Config {
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
+pub(super) struct ServeConfig {
     pub(super) listen: SocketAddr,
     pub(super) tokens: Option<Tokens>,
     pub(super) database: Option<PathBuf>,
@@ -53,55 +53,62 @@ pub(super) struct Config {
 
 /// Flags that are above the file.
 #[derive(Debug, Default)]
-pub(super) struct Above<'a> {
+pub(super) struct OverridingFlags<'a> {
     pub(super) listen: Option<SocketAddr>,
     pub(super) tokens: Option<&'a Path>,
     pub(super) database: Option<&'a Path>,
     pub(super) is_dev: bool,
 }
 
-impl Config {
+impl ServeConfig {
     /// Reads the file, if there is one, and what is above it; returns it with its mistakes, a line each. Where there are some,
     /// it is good for looking on alone.
-    pub(super) fn read(path: Option<&Path>, above: &Above<'_>) -> (Self, Vec<String>) {
+    pub(super) fn load(path: Option<&Path>, above: &OverridingFlags<'_>) -> (Self, Vec<String>) {
         let (text, unread) = match path.map(read_text).transpose() {
             Ok(text) => (text.unwrap_or_default(), None),
             Err(error) => (String::new(), Some(format!("{error:#}"))),
         };
         let name = path.map(|path| path.display().to_string()).unwrap_or_default();
-        let (mut config, mut mistakes) =
-            Self::of(&File::parse(&name, &text), above, &Variables::of_process());
+        let (mut config, mut mistakes) = Self::from_file(
+            &ConfigFile::parse(&name, &text),
+            above,
+            &ServiceVariables::of_process(),
+        );
         config.has_agents |= unread.is_some();
         mistakes.splice(0..0, unread);
         (config, mistakes)
     }
 
-    fn of(file: &File<'_>, above: &Above<'_>, variables: &Variables) -> (Self, Vec<String>) {
+    fn from_file(
+        file: &ConfigFile<'_>,
+        above: &OverridingFlags<'_>,
+        variables: &ServiceVariables,
+    ) -> (Self, Vec<String>) {
         let mut mistakes = file.mistakes.clone();
-        let mut values = Values { file, variables, mistakes: &mut mistakes };
+        let mut values = ConfigValues { file, variables, mistakes: &mut mistakes };
         let listen = values.parsed("listen", "an address such as \"127.0.0.1:8787\"");
         let tokens = values.path("tokens", above.tokens);
         let database = values.path("database", above.database);
         let megabytes: Option<NonZeroU32> =
             values.parsed("database_megabytes", "a whole number of at least 1");
         let is_dev = values.parsed("dev", "true or false").unwrap_or(false);
-        let limits = limits::read(&mut values);
-        let keep = keep::read(&mut values);
+        let limits = limits::read_limits(&mut values);
+        let keep = keep::read_keep(&mut values);
         let origins = values.origins();
         values.refuse_unknown();
         let strangers = variables.strangers(&own_variables(), values.mistakes);
         let listen = above.listen.or(listen).unwrap_or(LISTEN);
         // A file of tokens that cannot be taken is reported by itself.
         let has_tokens = tokens.is_some() || values.is_given("tokens", above.tokens);
-        mistakes.extend(Listening::at(listen, has_tokens).err().map(|it| it.to_string()));
-        let tokens = tokens.and_then(|path| match tokens::read(&path) {
+        mistakes.extend(ListenAddress::at(listen, has_tokens).err().map(|it| it.to_string()));
+        let tokens = tokens.and_then(|path| match tokens::read_tokens(&path) {
             Ok(tokens) => Some(tokens),
             Err(wrong) => {
                 mistakes.extend(wrong);
                 None
             }
         });
-        let agents = agent::read(file, &mut mistakes);
+        let agents = agent::read_agents(file, &mut mistakes);
         let config = Self {
             listen,
             tokens,
@@ -120,9 +127,9 @@ impl Config {
 }
 
 /// The values of the file and of the environment.
-struct Values<'a, 'f> {
-    file: &'a File<'f>,
-    variables: &'a Variables,
+struct ConfigValues<'a, 'f> {
+    file: &'a ConfigFile<'f>,
+    variables: &'a ServiceVariables,
     mistakes: &'a mut Vec<String>,
 }
 
@@ -141,7 +148,7 @@ fn own_variables() -> Vec<String> {
     members.map(|path| variable(&path)).collect()
 }
 
-impl Values<'_, '_> {
+impl ConfigValues<'_, '_> {
     /// Returns the variable of a member.
     fn variable(&self, path: &str) -> Option<(&str, &str)> {
         self.variables.get(&variable(path))
@@ -267,10 +274,14 @@ impl Values<'_, '_> {
 mod tests {
     use super::*;
 
-    fn of(text: &str, set: &[(&str, &str)]) -> anyhow::Result<Config> {
+    fn parsed(text: &str, set: &[(&str, &str)]) -> anyhow::Result<ServeConfig> {
         let set = set.iter().map(|(name, text)| ((*name).into(), (*text).into()));
-        let file = File::parse("serve.toml", text);
-        let (config, mistakes) = Config::of(&file, &Above::default(), &Variables::of(set));
+        let file = ConfigFile::parse("serve.toml", text);
+        let (config, mistakes) = ServeConfig::from_file(
+            &file,
+            &OverridingFlags::default(),
+            &ServiceVariables::from_variables(set),
+        );
         if mistakes.is_empty() { Ok(config) } else { anyhow::bail!(mistakes.join("\n")) }
     }
 
@@ -279,7 +290,7 @@ mod tests {
         let text = "listen = \"127.0.0.1:1\"\ndev = true\ndatabase_megabytes = 7\norigins = [\"https://a.example\"]\n\
                     [keep]\ndays = 2\nmegabytes = 3\n[limits]\nruns = 3\nbody_time = 7\nstream_bytes = 9\n\
                     [agents.zoe]\nprovider = \"demo\"\nmax_turns = 4\nhelpers = true\n[agents.ann]\nprovider = \"demo\"\n";
-        let config = of(text, &[("FORGELINE_LIMITS_RUNS", "5")]).unwrap();
+        let config = parsed(text, &[("FORGELINE_LIMITS_RUNS", "5")]).unwrap();
         assert_eq!((config.listen.port(), config.limits.runs, config.is_dev), (1, 5, true));
         assert_eq!(config.limits.body_time.as_secs(), 7);
         assert_eq!((config.database_bytes, config.limits.stream_bytes), (Some(7 << 20), 9));
@@ -290,8 +301,8 @@ mod tests {
         assert_eq!((config.keep.age, config.keep.bytes), (Some(2 * day), Some(3 << 20)));
         assert_eq!(config.keep.runs, Keep::default().runs);
         let set = [("FORGELINE_ORIGINS", "https://b.example, https://c.example")];
-        assert_eq!(of(text, &set).unwrap().origins, ["https://b.example", "https://c.example"]);
-        let plain = of("", &[]).unwrap();
+        assert_eq!(parsed(text, &set).unwrap().origins, ["https://b.example", "https://c.example"]);
+        let plain = parsed("", &[]).unwrap();
         assert_eq!((plain.listen.port(), plain.limits), (8787, Limits::default()));
         assert_eq!((plain.keep, plain.origins), (Keep::default(), Vec::new()));
     }
@@ -301,7 +312,7 @@ mod tests {
     fn a_configuration_is_judged_the_same_twice_and_by_three_at_once() {
         for (text, place) in [("dev = true\n", None), ("\ndev = 7\n", Some("serve.toml:2: dev: "))]
         {
-            let judged = || of(text, &[]).map(drop).map_err(|error| error.to_string());
+            let judged = || parsed(text, &[]).map(drop).map_err(|error| error.to_string());
             let first = judged();
             assert_eq!(judged(), first);
             let said = first.as_ref().err().map(String::as_str);
@@ -320,7 +331,7 @@ mod tests {
 
     // Covers: T-96
     #[test]
-    fn all_mistakes_are_told_at_once_with_their_lines() {
+    fn all_configuration_errors_are_listed_with_their_lines() {
         let text = "listen = \"nowhere\"\nport = 1\n[limits]\nruns = -3\nruns_per_hour = 1\n\
                     [agents.a]\nprovider = \"nope\"\nmax_turns = 0\nfrobnicate = 1\ncall_mode = true\n[other]\n\
                     [keep]\nhours = 1\ndays = 0\n[other.more]\na = 1\n";
@@ -332,7 +343,7 @@ mod tests {
             ("FORGELINE_DATABASE", ""),
             ("FORGELINE_AGENTS_A_MODEL", "m"),
         ];
-        let error = of(text, &set).unwrap_err().to_string();
+        let error = parsed(text, &set).unwrap_err().to_string();
         for line in [
             "serve.toml:1: listen: expected an address",
             "serve.toml:2: port: unknown key",
@@ -356,16 +367,16 @@ mod tests {
         }
         assert!(!error.contains("FORGELINE_OTHER") && !error.contains("a.example"), "{error}");
         for text in ["headers = 101", "head_bytes = 61441"] {
-            let error = of(&format!("[limits]\n{text}\n"), &[]).unwrap_err().to_string();
+            let error = parsed(&format!("[limits]\n{text}\n"), &[]).unwrap_err().to_string();
             assert!(
                 error.contains("serve.toml:2: limits.head") && error.contains("from 1 to "),
                 "{error}"
             );
         }
         let text = "listen = \"0.0.0.0:80\"\norigins = \"null\"\n";
-        let error = of(text, &[]).unwrap_err().to_string();
+        let error = parsed(text, &[]).unwrap_err().to_string();
         assert!(error.contains("--tokens FILE") && error.contains("2: origins: "), "{error}");
-        let error = of("a = \nb = = 1\n", &[]).unwrap_err().to_string();
+        let error = parsed("a = \nb = = 1\n", &[]).unwrap_err().to_string();
         assert!(error.contains("serve.toml:1: ") && error.contains("serve.toml:2: "), "{error}");
     }
 }

@@ -14,14 +14,14 @@ pub(super) fn variable(path: &str) -> String {
 
 /// The variables that begin as those of the service do; `None` for a value that is not UTF-8.
 #[derive(Debug)]
-pub(super) struct Variables(BTreeMap<String, Option<String>>);
+pub(super) struct ServiceVariables(BTreeMap<String, Option<String>>);
 
-impl Variables {
+impl ServiceVariables {
     pub(super) fn of_process() -> Self {
-        Self::of(env::vars_os())
+        Self::from_variables(env::vars_os())
     }
 
-    pub(super) fn of(set: impl Iterator<Item = (OsString, OsString)>) -> Self {
+    pub(super) fn from_variables(set: impl Iterator<Item = (OsString, OsString)>) -> Self {
         let own = set.map(|(name, value)| (name.to_string_lossy().into_owned(), value));
         let own = own.filter(|(name, _)| name.starts_with(PREFIX));
         Self(own.map(|(name, value)| (name, value.into_string().ok())).collect())
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_nearly_one_of_ours_is_refused_and_those_of_others_are_not() {
+    fn misspelt_variables_are_refused_and_foreign_ones_ignored() {
         let known = ["listen", "tokens", "dev", "database", "limits.runs"].map(variable);
         #[rustfmt::skip]
         let rows = [
@@ -125,7 +125,7 @@ mod tests {
             let name = format!("{PREFIX}{name}");
             let set = [(OsString::from(&name), OsString::from("1"))];
             let mut mistakes = Vec::new();
-            Variables::of(set.into_iter()).strangers(&known, &mut mistakes);
+            ServiceVariables::from_variables(set.into_iter()).strangers(&known, &mut mistakes);
             let told = want.map(|want| format!("{name}: unknown variable; expected {want}"));
             let is_told = told.is_none_or(|told| mistakes.iter().any(|it| it.starts_with(&told)));
             assert!(is_told && mistakes.len() == usize::from(want.is_some()), "{mistakes:?}");

@@ -8,13 +8,13 @@
 )]
 
 use forgeline::llm::parser::{ParsedContent, ThinkingParser, ThinkingPiece, ToolCallParser};
-use forgeline_cli::pipeline::Reading;
+use forgeline_cli::pipeline::ReadOptions;
 
 /// The longest marker, its attributes and the blanks around it included, in bytes.
 const LONGEST_MARKER: usize = 512;
 
 /// Runs each parser alone over the text and checks its pieces.
-pub(super) fn check(reading: &Reading, text: &str) -> Result<(), String> {
+pub(super) fn check(reading: &ReadOptions, text: &str) -> Result<(), String> {
     for pieces in [vec![text], text.split_inclusive(|_| true).collect()] {
         let mut calls = Pieces::default();
         let mut parser =
@@ -46,13 +46,13 @@ pub(super) fn check(reading: &Reading, text: &str) -> Result<(), String> {
 /// What a parser gave, in order: runs of text, and between two runs a marker.
 #[derive(Debug, Default)]
 struct Pieces {
-    /// Each with whether a marker stands before it.
+    /// Each with whether a marker is before it.
     runs: Vec<(bool, String)>,
     may_skip: bool,
 }
 
 impl Pieces {
-    /// A piece of the tool-call parser: its markers are pieces too, nothing stands between them.
+    /// A piece of the tool-call parser: its markers are pieces too, nothing is between them.
     fn content(&mut self, content: ParsedContent<'_>) {
         match content {
             ParsedContent::Text(text)
@@ -88,7 +88,7 @@ impl Pieces {
     }
 }
 
-/// Between runs stands a marker, else blanks that separate.
+/// Between runs there is a marker, or else separating blanks.
 fn no_loss(skipped: &str, is_marker: bool) -> Result<(), String> {
     let is_allowed = skipped.trim().is_empty() || is_marker && skipped.len() <= LONGEST_MARKER;
     if is_allowed { Ok(()) } else { Err(format!("{skipped:?} was lost")) }

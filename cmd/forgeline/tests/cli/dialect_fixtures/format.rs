@@ -8,7 +8,7 @@ use forgeline::{
     llm::parser::{ThinkingDialect, ToolDialect},
     types::{AgentEvent, CallOutcome, Json, PartialJson},
 };
-use forgeline_cli::{pipeline::Reading, tools_file::tool_schemas};
+use forgeline_cli::{pipeline::ReadOptions, tools_file::tool_schemas};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
@@ -142,11 +142,11 @@ pub(super) fn files(folder: &str) -> Vec<File> {
 
 impl Fixture {
     /// How the text is read.
-    pub(super) fn reading(&self, file: &File) -> Result<Reading, String> {
+    pub(super) fn reading(&self, file: &File) -> Result<ReadOptions, String> {
         let thinking = self.thinking.as_ref().unwrap_or(&file.thinking);
         let tools = ToolDialect::by_name(self.dialect.as_ref().unwrap_or(&file.dialect));
         let schemas = self.tools.as_ref().map(tool_schemas).transpose();
-        Ok(Reading {
+        Ok(ReadOptions {
             tools: tools.ok_or("there is no such dialect")?,
             thinking: ThinkingDialect::by_name(thinking).ok_or("there is no such thinking")?,
             schemas: schemas.map_err(|error| format!("tools: {error:#}"))?.unwrap_or_default(),
@@ -180,7 +180,7 @@ struct MeantCall {
 
 impl Meaning {
     /// Takes the meaning out of a run; the joined deltas of a complete call must be its arguments.
-    pub(super) fn of((events, completion): &Joined) -> Result<Self, String> {
+    pub(super) fn from_run((events, completion): &Joined) -> Result<Self, String> {
         let mut calls = Vec::new();
         for call in &completion.tool_calls {
             let mut deltas = String::new();

@@ -18,7 +18,7 @@ use forgeline::{
     llm::parser::{ThinkingDialect, ToolDialect},
     types::{FinishReason, Text},
 };
-use forgeline_cli::{parse::parse_chunks, pipeline::Reading};
+use forgeline_cli::{parse::parse_chunks, pipeline::ReadOptions};
 
 use self::format::{File, Fixture, Kind, Meaning};
 use crate::cuts::{Joined, joined};
@@ -101,10 +101,10 @@ fn each_fixture(files: &[File], check: impl Fn(&File, &Fixture) -> Result<usize,
 fn check(file: &File, fixture: &Fixture) -> Result<usize, String> {
     let reading = fixture.reading(file)?;
     let bytes = fixture.text.as_bytes();
-    let whole = read(&reading, fixture, &[bytes]);
-    fixture.expect.compare(&Meaning::of(&whole)?)?;
+    let whole = read_fixture(&reading, fixture, &[bytes]);
+    fixture.expect.compare(&Meaning::from_run(&whole)?)?;
     conservation::check(&reading, &fixture.text)?;
-    let auto = Reading { tools: ToolDialect::AUTO, ..reading.clone() };
+    let auto = ReadOptions { tools: ToolDialect::AUTO, ..reading.clone() };
     let mut readings = vec![("by its name", reading)];
     if fixture.auto.unwrap_or(file.auto) {
         readings.push(("in auto", auto));
@@ -112,7 +112,7 @@ fn check(file: &File, fixture: &Fixture) -> Result<usize, String> {
     let mut count = 0;
     for (how, reading) in &readings {
         for (cut, pieces) in cuts(bytes) {
-            if read(reading, fixture, &pieces) != whole {
+            if read_fixture(reading, fixture, &pieces) != whole {
                 return Err(format!("reads otherwise {how}, {cut}"));
             }
             count += 1;
@@ -121,7 +121,7 @@ fn check(file: &File, fixture: &Fixture) -> Result<usize, String> {
     Ok(count)
 }
 
-fn read(reading: &Reading, fixture: &Fixture, pieces: &[&[u8]]) -> Joined {
+fn read_fixture(reading: &ReadOptions, fixture: &Fixture, pieces: &[&[u8]]) -> Joined {
     let finish = fixture.finish.as_deref().map(|word| FinishReason::from(Text::from(word)));
     joined(|emit| {
         parse_chunks(reading.clone(), finish, pieces.iter().copied(), &mut |event| emit(event))

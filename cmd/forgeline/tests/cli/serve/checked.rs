@@ -44,9 +44,9 @@ fn a_secret_in_the_place_of_a_path_a_name_or_an_address_is_not_shown() {
     }
     for outcome in outcomes {
         assert_eq!(outcome.code, Some(1), "{outcome:?}");
-        let told = format!("{}{}", outcome.stdout, outcome.stderr);
-        assert!(!SECRETS.iter().any(|secret| told.contains(secret)), "{told}");
-        assert!(told.contains("error: "), "{told}");
+        let reported = format!("{}{}", outcome.stdout, outcome.stderr);
+        assert!(!SECRETS.iter().any(|secret| reported.contains(secret)), "{reported}");
+        assert!(reported.contains("error: "), "{reported}");
     }
 }
 
@@ -76,12 +76,12 @@ fn variables_that_cannot_be_read_or_are_misspelt_keep_the_service_from_starting(
     let other = serve(&["--provider", "demo", "--check"], &[("FORGELINE_BOGUS", b"\xff")]);
     assert_eq!(other.code, Some(0), "{other:?}");
     // The one who runs the tests may have set others.
-    let told = other.stderr.lines().find(|line| line.contains("unknown variables: "));
-    assert!(told.is_some_and(|line| line.contains("FORGELINE_BOGUS")), "{other:?}");
+    let reported = other.stderr.lines().find(|line| line.contains("unknown variables: "));
+    assert!(reported.is_some_and(|line| line.contains("FORGELINE_BOGUS")), "{other:?}");
 }
 
 #[test]
-fn a_check_tells_at_once_what_a_start_would_trip_over() {
+fn check_lists_all_errors_of_a_start() {
     let wrong = file(
         "whole.toml",
         b"listen = \"x\"\ndatabase = \"/nope/d/x.db\"\n[limits]\nheaders = 200\nhead_bytes = 200000\n\
@@ -102,12 +102,12 @@ fn a_check_tells_at_once_what_a_start_would_trip_over() {
     let demo = ["--check", "--provider", "demo"];
     let set = [("FORGELINE_LISTEN", &b"x"[..]), ("FORGELINE_DATABASE", b"/nope/d/x.db")];
     let outcome = serve(&demo, &set);
-    let told = ["FORGELINE_LISTEN: expected an address", "/nope/d"];
-    assert!(told.iter().all(|want| outcome.stderr.contains(want)), "{outcome:?}");
+    let reported = ["FORGELINE_LISTEN: expected an address", "/nope/d"];
+    assert!(reported.iter().all(|want| outcome.stderr.contains(want)), "{outcome:?}");
     // A file that cannot be read hides nothing either.
     let outcome = serve(&["--check", "--config", "nope.toml", "--database", "/nope/d/x.db"], &[]);
-    let told = ["cannot read nope.toml", "/nope/d"];
-    assert!(told.iter().all(|want| outcome.stderr.contains(want)), "{outcome:?}");
+    let reported = ["cannot read nope.toml", "/nope/d"];
+    assert!(reported.iter().all(|want| outcome.stderr.contains(want)), "{outcome:?}");
     let outcome = serve(&[&demo[..], &["--approve", "bogus"]].concat(), &[]);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
     assert!(outcome.stderr.contains("unknown tool bogus"), "{outcome:?}");

@@ -14,7 +14,7 @@ fn answers(serve: &Started) -> bool {
 }
 
 #[test]
-fn heads_that_are_no_heads_are_refused() {
+fn invalid_http_heads_are_refused() {
     let serve = Started::demo();
     let many = (0..10_000).map(|at| format!("x-{at}: a\r\n")).collect::<Vec<_>>().concat();
     let long = format!("x: {}\r\n", "a".repeat(1 << 20));
@@ -40,7 +40,7 @@ fn heads_that_are_no_heads_are_refused() {
 }
 
 #[test]
-fn a_head_that_cannot_be_read_is_refused_with_words() {
+fn unreadable_head_is_refused_with_a_problem_body() {
     let serve = Started::demo();
     let fields =
         |count: usize| (0..count).map(|at| format!("x-{at}: a\r\n")).collect::<Vec<_>>().concat();

@@ -17,16 +17,16 @@ const SCENARIOS: usize = 14;
 fn a_page_with_use_chat_does_all_that_it_may() {
     let Some(mut command) = page() else { return };
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut told = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let first = told.next().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let first = lines.next().unwrap();
     let model = first.strip_prefix("model ").unwrap();
     let demo = Started::with(&["--provider", "demo", "--helpers"]);
     let slow = Started::with(&["--provider", "openai", "--base-url", model, "--model", "m"]);
     let mut stdin = child.stdin.take().unwrap();
     writeln!(stdin, "{}\n{}", demo.link, slow.link).unwrap();
-    let told: Vec<_> = told.collect();
-    assert!(child.wait().unwrap().success(), "{told:#?}");
-    let done = told.iter().filter(|line| line.starts_with("ok useChat: ")).count();
-    assert_eq!(done, SCENARIOS, "{told:#?}");
+    let lines: Vec<_> = lines.collect();
+    assert!(child.wait().unwrap().success(), "{lines:#?}");
+    let done = lines.iter().filter(|line| line.starts_with("ok useChat: ")).count();
+    assert_eq!(done, SCENARIOS, "{lines:#?}");
     say(format!("useChat in a page: {done} scenarios"));
 }

@@ -112,7 +112,7 @@ fn what_is_kept_in_a_database_is_there_after_a_restart() {
         assert_eq!(serve.end("-TERM"), Some(0));
         assert!(!fs::exists(format!("{path}-wal")).unwrap(), "all is in one file");
     }
-    // What is no database is told at once, and stays as it is.
+    // A file that is not a database is reported at once, and is not changed.
     let foreign = format!("{folder}/foreign.db");
     fs::write(&foreign, "This is a text, and no database at all. ".repeat(200)).unwrap();
     let before = fs::read(&foreign).unwrap();

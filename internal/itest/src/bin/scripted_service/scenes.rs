@@ -50,7 +50,7 @@ pub(crate) fn model() -> Paced {
     Paced { inner: ScriptedProvider::from_fn(turn), pause }
 }
 
-/// The last thing that the user said, and the results of calls behind it.
+/// The last thing that the user said, and the results of calls after it.
 fn situation(request: &Request) -> (String, Vec<String>) {
     let (mut said, mut results) = (String::new(), Vec::new());
     for message in &request.messages {
@@ -105,7 +105,7 @@ fn turn(request: &Request) -> ScriptedTurn {
                 json!({ "path": "notes/shopping.md", "text": "green tea, 200 g\noat milk" });
             words(new(), "I will change the list. ").call("notes.edit", arguments)
         }
-        // The signs turn the order of what stands between them; one is not seen at all.
+        // These characters reverse the order of the text between them; one is invisible.
         "disguised" if first => {
             let arguments = json!({ "path": "hidden/a\u{202e}gnp.exe\u{202c}.md", "text": "safe\u{200b} \u{1f469}\u{200d}\u{1f680}" });
             new().call("notes.edit", arguments)

@@ -16,7 +16,7 @@ use super::conforms;
 
 struct Anthropic;
 
-/// An event, whose name stands in its data as well.
+/// An event, whose name is in its data as well.
 fn event(data: &Value) -> Bytes {
     sse_frame(data["type"].as_str(), data)
 }

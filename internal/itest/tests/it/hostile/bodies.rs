@@ -28,7 +28,7 @@ fn scenarios() -> Vec<Scenario> {
 /// Bodies that hold nothing.
 fn empty() -> Vec<Scenario> {
     let nothing = |name: &str, body: &'static str| {
-        several(format!("a body of {name}"), move |_| vec![ok(Body::of(body)); 3])
+        several(format!("a body of {name}"), move |_| vec![ok(Body::new(body)); 3])
             .fails(ErrorCode::EndedEarly)
             .nothing()
             .asks(3)
@@ -45,7 +45,7 @@ fn empty() -> Vec<Scenario> {
         events("an event without data", "event: x\nid: 1\n\n"),
         events("empty data", "data\n\ndata:\n\ndata: \n\n"),
         events("half a field", "dat"),
-        several("comments alone", |wire| vec![ok(Body::of(wire.comment.repeat(9))); 3])
+        several("comments alone", |wire| vec![ok(Body::new(wire.comment.repeat(9))); 3])
             .fails(ErrorCode::EndedEarly)
             .nothing()
             .asks(3)
@@ -57,37 +57,37 @@ fn empty() -> Vec<Scenario> {
 fn slow() -> Vec<Scenario> {
     let half = Duration::from_millis(500);
     vec![
-        one("nothing comes", |_| ok(Body::of("").end(End::Stalls)))
+        one("nothing comes", |_| ok(Body::new("").end(End::Stalls)))
             .late(TimeoutKind::FirstByte)
             .nothing()
             .takes(5..=5),
-        one("stalls behind a comment", |wire| ok(Body::of(wire.comment).end(End::Stalls)))
+        one("stalls behind a comment", |wire| ok(Body::new(wire.comment).end(End::Stalls)))
             .late(TimeoutKind::Idle)
             .nothing()
             .takes(7..=7),
-        one("stalls behind a word", |wire| ok(Body::of(begun(wire)).end(End::Stalls)))
+        one("stalls behind a word", |wire| ok(Body::new(begun(wire)).end(End::Stalls)))
             .late(TimeoutKind::Idle)
             .takes(7..=7),
         one("stalls in an event", |wire| {
             let next = wire.delta("x");
             let body = format!("{}{}", begun(wire), share(&next, 2, 1));
-            ok(Body::of(body).end(End::Stalls))
+            ok(Body::new(body).end(End::Stalls))
         })
         .late(TimeoutKind::Idle)
         .takes(7..=7),
-        one("stalls behind the end", |wire| ok(Body::of(whole(wire)).end(End::Stalls)))
+        one("stalls behind the end", |wire| ok(Body::new(whole(wire)).end(End::Stalls)))
             .takes(0..=2),
         one("stalls behind the end, with its own time", |wire| {
-            ok(Body::of(whole(wire)).end(End::Stalls))
+            ok(Body::new(whole(wire)).end(End::Stalls))
         })
         .times(times().after_finish(half))
         .takes(0..=0),
-        one("breaks behind the end", |wire| ok(Body::of(whole(wire)).end(End::Breaks))),
-        one("breaks behind a word", |wire| ok(Body::of(begun(wire)).end(End::Breaks)))
+        one("breaks behind the end", |wire| ok(Body::new(whole(wire)).end(End::Breaks))),
+        one("breaks behind a word", |wire| ok(Body::new(begun(wire)).end(End::Breaks)))
             .fails(ErrorCode::Connect),
         one("a word every four seconds", |wire| {
             let words = std::iter::repeat_n(wire.delta("."), 9);
-            let mut body = Body::of(begun(wire));
+            let mut body = Body::new(begun(wire));
             body.pieces.extend(words.chain([wire.end.to_owned()]).map(Into::into));
             ok(body.every(4 * SECOND))
         })
@@ -113,7 +113,7 @@ fn forever(
     piece: impl Fn(&Wire) -> String + 'static,
 ) -> Scenario {
     one(format!("{name} for ever"), move |wire| {
-        ok(Body::of(begin(wire)).again(piece(wire), EVER).every(SECOND / 2))
+        ok(Body::new(begin(wire)).again(piece(wire), EVER).every(SECOND / 2))
     })
 }
 
@@ -172,14 +172,14 @@ fn endless() -> Vec<Scenario> {
     for (name, piece) in fast {
         table.push(
             one(format!("{name} without end or pause"), move |wire| {
-                ok(Body::of(begun(wire)).again(piece(wire), EVER))
+                ok(Body::new(begun(wire)).again(piece(wire), EVER))
             })
             .fails(ErrorCode::Decode)
             .begins("kept"),
         );
         table.push(
             one(format!("{name} without end or pause behind the end"), move |wire| {
-                ok(Body::of(whole(wire)).again(piece(wire), EVER))
+                ok(Body::new(whole(wire)).again(piece(wire), EVER))
             })
             .begins("kept"),
         );
@@ -195,7 +195,7 @@ fn endless() -> Vec<Scenario> {
     ];
     for (name, start) in starts {
         let name = format!("{name} that never ends");
-        let body = move |_: &Wire| ok(Body::of(start).again("x".repeat(1000), EVER));
+        let body = move |_: &Wire| ok(Body::new(start).again("x".repeat(1000), EVER));
         table.push(one(name, body).fails(ErrorCode::Decode).nothing());
     }
     table
@@ -224,15 +224,15 @@ fn cut() -> Vec<Scenario> {
     ];
     let mut table = Vec::new();
     for (name, body) in rows {
-        let early = move |wire: &Wire| ok(Body::of(body(wire)));
+        let early = move |wire: &Wire| ok(Body::new(body(wire)));
         let row = one(format!("ends {name}"), early);
         table.push(row.fails(ErrorCode::EndedEarly));
-        let breaks = move |wire: &Wire| ok(Body::of(body(wire)).end(End::Breaks));
+        let breaks = move |wire: &Wire| ok(Body::new(body(wire)).end(End::Breaks));
         table.push(one(format!("breaks {name}"), breaks).fails(ErrorCode::Connect));
     }
     table.push(
         // An event without its empty line did not arrive; behind Chat Completions' finish nothing is missed.
-        one("ends without its last line end", |wire| ok(Body::of(whole(wire).trim_end())))
+        one("ends without its last line end", |wire| ok(Body::new(whole(wire).trim_end())))
             .fails_on(
                 ErrorCode::EndedEarly,
                 &["gemini", "cohere", "openai-responses", "anthropic"],
@@ -241,14 +241,14 @@ fn cut() -> Vec<Scenario> {
     table
 }
 
-/// Bodies in which something stands that does not belong there.
+/// Bodies with something that does not belong there.
 fn odd() -> Vec<Scenario> {
     let lines = |wire: &Wire| wire.is_lines();
     let events = |wire: &Wire| !wire.is_lines();
     let answer =
-        |name: &str, body: fn(&Wire) -> String| one(name, move |wire| ok(Body::of(body(wire))));
+        |name: &str, body: fn(&Wire) -> String| one(name, move |wire| ok(Body::new(body(wire))));
     let bytes =
-        |name: &str, body: fn(&Wire) -> Vec<u8>| one(name, move |wire| ok(Body::of(body(wire))));
+        |name: &str, body: fn(&Wire) -> Vec<u8>| one(name, move |wire| ok(Body::new(body(wire))));
     vec![
         answer("a mark before the body", |wire| format!("\u{feff}{}", whole(wire))),
         answer("marks before every event", |wire| {
@@ -293,7 +293,7 @@ fn odd() -> Vec<Scenario> {
         answer("its end twice", |wire| format!("{}{}", whole(wire), wire.end)),
         answer("its end ten times", |wire| format!("{}{}", begun(wire), wire.end.repeat(10))),
         // Where a message has a beginning, a second one ends what is read: it belongs to another message.
-        answer("another answer behind it", |wire| format!("{}{}", whole(wire), whole(wire)))
+        answer("another answer after it", |wire| format!("{}{}", whole(wire), whole(wire)))
             .fails_on(ErrorCode::EndedEarly, &["cohere"])
             .begins("kept"),
         answer("its beginning twice", |wire| format!("{}{}", wire.begin, whole(wire)))
@@ -317,13 +317,13 @@ fn odd() -> Vec<Scenario> {
         .fails(ErrorCode::Decode)
         .fails_on(ErrorCode::EndedEarly, &["ollama"])
         .nothing(),
-        answer("an answer that is not streamed, with words behind it", |wire| {
+        answer("an answer that is not streamed, with words after it", |wire| {
             format!("{}\nno more", wire.whole("kept"))
         })
         .only(events)
         .fails(ErrorCode::Decode)
         .nothing(),
-        answer("an answer that is not streamed, with lines behind it", |wire| {
+        answer("an answer that is not streamed, with lines after it", |wire| {
             format!("{}\nno more", wire.whole("kept"))
         })
         .only(lines),
@@ -357,18 +357,18 @@ fn odd() -> Vec<Scenario> {
         one("an event over the limit", |wire| {
             let delta = wire.delta("TEXT");
             let (head, _) = delta.split_once("TEXT").unwrap_or_default();
-            ok(Body::of(format!("{}{head}", begun(wire))).again([b'x'; 4096], EVER))
+            ok(Body::new(format!("{}{head}", begun(wire))).again([b'x'; 4096], EVER))
         })
         .max_bytes(32 << 20)
         .fails(ErrorCode::Decode),
         one("a body over the limit", |wire| {
-            ok(Body::of(begun(wire)).again(wire.delta(&"x".repeat(1000)), EVER))
+            ok(Body::new(begun(wire)).again(wire.delta(&"x".repeat(1000)), EVER))
         })
         .fails(ErrorCode::Decode)
         .says("max_response_bytes")
         .max_bytes(MOST_BYTES / 2)
         .begins("keptxxx"),
-        one("a body at the limit", |wire| ok(Body::of(whole(wire)))).max_bytes(64 << 10),
+        one("a body at the limit", |wire| ok(Body::new(whole(wire)))).max_bytes(64 << 10),
     ]
 }
 

@@ -9,11 +9,11 @@ use super::{
     server::{Body, ok},
 };
 
-/// A word, and an error of this value behind it.
+/// A word, and an error of this value after it.
 fn errors() -> Vec<Scenario> {
     let row = |name: &str, value: String| {
         one(format!("an error behind a word: {name}"), move |wire| {
-            ok(Body::of(format!("{}{}{}", begun(wire), wire.error(&value), wire.end)))
+            ok(Body::new(format!("{}{}{}", begun(wire), wire.error(&value), wire.end)))
         })
     };
     let text = |text: &str| text.to_owned();
@@ -41,7 +41,7 @@ fn errors() -> Vec<Scenario> {
         )),
         several("an error before any word", |wire| {
             let body = format!("{}{}", wire.begin, wire.error(r#"{"message":"it broke"}"#));
-            vec![ok(Body::of(body)); 3]
+            vec![ok(Body::new(body)); 3]
         })
         .fails(ErrorCode::InStream)
         .nothing()
@@ -49,11 +49,11 @@ fn errors() -> Vec<Scenario> {
         .takes(1..=1),
         several("an error, then an answer", |wire| {
             let error = wire.error(r#"{"message":"overloaded"}"#);
-            vec![ok(Body::of(format!("{}{error}", wire.begin))), ok(Body::of(whole(wire)))]
+            vec![ok(Body::new(format!("{}{error}", wire.begin))), ok(Body::new(whole(wire)))]
         })
         .asks(2),
         one("an error that blames the request", |wire| {
-            ok(Body::of(
+            ok(Body::new(
                 wire.error(r#"{"type":"invalid_request_error","message":"no such model"}"#),
             ))
         })
@@ -61,19 +61,19 @@ fn errors() -> Vec<Scenario> {
         .nothing()
         .says("no such model"),
         one("an error behind the end", |wire| {
-            ok(Body::of(format!("{}{}", whole(wire), wire.error(r#"{"message":"too late"}"#))))
+            ok(Body::new(format!("{}{}", whole(wire), wire.error(r#"{"message":"too late"}"#))))
         })
-        // These are read to the end of the body, for what stands behind the finish.
+        // These are read to the end of the body, for the bytes after the finish.
         .fails_on(ErrorCode::InStream, &["gemini", "cohere"]),
         one("two errors", |wire| {
             let errors =
                 ["first", "second"].map(|word| wire.error(&json!({ "message": word }).to_string()));
-            ok(Body::of(format!("{}{}", begun(wire), errors.concat())))
+            ok(Body::new(format!("{}{}", begun(wire), errors.concat())))
         })
         .fails(ErrorCode::InStream)
         .says("first"),
-        one("an error and words behind it", |wire| {
-            ok(Body::of(format!(
+        one("an error and words after it", |wire| {
+            ok(Body::new(format!(
                 "{}{}{}",
                 begun(wire),
                 wire.error(r#"{"message":"no"}"#),
@@ -92,7 +92,7 @@ fn values() -> Vec<Scenario> {
     };
     let between = move |name: &str, json: String| {
         one(format!("an event of {name}"), move |wire| {
-            ok(Body::of(format!("{}{}{}", begun(wire), event(wire, &json), wire.end)))
+            ok(Body::new(format!("{}{}{}", begun(wire), event(wire, &json), wire.end)))
         })
     };
     let broken = |row: Scenario| row.fails(ErrorCode::Decode);
@@ -136,11 +136,11 @@ fn values() -> Vec<Scenario> {
         broken(between("a comment", "{/* no */}".into())),
         one("a word in half characters", |wire| {
             let halves = format!("{}{}", wire.delta(r"ke\ud83d"), wire.delta(r"\ude00pt"));
-            ok(Body::of(format!("{}{halves}{}", wire.begin, wire.end)))
+            ok(Body::new(format!("{}{halves}{}", wire.begin, wire.end)))
         })
         .text("ke😀pt"),
         one("a word of control characters", |wire| {
-            ok(Body::of(format!(
+            ok(Body::new(format!(
                 "{}{}{}",
                 wire.begin,
                 wire.delta(r"k\u0000\u001b\u009b"),
@@ -149,7 +149,12 @@ fn values() -> Vec<Scenario> {
         })
         .text("k\0\u{1b}\u{9b}"),
         one("a word that closes what was not open", |wire| {
-            ok(Body::of(format!("{}{}{}", wire.begin, wire.delta("kept</tool></think>"), wire.end)))
+            ok(Body::new(format!(
+                "{}{}{}",
+                wire.begin,
+                wire.delta("kept</tool></think>"),
+                wire.end
+            )))
         })
         // Models of open weights write thinking in tags; the first closer of one that was never opened is
         // theirs.
@@ -163,7 +168,7 @@ fn calls() -> Vec<Scenario> {
     let call = |name: &str, at: &'static str, id: String, tool: String, arguments: String| {
         one(format!("a call with {name}"), move |wire| {
             let call = wire.call(at, &id, &tool, &arguments);
-            ok(Body::of(format!("{}{call}{}", begun(wire), wire.end)))
+            ok(Body::new(format!("{}{call}{}", begun(wire), wire.end)))
         })
         .max_bytes(32 << 20)
     };
@@ -201,7 +206,7 @@ fn calls() -> Vec<Scenario> {
             let calls: String = (1..=n)
                 .map(|at| wire.call(&at.to_string(), &format!("c{at}"), "f", "{}"))
                 .collect();
-            ok(Body::of(format!("{}{calls}{}", begun(wire), wire.end)))
+            ok(Body::new(format!("{}{calls}{}", begun(wire), wire.end)))
         });
         let row = row.max_bytes(32 << 20);
         // Where calls are open side by side, there is a limit of them.
@@ -267,7 +272,7 @@ async fn no_type_of_no_member_of_no_event_breaks_anything() {
         let mut count = 0;
         for body in values.iter().flat_map(|value| bodies_with(wire, value)) {
             let name = format!("a value of another type in {body}");
-            let scenario = one(name, move |_| ok(Body::of(&body)));
+            let scenario = one(name, move |_| ok(Body::new(&body)));
             scenario.ends_somehow().retry(RetryPolicy::NONE).play(wire).await;
             count += 1;
         }

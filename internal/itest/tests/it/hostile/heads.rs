@@ -1,4 +1,4 @@
-//! Heads: nobody, silence, statuses, and what stands behind an error status.
+//! Heads: nobody, silence, statuses, and what is after an error status.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{
 };
 
 fn status(number: u16, body: &str) -> Answer {
-    Answer::Status(number, Vec::new(), Body::of(body))
+    Answer::Status(number, Vec::new(), Body::new(body))
 }
 
 fn with(number: u16, name: &'static str, value: impl Into<String>, body: Body) -> Answer {
@@ -46,14 +46,14 @@ fn scenarios() -> Vec<Scenario> {
             .nothing()
             .asks(3)
             .takes(1..=1),
-        several("nobody, then an answer", |wire| vec![Answer::Refuses, ok(Body::of(whole(wire)))])
+        several("nobody, then an answer", |wire| vec![Answer::Refuses, ok(Body::new(whole(wire)))])
             .asks(2),
         several("breaks before the head", |_| vec![Answer::Resets; 3])
             .fails(ErrorCode::Connect)
             .nothing()
             .asks(3)
             .takes(1..=1),
-        several("breaks, then an answer", |wire| vec![Answer::Resets, ok(Body::of(whole(wire)))])
+        several("breaks, then an answer", |wire| vec![Answer::Resets, ok(Body::new(whole(wire)))])
             .asks(2),
         several("no connection in time", |_| vec![Answer::Unreachable(4 * SECOND); 3])
             .fails(ErrorCode::Timeout)
@@ -74,15 +74,15 @@ fn scenarios() -> Vec<Scenario> {
             .nothing()
             .takes(3..=3),
         one("a head in time, but no body", |_| {
-            Answer::Late(2 * SECOND, Body::of("").end(End::Stalls))
+            Answer::Late(2 * SECOND, Body::new("").end(End::Stalls))
         })
         .times(times().headers(3 * SECOND))
         .late(TimeoutKind::FirstByte)
         .nothing()
         .takes(5..=5),
-        one("a late head and an answer", |wire| Answer::Late(4 * SECOND, Body::of(whole(wire))))
+        one("a late head and an answer", |wire| Answer::Late(4 * SECOND, Body::new(whole(wire))))
             .takes(4..=4),
-        one("a head that is too late", |wire| Answer::Late(6 * SECOND, Body::of(whole(wire))))
+        one("a head that is too late", |wire| Answer::Late(6 * SECOND, Body::new(whole(wire))))
             .late(TimeoutKind::FirstByte)
             .nothing()
             .takes(5..=5),
@@ -102,7 +102,7 @@ fn scenarios() -> Vec<Scenario> {
             .fails(ErrorCode::InvalidRequest)
             .nothing(),
         one("a redirect to a long place", |_| {
-            with(307, "location", "x".repeat(1 << 20), Body::of(""))
+            with(307, "location", "x".repeat(1 << 20), Body::new(""))
         })
         .fails(ErrorCode::InvalidRequest)
         .nothing()
@@ -112,43 +112,43 @@ fn scenarios() -> Vec<Scenario> {
                 308,
                 "location",
                 format!("https://h/{}?k=1", super::super::wires::KEY),
-                Body::of(""),
+                Body::new(""),
             )
         })
         .fails(ErrorCode::InvalidRequest)
         .nothing(),
         one("a long request id", |_| {
-            with(400, "x-request-id", "i".repeat(1 << 20), Body::of("no"))
+            with(400, "x-request-id", "i".repeat(1 << 20), Body::new("no"))
         })
         .fails(ErrorCode::InvalidRequest)
         .nothing(),
         one("many headers", |_| {
             let headers = (0..10_000).map(|_| ("x-request-id", "i".repeat(99))).collect();
-            Answer::Status(400, headers, Body::of("no"))
+            Answer::Status(400, headers, Body::new("no"))
         })
         .fails(ErrorCode::InvalidRequest)
         .nothing(),
         one("headers of nonsense", |wire| {
             let names = ["content-type", "content-length", "content-encoding", "retry-after", ""];
             let headers = names.map(|name| (name, "\u{0}\u{feff}\r\n".to_owned())).into();
-            Answer::Status(200, headers, Body::of(whole(wire)))
+            Answer::Status(200, headers, Body::new(whole(wire)))
         }),
         one("a body that is said to be compressed and is not", |wire| {
-            with(200, "content-encoding", "gzip", Body::of(whole(wire)))
+            with(200, "content-encoding", "gzip", Body::new(whole(wire)))
         }),
         one("a compressed body", |_| {
             with(
                 200,
                 "content-encoding",
                 "gzip",
-                Body::of(b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\0\n"),
+                Body::new(b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\0\n"),
             )
         })
         .fails(ErrorCode::Decode)
         .nothing()
         .says("compressed"),
         one("a page for an answer", |_| {
-            with(200, "content-type", "text/html", Body::of("<html>Sign in"))
+            with(200, "content-type", "text/html", Body::new("<html>Sign in"))
         })
         .fails(ErrorCode::Decode)
         .nothing()
@@ -175,7 +175,7 @@ fn error_bodies() -> Vec<Scenario> {
     let long = format!("{{\"error\":{{\"message\":\"{}\"}}}}", "x".repeat(1 << 20));
     let bad = |name: &str, body: Vec<u8>| {
         one(format!("an error whose body is {name}"), move |_| {
-            Answer::Status(400, Vec::new(), Body::of(&body))
+            Answer::Status(400, Vec::new(), Body::new(&body))
         })
         .fails(ErrorCode::InvalidRequest)
         .nothing()
@@ -206,7 +206,7 @@ fn error_bodies() -> Vec<Scenario> {
         )
         .says("no such model"),
     ];
-    let kept = || Body::of("you may not");
+    let kept = || Body::new("you may not");
     let mut slow = |name: &str, body: Body| {
         let body = move |_: &super::Wire| Answer::Status(403, Vec::new(), body.clone());
         table.push(
@@ -217,7 +217,7 @@ fn error_bodies() -> Vec<Scenario> {
         );
     };
     slow("stalls", kept().end(End::Stalls));
-    slow("never begins", Body::of("").end(End::Stalls));
+    slow("never begins", Body::new("").end(End::Stalls));
     slow("drips", kept().again("x", 100_000).every(Duration::from_millis(300)));
     table.push(
         one("an error whose body has no end", move |_| {

@@ -15,32 +15,32 @@ type Row = (&'static str, Answer, Option<ErrorCode>, u64);
 
 fn rows() -> Vec<Row> {
     let list = r#"{"object":"list","data":[{"id":"m"}]}"#;
-    let status = |number, body: &str| Answer::Status(number, Vec::new(), Body::of(body));
+    let status = |number, body: &str| Answer::Status(number, Vec::new(), Body::new(body));
     let decode = Some(ErrorCode::Decode);
     let timeout = Some(ErrorCode::Timeout);
     vec![
-        ("a list", ok(Body::of(list)), None, 0),
-        ("a marked list", ok(Body::of(format!("\u{feff}{list}\n"))), None, 0),
+        ("a list", ok(Body::new(list)), None, 0),
+        ("a marked list", ok(Body::new(format!("\u{feff}{list}\n"))), None, 0),
         ("a list, byte by byte", ok(Body::bytewise(list.as_bytes())), None, 0),
         ("no such list", status(404, ""), None, 0),
         ("nothing of that kind", status(501, "<html>"), None, 0),
         ("nobody", Answer::Refuses, Some(ErrorCode::Connect), 0),
         ("silence", Answer::Silent, timeout, 10),
-        ("a stall", ok(Body::of(list).end(End::Stalls)), timeout, 10),
-        ("a drip", ok(Body::of("[").again(" ", 1 << 20).every(SECOND)), timeout, 10),
-        ("no end", ok(Body::of("[").again(" ".repeat(1 << 10), 1 << 20)), decode, 0),
-        ("half a list", ok(Body::of(list.trim_end_matches('}'))), decode, 0),
-        ("a page", ok(Body::of("<html>")), decode, 0),
-        ("nothing", ok(Body::of("")), decode, 0),
-        ("null", ok(Body::of("null")), decode, 0),
-        ("wrong types", ok(Body::of(r#"{"data":{"id":[]},"models":7}"#)), decode, 0),
-        ("odd members", ok(Body::of(r#"{"data":[null,7,{"id":7},{"id":"m"}]}"#)), None, 0),
-        ("a deep list", ok(Body::of("[".repeat(100_000))), decode, 0),
+        ("a stall", ok(Body::new(list).end(End::Stalls)), timeout, 10),
+        ("a drip", ok(Body::new("[").again(" ", 1 << 20).every(SECOND)), timeout, 10),
+        ("no end", ok(Body::new("[").again(" ".repeat(1 << 10), 1 << 20)), decode, 0),
+        ("half a list", ok(Body::new(list.trim_end_matches('}'))), decode, 0),
+        ("a page", ok(Body::new("<html>")), decode, 0),
+        ("nothing", ok(Body::new("")), decode, 0),
+        ("null", ok(Body::new("null")), decode, 0),
+        ("wrong types", ok(Body::new(r#"{"data":{"id":[]},"models":7}"#)), decode, 0),
+        ("odd members", ok(Body::new(r#"{"data":[null,7,{"id":7},{"id":"m"}]}"#)), None, 0),
+        ("a deep list", ok(Body::new("[".repeat(100_000))), decode, 0),
         ("a wrong key", status(401, "no"), Some(ErrorCode::Auth), 0),
         ("a busy server", status(503, "busy"), Some(ErrorCode::Overloaded), 0),
         (
             "an error that stalls",
-            Answer::Status(500, Vec::new(), Body::of("no").end(End::Stalls)),
+            Answer::Status(500, Vec::new(), Body::new("no").end(End::Stalls)),
             Some(ErrorCode::Status),
             2,
         ),

@@ -23,12 +23,12 @@ const PIECES: usize = (256 << 20) / PIECE;
 fn bodies(wire: &Wire) -> Vec<(&'static str, Body)> {
     let call = wire.call("1", "c", "f", "{\"a\":\"HERE\"}");
     let (in_call, _) = call.split_once("HERE").unwrap();
-    let body = |start: &str, byte: u8| Body::of(start).again(vec![byte; PIECE], PIECES);
+    let body = |start: &str, byte: u8| Body::new(start).again(vec![byte; PIECE], PIECES);
     // As long as may be read whole.
     let whole =
-        |start: &str, byte: u8| Body::of(start).again(vec![byte; PIECE], (8 << 20) / PIECE - 2);
+        |start: &str, byte: u8| Body::new(start).again(vec![byte; PIECE], (8 << 20) / PIECE - 2);
     let ended = |start: &str, piece: &[u8], end: &str| {
-        let mut body = Body::of(start);
+        let mut body = Body::new(start);
         let piece = Bytes::from(piece.repeat(PIECE / piece.len()));
         body.pieces.extend(std::iter::repeat_n(piece, (8 << 20) / PIECE - 2));
         body.pieces.push(Bytes::copy_from_slice(end.as_bytes()));

@@ -50,15 +50,15 @@ async fn every_wait_ends_in_the_configured_time_with_its_own_error() {
     let timeouts = Timeouts::NONE.first_byte(5 * SECOND).idle(7 * SECOND).total(60 * SECOND);
     for wire in WIRES {
         let begun = begun(wire);
-        let slow = Body::of(&begun).again(b" ", 10_000).every(SECOND);
-        let comments = Body::of(wire.comment).again(wire.comment, 10_000).every(SECOND);
+        let slow = Body::new(&begun).again(b" ", 10_000).every(SECOND);
+        let comments = Body::new(wire.comment).again(wire.comment, 10_000).every(SECOND);
         let trickle = Body::bytewise(begun.repeat(8).as_bytes());
-        let endless = Body::of(&begun).again(wire.delta("more"), 1 << 20);
+        let endless = Body::new(&begun).again(wire.delta("more"), 1 << 20);
         #[rustfmt::skip]
         let cases = [
             ("no head",            Answer::Silent,                           TimeoutKind::FirstByte, 5),
-            ("no body",            ok(Body::of("").end(End::Stalls)),        TimeoutKind::FirstByte, 5),
-            ("stalls",             ok(Body::of(&begun).end(End::Stalls)),    TimeoutKind::Idle,      7),
+            ("no body",            ok(Body::new("").end(End::Stalls)),        TimeoutKind::FirstByte, 5),
+            ("stalls",             ok(Body::new(&begun).end(End::Stalls)),    TimeoutKind::Idle,      7),
             ("a byte a second",    ok(trickle.every(SECOND).end(End::Stalls)), TimeoutKind::Total,   60),
             ("blanks for ever",    ok(slow),                                 TimeoutKind::Total,     60),
             ("comments for ever",  ok(comments),                             TimeoutKind::Total,     60),
@@ -101,7 +101,7 @@ async fn r3_a_stalled_error_body_takes_two_seconds() {
     for wire in WIRES {
         for (case, words, seconds) in [("silent", "", 2), ("stalls", "you may not", 2)] {
             let name = format!("{}, {case}", wire.name);
-            let body = Body::of(words).end(End::Stalls);
+            let body = Body::new(words).end(End::Stalls);
             let server = Server::new([Answer::Status(403, Vec::new(), body)]);
             let outcome = met(wire, &server, Timeouts::default()).await;
             let error = outcome.error.unwrap();
@@ -122,8 +122,8 @@ async fn r3_a_stalled_error_body_takes_two_seconds() {
 async fn after_the_first_delta_nothing_is_asked_again_and_before_it_three_times() {
     for wire in WIRES {
         let cases = [
-            ("breaks", Body::of(begun(wire)).end(End::Breaks), ErrorCode::Connect),
-            ("ends early", Body::of(begun(wire)), ErrorCode::EndedEarly),
+            ("breaks", Body::new(begun(wire)).end(End::Breaks), ErrorCode::Connect),
+            ("ends early", Body::new(begun(wire)), ErrorCode::EndedEarly),
         ];
         for (case, body, code) in cases {
             let name = format!("{}, {case}", wire.name);
@@ -149,8 +149,8 @@ async fn after_the_first_delta_nothing_is_asked_again_and_before_it_three_times(
             assert_eq!(outcome.took, Duration::from_millis(1500), "{name}");
         }
         let whole = format!("{}{}", begun(wire), wire.end);
-        let busy = Answer::Status(503, Vec::new(), Body::of("busy"));
-        let server = Server::new([Answer::Refuses, busy, ok(Body::of(&whole))]);
+        let busy = Answer::Status(503, Vec::new(), Body::new("busy"));
+        let server = Server::new([Answer::Refuses, busy, ok(Body::new(&whole))]);
         let outcome = met(wire, &server, Timeouts::NONE).await;
         assert_eq!((outcome.text.as_str(), outcome.retries), ("kept", 2), "{}", wire.name);
         assert!(outcome.error.is_none(), "{}: {:?}", wire.name, outcome.error);
@@ -166,13 +166,13 @@ async fn what_is_no_answer_is_said_to_be_none() {
         let location = vec![("location", "https://elsewhere/v1?token=t".to_owned())];
         #[rustfmt::skip]
         let cases = [
-            ("a page",          ok(Body::of(page)),                                       ErrorCode::Decode,         "a web page"),
-            ("a page, named",   Answer::Status(200, typed("text/html"), Body::of(page)),  ErrorCode::Decode,         "a web page"),
-            ("a redirect",      Answer::Status(307, location, Body::of("")),              ErrorCode::InvalidRequest, "https://elsewhere/v1,"),
-            ("a page as error", Answer::Status(404, typed("text/html"), Body::of(page)),  ErrorCode::InvalidRequest, "Sign in"),
-            ("nothing",         ok(Body::of("")),                                         ErrorCode::EndedEarly,     "ended early"),
-            ("an error as 200", ok(Body::of(refusal)),                                    ErrorCode::InvalidRequest, "no such model"),
-            ("binary",          ok(Body::of("\u{0}\u{1}PNG")),                            ErrorCode::Decode,         "starts with"),
+            ("a page",          ok(Body::new(page)),                                       ErrorCode::Decode,         "a web page"),
+            ("a page, named",   Answer::Status(200, typed("text/html"), Body::new(page)),  ErrorCode::Decode,         "a web page"),
+            ("a redirect",      Answer::Status(307, location, Body::new("")),              ErrorCode::InvalidRequest, "https://elsewhere/v1,"),
+            ("a page as error", Answer::Status(404, typed("text/html"), Body::new(page)),  ErrorCode::InvalidRequest, "Sign in"),
+            ("nothing",         ok(Body::new("")),                                         ErrorCode::EndedEarly,     "ended early"),
+            ("an error as 200", ok(Body::new(refusal)),                                    ErrorCode::InvalidRequest, "no such model"),
+            ("binary",          ok(Body::new("\u{0}\u{1}PNG")),                            ErrorCode::Decode,         "starts with"),
         ];
         for (case, answer, code, says) in cases {
             let name = format!("{}, {case}", wire.name);
@@ -192,7 +192,7 @@ async fn what_is_no_answer_is_said_to_be_none() {
         // What the head says does not matter when the body is an answer.
         let whole = format!("{}{}", begun(wire), wire.end);
         for kind in ["text/html", "application/json", "text/plain; charset=latin1"] {
-            let server = Server::new([Answer::Status(200, typed(kind), Body::of(&whole))]);
+            let server = Server::new([Answer::Status(200, typed(kind), Body::new(&whole))]);
             let outcome = met(wire, &server, Timeouts::NONE).await;
             assert_eq!(
                 (outcome.text.as_str(), outcome.error.is_none()),
@@ -211,7 +211,7 @@ async fn a_hundred_megabytes_in_one_event_are_not_kept() {
         let delta = wire.delta("TEXT");
         let (head, _) = delta.split_once("TEXT").unwrap();
         let body =
-            Body::of(format!("{}{head}", begun(wire))).again([b'x'; PIECE], (100 << 20) / PIECE);
+            Body::new(format!("{}{head}", begun(wire))).again([b'x'; PIECE], (100 << 20) / PIECE);
         let server = Server::new([ok(body)]);
         let outcome = met(wire, &server, Timeouts::NONE).await;
         let error = outcome.error.unwrap();
@@ -234,7 +234,7 @@ async fn a_server_that_always_has_more_to_say_ends_in_time() {
     let limits = SseLimits::default().max_response_bytes(usize::MAX);
     for wire in WIRES {
         for piece in [wire.delta("more"), wire.comment.to_owned()] {
-            let body = Body::of(begun(wire)).again(&piece, MANY);
+            let body = Body::new(begun(wire)).again(&piece, MANY);
             let server = Server::new([ok(body)]);
             let outcome = met_within(limits, wire, &server, timeouts).await;
             let name = format!("{}, {piece}", wire.name);
@@ -256,7 +256,7 @@ async fn a_body_without_end_is_cut_at_the_limit_and_a_whole_answer_stays_whole()
     let limits = SseLimits::default().max_response_bytes(MOST);
     for wire in WIRES {
         let met = async |start: &str, piece: &str| {
-            let server = Server::new([ok(Body::of(start).again(piece, MOST))]);
+            let server = Server::new([ok(Body::new(start).again(piece, MOST))]);
             let outcome = met_within(limits, wire, &server, Timeouts::default()).await;
             (outcome, server.bytes.load(Ordering::Relaxed))
         };

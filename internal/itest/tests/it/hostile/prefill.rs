@@ -30,7 +30,7 @@ fn report(wire: &Wire) -> String {
 
 /// A body of `count` reports, and then this.
 fn behind_reports(wire: &Wire, count: usize, rest: &str) -> Body {
-    let mut body = Body::of(rest);
+    let mut body = Body::new(rest);
     body.pieces.splice(0..0, std::iter::repeat_n(report(wire).into(), count));
     body.every(PACE)
 }
@@ -42,7 +42,7 @@ fn scenarios() -> Vec<Scenario> {
         one("an answer behind its progress", |wire| ok(behind_reports(wire, 24, &whole(wire))))
             .takes(100..=100),
         one("progress for ever", |wire| {
-            ok(Body::of(report(wire)).again(report(wire), EVER).every(PACE))
+            ok(Body::new(report(wire)).again(report(wire), EVER).every(PACE))
         })
         .late(TimeoutKind::Total)
         .nothing()
@@ -53,24 +53,24 @@ fn scenarios() -> Vec<Scenario> {
         .late(TimeoutKind::Idle)
         .nothing()
         .takes(23..=23),
-        // Nothing of the answer is there, so that a failure is asked about again.
+        // No part of the answer has arrived, so a failed request is repeated.
         several("progress, then a break", |wire| {
             vec![
                 ok(behind_reports(wire, 3, &report(wire)).end(End::Breaks)),
-                ok(Body::of(whole(wire))),
+                ok(Body::new(whole(wire))),
             ]
         })
         .asks(2)
         .takes(16..=16),
         several("progress, then an early end", |wire| {
-            vec![ok(behind_reports(wire, 3, &report(wire))), ok(Body::of(whole(wire)))]
+            vec![ok(behind_reports(wire, 3, &report(wire))), ok(Body::new(whole(wire)))]
         })
         .asks(2)
         .takes(16..=16),
         several("progress for ever behind a failure", |wire| {
-            let forever = Body::of(report(wire)).again(report(wire), EVER).every(PACE);
+            let forever = Body::new(report(wire)).again(report(wire), EVER).every(PACE);
             vec![
-                Answer::Status(503, vec![("retry-after", "30".to_owned())], Body::of("")),
+                Answer::Status(503, vec![("retry-after", "30".to_owned())], Body::new("")),
                 ok(forever),
             ]
         })
@@ -79,13 +79,13 @@ fn scenarios() -> Vec<Scenario> {
         .asks(2)
         .takes(200..=200),
         one("progress behind a word, for ever", |wire| {
-            ok(Body::of(begun(wire)).again(report(wire), EVER).every(PACE))
+            ok(Body::new(begun(wire)).again(report(wire), EVER).every(PACE))
         })
         .late(TimeoutKind::Total)
         .takes(200..=200),
         one("progress behind a word, then a break", |wire| {
             let body = format!("{}{}", begun(wire), report(wire));
-            ok(Body::of(body).end(End::Breaks))
+            ok(Body::new(body).end(End::Breaks))
         })
         .fails(ErrorCode::Connect),
     ];
@@ -119,19 +119,19 @@ async fn met(wire: &Wire, url: &str, body: Body) -> (String, Option<ProviderErro
 async fn a_server_on_this_machine_is_waited_for_by_the_size_of_the_prompt_until_it_answers() {
     type Sent = fn(&Wire) -> Body;
     let late = |body: Body, seconds: u32| body.every(seconds * SECOND);
-    let early: Sent = |wire| Body::of(wire.comment).end(End::Stalls);
-    let stalls: Sent = |wire| Body::of(begun(wire)).end(End::Stalls);
+    let early: Sent = |wire| Body::new(wire.comment).end(End::Stalls);
+    let stalls: Sent = |wire| Body::new(begun(wire)).end(End::Stalls);
     for wire in WIRES {
         let name = wire.name;
         // The head, then the whole answer after a minute and a half.
-        let body = || late(Body::of(whole(wire)), 90);
+        let body = || late(Body::new(whole(wire)), 90);
         let (text, error, took) = met(wire, "http://127.0.0.1:1", body()).await;
         assert_eq!((text.as_str(), error.is_none(), took), ("kept", true, 90), "{name}: {error:?}");
         let (text, error, took) = met(wire, "http://h", body()).await;
         assert_late(error.as_ref(), TimeoutKind::FirstByte, name);
         assert_eq!((text.as_str(), took), ("", 5), "{name}");
         // A sign of life first.
-        let mut body = late(Body::of(wire.comment), 90);
+        let mut body = late(Body::new(wire.comment), 90);
         body.pieces.push(whole(wire).into());
         let (text, error, _) = met(wire, "http://localhost", body).await;
         assert_eq!((text.as_str(), error.is_none()), ("kept", true), "{name}: {error:?}");

@@ -29,9 +29,9 @@ async fn over(wire: &Wire, transport: Arc<dyn Transport>) -> Outcome {
 /// Records a whole answer, one that breaks, and a refusal; returns the file.
 async fn recorded(wire: &Wire) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.rec", wire.name));
-    let breaks = ok(Body::of(begun(wire)).end(End::Breaks));
-    let refuses = Answer::Status(403, Vec::new(), Body::of("nön"));
-    let server = Server::new([ok(Body::of(whole(wire))), breaks, refuses]);
+    let breaks = ok(Body::new(begun(wire)).end(End::Breaks));
+    let refuses = Answer::Status(403, Vec::new(), Body::new("nön"));
+    let server = Server::new([ok(Body::new(whole(wire))), breaks, refuses]);
     let recorder = RecordingTransport::overwrite(&path, server).unwrap();
     for _ in 0..3 {
         over(wire, Arc::new(recorder.clone())).await;

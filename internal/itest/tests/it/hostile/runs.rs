@@ -25,14 +25,14 @@ type Case = (&'static str, fn(&Wire) -> Vec<Answer>, &'static str);
 const CASES: [Case; 8] = [
     ("no head",             |_| vec![Answer::Silent], ""),
     ("no connection",       |_| vec![Answer::Unreachable(20 * SECOND)], ""),
-    ("no body",             |_| vec![ok(Body::of("").end(End::Stalls))], ""),
-    ("silence",             |wire| vec![ok(Body::of(begun(wire)).end(End::Stalls))], "kept"),
-    ("comments for ever",   |wire| vec![ok(Body::of(begun(wire)).again(wire.comment, EVER).every(SECOND))], "kept"),
-    ("words for ever",      |wire| vec![ok(Body::of(begun(wire)).again(wire.delta("."), EVER).every(SECOND))], "kept."),
-    ("a wait for a retry",  |_| vec![Answer::Status(503, vec![("retry-after", "59".to_owned())], Body::of(""))], ""),
+    ("no body",             |_| vec![ok(Body::new("").end(End::Stalls))], ""),
+    ("silence",             |wire| vec![ok(Body::new(begun(wire)).end(End::Stalls))], "kept"),
+    ("comments for ever",   |wire| vec![ok(Body::new(begun(wire)).again(wire.comment, EVER).every(SECOND))], "kept"),
+    ("words for ever",      |wire| vec![ok(Body::new(begun(wire)).again(wire.delta("."), EVER).every(SECOND))], "kept."),
+    ("a wait for a retry",  |_| vec![Answer::Status(503, vec![("retry-after", "59".to_owned())], Body::new(""))], ""),
     ("calls for ever",      |wire| {
         let call = wire.call("1", "c", "calculator", r#"{"expression":"6*7"}"#);
-        let body = Body::of(format!("{}{call}{}", wire.begin, wire.end)).every(2 * SECOND);
+        let body = Body::new(format!("{}{call}{}", wire.begin, wire.end)).every(2 * SECOND);
         vec![ok(body); 10]
     }, ""),
 ];

@@ -278,7 +278,7 @@ impl Answer {
     }
 }
 
-/// Plays every scenario of a table over every protocol, so that all that fail are told of; returns how
+/// Plays every scenario of a table over every protocol, so that all failures are reported; returns how
 /// many there were.
 pub(super) async fn play(table: &[Scenario]) -> usize {
     let mut failed = Vec::new();

@@ -1,4 +1,4 @@
-//! A server that does as it is told, and what a provider makes of it.
+//! A scripted server, and the result of a provider that reads from it.
 
 use std::{
     collections::VecDeque,
@@ -60,7 +60,7 @@ pub(super) enum End {
 }
 
 impl Body {
-    pub(super) fn of(bytes: impl AsRef<[u8]>) -> Self {
+    pub(super) fn new(bytes: impl AsRef<[u8]>) -> Self {
         let piece = Bytes::copy_from_slice(bytes.as_ref());
         let pieces = Some(piece).filter(|piece| !piece.is_empty()).into_iter().collect();
         Self { pieces, again: 0, every: Duration::ZERO, end: End::Whole }
@@ -68,7 +68,7 @@ impl Body {
 
     /// A piece for each byte.
     pub(super) fn bytewise(bytes: &[u8]) -> Self {
-        Self { pieces: bytes.chunks(1).map(Bytes::copy_from_slice).collect(), ..Self::of("") }
+        Self { pieces: bytes.chunks(1).map(Bytes::copy_from_slice).collect(), ..Self::new("") }
     }
 
     pub(super) fn end(mut self, end: End) -> Self {
@@ -117,7 +117,7 @@ fn broken() -> TransportError {
     TransportError::Broken { source: "connection reset".into() }
 }
 
-/// A body as it is sent; `count` is told of the bytes that were asked for.
+/// A body as it is sent; `count` receives the number of requested bytes.
 fn send(body: Body, count: Arc<AtomicUsize>) -> forgeline::llm::transport::BodyStream {
     let Body { pieces, again, every, end } = body;
     let last = pieces.last().cloned().unwrap_or_default();

@@ -94,7 +94,7 @@ struct Case {
     text: &'static str,
 }
 
-/// The answer without what stands behind its finish.
+/// The answer without what is after its finish.
 fn finished(wire: &Wire) -> String {
     whole(wire).replace("data: [DONE]\n\n", "")
 }

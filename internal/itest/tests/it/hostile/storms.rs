@@ -14,17 +14,17 @@ use super::{
 };
 
 fn status(number: u16) -> Answer {
-    Answer::Status(number, Vec::new(), Body::of("busy"))
+    Answer::Status(number, Vec::new(), Body::new("busy"))
 }
 
 fn asking(number: u16, name: &'static str, value: &str) -> Answer {
-    Answer::Status(number, vec![(name, value.to_owned())], Body::of("busy"))
+    Answer::Status(number, vec![(name, value.to_owned())], Body::new("busy"))
 }
 
 /// A server that asks to wait once, and then answers.
 fn waits(name: &'static str, value: &'static str, seconds: u64) -> Scenario {
     several(format!("{name}: {value}"), move |wire| {
-        vec![asking(429, name, value), ok(Body::of(whole(wire)))]
+        vec![asking(429, name, value), ok(Body::new(whole(wire)))]
     })
     .asks(2)
     .takes(seconds..=seconds)
@@ -81,7 +81,7 @@ fn scenarios() -> Vec<Scenario> {
     for number in [408, 409, 429, 500, 502, 503, 504, 529] {
         table.push(
             several(format!("{number} twice, then an answer"), move |wire| {
-                vec![status(number), status(number), ok(Body::of(whole(wire)))]
+                vec![status(number), status(number), ok(Body::new(whole(wire)))]
             })
             .asks(3)
             .takes(1..=1),
@@ -102,13 +102,13 @@ fn scenarios() -> Vec<Scenario> {
             .nothing()
             .asks(2)
             .takes(5..=5),
-        several("a storm that a page ends", |_| vec![status(500), ok(Body::of("<html>"))])
+        several("a storm that a page ends", |_| vec![status(500), ok(Body::new("<html>"))])
             .fails(ErrorCode::Decode)
             .nothing()
             .asks(2),
         one("a used-up quota", |_| {
             let said = r#"{"error":{"code":"insufficient_quota","message":"no more"}}"#;
-            Answer::Status(429, Vec::new(), Body::of(said))
+            Answer::Status(429, Vec::new(), Body::new(said))
         })
         .fails(ErrorCode::QuotaExhausted)
         .nothing(),
@@ -116,33 +116,33 @@ fn scenarios() -> Vec<Scenario> {
             .fails(ErrorCode::Status)
             .nothing(),
         several("a refusal that is to be retried", |wire| {
-            vec![asking(400, "x-should-retry", "true"), ok(Body::of(whole(wire)))]
+            vec![asking(400, "x-should-retry", "true"), ok(Body::new(whole(wire)))]
         })
         .asks(2),
         several("an answer that breaks before its first word", |wire| {
-            let broken = ok(Body::of(wire.begin).end(End::Breaks));
-            vec![broken.clone(), broken, ok(Body::of(whole(wire)))]
+            let broken = ok(Body::new(wire.begin).end(End::Breaks));
+            vec![broken.clone(), broken, ok(Body::new(whole(wire)))]
         })
         .asks(3)
         .takes(1..=1),
         several("an answer that ends before its first word", |wire| {
-            vec![ok(Body::of(wire.begin)), ok(Body::of(whole(wire)))]
+            vec![ok(Body::new(wire.begin)), ok(Body::new(whole(wire)))]
         })
         .asks(2),
         several("an error behind its first word, after a retry", |wire| {
-            vec![status(503), ok(Body::of(begun(wire)).end(End::Breaks))]
+            vec![status(503), ok(Body::new(begun(wire)).end(End::Breaks))]
         })
         .fails(ErrorCode::Connect)
         .asks(2),
         several("a stall behind its first word, after a retry", |wire| {
-            vec![status(503), ok(Body::of(begun(wire)).end(End::Stalls))]
+            vec![status(503), ok(Body::new(begun(wire)).end(End::Stalls))]
         })
         .late(TimeoutKind::Idle)
         .asks(2)
         .takes(7..=7),
         several("a call, then a break", |wire| {
             let call = wire.call("1", "c", "f", "{}");
-            vec![ok(Body::of(format!("{}{call}", wire.begin)).end(End::Breaks))]
+            vec![ok(Body::new(format!("{}{call}", wire.begin)).end(End::Breaks))]
         })
         .fails(ErrorCode::Connect)
         .nothing(),

@@ -97,7 +97,7 @@ async fn an_answer_that_is_not_what_was_asked_for_is_said_to_be_none() {
             let delta = wire.delta(escaped.trim_start_matches('"').strip_suffix('"').unwrap_or(""));
             let body = format!("{}{delta}{}", wire.begin, wire.end);
             let start = Instant::now();
-            let whole = ask(wire, Body::of(&body), StructuredMethod::Prompt).await;
+            let whole = ask(wire, Body::new(&body), StructuredMethod::Prompt).await;
             let known = whole.as_ref().ok().cloned();
             check(&name, ends, whole);
             if body.len() < 4096 {
@@ -110,12 +110,12 @@ async fn an_answer_that_is_not_what_was_asked_for_is_said_to_be_none() {
         }
         // What had arrived is kept when the stream fails.
         let delta = format!("{}{}", wire.begin, wire.delta(r#"{\"n\":1"#));
-        let forever = Body::of(&delta).again(wire.delta(" "), 1 << 24).every(SECOND);
+        let forever = Body::new(&delta).again(wire.delta(" "), 1 << 24).every(SECOND);
         #[rustfmt::skip]
         let bodies = [
-            ("breaks",      Body::of(&delta).end(End::Breaks), ErrorCode::Connect),
-            ("stalls",      Body::of(&delta).end(End::Stalls), ErrorCode::Timeout),
-            ("ends early",  Body::of(&delta),                  ErrorCode::EndedEarly),
+            ("breaks",      Body::new(&delta).end(End::Breaks), ErrorCode::Connect),
+            ("stalls",      Body::new(&delta).end(End::Stalls), ErrorCode::Timeout),
+            ("ends early",  Body::new(&delta),                  ErrorCode::EndedEarly),
             ("blanks for ever", forever,                       ErrorCode::Timeout),
         ];
         for (case, body, code) in bodies {
@@ -140,7 +140,7 @@ async fn a_call_that_was_asked_for_is_held_to_the_same() {
             let name = format!("{}, {case}", wire.name);
             let call = wire.call("1", "c", tool, arguments);
             let body = format!("{}{call}{}", wire.begin, wire.end);
-            let got = ask(wire, Body::of(&body), StructuredMethod::ForcedTool).await;
+            let got = ask(wire, Body::new(&body), StructuredMethod::ForcedTool).await;
             check(&name, ends, got);
         }
         // Neither is an answer: words beside the call that was asked for, or a cut one.
@@ -148,11 +148,11 @@ async fn a_call_that_was_asked_for_is_held_to_the_same() {
             format!("{}{}{}", wire.begin, wire.delta("No."), wire.end),
             format!("{}{}", wire.begin, wire.end),
         ] {
-            let got = ask(wire, Body::of(&body), StructuredMethod::ForcedTool).await;
+            let got = ask(wire, Body::new(&body), StructuredMethod::ForcedTool).await;
             let is_unfit = matches!(got, Err(ProviderError::SchemaUnsupported { .. }));
             assert!(is_unfit, "{}: {got:?}", wire.name);
         }
-        let silent = ask(wire, Body::of("").end(End::Stalls), StructuredMethod::ForcedTool).await;
+        let silent = ask(wire, Body::new("").end(End::Stalls), StructuredMethod::ForcedTool).await;
         let is_late =
             matches!(silent, Err(ProviderError::Timeout { which: TimeoutKind::FirstByte, .. }));
         assert!(is_late, "{}: {silent:?}", wire.name);

@@ -97,7 +97,7 @@ fn object(numbers: &Numbers, more: &[(&str, Value)]) -> Value {
     object
 }
 
-/// One of several forms of an object, told by its `kind`.
+/// One of several forms of an object, distinguished by its `kind`.
 fn variant(numbers: &Numbers, kind: &str, is_closed: bool) -> Value {
     let mut variant = json!({
         "type": "object",

@@ -1,4 +1,4 @@
-//! What goes over the wire, and what is told.
+//! What goes over the wire, and what is reported.
 
 use std::sync::{Arc, Mutex};
 
@@ -48,20 +48,20 @@ fn provider_of(wire: &Wire, answer: &str) -> (Arc<dyn Provider>, Arc<Kept>) {
     (provider, kept)
 }
 
-async fn told(provider: &dyn Provider, request: Request) -> Result<Vec<String>, ProviderError> {
+async fn reported(provider: &dyn Provider, request: Request) -> Result<Vec<String>, ProviderError> {
     let chunks: Vec<_> = provider.stream_completion(request).await?.collect().await;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for chunk in chunks {
         for event in chunk?.details.iter().flat_map(|details| &details.events) {
             if let AgentEvent::Custom { name, data } = event
                 && name == DEGRADED
             {
                 let words = data["left_out"].as_array().unwrap();
-                told.extend(words.iter().map(|word| word.as_str().unwrap().to_owned()));
+                reported.extend(words.iter().map(|word| word.as_str().unwrap().to_owned()));
             }
         }
     }
-    Ok(told)
+    Ok(reported)
 }
 
 fn tool(name: &str, schema: &Value) -> ToolSpec {
@@ -80,10 +80,12 @@ async fn one_odd_schema_does_not_stop_the_others() {
         let (provider, kept) = provider(wire);
         let request = Request::prompt("x").tools(tools.clone());
         for _ in 0..2 {
-            let told = told(&*provider, request.clone()).await.unwrap();
+            let reported = reported(&*provider, request.clone()).await.unwrap();
             assert_eq!(
-                told,
-                ["the tool `odd`: its schema describes no object; arguments are one"],
+                reported,
+                [
+                    "the tool `odd`: its schema does not describe an object; arguments must be an object"
+                ],
                 "{}",
                 wire.name
             );
@@ -100,12 +102,14 @@ async fn all_two_hundred_go_in_one_request_but_those_that_are_named() {
     let tools: Vec<_> = super::schemas().iter().map(|(name, schema)| tool(name, schema)).collect();
     for wire in WIRES {
         let (provider, kept) = provider(wire);
-        let told = told(&*provider, Request::prompt("x").tools(tools.clone())).await.unwrap();
-        assert!(told.len() >= 5 && told.len() <= 10, "{}: {told:?}", wire.name);
+        let reported =
+            reported(&*provider, Request::prompt("x").tools(tools.clone())).await.unwrap();
+        assert!(reported.len() >= 5 && reported.len() <= 10, "{}: {reported:?}", wire.name);
         let body = kept.bodies.lock().unwrap()[0].clone();
         for tool in &tools {
-            let is_told =
-                told.iter().any(|told| told.starts_with(&format!("the tool `{}`", tool.name)));
+            let is_told = reported
+                .iter()
+                .any(|reported| reported.starts_with(&format!("the tool `{}`", tool.name)));
             let is_sent = body.contains(&format!("\"name\":\"{}\"", tool.name));
             assert!(is_sent != is_told, "{}: {}", wire.name, tool.name);
         }
@@ -118,7 +122,7 @@ async fn a_call_of_a_tool_that_is_set_aside_cannot_be_forced() {
     let tools =
         vec![tool("odd", &json!({ "type": "string" })), tool("fine", &json!({ "type": "object" }))];
     let request = Request::prompt("x").tools(tools).tool_choice(ToolChoice::Tool("odd".into()));
-    let error = told(&*provider, request).await.unwrap_err();
+    let error = reported(&*provider, request).await.unwrap_err();
     assert!(error.to_string().contains("`odd`"), "{error}");
     assert!(kept.bodies.lock().unwrap().is_empty());
 }
@@ -130,8 +134,11 @@ async fn a_strict_tool_that_cannot_be_enforced_goes_without() {
         let (provider, _) = provider(wire);
         let odd = json!({ "type": "object", "properties": {}, "not": { "required": ["a"] } });
         let tools = vec![tool("odd", &odd).strict(true), tool("open", &open).strict(true)];
-        let told = told(&*provider, Request::prompt("x").tools(tools)).await.unwrap();
-        assert!(told.iter().any(|told| told.starts_with("that `odd` is strict: ")), "{told:?}");
+        let reported = reported(&*provider, Request::prompt("x").tools(tools)).await.unwrap();
+        assert!(
+            reported.iter().any(|reported| reported.starts_with("strict mode of `odd`: ")),
+            "{reported:?}"
+        );
     }
 }
 

@@ -1,4 +1,4 @@
-//! Random values with what is hard to write, and schemas that describe them.
+//! Random values that are hard to write, and schemas that describe them.
 
 use std::collections::BTreeMap;
 
@@ -114,7 +114,7 @@ impl Random {
             7 | 8 if form.lists_of_one_kind() => {
                 let length = 1 + self.below(3);
                 let mut texts: Vec<_> = (0..length).map(|_| self.text(form, depth + 1)).collect();
-                // A blank element that stands alone is no item.
+                // A blank element that is alone is no item.
                 if texts.len() == 1 && texts[0].trim().is_empty() {
                     texts.push(texts[0].clone());
                 }

@@ -135,7 +135,7 @@ impl Form {
         }
     }
 
-    /// A key in the text of a tag has no markup, and no quotes where it stands in an attribute.
+    /// A key in the text of a tag has no markup, and no quotes where it is in an attribute.
     pub(super) fn admits_key(&self, key: &str, depth: usize) -> bool {
         match self.kind {
             Kind::Json | Kind::Dictionary => true,

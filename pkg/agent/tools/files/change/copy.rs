@@ -17,7 +17,7 @@ pub(super) struct CopyArguments {
     from: String,
     /// The copy, relative to the root. Folders on the way are created.
     to: String,
-    /// Replaces a file that is there. Default: false.
+    /// Replaces an existing file. Default: false.
     #[serde(default)]
     overwrite: bool,
 }
@@ -37,7 +37,7 @@ impl CopyArguments {
 
 /// Returns the error for a path that already exists.
 pub(super) fn taken(path: &str) -> ToolError {
-    ToolError::failed(format!("`{path}` is there already; choose another name"))
+    ToolError::failed(format!("`{path}` already exists; choose another name"))
 }
 
 impl FileChange for CopyArguments {
@@ -47,7 +47,7 @@ impl FileChange for CopyArguments {
     fn preview(&self, root: &FolderRoot) -> Result<Preview, ToolError> {
         let (bytes, replaces) = self.checked(root)?;
         let (Self { from, to, .. }, count) = (self, bytes.len());
-        let note = if replaces { ", in place of the file that is there" } else { "" };
+        let note = if replaces { ", replacing the existing file" } else { "" };
         Ok(Preview::text(format!("copies `{from}` ({count} bytes) to `{to}`{note}")))
     }
 

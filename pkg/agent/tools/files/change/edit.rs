@@ -15,11 +15,11 @@ use forgeline_types::Preview;
 pub(super) struct EditArguments {
     /// The file, relative to the root.
     path: String,
-    /// The text to replace, exactly as it stands in the file.
+    /// The text to replace, exactly as it occurs in the file.
     old: String,
-    /// The text that takes its place.
+    /// The replacement.
     new: String,
-    /// The number of times that `old` stands in the file; all are replaced. Default: 1.
+    /// The number of times that `old` occurs in the file; all are replaced. Default: 1.
     #[serde(default)]
     count: Option<usize>,
 }
@@ -33,13 +33,14 @@ impl EditArguments {
         let before = folder_entry::text(root, &self.path)?;
         let (wanted, count) = (self.count.unwrap_or(1), before.matches(&self.old).count());
         if count == 0 {
-            let problem = "does not stand in the file; read it and copy the text, with its spaces and line ends";
+            let problem = "does not occur in the file; read it and copy the text, including spaces \
+                and line ends";
             return Err(ToolError::invalid("old", problem));
         }
         if count != wanted {
             let problem = format!(
-                "stands {count} times in the file, not {wanted}; give more of the text around it, or \
-                 `count`: {count}"
+                "occurs {count} times in the file, not {wanted}; give more of the text around it, \
+                 or `count`: {count}"
             );
             return Err(ToolError::invalid("old", problem));
         }
@@ -51,7 +52,7 @@ impl EditArguments {
 impl FileChange for EditArguments {
     const NAME: &'static str = "files.edit";
     const ABOUT: &'static str =
-        "Replaces an exact text in a text file. It must stand there as often as `count` says.";
+        "Replaces an exact text in a text file. It must occur exactly `count` times.";
 
     fn preview(&self, root: &FolderRoot) -> Result<Preview, ToolError> {
         let (before, after) = self.texts(root)?;

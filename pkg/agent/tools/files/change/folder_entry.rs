@@ -64,7 +64,7 @@ impl<'n> FolderEntry<'n> {
             Err(error) => return Ok(Err(error)),
         };
         let Some(last) = parts.pop() else {
-            let problem = "the root itself is not changed; name what is below it";
+            let problem = "the root itself cannot be changed; give a path below it";
             return Ok(Err(ToolError::failed(problem)));
         };
         let mut folder = root.folder().map_err(|error| ("opened", error))?;
@@ -98,7 +98,7 @@ impl<'n> FolderEntry<'n> {
         Err(refused(self.path, kind))
     }
 
-    /// Writes a file with these bytes, replacing what is there completely or not at all.
+    /// Writes a file with these bytes, replacing any existing file completely or not at all.
     pub(super) fn write(&self, bytes: &mut dyn io::Read) -> Result<u64, ToolError> {
         let permissions = match self.found()? {
             EntryKind::Nothing => None,

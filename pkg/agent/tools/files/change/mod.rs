@@ -55,7 +55,7 @@ impl<C: FileChange> Tool for ChangeTool<C> {
     fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {
         let root = self.root.clone();
         Box::pin(async move {
-            let change: C = typed::read(&arguments)?;
+            let change: C = typed::read_arguments(&arguments)?;
             blocking(context, move |_| change.preview(&root)).await.map(Some)
         })
     }
@@ -63,7 +63,7 @@ impl<C: FileChange> Tool for ChangeTool<C> {
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
         let root = self.root.clone();
         Box::pin(async move {
-            let change: C = typed::read(&arguments)?;
+            let change: C = typed::read_arguments(&arguments)?;
             blocking(context, move |stop| change.make(&root, stop)).await.map(ToolOutput::from)
         })
     }

@@ -24,7 +24,7 @@ const MAX_NAMED: usize = 500;
 pub(super) struct RemoveArguments {
     /// The file or folder, relative to the root.
     path: String,
-    /// Removes a folder with all that is in it. Default: false.
+    /// Removes a folder and its contents. Default: false.
     #[serde(default)]
     recursive: bool,
 }
@@ -40,7 +40,7 @@ impl RemoveArguments {
             }
             EntryKind::File(metadata) => format!("removes `{path}` ({} bytes)", metadata.len()),
             EntryKind::Folder if !self.recursive => {
-                let problem = "must be true to remove a folder with what is in it";
+                let problem = "must be true to remove a folder and its contents";
                 return Err(ToolError::invalid("recursive", problem));
             }
             EntryKind::Folder => format!("removes the folder `{path}`:\n{}", inside(root, path)?),
@@ -51,7 +51,7 @@ impl RemoveArguments {
 
 impl FileChange for RemoveArguments {
     const NAME: &'static str = "files.remove";
-    const ABOUT: &'static str = "Removes a file, or a folder with all that is in it, for good.";
+    const ABOUT: &'static str = "Permanently removes a file, or a folder and its contents.";
 
     fn preview(&self, root: &FolderRoot) -> Result<Preview, ToolError> {
         self.checked(root).map(|(_, words)| Preview::text(words))
@@ -86,12 +86,13 @@ pub(super) fn inside(root: &FolderRoot, path: &str) -> Result<String, ToolError>
             let name = entry.file_name();
             let name = name.to_str().unwrap_or_default();
             if name.is_empty() || !root.shows_hidden && is_hidden(name) {
-                let problem = format!("`{path}` holds hidden files or keys; it is not changed");
+                let problem = format!("`{path}` contains hidden files or keys; it is not changed");
                 return Err(ToolError::failed(problem));
             }
             if names.len() >= MAX_FILES || depth > MAX_DEPTH {
-                let problem =
-                    format!("`{path}` holds too many files, or too deep ones; change its parts");
+                let problem = format!(
+                    "`{path}` contains too many files, or files too deep; change its parts"
+                );
                 return Err(ToolError::failed(problem));
             }
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());

@@ -17,7 +17,7 @@ use forgeline_types::Preview;
 pub(super) struct MoveArguments {
     /// The file or folder, relative to the root.
     from: String,
-    /// Its new path, relative to the root, where nothing is. Folders on the way are created.
+    /// Its new path, relative to the root, which must not exist. Folders on the way are created.
     to: String,
 }
 

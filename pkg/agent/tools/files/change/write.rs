@@ -15,7 +15,7 @@ use forgeline_types::Preview;
 pub(super) struct WriteArguments {
     /// The file, relative to the root. Folders on the way are created.
     path: String,
-    /// The whole text of the file.
+    /// The complete text of the file.
     content: String,
 }
 
