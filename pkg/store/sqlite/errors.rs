@@ -15,7 +15,12 @@ pub(super) fn store_error(error: Error) -> StoreError {
             | Error::InvalidColumnType(..)
             | Error::Utf8Error(..)
     );
-    let reason = error.to_string();
+    let reason = if let Error::SqlInputError { msg, .. } = &error {
+        // Without the statement.
+        msg.clone()
+    } else {
+        error.to_string()
+    };
     // The low byte is the kind; the others are details.
     match code.map(|code| code & 0xff) {
         Some(13) => StoreError::Full {

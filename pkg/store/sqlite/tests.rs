@@ -31,9 +31,9 @@ async fn a_file_of_a_newer_version_is_left_as_it_is() {
     change(&path, "PRAGMA user_version = 7");
     let before = std::fs::read(&path).unwrap();
     let refused = SqliteStore::open(&path).await.unwrap_err();
-    assert_eq!(refused, StoreError::Newer { found: 7, own: 4 });
+    assert_eq!(refused, StoreError::Newer { found: 7, own: 5 });
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    change(&path, "PRAGMA user_version = 4");
+    change(&path, "PRAGMA user_version = 5");
     SqliteStore::open(&path).await.unwrap().close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -133,7 +133,8 @@ async fn a_file_of_an_older_version_is_brought_forward_with_what_is_in_it() {
     store.append(&key("log"), 0, records(3, 10)).await.unwrap();
     store.close_file().await;
     drop(store);
-    let older = "ALTER TABLE run DROP COLUMN about; DROP TRIGGER log_grows; DROP INDEX run_by_conversation; \
+    let older = "DROP TRIGGER run_ends; DROP TRIGGER run_is_buried; DROP TRIGGER run_is_deleted; DROP TABLE run_note; \
+         ALTER TABLE run DROP COLUMN about; DROP TRIGGER log_grows; DROP INDEX run_by_conversation; \
          PRAGMA user_version = 1";
     change(&path, older);
     let store = SqliteStore::open(&path).await.unwrap();
