@@ -9,15 +9,14 @@ mod partial;
 mod raw_value;
 mod repair;
 mod schema;
-mod sieve;
 pub mod slice;
 mod tokenizer;
 
 pub use escape::{
     BACKSLASH, CONTROL, QUOTE, Unescape, escape_into, escape_of, find_special, has_only_escapes,
-    has_only_escapes_in_block, is_simple_escape, simple_escape,
+    is_simple_escape,
 };
-pub use find::{BLOCK, Block, Finder, Halves, Kind as ByteKind, WIDE, has_line_end, last_block};
+pub use find::{Finder, Kind as ByteKind};
 pub use kept::Json;
 pub use kept::unescape_strings;
 pub use number::{Number, is_number};
@@ -25,6 +24,5 @@ pub use partial::deserialize_spelled;
 pub use partial::{DEFAULT_MAX_JSON_BYTES, PartialJson, PartialJsonError, PartialValue};
 pub use repair::{Repair, RepairSet};
 pub use schema::{JsonTypes, SchemaView};
-pub use sieve::Sieve;
 pub use slice::{slice, subslice};
 pub use tokenizer::{JsonTracker, Kind, Strictness, Token, Tokenizer};

@@ -69,7 +69,6 @@ pub(crate) mod media;
 #[cfg(feature = "runtime")]
 pub mod scripted;
 #[cfg(feature = "runtime")]
-#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "some of it is for HTTP"))]
 pub(crate) mod secrets;
 #[cfg(feature = "runtime")]
 mod structured;
@@ -109,11 +108,11 @@ pub mod private {
     pub use crate::{
         answer::{AnswerAssembler, OpenCall, TextSection},
         decode::BodyDecoding,
+        exchange::is_notice,
     };
     #[cfg(feature = "runtime")]
     pub use crate::{
         answer_schema::schema_of,
-        exchange::is_notice,
         secrets::remove_secrets,
         transport::{UrlAddress, redact_url},
     };

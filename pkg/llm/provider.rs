@@ -4,9 +4,9 @@ use std::{pin::Pin, sync::Arc};
 
 use futures_core::{Stream, future::BoxFuture};
 
-#[cfg(feature = "runtime")]
-use super::{AnswerSchema, StructuredMethod, parser::ThinkingDialect};
-use super::{Health, ProviderError, Request, SchemaRules, StreamChunk, collect};
+use super::{
+    Health, ProviderError, Request, SchemaRules, StreamChunk, collect, parser::ThinkingDialect,
+};
 use forgeline_types::{Completion, ModelInfo};
 
 /// A stream of one response. Dropping it closes its connection.
@@ -104,8 +104,8 @@ pub trait Provider: Send + Sync {
     fn stream_answer(
         &self,
         request: Request,
-        schema: AnswerSchema,
-    ) -> ProviderFuture<(ChunkStream, StructuredMethod)> {
+        schema: super::AnswerSchema,
+    ) -> ProviderFuture<(ChunkStream, super::StructuredMethod)> {
         match schema.apply(request, self.info(), self.schema_rules()) {
             Ok((request, method)) => {
                 let chunks = self.stream_completion(request);
@@ -124,7 +124,6 @@ pub trait Provider: Send + Sync {
     /// Returns the dialect in which the provider recognizes reasoning in the text, if that is the only
     /// reasoning without a signature: an agent may then write it back in that dialect, see
     /// `KeepThinking`. Default: `None`, which leaves reasoning to the provider.
-    #[cfg(feature = "runtime")]
     fn written_thinking(&self) -> Option<ThinkingDialect> {
         None
     }
@@ -162,8 +161,8 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
     fn stream_answer(
         &self,
         request: Request,
-        schema: AnswerSchema,
-    ) -> ProviderFuture<(ChunkStream, StructuredMethod)> {
+        schema: super::AnswerSchema,
+    ) -> ProviderFuture<(ChunkStream, super::StructuredMethod)> {
         (**self).stream_answer(request, schema)
     }
 
@@ -171,7 +170,6 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
         (**self).schema_rules()
     }
 
-    #[cfg(feature = "runtime")]
     fn written_thinking(&self) -> Option<ThinkingDialect> {
         (**self).written_thinking()
     }

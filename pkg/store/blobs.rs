@@ -11,27 +11,27 @@ const MIN_BYTES: usize = 1_024;
 const MARK: char = '\u{1}';
 
 /// The SHA-256 of a run.
-pub(super) type Hash = [u8; 32];
+pub(super) type BlobHash = [u8; 32];
 
 /// A text whose long runs of base64 were extracted.
 #[derive(Debug, Default)]
-pub(super) struct Split<'t> {
+pub(super) struct SplitText<'t> {
     /// The text, with a placeholder for each run.
     pub(super) text: String,
     /// The extracted runs.
-    pub(super) blobs: Vec<(Hash, &'t str)>,
+    pub(super) blobs: Vec<(BlobHash, &'t str)>,
 }
 
 /// Extracts the long runs of base64 from a text.
-pub(super) fn split(text: &str) -> Split<'_> {
-    let mut split = Split { text: String::with_capacity(text.len()), blobs: Vec::new() };
+pub(super) fn split(text: &str) -> SplitText<'_> {
+    let mut split = SplitText { text: String::with_capacity(text.len()), blobs: Vec::new() };
     let mut rest = text;
     while let Some(run) = first_run(rest) {
         // The ends of a run are next to ASCII only.
         let (other, taken) = (rest.get(..run.start), rest.get(run.clone()));
         let (Some(other), Some(taken)) = (other, taken) else { break };
         push_other(other, &mut split.text);
-        let hash: Hash = Sha256::digest(taken).into();
+        let hash: BlobHash = Sha256::digest(taken).into();
         split.text.push(MARK);
         for byte in hash {
             // Writing to a string cannot fail.
@@ -78,7 +78,7 @@ fn is_base64(byte: u8) -> bool {
 /// Reinserts the runs, which `find` returns; `None` if one is missing.
 pub(super) fn join<T: AsRef<str>>(
     text: &str,
-    mut find: impl FnMut(&Hash) -> Option<T>,
+    mut find: impl FnMut(&BlobHash) -> Option<T>,
 ) -> Option<String> {
     let mut joined = String::with_capacity(text.len());
     let mut parts = text.split(MARK);
@@ -96,11 +96,11 @@ pub(super) fn join<T: AsRef<str>>(
 
 /// Returns the hashes of the extracted runs of a text.
 #[cfg(feature = "sqlite")]
-pub(super) fn hashes(text: &str) -> Vec<Hash> {
+pub(super) fn hashes(text: &str) -> Vec<BlobHash> {
     text.split(MARK).skip(1).step_by(2).filter_map(hash_of).collect()
 }
 
-fn hash_of(hex: &str) -> Option<Hash> {
+fn hash_of(hex: &str) -> Option<BlobHash> {
     let mut hash = [0; 32];
     if hex.len() != 64 || !hex.is_ascii() {
         return None;

@@ -84,6 +84,42 @@ impl Conversation {
             messages: 0,
         }
     }
+
+    /// Checks that an entry can be added at this position.
+    pub(super) fn check_end(&self, at: u64) -> Result<(), StoreError> {
+        if self.status.is_last() {
+            return Err(self.ended());
+        }
+        let (name, end) = (self.key.id.clone(), self.entries);
+        if at == end {
+            Ok(())
+        } else {
+            Err(StoreError::Behind { what: "conversation", name, at, end })
+        }
+    }
+
+    /// Changes the title or the status, if the current status allows it.
+    pub(super) fn change(
+        &mut self,
+        title: Option<Text>,
+        status: Option<ConversationStatus>,
+        at_ms: u64,
+    ) -> Result<(), StoreError> {
+        let is_refused = match status {
+            Some(status) => self.status.is_last() && self.status != status,
+            None => self.status == ConversationStatus::Erased,
+        };
+        if is_refused {
+            return Err(self.ended());
+        }
+        self.title = title.or(self.title.take());
+        (self.status, self.updated_ms) = (status.unwrap_or(self.status), at_ms);
+        Ok(())
+    }
+
+    fn ended(&self) -> StoreError {
+        StoreError::Ended { what: "conversation", name: self.key.id.clone() }
+    }
 }
 
 /// The status of a conversation.

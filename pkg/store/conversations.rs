@@ -1,8 +1,6 @@
 //! The conversation store.
 
-use futures_core::future::BoxFuture;
-
-use super::{Conversation, ConversationKey, ConversationStatus, Entry, StoreError, StoredMessage};
+use super::{Conversation, ConversationKey, ConversationStatus, Entry, StoreFuture, StoredMessage};
 use forgeline_types::{Text, setters};
 
 /// Conversations by scope and id, with their messages and the journals of their agents.
@@ -22,37 +20,29 @@ pub trait ConversationStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns [`StoreError::Exists`] if there is a conversation with this key.
-    fn begin(&self, conversation: Conversation) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn begin(&self, conversation: Conversation) -> StoreFuture<'_, ()>;
 
     /// Returns a conversation, without its messages.
     ///
     /// # Errors
     ///
     /// Returns [`StoreError::NotFound`] if there is no such conversation.
-    fn get<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-    ) -> BoxFuture<'a, Result<Conversation, StoreError>>;
+    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, Conversation>;
 
     /// Returns the conversations of a scope, most recently changed first.
     ///
     /// # Errors
     ///
     /// Returns [`StoreError::BadCursor`] if `after` is not the `next` of a page.
-    fn list(&self, query: ConversationQuery)
-    -> BoxFuture<'_, Result<ConversationPage, StoreError>>;
+    fn list(&self, query: ConversationQuery) -> StoreFuture<'_, ConversationPage>;
 
     /// Adds an entry to a conversation that has `at` entries.
     ///
     /// # Errors
     ///
     /// Returns [`StoreError::Behind`] if it has more or fewer, [`StoreError::Ended`], or [`StoreError::NotFound`].
-    fn append<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        at: u64,
-        entry: Entry,
-    ) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn append<'a>(&'a self, key: &'a ConversationKey, at: u64, entry: Entry)
+    -> StoreFuture<'a, ()>;
 
     /// Returns at most `most` lines of the journal, from entry `from` on, each with the number of its entry.
     ///
@@ -64,7 +54,7 @@ pub trait ConversationStore: Send + Sync + 'static {
         key: &'a ConversationKey,
         from: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<(u64, String)>, StoreError>>;
+    ) -> StoreFuture<'a, Vec<(u64, String)>>;
 
     /// Returns at most `most` messages, from number `from` on.
     ///
@@ -76,7 +66,7 @@ pub trait ConversationStore: Send + Sync + 'static {
         key: &'a ConversationKey,
         from: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<StoredMessage>, StoreError>>;
+    ) -> StoreFuture<'a, Vec<StoredMessage>>;
 
     /// Sets the title.
     ///
@@ -88,7 +78,7 @@ pub trait ConversationStore: Send + Sync + 'static {
         key: &'a ConversationKey,
         title: Text,
         at_ms: u64,
-    ) -> BoxFuture<'a, Result<(), StoreError>>;
+    ) -> StoreFuture<'a, ()>;
 
     /// Sets the status. Setting the current status again changes nothing.
     ///
@@ -100,14 +90,14 @@ pub trait ConversationStore: Send + Sync + 'static {
         key: &'a ConversationKey,
         status: ConversationStatus,
         at_ms: u64,
-    ) -> BoxFuture<'a, Result<(), StoreError>>;
+    ) -> StoreFuture<'a, ()>;
 
     /// Deletes a conversation with all its data; returns `false` if there was none.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn delete<'a>(&'a self, key: &'a ConversationKey) -> BoxFuture<'a, Result<bool, StoreError>>;
+    fn delete<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, bool>;
 
     /// Erases all conversations of an owner in a scope; an owner with an empty name has none.
     ///
@@ -119,7 +109,7 @@ pub trait ConversationStore: Send + Sync + 'static {
         scope: &'a str,
         owner: &'a str,
         mode: EraseMode,
-    ) -> BoxFuture<'a, Result<Erased, StoreError>>;
+    ) -> StoreFuture<'a, Erased>;
 }
 
 /// The mode of an erasure.

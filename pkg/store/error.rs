@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::LogKey;
+use super::{ConversationKey, LogKey};
 use forgeline_types::Text;
 
 /// An error of a store.
@@ -120,6 +120,16 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Returns the error of a conversation that does not exist.
+    pub(crate) fn no_conversation(key: &ConversationKey) -> Self {
+        Self::NotFound { what: "conversation", name: key.id.clone() }
+    }
+
+    /// Returns the error of a run that does not exist.
+    pub(crate) fn no_run(key: &LogKey) -> Self {
+        Self::NotFound { what: "run", name: key.name.clone() }
+    }
+
     /// Returns the error of a log that does not exist.
     pub(crate) fn no_log(key: &LogKey) -> Self {
         Self::NotFound { what: "log", name: key.name.clone() }

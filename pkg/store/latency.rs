@@ -1,9 +1,8 @@
 //! The latency record store.
 
-use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use super::{EraseMode, StoreError};
+use super::{EraseMode, StoreFuture};
 use forgeline_types::Text;
 
 /// Maximum number of records kept per scope.
@@ -18,29 +17,21 @@ pub trait LatencyStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn add<'a>(
-        &'a self,
-        scope: &'a str,
-        record: LatencyRecord,
-    ) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn add<'a>(&'a self, scope: &'a str, record: LatencyRecord) -> StoreFuture<'a, ()>;
 
     /// Returns the records of a scope since this time, oldest first; at most the last 10,000.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn since<'a>(
-        &'a self,
-        scope: &'a str,
-        since_ms: u64,
-    ) -> BoxFuture<'a, Result<Vec<LatencyRecord>, StoreError>>;
+    fn since<'a>(&'a self, scope: &'a str, since_ms: u64) -> StoreFuture<'a, Vec<LatencyRecord>>;
 
     /// Returns the number of records ever added to a scope.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn total<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<u64, StoreError>>;
+    fn total<'a>(&'a self, scope: &'a str) -> StoreFuture<'a, u64>;
 
     /// Erases the records of an owner in a scope, and returns their number; an owner with an empty name has none. With [`EraseMode::Tombstone`], the
     /// durations are kept without owner and conversation. The [`total`](Self::total) does not change: a store may keep the last record, without any data
@@ -49,12 +40,8 @@ pub trait LatencyStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn erase<'a>(
-        &'a self,
-        scope: &'a str,
-        owner: &'a str,
-        mode: EraseMode,
-    ) -> BoxFuture<'a, Result<u64, StoreError>>;
+    fn erase<'a>(&'a self, scope: &'a str, owner: &'a str, mode: EraseMode)
+    -> StoreFuture<'a, u64>;
 }
 
 /// The durations of a turn and its parts, in milliseconds.

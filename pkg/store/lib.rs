@@ -5,15 +5,15 @@
 mod blobs;
 mod conversation;
 mod conversations;
-mod cursor;
+mod entry_texts;
 mod erase;
 mod error;
 mod follow;
 mod ids;
 mod latency;
+mod list_cursor;
 mod log;
 mod memory;
-mod memory_log;
 mod notifications;
 mod run_record;
 mod runs;
@@ -30,12 +30,11 @@ pub use self::{
     follow::follow,
     latency::{CallLatency, LatencyRecord, LatencyStore},
     log::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention},
-    memory::MemoryStore,
-    memory_log::MemoryLog,
+    memory::{MemoryLog, MemoryStore},
     notifications::{Notification, NotificationChannel},
-    run_record::{RunChange, RunProgress, RunRecord, RunRequest},
+    run_record::{RunChange, RunNote, RunProgress, RunRecord, RunRequest},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
-    stores::Stores,
+    stores::{StoreFuture, Stores},
 };
 
 /// Returns a folder for a single test.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_core::{future::BoxFuture, stream::BoxStream};
+use futures_core::stream::BoxStream;
 
-use super::StoreError;
+use super::{StoreError, StoreFuture};
 use forgeline_types::{Text, setters};
 
 /// Maximum number of records that a follower reads at a time.
@@ -27,7 +27,7 @@ pub trait EventLog: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns [`StoreError::Exists`] if there is a log with this name.
-    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn create(&self, key: LogKey) -> StoreFuture<'_, ()>;
 
     /// Appends records, the first of which has the number `at`.
     ///
@@ -40,14 +40,14 @@ pub trait EventLog: Send + Sync + 'static {
         key: &'a LogKey,
         at: u64,
         records: Vec<LogRecord>,
-    ) -> BoxFuture<'a, Result<(), StoreError>>;
+    ) -> StoreFuture<'a, ()>;
 
     /// Closes a log: nothing can follow its last record. Closing a log again changes nothing.
     ///
     /// # Errors
     ///
     /// The same as for [`read`](Self::read).
-    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn close<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()>;
 
     /// Reads at most `most` records, from number `from` on; none if there are none yet.
     ///
@@ -55,19 +55,14 @@ pub trait EventLog: Send + Sync + 'static {
     ///
     /// Returns [`StoreError::NotFound`], [`StoreError::Retired`], [`StoreError::Behind`] if `from` is beyond the end, [`StoreError::Dropped`] if the record was
     /// [trimmed](Self::trim), or [`StoreError::Corrupt`].
-    fn read<'a>(
-        &'a self,
-        key: &'a LogKey,
-        from: u64,
-        most: usize,
-    ) -> BoxFuture<'a, Result<LogPage, StoreError>>;
+    fn read<'a>(&'a self, key: &'a LogKey, from: u64, most: usize) -> StoreFuture<'a, LogPage>;
 
     /// Waits until the log has a record with number `from`, or is closed or retired.
     ///
     /// # Errors
     ///
     /// The same as for [`read`](Self::read).
-    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> StoreFuture<'a, ()>;
 
     /// Reads a log from number `from` on, each record with its number: the existing records, then new ones, without a gap. The stream ends after the last
     /// record of a closed log, or with an error as for [`read`](Self::read).
@@ -102,14 +97,14 @@ pub trait EventLog: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns [`StoreError::NotFound`] if there is no such log.
-    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn retire<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()>;
 
     /// Removes a log and its name, which becomes available again. Pending waits for the log end with [`StoreError::NotFound`].
     ///
     /// # Errors
     ///
     /// Returns [`StoreError::NotFound`] if there is no such log.
-    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn remove<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()>;
 
     /// Drops the records before number `before`, or somewhat fewer: records that are stored together are dropped together. The others keep their numbers,
     /// and the log continues as before.
@@ -117,14 +112,14 @@ pub trait EventLog: Send + Sync + 'static {
     /// # Errors
     ///
     /// The same as for [`read`](Self::read), and [`StoreError::Behind`] if `before` is beyond the end.
-    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> StoreFuture<'a, ()>;
 
     /// Records that a log is in use: [`LogInfo::used_ms`] becomes now, and a closed log counts as closed now.
     ///
     /// # Errors
     ///
     /// Returns [`StoreError::NotFound`] or [`StoreError::Retired`].
-    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn touch<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()>;
 
     /// Returns the logs of all scopes whose names begin with `prefix`, ordered by key: at most `most`, after the key `after` if given. Retired logs are
     /// not included.
@@ -137,7 +132,7 @@ pub trait EventLog: Send + Sync + 'static {
         prefix: &'a str,
         after: Option<&'a LogKey>,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<LogInfo>, StoreError>>;
+    ) -> StoreFuture<'a, Vec<LogInfo>>;
 
     /// Retires closed logs that are not to be kept, oldest first, packs closed logs, and forgets the oldest names of retired logs; returns the number of
     /// logs that it retired. Open logs are kept. The work is done in parts, so that others do not wait: call this periodically.
@@ -145,7 +140,7 @@ pub trait EventLog: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns [`StoreError::Unavailable`] if the log cannot be used.
-    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, StoreError>>;
+    fn sweep(&self, keep: Retention) -> StoreFuture<'_, u64>;
 }
 
 /// The retention of closed logs.

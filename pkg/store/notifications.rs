@@ -1,8 +1,6 @@
 //! The notification channel.
 
-use futures_core::future::BoxFuture;
-
-use super::StoreError;
+use super::StoreFuture;
 use forgeline_types::Text;
 
 /// Maximum number of notifications kept per scope.
@@ -24,18 +22,14 @@ pub trait NotificationChannel: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn publish<'a>(
-        &'a self,
-        scope: &'a str,
-        notification: Notification,
-    ) -> BoxFuture<'a, Result<u64, StoreError>>;
+    fn publish<'a>(&'a self, scope: &'a str, notification: Notification) -> StoreFuture<'a, u64>;
 
     /// Returns the number that the next notification of a scope will have.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn end<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<u64, StoreError>>;
+    fn end<'a>(&'a self, scope: &'a str) -> StoreFuture<'a, u64>;
 
     /// Returns at most `most` notifications with their numbers, from number `from` on; none if there are none yet.
     ///
@@ -47,14 +41,14 @@ pub trait NotificationChannel: Send + Sync + 'static {
         scope: &'a str,
         from: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<(u64, Notification)>, StoreError>>;
+    ) -> StoreFuture<'a, Vec<(u64, Notification)>>;
 
     /// Waits until the scope has a notification with number `from`.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn wait<'a>(&'a self, scope: &'a str, from: u64) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn wait<'a>(&'a self, scope: &'a str, from: u64) -> StoreFuture<'a, ()>;
 }
 
 /// A notification.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConversationKey, LogKey};
+use super::{ConversationKey, LogKey, RunBegun};
 use forgeline_types::{Text, UsageInfo, setters};
 
 /// The stored data of a run. Its events are in the [log](super::EventLog) with the same key, its messages and its journal in the
@@ -33,6 +33,8 @@ pub struct RunRecord {
     pub request: Option<RunRequest>,
     /// Its input as JSON, until it has ended: a run that had not started when its process died is started from it.
     pub input: Option<String>,
+    /// What was added for it since it began, until it has ended: each note is stored by itself, in the order in which they were added.
+    pub notes: Vec<RunNote>,
     /// The members of its request besides the input, as JSON: module, page, model and metadata.
     pub about: Option<String>,
     /// The number of times that another process resumed it, since it was last suspended.
@@ -65,6 +67,7 @@ impl RunRecord {
             progress: RunProgress::Queued,
             request: None,
             input: None,
+            notes: Vec::new(),
             about: None,
             resumed: 0,
             begun_ms,
@@ -85,6 +88,39 @@ impl RunRecord {
     #[must_use]
     pub fn conversation_key(&self) -> ConversationKey {
         ConversationKey::new(self.key.scope.clone(), self.conversation.clone())
+    }
+
+    /// Returns the outcome of a request for `run` with the key of the request that started this one.
+    pub(super) fn begun(self, run: &Self) -> RunBegun {
+        if self.request == run.request { RunBegun::Same(Box::new(self)) } else { RunBegun::Other }
+    }
+}
+
+/// A note on a run that has not ended, such as a message of the user that its journal does not contain yet.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::{RunChange, RunNote, RunProgress};
+///
+/// let note = RunNote::new("cancelled", "true");
+/// let change = RunChange::to(RunProgress::Running, 2_000).note(note.clone());
+/// assert_eq!(change.added, [note]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunNote {
+    /// The name, unique in its run.
+    pub name: Text,
+    /// The content, as JSON.
+    pub data: String,
+}
+
+impl RunNote {
+    /// Returns a note with this name and content.
+    #[must_use]
+    pub fn new(name: impl Into<Text>, data: impl Into<String>) -> Self {
+        Self { name: name.into(), data: data.into() }
     }
 }
 
@@ -200,8 +236,10 @@ pub struct RunChange {
     pub is_resumed: bool,
     /// `true` if its process suspends the run for another one: [`resumed`](RunRecord::resumed) restarts at 0.
     pub is_put_away: bool,
-    /// The new [`input`](RunRecord::input); `None` leaves it unchanged.
-    pub input: Option<String>,
+    /// The notes to add, each in place of an earlier one with its name. A run that ends loses its notes.
+    pub added: Vec<RunNote>,
+    /// The names of the notes to remove, before others are added.
+    pub removed: Vec<Text>,
     /// The record of its end, as JSON.
     pub end: Option<String>,
     /// The token usage of all its requests, if known.
@@ -212,8 +250,9 @@ impl RunChange {
     /// Returns a change to this progress, at this time.
     #[must_use]
     pub fn to(progress: RunProgress, at_ms: u64) -> Self {
-        let (is_resumed, is_put_away, input, end, usage) = (false, false, None, None, None);
-        Self { progress, at_ms, is_resumed, is_put_away, input, end, usage }
+        let (added, removed) = (Vec::new(), Vec::new());
+        let (is_resumed, is_put_away, end, usage) = (false, false, None, None);
+        Self { progress, at_ms, is_resumed, is_put_away, added, removed, end, usage }
     }
 
     setters! {
@@ -222,8 +261,21 @@ impl RunChange {
         is_resumed(bool),
         /// Sets whether its process suspends the run for another one.
         is_put_away(bool),
-        input(some into String),
         end(some into String),
+    }
+
+    /// Adds a note, in place of an earlier one with its name.
+    #[must_use]
+    pub fn note(mut self, note: RunNote) -> Self {
+        self.added.push(note);
+        self
+    }
+
+    /// Removes the note with this name, if there is one.
+    #[must_use]
+    pub fn without_note(mut self, name: impl Into<Text>) -> Self {
+        self.removed.push(name.into());
+        self
     }
 
     /// Sets the token usage of all its requests.

@@ -1,8 +1,6 @@
 //! The run store.
 
-use futures_core::future::BoxFuture;
-
-use super::{EraseMode, LogKey, RunChange, RunRecord, StoreError};
+use super::{EraseMode, LogKey, RunChange, RunRecord, StoreFuture};
 use forgeline_types::{Text, setters};
 
 /// Runs by scope and id: their data, their progress, and what a process needs to resume them.
@@ -24,7 +22,7 @@ pub trait RunStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns [`StoreError::Exists`] if there is a run with this id.
-    fn begin(&self, run: RunRecord) -> BoxFuture<'_, Result<RunBegun, StoreError>>;
+    fn begin(&self, run: RunRecord) -> StoreFuture<'_, RunBegun>;
 
     /// Returns the run that a request of this owner with this key started, if any.
     ///
@@ -36,39 +34,35 @@ pub trait RunStore: Send + Sync + 'static {
         scope: &'a str,
         owner: &'a str,
         request: &'a str,
-    ) -> BoxFuture<'a, Result<Option<RunRecord>, StoreError>>;
+    ) -> StoreFuture<'a, Option<RunRecord>>;
 
     /// Returns a run.
     ///
     /// # Errors
     ///
     /// Returns [`StoreError::NotFound`] if there is no such run.
-    fn get<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<RunRecord, StoreError>>;
+    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord>;
 
-    /// Changes a run. A run that ends loses its input.
+    /// Changes a run and its notes. A run that ends loses its input and its notes.
     ///
     /// # Errors
     ///
     /// Returns [`StoreError::NotFound`], or [`StoreError::Ended`] if the run has ended.
-    fn change<'a>(
-        &'a self,
-        key: &'a LogKey,
-        change: RunChange,
-    ) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn change<'a>(&'a self, key: &'a LogKey, change: RunChange) -> StoreFuture<'a, ()>;
 
     /// Returns at most `most` runs of all scopes that have not ended, in the order in which they were created.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn open(&self, most: usize) -> BoxFuture<'_, Result<Vec<RunRecord>, StoreError>>;
+    fn open(&self, most: usize) -> StoreFuture<'_, Vec<RunRecord>>;
 
     /// Returns the runs of a scope, newest first.
     ///
     /// # Errors
     ///
     /// Returns [`StoreError::BadCursor`] if `after` is not the `next` of a page.
-    fn list(&self, query: RunQuery) -> BoxFuture<'_, Result<RunPage, StoreError>>;
+    fn list(&self, query: RunQuery) -> StoreFuture<'_, RunPage>;
 
     /// Deletes the runs that ended before `before_ms`, and the oldest of the other ended runs beyond the number `keep`; returns their keys, at most 1,000
     /// at a time, so that the caller can retire their logs.
@@ -76,14 +70,14 @@ pub trait RunStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn sweep(&self, before_ms: u64, keep: u64) -> BoxFuture<'_, Result<Vec<LogKey>, StoreError>>;
+    fn sweep(&self, before_ms: u64, keep: u64) -> StoreFuture<'_, Vec<LogKey>>;
 
     /// Deletes a run; returns `false` if there was none.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn delete<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<bool, StoreError>>;
+    fn delete<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, bool>;
 
     /// Erases the runs of an owner in a scope, and returns their number; an owner with an empty name has none. With [`Tombstone`](EraseMode::Tombstone),
     /// the progress, the times and the token usage are kept.
@@ -91,12 +85,8 @@ pub trait RunStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn erase<'a>(
-        &'a self,
-        scope: &'a str,
-        owner: &'a str,
-        mode: EraseMode,
-    ) -> BoxFuture<'a, Result<u64, StoreError>>;
+    fn erase<'a>(&'a self, scope: &'a str, owner: &'a str, mode: EraseMode)
+    -> StoreFuture<'a, u64>;
 }
 
 /// The outcome of adding a run.

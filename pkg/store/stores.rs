@@ -2,7 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{ConversationStore, EventLog, LatencyStore, NotificationChannel, RunStore};
+use futures_core::future::BoxFuture;
+
+use super::{ConversationStore, EventLog, LatencyStore, NotificationChannel, RunStore, StoreError};
+
+/// The future of an operation of a store.
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// The stores of a service: one per purpose, possibly of different engines.
 #[derive(Clone)]

@@ -3,7 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use forgeline::llm::transport::{HttpRequest, HttpResponse, Transport, TransportError};
+use forgeline::llm::{
+    Provider as _, ProviderError, Request,
+    http::{HttpBuilder, WireFormat},
+    transport::{HttpRequest, HttpResponse, Transport, TransportError},
+};
 use futures_util::{future::BoxFuture, stream};
 use serde_json::Value;
 
@@ -84,4 +88,28 @@ impl Transport for Canned {
         });
         Box::pin(async move { Ok(response) })
     }
+}
+
+/// Sends `request` to a server that answers nothing, and returns what arrived there.
+///
+/// # Errors
+///
+/// Returns the error of the provider.
+pub async fn sent<W: WireFormat>(
+    builder: HttpBuilder<W>,
+    request: &Request,
+) -> Result<HttpRequest, ProviderError> {
+    let server = Canned::new("");
+    let provider = builder.transport(Arc::clone(&server)).build()?;
+    drop(provider.stream_completion(request.clone()).await?);
+    Ok(server.last())
+}
+
+/// Returns the body of what [`sent`] sends.
+///
+/// # Panics
+///
+/// Panics when the provider refuses the request.
+pub async fn sent_json<W: WireFormat>(builder: HttpBuilder<W>, request: &Request) -> Value {
+    serde_json::from_slice(&sent(builder, request).await.unwrap().body.concat()).unwrap()
 }

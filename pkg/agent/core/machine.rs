@@ -185,7 +185,6 @@ impl StreamMachine {
     }
 
     /// Returns the answer as kept so far.
-    #[cfg(feature = "runtime")]
     #[doc(hidden)]
     pub fn builder(&self) -> &forgeline_types::CompletionBuilder {
         self.assembler.builder()
@@ -203,7 +202,6 @@ impl StreamMachine {
     }
 
     /// Ends the stream with this error: ends everything open, then emits the error event.
-    #[cfg(feature = "runtime")]
     #[doc(hidden)]
     pub fn stop(&mut self, error: AgentError, emit: &mut impl FnMut(AgentEvent)) {
         self.end(Some(error), emit);

@@ -13,7 +13,7 @@ pub(crate) fn parse_answer(completion: &mut Completion, goal: &AnswerSchema) {
         completion.parts.retain(|part| part.as_tool_call().is_none());
         return;
     }
-    let text = match goal.read(completion.clone()) {
+    let text = match goal.read_answer(completion.clone()) {
         Ok(json) => {
             completion.error = validate(goal.as_value(), &json.to_value()).err().map(|error| {
                 let message = format!("the answer does not match its schema: {error}");

@@ -212,10 +212,12 @@ mod tests {
         let output =
             ToolOutput::new("Three.").part(image("https://x/y")).part(picture(8)).part(picture(12));
         let (text, parts) = read_result("see", Ok(output), 1_000, &model);
-        let note = |why| {
-            format!("\n[A picture (image/jpeg) is left out: the model does not accept one {why}.]")
-        };
-        let want = ["as a URL; send its data", "of that size; make it smaller"].map(note);
+        let note = |why| format!("\n[A picture (image/jpeg) is left out: the model {why}.]");
+        let want = [
+            "does not accept image URLs; send the data",
+            "does not accept images of this size; make it smaller",
+        ]
+        .map(note);
         assert_eq!((text, parts), (Ok(format!("Three.{}", want.concat())), vec![picture(8)]));
     }
 
@@ -230,8 +232,8 @@ mod tests {
         };
         #[rustfmt::skip]
         let cases = [
-            (blob,                                "[A document (application/octet-stream, 2 bytes) is left out: models take PDF and text.]"),
-            (image("image/svg+xml", "PHN2Zy8+"),  "[A picture (image/svg+xml, 6 bytes) is left out: models take PNG, JPEG, GIF and WebP.]"),
+            (blob,                                "[A document (application/octet-stream, 2 bytes) is left out: models accept PDF and text.]"),
+            (image("image/svg+xml", "PHN2Zy8+"),  "[A picture (image/svg+xml, 6 bytes) is left out: models accept PNG, JPEG, GIF and WebP.]"),
             (image("image/png", "not base64!"),     "[A picture (image/png, 11 bytes) is left out: its data are not base64.]"),
         ];
         for (part, want) in cases {

@@ -334,9 +334,7 @@ pub(crate) fn elided(tool: &str, chars: usize, limit: usize) -> String {
 /// Returns the note on a part of a result that the model does not accept.
 pub(crate) fn left_out(what: &str, media_type: &str, why: &str) -> String {
     if !why.is_empty() {
-        return format!(
-            "\n[A {what} ({media_type}) is left out: the model does not accept one {why}.]"
-        );
+        return format!("\n[A {what} ({media_type}) is left out: the model {why}.]");
     }
     format!("\n[A {what} ({media_type}) is left out: the model does not accept it.]")
 }

@@ -233,10 +233,10 @@ async fn inputs_that_cannot_be_served_are_refused_by_name_and_leave_nothing() {
         (budget(Budget::default().time(Duration::ZERO)), ErrorCode::InvalidInput, format!("`budget.time` {zero}")),
         (budget(Budget::default().cost(Cost::ZERO)), ErrorCode::InvalidInput, format!("`budget.cost` {zero}")),
         (RunInput::from("Go").deadline(past), ErrorCode::InvalidInput, "the deadline of the input passed 60".to_owned()),
-        (RunInput::from("Go").part(picture.clone()), ErrorCode::Unsupported, "the model `blind-1` reads no pictures; send the input without them, or choose a model that does".to_owned()),
-        (RunInput::from("Go").part(svg), ErrorCode::InvalidInput, "a picture of the input (image/svg+xml, 6 bytes) cannot be read: models take PNG, JPEG, GIF and WebP".to_owned()),
+        (RunInput::from("Go").part(picture.clone()), ErrorCode::Unsupported, "the model `blind-1` does not accept pictures; send the input without them, or choose a model that does".to_owned()),
+        (RunInput::from("Go").part(svg), ErrorCode::InvalidInput, "a picture of the input (image/svg+xml, 6 bytes) cannot be read: models accept PNG, JPEG, GIF and WebP".to_owned()),
         (RunInput::from("Go").part(raw), ErrorCode::InvalidInput, "a picture of the input (image/png, 11 bytes) cannot be read: its data are not base64".to_owned()),
-        (RunInput::from(vec![document]), ErrorCode::Unsupported, "the model `blind-1` reads no documents".to_owned()),
+        (RunInput::from(vec![document]), ErrorCode::Unsupported, "the model `blind-1` does not accept documents".to_owned()),
     ];
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]).info_of(blind());
     let journal = MemoryJournal::default();
@@ -338,7 +338,7 @@ async fn an_input_chooses_a_model_whose_abilities_and_names_are_its_own() {
     for model in [None, Some("own-1")] {
         let input = model.map_or_else(look, |model| look().model(model));
         let error = agent.run(input).await.unwrap_err().error;
-        assert!(error.message.contains("`own-1` reads no pictures"), "{error}");
+        assert!(error.message.contains("`own-1` does not accept pictures"), "{error}");
     }
     let error = agent.run(RunInput::from("Go.").model("other-1")).await.unwrap_err().error;
     assert_eq!(error.code, ErrorCode::InvalidInput);

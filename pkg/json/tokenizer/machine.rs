@@ -6,7 +6,7 @@ use compact_str::CompactString;
 
 use super::{
     piece::Piece,
-    state::{Behind, Comment, Escape, Fault, State},
+    state::{Behind, Comment, Escape, Fault, JsonState},
     token::{Kind, Sink, Strictness, Token},
 };
 use crate::{Repair, RepairSet};
@@ -25,7 +25,7 @@ const MAX_MARKED_DEPTH: u32 = 4;
 #[derive(Debug, Clone)]
 pub struct Tokenizer {
     pub(super) strictness: Strictness,
-    pub(super) state: State,
+    pub(super) state: JsonState,
     pub(super) comment: Comment,
     /// One bit per bracket, innermost lowest: 1 for `{`.
     brackets: u128,
@@ -54,7 +54,7 @@ impl Tokenizer {
     pub fn new(strictness: Strictness) -> Self {
         Self {
             strictness,
-            state: State::Value,
+            state: JsonState::Value,
             comment: Comment::None,
             brackets: 0,
             depth: 0,
@@ -65,7 +65,7 @@ impl Tokenizer {
             taken: 0,
             fault: Fault {
                 reason: "the JSON ends too early",
-                state: State::Failed,
+                state: JsonState::Failed,
                 expected: None,
                 at: 0,
             },
@@ -112,29 +112,30 @@ impl Tokenizer {
     /// Returns `true` if exactly one value has been read, or will have been if the text ends here.
     #[doc(hidden)]
     pub fn is_whole(&self) -> bool {
-        if let State::Number(number) = self.state {
+        if let JsonState::Number(number) = self.state {
             return self.depth == 0 && number.may_end();
         }
-        let is_word = self.state == State::Word && self.depth == 0 && self.word_value().is_some();
+        let is_word =
+            self.state == JsonState::Word && self.depth == 0 && self.word_value().is_some();
         is_word || self.is_done()
     }
 
     /// Returns `true` if exactly one value has been read up to its last byte.
     #[doc(hidden)]
     pub fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == JsonState::Done
     }
 
     /// Returns `true` where a value may begin.
     #[doc(hidden)]
     pub fn wants_value(&self) -> bool {
-        matches!(self.state, State::Value | State::FirstItem | State::NextItem)
+        matches!(self.state, JsonState::Value | JsonState::FirstItem | JsonState::NextItem)
     }
 
     /// Returns `true` where a key may begin.
     #[doc(hidden)]
     pub fn wants_key(&self) -> bool {
-        matches!(self.state, State::FirstKey | State::NextKey)
+        matches!(self.state, JsonState::FirstKey | JsonState::NextKey)
     }
 
     /// Returns the number of open brackets, and `true` if the innermost is that of an object.
@@ -146,13 +147,13 @@ impl Tokenizer {
     /// Returns the quote of the current string.
     #[doc(hidden)]
     pub fn string_quote(&self) -> Option<u8> {
-        if let State::String { quote, .. } = self.state { Some(quote) } else { None }
+        if let JsonState::String { quote, .. } = self.state { Some(quote) } else { None }
     }
 
     /// Returns `true` if the next byte is inside a string value in double quotes, and not part of an escape.
     #[doc(hidden)]
     pub fn is_in_plain_string(&self) -> bool {
-        self.state == State::String { quote: b'"', is_key: false, escape: Escape::None }
+        self.state == JsonState::String { quote: b'"', is_key: false, escape: Escape::None }
     }
 
     /// Returns `true` inside a comment, in which markers do not count.
@@ -169,7 +170,7 @@ impl Tokenizer {
 
     #[doc(hidden)]
     pub fn has_failed(&self) -> bool {
-        self.state == State::Failed
+        self.state == JsonState::Failed
     }
 
     /// Returns the fault and its byte offset; for a value that is merely incomplete, the fault that it ends too
@@ -212,7 +213,7 @@ impl Tokenizer {
         let fresh = Self::new(self.strictness);
         *self = Self { behind: self.behind, taken: self.taken, ..fresh };
         self.push_bracket(false);
-        self.state = State::FirstItem;
+        self.state = JsonState::FirstItem;
     }
 
     /// Counts bytes that were passed on unchanged without [`feed`](Self::feed).
@@ -235,30 +236,30 @@ impl Tokenizer {
                 continue;
             }
             match self.state {
-                State::String { quote, is_key, escape: Escape::None } => {
+                JsonState::String { quote, is_key, escape: Escape::None } => {
                     self.in_string(quote, is_key, &mut piece);
                 }
-                State::String { quote, is_key, escape } => {
+                JsonState::String { quote, is_key, escape } => {
                     self.in_escape(byte, quote, is_key, escape, &mut piece);
                 }
-                State::Number(number) => self.in_number(byte, number, &mut piece),
-                State::Word => self.in_word(byte, &mut piece),
-                State::BareKey => self.in_bare_key(byte, &mut piece),
-                State::Failed => break,
-                State::Done if self.behind == Behind::Nothing => break,
-                State::Value
-                | State::FirstItem
-                | State::NextItem
-                | State::FirstKey
-                | State::NextKey
-                | State::Colon
-                | State::AfterValue
-                | State::Done => self.between(byte, &mut piece),
+                JsonState::Number(number) => self.in_number(byte, number, &mut piece),
+                JsonState::Word => self.in_word(byte, &mut piece),
+                JsonState::BareKey => self.in_bare_key(byte, &mut piece),
+                JsonState::Failed => break,
+                JsonState::Done if self.behind == Behind::Nothing => break,
+                JsonState::Value
+                | JsonState::FirstItem
+                | JsonState::NextItem
+                | JsonState::FirstKey
+                | JsonState::NextKey
+                | JsonState::Colon
+                | JsonState::AfterValue
+                | JsonState::Done => self.between(byte, &mut piece),
             }
         }
         self.end_piece(&mut piece);
-        let is_over =
-            self.behind == Behind::Nothing && matches!(self.state, State::Done | State::Failed);
+        let is_over = self.behind == Behind::Nothing
+            && matches!(self.state, JsonState::Done | JsonState::Failed);
         let read = if is_over { piece.at } else { text.len() };
         self.taken += read;
         read
@@ -276,7 +277,7 @@ impl Tokenizer {
 
     /// Ends a value.
     pub(super) fn end_value(&mut self, piece: &mut Piece<'_, impl Sink>) {
-        self.state = if self.depth == 0 { State::Done } else { State::AfterValue };
+        self.state = if self.depth == 0 { JsonState::Done } else { JsonState::AfterValue };
         if self.depth < self.marked_depth {
             piece.flush();
             let repairs = mem::take(&mut self.repairs);
@@ -295,7 +296,7 @@ impl Tokenizer {
     }
 
     pub(super) fn end_key(&mut self, piece: &mut Piece<'_, impl Sink>) {
-        self.state = State::Colon;
+        self.state = JsonState::Colon;
         if self.depth < self.marked_depth {
             piece.emit(Token::KeyEnd { depth: self.depth, at: piece.at });
         }
@@ -343,7 +344,7 @@ impl Tokenizer {
     pub(super) fn fail(&mut self, reason: &'static str, piece: &Piece<'_, impl Sink>) {
         let (state, expected) = (self.state, Some(self.wanted()));
         self.fault = Fault { reason, state, expected, at: self.taken + piece.at };
-        self.state = State::Failed;
+        self.state = JsonState::Failed;
     }
 
     pub(super) fn fail_too_deep(&mut self, piece: &Piece<'_, impl Sink>) {
@@ -354,19 +355,19 @@ impl Tokenizer {
     /// Returns the syntax that strict JSON allows in this state.
     fn wanted(&self) -> &'static str {
         match self.state {
-            State::Value | State::FirstItem | State::NextItem => "a value",
-            State::Word if self.word.is_empty() => "a value",
-            State::Word => "`true`, `false` or `null`",
-            State::FirstKey => "a key or `}`",
-            State::NextKey | State::BareKey => "a key",
-            State::Colon => "`:`",
-            State::AfterValue if self.is_object() => "`,` or `}`",
-            State::AfterValue => "`,` or `]`",
-            State::String { escape: Escape::None, .. } => "an escaped control character",
-            State::String { escape: Escape::Backslash, .. } => "an escape",
-            State::String { escape: Escape::Unicode { .. }, .. } => "a hexadecimal digit",
-            State::Number(_) => "a digit",
-            State::Done | State::Failed => "the end of the text",
+            JsonState::Value | JsonState::FirstItem | JsonState::NextItem => "a value",
+            JsonState::Word if self.word.is_empty() => "a value",
+            JsonState::Word => "`true`, `false` or `null`",
+            JsonState::FirstKey => "a key or `}`",
+            JsonState::NextKey | JsonState::BareKey => "a key",
+            JsonState::Colon => "`:`",
+            JsonState::AfterValue if self.is_object() => "`,` or `}`",
+            JsonState::AfterValue => "`,` or `]`",
+            JsonState::String { escape: Escape::None, .. } => "an escaped control character",
+            JsonState::String { escape: Escape::Backslash, .. } => "an escape",
+            JsonState::String { escape: Escape::Unicode { .. }, .. } => "a hexadecimal digit",
+            JsonState::Number(_) => "a digit",
+            JsonState::Done | JsonState::Failed => "the end of the text",
         }
     }
 }

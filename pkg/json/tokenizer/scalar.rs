@@ -3,7 +3,7 @@
 use super::{
     machine::Tokenizer,
     piece::Piece,
-    state::State,
+    state::JsonState,
     structure::is_key_byte,
     token::{Sink, Strictness},
 };
@@ -18,7 +18,7 @@ impl Tokenizer {
     pub(super) fn in_number(&mut self, byte: u8, number: Number, piece: &mut Piece<'_, impl Sink>) {
         match number.next(byte) {
             Some(number) => {
-                self.state = State::Number(number);
+                self.state = JsonState::Number(number);
                 piece.at += 1;
             }
             None => self.end_number(number, piece),

@@ -4,7 +4,7 @@ use crate::Number;
 
 /// The state after the last byte, which decides what may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum JsonState {
     /// A value is required.
     Value,
     /// `[` was read: a value or `]` follows.
@@ -78,7 +78,7 @@ pub(super) enum Behind {
 pub(super) struct Fault {
     pub(super) reason: &'static str,
     /// The state in which the mistake was found.
-    pub(super) state: State,
+    pub(super) state: JsonState,
     /// The syntax that strict JSON allows there; `None` if a limit was exceeded.
     pub(super) expected: Option<&'static str>,
     /// Offset from the start of the text, in bytes.

@@ -3,7 +3,7 @@
 use super::{
     machine::Tokenizer,
     piece::Piece,
-    state::{Escape, State},
+    state::{Escape, JsonState},
     token::Sink,
 };
 use crate::{
@@ -20,7 +20,7 @@ impl Tokenizer {
         piece: &mut Piece<'_, impl Sink>,
     ) {
         take_quote(quote, piece);
-        self.state = State::String { quote, is_key, escape: Escape::None };
+        self.state = JsonState::String { quote, is_key, escape: Escape::None };
     }
 
     pub(super) fn in_string(&mut self, quote: u8, is_key: bool, piece: &mut Piece<'_, impl Sink>) {
@@ -40,7 +40,7 @@ impl Tokenizer {
                 piece.at += 2;
             } else {
                 piece.skip();
-                self.state = State::String { quote, is_key, escape: Escape::Backslash };
+                self.state = JsonState::String { quote, is_key, escape: Escape::Backslash };
             }
         } else if byte == b'"' || self.repair(Repair::RawControl, piece) {
             piece.skip();
@@ -94,7 +94,7 @@ impl Tokenizer {
             (Escape::Backslash, b'\'') => piece.at += 1,
             (Escape::Backslash | Escape::None, _) => piece.emit_text("\\\\"),
         }
-        self.state = State::String { quote, is_key, escape: next };
+        self.state = JsonState::String { quote, is_key, escape: next };
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     machine::{MAX_DEPTH, Tokenizer},
     piece::Piece,
-    state::{Behind, Comment, State},
+    state::{Behind, Comment, JsonState},
     token::{Kind, Sink, Strictness, Token},
 };
 use crate::{Number, Repair, slice};
@@ -17,35 +17,35 @@ impl Tokenizer {
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' => {
                 piece.at += 1;
-                if self.state == State::Done {
+                if self.state == JsonState::Done {
                     piece.run = piece.at;
                 }
             }
-            b'/' | b'#' if self.state != State::Done => self.start_comment(byte, piece),
+            b'/' | b'#' if self.state != JsonState::Done => self.start_comment(byte, piece),
             _ => match self.state {
-                State::FirstItem if byte == b']' => self.close(piece),
-                State::FirstItem if byte == b')' && self.tuples > 0 => self.close_tuple(piece),
-                State::FirstKey if byte == b'}' => self.close(piece),
-                State::FirstItem | State::FirstKey if byte == b',' => {
+                JsonState::FirstItem if byte == b']' => self.close(piece),
+                JsonState::FirstItem if byte == b')' && self.tuples > 0 => self.close_tuple(piece),
+                JsonState::FirstKey if byte == b'}' => self.close(piece),
+                JsonState::FirstItem | JsonState::FirstKey if byte == b',' => {
                     if self.repair(Repair::ExtraComma, piece) {
                         piece.skip();
                     }
                 }
-                State::Value | State::FirstItem => self.value(byte, piece),
-                State::FirstKey => self.key(byte, piece),
-                State::NextItem | State::NextKey => self.after_comma(byte, piece),
-                State::Colon if byte == b':' => {
-                    self.state = State::Value;
+                JsonState::Value | JsonState::FirstItem => self.value(byte, piece),
+                JsonState::FirstKey => self.key(byte, piece),
+                JsonState::NextItem | JsonState::NextKey => self.after_comma(byte, piece),
+                JsonState::Colon if byte == b':' => {
+                    self.state = JsonState::Value;
                     piece.at += 1;
                 }
-                State::Colon => self.fail("a colon is missing after a key", piece),
-                State::AfterValue => self.after_value(byte, piece),
-                State::Done
-                | State::Failed
-                | State::String { .. }
-                | State::Number(_)
-                | State::Word
-                | State::BareKey => self.after_end(byte, piece),
+                JsonState::Colon => self.fail("a colon is missing after a key", piece),
+                JsonState::AfterValue => self.after_value(byte, piece),
+                JsonState::Done
+                | JsonState::Failed
+                | JsonState::String { .. }
+                | JsonState::Number(_)
+                | JsonState::Word
+                | JsonState::BareKey => self.after_end(byte, piece),
             },
         }
     }
@@ -55,7 +55,7 @@ impl Tokenizer {
         if byte == b'{' && self.behind == Behind::Objects {
             piece.run = piece.at;
             piece.emit(Token::Next { at: piece.at });
-            self.state = State::Value;
+            self.state = JsonState::Value;
             return;
         }
         let is_expected = byte == b'`' && self.behind == Behind::Ticks;
@@ -67,7 +67,7 @@ impl Tokenizer {
     fn after_value(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
         match (byte, self.is_object()) {
             (b',', is_object) => {
-                self.state = if is_object { State::NextKey } else { State::NextItem };
+                self.state = if is_object { JsonState::NextKey } else { JsonState::NextItem };
                 piece.comma = piece.at;
                 piece.at += 1;
             }
@@ -89,7 +89,7 @@ impl Tokenizer {
 
     /// Decides on a withheld comma by the first byte after it.
     fn after_comma(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
-        let is_object = self.state == State::NextKey;
+        let is_object = self.state == JsonState::NextKey;
         match byte {
             b',' => {
                 if self.repair(Repair::ExtraComma, piece) {
@@ -146,7 +146,7 @@ impl Tokenizer {
 
     /// Emits the text that passed; a comma that may have to be dropped is held, with the whitespace after it.
     pub(super) fn end_piece(&mut self, piece: &mut Piece<'_, impl Sink>) {
-        if matches!(self.state, State::NextItem | State::NextKey) {
+        if matches!(self.state, JsonState::NextItem | JsonState::NextKey) {
             let comma = piece.comma.max(piece.run);
             piece.flush_to(comma);
             // A comma and whitespace are ASCII.
@@ -185,7 +185,7 @@ impl Tokenizer {
             Kind::Object | Kind::Array => {
                 let is_object = kind == Kind::Object;
                 self.push_bracket(is_object);
-                self.state = if is_object { State::FirstKey } else { State::FirstItem };
+                self.state = if is_object { JsonState::FirstKey } else { JsonState::FirstItem };
                 if byte == b'(' {
                     self.tuples += 1;
                     piece.skip();
@@ -196,10 +196,10 @@ impl Tokenizer {
             }
             Kind::String => self.start_string(byte, false, piece),
             Kind::Number => {
-                self.state = State::Number(Number::first(byte).unwrap_or(Number::Minus));
+                self.state = JsonState::Number(Number::first(byte).unwrap_or(Number::Minus));
                 piece.at += 1;
             }
-            Kind::Word => self.state = State::Word,
+            Kind::Word => self.state = JsonState::Word,
         }
     }
 
@@ -220,7 +220,7 @@ impl Tokenizer {
         } else {
             piece.flush();
             piece.emit_text("\"");
-            self.state = State::BareKey;
+            self.state = JsonState::BareKey;
         }
     }
 
@@ -270,19 +270,19 @@ impl Tokenizer {
     #[doc(hidden)]
     pub fn close_at_end(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) -> bool {
         let mut piece = Piece::new("", sink);
-        if let State::Number(number) = self.state {
+        if let JsonState::Number(number) = self.state {
             self.end_number(number, &mut piece);
-        } else if self.state == State::Word {
+        } else if self.state == JsonState::Word {
             self.end_word(&mut piece);
         }
-        if matches!(self.state, State::NextItem | State::NextKey)
+        if matches!(self.state, JsonState::NextItem | JsonState::NextKey)
             && self.repair(Repair::ExtraComma, &piece)
         {
             self.drop_comma(&mut piece);
-            self.state = State::AfterValue;
+            self.state = JsonState::AfterValue;
         }
         // After a bracket that was only opened, anything might have followed.
-        while self.state == State::AfterValue {
+        while self.state == JsonState::AfterValue {
             self.add_bracket(&mut piece);
         }
         self.is_done()
@@ -299,20 +299,20 @@ impl Tokenizer {
         }
         let state = if self.has_failed() { self.fault.state } else { self.state };
         piece.emit_text(match state {
-            State::Value | State::NextItem | State::Word => "null",
-            State::NextKey => "\"\":null",
-            State::BareKey | State::String { is_key: true, .. } => "\":null",
-            State::Colon => ":null",
-            State::String { .. } => "\"",
-            State::Number(number) if !number.may_end() => "0",
-            State::Number(_) | State::FirstItem | State::FirstKey => "",
-            State::AfterValue | State::Done | State::Failed => "",
+            JsonState::Value | JsonState::NextItem | JsonState::Word => "null",
+            JsonState::NextKey => "\"\":null",
+            JsonState::BareKey | JsonState::String { is_key: true, .. } => "\":null",
+            JsonState::Colon => ":null",
+            JsonState::String { .. } => "\"",
+            JsonState::Number(number) if !number.may_end() => "0",
+            JsonState::Number(_) | JsonState::FirstItem | JsonState::FirstKey => "",
+            JsonState::AfterValue | JsonState::Done | JsonState::Failed => "",
         });
         while self.depth > 0 {
             piece.emit_text(if self.is_object() { "}" } else { "]" });
             self.pop_bracket();
         }
-        self.state = State::Done;
+        self.state = JsonState::Done;
     }
 
     fn start_comment(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
@@ -320,7 +320,7 @@ impl Tokenizer {
             return self.fail("this is not strict JSON", piece);
         }
         // A withheld comma stays withheld: the text before the comment is held with it.
-        if matches!(self.state, State::NextItem | State::NextKey) {
+        if matches!(self.state, JsonState::NextItem | JsonState::NextKey) {
             self.end_piece(piece);
             piece.run = piece.at;
         }

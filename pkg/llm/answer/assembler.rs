@@ -147,7 +147,6 @@ impl AnswerAssembler {
     }
 
     /// Returns the builder with the part of the answer that is kept.
-    #[cfg(feature = "runtime")]
     #[doc(hidden)]
     pub fn builder(&self) -> &CompletionBuilder {
         &self.builder
@@ -348,7 +347,7 @@ impl AnswerAssembler {
         self.builder.keep_call(call);
     }
 
-    /// Processes one delta. Each number stands for one call: deltas of a call that has ended are dropped.
+    /// Processes one delta. Each number is that of one call: deltas of a call that has ended are dropped.
     fn call_delta(&mut self, delta: &ToolCallDelta, emit: &mut impl FnMut(AgentEvent)) {
         let known = self.native.iter().position(|call| call.key == delta.index);
         if known.is_none() && self.ended.contains(&delta.index) {

@@ -2,12 +2,10 @@
 
 mod assembler;
 mod call;
-mod collect;
+pub(crate) mod collect;
 mod native_call;
 mod repetition;
 
 pub use assembler::{AnswerAssembler, TextSection};
 pub use call::OpenCall;
-#[cfg(feature = "runtime")]
-pub(crate) use collect::ChunkCollector;
 pub use collect::collect;

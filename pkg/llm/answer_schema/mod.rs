@@ -7,6 +7,4 @@ mod walk;
 
 pub use rules::SchemaRules;
 #[cfg(feature = "runtime")]
-pub use schema::schema_of;
-#[cfg(feature = "runtime")]
-pub use schema::{AnswerSchema, StructuredMethod};
+pub use schema::{AnswerSchema, StructuredMethod, schema_of};

@@ -117,9 +117,9 @@ impl AnswerSchema {
                 request.response_format = Some(ResponseFormat::JsonSchema { name, schema, strict });
             }
             StructuredMethod::ForcedTool => {
-                let told =
+                let description =
                     "Takes the answer. Call it once, with the whole answer as its arguments.";
-                request.tools = vec![ToolSpec::new(self.name.clone(), told, schema)].into();
+                request.tools = vec![ToolSpec::new(self.name.clone(), description, schema)].into();
                 request.tool_choice = Some(ToolChoice::Tool(self.name));
                 // Other providers cannot express this; a second call is ignored.
                 let can_say_one = ["openai", "openai-responses", "anthropic"];
@@ -133,13 +133,13 @@ impl AnswerSchema {
                 }
             }
             StructuredMethod::Prompt => {
-                let told = format!(
+                let instruction = format!(
                     "Answer with one JSON value that obeys the JSON Schema below. Write nothing before or \
                      after it, and no code fence around it.\n\n{schema}"
                 );
                 request.system = Some(match request.system {
-                    Some(system) => format!("{told}\n\n{system}").into(),
-                    None => told.into(),
+                    Some(system) => format!("{instruction}\n\n{system}").into(),
+                    None => instruction.into(),
                 });
             }
         }

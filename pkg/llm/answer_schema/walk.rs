@@ -37,7 +37,7 @@ impl SchemaRules {
         ];
         for (what, count, most) in limits {
             if let Some(most) = most.filter(|most| count > *most) {
-                let detail = format!("{count} {what}, and {most} are the most");
+                let detail = format!("{count} {what}; at most {most} are allowed");
                 return Err(unsupported("required", detail));
             }
         }
@@ -59,7 +59,7 @@ impl SchemaRules {
         let strict = request.tools.iter().filter(|tool| tool.strict);
         let count = strict.clone().count();
         if let Some(most) = self.max_strict_tools.filter(|most| count > *most) {
-            let detail = format!("{count} strict tools, and {most} are the most");
+            let detail = format!("{count} strict tools; at most {most} are allowed");
             return Err(unsupported("strict", detail));
         }
         for tool in strict {

@@ -3,8 +3,8 @@
 use super::items;
 use crate::{
     StreamChunk, ToolCallDelta,
+    decode::tool_name,
     decode::{EventFault, JsonMembers, lax_json::plain},
-    tool_schema::tool_names,
 };
 use forgeline_types::{Json, Text};
 
@@ -54,7 +54,7 @@ struct AssembledBlock {
 }
 
 /// The fault of more or longer blocks than can be kept.
-const TOO_MUCH: EventFault = EventFault::Limit("the blocks that are open are too many or too long");
+const TOO_MUCH: EventFault = EventFault::Limit("too many open blocks, or too long ones");
 
 impl OpenBlocks {
     /// Begins a block of text.
@@ -80,7 +80,7 @@ impl OpenBlocks {
         let input = input.map(|input| plain(input.as_str())).filter(|input| input != "{}");
         let arguments = BlockArguments::Start(input.map(Text::from).unwrap_or_default());
         self.begin(index, OpenBlock::Call { index: call, arguments })?;
-        let mut delta = ToolCallDelta::new(call).name(tool_names::decode(&members.text("name")));
+        let mut delta = ToolCallDelta::new(call).name(tool_name(&members.text("name")));
         delta.id = Some(members.text("id")).filter(|id| !id.is_empty());
         delta.signature = items::more_of_call(members);
         Ok(delta)

@@ -7,20 +7,14 @@
 
 mod answer;
 mod blocks;
-#[cfg(feature = "http")]
-mod found;
 mod items;
 #[cfg(feature = "http")]
-mod message;
-#[cfg(feature = "http")]
-mod provider;
-#[cfg(feature = "http")]
-mod reasoning;
+mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 #[cfg(feature = "http")]
-pub use provider::{Anthropic, Messages};
+pub use request::{Anthropic, Messages};
 pub use stream::AnthropicDecoder;

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use crate::decode::{
     JsonEntries,
-    lax_json::{FillInto, LaxNumber, LaxText, LaxWord, ignore_others, in_place, lax, wire},
+    lax_json::{FillInto, LaxNumber, LaxText, LaxWord, in_place, lax, wire},
 };
 use forgeline_types::Text;
 
@@ -26,9 +26,6 @@ wire! {
     content_block: Option<&'a RawValue>,
     usage: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
-    // All other members.
-    ; besides rest: JsonEntries<'a>
-    ; else name => event.rest.push(name.0, map.next_value()?)
 }
 
 /// A piece of a block, or the end of the message.
@@ -100,5 +97,4 @@ in_place! { AnthropicDelta<'a> as delta, map, ignoring [bool number null string 
         delta.said = DeltaKind::Citation;
     },
     StopReason => delta.stop_reason = map.next_value()?,
-    ; else name => delta.rest.push(name.0, map.next_value()?)
 }

@@ -4,17 +4,12 @@
 //! is an event that the consumer sees.
 
 mod chain;
-mod driver;
+pub(super) mod driver;
 mod failover;
-mod retry;
+pub(super) mod retry;
 #[cfg(test)]
 mod tests;
 
 pub use chain::FailoverHop;
 pub use failover::Failover;
 pub use retry::{RetryPolicy, Retrying};
-
-#[cfg(feature = "http")]
-pub(super) use driver::{AttemptPolicy, NextAttempt, begin};
-#[cfg(feature = "http")]
-pub(super) use retry::RetrySchedule;

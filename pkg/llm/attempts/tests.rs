@@ -160,8 +160,8 @@ async fn waits_double_and_the_last_failure_tells_how_often_it_was_tried() {
     assert_eq!(error.code(), ErrorCode::Connect);
     assert!(matches!(error.root(), ProviderError::Connect { .. }));
     assert!(error.is_outage() && error.is_retryable() && !error.is_transient());
-    let told = error.to_agent_error().message;
-    assert!(told.starts_with("gave up after 3 attempts: cannot reach h"), "{told}");
+    let message = error.to_agent_error().message;
+    assert!(message.starts_with("gave up after 3 attempts: cannot reach h"), "{message}");
 }
 
 #[tokio::test(start_paused = true)]

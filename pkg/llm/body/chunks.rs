@@ -104,8 +104,8 @@ where
         self
     }
 
-    fn read(&mut self, bytes: &[u8]) {
-        self.decoding.read(bytes);
+    fn decode(&mut self, bytes: &[u8]) {
+        self.decoding.push(bytes);
         if self.once_begun.is_some() && self.decoding.delivers() {
             self.timeouts = self.once_begun.take().unwrap_or(self.timeouts);
         }
@@ -185,7 +185,7 @@ where
             }
             let Some(body) = &mut this.body else { return Poll::Ready(None) };
             match Pin::new(body).poll_next(context) {
-                Poll::Ready(Some(Ok(bytes))) => this.read(&bytes),
+                Poll::Ready(Some(Ok(bytes))) => this.decode(&bytes),
                 Poll::Ready(Some(Err(error))) => {
                     let error = error.into_provider_error(this.decoding.received());
                     this.decoding.end(Some(error));

@@ -112,7 +112,6 @@ impl Cost {
     }
 
     /// Returns this cost minus `other`, or zero if `other` is higher.
-    #[cfg(feature = "runtime")]
     #[doc(hidden)]
     #[must_use]
     pub const fn less(self, other: Self) -> Self {
@@ -120,7 +119,6 @@ impl Cost {
     }
 
     /// Returns one of `parts` equal parts, rounded up.
-    #[cfg(feature = "runtime")]
     #[doc(hidden)]
     #[must_use]
     pub fn part(self, parts: u32) -> Self {

@@ -5,15 +5,11 @@
 //! [`CohereDecoder`] reads response bodies.
 
 #[cfg(feature = "http")]
-mod message;
-#[cfg(feature = "http")]
-mod provider;
+mod request;
 mod stream;
-#[cfg(test)]
-mod tests;
 mod wire;
 
 #[cfg(feature = "http")]
-pub use provider::{ChatV2, Cohere};
+pub use request::{ChatV2, Cohere};
 pub use stream::CohereDecoder;
 use wire::PROTOCOL;

@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{
     Progress, StreamChunk, ToolCallDelta,
+    decode::tool_name,
     decode::{
         CallDelta, EventFault, EventReader, OutSink, UsagePaths, event_decoder, fill,
         finish_reason, in_stream, lax_json::is_text, reported,
     },
-    tool_schema::tool_names,
 };
 
 /// The paths of the counts: those in `tokens`, not the billed units.
@@ -82,7 +82,7 @@ impl EventReader for CohereReader {
     fn event(&mut self, name: &str, data: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
         let mut event = CohereEvent::default();
         fill(data, &mut event)?;
-        self.read(name, &mut event, data, sink);
+        self.read_event(name, &mut event, data, sink);
         self.check_limit()
     }
 
@@ -108,7 +108,7 @@ impl EventReader for CohereReader {
 }
 
 impl CohereReader {
-    fn read(
+    fn read_event(
         &mut self,
         name: &str,
         event: &mut CohereEvent<'_>,
@@ -165,7 +165,7 @@ impl CohereReader {
         if is_over { Err(EventFault::Limit("the response has too many calls")) } else { Ok(()) }
     }
 
-    /// Emits a message or a delta of it.
+    /// Emits a message or one of its deltas.
     fn say(&mut self, message: &mut CohereMessage<'_>, index: Option<u32>, sink: &mut OutSink<'_>) {
         sink.may_repeat();
         sink.thinking(take(&mut message.tool_plan.0));
@@ -202,7 +202,7 @@ impl CohereReader {
         self.calls.push(index);
         let mut delta = ToolCallDelta::new(at).arguments(function.arguments.0);
         delta.id = call.id.non_empty();
-        delta.name = Some(tool_names::decode(&function.name.0));
+        delta.name = Some(tool_name(&function.name.0));
         sink.call(delta);
     }
 

@@ -5,8 +5,7 @@ use serde_json::value::RawValue;
 use crate::decode::{
     CallDelta, CitationPaths, JsonEntries, OutSink, item,
     lax_json::{
-        FillInto, LaxList, LaxNumber, LaxText, LaxWord, OneOrMany, by_filling, ignore_others,
-        in_place, list, value, wire,
+        FillInto, LaxList, LaxNumber, LaxText, LaxWord, OneOrMany, by_filling, list, value, wire,
     },
 };
 use forgeline_types::ItemKind;
@@ -28,9 +27,6 @@ wire! {
     error: Option<&'a RawValue>,
     finish_reason: LaxWord<'a>,
     usage: Option<&'a RawValue>,
-    // All other members.
-    ; besides rest: JsonEntries<'a>
-    ; else name => event.rest.push(name.0, map.next_value()?)
 }
 
 wire! {
@@ -39,9 +35,6 @@ wire! {
     finish_reason: LaxWord<'a>,
     usage: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
-    // All other members.
-    ; besides rest: JsonEntries<'a>
-    ; else name => delta.rest.push(name.0, map.next_value()?)
 }
 
 wire! {
@@ -52,9 +45,6 @@ wire! {
     tool_plan: LaxText,
     tool_calls: OneOrMany<CallDelta<'a>>,
     citations: Option<&'a RawValue>,
-    // All other members.
-    ; besides rest: JsonEntries<'a>
-    ; else name => message.rest.push(name.0, map.next_value()?)
 }
 
 wire! {
@@ -64,9 +54,6 @@ wire! {
     kind: LaxWord<'a>,
     text: LaxText,
     thinking: LaxText,
-    // All other members.
-    ; besides rest: JsonEntries<'a>
-    ; else name => content.rest.push(name.0, map.next_value()?)
 }
 
 by_filling!(CohereContent);

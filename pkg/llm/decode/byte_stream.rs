@@ -109,7 +109,7 @@ where
             }
             let Some(bytes) = this.bytes.as_mut().as_pin_mut() else { return Poll::Ready(None) };
             match bytes.poll_next(context) {
-                Poll::Ready(Some(Ok(bytes))) => decoding.read(&bytes),
+                Poll::Ready(Some(Ok(bytes))) => decoding.push(&bytes),
                 Poll::Ready(Some(Err(error))) => {
                     let received = decoding.received();
                     let source = error.into();

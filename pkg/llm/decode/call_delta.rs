@@ -5,13 +5,11 @@ use serde_json::value::RawValue;
 
 use super::{
     JsonEntries,
-    lax_json::{
-        LaxNumber, LaxObject, LaxText, LaxWord, arguments, by_filling, ignore_others, in_place,
-    },
+    lax_json::{LaxNumber, LaxObject, LaxText, LaxWord, arguments, by_filling, in_place},
 };
 use forgeline_types::Text;
 
-/// One call, or part of it.
+/// One call, or a part of one.
 #[derive(Debug, Default)]
 pub(crate) struct CallDelta<'a> {
     pub(crate) index: LaxNumber,

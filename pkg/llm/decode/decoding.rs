@@ -40,14 +40,12 @@ impl<D: BodyDecoder> BodyDecoding<D> {
     }
 
     /// Returns `true` if the last read produced chunks that have not been taken.
-    #[cfg(feature = "http")]
-    pub(crate) fn has_chunks(&self) -> bool {
+    pub fn has_chunks(&self) -> bool {
         !self.queue.is_empty()
     }
 
     /// Returns `true` if the chunks that have not been taken contain part of the answer.
-    #[cfg(feature = "http")]
-    pub(crate) fn delivers(&self) -> bool {
+    pub fn delivers(&self) -> bool {
         self.queue.iter().any(StreamChunk::is_delivery)
     }
 
@@ -66,8 +64,8 @@ impl<D: BodyDecoder> BodyDecoding<D> {
         self.decoder.progress()
     }
 
-    /// Reads the next bytes.
-    pub(crate) fn read(&mut self, bytes: &[u8]) {
+    /// Decodes the next bytes.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.received += bytes.len() as u64;
         let Self { decoder, typer, queue, .. } = self;
         let result = decoder.push(bytes, &mut |chunk| {

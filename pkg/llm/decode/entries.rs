@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
-use super::lax_json::{LaxCount, LaxNumber, LaxWord, ignore_others, lax, text, value};
+use super::lax_json::{LaxCount, LaxNumber, LaxWord, lax, text, value};
 use forgeline_types::{Citation, Text, UsageInfo};
 
 /// Maximum number of members of an object that are kept; lookups are linear. No server

@@ -172,7 +172,7 @@ pub(crate) fn wrong_body(head: &str, wanted: &str) -> ProviderError {
         () if head.starts_with('<') => "a web page".to_owned(),
         // The magic number of gzip, whose second byte was replaced.
         () if head.starts_with("\u{1f}\u{fffd}") => {
-            "compressed, which was not asked for".to_owned()
+            "compressed, which was not requested".to_owned()
         }
         () => format!("not {wanted}"),
     };

@@ -108,7 +108,7 @@ impl<R: EventReader> EventStream<R> {
         if matches!(self.state.progress, Progress::Done | Progress::Failed) {
             return Ok(());
         }
-        if let Some(chunk) = self.repeats.read(name, data) {
+        if let Some(chunk) = self.repeats.repeated_chunk(name, data) {
             self.reader.repeated(data);
             emit(chunk);
             return Ok(());
@@ -122,22 +122,22 @@ impl<R: EventReader> EventStream<R> {
             return Ok(());
         }
         if is_whole {
-            return self.read(name, data, offset, emit);
+            return self.read_event(name, data, offset, emit);
         }
         let mut next = RepairedData::new(data);
         if let Some(mut held) = self.held.take() {
             held.data.join(&mut next);
-            self.read(&held.name, held.data.json(), held.offset, emit)?;
+            self.read_event(&held.name, held.data.json(), held.offset, emit)?;
         }
         if next.is_open() && name != "error" {
             self.held = Some(HeldEvent { name: name.to_owned(), data: next, offset });
             self.repeats.forget();
             return Ok(());
         }
-        self.read(name, next.json(), offset, emit)
+        self.read_event(name, next.json(), offset, emit)
     }
 
-    fn read(
+    fn read_event(
         &mut self,
         name: &str,
         data: &str,
@@ -195,10 +195,9 @@ impl<R: EventReader> EventStream<R> {
 
     /// Ends the body; returns `true` if the response is complete.
     pub(crate) fn finish(&mut self, emit: EmitChunk<'_>) -> Result<bool, ProviderError> {
-        let read = self
-            .held
-            .take()
-            .map_or(Ok(()), |held| self.read(&held.name, held.data.json(), held.offset, emit));
+        let read = self.held.take().map_or(Ok(()), |held| {
+            self.read_event(&held.name, held.data.json(), held.offset, emit)
+        });
         self.reader.end(&mut sink(&mut self.state, emit, R::PROTOCOL));
         read?;
         match self.state.error.take() {

@@ -15,13 +15,13 @@ use forgeline_types::{Json, Text};
 
 /// Ignores every kind of value that a visitor does not handle.
 macro_rules! ignore_others {
-    ($value:ty, $($kind:ident)*) => { $(ignore_others!(@ $kind $value);)* };
+    ($value:ty, $($kind:ident)*) => { $($crate::decode::lax_json::ignore_others!(@ $kind $value);)* };
     (@ bool $value:ty) => {
         fn visit_bool<E>(self, _: bool) -> Result<$value, E> { Ok(<$value>::default()) }
     };
     (@ number $value:ty) => {
         fn visit_u64<E>(self, _: u64) -> Result<$value, E> { Ok(<$value>::default()) }
-        ignore_others!($value, signed);
+        $crate::decode::lax_json::ignore_others!($value, signed);
     };
     (@ signed $value:ty) => {
         fn visit_i64<E>(self, _: i64) -> Result<$value, E> { Ok(<$value>::default()) }
@@ -66,20 +66,15 @@ macro_rules! lax {
 
             $($visit)*
 
-            ignore_others!($type, $($other)*);
+            $crate::decode::lax_json::ignore_others!($type, $($other)*);
         }
     };
 }
 
-/// Implements in-place reading of an object, member by member: large structs are filled instead of
-/// returned level by level.
-///
-/// `$object` and `$map` name the struct and the map access for use in the expressions. Without a
-/// list of kinds to ignore, anything but an object is an error. An expression after `@` runs first,
-/// and one after `else` handles the members that have no field.
-macro_rules! in_place {
-    ($type:ty as $object:ident, $map:ident, ignoring [$($other:ident)*]; $(@ $begin:expr;)?
-     $($(#[$attribute:meta])* $key:ident => $read:expr,)* $(; else $name:ident => $rest:expr)?) => {
+/// Implements in-place reading of a value with the given visitor methods; the other kinds of values, which are listed,
+/// change nothing.
+macro_rules! fill_with {
+    ($type:ty, ignoring $($other:ident)*; $($visit:tt)*) => {
         impl<'de: 'a, 'a> serde::de::DeserializeSeed<'de> for $crate::decode::lax_json::FillInto<'_, $type> {
             type Value = ();
 
@@ -95,6 +90,23 @@ macro_rules! in_place {
                 formatter.write_str("an object")
             }
 
+            $($visit)*
+
+            $crate::decode::lax_json::ignore_others!((), $($other)*);
+        }
+    };
+}
+
+/// Implements in-place reading of an object, member by member: large structs are filled instead of
+/// returned level by level.
+///
+/// `$object` and `$map` name the struct and the map access for use in the expressions. Without a
+/// list of kinds to ignore, anything but an object is an error. An expression after `@` runs first,
+/// and one after `else` handles the members that have no field.
+macro_rules! in_place {
+    ($type:ty as $object:ident, $map:ident, ignoring [$($other:ident)*]; $(@ $begin:expr;)?
+     $($(#[$attribute:meta])* $key:ident => $read:expr,)* $(; else $name:ident => $rest:expr)?) => {
+        $crate::decode::lax_json::fill_with! { $type, ignoring $($other)*;
             fn visit_map<A: serde::de::MapAccess<'de>>(self, mut $map: A) -> Result<(), A::Error> {
                 $crate::decode::lax_json::keys! { $($(#[$attribute])* $key)*; $($name)? }
                 let $object = self.0;
@@ -111,8 +123,6 @@ macro_rules! in_place {
                 }
                 Ok(())
             }
-
-            ignore_others!((), $($other)*);
         }
     };
 }
@@ -141,25 +151,25 @@ macro_rules! keys {
 }
 
 /// Declares a struct that is read in place: the fields of the first list are members with the same name,
-/// and those after `besides` are not members. A field may specify the way in which its member is read; `also` reads further ones,
-/// and `else` all others.
+/// and those after `besides` are not members. A field may specify the way in which its member is read; `also` reads further ones;
+/// all others are in `rest`.
 macro_rules! wire {
     ($(#[$meta:meta])* struct $name:ident<'a> as $object:ident, $map:ident, ignoring [$($other:ident)*];
      $(@ $begin:expr;)?
      $($(#[$attribute:meta])* $field:ident: $type:ty $(= $read:expr)?,)*
-     $(; besides $($own:ident: $own_type:ty),+)? $(; also $($key:ident => $more:expr),+)?
-     $(; else $unknown:ident => $rest:expr)?) => {
+     $(; besides $($own:ident: $own_type:ty),+)? $(; also $($key:ident => $more:expr),+)?) => {
         $(#[$meta])*
         #[derive(Debug, Default)]
         pub(super) struct $name<'a> {
             $(pub(super) $field: $type,)*
             $($(pub(super) $own: $own_type,)+)?
+            pub(super) rest: $crate::decode::JsonEntries<'a>,
         }
 
-        in_place! { $name<'a> as $object, $map, ignoring [$($other)*]; $(@ $begin;)?
-            $($(#[$attribute])* $field => wire!(@read $object $map $field $($read)?),)*
+        $crate::decode::lax_json::in_place! { $name<'a> as $object, $map, ignoring [$($other)*]; $(@ $begin;)?
+            $($(#[$attribute])* $field => $crate::decode::lax_json::wire!(@read $object $map $field $($read)?),)*
             $($($key => $more,)+)?
-            $(; else $unknown => $rest)?
+            ; else name => $object.rest.push(name.0, $map.next_value()?)
         }
     };
     (@read $object:ident $map:ident $field:ident) => { $object.$field = $map.next_value()? };
@@ -180,7 +190,7 @@ macro_rules! by_filling {
     };
 }
 
-pub(crate) use {by_filling, ignore_others, in_place, keys, lax, wire};
+pub(crate) use {by_filling, fill_with, ignore_others, in_place, keys, lax, wire};
 
 /// Removes from a call's arguments the escapes that encoders of Go and Google add: `<` as `\u003c`.
 pub(crate) use forgeline_json::unescape_strings as plain;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
-use super::lax_json::{ignore_others, lax};
+use super::lax_json::lax;
 use forgeline_types::{Json, Text};
 
 /// Maximum number of members of an object; lookups are linear. No server sends this many.

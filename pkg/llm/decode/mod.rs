@@ -16,6 +16,7 @@ mod surrogates;
 #[cfg(test)]
 mod tests;
 mod text_input;
+mod tool_name;
 pub(crate) mod vendor_error;
 
 pub use body_decoder::{BodyDecoder, Progress};
@@ -30,4 +31,5 @@ pub(crate) use lax_json::fill;
 pub(crate) use members::JsonMembers;
 pub(crate) use sink::{EmitChunk, OutSink, item};
 pub(crate) use text_input::CallInput;
+pub(crate) use tool_name::tool_name;
 pub(crate) use vendor_error::{in_stream, reported};

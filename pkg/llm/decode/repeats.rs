@@ -112,9 +112,9 @@ impl EventChunks {
 }
 
 impl RepeatedEvents {
-    /// Reads an event that equals the previous one except for its text; `None` if it must be parsed.
+    /// Returns the chunk of an event that equals the previous one except for its text; `None` if it must be parsed.
     #[inline]
-    pub(super) fn read(&self, name: &str, data: &str) -> Option<StreamChunk> {
+    pub(super) fn repeated_chunk(&self, name: &str, data: &str) -> Option<StreamChunk> {
         if !self.is_armed {
             return None;
         }

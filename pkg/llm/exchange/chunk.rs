@@ -181,7 +181,6 @@ impl StreamChunk {
     }
 
     /// Returns `true` for a report on what happened before the answer, such as failed attempts.
-    #[cfg(feature = "runtime")]
     pub fn is_notice(&self) -> bool {
         let events = self.details.as_deref().map_or(&[][..], |details| &details.events);
         !events.is_empty() && events.iter().all(super::is_notice)

@@ -243,7 +243,6 @@ impl ProviderError {
     }
 
     /// Returns the number of requests that were made, including the one that failed last.
-    #[cfg(feature = "runtime")]
     #[doc(hidden)]
     pub fn attempts(&self) -> u32 {
         match self {

@@ -12,11 +12,7 @@ mod status_error;
 pub use call_deltas::{ToolCallDelta, ToolCallDeltas};
 pub use chunk::{ChunkDetails, ContentType, StreamChunk};
 pub use content_typer::ContentTyper;
-pub use dropped_fields::DEGRADED;
-#[cfg(feature = "http")]
-pub(crate) use dropped_fields::degraded_event;
-#[cfg(feature = "runtime")]
-pub use dropped_fields::is_notice;
+pub use dropped_fields::{DEGRADED, is_notice};
 pub use error::{ProviderError, TimeoutKind};
 pub use health::{Health, ListedModel};
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};

@@ -4,12 +4,10 @@
 //! `GEMINI_BASE_URL` and `GEMINI_MODEL`; `Gemini::builder` takes them as arguments. Signatures are sent back
 //! on the parts that they came with. Without HTTP, [`GeminiDecoder`] reads response bodies.
 
-#[cfg(feature = "http")]
-mod message;
 mod part;
 mod partial_args;
 #[cfg(feature = "http")]
-mod provider;
+mod request;
 mod sources;
 mod stream;
 #[cfg(test)]
@@ -17,6 +15,6 @@ mod tests;
 mod wire;
 
 #[cfg(feature = "http")]
-pub use provider::{Gemini, GenerateContent};
+pub use request::{Gemini, GenerateContent};
 pub use stream::GeminiDecoder;
 use wire::PROTOCOL;

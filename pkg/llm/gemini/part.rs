@@ -5,11 +5,11 @@ use serde_json::{json, value::RawValue};
 use super::{PROTOCOL, partial_args::PartialArgs, wire::GeminiPart};
 use crate::{
     StreamChunk, ToolCallDelta,
+    decode::tool_name,
     decode::{
         EventFault, JsonEntries, OutSink, fill,
         lax_json::{list, plain},
     },
-    tool_schema::tool_names,
 };
 use forgeline_types::{ItemKind, Json, Signature, Text};
 
@@ -66,7 +66,7 @@ impl GeminiCalls {
         if begins || call.get("args").is_some() {
             delta.index = self.count;
             self.count += 1;
-            delta.name = Some(tool_names::decode(&call.text("name")));
+            delta.name = Some(tool_name(&call.text("name")));
             delta.id = call.first_text(&["id"]);
             let proof = &part.thought_signature.0;
             let proof = Some(proof).filter(|proof| !proof.is_empty());

@@ -3,12 +3,8 @@
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use serde_json::value::RawValue;
 
-use crate::decode::{
-    JsonEntries,
-    lax_json::{
-        FillInto, LaxFlag, LaxList, LaxNumber, LaxObject, LaxText, LaxWord, by_filling,
-        ignore_others, in_place, lax, wire,
-    },
+use crate::decode::lax_json::{
+    FillInto, LaxFlag, LaxList, LaxNumber, LaxObject, LaxText, LaxWord, by_filling, lax, wire,
 };
 
 /// The protocol's name in items.
@@ -34,9 +30,6 @@ wire! {
     wrapped: Option<&'a RawValue>,
     #[serde(rename = "createTime")]
     create_time: IgnoredAny,
-    // All other members.
-    ; besides rest: JsonEntries<'a>
-    ; else name => response.rest.push(name.0, map.next_value()?)
 }
 
 impl GeminiResponse<'_> {
@@ -64,9 +57,6 @@ wire! {
     grounding_metadata: Option<&'a RawValue>,
     #[serde(rename = "urlContextMetadata")]
     url_context_metadata: Option<&'a RawValue>,
-    // All other members.
-    ; besides rest: JsonEntries<'a>
-    ; else name => candidate.rest.push(name.0, map.next_value()?)
 }
 
 by_filling!(GeminiCandidate);
@@ -77,7 +67,7 @@ impl GeminiCandidate<'_> {
         self.index.0.unwrap_or_default()
     }
 
-    /// Returns the finish reason, once there is one; `FINISH_REASON_UNSPECIFIED` stands for none.
+    /// Returns the finish reason, once there is one; `FINISH_REASON_UNSPECIFIED` means none.
     pub(super) fn finish_word(&self) -> Option<&str> {
         Some(&*self.finish_reason.0)
             .filter(|word| !word.is_empty() && *word != "FINISH_REASON_UNSPECIFIED")
@@ -88,9 +78,6 @@ wire! {
     struct GeminiContent<'a> as content, map, ignoring [bool number null string seq];
     parts: LaxList<&'a RawValue>,
     role: LaxWord<'a>,
-    // All other members.
-    ; besides rest: JsonEntries<'a>
-    ; else name => content.rest.push(name.0, map.next_value()?)
 }
 
 wire! {
@@ -114,8 +101,6 @@ wire! {
     inline_data: Option<&'a RawValue>,
     #[serde(rename = "fileData")]
     file_data: Option<&'a RawValue>,
-    ; besides rest: JsonEntries<'a>
-    ; else name => part.rest.push(name.0, map.next_value()?)
 }
 
 /// A value that is skipped without memory for its depth, which a deeply nested `RawValue` would need.

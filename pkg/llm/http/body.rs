@@ -182,7 +182,6 @@ impl<'r> BodyWriter<'r> {
     }
 
     /// Writes `text` as instructions. They are encoded once per text and `variant` of the encoding.
-    #[cfg(feature = "http")]
     pub(crate) fn system(
         &mut self,
         key: &str,
@@ -202,25 +201,21 @@ impl<'r> BodyWriter<'r> {
     }
 
     /// Returns the caller's members, so that one of them can be merged with the library's.
-    #[cfg(feature = "http")]
     pub(crate) fn extra_mut(&mut self) -> &mut serde_json::Map<String, Value> {
         self.fields.extra.to_mut()
     }
 
     /// Sets the `variant` of encoding messages; messages encoded in another variant are discarded.
-    #[cfg(feature = "http")]
     pub(crate) fn variant(&mut self, variant: u8) {
         self.encoded.set_variant(variant);
     }
 
     /// Discards encoded messages that refer to tools of the request which have changed.
-    #[cfg(feature = "http")]
     pub(crate) fn refer_to_tools(&mut self) {
         self.encoded.refer_to(&self.request.tools, &self.request.messages);
     }
 
     /// Returns the number of the request's messages that are already encoded.
-    #[cfg(feature = "http")]
     pub(crate) fn known(&self) -> usize {
         self.encoded.count()
     }
@@ -242,7 +237,6 @@ impl<'r> BodyWriter<'r> {
     }
 
     /// Ends the body with an array of the messages, each written by `encode`.
-    #[cfg(feature = "http")]
     pub(crate) fn messages(
         self,
         key: &str,

@@ -21,11 +21,9 @@ use forgeline_types::{Capabilities, Text, setters};
 /// # Examples
 ///
 /// ```
-/// # #[cfg(feature = "http")] {
 /// use forgeline::llm::openai::OpenAi;
 ///
 /// let provider = OpenAi::builder().base_url("http://127.0.0.1:8080").model("qwen3").build()?;
-/// # }
 /// # Ok::<(), forgeline::llm::ProviderError>(())
 /// ```
 pub struct HttpBuilder<W> {

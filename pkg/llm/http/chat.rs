@@ -14,9 +14,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use crate::{
-    ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec, tool_schema::tool_names,
-};
+use crate::{ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec, http::tool_names};
 use forgeline_types::{Message, MessageRole, Part, Text, ToolCall, ToolResult};
 
 /// Returns the name of a role; text next to tool results has the user's role.
@@ -71,7 +69,8 @@ pub fn moved_parts(request: &Request) -> Option<Text> {
     let last = request.messages.messages().iter().rev();
     let mut last = last.take_while(|message| message.role != MessageRole::Assistant);
     let has_parts = last.any(|message| message.tool_results().any(|it| !it.parts.is_empty()));
-    has_parts.then(|| "pictures and documents in results of tools; they stand behind them".into())
+    has_parts
+        .then(|| "images and documents in tool results; they are sent after the results".into())
 }
 
 /// Returns the content of a message: its text, or, if it has images or documents, a list of the values that

@@ -96,7 +96,7 @@ impl HttpConfig {
         retry(RetryPolicy),
     }
 
-    /// Returns the same configuration for `model`, with what is known about that model.
+    /// Returns the same configuration for `model`, with the known facts about that model.
     pub(super) fn of_model(mut self, model: Text) -> Self {
         self.model = model;
         if let Some(protocol) = self.protocol_capabilities {
@@ -105,9 +105,21 @@ impl HttpConfig {
         self
     }
 
+    /// Returns the limits for a request of `bytes`, extended by the time for which a server may read the prompt before the
+    /// answer begins.
+    pub(super) fn timeouts_for(&self, bytes: usize) -> Timeouts {
+        let (mut timeouts, prefill) = (self.timeouts, self.prefill(bytes));
+        for limit in [&mut timeouts.first_byte, &mut timeouts.idle, &mut timeouts.content] {
+            if !limit.is_zero() {
+                *limit = limit.saturating_add(prefill);
+            }
+        }
+        timeouts
+    }
+
     /// Returns the time that a server on this machine may need to read a request of `bytes`, often without
     /// sending anything; zero for other servers.
-    pub(super) fn prefill(&self, bytes: usize) -> Duration {
+    fn prefill(&self, bytes: usize) -> Duration {
         let name = UrlAddress::new(&self.base_url).host;
         let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
         let is_local = matches!(name, "localhost" | "[::1]") || name.starts_with("127.");

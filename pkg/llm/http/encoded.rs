@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::fields::{JsonItems, to_bytes};
 use crate::{ProviderError, ToolSpec};
-#[cfg(feature = "http")]
 use forgeline_types::MessageRole;
 use forgeline_types::{Message, Transcript};
 
@@ -52,10 +51,8 @@ pub(crate) struct EncodedHistory {
     /// The encoded messages. Each segment is at least twice as long as the next, so there are few.
     segments: Vec<Bytes>,
     /// The variant of encoding messages.
-    #[cfg(feature = "http")]
     variant: u8,
     /// The tools that the messages may refer to or describe.
-    #[cfg(feature = "http")]
     referred: Option<Arc<[ToolSpec]>>,
     tools: Option<(Arc<[ToolSpec]>, u8, Bytes)>,
     system: Option<(Arc<str>, u8, Bytes)>,
@@ -119,7 +116,6 @@ impl EncodedHistory {
     }
 
     /// Discards messages that were encoded in another variant.
-    #[cfg(feature = "http")]
     pub(super) fn set_variant(&mut self, variant: u8) {
         if std::mem::replace(&mut self.variant, variant) != variant {
             self.restart();
@@ -128,7 +124,6 @@ impl EncodedHistory {
 
     /// Discards the encoded messages of `history` if one of them found a tool that differs in `tools` from what it was, or
     /// that was added or removed.
-    #[cfg(feature = "http")]
     pub(super) fn refer_to(&mut self, tools: &Arc<[ToolSpec]>, history: &Transcript) {
         let before = self.referred.replace(Arc::clone(tools));
         if before.as_ref().is_some_and(|before| Arc::ptr_eq(before, tools)) {
@@ -178,7 +173,6 @@ impl EncodedHistory {
 }
 
 /// Returns the tool of this name, if it is one that was found by a search.
-#[cfg(feature = "http")]
 pub(crate) fn found_tool<'t>(tools: &'t [ToolSpec], name: &str) -> Option<&'t ToolSpec> {
     tools.iter().find(|spec| spec.deferred && spec.name == *name)
 }
@@ -203,13 +197,11 @@ fn once<T: PartialEq + ?Sized>(
 }
 
 /// Returns `true` for adjacent tool messages, which are one message in some protocols.
-#[cfg(feature = "http")]
 pub(crate) fn joins_results(before: &Arc<Message>, after: &Arc<Message>) -> bool {
     before.role == MessageRole::Tool && after.role == MessageRole::Tool
 }
 
 /// Returns the start of the run of tool messages that message `at` of `history` belongs to.
-#[cfg(feature = "http")]
 pub(crate) fn run_start(history: &[Arc<Message>], at: usize) -> usize {
     let before = forgeline_json::subslice(history, ..=at).windows(2).rev();
     let joined = before.take_while(|pair| matches!(pair, [a, b] if joins_results(a, b)));
@@ -285,7 +277,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "http")]
     #[test]
     fn what_found_a_tool_that_is_another_now_is_forgotten() {
         use forgeline_types::{MessageRole, Part, ToolResult};

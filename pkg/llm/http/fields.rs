@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{ProviderError, Request};
 
-/// A vendor's names for the sampling options; an empty name stands for an option that the vendor
+/// A vendor's names for the sampling options; an empty name means an option that the vendor
 /// lacks.
 #[derive(Debug, Clone, Copy)]
 pub struct SamplingNames {
@@ -51,7 +51,6 @@ impl<'r> JsonFields<'r> {
     }
 
     /// Begins an object in which the caller sets nothing.
-    #[cfg(feature = "http")]
     pub(crate) fn object() -> JsonFields<'static> {
         JsonFields::new(Cow::Owned(Map::new()))
     }
@@ -78,7 +77,6 @@ impl<'r> JsonFields<'r> {
     }
 
     /// Writes a member whose value is already JSON.
-    #[cfg(feature = "http")]
     pub(crate) fn raw(&mut self, key: &str, json: &[u8]) {
         if !self.is_set(key) {
             self.key(key);
@@ -106,7 +104,7 @@ impl<'r> JsonFields<'r> {
             *is_wanted && name.is_empty() && !self.is_set(option)
         };
         if let Some((option, ..)) = lacking.iter().find(is_lacking) {
-            let feature = format!("`{option}`; a server that knows it takes it from `extra`");
+            let feature = format!("`{option}`; for a server that supports it, set it in `extra`");
             return Err(ProviderError::unsupported(provider, feature));
         }
         self.named(names.max_tokens, request.max_tokens);
@@ -139,7 +137,6 @@ impl<'r> JsonFields<'r> {
     }
 
     /// Ends the object; returns `None` if it has no members.
-    #[cfg(feature = "http")]
     pub(crate) fn end(mut self) -> Option<Bytes> {
         self.out.pop().filter(|last| *last == b',')?;
         self.out.push(b'}');
@@ -148,7 +145,6 @@ impl<'r> JsonFields<'r> {
 }
 
 /// Member-by-member construction of the objects in messages.
-#[cfg(feature = "http")]
 impl JsonFields<'_> {
     /// Adds a member.
     pub(crate) fn with(mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Self {
@@ -197,13 +193,11 @@ impl<'o> JsonItems<'o> {
     }
 
     /// Writes an item that is an object.
-    #[cfg(feature = "http")]
     pub(crate) fn object(&mut self, fields: JsonFields<'_>) {
         self.begin_item().extend_from_slice(&fields.end().unwrap_or_default());
     }
 
     /// Writes an item that starts with `before` and ends with a list.
-    #[cfg(feature = "http")]
     pub(crate) fn nest(&mut self, before: &str, list: &[u8]) {
         let out = self.begin_item();
         for piece in [before.as_bytes(), list, b"]}"] {

@@ -40,14 +40,12 @@ impl<W: WireFormat> HttpProvider<W> {
     /// # Examples
     ///
     /// ```no_run
-    /// # #[cfg(feature = "http")] {
     /// # async fn list() -> Result<(), forgeline::llm::ProviderError> {
     /// let provider = forgeline::llm::openai::OpenAi::builder().base_url("http://127.0.0.1:8080").build()?;
     /// for model in provider.models().await? {
     ///     println!("{} {:?}", model.id, model.context_tokens);
     /// }
     /// # Ok(())
-    /// # }
     /// # }
     /// ```
     pub async fn models(&self) -> Result<Vec<ListedModel>, ProviderError> {

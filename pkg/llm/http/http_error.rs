@@ -26,7 +26,7 @@ pub fn status_error(
         let target = response.header("location").unwrap_or("an unnamed place");
         let target = target.split(['?', '#']).next().unwrap_or_default();
         said.message = redacted(&format!(
-            "a redirect to {target}, which is not followed; set the base URL to it"
+            "a redirect to {target}; redirects are not followed, set the base URL to this address"
         ));
         return StatusError::new(status, ErrorCode::InvalidRequest, said.message);
     }
@@ -112,7 +112,7 @@ mod tests {
     fn a_redirect_says_where_to_and_hides_the_query() {
         let headers = [("location", "https://other/v1?token=t")];
         let error = status_error(&response(308, &headers), "", &str::to_owned);
-        assert!(error.message.contains("https://other/v1,"), "{}", error.message);
+        assert!(error.message.contains("https://other/v1;"), "{}", error.message);
     }
 
     #[test]

@@ -11,15 +11,16 @@ mod check;
 mod config;
 mod encoded;
 mod fields;
+mod fitted_tools;
 mod health;
 pub(crate) mod http_error;
-#[cfg(feature = "http")]
 pub(super) mod instructions;
 mod origins;
 mod provider;
 pub(crate) mod redact;
-#[cfg(all(test, feature = "http"))]
+#[cfg(test)]
 mod tests;
+pub(super) mod tool_names;
 pub(super) mod url;
 mod validate;
 mod wire;
@@ -28,15 +29,9 @@ pub use auth::Authorize;
 pub use body::BodyWriter;
 pub use builder::HttpBuilder;
 pub use config::HttpConfig;
-#[cfg(all(test, feature = "http"))]
+#[cfg(test)]
 pub(super) use encoded::EncodedCache;
-#[cfg(feature = "http")]
-pub(super) use encoded::found_tool;
-#[cfg(feature = "http")]
-pub(super) use encoded::joins_results;
-#[cfg(feature = "http")]
-pub(super) use encoded::run_start;
-#[cfg(feature = "http")]
+pub(super) use encoded::{found_tool, joins_results, run_start};
 pub(super) use fields::JsonFields;
 pub use fields::{JsonItems, SamplingNames};
 pub use provider::HttpProvider;

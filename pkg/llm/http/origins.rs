@@ -16,8 +16,8 @@ use forgeline_types::{
 /// The signatures in Chat Completions that only name the member of plain reasoning, which any server reads.
 const MEMBERS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
-/// The description of what is left out of a request.
-pub(super) const LEFT_OUT: &str = "what another provider, endpoint or model has signed";
+/// The description of the parts that are left out of a request.
+pub(super) const LEFT_OUT: &str = "content signed by another provider, endpoint or model";
 
 /// A message with parts of other origins, and its version for this provider.
 type OwnVersion = (Weak<Message>, Arc<Message>);

@@ -18,23 +18,26 @@ use tokio::time::Instant;
 use super::{
     BodyWriter, HttpConfig, WireFormat, check,
     encoded::EncodedCache,
+    fitted_tools::{FittedLists, FittedTools},
     http_error::status_error,
     origins::{AnswerOrigins, LEFT_OUT},
     redact::SecretRedactor,
+    tool_names::WireNames,
     url,
 };
 use crate::{
-    ChunkStream, ContentTyper, Health, ModelCard, PromptCache, Provider, ProviderError,
+    ChunkStream, ContentTyper, DEGRADED, Health, ModelCard, PromptCache, Provider, ProviderError,
     ProviderFuture, Request, SchemaRules, StreamChunk, TimeoutKind, ToolChoice, ToolSpec,
-    attempts::{AttemptPolicy, NextAttempt, RetrySchedule, begin},
+    attempts::{
+        driver::{AttemptPolicy, NextAttempt, begin},
+        retry::RetrySchedule,
+    },
     body::{BodyChunks, BodyDeadline},
     decode::BodyDecoding,
-    exchange::degraded_event,
-    tool_schema::{FittedLists, FittedTools, tool_names::WireNames},
     transport::{BodyStream, HttpRequest, HttpResponse, Transport},
 };
 use forgeline_parser::ThinkingDialect;
-use forgeline_types::{ModelInfo, Text, debug_fields};
+use forgeline_types::{AgentEvent, ModelInfo, Text, debug_fields};
 
 /// Maximum number of bytes of an error body that are read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
@@ -47,7 +50,6 @@ const MAX_ERROR_BYTES: usize = 64 << 10;
 /// # Examples
 ///
 /// ```no_run
-/// # #[cfg(feature = "http")] {
 /// use std::time::Duration;
 /// use forgeline::llm::{Provider, Request, RetryPolicy, Timeouts, openai::OpenAi};
 ///
@@ -63,7 +65,6 @@ const MAX_ERROR_BYTES: usize = 64 << 10;
 /// provider.health().await?;
 /// let answer = provider.complete(Request::prompt("What is 6 × 7?")).await?;
 /// # Ok(())
-/// # }
 /// # }
 /// ```
 pub struct HttpProvider<W>(Arc<HttpShared<W>>);
@@ -207,7 +208,7 @@ impl<W: WireFormat> AttemptPolicy for HttpAttempts<W> {
     }
 }
 
-/// A stream whose errors are redacted, and whose chunks have the origin of what is sent back. Chunks are passed
+/// A stream whose errors are redacted, and whose chunks have the origin of the parts that are sent back. Chunks are passed
 /// on without a move, which `map_err` would add to each.
 struct RedactedStream<S> {
     chunks: S,
@@ -273,7 +274,7 @@ impl<W: WireFormat> HttpShared<W> {
     fn left_out(&self, request: &Request) -> Vec<Text> {
         let steers = self.config.capabilities.prompt_caching;
         let wants = !matches!(request.cache, None | Some(PromptCache::Off));
-        let cache = (wants && !steers).then(|| Text::from("what the prompt cache is to keep"));
+        let cache = (wants && !steers).then(|| Text::from("the settings of the prompt cache"));
         let mut left_out = Vec::from_iter(cache);
         left_out.extend(self.wire.dropped_fields(request, &self.config));
         left_out
@@ -293,7 +294,7 @@ impl<W: WireFormat> HttpShared<W> {
         let body = self.wire.body(writer)?;
         let start = Instant::now();
         let total = BodyDeadline::new(begun, TimeoutKind::Total, config.timeouts.total);
-        let timeouts = config.timeouts.with_prefill(config.prefill(body_bytes(&body)));
+        let timeouts = config.timeouts_for(body_bytes(&body));
         let first_byte = BodyDeadline::new(start, TimeoutKind::FirstByte, timeouts.first_byte);
         let deadline = BodyDeadline::earlier(first_byte, total);
         let mut http = HttpRequest::new("POST", self.wire.endpoint(config))
@@ -383,4 +384,10 @@ pub(super) async fn within<T>(
             tokio::time::timeout_at(deadline.at, future).await.map_err(|_| deadline.error())
         }
     }
+}
+
+/// Creates the event that reports the parts left out by `provider`.
+fn degraded_event(provider: &str, left_out: &[Text]) -> AgentEvent {
+    let data = serde_json::json!({ "provider": provider, "left_out": left_out });
+    AgentEvent::Custom { name: Text::from(DEGRADED), data }
 }

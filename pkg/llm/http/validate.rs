@@ -26,7 +26,7 @@ pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(
     if config.model.is_empty() && (!is_local || W::NEEDS_MODEL && is_vendor) {
         let model = W::ENV.model();
         return Err(ProviderError::config(format!(
-            "no model is named; set one, such as with {model}"
+            "no model is set; set one, for example in {model}"
         )));
     }
     let is_authorised =

@@ -60,7 +60,6 @@ impl EnvNames {
 /// A vendor with a dialect of Chat Completions that has an additional member:
 ///
 /// ```
-/// # #[cfg(feature = "http")] {
 /// use bytes::Bytes;
 /// use forgeline::{
 ///     llm::{
@@ -96,7 +95,6 @@ impl EnvNames {
 /// }
 ///
 /// let provider = HttpProvider::<Acme>::new("your key", "acme-1")?;
-/// # }
 /// # Ok::<(), forgeline::llm::ProviderError>(())
 /// ```
 ///

@@ -28,9 +28,9 @@ impl From<&ModelInfo> for AcceptedMedia {
 /// The reason why a model does not accept a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaRefusal {
-    /// The model reads no parts of this kind.
+    /// The model accepts no parts of this kind.
     Kind(&'static str),
-    /// The model reads other parts of this kind; the second text follows the name of the kind in a message.
+    /// The model accepts other parts of this kind; the second text follows the name of the model in a message.
     This(&'static str, &'static str),
 }
 
@@ -43,9 +43,9 @@ impl AcceptedMedia {
             Part::Image { .. } if !able.vision => Some(MediaRefusal::Kind("pictures")),
             Part::Image { data, .. } => {
                 let why = if is_url(data) && !rules.picture_addresses {
-                    "as a URL; send its data"
+                    "does not accept image URLs; send the data"
                 } else if rules.max_picture_letters.is_some_and(|most| most < data.len() as u64) {
-                    "of that size; make it smaller"
+                    "does not accept images of this size; make it smaller"
                 } else {
                     return None;
                 };
@@ -55,11 +55,11 @@ impl AcceptedMedia {
             Part::Document { media_type, data, .. } => {
                 let kind = essence(media_type);
                 let why = if is_url(data) && !rules.document_addresses {
-                    "as a URL; send its data"
+                    "does not accept document URLs; send the data"
                 } else if !rules.all_documents && kind != PDF && !kind.starts_with("text/") {
-                    "of that kind; give a PDF or text"
+                    "does not accept documents of this type; send a PDF or text"
                 } else if !rules.all_documents && kind != PDF && is_url(data) {
-                    "of text as a URL; send its data"
+                    "does not accept URLs of text documents; send the data"
                 } else {
                     return None;
                 };
@@ -84,10 +84,10 @@ pub fn unfit(parts: &[Part], model: &ModelInfo) -> Option<(String, bool)> {
     let (name, refusal) = (&model.model, parts.iter().find_map(|part| takes.refusal(part))?);
     let words = match refusal {
         MediaRefusal::Kind(what) => format!(
-            "the model `{name}` reads no {what}; send the input without them, or choose a model that does"
+            "the model `{name}` does not accept {what}; send the input without them, or choose a model that does"
         ),
-        MediaRefusal::This(what, why) => {
-            format!("the model `{name}` does not accept a {what} {why}, or choose another model")
+        MediaRefusal::This(_, why) => {
+            format!("the model `{name}` {why}, or choose another model")
         }
     };
     Some((words, false))

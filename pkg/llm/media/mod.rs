@@ -4,15 +4,12 @@
 //! conversation. Parts are therefore checked before they are added.
 
 mod accepted;
-#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "some of it is for HTTP"))]
-mod base64;
+pub(crate) mod base64;
 mod kind;
 mod part;
 #[cfg(test)]
 mod tests;
 
 pub use accepted::{AcceptedMedia, MediaRefusal, unfit};
-#[cfg(feature = "http")]
-pub(crate) use base64::decode;
 pub use kind::picture_kind;
 pub use part::{CheckedPart, OmittedPart, inline, of_result, unreadable};

@@ -7,11 +7,11 @@ use super::{
 use forgeline_types::Part;
 
 /// The kinds of images that all vendors accept.
-pub(super) const PICTURES: &str = "models take PNG, JPEG, GIF and WebP";
+pub(super) const PICTURES: &str = "models accept PNG, JPEG, GIF and WebP";
 
 pub(super) const NOT_BASE64: &str = "its data are not base64";
 
-pub(super) const NOT_TEXT: &str = "it says that it is text, and is not UTF-8";
+pub(super) const NOT_TEXT: &str = "its type is text, but it is not UTF-8";
 
 /// A part that is left out, with the details for a note about it.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub fn of_result(part: Part) -> Result<Part, OmittedPart> {
             if essence(media_type) == PDF {
                 return Ok(part);
             }
-            let reason = "only a PDF can be given as a URL";
+            let reason = "only a PDF may be a URL";
             let (media_type, bytes) = (short(media_type), data.len());
             Err(OmittedPart { what: "document", media_type, bytes, reason })
         }
@@ -166,7 +166,7 @@ fn document(media_type: &str, data: &str, name: Option<String>) -> Result<Part, 
         return Ok(Part::Image { media_type: kind.to_owned(), data: written.into_owned() });
     }
     if !is_text(&kind) {
-        return left_out(bytes.len(), "models take PDF and text");
+        return left_out(bytes.len(), "models accept PDF and text");
     }
     let length = bytes.len();
     match String::from_utf8(bytes) {

@@ -49,9 +49,9 @@ fn a_part_of_a_result_is_one_that_all_models_take_or_left_out_with_its_reason() 
         (file("text/plain; charset=utf-8", "aGk="),    Ok(words("u:1:\nhi"))),
         (file("application/json", "e30="),             Ok(words("u:1:\n{}"))),
         (file("text/plain", "/w=="),                   Err((1, NOT_TEXT))),
-        (file("text/plain", url),                      Err((11, "only a PDF can be given as a URL"))),
-        (file("application/octet-stream", "aGk="),     Err((2, "models take PDF and text"))),
-        (file("application/zip", "UEsDBA=="),          Err((4, "models take PDF and text"))),
+        (file("text/plain", url),                      Err((11, "only a PDF may be a URL"))),
+        (file("application/octet-stream", "aGk="),     Err((2, "models accept PDF and text"))),
+        (file("application/zip", "UEsDBA=="),          Err((4, "models accept PDF and text"))),
         (file("application/pdf", ""),                  Err((0, NOT_BASE64))),
         (file("application/pdf", "%PDF-1.7"),          Err((8, NOT_BASE64))),
         (words("a"),                                   Ok(words("a"))),
@@ -103,15 +103,15 @@ fn what_a_provider_takes_is_the_same_for_inputs_and_results() {
         (AcceptedMedia::from(Capabilities::default()), image("image/png", PNG),    Some(Kind("pictures"))),
         (AcceptedMedia::from(Capabilities::default()), file(PDF, "JVBERi0="),      Some(Kind("documents"))),
         (of(rules()),                          file(docx, "UEsDBA=="),     None),
-        (of(rules().all_documents(false)),     file(docx, "UEsDBA=="),     Some(This("document", "of that kind; give a PDF or text"))),
+        (of(rules().all_documents(false)),     file(docx, "UEsDBA=="),     Some(This("document", "does not accept documents of this type; send a PDF or text"))),
         (of(rules().all_documents(false)),     file("text/csv", "aGk="),   None),
         (of(rules().all_documents(false)),     file(PDF, url),             None),
-        (of(rules().all_documents(false)),     file("text/csv", url),      Some(This("document", "of text as a URL; send its data"))),
-        (of(rules().document_addresses(false)), file(PDF, url),            Some(This("document", "as a URL; send its data"))),
-        (of(rules().picture_addresses(false)), image("image/png", url),    Some(This("picture", "as a URL; send its data"))),
+        (of(rules().all_documents(false)),     file("text/csv", url),      Some(This("document", "does not accept URLs of text documents; send the data"))),
+        (of(rules().document_addresses(false)), file(PDF, url),            Some(This("document", "does not accept document URLs; send the data"))),
+        (of(rules().picture_addresses(false)), image("image/png", url),    Some(This("picture", "does not accept image URLs; send the data"))),
         (of(rules().picture_addresses(false)), image("image/png", PNG),    None),
         (of(small),                            image("image/png", PNG),    None),
-        (of(small),                            image("image/png", "iVBORw0KGgoA1"), Some(This("picture", "of that size; make it smaller"))),
+        (of(small),                            image("image/png", "iVBORw0KGgoA1"), Some(This("picture", "does not accept images of this size; make it smaller"))),
         (of(small),                            words("a much longer text"), None),
     ];
     for (takes, part, want) in cases {
@@ -121,8 +121,7 @@ fn what_a_provider_takes_is_the_same_for_inputs_and_results() {
         &[words("a"), image("image/png", url)],
         &all().media(rules().picture_addresses(false)),
     );
-    let want =
-        "the model `m` does not accept a picture as a URL; send its data, or choose another model";
+    let want = "the model `m` does not accept image URLs; send the data, or choose another model";
     assert_eq!(problem, Some((want.to_owned(), false)));
     assert!(unfit(&[image("image/png", "!")], &all()).is_some_and(|(_, is_bad)| is_bad));
 }

@@ -6,15 +6,13 @@
 //! both protocols.
 
 #[cfg(feature = "http")]
-mod message;
-#[cfg(feature = "http")]
-mod provider;
+mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 #[cfg(feature = "http")]
-pub use provider::{Ollama, OllamaChat};
+pub use request::{Ollama, OllamaChat};
 pub use stream::OllamaDecoder;
 use wire::PROTOCOL;

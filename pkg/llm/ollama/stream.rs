@@ -8,13 +8,13 @@ use super::{
 };
 use crate::{
     BodyDecoder, Progress, ProviderError, StreamChunk, ToolCallDelta,
+    decode::tool_name,
     decode::{
         EmitChunk, EventFault, EventReader, EventStream, OutSink, fill, finish_reason, in_stream,
         item, lax_json::arguments, reported, wrong_body,
     },
     ndjson::NdjsonDecoder,
     sse::SseLimits,
-    tool_schema::tool_names,
 };
 use forgeline_types::{ItemKind, Text};
 
@@ -66,7 +66,7 @@ impl BodyDecoder for OllamaDecoder {
         self.received += bytes.len() as u64;
         let mut input = bytes;
         while let Some((line, offset)) = self.lines.next_line_at(&mut input)? {
-            read(&mut self.stream, line, offset, emit)?;
+            read_line(&mut self.stream, line, offset, emit)?;
         }
         Ok(())
     }
@@ -74,7 +74,7 @@ impl BodyDecoder for OllamaDecoder {
     fn finish(&mut self, emit: EmitChunk<'_>) -> Result<(), ProviderError> {
         let offset = self.lines.line_offset();
         if let Some(line) = self.lines.finish()? {
-            read(&mut self.stream, line, offset, emit)
+            read_line(&mut self.stream, line, offset, emit)
                 .or_else(|error| if is_cut(line) { Ok(()) } else { Err(error) })?;
         }
         let early = ProviderError::EndedEarly { received: self.received };
@@ -87,7 +87,7 @@ impl BodyDecoder for OllamaDecoder {
 }
 
 /// Reads a line; if the first one does not begin an answer, the body is something else.
-fn read(
+fn read_line(
     stream: &mut EventStream<LineReader>,
     line: &str,
     offset: u64,
@@ -164,7 +164,7 @@ impl LineReader {
             let mut delta = ToolCallDelta::new(self.calls).arguments(arguments);
             delta.id = call.first_text(&["id"]);
             let name = call.first_text(&["function.name"]);
-            delta.name = name.map(|name| tool_names::decode(&name));
+            delta.name = name.map(|name| tool_name(&name));
             delta.ended = true;
             out.tool_calls.push(delta);
             self.calls += 1;

@@ -5,9 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::decode::{
     JsonEntries, UsagePaths,
-    lax_json::{
-        FillInto, LaxFlag, LaxList, LaxObject, LaxText, LaxWord, ignore_others, in_place, is_text,
-    },
+    lax_json::{FillInto, LaxFlag, LaxList, LaxObject, LaxText, LaxWord, in_place, is_text},
 };
 
 /// The protocol's name in items.

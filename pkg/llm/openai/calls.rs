@@ -2,8 +2,8 @@
 
 use crate::{
     ToolCallDelta,
+    decode::tool_name,
     decode::{CallDelta, CallInput, JsonEntries, says},
-    tool_schema::tool_names,
 };
 use forgeline_json::JsonTracker;
 use forgeline_types::{Signature, Text};
@@ -83,7 +83,7 @@ impl OpenAiCalls {
             delta.id = Some(id);
         }
         if !name.is_empty() && call.name != name {
-            delta.name = Some(tool_names::decode(&name));
+            delta.name = Some(tool_name(&name));
             call.name = name;
         }
         if call.id.is_empty() {

@@ -1,10 +1,8 @@
 //! The content of a delta: a string, or a list of parts.
 
-use std::fmt;
-
 use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeSeed, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+    Deserialize,
+    de::{MapAccess, SeqAccess, value::MapAccessDeserializer},
 };
 use serde_json::value::RawValue;
 
@@ -13,7 +11,7 @@ use crate::{
     ContentType,
     decode::{
         JsonEntries, JsonMembers,
-        lax_json::{FillInto, LaxText, ignore_others, is_text, list, text, value},
+        lax_json::{LaxText, fill_with, is_text, list, text, value},
     },
 };
 use forgeline_types::{AgentEvent, Text};
@@ -81,21 +79,7 @@ pub(super) fn pieces(raw: &RawValue, in_thinking: bool) -> Vec<ContentPiece> {
     pieces
 }
 
-impl<'de: 'a, 'a> DeserializeSeed<'de> for FillInto<'_, OpenAiContent<'a>> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de: 'a, 'a> Visitor<'de> for FillInto<'_, OpenAiContent<'a>> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
+fill_with! { OpenAiContent<'a>, ignoring bool number null;
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
         self.0.text = Text::from(text);
         Ok(())
@@ -115,6 +99,4 @@ impl<'de: 'a, 'a> Visitor<'de> for FillInto<'_, OpenAiContent<'a>> {
         self.0.text = part.text("text");
         Ok(())
     }
-
-    ignore_others!((), bool number null);
 }

@@ -9,13 +9,9 @@ mod calls;
 mod chunk_writer;
 mod content;
 mod extras;
-#[cfg(feature = "http")]
-mod host;
-#[cfg(feature = "http")]
-mod message;
-#[cfg(feature = "http")]
-mod provider;
 mod reasoning;
+#[cfg(feature = "http")]
+mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -24,5 +20,5 @@ mod wire;
 pub use chunk_writer::ChunkWriter;
 use extras::PROTOCOL;
 #[cfg(feature = "http")]
-pub use provider::{ChatCompletions, OpenAi};
+pub use request::{ChatCompletions, OpenAi};
 pub use stream::{OpenAiDecoder, PROMPT_PROGRESS};

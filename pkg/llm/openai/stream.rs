@@ -91,7 +91,7 @@ impl EventReader for ChunkReader {
     fn event(&mut self, name: &str, data: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
         let mut chunk = OpenAiChunk::default();
         fill(data, &mut chunk)?;
-        self.read(&mut chunk, name == "error", data, sink)
+        self.read_chunk(&mut chunk, name == "error", data, sink)
     }
 
     fn whole(&mut self, text: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
@@ -102,7 +102,7 @@ impl EventReader for ChunkReader {
         if seen == ChoiceList::Nothing && chunk.error.is_none() && !is_error {
             return Err(EventFault::data("no choices"));
         }
-        self.read(&mut chunk, false, text, sink)?;
+        self.read_chunk(&mut chunk, false, text, sink)?;
         if seen == ChoiceList::First && sink.progress() == Progress::Open && !sink.has_failed() {
             self.finish(sink);
             sink.set_progress(Progress::Complete);
@@ -119,7 +119,7 @@ impl EventReader for ChunkReader {
 }
 
 impl ChunkReader {
-    fn read(
+    fn read_chunk(
         &mut self,
         chunk: &mut OpenAiChunk<'_>,
         is_error: bool,

@@ -1,19 +1,12 @@
 //! The JSON of Chat Completions, read leniently: a field of an unexpected type is treated as absent.
 
-use std::fmt;
-
-use serde::{
-    Deserializer,
-    de::{DeserializeSeed, IgnoredAny, SeqAccess, Visitor},
-};
+use serde::de::{IgnoredAny, SeqAccess};
 use serde_json::value::RawValue;
 
 use super::content::OpenAiContent;
 use crate::decode::{
-    CallDelta, FunctionDelta, JsonEntries,
-    lax_json::{
-        FillInto, LaxList, LaxNumber, LaxObject, LaxText, LaxWord, ignore_others, in_place, wire,
-    },
+    CallDelta, FunctionDelta,
+    lax_json::{FillInto, LaxList, LaxNumber, LaxObject, LaxText, LaxWord, fill_with, wire},
     says,
 };
 
@@ -46,9 +39,6 @@ wire! {
         alias = "p"
     )]
     skipped: IgnoredAny,
-    // All other members.
-    ; besides rest: JsonEntries<'a>
-    ; else name => chunk.rest.push(name.0, map.next_value()?)
 }
 
 /// The first choice, and the number of others.
@@ -88,9 +78,6 @@ wire! {
     logprobs: Option<&'a RawValue>,
     /// Of use only for training.
     token_ids: IgnoredAny,
-    // All other members.
-    ; besides rest: JsonEntries<'a>
-    ; else name => choice.rest.push(name.0, map.next_value()?)
 }
 
 wire! {
@@ -106,12 +93,11 @@ wire! {
     executed_tools: Option<&'a RawValue>,
     tool_calls: LaxList<LaxObject<CallDelta<'a>>>,
     function_call: LaxObject<FunctionDelta<'a>>,
-    // `true` if there was an object; the member that the reasoning came in; all other members.
-    ; besides present: bool, member: &'static str, rest: JsonEntries<'a>
+    // `true` if there was an object; the member that the reasoning came in.
+    ; besides present: bool, member: &'static str
     ; also
         ReasoningContent => delta.reasoning(REASONING_CONTENT, map.next_value()?),
         ReasoningText => delta.reasoning(REASONING_TEXT, map.next_value()?)
-    ; else name => delta.rest.push(name.0, map.next_value()?)
 }
 
 /// The members of a delta or a message that contain readable reasoning, which differ between vendors. Their
@@ -161,21 +147,7 @@ impl OpenAiDelta<'_> {
     }
 }
 
-impl<'de: 'a, 'a> DeserializeSeed<'de> for FillInto<'_, FirstChoice<'a>> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de: 'a, 'a> Visitor<'de> for FillInto<'_, FirstChoice<'a>> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
+fill_with! { FirstChoice<'a>, ignoring bool number null string map;
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let choices = self.0;
         choices.seen = ChoiceList::List;
@@ -198,6 +170,4 @@ impl<'de: 'a, 'a> Visitor<'de> for FillInto<'_, FirstChoice<'a>> {
         }
         Ok(())
     }
-
-    ignore_others!((), bool number null string map);
 }

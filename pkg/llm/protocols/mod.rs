@@ -2,5 +2,7 @@
 
 mod decoders;
 mod protocol;
+#[cfg(test)]
+pub(crate) mod tests;
 
 pub use protocol::{Protocol, UnknownProtocol};

@@ -5,24 +5,18 @@
 //! as arguments. Encrypted reasoning is sent back unchanged. Without HTTP, [`ResponsesDecoder`] reads
 //! response bodies.
 
-#[cfg(feature = "http")]
-mod approvals;
 mod extras;
 mod items;
-#[cfg(feature = "http")]
-mod message;
 mod offered;
 mod output;
 #[cfg(feature = "http")]
-mod provider;
+mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "http")]
-mod tool_search;
 mod wire;
 
 #[cfg(feature = "http")]
-pub use provider::{OpenAiResponses, Responses};
+pub use request::{OpenAiResponses, Responses};
 pub use stream::ResponsesDecoder;
 use wire::PROTOCOL;

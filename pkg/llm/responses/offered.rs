@@ -19,7 +19,7 @@ pub(super) struct PlainTextTools(Option<Vec<Text>>);
 
 impl PlainTextTools {
     /// Reads the tools of a response that begins.
-    pub(super) fn read(&mut self, response: &JsonEntries<'_>) {
+    pub(super) fn read_tools(&mut self, response: &JsonEntries<'_>) {
         let tools = list(response.get("tools"));
         if tools.is_empty() || tools.len() > MAX_TOOLS {
             return;

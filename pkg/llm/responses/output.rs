@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{
     ContentType, StreamChunk, ToolCallDelta,
+    decode::tool_name,
     decode::{
         CallInput, JsonEntries, OutSink,
         lax_json::{arguments, is_text, list, text},
     },
-    tool_schema::tool_names,
 };
 use forgeline_types::Text;
 
@@ -259,7 +259,7 @@ impl ResponsesOutput {
 
     /// Records the request's tools, which the response repeats.
     pub(super) fn offered(&mut self, response: &JsonEntries<'_>) {
-        self.offered.read(response);
+        self.offered.read_tools(response);
     }
 
     /// Returns `true` if another answer begins with `id` inside this one.
@@ -337,7 +337,7 @@ impl ResponsesOutput {
             } else if call.is_search {
                 Some(Text::from(extras::SEARCH))
             } else {
-                wire.first_text(&["name"]).map(|name| tool_names::decode(&name))
+                wire.first_text(&["name"]).map(|name| tool_name(&name))
             };
             call.has_name = delta.name.is_some();
         }

@@ -3,10 +3,7 @@
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::decode::{
-    JsonEntries,
-    lax_json::{LaxNumber, LaxText, LaxWord, ignore_others, in_place, wire},
-};
+use crate::decode::lax_json::{LaxNumber, LaxText, LaxWord, wire};
 
 /// The protocol's name in items.
 pub(super) const PROTOCOL: &str = "openai-responses";
@@ -38,7 +35,4 @@ wire! {
         alias = "name"
     )]
     skipped: IgnoredAny,
-    // All other members.
-    ; besides rest: JsonEntries<'a>
-    ; else name => event.rest.push(name.0, map.next_value()?)
 }

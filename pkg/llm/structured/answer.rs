@@ -31,7 +31,7 @@ impl<T: DeserializeOwned> Structured<T> {
     ///
     /// [`ProviderError::SchemaUnsupported`] with the feature `structured-output` if the answer is empty,
     /// truncated, refused, not JSON, or not a `T`. Such an error is not retryable by itself.
-    pub(super) fn read(
+    pub(super) fn from_completion(
         completion: Completion,
         method: StructuredMethod,
         may_have_input: bool,
@@ -65,12 +65,13 @@ impl AnswerSchema {
     ///
     /// # Errors
     ///
-    /// The errors of [`Structured::read`].
+    /// The errors of [`Structured::from_completion`].
     #[doc(hidden)]
-    pub fn read(&self, completion: Completion) -> Result<Json, ProviderError> {
+    pub fn read_answer(&self, completion: Completion) -> Result<Json, ProviderError> {
         // If there is no call, the answer is looked for in the text.
         let method = StructuredMethod::ForcedTool;
-        Structured::<IgnoredAny>::read(completion, method, self.may_have_input()).map(|it| it.json)
+        Structured::<IgnoredAny>::from_completion(completion, method, self.may_have_input())
+            .map(|it| it.json)
     }
 
     /// Returns the schema as JSON.

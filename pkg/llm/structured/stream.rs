@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 
 use super::Structured;
 use crate::{
-    ChunkStream, ContentType, ProviderError, StreamChunk, StructuredMethod, answer::ChunkCollector,
+    ChunkStream, ContentType, ProviderError, StreamChunk, StructuredMethod,
+    answer::collect::ChunkCollector,
 };
 use forgeline_json::slice;
 use forgeline_types::{PartialJson, PartialValue, debug_fields};
@@ -92,7 +93,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
                 Err(error) => return Err(self.collector.abort(error)),
             }
         }
-        Structured::read(self.collector.finish()?, self.method, self.may_have_input)
+        Structured::from_completion(self.collector.finish()?, self.method, self.may_have_input)
     }
 
     /// Adds the part of the value in a chunk; returns `true` if there was any.
@@ -118,7 +119,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
             self.begun = true;
             slice(delta, start..)
         };
-        // Text after the value is not part of it. A fault is reported with the complete answer.
+        // Text after the value does not belong to the value. A fault is reported with the complete answer.
         if !self.json.is_whole() {
             self.json.push(value).ok();
         }

@@ -81,10 +81,10 @@ async fn each_method_gives_the_value_and_says_how() {
         let asked = provider.requests().remove(0);
         let format = asked.response_format.is_some();
         let forced = asked.tool_choice == Some(ToolChoice::Tool("structured_response".into()));
-        let told = asked.system.unwrap().contains("\"city\"");
+        let in_prompt = asked.system.unwrap().contains("\"city\"");
         let want =
             [StructuredMethod::Native, StructuredMethod::ForcedTool, StructuredMethod::Prompt];
-        assert_eq!([format, forced, told], want.map(|one| one == method));
+        assert_eq!([format, forced, in_prompt], want.map(|one| one == method));
     }
 }
 
@@ -147,8 +147,11 @@ async fn an_answer_that_does_not_fit_is_reported_and_not_retried() {
         let error = native([turn]).complete_structured::<Place>(Request::prompt("x")).await;
         let error = error.unwrap_err();
         assert!(!error.is_retryable() && error.code() == ErrorCode::Unsupported, "{name}");
-        let told = error.to_string();
-        assert!(told.contains("structured-output") && told.contains(want), "{name}: {told}");
+        let message = error.to_string();
+        assert!(
+            message.contains("structured-output") && message.contains(want),
+            "{name}: {message}"
+        );
     }
     let turn = ScriptedTurn::refuse(ProviderError::Cancelled);
     let error = native([turn]).complete_json(Request::prompt("x"), any()).await.unwrap_err();
@@ -274,9 +277,10 @@ fn schemas_are_refused_where_they_ask_for_too_much() {
         ("no schema",        object(json!({ "a": 1 })),      gemini,    "expected a schema at #/properties/a"),
     ];
     for (name, schema, rules, want) in cases {
-        let told = rules.check(&schema).map_or_else(|error| error.to_string(), |()| String::new());
-        assert_eq!(told.is_empty(), want.is_empty(), "{name}: {told}");
-        assert!(told.contains(want), "{name}: {told}");
+        let message =
+            rules.check(&schema).map_or_else(|error| error.to_string(), |()| String::new());
+        assert_eq!(message.is_empty(), want.is_empty(), "{name}: {message}");
+        assert!(message.contains(want), "{name}: {message}");
     }
 }
 
@@ -291,8 +295,8 @@ fn the_schema_of_a_type_fits_every_provider() {
     assert_eq!(openai["properties"]["near"]["items"]["additionalProperties"], json!(false));
     assert_eq!(openai["properties"]["founded"]["description"], "Since when.");
     let tree = SchemaRules::ANTHROPIC.adapt(schema_of::<Tree>());
-    let told = SchemaRules::ANTHROPIC.check(&tree).unwrap_err().to_string();
-    assert!(told.contains("refers to itself"), "{told}");
+    let message = SchemaRules::ANTHROPIC.check(&tree).unwrap_err().to_string();
+    assert!(message.contains("refers to itself"), "{message}");
 }
 
 #[tokio::test]

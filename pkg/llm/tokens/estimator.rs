@@ -66,25 +66,12 @@ impl TokenEstimator {
     /// Creates an uncalibrated estimator.
     #[must_use]
     pub fn new() -> Self {
-        Self { scale: UNSCALED, count: TokenCount::Runs }
+        Self::with_count(TokenCount::RUNS)
     }
 
-    /// Creates an estimator that counts texts by the vocabulary of an `OpenAI` model, such as `gpt-4.1`; returns `None` for a
-    /// model whose vocabulary is not compiled in. The first count loads the vocabulary, which takes a fraction of a second.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use forgeline::llm::TokenEstimator;
-    ///
-    /// let exact = TokenEstimator::exact("gpt-4.1").unwrap();
-    /// assert_eq!(exact.text("The harbour was quiet."), 5);
-    /// assert_eq!(TokenEstimator::exact("unheard-of"), None);
-    /// ```
-    #[cfg(feature = "tokenizer")]
-    #[must_use]
-    pub fn exact(model: &str) -> Option<Self> {
-        Some(Self { scale: UNSCALED, count: TokenCount::of_model(model)? })
+    /// Creates an uncalibrated estimator that counts texts in this way.
+    pub(super) fn with_count(count: TokenCount) -> Self {
+        Self { scale: UNSCALED, count }
     }
 
     /// Returns the estimated number of tokens of a text.
@@ -127,7 +114,6 @@ impl TokenEstimator {
     }
 
     /// Returns the same estimator without calibration.
-    #[cfg(feature = "runtime")]
     #[doc(hidden)]
     #[must_use]
     pub fn without_scale(self) -> Self {

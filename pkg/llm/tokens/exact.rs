@@ -5,22 +5,43 @@ use tiktoken_rs::{
     tokenizer::{Tokenizer, get_tokenizer},
 };
 
+use super::{TokenEstimator, count::TokenCount};
 use forgeline_json::slice;
 
 /// Maximum length of a text that is counted at once, in bytes: longer ones are split into pieces, so that no text makes the
 /// search for words backtrack further. If they are split before a space, the counts of the pieces add up to that of the whole.
 const MAX_PIECE_BYTES: usize = 16 << 10;
 
+impl TokenEstimator {
+    /// Creates an estimator that counts texts by the vocabulary of an `OpenAI` model, such as `gpt-4.1`; returns `None` for a
+    /// model whose vocabulary is not compiled in. The first count loads the vocabulary, which takes a fraction of a second.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::llm::TokenEstimator;
+    ///
+    /// let exact = TokenEstimator::exact("gpt-4.1").unwrap();
+    /// assert_eq!(exact.text("The harbour was quiet."), 5);
+    /// assert_eq!(TokenEstimator::exact("unheard-of"), None);
+    /// ```
+    #[must_use]
+    pub fn exact(model: &str) -> Option<Self> {
+        TokenVocabulary::of_model(model)
+            .map(|vocabulary| Self::with_count(vocabulary.token_count()))
+    }
+}
+
 /// A vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TokenVocabulary {
+enum TokenVocabulary {
     O200k,
     Cl100k,
 }
 
 impl TokenVocabulary {
-    /// Returns the vocabulary of a model, by its name or a prefix of it.
-    pub(super) fn of_model(model: &str) -> Option<Self> {
+    /// Returns the vocabulary of a model, by its name or a prefix of the name.
+    fn of_model(model: &str) -> Option<Self> {
         // Dated and derived names begin with the name of the model.
         let found = get_tokenizer(model.rsplit('/').next().unwrap_or(model));
         match found? {
@@ -32,8 +53,15 @@ impl TokenVocabulary {
         }
     }
 
+    fn token_count(self) -> TokenCount {
+        match self {
+            Self::O200k => TokenCount::new("o200k", |text| Self::O200k.count(text)),
+            Self::Cl100k => TokenCount::new("cl100k", |text| Self::Cl100k.count(text)),
+        }
+    }
+
     /// Returns the number of tokens; texts that look like special tokens are ordinary text.
-    pub(super) fn count(self, text: &str) -> u64 {
+    fn count(self, text: &str) -> u64 {
         let words = match self {
             Self::O200k => o200k_base_singleton(),
             Self::Cl100k => cl100k_base_singleton(),
@@ -62,7 +90,6 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::TokenEstimator;
 
     #[test]
     fn models_have_their_vocabularies() {

@@ -11,9 +11,6 @@ mod references;
 mod rules;
 #[cfg(test)]
 mod tests;
-pub(crate) mod tool_names;
-#[cfg(feature = "http")]
-mod tools;
 mod top;
 mod unfit;
 mod unite;
@@ -21,6 +18,4 @@ mod walk;
 
 pub use fit::FittedSchema;
 pub use rules::{References, SchemaNeed, ToolSchemaRules};
-#[cfg(feature = "http")]
-pub(super) use tools::{FittedLists, FittedTools};
 pub use unfit::UnfitSchema;

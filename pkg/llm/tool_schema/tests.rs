@@ -10,7 +10,7 @@ const GEMINI: ToolSchemaRules = ToolSchemaRules::GEMINI;
 const OLLAMA: ToolSchemaRules = ToolSchemaRules::OLLAMA;
 
 /// A schema with one argument `a`.
-fn of(argument: &Value) -> Value {
+fn object_with(argument: &Value) -> Value {
     json!({ "type": "object", "properties": { "a": argument } })
 }
 
@@ -58,7 +58,7 @@ fn an_argument_is_said_in_the_words_of_the_provider() {
         ("if of what became wider", OPENAI, json!({ "if": { "type": "any" }, "then": text() }), json!({}), "type, if"),
     ];
     for (name, rules, schema, want, left_out) in cases {
-        let (mut got, said) = rewritten(&rules, &of(&schema));
+        let (mut got, said) = rewritten(&rules, &object_with(&schema));
         assert_eq!(got["properties"]["a"].take(), want, "{name}");
         assert_eq!(said.join(", "), left_out, "{name}");
     }
@@ -77,15 +77,15 @@ fn the_whole_is_one_object() {
         ("anything",         OPENAI, json!(true), json!({ "type": "object", "properties": {} }), ""),
         ("no arguments",     ANTHROPIC, json!(null), json!({ "type": "object", "properties": {} }), ""),
         ("an object or nothing", OPENAI, json!({ "type": ["object", "null"], "properties": both() }), json!({ "type": "object", "properties": both() }), ""),
-        ("a reference",      ANTHROPIC, json!({ "$ref": "#/definitions/A", "definitions": { "A": of(&text()) } }),
-            json!({ "type": "object", "properties": { "a": text() }, "definitions": { "A": of(&text()) } }), ""),
+        ("a reference",      ANTHROPIC, json!({ "$ref": "#/definitions/A", "definitions": { "A": object_with(&text()) } }),
+            json!({ "type": "object", "properties": { "a": text() }, "definitions": { "A": object_with(&text()) } }), ""),
         ("the draft",        OPENAI, json!({ "$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": both() }),
             json!({ "type": "object", "properties": both() }), ""),
         ("one of two is needed", ANTHROPIC, json!({ "type": "object", "properties": both(), "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] }),
             json!({ "type": "object", "properties": both() }), "anyOf"),
-        ("all of two",       ANTHROPIC, json!({ "allOf": [of(&text()), { "required": ["a"] }] }),
+        ("all of two",       ANTHROPIC, json!({ "allOf": [object_with(&text()), { "required": ["a"] }] }),
             json!({ "type": "object", "properties": { "a": text() }, "required": ["a"] }), ""),
-        ("a union with nothing", OPENAI, json!({ "anyOf": [of(&text()), { "type": "null" }] }), of(&text()), ""),
+        ("a union with nothing", OPENAI, json!({ "anyOf": [object_with(&text()), { "type": "null" }] }), object_with(&text()), ""),
         ("closed variants",  OPENAI, json!({ "type": "object", "oneOf": [
                 { "properties": some, "required": ["a", "b"], "additionalProperties": false },
                 { "properties": others, "required": ["a"], "additionalProperties": false },
@@ -96,7 +96,7 @@ fn the_whole_is_one_object() {
             json!({ "type": "object", "properties": { "a": { "anyOf": [text(), {}] }, "b": { "anyOf": [text(), {}] } } }), "anyOf"),
         ("a value",          OPENAI, json!({ "type": "object", "const": { "a": 1 }, "properties": both() }), json!({ "type": "object", "properties": both() }), "const"),
         ("odd names",        ANTHROPIC, json!({ "type": "object", "properties": { "filter[id]": text(), "a": text() }, "additionalProperties": false }),
-            of(&text()), "filter[id]"),
+            object_with(&text()), "filter[id]"),
     ];
     for (name, rules, schema, want, left_out) in cases {
         let (got, said) = rewritten(&rules, &schema);
@@ -107,7 +107,7 @@ fn the_whole_is_one_object() {
 
 #[test]
 fn what_cannot_be_said_is_set_aside_with_its_reason() {
-    let deep = (0..70).fold(json!({}), |inner, _| of(&inner));
+    let deep = (0..70).fold(json!({}), |inner, _| object_with(&inner));
     let fans =
         |to: &str| json!({ "type": "array", "prefixItems": vec![json!({ "$ref": to }); 30] });
     let large = json!({
@@ -120,12 +120,12 @@ fn what_cannot_be_said_is_set_aside_with_its_reason() {
     let cases = [
         (OPENAI,    json!("x"),                       "is not a JSON Schema but a string; a schema is an object"),
         (OPENAI,    json!(7),                         "is not a JSON Schema but a number; a schema is an object"),
-        (OPENAI,    json!(false),                     "describes no object; arguments are one"),
-        (OPENAI,    json!({ "type": "string" }),      "describes no object; arguments are one"),
-        (OPENAI,    json!({ "enum": ["a"] }),         "describes no object; arguments are one"),
-        (GEMINI,    json!({ "anyOf": [{ "type": "null" }, false] }), "describes no object; arguments are one"),
-        (OPENAI,    json!({ "allOf": [false] }),      "describes no object; arguments are one"),
-        (ANTHROPIC, named,                            "requires the argument `a b`, and names here have at most 64 letters, digits, `_`, `.` and `-`"),
+        (OPENAI,    json!(false),                     "does not describe an object; arguments must be an object"),
+        (OPENAI,    json!({ "type": "string" }),      "does not describe an object; arguments must be an object"),
+        (OPENAI,    json!({ "enum": ["a"] }),         "does not describe an object; arguments must be an object"),
+        (GEMINI,    json!({ "anyOf": [{ "type": "null" }, false] }), "does not describe an object; arguments must be an object"),
+        (OPENAI,    json!({ "allOf": [false] }),      "does not describe an object; arguments must be an object"),
+        (ANTHROPIC, named,                            "requires the argument `a b`, but names may have at most 64 letters, digits, `_`, `.` and `-`"),
         (OPENAI,    deep,                             "is deeper than 64 levels"),
         (GEMINI,    large,                            "has more than 10000 parts once its references are written out"),
     ];

@@ -9,7 +9,7 @@
 /// use serde_json::json;
 ///
 /// let error = ToolSchemaRules::OPENAI.fit(&json!({ "type": "string" })).unwrap_err();
-/// assert_eq!(error.to_string(), "describes no object; arguments are one");
+/// assert_eq!(error.to_string(), "does not describe an object; arguments must be an object");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -18,11 +18,11 @@ pub enum UnfitSchema {
     #[error("is not a JSON Schema but {0}; a schema is an object")]
     NoSchema(&'static str),
     /// The schema allows no object.
-    #[error("describes no object; arguments are one")]
+    #[error("does not describe an object; arguments must be an object")]
     NoObject,
     /// A required argument has a name that is not accepted.
     #[error(
-        "requires the argument `{0}`, and names here have at most 64 letters, digits, `_`, `.` and `-`"
+        "requires the argument `{0}`, but names may have at most 64 letters, digits, `_`, `.` and `-`"
     )]
     Name(String),
     /// The schema is nested too deeply.

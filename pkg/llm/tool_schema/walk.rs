@@ -180,7 +180,7 @@ impl<'s> SchemaRewrite<'s> {
         self.wider += usize::from(self.is_old() && fields.contains_key("format"));
     }
 
-    /// Returns the schema that a reference stands for.
+    /// Returns the schema that a reference refers to.
     fn target(&mut self, reference: String) -> Value {
         let Some(target) = self.definitions.find(&reference) else {
             self.leave_out("$ref");

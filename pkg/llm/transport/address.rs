@@ -5,14 +5,16 @@ const PUBLIC_VALUES: [&str; 4] = ["alt", "api-version", "version", "beta"];
 
 /// The parts of a URL, without its fragment.
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "requests alone need the user"))]
 pub struct UrlAddress<'u> {
     /// The scheme with its `://`; empty in a relative URL.
-    pub(crate) scheme: &'u str,
+    #[doc(hidden)]
+    pub scheme: &'u str,
     /// The user and password; empty if there are none.
-    pub(crate) user: &'u str,
+    #[doc(hidden)]
+    pub user: &'u str,
     /// The host and port.
-    pub(crate) host: &'u str,
+    #[doc(hidden)]
+    pub host: &'u str,
     /// The path with its leading slash.
     #[doc(hidden)]
     pub path: &'u str,
@@ -38,8 +40,8 @@ impl<'u> UrlAddress<'u> {
     }
 
     /// Returns the values of the query that may be secret.
-    #[cfg(feature = "http")]
-    pub(crate) fn secret_values(&self) -> impl Iterator<Item = &'u str> {
+    #[doc(hidden)]
+    pub fn secret_values(&self) -> impl Iterator<Item = &'u str> {
         self.query().filter(|(name, _)| !PUBLIC_VALUES.contains(name)).map(|(_, value)| value)
     }
 

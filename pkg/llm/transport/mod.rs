@@ -11,8 +11,7 @@ mod types;
 
 #[cfg(feature = "http")]
 pub use self::reqwest::{ReqwestTransport, client};
-pub use address::UrlAddress;
-pub use address::redact_url;
+pub use address::{UrlAddress, redact_url};
 pub use error::TransportError;
 pub use timeouts::Timeouts;
 pub use types::{BodyStream, HttpRequest, HttpResponse, Transport, TransportFuture};

@@ -231,14 +231,6 @@ mod tests {
     use super::*;
 
     // Found: F3
-    #[cfg(feature = "tls")]
-    #[test]
-    fn a_client_of_the_program_s_own_is_built_beside_ours() {
-        let _ours = ReqwestTransport::new().unwrap();
-        let _theirs = Client::new();
-    }
-
-    // Found: F3
     #[cfg(not(feature = "tls"))]
     #[tokio::test]
     async fn without_tls_only_the_program_s_own_client_may_use_it() {

@@ -89,15 +89,4 @@ impl Timeouts {
         error_body(Duration),
         total(Duration),
     }
-
-    /// Returns the limits extended by `prefill`, the time for which a server may read the prompt before the answer begins.
-    #[cfg(feature = "http")]
-    pub(crate) fn with_prefill(mut self, prefill: Duration) -> Self {
-        for limit in [&mut self.first_byte, &mut self.idle, &mut self.content] {
-            if !limit.is_zero() {
-                *limit = limit.saturating_add(prefill);
-            }
-        }
-        self
-    }
 }

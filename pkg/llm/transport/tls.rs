@@ -30,3 +30,15 @@ pub(super) fn config() -> Result<ClientConfig, Error> {
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(if has_certificates { CONFIG.get_or_init(|| config).clone() } else { config })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::transport::ReqwestTransport;
+
+    // Found: F3
+    #[test]
+    fn a_client_of_the_program_s_own_is_built_beside_ours() {
+        let _ours = ReqwestTransport::new().unwrap();
+        let _theirs = reqwest::Client::new();
+    }
+}

@@ -295,14 +295,14 @@ async fn a_file_of_a_server_is_one_that_models_read_or_a_note_and_never_an_addre
         (image("image/png", "iVBORw0KGgo="),          "", 1),
         (image("image/png", "https://10.0.0.1/x.png"), "[picture left out: image/png, 22 bytes; its data are not base64]", 0),
         (image("image/png", "gs://bucket/x.png"),     "[picture left out: image/png, 17 bytes; its data are not base64]", 0),
-        (image("image/svg+xml", "PHN2Zy8+"),          "[picture left out: image/svg+xml, 6 bytes; models take PNG, JPEG, GIF and WebP]", 0),
-        (blob(None, "aGk="),                          "[document left out: application/octet-stream, 2 bytes; models take PDF and text]", 0),
+        (image("image/svg+xml", "PHN2Zy8+"),          "[picture left out: image/svg+xml, 6 bytes; models accept PNG, JPEG, GIF and WebP]", 0),
+        (blob(None, "aGk="),                          "[document left out: application/octet-stream, 2 bytes; models accept PDF and text]", 0),
         (blob(None, "iVBORw0KGgo="),                  "", 1),
         (blob(Some("image/png"), "https://x/y.png"),  "[picture left out: image/png, 15 bytes; its data are not base64]", 0),
         (blob(Some("application/pdf"), "JVBERi0="),   "", 1),
         (blob(Some("application/pdf"), "https://x/y"), "[document left out: application/pdf, 11 bytes; its data are not base64]", 0),
         (blob(Some("text/plain"), "aGk="),            "u:1:\nhi", 0),
-        (blob(Some("text/plain"), "/w=="),            "[document left out: text/plain, 1 bytes; it says that it is text, and is not UTF-8]", 0),
+        (blob(Some("text/plain"), "/w=="),            "[document left out: text/plain, 1 bytes; its type is text, but it is not UTF-8]", 0),
     ];
     for (block, text, parts) in cases {
         let call = tools[0].execute(ToolContext::default(), json!({}).into());

@@ -6,12 +6,9 @@ use futures_util::future::{BoxFuture, ready};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::pending::{
-    JournaledAnswers, MessageCounts, PendingAnswer, PendingAnswers, QueuedMessage, QueuedMessages,
-};
 use crate::Problem;
 use forgeline_agent::{
-    DefaultAgent, RunContext, RunInput, ToolSource,
+    DefaultAgent, RunContext, ToolSource,
     tools::{ClientTool, RegistryError, Tool, ToolRegistry},
 };
 use forgeline_types::{AgentError, Text, private::clipped};
@@ -65,8 +62,13 @@ impl ClientTools {
         Ok(Arc::new(Self { tools, offered }))
     }
 
+    /// Returns the tools as the request described them.
+    pub(crate) fn offered(&self) -> &[OfferedTool] {
+        &self.offered
+    }
+
     /// Returns the tools of a kept request, except those that can no longer be offered.
-    fn of_kept(offered: Vec<OfferedTool>) -> Arc<Self> {
+    pub(super) fn of_stored(offered: Vec<OfferedTool>) -> Arc<Self> {
         let mut registry = ToolRegistry::default();
         let tools = offered.iter().filter_map(|one| one.tool(&mut registry).ok()).collect();
         Arc::new(Self { tools, offered })
@@ -126,116 +128,6 @@ fn schema(parameters: Option<&Value>) -> Value {
         members.entry("type").or_insert_with(|| "object".into());
     }
     schema
-}
-
-/// The part of a request kept until its run has ended: a process that resumes the run needs it.
-#[derive(Debug, Deserialize, Serialize)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
-struct StoredRequest {
-    input: String,
-    #[serde(default)]
-    tools: Vec<OfferedTool>,
-    #[serde(default, skip_serializing_if = "QueuedMessages::is_empty")]
-    said: QueuedMessages,
-    #[serde(default, skip_serializing_if = "PendingAnswers::is_empty")]
-    answers: PendingAnswers,
-    /// `true` once the user has cancelled the run.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    is_cancelled: bool,
-    /// `true` once the user has moved on to something else: the answers are given, and other requests of the run are refused.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    is_left: bool,
-}
-
-impl StoredRequest {
-    fn new(input: String, tools: Vec<OfferedTool>) -> Self {
-        let (said, answers) = (QueuedMessages::default(), PendingAnswers::default());
-        Self { input, tools, said, answers, is_cancelled: false, is_left: false }
-    }
-
-    fn parse(kept: &str) -> Self {
-        serde_json::from_str(kept).unwrap_or_else(|_| Self::new(kept.to_owned(), Vec::new()))
-    }
-}
-
-/// Returns an input and the tools sent with it, in the form in which they are kept.
-pub(crate) fn keep(input: &RunInput, tools: Option<&ClientTools>) -> serde_json::Result<String> {
-    let input = input.to_json()?;
-    match tools.map(|tools| tools.offered.clone()).filter(|tools| !tools.is_empty()) {
-        Some(tools) => serde_json::to_string(&StoredRequest::new(input, tools)),
-        None => Ok(input),
-    }
-}
-
-/// Returns the kept request with one more message, given the counts in the run's journal; `None` if it cannot be serialized.
-pub(crate) fn keep_word(
-    kept: &str,
-    word: QueuedMessage,
-    journaled: MessageCounts,
-) -> Option<String> {
-    let mut kept = StoredRequest::parse(kept);
-    kept.said.add(word, journaled);
-    serde_json::to_string(&kept).ok()
-}
-
-/// Returns the kept request with more answers, given those in the run's journal, and the approximate size of all kept answers in bytes; `None` if it
-/// cannot be serialized.
-pub(crate) fn keep_answers(
-    kept: &str,
-    answers: &[PendingAnswer],
-    journaled: &JournaledAnswers,
-) -> Option<(String, usize)> {
-    let mut kept = StoredRequest::parse(kept);
-    kept.answers.add(answers, journaled);
-    Some((serde_json::to_string(&kept).ok()?, kept.answers.bytes()))
-}
-
-/// Returns the kept request of a run that the user has cancelled; `None` if it cannot be serialized.
-pub(crate) fn keep_cancelled(kept: &str) -> Option<String> {
-    serde_json::to_string(&StoredRequest { is_cancelled: true, ..StoredRequest::parse(kept) }).ok()
-}
-
-/// Returns the kept request of a run that the user has left for something else; `None` if it cannot be serialized.
-pub(crate) fn keep_left(kept: &str) -> Option<String> {
-    serde_json::to_string(&StoredRequest { is_left: true, ..StoredRequest::parse(kept) }).ok()
-}
-
-/// Returns `true` for a run that the user has left for something else.
-pub(crate) fn is_left(kept: &str) -> bool {
-    serde_json::from_str(kept).is_ok_and(|StoredRequest { is_left, .. }| is_left)
-}
-
-/// Returns `true` for a run that the user has cancelled.
-pub(crate) fn is_cancelled(kept: &str) -> bool {
-    serde_json::from_str(kept).is_ok_and(|StoredRequest { is_cancelled, .. }| is_cancelled)
-}
-
-/// Returns the answers in a kept request.
-pub(crate) fn kept_answers(kept: &str) -> PendingAnswers {
-    serde_json::from_str(kept).map(|StoredRequest { answers, .. }| answers).unwrap_or_default()
-}
-
-/// Returns the messages in a kept request.
-pub(crate) fn kept_words(kept: &str) -> QueuedMessages {
-    serde_json::from_str(kept).map(|StoredRequest { said, .. }| said).unwrap_or_default()
-}
-
-/// Returns the input in a kept request; `None` if it cannot be read.
-pub(crate) fn kept_input(kept: &str) -> Option<RunInput> {
-    let Ok(StoredRequest { input, .. }) = serde_json::from_str(kept) else {
-        return RunInput::from_json(kept).ok();
-    };
-    let input = RunInput::from_json(&input).ok()?;
-    Some(match kept_tools(kept) {
-        Some(tools) => input.state(tools),
-        None => input,
-    })
-}
-
-/// Returns the tools in a kept request, if any.
-pub(crate) fn kept_tools(kept: &str) -> Option<Arc<ClientTools>> {
-    let StoredRequest { tools, .. } = serde_json::from_str(kept).ok()?;
-    if tools.is_empty() { None } else { Some(ClientTools::of_kept(tools)) }
 }
 
 /// The source of the tools of requests, for every agent of a service.

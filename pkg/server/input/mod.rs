@@ -2,3 +2,4 @@
 
 pub(super) mod client_tools;
 pub(super) mod pending;
+pub(super) mod stored_input;

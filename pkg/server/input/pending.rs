@@ -34,17 +34,12 @@ pub(crate) struct MessageCounts {
     pub(crate) follow_ups: u64,
 }
 
-/// The messages of a run, without the first ones, which its journal contains.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
-pub(crate) struct QueuedMessages {
+/// The messages of a run as they were stored up to schema version 4: without the first ones, which its journal contains.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+pub(crate) struct LegacyMessages {
     left_out: MessageCounts,
     words: Vec<QueuedMessage>,
 }
-
-/// The answers to requests of a run, without those that its journal contains.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
-#[serde(transparent)]
-pub(crate) struct PendingAnswers(Vec<PendingAnswer>);
 
 /// The answer to the request `id`.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -77,36 +72,9 @@ impl JournaledAnswers {
         self.ids.push((self.turn, id));
     }
 
-    fn has(&self, answer: &PendingAnswer) -> bool {
+    /// Returns `true` if an answer is in the journal, or the request that it answers is over.
+    pub(crate) fn has(&self, answer: &PendingAnswer) -> bool {
         self.turn >= answer.turn + 2 || self.ids.iter().any(|(_, id)| *id == answer.id)
-    }
-}
-
-impl PendingAnswers {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Adds answers, replacing earlier ones to the same requests, which were not given. Removes those in the journal and those to requests that are over.
-    pub(crate) fn add(&mut self, answers: &[PendingAnswer], journaled: &JournaledAnswers) {
-        let turn = journaled.turn;
-        let is_new = |answer: &PendingAnswer| answers.iter().any(|new| new.id == answer.id);
-        self.0.retain(|answer| !journaled.has(answer) && !is_new(answer));
-        self.0.extend(answers.iter().map(|answer| PendingAnswer { turn, ..answer.clone() }));
-    }
-
-    /// Returns their approximate size, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        serde_json::to_vec(&self.0).map_or(0, |json| json.len())
-    }
-}
-
-impl IntoIterator for PendingAnswers {
-    type Item = PendingAnswer;
-    type IntoIter = std::vec::IntoIter<PendingAnswer>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
     }
 }
 
@@ -114,47 +82,36 @@ impl PendingAnswer {
     pub(crate) fn new(id: Text, given: RequestAnswer) -> Self {
         Self { id, given, turn: 0 }
     }
+
+    /// Returns the answer as given after the journaled ones.
+    pub(crate) fn given_in(&self, journaled: &JournaledAnswers) -> Self {
+        Self { turn: journaled.turn, ..self.clone() }
+    }
 }
 
 impl MessageCounts {
-    fn count_for(&mut self, when: DeliveryTime) -> &mut u64 {
+    /// Returns the number of messages of a kind.
+    pub(crate) fn count_for(self, when: DeliveryTime) -> u64 {
         match when {
-            DeliveryTime::Next | DeliveryTime::Now => &mut self.steers,
-            DeliveryTime::End => &mut self.follow_ups,
+            DeliveryTime::Next | DeliveryTime::Now => self.steers,
+            DeliveryTime::End => self.follow_ups,
         }
     }
 }
 
-impl QueuedMessages {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.words.is_empty()
-    }
-
-    /// Returns the time at which a message was sent, in milliseconds since the Unix epoch, if it is kept: the one after the first `before` of equal
-    /// messages.
-    pub(crate) fn said_at(&self, message: &Message, before: usize) -> Option<u64> {
-        let mut same = self.words.iter().filter(|word| word.message == *message);
-        same.nth(before).map(|word| word.at_ms)
-    }
-
-    /// Adds a message, and removes those in the journal.
-    pub(crate) fn add(&mut self, word: QueuedMessage, journaled: MessageCounts) {
-        self.words = self.clone().without(journaled);
-        self.left_out = journaled;
-        self.words.push(word);
-    }
-
-    /// Returns the messages that are not in the journal, given the counts of those that are.
-    pub(crate) fn without(self, mut journaled: MessageCounts) -> Vec<QueuedMessage> {
-        let Self { mut left_out, mut words } = self;
-        words.retain(|word| {
-            let (left_out, journaled) =
-                (left_out.count_for(word.when), *journaled.count_for(word.when));
-            let is_there = *left_out < journaled;
-            *left_out += u64::from(is_there);
-            !is_there
-        });
-        words
+impl LegacyMessages {
+    /// Returns the messages, each with its number among those of its kind.
+    pub(crate) fn numbered(self) -> Vec<(u64, QueuedMessage)> {
+        let mut next = self.left_out;
+        let number = |message: QueuedMessage| {
+            let number = next.count_for(message.when);
+            match message.when {
+                DeliveryTime::Next | DeliveryTime::Now => next.steers += 1,
+                DeliveryTime::End => next.follow_ups += 1,
+            }
+            (number, message)
+        };
+        self.words.into_iter().map(number).collect()
     }
 }
 
@@ -174,19 +131,15 @@ mod tests {
     use super::*;
     use forgeline_agent::Decision;
 
-    fn word(when: DeliveryTime, text: &str) -> QueuedMessage {
-        QueuedMessage { when, message: Message::user(text), at_ms: 1 }
-    }
-
     #[test]
     fn answers_are_left_out_once_the_journal_has_them_or_what_they_answer_is_over() {
-        let (mut answers, mut journaled) = (PendingAnswers::default(), JournaledAnswers::default());
+        let mut journaled = JournaledAnswers::default();
+        let mut answers: Vec<PendingAnswer> = Vec::new();
         let mut add = |id: &str, journaled: &JournaledAnswers| {
-            answers.add(
-                &[PendingAnswer::new(id.into(), RequestAnswer::Decided(Decision::Grant))],
-                journaled,
-            );
-            answers.clone().into_iter().map(|it| it.id.to_string()).collect::<String>()
+            let new = PendingAnswer::new(id.into(), RequestAnswer::Decided(Decision::Grant));
+            answers.retain(|answer| !journaled.has(answer) && answer.id != new.id);
+            answers.push(new.given_in(journaled));
+            answers.iter().map(|it| it.id.to_string()).collect::<String>()
         };
         assert_eq!(add("a", &journaled), "a");
         journaled.begin(1);
@@ -201,37 +154,5 @@ mod tests {
         assert_eq!(add("e", &journaled), "e");
         journaled.begin(4);
         assert!(journaled.ids.is_empty());
-    }
-
-    fn texts(words: Vec<QueuedMessage>) -> String {
-        words.into_iter().map(|word| word.message.text()).collect()
-    }
-
-    #[test]
-    fn words_are_left_out_by_their_kind_once_the_journal_has_them() {
-        let mut words = QueuedMessages::default();
-        let counts = |steers, follow_ups| MessageCounts { steers, follow_ups };
-        for (when, text) in [
-            (DeliveryTime::Next, "a"),
-            (DeliveryTime::End, "b"),
-            (DeliveryTime::Now, "c"),
-            (DeliveryTime::End, "d"),
-            (DeliveryTime::Next, "e"),
-        ] {
-            words.add(word(when, text), counts(0, 0));
-        }
-        for (journaled, left) in [
-            (counts(0, 0), "abcde"),
-            (counts(1, 0), "bcde"),
-            (counts(0, 1), "acde"),
-            (counts(2, 2), "e"),
-            (counts(3, 2), ""),
-        ] {
-            assert_eq!(texts(words.clone().without(journaled)), left);
-        }
-        words.add(word(DeliveryTime::End, "f"), counts(2, 1));
-        assert_eq!(texts(words.clone().without(counts(2, 1))), "def");
-        assert_eq!(texts(words.clone().without(counts(3, 2))), "f");
-        assert_eq!(texts(words.without(counts(3, 3))), "");
     }
 }

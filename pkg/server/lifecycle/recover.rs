@@ -7,8 +7,9 @@ use crate::{
     conversations::{LiveConversation, run_order::RunTurn},
     encode::RunEnd,
     input::{
-        client_tools::{self, ClientTools},
-        pending::{MessageCounts, PendingAnswer, PendingAnswers, QueuedMessage},
+        client_tools::ClientTools,
+        pending::{MessageCounts, PendingAnswer, QueuedMessage},
+        stored_input::StoredInput,
     },
     readers::scope_events,
     runs::run::{RUN_END, ServiceRun},
@@ -61,7 +62,7 @@ struct ResumedRun {
     /// The messages sent to the run that are not in its journal.
     words: Vec<QueuedMessage>,
     /// The answers to its requests that are not in its journal.
-    answers: PendingAnswers,
+    answers: Vec<PendingAnswer>,
     /// The token usage of its requests so far.
     used: Option<UsageInfo>,
 }
@@ -98,7 +99,7 @@ impl RunLifecycle {
         let mut going_on = Vec::new();
         // Any of them may be the one with the open journal.
         let tools = records.iter().filter_map(|record| {
-            Some((record.key.name.clone(), client_tools::kept_tools(record.input.as_deref()?)?))
+            Some((record.key.name.clone(), StoredInput::read(record).tools()?))
         });
         let tools: ToolsByRun = tools.collect();
         for record in records {
@@ -124,6 +125,7 @@ impl RunLifecycle {
                         answers,
                         used,
                     } = *resumed;
+                    let stored = StoredInput::read(&record);
                     // A client that decides now has read the events in the log.
                     let ways = RunHandles::of_stream(&stream);
                     for word in words {
@@ -131,12 +133,12 @@ impl RunLifecycle {
                             tracing::error!(%error, run_id = %record.key.name, "an input is lost");
                         }
                     }
-                    if record.input.as_deref().is_some_and(client_tools::is_cancelled) {
+                    if stored.is_cancelled() {
                         ways.cancel.cancel();
                     }
                     let given =
                         answers.into_iter().map(|PendingAnswer { id, given, .. }| (id, given));
-                    if record.input.as_deref().is_some_and(client_tools::is_left) {
+                    if stored.is_left() {
                         awaited.clear();
                         ways.steering.leave(given.collect());
                     } else {
@@ -250,10 +252,7 @@ impl RunLifecycle {
                 format!("the run was resumed in {MAX_RESUMED} processes, and each of them died");
             return Err(interrupted(why));
         }
-        let words = |journaled| {
-            let kept = record.input.as_deref().map(client_tools::kept_words);
-            kept.unwrap_or_default().without(journaled)
-        };
+        let stored = StoredInput::read(record);
         match found {
             RunInJournal::Open(reopened) => {
                 let first = reopened.events();
@@ -265,15 +264,14 @@ impl RunLifecycle {
                 let turn = last.last().map(|last| last.turn);
                 let journaled = conversation.journal.read_run(&record.key.name).await;
                 let (journaled, _) = journaled.map_err(|error| interrupted(error.to_string()))?;
-                let words = words(journaled.words);
+                let words = stored.messages_without(journaled.words);
                 conversation.journal.goes_on_with(journaled);
                 let logged: Vec<_> = logged.into_iter().map(|logged| logged.event).collect();
                 let mut awaited = reopened.requests();
                 awaited.extend(open_questions(&logged));
                 let used = used(reopened.usage(), &logged);
                 let stream = reopened.into_stream(logged);
-                let answers = record.input.as_deref().map(client_tools::kept_answers);
-                let answers = answers.unwrap_or_default();
+                let answers = stored.answers();
                 let resumed = ResumedRun { stream, events, turn, awaited, words, answers, used };
                 Ok(RecoveryOutcome::Resumed(Box::new(resumed)))
             }
@@ -282,7 +280,7 @@ impl RunLifecycle {
             }
             // No work was done for the run yet.
             RunInJournal::Unknown => {
-                let Some(input) = record.input.as_deref().and_then(client_tools::kept_input) else {
+                let Some(input) = stored.run_input() else {
                     return Err(interrupted("its input is missing".to_owned()));
                 };
                 if events > 0 {
@@ -290,7 +288,8 @@ impl RunLifecycle {
                 }
                 let stream = conversation.agent.run_stream_as(input, record.key.name.clone());
                 let (events, turn, awaited, used) = (0, None, Vec::new(), None);
-                let (words, answers) = (words(MessageCounts::default()), PendingAnswers::default());
+                let words = stored.messages_without(MessageCounts::default());
+                let answers = Vec::new();
                 let resumed = ResumedRun { stream, events, turn, awaited, words, answers, used };
                 Ok(RecoveryOutcome::Resumed(Box::new(resumed)))
             }

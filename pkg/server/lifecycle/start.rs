@@ -15,7 +15,7 @@ use crate::{
     },
     conversations::{LiveConversation, regenerate::RegenerateRequest, run_order::RunTurn},
     http::ids::check_id,
-    input::client_tools::{self, ClientTools},
+    input::{client_tools::ClientTools, stored_input::to_stored},
     readers::scope_events,
     runs::{run::ServiceRun, slots::RunSlot},
 };
@@ -89,7 +89,7 @@ impl RunLifecycle {
         let named = (agent, conversation, tools.as_deref());
         let conversation = self.conversations.for_run(&caller, named, &input).await?;
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
-        let kept = client_tools::keep(&input, tools.as_deref());
+        let kept = to_stored(&input, tools.as_deref());
         let kept = kept.map_err(|error| Problem::bad(error.to_string()))?;
         let input = match tools {
             Some(tools) => input.state(tools),

@@ -9,14 +9,17 @@ use super::{RunLifecycle, start::StartRun};
 use crate::{
     Problem,
     input::{
-        client_tools,
-        pending::{JournaledAnswers, MessageCounts, PendingAnswer, QueuedMessage},
+        pending::{PendingAnswer, QueuedMessage},
+        stored_input::{self, StoredInput},
     },
+    journal::Journaled,
     runs::{run::ServiceRun, run_guard::RunGuard},
 };
 use forgeline_agent::{Caller, private::RequestAnswer};
-use forgeline_store::{LogKey, RunChange, RunProgress, StoreError, private::now_ms};
-use forgeline_types::AgentError;
+use forgeline_store::{
+    LogKey, RunChange, RunNote, RunProgress, RunRecord, StoreError, private::now_ms,
+};
+use forgeline_types::{AgentError, Text};
 
 /// Maximum size of a run's input together with the messages sent since that are not in its journal, in bytes.
 const MAX_KEPT_BYTES: usize = 16 << 20;
@@ -43,13 +46,16 @@ impl RunLifecycle {
         let over = || Problem::not_found("open run", run.id());
         let record = self.stores.runs.get(key).await?;
         // A run that has ended in the meantime keeps no input.
-        let before = record.input.clone().ok_or_else(over)?;
+        if record.input.is_none() {
+            return Err(over());
+        }
         let journaled = self.conversations.journal_of(&record).journaled(run.id());
-        let kept = keep_word(&before, word.clone(), journaled.words)?;
-        self.keep_input(key, *progress, kept, &over).await?;
+        let mut notes = RunNotes::new(&record, &journaled);
+        notes.add_message(word.clone())?;
+        self.store_notes(key, *progress, &notes, &over).await?;
         if let Err(refused) = word.say(&run.steering) {
             // The run refused the message, so the next process must not send it.
-            self.keep_again(key, *progress, before).await;
+            self.withdraw(key, *progress, notes.undo(0)).await;
             return Err(refused.into());
         }
         Ok(())
@@ -99,29 +105,29 @@ impl RunLifecycle {
         let id = first.id.clone();
         let over = move || closed(&id);
         let record = self.stores.runs.get(key).await?;
-        let before = record.input.clone().ok_or_else(&over)?;
+        if record.input.is_none() {
+            return Err(over());
+        }
         let journaled = self.conversations.journal_of(&record).journaled(run.id());
-        let before = match &word {
-            Some(word) => keep_word(&before, word.clone(), journaled.words)?,
-            None => before,
-        };
-        let keep = |answers: &[PendingAnswer]| keep_answers(&before, answers, &journaled.answered);
-        let kept = keep(&answers)?;
+        let mut notes = RunNotes::new(&record, &journaled);
+        if let Some(word) = &word {
+            notes.add_message(word.clone())?;
+        }
+        let messages = notes.added.len();
+        notes.add_answers(&answers)?;
         // If this future is dropped from here on, the answers may have been kept, so that they are given on drop.
         let mut giving = AnswersOnDrop { run, answers };
-        let is_kept = self.keep_input(key, *progress, kept, &over).await;
+        let is_kept = self.store_notes(key, *progress, &notes, &over).await;
         let answers = std::mem::take(&mut giving.answers);
         is_kept?;
         // The run receives the message before the answers, and handles it after the results.
         if let Some(Err(refused)) = word.map(|word| word.say(&run.steering)) {
-            let before = record.input.unwrap_or_default();
-            self.keep_again(key, *progress, before).await;
+            self.withdraw(key, *progress, notes.undo(0)).await;
             return Err(refused.into());
         }
         for (at, answer) in answers.iter().enumerate() {
             if let Err(refused) = give(run, answer.clone()) {
-                let kept = keep(answers.get(..at).unwrap_or_default())?;
-                self.keep_again(key, *progress, kept).await;
+                self.withdraw(key, *progress, notes.undo(messages + at)).await;
                 return Err(refused.into());
             }
         }
@@ -141,11 +147,13 @@ impl RunLifecycle {
         let given: Vec<_> = given.collect();
         let is_kept = async {
             let record = self.stores.runs.get(key).await?;
-            let Some(before) = record.input.clone() else { return Ok(()) };
+            if record.input.is_none() {
+                return Ok(());
+            }
             let journaled = self.conversations.journal_of(&record).journaled(run.id());
-            let kept = keep_answers(&before, &answers, &journaled.answered)?;
-            let kept = client_tools::keep_left(&kept).unwrap_or(kept);
-            let change = RunChange::to(*progress, now_ms()).input(kept);
+            let mut notes = RunNotes::new(&record, &journaled);
+            notes.add_answers(&answers)?;
+            let change = notes.change(*progress).note(stored_input::left_note().map_err(damaged)?);
             match self.stores.runs.change(key, change).await {
                 Ok(()) | Err(StoreError::Ended { .. }) => Ok(()),
                 Err(error) => Err(error.into()),
@@ -184,36 +192,34 @@ impl RunLifecycle {
         }
         let cancel = RunGuard::new(run.cancel.clone());
         let (key, progress) = (&run.key, run.kept_progress().await);
-        let record = self.stores.runs.get(key).await?;
-        if let Some(kept) = record.input.as_deref().and_then(client_tools::keep_cancelled) {
-            let change = RunChange::to(*progress, now_ms()).input(kept);
-            match self.stores.runs.change(key, change).await {
-                Ok(()) | Err(StoreError::Ended { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
+        let note = stored_input::cancelled_note().map_err(damaged)?;
+        let change = RunChange::to(*progress, now_ms()).note(note);
+        match self.stores.runs.change(key, change).await {
+            Ok(()) | Err(StoreError::Ended { .. }) => {}
+            Err(error) => return Err(error.into()),
         }
         drop(cancel);
         Ok(())
     }
 
-    /// Keeps the current input of a run, with its messages and answers.
-    async fn keep_input(
+    /// Stores notes of a run.
+    async fn store_notes(
         &self,
         key: &LogKey,
         progress: RunProgress,
-        input: String,
+        notes: &RunNotes,
         over: &(dyn Fn() -> Problem + Sync),
     ) -> Result<(), Problem> {
-        let change = RunChange::to(progress, now_ms()).input(input);
-        match self.stores.runs.change(key, change).await {
+        match self.stores.runs.change(key, notes.change(progress)).await {
             Err(StoreError::Ended { .. }) => Err(over()),
             changed => Ok(changed?),
         }
     }
 
-    /// Keeps the input without what the run refused.
-    async fn keep_again(&self, key: &LogKey, progress: RunProgress, input: String) {
-        let change = RunChange::to(progress, now_ms()).input(input);
+    /// Withdraws notes of what the run refused.
+    async fn withdraw(&self, key: &LogKey, progress: RunProgress, (removed, added): UndoNotes) {
+        let mut change = RunChange::to(progress, now_ms());
+        (change.removed, change.added) = (removed, added);
         match self.stores.runs.change(key, change).await {
             Ok(()) | Err(StoreError::Ended { .. }) => {}
             Err(error) => {
@@ -221,6 +227,73 @@ impl RunLifecycle {
             }
         }
     }
+}
+
+/// The names of notes to remove, and the notes to store again.
+type UndoNotes = (Vec<Text>, Vec<RunNote>);
+
+/// Notes to store with a run, in place of those that are not needed any more.
+struct RunNotes {
+    stored: StoredInput,
+    journaled: Journaled,
+    outdated: Vec<Text>,
+    added: Vec<RunNote>,
+}
+
+impl RunNotes {
+    fn new(record: &RunRecord, journaled: &Journaled) -> Self {
+        let stored = StoredInput::read(record);
+        let outdated = stored.outdated(journaled.words, &journaled.answered);
+        Self { stored, journaled: journaled.clone(), outdated, added: Vec::new() }
+    }
+
+    /// Adds a message, unless too much waits for the run.
+    fn add_message(&mut self, message: QueuedMessage) -> Result<(), Problem> {
+        let note = self.stored.note_message(message, self.journaled.words).map_err(damaged)?;
+        let waiting = self.stored.bytes_without(&self.outdated);
+        if waiting.saturating_add(note.data.len()) > MAX_KEPT_BYTES {
+            let detail = "the inputs that wait for the run would have more than 16 MiB; send this one once they are delivered";
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
+        }
+        self.added.push(note);
+        Ok(())
+    }
+
+    /// Adds answers, unless too many wait for the run.
+    fn add_answers(&mut self, answers: &[PendingAnswer]) -> Result<(), Problem> {
+        let notes =
+            StoredInput::note_answers(answers, &self.journaled.answered).map_err(damaged)?;
+        let gone: Vec<_> =
+            self.outdated.iter().chain(notes.iter().map(|note| &note.name)).cloned().collect();
+        let bytes: usize = notes.iter().map(|note| note.data.len()).sum();
+        if self.stored.answer_bytes_without(&gone).saturating_add(bytes) > MAX_ANSWER_BYTES {
+            let detail = "the answers that wait for the run would have more than 16 MiB; send this one once they are taken";
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
+        }
+        self.added.extend(notes);
+        Ok(())
+    }
+
+    /// Returns the change that stores the notes.
+    fn change(&self, progress: RunProgress) -> RunChange {
+        let mut change = RunChange::to(progress, now_ms());
+        change.removed.clone_from(&self.outdated);
+        change.added.clone_from(&self.added);
+        change
+    }
+
+    /// Returns what withdraws the added notes from index `from` on.
+    fn undo(&self, from: usize) -> UndoNotes {
+        let names = self.added.iter().skip(from).map(|note| note.name.clone());
+        let names: Vec<_> = names.collect();
+        let before = self.stored.notes_named(&names);
+        (names, before)
+    }
+}
+
+/// Returns the response to an input that cannot be serialized.
+fn damaged(error: serde_json::Error) -> Problem {
+    StoreError::Corrupt { reason: error.to_string() }.into()
 }
 
 /// Answers given on drop.
@@ -244,37 +317,6 @@ fn firsts(mut answers: Vec<PendingAnswer>) -> Vec<PendingAnswer> {
     let mut known = HashSet::new();
     answers.retain(|answer| known.insert(answer.id.clone()));
     answers
-}
-
-/// Returns the kept request with one more message.
-fn keep_word(
-    before: &str,
-    word: QueuedMessage,
-    journaled: MessageCounts,
-) -> Result<String, Problem> {
-    let damaged = || StoreError::Corrupt { reason: "the input of a run is damaged".to_owned() };
-    let kept = client_tools::keep_word(before, word, journaled).ok_or_else(damaged)?;
-    if kept.len() > MAX_KEPT_BYTES.max(before.len()) {
-        let detail = "the inputs that wait for the run would have more than 16 MiB; send this one once they are delivered";
-        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
-    }
-    Ok(kept)
-}
-
-/// Returns the kept request with more answers.
-fn keep_answers(
-    before: &str,
-    answers: &[PendingAnswer],
-    journaled: &JournaledAnswers,
-) -> Result<String, Problem> {
-    let kept = client_tools::keep_answers(before, answers, journaled);
-    let (kept, bytes) =
-        kept.ok_or_else(|| Problem::busy("the input of the run cannot be read", 5))?;
-    if bytes > MAX_ANSWER_BYTES {
-        let detail = "the answers that wait for the run would have more than 16 MiB; send this one once they are taken";
-        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
-    }
-    Ok(kept)
 }
 
 /// Checks that an answer fits its request.

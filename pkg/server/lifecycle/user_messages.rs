@@ -1,7 +1,7 @@
 //! The user's messages, which a conversation keeps whatever happens to the run.
 
 use super::RunLifecycle;
-use crate::{input::client_tools, runs::run::ServiceRun};
+use crate::{input::stored_input::StoredInput, runs::run::ServiceRun};
 use forgeline_store::{LogKey, RunRecord, StoreError};
 use forgeline_types::MessageRole;
 
@@ -26,20 +26,22 @@ impl RunLifecycle {
     }
 
     async fn try_keep_user_messages(&self, record: &RunRecord) -> Result<(), StoreError> {
-        let Some(kept) = record.input.as_deref() else { return Ok(()) };
+        if record.input.is_none() {
+            return Ok(());
+        }
+        let stored = StoredInput::read(record);
         let journal = self.conversations.journal_of(record);
         let (journaled, taken) = journal.read_run(&record.key.name).await?;
-        if let Some(input) = client_tools::kept_input(kept).filter(|_| !journaled.has_said) {
+        if let Some(input) = stored.run_input().filter(|_| !journaled.has_said) {
             journal.say(record.begun_ms, input.into_message()).await?;
         }
-        let words = client_tools::kept_words(kept);
         for (at, message) in taken.iter().enumerate() {
             let same = taken.iter().take(at).filter(|other| *other == message).count();
             // A message that is no longer kept gets a time derived from its run, the same on each call.
-            let at_ms = words.said_at(message, same).unwrap_or(record.begun_ms + 1 + at as u64);
+            let at_ms = stored.sent_at(message, same).unwrap_or(record.begun_ms + 1 + at as u64);
             journal.say(at_ms, message.clone()).await?;
         }
-        for word in words.without(journaled.words) {
+        for word in stored.messages_without(journaled.words) {
             journal.say(word.at_ms, word.message).await?;
         }
         Ok(())
@@ -52,9 +54,9 @@ impl RunLifecycle {
     ) -> Result<(String, Vec<String>), StoreError> {
         let record = self.stores.runs.get(&run.key).await?;
         let (journaled, taken) = self.conversations.journal_of(&record).read_run(run.id()).await?;
-        let kept = record.input.as_deref().unwrap_or_default();
-        let begun = client_tools::kept_input(kept).map(|input| input.text()).unwrap_or_default();
-        let waiting = client_tools::kept_words(kept).without(journaled.words);
+        let stored = StoredInput::read(&record);
+        let begun = stored.run_input().map(|input| input.text()).unwrap_or_default();
+        let waiting = stored.messages_without(journaled.words);
         let waiting = waiting.into_iter().map(|word| word.message).chain(taken);
         let mut since: Vec<_> = waiting.map(|message| message.text()).collect();
         let conversation = self.conversations.cache().find(&run.key.scope, &run.conversation);

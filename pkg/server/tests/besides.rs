@@ -6,8 +6,8 @@ use super::{
     *,
 };
 use crate::input::{
-    client_tools::{keep_answers, keep_left},
     pending::{JournaledAnswers, PendingAnswer},
+    stored_input::{StoredInput, left_note},
 };
 use forgeline_agent::{Decision, private::RequestAnswer};
 use forgeline_store::{LogKey, RunChange, Stores};
@@ -299,8 +299,9 @@ fn a_run_that_its_user_has_left_takes_the_answers_that_are_kept_and_ends() {
         let record = stores.runs.get(&key).await.unwrap();
         let approval = with(&asked, "tool-approval-request")["approvalId"].as_str().unwrap();
         let answer = PendingAnswer::new(approval.into(), RequestAnswer::Decided(Decision::Grant));
-        let kept = keep_answers(&record.input.unwrap(), &[answer], &JournaledAnswers::default());
-        let change = RunChange::to(record.progress, 1).input(keep_left(&kept.unwrap().0).unwrap());
+        let mut change = RunChange::to(record.progress, 1).note(left_note().unwrap());
+        let journaled = JournaledAnswers::default();
+        change.added.extend(StoredInput::note_answers(&[answer], &journaled).unwrap());
         stores.runs.change(&key, change).await.unwrap();
     });
     lives(async {

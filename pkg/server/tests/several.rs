@@ -326,9 +326,9 @@ async fn answers_are_kept_no_longer_than_the_journal_needs_them() {
         let path = format!("{run}/tool-results");
         assert_eq!(post(&app, &path, "ann", &body).await.status(), 200);
         let key = forgeline_store::LogKey::new("team-a", id);
-        let kept = stores.runs.get(&key).await.unwrap().input.unwrap();
-        assert_eq!(kept.matches("Page ").count(), 1, "{kept}");
-        assert!(kept.contains(&format!("Page {at}.")), "{kept}");
+        let notes = stores.runs.get(&key).await.unwrap().notes;
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].data.contains(&format!("Page {at}.")), "{notes:?}");
     }
 }
 

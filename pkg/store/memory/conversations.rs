@@ -1,16 +1,19 @@
-//! Conversations in memory.
+//! The conversations of [`MemoryStore`].
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
+use super::{MemoryStore, lock, ready, scopes::ScopeTotals};
 use crate::{
-    Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus, Entry,
-    EraseMode, Erased, StoreError,
-    blobs::{Hash, join, split},
+    Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
+    ConversationStore, Entry, EraseMode, Erased, StoreError, StoreFuture, StoredMessage,
+    blobs::{BlobHash, join},
     conversation::{erased, to_json, to_message},
-    cursor::Cursor,
+    entry_texts::EntryTexts,
+    list_cursor::{ListCursor, page},
 };
 use forgeline_types::Text;
 
@@ -22,38 +25,29 @@ const MAX_ALL: usize = 10_000;
 
 /// Conversations by key, and the long parts of their entries.
 #[derive(Debug, Default)]
-pub(super) struct Conversations {
-    pub(super) all: BTreeMap<ConversationKey, Kept>,
-    pub(super) blobs: HashMap<Hash, (usize, Arc<str>)>,
-    /// The number of conversations of each scope.
-    counts: HashMap<Text, usize>,
+pub(super) struct ConversationTable {
+    all: BTreeMap<ConversationKey, MemoryConversation>,
+    blobs: HashMap<BlobHash, (usize, Arc<str>)>,
+    counts: ScopeTotals,
 }
 
 #[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) head: Conversation,
-    pub(super) lines: Vec<(u64, String)>,
-    pub(super) messages: Vec<(u64, String)>,
+struct MemoryConversation {
+    head: Conversation,
+    lines: Vec<(u64, String)>,
+    messages: Vec<(u64, String)>,
     /// The hashes of the long parts, one per use.
-    pub(super) blobs: Vec<Hash>,
+    blobs: Vec<BlobHash>,
 }
 
-pub(super) fn not_found(key: &ConversationKey) -> StoreError {
-    StoreError::NotFound { what: "conversation", name: key.id.clone() }
-}
-
-pub(super) fn ended(key: &ConversationKey) -> StoreError {
-    StoreError::Ended { what: "conversation", name: key.id.clone() }
-}
-
-impl Conversations {
-    pub(super) fn get(&self, key: &ConversationKey) -> Result<&Kept, StoreError> {
-        self.all.get(key).ok_or_else(|| not_found(key))
+impl ConversationTable {
+    fn get(&self, key: &ConversationKey) -> Result<&MemoryConversation, StoreError> {
+        self.all.get(key).ok_or_else(|| StoreError::no_conversation(key))
     }
 
     /// Adds a conversation. If the scope has too many, evicts its least recently changed one; if all scopes together have too many, one of the largest
     /// scope. Conversations with a run that has not ended are kept.
-    pub(super) fn begin(
+    fn begin(
         &mut self,
         head: Conversation,
         is_open: impl FnOnce() -> HashSet<ConversationKey>,
@@ -62,16 +56,8 @@ impl Conversations {
         if self.all.contains_key(&key) {
             return Err(StoreError::Exists { what: "conversation", name: key.id });
         }
-        let own = self.counts.get(&key.scope).copied().unwrap_or_default();
-        let largest = || self.counts.iter().max_by_key(|(_, count)| **count);
-        let of = if own >= MAX_CONVERSATIONS {
-            Some(key.scope.clone())
-        } else if self.all.len() >= MAX_ALL {
-            largest().map(|(scope, _)| scope.clone())
-        } else {
-            None
-        };
-        if let Some(scope) = of {
+        // Room for one more.
+        if let Some(scope) = self.counts.overfull(&key.scope, MAX_CONVERSATIONS - 1, MAX_ALL - 1) {
             let oldest = self.oldest(&scope, &is_open()).ok_or_else(|| StoreError::Full {
                 reason: format!(
                     "it holds {} conversations, and each one of scope `{scope}` has a run that has not ended",
@@ -81,8 +67,8 @@ impl Conversations {
             self.delete(&oldest);
         }
         let (lines, messages, blobs) = (Vec::new(), Vec::new(), Vec::new());
-        *self.counts.entry(key.scope.clone()).or_default() += 1;
-        self.all.insert(key, Kept { head, lines, messages, blobs });
+        self.counts.add(&key.scope, 1);
+        self.all.insert(key, MemoryConversation { head, lines, messages, blobs });
         Ok(())
     }
 
@@ -93,59 +79,41 @@ impl Conversations {
         idle.min_by_key(|kept| kept.head.updated_ms).map(|kept| kept.head.key.clone())
     }
 
-    pub(super) fn append(
-        &mut self,
-        key: &ConversationKey,
-        at: u64,
-        entry: &Entry,
-    ) -> Result<(), StoreError> {
+    fn append(&mut self, key: &ConversationKey, at: u64, entry: &Entry) -> Result<(), StoreError> {
         let Self { all, blobs, .. } = self;
-        let kept = all.get_mut(key).ok_or_else(|| not_found(key))?;
-        if kept.head.status.is_last() {
-            return Err(ended(key));
+        let kept = all.get_mut(key).ok_or_else(|| StoreError::no_conversation(key))?;
+        kept.head.check_end(at)?;
+        let EntryTexts { line, messages, blobs: parts, at_ms } = EntryTexts::of(entry)?;
+        for (hash, part) in parts {
+            blobs.entry(hash).or_insert_with(|| (0, part.into())).0 += 1;
+            kept.blobs.push(hash);
         }
-        if kept.head.entries != at {
-            let (name, end) = (key.id.clone(), kept.head.entries);
-            return Err(StoreError::Behind { what: "conversation", name, at, end });
-        }
-        let messages = entry.messages.iter().map(to_json).collect::<Result<Vec<_>, _>>()?;
-        let mut keep = |text: &str| {
-            let taken = split(text);
-            for (hash, part) in taken.blobs {
-                blobs.entry(hash).or_insert_with(|| (0, part.into())).0 += 1;
-                kept.blobs.push(hash);
-            }
-            taken.text
-        };
-        kept.lines.extend(entry.line.as_deref().map(|line| (at, keep(line))));
-        kept.messages.extend(messages.iter().map(|text| (entry.at_ms, keep(text))));
+        kept.lines.extend(line.map(|line| (at, line)));
+        kept.messages.extend(messages.into_iter().map(|text| (at_ms, text)));
         kept.head.entries += 1;
         kept.head.messages = kept.messages.len() as u64;
-        kept.head.updated_ms = kept.head.updated_ms.max(entry.at_ms);
+        kept.head.updated_ms = kept.head.updated_ms.max(at_ms);
         Ok(())
     }
 
-    pub(super) fn join(&self, text: &str) -> Result<String, StoreError> {
+    fn join(&self, text: &str) -> Result<String, StoreError> {
         join(text, |hash| self.blobs.get(hash).map(|(_, part)| Arc::clone(part))).ok_or_else(|| {
             StoreError::Corrupt { reason: "a part of an entry is missing".to_owned() }
         })
     }
 
-    pub(super) fn change(
+    fn change(
         &mut self,
         key: &ConversationKey,
+        title: Option<Text>,
+        status: Option<ConversationStatus>,
         at_ms: u64,
-        change: impl FnOnce(&mut Conversation) -> bool,
     ) -> Result<(), StoreError> {
-        let kept = self.all.get_mut(key).ok_or_else(|| not_found(key))?;
-        if !change(&mut kept.head) {
-            return Err(ended(key));
-        }
-        kept.head.updated_ms = at_ms;
-        Ok(())
+        let kept = self.all.get_mut(key).ok_or_else(|| StoreError::no_conversation(key))?;
+        kept.head.change(title, status, at_ms)
     }
 
-    pub(super) fn release(&mut self, hashes: &[Hash]) {
+    fn release(&mut self, hashes: &[BlobHash]) {
         for hash in hashes {
             if let Some((uses, _)) = self.blobs.get_mut(hash) {
                 *uses -= 1;
@@ -156,25 +124,15 @@ impl Conversations {
         }
     }
 
-    pub(super) fn delete(&mut self, key: &ConversationKey) -> bool {
+    fn delete(&mut self, key: &ConversationKey) -> bool {
         let Some(kept) = self.all.remove(key) else { return false };
-        if let Some(count) = self.counts.get_mut(&key.scope) {
-            *count -= 1;
-            if *count == 0 {
-                self.counts.remove(&key.scope);
-            }
-        }
+        self.counts.subtract(&key.scope, 1);
         self.release(&kept.blobs);
         true
     }
 
-    pub(super) fn erase(
-        &mut self,
-        scope: &str,
-        owner: &str,
-        mode: EraseMode,
-    ) -> Result<Erased, StoreError> {
-        let is_theirs = |kept: &&Kept| {
+    fn erase(&mut self, scope: &str, owner: &str, mode: EraseMode) -> Result<Erased, StoreError> {
+        let is_theirs = |kept: &&MemoryConversation| {
             !owner.is_empty() && kept.head.key.scope == *scope && kept.head.owner == *owner
         };
         let theirs: Vec<_> =
@@ -194,7 +152,7 @@ impl Conversations {
         Ok(count)
     }
 
-    pub(super) fn bury(&mut self, key: &ConversationKey) -> Result<(), StoreError> {
+    fn bury(&mut self, key: &ConversationKey) -> Result<(), StoreError> {
         let kept = self.get(key)?;
         let mut messages = Vec::new();
         for (at_ms, text) in &kept.messages {
@@ -211,10 +169,8 @@ impl Conversations {
         Ok(())
     }
 
-    pub(super) fn list(&self, query: &ConversationQuery) -> Result<ConversationPage, StoreError> {
-        let after = Cursor::read(query.after.as_ref())?;
-        let place =
-            |head: &Conversation| Cursor { at_ms: head.updated_ms, name: head.key.id.clone() };
+    fn list(&self, query: &ConversationQuery) -> Result<ConversationPage, StoreError> {
+        let after = ListCursor::read(query.after.as_ref())?;
         let mut found: Vec<_> = self
             .all
             .values()
@@ -222,13 +178,98 @@ impl Conversations {
             .filter(|head| head.key.scope == query.scope)
             .filter(|head| query.owner.as_ref().is_none_or(|owner| head.owner == *owner))
             .filter(|head| query.agent.as_ref().is_none_or(|agent| head.agent == *agent))
-            .filter(|head| after.as_ref().is_none_or(|after| place(head) < *after))
+            .filter(|head| {
+                after.as_ref().is_none_or(|after| ListCursor::of_conversation(head) < *after)
+            })
             .collect();
-        found.sort_by_key(|head| std::cmp::Reverse(place(head)));
-        let page: Vec<_> = found.iter().take(query.most).copied().cloned().collect();
-        let is_more = found.len() > page.len();
-        let next = page.last().filter(|_| is_more).map(|last| place(last).write());
-        Ok(ConversationPage::new(page, next))
+        found.sort_by_key(|head| Reverse(ListCursor::of_conversation(head)));
+        let (page, next) = page(found, query.most, |head| ListCursor::of_conversation(head));
+        Ok(ConversationPage::new(page.into_iter().cloned().collect(), next))
+    }
+}
+
+impl ConversationStore for MemoryStore {
+    fn begin(&self, conversation: Conversation) -> StoreFuture<'_, ()> {
+        // The lock of the runs is the only one taken while this one is held.
+        let open = || lock(&self.0.runs).open_conversations();
+        ready(lock(&self.0.conversations).begin(conversation, open))
+    }
+
+    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, Conversation> {
+        ready(lock(&self.0.conversations).get(key).map(|kept| kept.head.clone()))
+    }
+
+    fn list(&self, query: ConversationQuery) -> StoreFuture<'_, ConversationPage> {
+        ready(lock(&self.0.conversations).list(&query))
+    }
+
+    fn append<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        at: u64,
+        entry: Entry,
+    ) -> StoreFuture<'a, ()> {
+        ready(lock(&self.0.conversations).append(key, at, &entry))
+    }
+
+    fn lines<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        from: u64,
+        most: usize,
+    ) -> StoreFuture<'a, Vec<(u64, String)>> {
+        let all = lock(&self.0.conversations);
+        ready(all.get(key).and_then(|kept| {
+            let lines = kept.lines.iter().filter(|(number, _)| *number >= from).take(most);
+            lines.map(|(number, line)| Ok((*number, all.join(line)?))).collect()
+        }))
+    }
+
+    fn messages<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        from: u64,
+        most: usize,
+    ) -> StoreFuture<'a, Vec<StoredMessage>> {
+        let all = lock(&self.0.conversations);
+        ready(all.get(key).and_then(|kept| {
+            let messages = (0..).zip(&kept.messages).skip_while(|(number, _)| *number < from);
+            let read = |(number, (at_ms, text)): (u64, &(u64, String))| {
+                Ok(StoredMessage::new(number, *at_ms, to_message(&all.join(text)?)?))
+            };
+            messages.take(most).map(read).collect()
+        }))
+    }
+
+    fn rename<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        title: Text,
+        at_ms: u64,
+    ) -> StoreFuture<'a, ()> {
+        ready(lock(&self.0.conversations).change(key, Some(title), None, at_ms))
+    }
+
+    fn set_status<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        status: ConversationStatus,
+        at_ms: u64,
+    ) -> StoreFuture<'a, ()> {
+        ready(lock(&self.0.conversations).change(key, None, Some(status), at_ms))
+    }
+
+    fn delete<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, bool> {
+        ready(Ok(lock(&self.0.conversations).delete(key)))
+    }
+
+    fn erase<'a>(
+        &'a self,
+        scope: &'a str,
+        owner: &'a str,
+        mode: EraseMode,
+    ) -> StoreFuture<'a, Erased> {
+        ready(lock(&self.0.conversations).erase(scope, owner, mode))
     }
 }
 
@@ -243,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_scope_drops_its_own_oldest_conversation_and_none_with_a_run_that_goes_on() {
-        let mut all = Conversations::default();
+        let mut all = ConversationTable::default();
         let key = |scope: &str, id: usize| ConversationKey::new(scope, id.to_string());
         all.begin(conversation("other", 0), HashSet::new).unwrap();
         for id in 1..=MAX_CONVERSATIONS {
@@ -251,19 +292,19 @@ mod tests {
         }
         let open = || HashSet::from([key("team", 1), key("team", 2)]);
         all.begin(conversation("team", 9_001), open).unwrap();
-        let is_there = |all: &Conversations, scope: &str, id| all.get(&key(scope, id)).is_ok();
+        let is_there = |all: &ConversationTable, scope: &str, id| all.get(&key(scope, id)).is_ok();
         assert!(is_there(&all, "other", 0), "that of another scope stays");
         assert!(is_there(&all, "team", 1) && is_there(&all, "team", 2), "they have runs");
         assert!(!is_there(&all, "team", 3) && is_there(&all, "team", 4));
         let busy: HashSet<_> = all.all.keys().cloned().collect();
         let full = all.begin(conversation("team", 9_002), || busy).unwrap_err();
         assert!(matches!(full, StoreError::Full { .. }), "{full}");
-        assert_eq!(all.counts["team"], MAX_CONVERSATIONS);
+        assert_eq!(all.counts.of("team"), MAX_CONVERSATIONS);
     }
 
     #[test]
     fn of_too_many_in_all_the_scope_with_most_has_one_less() {
-        let mut all = Conversations::default();
+        let mut all = ConversationTable::default();
         for id in 0..MAX_ALL - 10 {
             let scope = format!("s{}", id / 999);
             all.begin(conversation(&scope, id), HashSet::new).unwrap();
@@ -272,7 +313,7 @@ mod tests {
             all.begin(conversation(&format!("few{id}"), id), HashSet::new).unwrap();
         }
         assert_eq!(all.all.len(), MAX_ALL);
-        assert_eq!(all.counts.values().filter(|count| **count == 1).count(), 20);
-        assert_eq!(all.counts.values().sum::<usize>(), MAX_ALL);
+        assert!((0..20).all(|id| all.counts.of(&format!("few{id}")) == 1));
+        assert_eq!(all.counts.all(), MAX_ALL);
     }
 }

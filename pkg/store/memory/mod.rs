@@ -1,20 +1,30 @@
 //! Stores in memory, for a single process.
 
-mod conversation_store;
 mod conversations;
 mod latency;
-mod latency_store;
-mod notification_channel;
+mod log;
+mod log_reader;
+mod log_table;
 mod notifications;
-mod run_store;
+mod reader_wakers;
 mod runs;
+mod scopes;
+mod stored_log;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use futures_core::future::BoxFuture;
 
-use self::{conversations::Conversations, latency::Latencies, notifications::Scopes, runs::Runs};
-use super::{MemoryLog, Stores};
+pub use self::log::MemoryLog;
+use self::{
+    conversations::ConversationTable, latency::ScopeLatency, notifications::ScopeNotifications,
+    runs::RunTable,
+};
+use super::Stores;
+use forgeline_types::Text;
 
 /// Conversations, runs, notifications and latency records in memory, for a single process: the data is lost with the process.
 ///
@@ -39,14 +49,14 @@ use super::{MemoryLog, Stores};
 /// # }
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct MemoryStore(Arc<Inside>);
+pub struct MemoryStore(Arc<MemoryTables>);
 
 #[derive(Debug, Default)]
-struct Inside {
-    conversations: Mutex<Conversations>,
-    runs: Mutex<Runs>,
-    notifications: Mutex<Scopes>,
-    latency: Mutex<Latencies>,
+struct MemoryTables {
+    conversations: Mutex<ConversationTable>,
+    runs: Mutex<RunTable>,
+    notifications: Mutex<HashMap<Text, ScopeNotifications>>,
+    latency: Mutex<HashMap<Text, ScopeLatency>>,
 }
 
 impl MemoryStore {

@@ -1,55 +1,49 @@
-//! Notifications in memory.
+//! The notifications of [`MemoryStore`].
 
 use std::collections::{HashMap, VecDeque};
 
 use tokio::sync::watch;
 
-use crate::{Notification, notifications::MAX_KEPT};
+use super::{MemoryStore, lock, ready, scopes};
+use crate::{Notification, NotificationChannel, StoreError, StoreFuture, notifications::MAX_KEPT};
 use forgeline_types::Text;
 
 /// Maximum number of scopes whose notifications are kept.
-pub(super) const MAX_SCOPES: usize = 10_000;
+const MAX_SCOPES: usize = 10_000;
 
 /// Maximum size of the data of a scope's notifications, in bytes; the newest one is always kept.
 const MAX_BYTES: usize = 16 << 20;
 
-/// Notifications by scope.
+/// The notifications of a scope.
 #[derive(Debug, Default)]
-pub(super) struct Scopes(pub(super) HashMap<Text, Scope>);
-
-#[derive(Debug, Default)]
-pub(super) struct Scope {
-    pub(super) kept: VecDeque<Notification>,
+pub(super) struct ScopeNotifications {
+    kept: VecDeque<Notification>,
     /// The size of their data, in bytes.
     bytes: usize,
     /// The number of the first notification that is kept.
-    pub(super) first: u64,
+    first: u64,
     /// Publishes the number of the next notification.
-    pub(super) end: watch::Sender<u64>,
+    end: watch::Sender<u64>,
 }
 
-impl Scopes {
-    /// Returns the notifications of a scope. A new scope beyond the maximum replaces the scope that has been quiet the longest.
-    pub(super) fn get(&mut self, scope: &str) -> &mut Scope {
-        if self.0.len() >= MAX_SCOPES && !self.0.contains_key(&Text::from(scope)) {
-            let last = |scope: &Scope| scope.kept.back().map(|last| last.at_ms);
-            let unread = self.0.iter().filter(|(_, scope)| scope.end.receiver_count() == 0);
-            let quiet = unread.min_by_key(|(_, scope)| last(scope));
-            if let Some(quiet) = quiet.map(|(name, _)| name.clone()) {
-                self.0.remove(&quiet);
-            }
-        }
-        self.0.entry(scope.into()).or_default()
-    }
+/// Returns the notifications of a scope. Beyond the maximum of scopes, one that has a reader is kept.
+fn entry<'s>(
+    all: &'s mut HashMap<Text, ScopeNotifications>,
+    scope: &str,
+) -> &'s mut ScopeNotifications {
+    scopes::entry(all, scope, MAX_SCOPES, |scope: &ScopeNotifications| {
+        let is_unread = scope.end.receiver_count() == 0;
+        is_unread.then(|| scope.kept.back().map_or(0, |last| last.at_ms))
+    })
 }
 
-impl Scope {
-    pub(super) fn end(&self) -> u64 {
+impl ScopeNotifications {
+    fn end(&self) -> u64 {
         self.first + self.kept.len() as u64
     }
 
     /// Adds a notification, evicting the oldest ones if necessary.
-    pub(super) fn add(&mut self, note: Notification) {
+    fn add(&mut self, note: Notification) {
         self.bytes += note.data.len();
         self.kept.push_back(note);
         let is_much = |scope: &Self| scope.kept.len() > MAX_KEPT || scope.bytes > MAX_BYTES;
@@ -63,13 +57,55 @@ impl Scope {
     }
 }
 
+impl NotificationChannel for MemoryStore {
+    fn publish<'a>(&'a self, scope: &'a str, notification: Notification) -> StoreFuture<'a, u64> {
+        let mut scopes = lock(&self.0.notifications);
+        let scope = entry(&mut scopes, scope);
+        let number = scope.end();
+        scope.add(notification);
+        scope.end.send_replace(number + 1);
+        ready(Ok(number))
+    }
+
+    fn end<'a>(&'a self, scope: &'a str) -> StoreFuture<'a, u64> {
+        let scopes = lock(&self.0.notifications);
+        ready(Ok(scopes.get(scope).map_or(0, ScopeNotifications::end)))
+    }
+
+    fn read<'a>(
+        &'a self,
+        scope: &'a str,
+        from: u64,
+        most: usize,
+    ) -> StoreFuture<'a, Vec<(u64, Notification)>> {
+        let scopes = lock(&self.0.notifications);
+        let name = Text::from(scope);
+        let Some(scope) = scopes.get(&name) else { return ready(Ok(Vec::new())) };
+        if from < scope.first {
+            return ready(Err(StoreError::Dropped { what: "scope", name, first: scope.first }));
+        }
+        let skipped = usize::try_from(from - scope.first).unwrap_or(usize::MAX);
+        let found = (from..).zip(scope.kept.iter().skip(skipped).cloned());
+        ready(Ok(found.take(most).collect()))
+    }
+
+    fn wait<'a>(&'a self, scope: &'a str, from: u64) -> StoreFuture<'a, ()> {
+        let name = Text::from(scope);
+        let mut end = entry(&mut lock(&self.0.notifications), scope).end.subscribe();
+        Box::pin(async move {
+            let ended = end.wait_for(|end| *end > from).await;
+            ended.map(drop).map_err(|_| StoreError::Dropped { what: "scope", name, first: 0 })
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_notifications_of_a_scope_have_a_bound_of_bytes() {
-        let mut scope = Scope::default();
+        let mut scope = ScopeNotifications::default();
         for at in 0..300 {
             scope.add(Notification::new("n", "x".repeat(64 << 10), at));
         }

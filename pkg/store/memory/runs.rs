@@ -1,10 +1,15 @@
-//! Runs in memory.
+//! The runs of [`MemoryStore`].
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, HashSet, VecDeque},
+};
 
+use super::{MemoryStore, lock, ready, scopes::ScopeTotals};
 use crate::{
     ConversationKey, EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord,
-    StoreError, cursor::Cursor,
+    RunStore, StoreError, StoreFuture,
+    list_cursor::{ListCursor, page},
 };
 use forgeline_types::Text;
 
@@ -15,42 +20,36 @@ const MAX_ENDED: usize = 1_000;
 const MAX_ALL_ENDED: usize = 10_000;
 
 /// Maximum number of keys that a sweep returns.
-pub(super) const MAX_SWEPT: usize = 1_000;
+const MAX_SWEPT: usize = 1_000;
 
 /// Runs by key.
 #[derive(Debug, Default)]
-pub(super) struct Runs {
-    pub(super) all: HashMap<LogKey, RunRecord>,
+pub(super) struct RunTable {
+    all: HashMap<LogKey, RunRecord>,
     /// Keys, in start order.
-    pub(super) order: Vec<LogKey>,
+    order: Vec<LogKey>,
     /// Keys of ended runs, in the order in which they ended.
-    pub(super) ended: VecDeque<LogKey>,
+    ended: VecDeque<LogKey>,
     /// The number of ended runs of each scope.
-    counts: HashMap<Text, usize>,
+    counts: ScopeTotals,
     /// Keys by scope, owner and key of the request.
-    pub(super) requests: HashMap<(Text, Text, Text), LogKey>,
+    requests: HashMap<(Text, Text, Text), LogKey>,
 }
 
-pub(super) fn not_found(key: &LogKey) -> StoreError {
-    StoreError::NotFound { what: "run", name: key.name.clone() }
-}
-
-pub(super) fn request_of(run: &RunRecord) -> Option<(Text, Text, Text)> {
+fn request_of(run: &RunRecord) -> Option<(Text, Text, Text)> {
     let request = run.request.as_ref()?;
     Some((run.key.scope.clone(), run.owner.clone(), request.key.clone()))
 }
 
-impl Runs {
-    pub(super) fn begin(&mut self, run: RunRecord) -> Result<RunBegun, StoreError> {
+impl RunTable {
+    fn begin(&mut self, run: RunRecord) -> Result<RunBegun, StoreError> {
         let (key, request) = (run.key.clone(), request_of(&run));
         if self.all.contains_key(&key) {
             return Err(StoreError::Exists { what: "run", name: key.name });
         }
         let earlier = request.as_ref().and_then(|request| self.requests.get(request));
         if let Some(earlier) = earlier.and_then(|key| self.all.get(key)) {
-            let is_same = earlier.request == run.request;
-            let same = || RunBegun::Same(Box::new(earlier.clone()));
-            return Ok(if is_same { same() } else { RunBegun::Other });
+            return Ok(earlier.clone().begun(&run));
         }
         if let Some(request) = request {
             self.requests.insert(request, key.clone());
@@ -60,20 +59,25 @@ impl Runs {
         Ok(RunBegun::New)
     }
 
-    pub(super) fn change(&mut self, key: &LogKey, change: RunChange) -> Result<(), StoreError> {
-        let run = self.all.get_mut(key).ok_or_else(|| not_found(key))?;
+    fn change(&mut self, key: &LogKey, change: RunChange) -> Result<(), StoreError> {
+        let run = self.all.get_mut(key).ok_or_else(|| StoreError::no_run(key))?;
         if run.progress.has_ended() {
             return Err(StoreError::Ended { what: "run", name: key.name.clone() });
         }
         run.progress = change.progress;
         run.resumed =
             if change.is_put_away { 0 } else { run.resumed + u32::from(change.is_resumed) };
-        run.input = change.input.or(run.input.take());
+        let is_replaced = |name: &Text| {
+            change.removed.contains(name) || change.added.iter().any(|note| note.name == *name)
+        };
+        run.notes.retain(|note| !is_replaced(&note.name));
+        run.notes.extend(change.added);
         if change.progress.has_ended() {
             (run.end, run.ended_ms, run.input) = (change.end, Some(change.at_ms), None);
+            run.notes.clear();
             run.usage = change.usage;
             self.ended.push_back(key.clone());
-            *self.counts.entry(key.scope.clone()).or_default() += 1;
+            self.counts.add(&key.scope, 1);
             self.drop_old(&key.scope);
         }
         Ok(())
@@ -81,15 +85,7 @@ impl Runs {
 
     /// Drops the oldest ended run of a scope that has too many, or of the largest scope if all together have too many.
     fn drop_old(&mut self, scope: &Text) {
-        let is_much = self.counts.get(scope).is_some_and(|count| *count > MAX_ENDED);
-        let of = if is_much {
-            Some(scope.clone())
-        } else if self.ended.len() > MAX_ALL_ENDED {
-            let largest = self.counts.iter().max_by_key(|(_, count)| **count);
-            largest.map(|(scope, _)| scope.clone())
-        } else {
-            None
-        };
+        let of = self.counts.overfull(scope, MAX_ENDED, MAX_ALL_ENDED);
         let oldest = of.and_then(|of| self.ended.iter().find(|key| key.scope == of).cloned());
         if let Some(oldest) = oldest {
             self.delete(&oldest);
@@ -102,25 +98,20 @@ impl Runs {
         open.map(RunRecord::conversation_key).collect()
     }
 
-    pub(super) fn delete(&mut self, key: &LogKey) -> bool {
+    fn delete(&mut self, key: &LogKey) -> bool {
         let Some(run) = self.all.remove(key) else { return false };
         if let Some(request) = request_of(&run) {
             self.requests.remove(&request);
         }
         self.order.retain(|other| other != key);
-        if run.progress.has_ended()
-            && let Some(count) = self.counts.get_mut(&key.scope)
-        {
-            *count -= 1;
-            if *count == 0 {
-                self.counts.remove(&key.scope);
-            }
+        if run.progress.has_ended() {
+            self.counts.subtract(&key.scope, 1);
         }
         self.ended.retain(|other| other != key);
         true
     }
 
-    pub(super) fn sweep(&mut self, before_ms: u64, keep: u64) -> Vec<LogKey> {
+    fn sweep(&mut self, before_ms: u64, keep: u64) -> Vec<LogKey> {
         let mut swept = Vec::new();
         while let Some(oldest) = self.ended.front().cloned()
             && swept.len() < MAX_SWEPT
@@ -136,25 +127,22 @@ impl Runs {
         swept
     }
 
-    pub(super) fn list(&self, query: &RunQuery) -> Result<RunPage, StoreError> {
-        let after = Cursor::read(query.after.as_ref())?;
-        let place = |run: &RunRecord| Cursor { at_ms: run.begun_ms, name: run.key.name.clone() };
+    fn list(&self, query: &RunQuery) -> Result<RunPage, StoreError> {
+        let after = ListCursor::read(query.after.as_ref())?;
         let mut found: Vec<_> = self
             .all
             .values()
             .filter(|run| run.key.scope == query.scope)
             .filter(|run| query.owner.as_ref().is_none_or(|owner| run.owner == *owner))
             .filter(|run| query.conversation.as_ref().is_none_or(|it| run.conversation == *it))
-            .filter(|run| after.as_ref().is_none_or(|after| place(run) < *after))
+            .filter(|run| after.as_ref().is_none_or(|after| ListCursor::of_run(run) < *after))
             .collect();
-        found.sort_by_key(|run| std::cmp::Reverse(place(run)));
-        let page: Vec<_> = found.iter().take(query.most).copied().cloned().collect();
-        let is_more = found.len() > page.len();
-        let next = page.last().filter(|_| is_more).map(|last| place(last).write());
-        Ok(RunPage::new(page, next))
+        found.sort_by_key(|run| Reverse(ListCursor::of_run(run)));
+        let (page, next) = page(found, query.most, |run| ListCursor::of_run(run));
+        Ok(RunPage::new(page.into_iter().cloned().collect(), next))
     }
 
-    pub(super) fn erase(&mut self, scope: &str, owner: &str, mode: EraseMode) -> u64 {
+    fn erase(&mut self, scope: &str, owner: &str, mode: EraseMode) -> u64 {
         let is_theirs =
             |run: &&RunRecord| !owner.is_empty() && run.key.scope == *scope && run.owner == *owner;
         let theirs: Vec<_> =
@@ -172,10 +160,68 @@ impl Runs {
                     }
                     run.owner = Text::new();
                     (run.request, run.input, run.end, run.about) = (None, None, None, None);
+                    run.notes.clear();
                 }
             }
         }
         theirs.len() as u64
+    }
+}
+
+impl RunStore for MemoryStore {
+    fn outlives_process(&self) -> bool {
+        false
+    }
+
+    fn begin(&self, run: RunRecord) -> StoreFuture<'_, RunBegun> {
+        ready(lock(&self.0.runs).begin(run))
+    }
+
+    fn of_request<'a>(
+        &'a self,
+        scope: &'a str,
+        owner: &'a str,
+        request: &'a str,
+    ) -> StoreFuture<'a, Option<RunRecord>> {
+        let runs = lock(&self.0.runs);
+        let key = runs.requests.get(&(scope.into(), owner.into(), request.into()));
+        ready(Ok(key.and_then(|key| runs.all.get(key)).cloned()))
+    }
+
+    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord> {
+        ready(lock(&self.0.runs).all.get(key).cloned().ok_or_else(|| StoreError::no_run(key)))
+    }
+
+    fn change<'a>(&'a self, key: &'a LogKey, change: RunChange) -> StoreFuture<'a, ()> {
+        ready(lock(&self.0.runs).change(key, change))
+    }
+
+    fn open(&self, most: usize) -> StoreFuture<'_, Vec<RunRecord>> {
+        let runs = lock(&self.0.runs);
+        let all = runs.order.iter().filter_map(|key| runs.all.get(key));
+        let open = all.filter(|run| !run.progress.has_ended()).take(most);
+        ready(Ok(open.cloned().collect()))
+    }
+
+    fn list(&self, query: RunQuery) -> StoreFuture<'_, RunPage> {
+        ready(lock(&self.0.runs).list(&query))
+    }
+
+    fn sweep(&self, before_ms: u64, keep: u64) -> StoreFuture<'_, Vec<LogKey>> {
+        ready(Ok(lock(&self.0.runs).sweep(before_ms, keep)))
+    }
+
+    fn delete<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, bool> {
+        ready(Ok(lock(&self.0.runs).delete(key)))
+    }
+
+    fn erase<'a>(
+        &'a self,
+        scope: &'a str,
+        owner: &'a str,
+        mode: EraseMode,
+    ) -> StoreFuture<'a, u64> {
+        ready(Ok(lock(&self.0.runs).erase(scope, owner, mode)))
     }
 }
 
@@ -186,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_scope_drops_its_own_ended_runs_and_not_those_of_others() {
-        let mut runs = Runs::default();
+        let mut runs = RunTable::default();
         let key = |scope: &str, at: usize| LogKey::new(scope, at.to_string());
         let mut end = |scope: &str, at: usize| {
             let run = RunRecord::new(key(scope, at), "c", "ann", "main", at as u64);
@@ -201,6 +247,6 @@ mod tests {
         assert_eq!(end("team", 9_999), MAX_ENDED + 1);
         assert!(runs.all.contains_key(&key("other", 0)));
         assert!(!runs.all.contains_key(&key("team", 5)) && runs.all.contains_key(&key("team", 6)));
-        assert!(runs.delete(&key("other", 0)) && !runs.counts.contains_key("other"));
+        assert!(runs.delete(&key("other", 0)) && runs.counts.of("other") == 0);
     }
 }

@@ -1,20 +1,20 @@
 //! The conversation store of [`SqliteStore`].
 
-use futures_core::future::BoxFuture;
 use rusqlite::{Connection, params};
 
 use super::{
-    SqliteStore, erase,
+    SqliteStore,
+    conversation_rows::{STATUSES, status_number, whole},
+    erase,
     errors::store_error,
     statements::{execute, int, number, row, rows},
-    stored::{STATUSES, status_number, whole},
 };
 use crate::{
     Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
-    ConversationStore, Entry, EraseMode, Erased, StoreError, StoredMessage,
-    blobs::{Hash, Split, split},
-    conversation::{to_json, to_message},
-    cursor::Cursor,
+    ConversationStore, Entry, EraseMode, Erased, StoreError, StoreFuture, StoredMessage,
+    conversation::to_message,
+    entry_texts::EntryTexts,
+    list_cursor::{ListCursor, page},
 };
 use forgeline_types::Text;
 
@@ -37,10 +37,6 @@ fn status_of(number: i64) -> ConversationStatus {
     at.and_then(|at| STATUSES.get(at)).copied().unwrap_or(ConversationStatus::Ended)
 }
 
-fn ended(key: &ConversationKey) -> StoreError {
-    StoreError::Ended { what: "conversation", name: key.id.clone() }
-}
-
 pub(super) fn find(
     connection: &Connection,
     key: &ConversationKey,
@@ -48,8 +44,8 @@ pub(super) fn find(
     let sql = "SELECT id, name, owner, agent, title, status, created_ms, updated_ms, entries, messages \
                FROM conversation WHERE scope = ? AND name = ?";
     let row: Option<ConversationRow> = row(connection, sql, [key.scope.as_str(), key.id.as_str()])?;
-    let not_found = || StoreError::NotFound { what: "conversation", name: key.id.clone() };
-    Ok(conversation(&key.scope, row.ok_or_else(not_found)?))
+    let row = row.ok_or_else(|| StoreError::no_conversation(key))?;
+    Ok(conversation(&key.scope, row))
 }
 
 fn begin(connection: &Connection, new: &Conversation) -> Result<(), StoreError> {
@@ -76,35 +72,6 @@ fn begin(connection: &Connection, new: &Conversation) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// An entry in its stored form.
-struct EntryTexts {
-    line: Option<String>,
-    messages: Vec<String>,
-    blobs: Vec<(Hash, String)>,
-    at_ms: u64,
-}
-
-impl EntryTexts {
-    fn of(entry: &Entry) -> Result<Self, StoreError> {
-        let mut blobs = Vec::new();
-        let mut keep = |text: &str| {
-            let Split { text, blobs: parts } = split(text);
-            blobs.extend(parts.into_iter().map(|(hash, part)| (hash, part.to_owned())));
-            text
-        };
-        let line = entry.line.as_deref().map(&mut keep);
-        let messages =
-            entry.messages.iter().map(|message| to_json(message).map(|text| keep(&text)));
-        let messages = messages.collect::<Result<_, _>>()?;
-        Ok(Self { line, messages, blobs, at_ms: entry.at_ms })
-    }
-
-    fn bytes(&self) -> usize {
-        let lines = self.line.iter().chain(&self.messages).map(String::len).sum::<usize>();
-        lines + self.blobs.iter().map(|(_, text)| text.len()).sum::<usize>()
-    }
-}
-
 fn append(
     connection: &Connection,
     key: &ConversationKey,
@@ -112,17 +79,7 @@ fn append(
     texts: &EntryTexts,
 ) -> Result<(), StoreError> {
     let (id, head) = find(connection, key)?;
-    if head.status.is_last() {
-        return Err(ended(key));
-    }
-    if head.entries != at {
-        return Err(StoreError::Behind {
-            what: "conversation",
-            name: key.id.clone(),
-            at,
-            end: head.entries,
-        });
-    }
+    head.check_end(at)?;
     for (hash, text) in &texts.blobs {
         let sql = "INSERT INTO blob (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING";
         execute(connection, sql, params![&hash[..], text])?;
@@ -147,7 +104,7 @@ fn list(
     connection: &Connection,
     query: &ConversationQuery,
 ) -> Result<ConversationPage, StoreError> {
-    let after = Cursor::read(query.after.as_ref())?;
+    let after = ListCursor::read(query.after.as_ref())?;
     let sql = "SELECT id, name, owner, agent, title, status, created_ms, updated_ms, entries, messages \
                FROM conversation WHERE scope = ?1 AND (?2 IS NULL OR owner = ?2) \
                AND (?3 IS NULL OR agent = ?3) AND (?4 IS NULL OR (updated_ms, name) < (?4, ?5)) \
@@ -164,12 +121,8 @@ fn list(
             int(query.most as u64).saturating_add(1),
         ],
     )?;
-    let is_more = rows.len() > query.most;
-    let rows = rows.into_iter().take(query.most);
-    let page: Vec<_> = rows.map(|row| conversation(&query.scope, row).1).collect();
-    let place =
-        |last: &Conversation| Cursor { at_ms: last.updated_ms, name: last.key.id.clone() }.write();
-    let next = page.last().filter(|_| is_more).map(place);
+    let found: Vec<_> = rows.into_iter().map(|row| conversation(&query.scope, row).1).collect();
+    let (page, next) = page(found, query.most, ListCursor::of_conversation);
     Ok(ConversationPage::new(page, next))
 }
 
@@ -192,22 +145,15 @@ fn read(
 fn change(
     connection: &Connection,
     key: &ConversationKey,
-    title: Option<&str>,
+    title: Option<Text>,
     status: Option<ConversationStatus>,
     at_ms: u64,
 ) -> Result<(), StoreError> {
-    let (id, head) = find(connection, key)?;
-    let is_refused = match status {
-        Some(status) => head.status.is_last() && head.status != status,
-        None => head.status == ConversationStatus::Erased,
-    };
-    if is_refused {
-        return Err(ended(key));
-    }
-    let title = title.or(head.title.as_deref());
-    let status = status_number(status.unwrap_or(head.status));
+    let (id, mut head) = find(connection, key)?;
+    head.change(title, status, at_ms)?;
     let sql = "UPDATE conversation SET title = ?, status = ?, updated_ms = ? WHERE id = ?";
-    execute(connection, sql, params![title, status, int(at_ms), id]).map(drop)
+    let status = status_number(head.status);
+    execute(connection, sql, params![head.title.as_deref(), status, int(at_ms), id]).map(drop)
 }
 
 fn delete(connection: &Connection, key: &ConversationKey) -> Result<bool, StoreError> {
@@ -218,23 +164,17 @@ fn delete(connection: &Connection, key: &ConversationKey) -> Result<bool, StoreE
 }
 
 impl ConversationStore for SqliteStore {
-    fn begin(&self, conversation: Conversation) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn begin(&self, conversation: Conversation) -> StoreFuture<'_, ()> {
         let write = move |connection: &Connection| begin(connection, &conversation);
         Box::pin(self.0.writer.write(0, write))
     }
 
-    fn get<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-    ) -> BoxFuture<'a, Result<Conversation, StoreError>> {
+    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, Conversation> {
         let key = key.clone();
         Box::pin(self.query(move |connection| Ok(find(connection, &key)?.1)))
     }
 
-    fn list(
-        &self,
-        query: ConversationQuery,
-    ) -> BoxFuture<'_, Result<ConversationPage, StoreError>> {
+    fn list(&self, query: ConversationQuery) -> StoreFuture<'_, ConversationPage> {
         Box::pin(self.query(move |connection| list(connection, &query)))
     }
 
@@ -243,7 +183,7 @@ impl ConversationStore for SqliteStore {
         key: &'a ConversationKey,
         at: u64,
         entry: Entry,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let (key, texts) = (key.clone(), EntryTexts::of(&entry)?);
             let bytes = texts.bytes();
@@ -257,7 +197,7 @@ impl ConversationStore for SqliteStore {
         key: &'a ConversationKey,
         from: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<(u64, String)>, StoreError>> {
+    ) -> StoreFuture<'a, Vec<(u64, String)>> {
         let sql = "SELECT number, 0, text FROM line WHERE conversation = ? AND number >= ? ORDER BY number LIMIT ?";
         let key = key.clone();
         Box::pin(self.query(move |connection| {
@@ -271,7 +211,7 @@ impl ConversationStore for SqliteStore {
         key: &'a ConversationKey,
         from: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<StoredMessage>, StoreError>> {
+    ) -> StoreFuture<'a, Vec<StoredMessage>> {
         let sql = "SELECT number, at_ms, text FROM message WHERE conversation = ? AND number >= ? ORDER BY number LIMIT ?";
         let key = key.clone();
         Box::pin(self.query(move |connection| {
@@ -287,10 +227,11 @@ impl ConversationStore for SqliteStore {
         key: &'a ConversationKey,
         title: Text,
         at_ms: u64,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    ) -> StoreFuture<'a, ()> {
         let key = key.clone();
-        let write =
-            move |connection: &Connection| change(connection, &key, Some(&title), None, at_ms);
+        let write = move |connection: &Connection| {
+            change(connection, &key, Some(title.clone()), None, at_ms)
+        };
         Box::pin(self.0.writer.write(0, write))
     }
 
@@ -299,14 +240,14 @@ impl ConversationStore for SqliteStore {
         key: &'a ConversationKey,
         status: ConversationStatus,
         at_ms: u64,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    ) -> StoreFuture<'a, ()> {
         let key = key.clone();
         let write =
             move |connection: &Connection| change(connection, &key, None, Some(status), at_ms);
         Box::pin(self.0.writer.write(0, write))
     }
 
-    fn delete<'a>(&'a self, key: &'a ConversationKey) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn delete<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, bool> {
         let key = key.clone();
         Box::pin(async move {
             let write = move |connection: &Connection| delete(connection, &key);
@@ -322,7 +263,7 @@ impl ConversationStore for SqliteStore {
         scope: &'a str,
         owner: &'a str,
         mode: EraseMode,
-    ) -> BoxFuture<'a, Result<Erased, StoreError>> {
+    ) -> StoreFuture<'a, Erased> {
         Box::pin(async move {
             let mut all = Erased::default();
             loop {

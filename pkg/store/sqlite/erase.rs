@@ -3,8 +3,8 @@
 use rusqlite::{Connection, params};
 
 use super::{
+    conversation_rows::{status_number, whole},
     statements::{execute, int, number, rows},
-    stored::{status_number, whole},
 };
 use crate::{
     ConversationStatus, EraseMode, Erased, StoreError,

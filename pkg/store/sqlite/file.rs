@@ -6,8 +6,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{
     errors::store_error,
+    options::{Durability, SqliteOptions},
     schema::{APPLICATION_ID, MIGRATIONS},
-    setup::{Durability, SqliteOptions},
     statements::integer,
 };
 use crate::StoreError;

@@ -1,6 +1,5 @@
 //! The latency record store of [`SqliteStore`].
 
-use futures_core::future::BoxFuture;
 use rusqlite::{Connection, params};
 
 use super::{
@@ -8,7 +7,9 @@ use super::{
     owned_rows::OwnedRows,
     statements::{execute, int, maybe_integer, number, rows},
 };
-use crate::{EraseMode, LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS};
+use crate::{
+    EraseMode, LatencyRecord, LatencyStore, StoreError, StoreFuture, latency::MAX_RECORDS,
+};
 
 fn total(connection: &Connection, scope: &str) -> Result<u64, StoreError> {
     let sql = "SELECT max(number) FROM latency WHERE scope = ?";
@@ -49,11 +50,7 @@ const OWNED: OwnedRows = OwnedRows {
 };
 
 impl LatencyStore for SqliteStore {
-    fn add<'a>(
-        &'a self,
-        scope: &'a str,
-        record: LatencyRecord,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn add<'a>(&'a self, scope: &'a str, record: LatencyRecord) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let json = serde_json::to_string(&record)
                 .map_err(|error| StoreError::Corrupt { reason: error.to_string() })?;
@@ -63,11 +60,7 @@ impl LatencyStore for SqliteStore {
         })
     }
 
-    fn since<'a>(
-        &'a self,
-        scope: &'a str,
-        since_ms: u64,
-    ) -> BoxFuture<'a, Result<Vec<LatencyRecord>, StoreError>> {
+    fn since<'a>(&'a self, scope: &'a str, since_ms: u64) -> StoreFuture<'a, Vec<LatencyRecord>> {
         let scope = scope.to_owned();
         Box::pin(self.query(move |connection| {
             let sql =
@@ -81,7 +74,7 @@ impl LatencyStore for SqliteStore {
         }))
     }
 
-    fn total<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
+    fn total<'a>(&'a self, scope: &'a str) -> StoreFuture<'a, u64> {
         let scope = scope.to_owned();
         Box::pin(self.query(move |connection| total(connection, &scope)))
     }
@@ -91,7 +84,7 @@ impl LatencyStore for SqliteStore {
         scope: &'a str,
         owner: &'a str,
         mode: EraseMode,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+    ) -> StoreFuture<'a, u64> {
         self.erase_rows(&OWNED, scope, owner, mode)
     }
 }

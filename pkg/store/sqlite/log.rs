@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use futures_core::{future::BoxFuture, stream::BoxStream};
+use futures_core::stream::BoxStream;
 use rusqlite::{Connection, params};
 use tokio::task::coop::consume_budget;
 
 use super::{
-    SqliteStore,
+    SqliteStore, chunk_codec,
     errors::store_error,
     log_append::LogAppend,
     log_facts,
     log_head::{CLOSED, LogHead, RETIRED, head, readable},
-    packed,
     statements::{execute, int, number, row},
 };
-use crate::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, ids::now_ms};
+use crate::{
+    EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, StoreFuture, ids::now_ms,
+};
 
 /// Reads records of the log with this id.
 fn read(
@@ -31,7 +32,7 @@ fn read(
                    WHERE log = ? AND begins <= ? ORDER BY begins DESC LIMIT 1";
         let row: Option<(i64, bool, Vec<u8>)> = row(connection, sql, [id, int(at)])?;
         let Some((begins, is_packed, data)) = row else { break };
-        let chunk = packed::read(data, is_packed)?;
+        let chunk = chunk_codec::read(data, is_packed)?;
         let skipped = usize::try_from(at - number(begins)).unwrap_or(usize::MAX);
         let before = records.len();
         records.extend(chunk.into_iter().skip(skipped).take(most - before));
@@ -104,12 +105,12 @@ impl SqliteStore {
     ) -> Result<(), StoreError> {
         let (log, ended, tails) = (key.clone(), key.clone(), Arc::clone(&self.0.tails));
         let work = move |connection: &Connection| work(connection, &log);
-        self.0.writer.write_then(0, work, move |_| tails.end(&ended)).await
+        self.0.writer.write_then(0, work, move |()| tails.end(&ended)).await
     }
 }
 
 impl EventLog for SqliteStore {
-    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn create(&self, key: LogKey) -> StoreFuture<'_, ()> {
         let write = move |connection: &Connection| {
             let sql =
                 "INSERT INTO log (scope, name, changed_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
@@ -127,14 +128,14 @@ impl EventLog for SqliteStore {
         key: &'a LogKey,
         at: u64,
         records: Vec<LogRecord>,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            let (data, count) = (packed::write(&records), records.len());
-            if data.len() > packed::MAX_CHUNK_BYTES {
+            let (data, count) = (chunk_codec::write(&records), records.len());
+            if data.len() > chunk_codec::MAX_CHUNK_BYTES {
                 let reason = format!(
                     "an append of {} bytes exceeds the limit of {}",
                     data.len(),
-                    packed::MAX_CHUNK_BYTES
+                    chunk_codec::MAX_CHUNK_BYTES
                 );
                 return Err(StoreError::Unavailable { reason });
             }
@@ -152,16 +153,11 @@ impl EventLog for SqliteStore {
         })
     }
 
-    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn close<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
         Box::pin(self.change_log(key, |connection, key| set_state(connection, key, CLOSED)))
     }
 
-    fn read<'a>(
-        &'a self,
-        key: &'a LogKey,
-        from: u64,
-        most: usize,
-    ) -> BoxFuture<'a, Result<LogPage, StoreError>> {
+    fn read<'a>(&'a self, key: &'a LogKey, from: u64, most: usize) -> StoreFuture<'a, LogPage> {
         Box::pin(async move {
             if let Some(page) = self.0.tails.read(key, from, most) {
                 return Ok(page);
@@ -171,7 +167,7 @@ impl EventLog for SqliteStore {
         })
     }
 
-    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let mut waiting = self.0.tails.subscribe(key);
             self.wait_with(&mut waiting, key, from).await
@@ -186,7 +182,7 @@ impl EventLog for SqliteStore {
         self.followed(key, from)
     }
 
-    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn retire<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let retire =
                 |connection: &Connection, key: &LogKey| set_state(connection, key, RETIRED);
@@ -196,7 +192,7 @@ impl EventLog for SqliteStore {
         })
     }
 
-    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn remove<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let done = self.change_log(key, remove).await;
             self.deleted();
@@ -204,14 +200,14 @@ impl EventLog for SqliteStore {
         })
     }
 
-    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> StoreFuture<'a, ()> {
         // Dropped records must not be read from memory, either.
         Box::pin(
             self.change_log(key, move |connection, key| log_facts::trim(connection, key, before)),
         )
     }
 
-    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn touch<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
         let log = key.clone();
         let write = move |connection: &Connection| log_facts::touch(connection, &log);
         Box::pin(self.0.writer.write(0, write))
@@ -222,7 +218,7 @@ impl EventLog for SqliteStore {
         prefix: &'a str,
         after: Option<&'a LogKey>,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<LogInfo>, StoreError>> {
+    ) -> StoreFuture<'a, Vec<LogInfo>> {
         let (prefix, after) = (prefix.to_owned(), after.cloned());
         let read = move |connection: &Connection| {
             log_facts::list(connection, &prefix, after.as_ref(), most)
@@ -230,7 +226,7 @@ impl EventLog for SqliteStore {
         Box::pin(self.query(read))
     }
 
-    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, StoreError>> {
+    fn sweep(&self, keep: Retention) -> StoreFuture<'_, u64> {
         Box::pin(async move {
             let retired = self.retire_all(keep).await?;
             self.pack_all().await?;

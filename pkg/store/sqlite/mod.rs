@@ -1,8 +1,9 @@
 //! Stores in a `SQLite` file.
 
 mod checkpoint;
+mod chunk_codec;
+mod conversation_rows;
 mod conversations;
-mod direct_append;
 mod erase;
 mod errors;
 mod file;
@@ -14,19 +15,18 @@ mod log_facts;
 mod log_head;
 mod log_tails;
 mod notifications;
+mod options;
 mod owned_rows;
 mod pack;
-mod packed;
 mod reader_pool;
 mod retire;
 mod runs;
 mod schema;
-mod setup;
 mod statements;
-mod stored;
 #[cfg(test)]
 mod tests;
 mod waits;
+mod write_turns;
 mod writer;
 
 use std::{
@@ -40,13 +40,13 @@ use std::{
 
 use rusqlite::Connection;
 
-pub use self::setup::{Durability, SqliteOptions};
+pub use self::options::{Durability, SqliteOptions};
 use self::{
     file::FileLock,
     log_tails::LogTails,
     reader_pool::ReaderPool,
     waits::{blocking, within},
-    writer::Writer,
+    writer::SqliteWriter,
 };
 use super::StoreError;
 
@@ -87,7 +87,7 @@ pub struct SqliteStore(Arc<SqliteInner>);
 
 struct SqliteInner {
     path: PathBuf,
-    writer: Writer,
+    writer: SqliteWriter,
     readers: ReaderPool,
     tails: Arc<LogTails>,
     /// `true` if data was deleted that the WAL may still contain.
@@ -117,7 +117,7 @@ impl SqliteStore {
             let (connections, lock) = file::open(&options)?;
             let readers = ReaderPool::open(options.path.clone())?;
             let (tails, has_deleted) = (Arc::default(), AtomicBool::new(false));
-            let (path, writer) = (options.path, Writer::start(connections)?);
+            let (path, writer) = (options.path, SqliteWriter::start(connections)?);
             let inner = SqliteInner { path, writer, readers, tails, has_deleted, _lock: lock };
             Ok(Self(Arc::new(inner)))
         })

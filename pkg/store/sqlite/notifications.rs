@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use futures_core::future::BoxFuture;
 use rusqlite::{Connection, params};
 
 use super::{
     SqliteStore,
     statements::{execute, int, maybe_integer, number, rows},
 };
-use crate::{LogKey, Notification, NotificationChannel, StoreError, notifications::MAX_KEPT};
+use crate::{
+    LogKey, Notification, NotificationChannel, StoreError, StoreFuture, notifications::MAX_KEPT,
+};
 
 /// A row of the table of notifications.
 type NotificationRow = (i64, String, String, String, i64);
@@ -63,11 +64,7 @@ fn read(
 }
 
 impl NotificationChannel for SqliteStore {
-    fn publish<'a>(
-        &'a self,
-        scope: &'a str,
-        notification: Notification,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+    fn publish<'a>(&'a self, scope: &'a str, notification: Notification) -> StoreFuture<'a, u64> {
         let (bytes, tails, key) =
             (notification.data.len(), Arc::clone(&self.0.tails), wake_key(scope));
         let scope = scope.to_owned();
@@ -75,7 +72,7 @@ impl NotificationChannel for SqliteStore {
         Box::pin(self.0.writer.write_then(bytes, write, move |_| tails.end(&key)))
     }
 
-    fn end<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
+    fn end<'a>(&'a self, scope: &'a str) -> StoreFuture<'a, u64> {
         let scope = scope.to_owned();
         Box::pin(self.query(move |connection| end(connection, &scope)))
     }
@@ -85,12 +82,12 @@ impl NotificationChannel for SqliteStore {
         scope: &'a str,
         from: u64,
         most: usize,
-    ) -> BoxFuture<'a, Result<Vec<(u64, Notification)>, StoreError>> {
+    ) -> StoreFuture<'a, Vec<(u64, Notification)>> {
         let scope = scope.to_owned();
         Box::pin(self.query(move |connection| read(connection, &scope, from, most)))
     }
 
-    fn wait<'a>(&'a self, scope: &'a str, from: u64) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn wait<'a>(&'a self, scope: &'a str, from: u64) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let mut waiting = self.0.tails.subscribe(&wake_key(scope));
             while NotificationChannel::end(self, scope).await? <= from {

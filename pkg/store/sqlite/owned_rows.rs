@@ -1,13 +1,12 @@
 //! Erasure of an owner's rows in a table.
 
-use futures_core::future::BoxFuture;
 use rusqlite::Connection;
 
 use super::{
     SqliteStore,
     statements::{execute, integer, number},
 };
-use crate::{EraseMode, StoreError};
+use crate::{EraseMode, StoreError, StoreFuture};
 
 /// The statements for the rows of an owner, with the scope as `?1` and the owner as `?2`.
 pub(super) struct OwnedRows {
@@ -44,7 +43,7 @@ impl SqliteStore {
         scope: &str,
         owner: &str,
         mode: EraseMode,
-    ) -> BoxFuture<'_, Result<u64, StoreError>> {
+    ) -> StoreFuture<'_, u64> {
         if owner.is_empty() {
             return Box::pin(std::future::ready(Ok(0)));
         }

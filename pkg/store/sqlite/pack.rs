@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, params};
 
 use super::{
-    SqliteStore,
+    SqliteStore, chunk_codec,
     errors::store_error,
-    packed,
     statements::{execute, int, integer, maybe_integer, number, row},
     waits::blocking,
 };
@@ -134,7 +133,7 @@ fn read_rows(
             break;
         }
         rows.size += data.len();
-        rows.records.extend(packed::read(data, is_packed)?);
+        rows.records.extend(chunk_codec::read(data, is_packed)?);
         rows.is_packed = is_packed;
         if rows.is_packed {
             break;
@@ -151,8 +150,8 @@ fn read_rows(
 fn part(begins: u64, rows: &ChunkRows) -> PackedPart {
     let next = begins + rows.records.len() as u64;
     let row = (!rows.is_packed).then(|| {
-        let plain = packed::write(&rows.records);
-        let packed = packed::pack(&plain).filter(|packed| packed.len() < plain.len());
+        let plain = chunk_codec::write(&rows.records);
+        let packed = chunk_codec::pack(&plain).filter(|packed| packed.len() < plain.len());
         packed.map_or((plain, false), |packed| (packed, true))
     });
     PackedPart { begins, next, size: rows.size, row }

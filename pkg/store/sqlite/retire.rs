@@ -1,5 +1,7 @@
 //! Retirement of logs that are not to be kept.
 
+use std::sync::Arc;
+
 use rusqlite::Connection;
 
 use super::{
@@ -30,10 +32,13 @@ impl SqliteStore {
         let mut count = 0;
         loop {
             let write = move |connection: &Connection| retire_some(connection, keep, bytes);
-            let retired = self.0.writer.write(0, write).await?;
-            for key in &retired.keys {
-                self.0.tails.end(key);
-            }
+            let tails = Arc::clone(&self.0.tails);
+            let after = move |retired: &RetiredLogs| {
+                for key in &retired.keys {
+                    tails.end(key);
+                }
+            };
+            let retired = self.0.writer.write_then(0, write, after).await?;
             count += retired.keys.len() as u64;
             bytes = bytes.saturating_sub(retired.bytes);
             if !retired.is_more {

@@ -1,6 +1,5 @@
 //! The run store of [`SqliteStore`].
 
-use futures_core::future::BoxFuture;
 use rusqlite::{Connection, Row, params, types::FromSql};
 
 use super::{
@@ -10,8 +9,9 @@ use super::{
     statements::{execute, int, number, read_rows, rows},
 };
 use crate::{
-    EraseMode, LogKey, RunBegun, RunChange, RunPage, RunProgress, RunQuery, RunRecord, RunRequest,
-    RunStore, StoreError, cursor::Cursor,
+    EraseMode, LogKey, RunBegun, RunChange, RunNote, RunPage, RunProgress, RunQuery, RunRecord,
+    RunRequest, RunStore, StoreError, StoreFuture,
+    list_cursor::{ListCursor, page},
 };
 
 /// Maximum number of runs that a sweep deletes at a time.
@@ -44,14 +44,42 @@ fn read(row: &Row<'_>) -> Result<RunRecord, StoreError> {
     Ok(run)
 }
 
-fn not_found(key: &LogKey) -> StoreError {
-    StoreError::NotFound { what: "run", name: key.name.clone() }
-}
-
 fn find(connection: &Connection, key: &LogKey) -> Result<RunRecord, StoreError> {
     let sql = "SELECT * FROM run WHERE scope = ? AND name = ?";
     let found = read_rows(connection, sql, [key.scope.as_str(), key.name.as_str()], read)?;
-    found.into_iter().next().ok_or_else(|| not_found(key))
+    let mut run = found.into_iter().next().ok_or_else(|| StoreError::no_run(key))?;
+    read_notes(connection, &mut run)?;
+    Ok(run)
+}
+
+/// Reads the notes of a run.
+fn read_notes(connection: &Connection, run: &mut RunRecord) -> Result<(), StoreError> {
+    let sql = "SELECT note.name, note.data FROM run_note AS note JOIN run ON run.id = note.run \
+               WHERE run.scope = ? AND run.name = ? ORDER BY note.id";
+    let key = [run.key.scope.as_str(), run.key.name.as_str()];
+    let notes: Vec<(String, String)> = rows(connection, sql, key)?;
+    run.notes = notes.into_iter().map(|(name, data)| RunNote::new(name, data)).collect();
+    Ok(())
+}
+
+/// Changes the notes of a run.
+fn change_notes(
+    connection: &Connection,
+    key: &LogKey,
+    change: &RunChange,
+) -> Result<(), StoreError> {
+    let (scope, run) = (key.scope.as_str(), key.name.as_str());
+    let delete = "DELETE FROM run_note WHERE name = ? \
+                  AND run = (SELECT id FROM run WHERE scope = ? AND name = ?)";
+    for name in change.removed.iter().chain(change.added.iter().map(|note| &note.name)) {
+        execute(connection, delete, [name.as_str(), scope, run])?;
+    }
+    let insert = "INSERT INTO run_note (run, name, data) \
+                  SELECT id, ?, ? FROM run WHERE scope = ? AND name = ? AND ended_ms IS NULL";
+    for RunNote { name, data } in &change.added {
+        execute(connection, insert, [name.as_str(), data, scope, run])?;
+    }
+    Ok(())
 }
 
 fn of_request(
@@ -61,16 +89,16 @@ fn of_request(
     request: &str,
 ) -> Result<Option<RunRecord>, StoreError> {
     let sql = "SELECT * FROM run WHERE scope = ? AND owner = ? AND request = ?";
-    Ok(read_rows(connection, sql, [scope, owner, request], read)?.into_iter().next())
+    let mut run = read_rows(connection, sql, [scope, owner, request], read)?.into_iter().next();
+    run.iter_mut().try_for_each(|run| read_notes(connection, run))?;
+    Ok(run)
 }
 
 fn begin(connection: &Connection, run: &RunRecord) -> Result<RunBegun, StoreError> {
     if let Some(request) = &run.request {
         let earlier = of_request(connection, &run.key.scope, &run.owner, &request.key)?;
         if let Some(earlier) = earlier {
-            let is_same = earlier.request == run.request;
-            let same = RunBegun::Same(Box::new(earlier));
-            return Ok(if is_same { same } else { RunBegun::Other });
+            return Ok(earlier.begun(run));
         }
     }
     let sql = "INSERT INTO run (scope, name, conversation, owner, agent, progress, request, digest, input, begun_ms, about) \
@@ -102,7 +130,7 @@ fn change(connection: &Connection, key: &LogKey, change: &RunChange) -> Result<(
     let has_ended = change.progress.has_ended();
     let usage = change.usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok());
     let sql = "UPDATE run SET progress = ?1, resumed = CASE WHEN ?9 THEN 0 ELSE resumed + ?2 END, \
-               input = CASE WHEN ?3 THEN NULL ELSE COALESCE(?10, input) END, ended_ms = CASE WHEN ?3 THEN ?4 END, \
+               input = CASE WHEN ?3 THEN NULL ELSE input END, ended_ms = CASE WHEN ?3 THEN ?4 END, \
                run_end = CASE WHEN ?3 THEN ?5 END, usage = CASE WHEN ?3 THEN ?6 END \
                WHERE scope = ?7 AND name = ?8 AND ended_ms IS NULL";
     let changed = execute(
@@ -118,14 +146,13 @@ fn change(connection: &Connection, key: &LogKey, change: &RunChange) -> Result<(
             key.scope.as_str(),
             key.name.as_str(),
             change.is_put_away,
-            change.input.as_deref(),
         ],
     )?;
     if changed == 0 {
         find(connection, key)?;
         return Err(StoreError::Ended { what: "run", name: key.name.clone() });
     }
-    Ok(())
+    change_notes(connection, key, change)
 }
 
 const OF_SCOPE: &str = "SELECT * FROM run WHERE scope = ?1 AND (?2 IS NULL OR owner = ?2) \
@@ -136,10 +163,10 @@ const OF_CONVERSATION: &str = "SELECT * FROM run WHERE scope = ?1 AND conversati
      ORDER BY begun_ms DESC, name DESC LIMIT ?6";
 
 fn list(connection: &Connection, query: &RunQuery) -> Result<RunPage, StoreError> {
-    let after = Cursor::read(query.after.as_ref())?;
+    let after = ListCursor::read(query.after.as_ref())?;
     // Each statement has an index that yields the order.
     let sql = if query.conversation.is_some() { OF_CONVERSATION } else { OF_SCOPE };
-    let mut page = read_rows(
+    let found = read_rows(
         connection,
         sql,
         params![
@@ -152,11 +179,7 @@ fn list(connection: &Connection, query: &RunQuery) -> Result<RunPage, StoreError
         ],
         read,
     )?;
-    let is_more = page.len() > query.most;
-    page.truncate(query.most);
-    let place =
-        |last: &RunRecord| Cursor { at_ms: last.begun_ms, name: last.key.name.clone() }.write();
-    let next = page.last().filter(|_| is_more).map(place);
+    let (page, next) = page(found, query.most, ListCursor::of_run);
     Ok(RunPage::new(page, next))
 }
 
@@ -177,7 +200,7 @@ const OWNED: OwnedRows = OwnedRows {
 };
 
 impl RunStore for SqliteStore {
-    fn begin(&self, run: RunRecord) -> BoxFuture<'_, Result<RunBegun, StoreError>> {
+    fn begin(&self, run: RunRecord) -> StoreFuture<'_, RunBegun> {
         let bytes = [&run.input, &run.about].into_iter().flatten().map(String::len).sum();
         Box::pin(self.0.writer.write(bytes, move |connection| begin(connection, &run)))
     }
@@ -187,35 +210,36 @@ impl RunStore for SqliteStore {
         scope: &'a str,
         owner: &'a str,
         request: &'a str,
-    ) -> BoxFuture<'a, Result<Option<RunRecord>, StoreError>> {
+    ) -> StoreFuture<'a, Option<RunRecord>> {
         let [scope, owner, request] = [scope, owner, request].map(str::to_owned);
         Box::pin(self.query(move |connection| of_request(connection, &scope, &owner, &request)))
     }
 
-    fn get<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<RunRecord, StoreError>> {
+    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord> {
         let key = key.clone();
         Box::pin(self.query(move |connection| find(connection, &key)))
     }
 
-    fn change<'a>(
-        &'a self,
-        key: &'a LogKey,
-        to: RunChange,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn change<'a>(&'a self, key: &'a LogKey, to: RunChange) -> StoreFuture<'a, ()> {
         let key = key.clone();
-        Box::pin(self.0.writer.write(0, move |connection| change(connection, &key, &to)))
+        let bytes = to.added.iter().map(|note| note.data.len()).sum();
+        Box::pin(self.0.writer.write(bytes, move |connection| change(connection, &key, &to)))
     }
 
-    fn open(&self, most: usize) -> BoxFuture<'_, Result<Vec<RunRecord>, StoreError>> {
+    fn open(&self, most: usize) -> StoreFuture<'_, Vec<RunRecord>> {
         let sql = "SELECT * FROM run WHERE ended_ms IS NULL ORDER BY id LIMIT ?";
-        Box::pin(self.query(move |connection| read_rows(connection, sql, [int(most as u64)], read)))
+        Box::pin(self.query(move |connection| {
+            let mut open = read_rows(connection, sql, [int(most as u64)], read)?;
+            open.iter_mut().try_for_each(|run| read_notes(connection, run))?;
+            Ok(open)
+        }))
     }
 
-    fn list(&self, query: RunQuery) -> BoxFuture<'_, Result<RunPage, StoreError>> {
+    fn list(&self, query: RunQuery) -> StoreFuture<'_, RunPage> {
         Box::pin(self.query(move |connection| list(connection, &query)))
     }
 
-    fn sweep(&self, before_ms: u64, keep: u64) -> BoxFuture<'_, Result<Vec<LogKey>, StoreError>> {
+    fn sweep(&self, before_ms: u64, keep: u64) -> StoreFuture<'_, Vec<LogKey>> {
         Box::pin(async move {
             let write = move |connection: &Connection| sweep(connection, before_ms, keep);
             let swept = self.0.writer.write(0, write).await?;
@@ -226,7 +250,7 @@ impl RunStore for SqliteStore {
         })
     }
 
-    fn delete<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn delete<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, bool> {
         let key = key.clone();
         Box::pin(async move {
             let write = move |connection: &Connection| {
@@ -244,7 +268,7 @@ impl RunStore for SqliteStore {
         scope: &'a str,
         owner: &'a str,
         mode: EraseMode,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+    ) -> StoreFuture<'a, u64> {
         self.erase_rows(&OWNED, scope, owner, mode)
     }
 }

@@ -4,7 +4,7 @@
 pub(super) const APPLICATION_ID: i64 = 0x466f_4c6e;
 
 /// The statements that migrate a file from each version to the next.
-pub(super) const MIGRATIONS: [&str; 4] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+pub(super) const MIGRATIONS: [&str; 5] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 const VERSION_1: &str = "
 CREATE TABLE log (
@@ -72,3 +72,18 @@ END;";
 /// The index for the runs of a conversation.
 const VERSION_4: &str =
     "CREATE INDEX run_by_conversation ON run (scope, conversation, begun_ms, name);";
+
+/// The notes of runs that have not ended, which end with their run.
+const VERSION_5: &str = "
+CREATE TABLE run_note (
+    id INTEGER PRIMARY KEY, run INTEGER NOT NULL, name TEXT NOT NULL, data TEXT NOT NULL,
+    UNIQUE (run, name));
+CREATE TRIGGER run_ends AFTER UPDATE OF ended_ms ON run WHEN NEW.ended_ms IS NOT NULL BEGIN
+    DELETE FROM run_note WHERE run = NEW.id;
+END;
+CREATE TRIGGER run_is_buried AFTER UPDATE OF owner ON run WHEN NEW.owner = '' BEGIN
+    DELETE FROM run_note WHERE run = NEW.id;
+END;
+CREATE TRIGGER run_is_deleted AFTER DELETE ON run BEGIN
+    DELETE FROM run_note WHERE run = OLD.id;
+END;";

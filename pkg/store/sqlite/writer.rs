@@ -10,11 +10,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::{
     checkpoint::{CheckpointCounter, run_checkpoints},
-    direct_append::WriteTurns,
     errors::is_refusal,
     file::WriteConnections,
     statements::execute,
     waits::{closed, within},
+    write_turns::WriteTurns,
 };
 use crate::StoreError;
 
@@ -31,7 +31,7 @@ const MAX_BATCH: usize = 256;
 type WriteQueue = mpsc::Sender<Box<dyn QueuedWrite>>;
 
 /// A handle to the writer thread, which ends when the handle is dropped, after the pending writes.
-pub(super) struct Writer {
+pub(super) struct SqliteWriter {
     /// `None` once the file is closed.
     queue: Mutex<Option<WriteQueue>>,
     quota: Arc<Semaphore>,
@@ -98,7 +98,7 @@ where
     }
 }
 
-impl Writer {
+impl SqliteWriter {
     /// Starts the writer thread, and a thread for checkpoints.
     pub(super) fn start(connections: WriteConnections) -> Result<Self, StoreError> {
         let WriteConnections { writer, mover, direct } = connections;

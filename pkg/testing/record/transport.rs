@@ -38,7 +38,6 @@ use forgeline_types::debug_fields;
 /// # Examples
 ///
 /// ```no_run
-/// # #[cfg(feature = "http")] {
 /// use forgeline::{
 ///     llm::{openai::OpenAi, transport::ReqwestTransport},
 ///     testing::record::RecordingTransport,
@@ -50,7 +49,6 @@ use forgeline_types::debug_fields;
 /// // … use it …
 /// println!("{} exchanges", recorder.flush()?);
 /// # Ok(())
-/// # }
 /// # }
 /// ```
 pub struct RecordingTransport<T> {

@@ -27,7 +27,6 @@ use forgeline_types::{Text, debug_fields};
 /// # Examples
 ///
 /// ```
-/// # #[cfg(feature = "http")] {
 /// use forgeline::{
 ///     llm::{Provider, Request, openai::OpenAi},
 ///     testing::{record::Recording, replay::ReplayTransport},
@@ -48,7 +47,6 @@ use forgeline_types::{Text, debug_fields};
 /// );
 /// # Ok::<(), forgeline::llm::ProviderError>(())
 /// # })?;
-/// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

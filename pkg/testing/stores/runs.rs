@@ -9,8 +9,8 @@ use super::{
     suite::{StoreVerdict, check, done, hold, same},
 };
 use forgeline_store::{
-    EraseMode, LogKey, RunBegun, RunChange, RunProgress, RunQuery, RunRecord, RunRequest, RunStore,
-    StoreError,
+    EraseMode, LogKey, RunBegun, RunChange, RunNote, RunProgress, RunQuery, RunRecord, RunRequest,
+    RunStore, StoreError,
 };
 use forgeline_types::UsageInfo;
 
@@ -19,6 +19,8 @@ pub async fn check_run_store<S: RunStore>(make: impl AsyncFn() -> Arc<S>) -> Rep
     let checks = vec![
         check("round-trip", "a run is read as it was", whole(make().await)).await,
         check("requests", "a request with the same key is one run", requests(make().await)).await,
+        check("notes", "notes are stored one by one, until their run ends", notes(make().await))
+            .await,
         check("ends", "what has ended stays as it is", ends(make().await)).await,
         check("open", "runs that have not ended are found, in order", open(make().await)).await,
         check("list", "lists have filters and pages", list(make().await)).await,
@@ -35,6 +37,36 @@ fn key(id: &str) -> LogKey {
 
 fn run(id: &str, owner: &str, begun_ms: u64) -> RunRecord {
     RunRecord::new(key(id), "c", owner, "main", begun_ms)
+}
+
+async fn notes(store: Arc<impl RunStore>) -> StoreVerdict {
+    for id in ["r", "other"] {
+        done("begin", store.begin(run(id, "ann", 1_000).input("{\"a\":1}")).await)?;
+    }
+    let note = |name: &str, data: &str| RunNote::new(name, data);
+    let running = || RunChange::to(RunProgress::Running, 1_001);
+    let first = running().note(note("a", "1")).note(note("b", "2")).note(note("c", "3"));
+    done("change", store.change(&key("r"), first).await)?;
+    let second = running().without_note("b").without_note("none").note(note("a", "4"));
+    done("change", store.change(&key("r"), second).await)?;
+    done("change", store.change(&key("other"), running().note(note("a", "5"))).await)?;
+    let found = done("get", store.get(&key("r")).await)?;
+    same(
+        "in the order in which they were added",
+        &found.notes,
+        &vec![note("c", "3"), note("a", "4")],
+    )?;
+    same("the input stays", &found.input.as_deref(), &Some("{\"a\":1}"))?;
+    let open = done("open", store.open(10).await)?;
+    let counts: Vec<_> = open.iter().map(|run| run.notes.len()).collect();
+    same("runs that have not ended have theirs", &counts, &vec![2, 1])?;
+    let end = RunChange::to(RunProgress::Completed, 1_002).note(note("d", "6"));
+    done("change", store.change(&key("r"), end).await)?;
+    same("an ended run has none", &done("get", store.get(&key("r")).await)?.notes, &vec![])?;
+    let late = store.change(&key("r"), running().note(note("e", "7"))).await;
+    hold("an ended run takes none", matches!(late, Err(StoreError::Ended { .. })))?;
+    done("erase", store.erase("team-a", "ann", EraseMode::Tombstone).await)?;
+    same("an erased run has none", &done("get", store.get(&key("other")).await)?.notes, &vec![])
 }
 
 async fn whole(store: Arc<impl RunStore>) -> StoreVerdict {
@@ -55,12 +87,10 @@ async fn whole(store: Arc<impl RunStore>) -> StoreVerdict {
     same("it is put away with its input", &(away.resumed, &away.input), &(0, &new.input))?;
     let running = RunChange::to(RunProgress::Running, 1_003).is_resumed(true);
     done("change", store.change(&key("r"), running).await)?;
-    let said = RunChange::to(RunProgress::Running, 1_004).input("{\"a\":2}");
-    done("change", store.change(&key("r"), said).await)?;
     let running = RunChange::to(RunProgress::Running, 1_005);
     done("change", store.change(&key("r"), running).await)?;
     let kept = done("get", store.get(&key("r")).await)?.input;
-    same("its input is the one that was set last", &kept.as_deref(), &Some("{\"a\":2}"))?;
+    same("its input stays until it ends", &kept.as_deref(), &Some("{\"a\":1}"))?;
     let usage = UsageInfo::default().input_tokens(7);
     let ended = RunChange::to(RunProgress::Completed, 2_000).end("{}").usage(Some(usage));
     done("change", store.change(&key("r"), ended).await)?;

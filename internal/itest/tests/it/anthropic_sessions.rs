@@ -4,10 +4,13 @@ use forgeline::{
     llm::{Protocol, Provider, Request, Thinking, ToolChoice, ToolSpec, collect},
     types::{AgentEvent, ItemKind, Message, MessageRole, Part, Signature, ToolCall, ToolResult},
 };
-use forgeline_testkit::{canned::Canned, recorded};
+use forgeline_testkit::{
+    canned::{Canned, sent},
+    recorded,
+};
 use serde_json::{Value, json};
 
-use crate::anthropic_requests::{local, sent, value};
+use crate::anthropic_requests::{local, value};
 
 /// A part of ours from a recorded block.
 fn part(block: &Value) -> Part {
@@ -81,7 +84,7 @@ async fn recorded_conversations_are_said_as_working_clients_said_them() {
         request.thinking = (!theirs["thinking"].is_null()).then_some(Thinking::On);
         request.tool_choice = (!theirs["tool_choice"].is_null()).then_some(ToolChoice::Auto);
         let model = local().model(text(&theirs["model"]));
-        let body = sent(&request, model).await.unwrap().body.concat();
+        let body = sent(model, &request).await.unwrap().body.concat();
         let ours: Value = serde_json::from_slice(&body).unwrap();
         // Every field is the same; there are no differences to argue.
         assert_eq!(&ours, theirs, "{} turn {}", turn.session, turn.number);

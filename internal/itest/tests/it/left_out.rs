@@ -79,7 +79,7 @@ fn left_out(name: &str, chunks: &[StreamChunk]) -> Option<Value> {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_protocol_has_no_place_for_is_told() {
-    let cache = "what the prompt cache is to keep";
+    let cache = "the settings of the prompt cache";
     #[rustfmt::skip]
     let want: [(&str, &[&str]); 6] = [
         ("openai",           &[cache]),

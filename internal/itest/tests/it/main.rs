@@ -35,6 +35,7 @@ mod found_members;
 mod found_table;
 mod gemini_requests;
 mod gemini_signatures;
+mod grown_requests;
 mod guides;
 mod hostile;
 mod kept_service;

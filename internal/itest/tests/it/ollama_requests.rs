@@ -2,29 +2,27 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use forgeline::{
     llm::{
         Provider, ProviderError, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec, collect,
-        ollama::Ollama, parser::ThinkingDialect, transport::HttpRequest,
+        http::HttpBuilder,
+        ollama::{Ollama, OllamaChat},
+        parser::ThinkingDialect,
     },
     types::{Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult, Transcript},
 };
-use forgeline_testkit::{canned::Canned, recorded};
+use forgeline_testkit::{
+    canned::{Canned, sent, sent_json},
+    recorded,
+};
 use serde_json::{Value, json};
 
-fn provider(server: &Arc<Canned>) -> Ollama {
-    Ollama::builder().model("m").transport(Arc::clone(server)).build().unwrap()
-}
-
-async fn send(request: &Request) -> Result<HttpRequest, ProviderError> {
-    let server = Canned::new("");
-    drop(provider(&server).stream_completion(request.clone()).await?);
-    Ok(server.last())
+fn builder() -> HttpBuilder<OllamaChat> {
+    Ollama::builder().model("m")
 }
 
 async fn value(request: &Request) -> Value {
-    serde_json::from_slice(&send(request).await.unwrap().body.concat()).unwrap()
+    sent_json(builder(), request).await
 }
 
 fn tools() -> Vec<ToolSpec> {
@@ -105,7 +103,7 @@ async fn every_field_of_a_request_has_its_place() {
             { "role": "user", "content": "And this?", "images": ["AAAA"] },
         ],
     });
-    let sent = send(&request).await.unwrap();
+    let sent = sent(builder(), &request).await.unwrap();
     let body = sent.body.concat();
     assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), want);
     let text = String::from_utf8(body).unwrap();
@@ -158,7 +156,7 @@ async fn what_it_cannot_do_is_an_error_and_nothing_is_sent() {
         ("document",   part(Part::Document { media_type, data: "AAAA".into(), name: None }),        "documents"),
     ];
     for (name, request, advice) in cases {
-        let error = send(&request).await.err().unwrap();
+        let error = sent(builder(), &request).await.err().unwrap();
         assert!(matches!(error, ProviderError::Unsupported { .. }), "{name}: {error:?}");
         assert!(error.to_string().contains(advice), "{name}: {error}");
     }
@@ -170,42 +168,6 @@ async fn what_it_cannot_do_is_an_error_and_nothing_is_sent() {
         matches!(&error, ProviderError::Config { message } if message.contains("OLLAMA_MODEL"))
     );
     assert!(server.sent().is_empty());
-}
-
-#[tokio::test]
-async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_again() {
-    let server = Canned::new("");
-    let provider = provider(&server);
-    let sent = async |request: &Request| {
-        drop(provider.stream_completion(request.clone()).await.unwrap());
-        server.segments()
-    };
-    let (tools, system): (Arc<[ToolSpec]>, Arc<str>) = (tools().into(), "Be brief.".into());
-    let mut transcript = Transcript::default();
-    transcript.push(Message::user("Hello"));
-    let mut before: Vec<Bytes> = Vec::new();
-    for turn in 0..100 {
-        let request = |messages: Transcript| {
-            Request::new(messages).system(Arc::clone(&system)).tools(Arc::clone(&tools))
-        };
-        let body = sent(&request(transcript.clone())).await;
-        let fresh = request(transcript.iter().map(|message| (**message).clone()).collect());
-        let fresh = send(&fresh).await.unwrap().body;
-        assert_eq!(body.concat(), fresh.concat(), "turn {turn}: same input, same bytes");
-        let (old, new) = (before.concat(), body.concat());
-        let prefix = old.strip_suffix(b"]}").unwrap_or_default();
-        assert!(new.starts_with(prefix), "turn {turn}: the body before is a prefix");
-        transcript.push(Message::assistant(format!("answer {turn} {}", "x".repeat(99))));
-        transcript.push(Message::user("next"));
-        before = body;
-    }
-    let request = Request::new(transcript).system(system).tools(tools);
-    let (one, two) = (sent(&request).await, sent(&request).await);
-    let long: Vec<_> = one.iter().zip(&two).filter(|(one, _)| one.len() > 1000).collect();
-    assert!(!long.is_empty());
-    for (one, two) in long {
-        assert_eq!(one.as_ptr(), two.as_ptr(), "an encoded history is shared, not copied");
-    }
 }
 
 /// The message of ours that says what a recorded one says; `before` has the calls that results answer.

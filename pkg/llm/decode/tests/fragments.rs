@@ -3,7 +3,7 @@
 use crate::Protocol;
 
 /// Returns the pieces of `protocol`'s bodies.
-pub(super) fn of(protocol: Protocol) -> &'static [&'static [u8]] {
+pub(super) fn of_protocol(protocol: Protocol) -> &'static [&'static [u8]] {
     match protocol {
         Protocol::OpenAiChat => OPENAI,
         Protocol::OpenAiResponses => RESPONSES,

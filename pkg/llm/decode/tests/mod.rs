@@ -245,7 +245,7 @@ proptest! {
         places in prop::collection::vec(any::<prop::sample::Index>(), 0..16),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {
-        let fragments = fragments::of(protocol);
+        let fragments = fragments::of_protocol(protocol);
         let body: Vec<u8> = places.iter().flat_map(|place| *place.get(fragments)).copied().collect();
         let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
         cuts.extend([0, body.len()]);
@@ -299,8 +299,11 @@ fn the_words_of_an_error_are_cut_behind_500_characters() {
     };
     let (whole, longer) = ("é".repeat(500), "é".repeat(501));
     assert!(message(&whole).contains(&whole));
-    let told = message(&longer);
-    assert!(told.contains(&format!("{}…", "é".repeat(499))) && !told.contains(&whole), "{told}");
+    let message = message(&longer);
+    assert!(
+        message.contains(&format!("{}…", "é".repeat(499))) && !message.contains(&whole),
+        "{message}"
+    );
 }
 
 // Found: S13

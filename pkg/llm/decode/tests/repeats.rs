@@ -10,7 +10,7 @@ use crate::{
 
 const PADDING: &[&str] = &["created", "pad"];
 
-/// Returns the common part of these deltas; each gave the text behind it.
+/// Returns the common part of these deltas; each gave the text after it.
 fn after(deltas: &[(&str, &str)]) -> RepeatedEvents {
     let mut repeats = RepeatedEvents::default();
     for (data, text) in deltas {
@@ -36,7 +36,7 @@ fn an_event_that_differs_in_its_text_and_padding_alone_is_read() {
         ("escapes",     r#"{"a":{"t":"\"\\\/\b\f\n\r\t\u00e9\uFFfd"},"n":7,"created":1,"pad":""}"#, "\"\\/\u{8}\u{c}\n\r\té\u{fffd}"),
     ];
     for (name, data, text) in cases {
-        assert_eq!(repeats.read("", data), Some(StreamChunk::message(text)), "{name}");
+        assert_eq!(repeats.repeated_chunk("", data), Some(StreamChunk::message(text)), "{name}");
     }
 }
 
@@ -66,9 +66,9 @@ fn every_other_event_is_parsed() {
         ("a fraction",          r#"{"a":{"t":"z"},"n":7,"created":1.5,"pad":""}"#),
     ];
     for (name, data) in cases {
-        assert_eq!(repeats.read("", data), None, "{name}");
+        assert_eq!(repeats.repeated_chunk("", data), None, "{name}");
     }
-    assert_eq!(repeats.read("error", TWO), None, "another kind of event");
+    assert_eq!(repeats.repeated_chunk("error", TWO), None, "another kind of event");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn two_deltas_that_differ_elsewhere_teach_nothing() {
     ];
     for (name, deltas) in cases {
         let third = deltas[1].0;
-        assert_eq!(after(&deltas).read("", third), None, "{name}");
+        assert_eq!(after(&deltas).repeated_chunk("", third), None, "{name}");
     }
 }
 
@@ -99,8 +99,8 @@ fn all_numbers_and_texts_of_a_padding_member_may_differ() {
     let (one, two) = (event("x", 1, "a"), event("y", 20, "b"));
     let repeats = after(&[(&one, "x"), (&two, "y")]);
     let third = event("z", 345, "");
-    assert_eq!(repeats.read("", &third), Some(StreamChunk::message("z")));
-    assert_eq!(repeats.read("", &third.replace("-2", "-3")), None, "no whole number");
+    assert_eq!(repeats.repeated_chunk("", &third), Some(StreamChunk::message("z")));
+    assert_eq!(repeats.repeated_chunk("", &third.replace("-2", "-3")), None, "no whole number");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn arguments_repeat_for_their_call_alone() {
         gave.add(&chunk(text));
         repeats.parsed("", &event(text), gave, PADDING);
     }
-    assert_eq!(repeats.read("", &event("c")), Some(chunk("c")));
+    assert_eq!(repeats.repeated_chunk("", &event("c")), Some(chunk("c")));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn an_event_that_gave_more_than_a_text_teaches_nothing() {
         }
         repeats.forget();
         repeats.parsed("", ONE, gave, PADDING);
-        assert_eq!(repeats.read("", ONE), None, "{chunks:?}");
+        assert_eq!(repeats.repeated_chunk("", ONE), None, "{chunks:?}");
     }
 }
 
@@ -147,7 +147,7 @@ fn a_stream_of_nothing_but_surprises_is_not_looked_at_for_ever() {
         gave.add(&StreamChunk::thinking(text));
         repeats.forget();
         repeats.parsed("", &data, gave, PADDING);
-        repeats.read("", &data)
+        repeats.repeated_chunk("", &data)
     };
     for n in 0..40 {
         assert_eq!(note(format!(r#"{{"t":"{n}","n":{n}}}"#), &n.to_string()), None);
@@ -179,7 +179,7 @@ proptest! {
         events in prop::collection::vec((any::<prop::sample::Index>(), 0..24_usize), 0..40),
     ) {
         let fragments: Vec<_> =
-            fragments::of(protocol).iter().filter(|it| it.ends_with(b"\n") && it.contains(&b'{')).collect();
+            fragments::of_protocol(protocol).iter().filter(|it| it.ends_with(b"\n") && it.contains(&b'{')).collect();
         let texts = ["a", "b", r"\n", r"\u00e9", r"\ud83d", r"\ude00", "日本", "", r"\x", "d\\\"e"];
         let bodies: Vec<Vec<u8>> = events
             .iter()

@@ -1,9 +1,7 @@
 //! Removal of secrets: from errors, where a placeholder takes their place, and from recordings, byte for
 //! byte, so that lengths do not change.
 
-#[cfg(feature = "http")]
 mod pieces;
-#[cfg(feature = "http")]
 mod recording;
 mod redactor;
 mod spelling;

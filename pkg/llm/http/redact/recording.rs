@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{SecretRedactor, pieces::by_key, redactor::fill};
-use crate::secrets::look_alikes;
+use crate::secrets::keys::look_alikes;
 use crate::transport::{HttpRequest, UrlAddress};
 use forgeline_types::Text;
 

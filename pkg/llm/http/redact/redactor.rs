@@ -8,7 +8,7 @@ use percent_encoding::percent_decode_str;
 use super::spelling::{at_start, in_base64};
 use crate::{
     ProviderError,
-    secrets::{assigned_secrets, replaced},
+    secrets::{assignments::assigned_secrets, redaction::replaced},
     transport::UrlAddress,
 };
 use forgeline_types::{Json, Text};

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use forgeline_json::{BLOCK, ByteKind, Finder, Halves, Sieve, WIDE};
+use forgeline_json::{ByteKind, Finder};
 
 /// The number of kinds of bytes that are searched for at once, and up to [`MAX_KINDS`] at twice the
 /// cost; with more kinds, every byte is looked up.
@@ -24,8 +24,6 @@ const IN_NO_TEXT: u8 = 0xFF;
 pub(crate) struct ByteSet {
     members: [u64; 4],
     search: Search,
-    /// The same for a single byte, which is cheaper: for later checks, because it is more code.
-    one: Option<Finder<0, 1>>,
 }
 
 #[derive(Debug, Clone)]
@@ -42,10 +40,6 @@ impl ByteSet {
             insert(&mut members, byte);
         }
         let kinds = kinds_of(bytes_of(members).collect());
-        let one = match kinds.as_slice() {
-            [kind] => kind.only().map(|byte| Finder::with_exact([byte], [])),
-            _ => None,
-        };
         let search = if let Some(finder) = few(&kinds) {
             Search::Few(finder)
         } else if let Some(kinds) = padded::<MAX_KINDS>(&kinds) {
@@ -53,7 +47,7 @@ impl ByteSet {
         } else {
             Search::EachByte
         };
-        Self { members, search, one }
+        Self { members, search }
     }
 
     /// Returns this set extended by `bytes`.
@@ -70,28 +64,6 @@ impl ByteSet {
         holds(&self.members, byte)
     }
 
-    /// Returns a search for these bytes in longer text, if all of them that are not between the letters are one kind
-    /// and one byte.
-    pub(crate) fn wide_sieve(&self) -> Option<Sieve> {
-        let others: Vec<u8> = self.iter().filter(|byte| !Sieve::is_in_gap(*byte)).collect();
-        match *others.as_slice() {
-            [] => Some(Sieve::new(ByteKind::NONE, IN_NO_TEXT)),
-            [one] => Some(Sieve::new(ByteKind::NONE, one)),
-            [one, two] => Some(Sieve::new(ByteKind::of(one), two)),
-            [one, two, three] => [(one, two, three), (one, three, two), (two, three, one)]
-                .into_iter()
-                .find(|(one, two, _)| is_cheap_pair(*one, *two))
-                .map(|(one, two, three)| Sieve::new(pair(one, two), three)),
-            _ => None,
-        }
-    }
-
-    /// Returns `true` if one comparison per block finds all of them.
-    #[inline(always)]
-    pub(crate) fn is_of_one_kind(&self) -> bool {
-        self.one.is_some()
-    }
-
     /// Returns the position of the first byte that may be in the set, or else the length. No byte before
     /// it is in the set.
     #[inline(always)]
@@ -100,74 +72,6 @@ impl ByteSet {
             Search::Few(finder) => finder.find(bytes),
             Search::Many(_) | Search::EachByte => self.sieve_many(bytes),
         }
-    }
-
-    /// Returns `true` if a quick check shows that none of `bytes`, at most one block, is in the set.
-    #[inline(always)]
-    pub(crate) fn are_absent_in_few(&self, bytes: &[u8]) -> bool {
-        matches!(&self.search, Search::Few(finder) if finder.are_absent_in_few(bytes))
-    }
-
-    /// Returns the same for any number of `bytes`, which is more code.
-    #[inline(always)]
-    pub(crate) fn are_absent(&self, bytes: &[u8]) -> bool {
-        matches!(&self.search, Search::Few(finder) if finder.are_absent(bytes))
-    }
-
-    /// Returns `true` if a quick check shows that no byte of `block` is in the set.
-    #[inline(always)]
-    pub(crate) fn are_absent_in_block(&self, block: [u8; BLOCK]) -> bool {
-        match (&self.one, &self.search) {
-            (Some(finder), _) => finder.found(block) == 0,
-            (None, Search::Few(finder)) => finder.found(block) == 0,
-            (None, Search::Many(_) | Search::EachByte) => false,
-        }
-    }
-
-    /// Returns `true` if a quick check shows that no byte of `text` is in the set.
-    #[inline(always)]
-    pub(crate) fn are_absent_in_halves(&self, text: Halves<'_>) -> bool {
-        match (&self.one, &self.search) {
-            (Some(finder), _) => finder.are_absent_in_halves(text),
-            (None, Search::Few(finder)) => finder.are_absent_in_halves(text),
-            (None, Search::Many(_) | Search::EachByte) => false,
-        }
-    }
-
-    /// Returns one bit for each byte of `wide` that may be in the set.
-    #[inline(always)]
-    pub(crate) fn in_wide(&self, wide: &[u8; WIDE]) -> u64 {
-        match (&self.one, &self.search) {
-            (Some(finder), _) => finder.found_in_wide(wide),
-            (None, Search::Few(finder)) => finder.found_in_wide(wide),
-            (None, Search::Many(_) | Search::EachByte) => self.many_in_wide(wide),
-        }
-    }
-
-    #[inline(never)]
-    fn many_in_wide(&self, wide: &[u8; WIDE]) -> u64 {
-        let (blocks, _) = wide.as_chunks();
-        let bits = |block: &[u8; BLOCK]| u64::from(self.many_in_block(*block));
-        blocks.iter().rev().fold(0, |all, block| all << BLOCK | bits(block))
-    }
-
-    /// Returns one bit for each byte of `block` that may be in the set.
-    #[inline(always)]
-    pub(crate) fn in_block(&self, block: [u8; BLOCK]) -> u32 {
-        match (&self.one, &self.search) {
-            (Some(finder), _) => finder.found(block),
-            (None, Search::Few(finder)) => finder.found(block),
-            (None, Search::Many(_) | Search::EachByte) => self.many_in_block(block),
-        }
-    }
-
-    #[inline(never)]
-    fn many_in_block(&self, block: [u8; BLOCK]) -> u32 {
-        if let Search::Many(finder) = &self.search {
-            return finder.found(block);
-        }
-        let bits = block.iter().enumerate().map(|(at, byte)| u32::from(self.holds(*byte)) << at);
-        bits.sum()
     }
 
     #[inline(never)]
@@ -273,7 +177,7 @@ mod tests {
     fn a_cheap_pair_stops_at_itself_and_at_what_is_rare_only() {
         let is_rare = |byte: u8| byte.is_ascii_uppercase() || b">|_^\\@".contains(&byte);
         let is_control = |byte: u8| byte.is_ascii_control() && byte != b'\n';
-        let stops_at = |sieve: &Finder<1>, byte: u8| sieve.found([byte; BLOCK]) != 0;
+        let stops_at = |sieve: &Finder<1>, byte: u8| sieve.find(&[byte]) == 0;
         for (first, second) in (0..=u8::MAX).flat_map(|one| (0..=u8::MAX).map(move |it| (one, it)))
         {
             let is_cheap = (first ^ second).count_ones() <= 2 && {
@@ -324,31 +228,6 @@ mod tests {
         for bytes in [&b"<`~"[..], b"<[]`~\xE2"] {
             let set = ByteSet::new(bytes.iter().copied());
             assert!(matches!(set.search, Search::Few(_)));
-            assert!(set.wide_sieve().is_some());
-        }
-    }
-
-    #[test]
-    fn the_sieve_of_longer_text_misses_no_member() {
-        for members in
-            [&b""[..], b"`", b"<", b"<|", b"<`~", b"<[]`~\xE2", b"<>|", b"<az", b"<&#\xE2"]
-        {
-            let set = ByteSet::new(members.iter().copied());
-            let Some(sieve) = set.wide_sieve() else {
-                assert!(members.iter().filter(|byte| !Sieve::is_in_gap(**byte)).count() > 2);
-                continue;
-            };
-            for length in [32, 47, 63, 64] {
-                let mut bytes = vec![b'e'; length];
-                assert!(sieve.are_absent(Halves::of(&bytes).unwrap()), "{members:?}");
-                for (at, byte) in (0..length).flat_map(|at| members.iter().map(move |it| (at, it)))
-                {
-                    bytes[at] = *byte;
-                    let halves = Halves::of(&bytes).unwrap();
-                    assert!(!sieve.are_absent(halves), "{members:?} {at} of {length}");
-                    bytes[at] = b'e';
-                }
-            }
         }
     }
 }

@@ -1,7 +1,6 @@
-//! Sets of bytes, and small buffers of them.
+//! Sets of bytes, and the whitespace before a section.
 
 pub(crate) mod byteset;
 #[cfg(test)]
 pub(crate) mod dice;
-pub(crate) mod inline_buf;
 pub(crate) mod whitespace;

@@ -6,7 +6,7 @@ use crate::{
     compiled::tools::{CompiledForm, Inside},
     grammar::{Guard, OpenString, ValueTag},
 };
-use forgeline_json::{BACKSLASH, Finder, QUOTE, has_only_escapes, is_simple_escape, slice};
+use forgeline_json::slice;
 
 /// Maximum length of the held text, in bytes including the closer; if it is exceeded, the closer was data.
 const MAX_HELD_BYTES: usize = 64 << 10;
@@ -89,22 +89,6 @@ impl AmbiguousClose {
     /// Returns `true` if only the byte after the string is still missing.
     pub(super) fn has_string_ended(&self) -> bool {
         matches!(self.state, ClosePhase::InString { string, .. } if string.has_ended())
-    }
-
-    /// Returns `true` inside a JSON string.
-    pub(super) fn is_in_json_string(&self) -> bool {
-        matches!(self.state, ClosePhase::InString { string, .. } if string.is_in_json_string())
-    }
-
-    /// Holds more of a JSON string; returns `false` if `text` must be examined.
-    pub(super) fn hold(&mut self, text: &str) -> bool {
-        const STOPS: Finder<2> = Finder::new([BACKSLASH, QUOTE]);
-        let is_more = self.held.len() + text.len() < MAX_HELD_BYTES
-            && has_only_escapes(text.as_bytes(), STOPS, is_simple_escape);
-        if is_more {
-            self.held.push_str(text);
-        }
-        is_more
     }
 
     /// Continues from `*at`. In a value, text up to the first tag that ends it is held, independently of how the

@@ -213,22 +213,6 @@ impl Region {
         (if is_safe { plain } else { Plain::Nothing }, room)
     }
 
-    /// Returns `true` if no marker begins in text without `<`.
-    #[inline]
-    pub(crate) fn has_angles_only(&self) -> bool {
-        self.dialect.compiled().form(self.form).has_angles_only
-    }
-
-    /// Returns `true` while held text can be extended by more of a JSON string.
-    pub(crate) fn holds_string(&self) -> bool {
-        self.ambiguous.as_ref().is_some_and(AmbiguousClose::is_in_json_string)
-    }
-
-    /// Holds more of such a string; returns `false` if it may end in `text`.
-    pub(crate) fn hold(&mut self, text: &str) -> bool {
-        self.ambiguous.as_mut().is_some_and(|ambiguous| ambiguous.hold(text))
-    }
-
     /// Returns `true` if no marker begins in `text`.
     pub(crate) fn is_unmarked(&self, text: &str) -> bool {
         self.dialect.compiled().form(self.form).stops().are_absent(text)

@@ -60,7 +60,6 @@ pub(crate) struct Compiled {
 
 /// A compiled form of a call.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct CompiledForm {
     /// The markers that matter inside the call: its closers, those of surrounding blocks, the end of a
     /// function, then the openers of the dialect, which show that the call has ended.
@@ -77,8 +76,6 @@ pub(crate) struct CompiledForm {
     safe: Vec<Plain>,
     pub(crate) grammar: Grammar,
     pub(crate) opener_is_payload: bool,
-    /// `true` if `<` begins all markers that matter inside the call.
-    pub(crate) has_angles_only: bool,
     /// The names for which the call counts.
     pub(crate) offered: NameCheck,
 }
@@ -244,7 +241,6 @@ impl Compiled {
                 safe: Vec::new(),
                 grammar: Grammar::NONE,
                 opener_is_payload: false,
-                has_angles_only: false,
                 offered: NameCheck::Any,
             }
         });
@@ -394,20 +390,8 @@ impl CompiledForm {
         let safe = Plain::ALL.into_iter().filter(stops_at_ends).collect();
         add_new(&mut inside, openers_between(tools, opener_is_payload));
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
-        let has_angles_only = inside.firsts().iter().all(|first| first == b'<');
         let (stops, offered) = (OnceLock::new(), NameCheck::Any);
-        Self {
-            inside,
-            stops,
-            closers,
-            blocks,
-            ends,
-            safe,
-            grammar,
-            opener_is_payload,
-            has_angles_only,
-            offered,
-        }
+        Self { inside, stops, closers, blocks, ends, safe, grammar, opener_is_payload, offered }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
         Section, ThinkingDialectBuilder, ToolDialectBuilder, description::ThinkingRules,
         special_tokens::SpecialTokens,
     },
-    compiled::{stops_of_both::SharedStopBytes, thinking::CompiledThinking, tools::Compiled},
+    compiled::{shared_stop_bytes::SharedStopBytes, thinking::CompiledThinking, tools::Compiled},
     families::{self, THINKING_COUNT, TOOL_COUNT},
 };
 

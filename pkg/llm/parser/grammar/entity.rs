@@ -1,7 +1,5 @@
 //! Entities in text that arrives in pieces; an `&` that begins no entity is text.
 
-use std::mem;
-
 use compact_str::CompactString;
 use quick_xml::escape::resolve_predefined_entity;
 
@@ -10,16 +8,11 @@ use forgeline_json::{BACKSLASH, ByteKind, CONTROL, Finder, QUOTE, escape_into, e
 /// Maximum length of an entity, in bytes including `&` and `;`: `&#1114111;` and `&#x10FFFF;`.
 const MAX_ENTITY_BYTES: usize = 10;
 
-/// The maximum number of bytes of decoded text that are joined into one piece.
-const JOINED_BYTES: usize = 64;
-
 /// A decoder of entities such as `&lt;` and `&#233;`.
 #[derive(Debug, Default)]
 pub(crate) struct Entities {
     /// Text that may become an entity: `&` and the bytes after it; at most [`MAX_ENTITY_BYTES`].
     held: CompactString,
-    /// A buffer for decoded text to be emitted; at most [`JOINED_BYTES`].
-    joined: String,
 }
 
 impl Entities {
@@ -28,50 +21,41 @@ impl Entities {
         self.held.is_empty()
     }
 
-    /// Decodes the next piece of text; emits it in few pieces.
-    pub(crate) fn feed(&mut self, text: &str, out: &mut impl FnMut(&str)) {
-        let mut joined = JoinedText { text: mem::take(&mut self.joined), out };
-        self.decode(text, &mut |text: &str| joined.push(text));
-        joined.flush();
-        self.joined = joined.text;
-    }
-
-    /// Decodes text while none is held; emits it as the content of a JSON string, in few pieces.
-    pub(crate) fn feed_json(&mut self, text: &str, out: &mut impl FnMut(&str)) {
+    /// Decodes text while none is held; emits it as the content of a JSON string.
+    pub(crate) fn feed_json(&mut self, mut text: &str, out: &mut impl FnMut(&str)) {
         const STOPS: Finder<4> = Finder::new([BACKSLASH, QUOTE, CONTROL, ByteKind::of(b'&')]);
-        let mut joined = JoinedText { text: mem::take(&mut self.joined), out };
-        let (bytes, mut from, mut other) = (text.as_bytes(), 0, None);
-        STOPS.each(bytes, &mut |at| {
-            joined.push(slice(text, from..at));
-            from = at + 1;
-            match bytes.get(at) {
-                Some(b'&') => match predefined(slice(text, at..)) {
-                    Some((character, length)) => {
-                        joined.push(if character == "\"" { "\\\"" } else { character });
-                        from = at + length;
-                    }
-                    None => other = Some(at),
-                },
-                Some(byte) => joined.push(escape_of(*byte)),
-                None => {}
+        loop {
+            let stop = STOPS.find(text.as_bytes());
+            let (plain, rest) = text.split_at_checked(stop).unwrap_or((text, ""));
+            if !plain.is_empty() {
+                out(plain);
             }
-            other.is_none()
-        });
-        let end = other.unwrap_or(text.len());
-        joined.push(slice(text, from.min(end)..end));
-        joined.flush();
-        self.joined = joined.text;
-        if end < text.len() {
-            self.feed(slice(text, end..), &mut |text| escape_into(text, out));
+            text = match (rest.as_bytes().first(), predefined(rest)) {
+                (None, _) => return,
+                (_, Some((character, length))) => {
+                    out(if character == "\"" { "\\\"" } else { character });
+                    slice(rest, length..)
+                }
+                (Some(b'&'), None) => {
+                    return self.feed(rest, &mut |text| escape_into(text, out));
+                }
+                (Some(byte), None) => {
+                    out(escape_of(*byte));
+                    slice(rest, 1..)
+                }
+            };
         }
     }
 
-    fn decode(&mut self, mut text: &str, out: &mut impl FnMut(&str)) {
+    /// Decodes the next piece of text.
+    pub(crate) fn feed(&mut self, mut text: &str, out: &mut impl FnMut(&str)) {
         while !text.is_empty() {
             if self.held.is_empty() {
                 let and = Finder::new([ByteKind::of(b'&')]).find(text.as_bytes());
                 let (plain, rest) = text.split_at(and);
-                out(plain);
+                if !plain.is_empty() {
+                    out(plain);
+                }
                 text = rest;
                 if let Some((character, behind)) = predefined(text) {
                     out(character);
@@ -121,36 +105,10 @@ impl Entities {
     }
 }
 
-/// A writer that emits text in few pieces.
-struct JoinedText<'o, O> {
-    text: String,
-    out: &'o mut O,
-}
-
-impl<O: FnMut(&str)> JoinedText<'_, O> {
-    fn push(&mut self, text: &str) {
-        if self.text.len() + text.len() > JOINED_BYTES {
-            self.flush();
-        }
-        if text.len() > JOINED_BYTES {
-            (self.out)(text);
-        } else {
-            self.text.push_str(text);
-        }
-    }
-
-    fn flush(&mut self) {
-        if !self.text.is_empty() {
-            (self.out)(&self.text);
-            self.text.clear();
-        }
-    }
-}
-
 /// Returns the meaning of the entity at the beginning of `text`, if it is one of the five predefined ones,
 /// and its length.
 #[inline]
-pub(super) fn predefined(text: &str) -> Option<(&'static str, usize)> {
+fn predefined(text: &str) -> Option<(&'static str, usize)> {
     match text.as_bytes() {
         [b'&', b'l', b't', b';', ..] => Some(("<", 4)),
         [b'&', b'g', b't', b';', ..] => Some((">", 4)),

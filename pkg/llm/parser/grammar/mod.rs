@@ -3,7 +3,6 @@
 
 mod arguments;
 pub(crate) mod entity;
-mod escapable;
 mod json;
 mod literal;
 mod open_string;
@@ -16,7 +15,6 @@ mod tests;
 mod unnamed;
 
 pub(super) use crate::grammar::json::header::{HeaderCall, HeaderStyle};
-pub(super) use escapable::{CutEntity, Escapable};
 pub(super) use json::{JsonCall, JsonShape};
 pub(super) use literal::{PythonCalls, SyntaxCall, looks_like_calls};
 pub(super) use open_string::OpenString;

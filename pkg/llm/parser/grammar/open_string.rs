@@ -33,11 +33,6 @@ impl OpenString {
         self.place == StringPosition::Behind
     }
 
-    /// Returns `true` inside a string in `"`, outside an escape.
-    pub(crate) fn is_in_json_string(self) -> bool {
-        self.quote == "\"" && self.place == StringPosition::Inside(0)
-    }
-
     /// Returns the number of bytes at the beginning of `text` that only continue the string.
     pub(crate) fn plain_bytes(self, text: &str) -> usize {
         let quote = self.quote.bytes().next().unwrap_or(b'\\');

@@ -3,8 +3,7 @@
 use std::fmt::Debug;
 
 use forgeline_json::{
-    BACKSLASH, BLOCK, ByteKind, CONTROL, Finder, QUOTE, RepairSet, has_only_escapes,
-    has_only_escapes_in_block, is_simple_escape,
+    BACKSLASH, ByteKind, CONTROL, Finder, QUOTE, RepairSet, has_only_escapes, is_simple_escape,
 };
 
 /// The content of a payload, in order. `at` is the offset at which the reader knew it, in bytes of the current piece:
@@ -134,8 +133,6 @@ pub(crate) enum Plain {
 /// One bit distinguishes `&` from `"`, and `]` from a backslash.
 const QUOTE_OR_AND: ByteKind = ByteKind::new(!0x04, b'&');
 const BACKSLASH_OR_BRACKET: ByteKind = ByteKind::new(!0x01, b']');
-/// Both quotes, `#` and `&`.
-const ANY_QUOTE: ByteKind = ByteKind::new(!0x05, b'"');
 const ANGLE: ByteKind = ByteKind::of(b'<');
 const APOSTROPHE: ByteKind = ByteKind::of(b'\'');
 
@@ -157,38 +154,6 @@ impl Plain {
         matches!(self, Self::MarkupRules | Self::Framed | Self::Entities)
     }
 
-    /// Returns `true` if a quick check shows that all of `text`, at most one block, passes unchanged.
-    #[inline(always)]
-    pub(crate) fn passes_at_once(self, text: &[u8]) -> bool {
-        self.stops().is_some_and(|stops| stops.are_absent_in_few(text))
-    }
-
-    /// Returns a search for the bytes that do not pass unchanged, and a few more; `None` for other sets of bytes.
-    #[inline(always)]
-    fn stops(self) -> Option<Finder<4>> {
-        let quote = match self {
-            Self::JsonString | Self::Verbatim | Self::MarkupRules | Self::Framed => QUOTE,
-            Self::Entities => QUOTE_OR_AND,
-            Self::PythonString | Self::PythonRaw => ANY_QUOTE,
-            Self::Nothing | Self::MarkupTail | Self::InBrackets => return None,
-        };
-        Some(Finder::new([BACKSLASH, CONTROL, ANGLE, quote]))
-    }
-
-    /// Returns `true` if all of a block of a JSON string passes unchanged, including simple escapes. Calls no other
-    /// functions.
-    #[inline(always)]
-    pub(crate) fn block_passes(self, block: &[u8; BLOCK]) -> bool {
-        const STOPS: Finder<4> = Finder::new([BACKSLASH, QUOTE, CONTROL, ANGLE]);
-        self == Self::JsonString && has_only_escapes_in_block(block, STOPS, is_simple_escape)
-    }
-
-    /// Returns `true` if text may pass for which the first check was not sufficient.
-    #[inline(always)]
-    pub(crate) fn has_second_look(self) -> bool {
-        matches!(self, Self::JsonString | Self::PythonString | Self::PythonRaw | Self::InBrackets)
-    }
-
     /// Returns `true` if all of `text` passes unchanged.
     pub(crate) fn passes(self, text: &[u8]) -> bool {
         match self {
@@ -204,8 +169,11 @@ impl Plain {
             Self::PythonRaw => {
                 Finder::new([BACKSLASH, QUOTE, CONTROL, APOSTROPHE, ANGLE]).are_absent(text)
             }
-            Self::Verbatim | Self::MarkupRules | Self::Framed | Self::Entities => {
-                self.stops().is_some_and(|stops| stops.are_absent(text))
+            Self::Verbatim | Self::MarkupRules | Self::Framed => {
+                Finder::new([BACKSLASH, CONTROL, ANGLE, QUOTE]).are_absent(text)
+            }
+            Self::Entities => {
+                Finder::new([BACKSLASH, CONTROL, ANGLE, QUOTE_OR_AND]).are_absent(text)
             }
             Self::InBrackets => {
                 Finder::new([BACKSLASH_OR_BRACKET, QUOTE, CONTROL]).are_absent(text)

@@ -147,15 +147,6 @@ fn every_grammar_is_read_between_markers_of_your_own() {
 }
 
 #[test]
-fn an_opener_that_begins_with_no_angle_is_looked_for_in_values() {
-    let calls =
-        [CallForm::new("<c>", "</c>", Grammar::Forge), CallForm::new("[c]", "[/c]", Grammar::Json)];
-    let own = ToolDialect::builder("own").calls(&calls).describe().unwrap();
-    assert!(!own.compiled().form(0).has_angles_only);
-    assert!(ToolDialect::FORGE.compiled().form(0).has_angles_only);
-}
-
-#[test]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "a method has one lifetime only")]
 fn reasoning_is_read_between_markers_of_your_own() {
     type Own = fn(ThinkingDialectBuilder<'_>) -> ThinkingDialectBuilder<'_>;

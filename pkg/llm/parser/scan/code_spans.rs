@@ -2,6 +2,9 @@
 
 use forgeline_json::{ByteKind, Finder};
 
+/// The bytes that may change the state in the middle of a line.
+const TURNS: Finder<2> = Finder::new([ByteKind::of(b'`'), ByteKind::of(b'\n')]);
+
 /// A tracker of message text that knows whether the next byte is inside a code span or fence.
 ///
 /// A span extends from n backticks to the next n or to the end of the line. A fence starts on a line with at
@@ -99,63 +102,33 @@ impl CodeSpans {
     /// Returns `true` if only a backtick or a line end can change the state, so that other bytes
     /// need not be examined.
     #[inline(always)]
-    pub(crate) fn is_settled(self) -> bool {
+    fn is_settled(self) -> bool {
         matches!(self, Self::Plain | Self::Span(_) | Self::Info(_) | Self::Fence(_))
     }
 
-    /// Returns an unquoted fence if the next byte is inside its lines: the state inside one of its lines,
-    /// and, at the start of one, the number of spaces so far.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all other states are the same here")]
-    pub(crate) fn in_fence(self) -> Option<(Self, Option<u8>)> {
-        match self {
-            Self::Fence(fence) if fence.line == Line::Plain => Some((self, None)),
-            Self::FenceLineStart { fence, whitespace, .. } if fence.line == Line::Plain => {
-                Some((Self::Fence(fence), Some(whitespace)))
-            }
-            _ => None,
+    /// Processes `bytes`.
+    #[inline]
+    pub(crate) fn pass(&mut self, bytes: &[u8]) {
+        if !self.is_settled() || !TURNS.are_absent(bytes) {
+            *self = self.after_all(bytes);
         }
-    }
-
-    /// Returns the state at the start of a line of this fence, after `whitespace` spaces.
-    pub(crate) fn at_line_of_fence(self, whitespace: u8) -> Self {
-        let Self::Fence(fence) = self else { return self };
-        Self::FenceLineStart { fence, whitespace, lacks_quote: false }
     }
 
     /// Returns the state after all of `bytes`.
     pub(crate) fn after_all(mut self, bytes: &[u8]) -> Self {
-        let mut read = 0;
-        Finder::new([ByteKind::of(b'`'), ByteKind::of(b'\n')]).each(bytes, &mut |at| {
-            self.read_to(at, bytes, &mut read);
-            true
-        });
-        self.read_to(bytes.len(), bytes, &mut read);
-        self
-    }
-
-    /// Reads `bytes` from `*read` up to and including the first backtick or line end, which is
-    /// at `at`.
-    #[inline]
-    pub(crate) fn read_to(&mut self, at: usize, bytes: &[u8], read: &mut usize) {
-        while !self.is_settled()
-            && *read < at
-            && let Some(byte) = bytes.get(*read)
-        {
-            *self = if let Self::Ticks { count, starts: None } = *self {
-                Self::Span(count)
-            } else if let Self::SpanTicks { open, count } = *self {
-                if open == count { Self::Plain } else { Self::Span(open) }
-            } else if matches!(self, Self::LineStart(_)) && byte.is_ascii_alphanumeric() {
-                Self::Plain
-            } else {
-                self.after(*byte)
-            };
-            *read += 1;
+        let (blocks, rest) = bytes.as_chunks();
+        for block in blocks {
+            let (turns, mut at) = (TURNS.found(*block), 0);
+            loop {
+                if self.is_settled() {
+                    at += (turns.unbounded_shr(at)).trailing_zeros();
+                }
+                let Some(byte) = block.get(at as usize) else { break };
+                self = self.after(*byte);
+                at += 1;
+            }
         }
-        if let Some(byte) = bytes.get(at) {
-            *self = self.after(*byte);
-            *read = at + 1;
-        }
+        rest.iter().fold(self, |state, byte| state.after(*byte))
     }
 
     /// Returns the state after `byte`.

@@ -6,14 +6,15 @@ use compact_str::CompactString;
 
 use crate::{
     ahead::found::Found,
-    bytes::inline_buf::{CAPACITY, Few, InlineBuf},
     scan::{
         code_spans::CodeSpans,
-        followed_code::FollowedCode,
         stop_bytes::{StopBytes, TAIL_BYTES},
     },
 };
 use forgeline_json::{slice, subslice};
+
+/// The maximum length of a marker with its attributes, and of the text checked after it.
+const MAX_HELD_BYTES: usize = 384;
 
 /// The maximum number of bytes of a piece that are examined at once if a marker was split.
 const STEP_BYTES: usize = 64;
@@ -21,8 +22,8 @@ const STEP_BYTES: usize = 64;
 /// A search for markers in text that holds back only what may still become one.
 #[derive(Debug)]
 pub(crate) struct Scan {
-    /// The end of the last piece, if it may be the beginning of a marker.
-    held: InlineBuf,
+    /// The end of the last piece, if it may be the beginning of a marker; at most [`MAX_HELD_BYTES`].
+    held: CompactString,
     /// The text of the marker found last.
     found: CompactString,
     /// The text that was read after the marker to recognize it, and that is in no later piece.
@@ -44,8 +45,6 @@ pub(crate) struct Search<'a, C> {
 pub(crate) trait Track {
     /// Processes text that passed.
     fn pass(&mut self, bytes: &[u8]);
-    /// Processes text from `from` up to the next stop; returns its position.
-    fn seek(&mut self, bytes: &[u8], from: usize, stops: &StopBytes) -> Option<usize>;
     /// Returns `true` if marker `which`, starting here, is only mentioned.
     fn hides(&self, which: usize) -> bool;
     /// Counts a marker that is text because code hides it, or because nothing follows that it could begin.
@@ -58,12 +57,6 @@ pub(crate) struct NoTrack;
 impl Track for NoTrack {
     fn pass(&mut self, _bytes: &[u8]) {}
 
-    #[inline]
-    fn seek(&mut self, bytes: &[u8], from: usize, stops: &StopBytes) -> Option<usize> {
-        let at = stops.find(bytes, from);
-        (at < bytes.len()).then_some(at)
-    }
-
     fn hides(&self, _which: usize) -> bool {
         false
     }
@@ -72,40 +65,21 @@ impl Track for NoTrack {
 }
 
 /// A tracker of code spans and fences, which hide markers. No marker starts with a backtick or line end.
-pub(crate) struct LiteralTrack<'a, F, H> {
-    pub(crate) literal: &'a mut FollowedCode,
+pub(crate) struct CodeTrack<'a, F, H> {
+    pub(crate) code: &'a mut CodeSpans,
     /// Receives the number of a marker that is text, and whether code hid it.
     pub(crate) on_text: F,
     /// Returns `true` if the code that contains a marker hides it.
     pub(crate) is_hidden: H,
 }
 
-impl<F: FnMut(usize, bool), H: Fn(usize, CodeSpans) -> bool> Track for LiteralTrack<'_, F, H> {
+impl<F: FnMut(usize, bool), H: Fn(usize, CodeSpans) -> bool> Track for CodeTrack<'_, F, H> {
     fn pass(&mut self, bytes: &[u8]) {
-        self.literal.pass(bytes);
-    }
-
-    #[inline]
-    fn seek(&mut self, bytes: &[u8], mut from: usize, stops: &StopBytes) -> Option<usize> {
-        let mut literal = self.literal.state();
-        let found = loop {
-            if literal.is_settled() {
-                from += stops.turns.sieve(subslice(bytes, from..));
-            }
-            match bytes.get(from) {
-                None => break None,
-                Some(_) if stops.may_begin(bytes, from) => break Some(from),
-                Some(byte) if literal.is_settled() && !matches!(byte, b'`' | b'\n') => {}
-                Some(byte) => literal = literal.after(*byte),
-            }
-            from += 1;
-        };
-        self.literal.set(literal);
-        found
+        self.code.pass(bytes);
     }
 
     fn hides(&self, which: usize) -> bool {
-        self.literal.state().hides_next() && (self.is_hidden)(which, self.literal.state())
+        self.code.hides_next() && (self.is_hidden)(which, *self.code)
     }
 
     fn count_text(&mut self, which: usize, is_hidden: bool) {
@@ -116,7 +90,7 @@ impl<F: FnMut(usize, bool), H: Fn(usize, CodeSpans) -> bool> Track for LiteralTr
 impl Scan {
     pub(crate) fn new() -> Self {
         let nothing = CompactString::const_new("");
-        Self { held: InlineBuf::new(), found: nothing.clone(), behind: nothing }
+        Self { held: nothing.clone(), found: nothing.clone(), behind: nothing }
     }
 
     /// Returns `true` if nothing is held back.
@@ -131,17 +105,36 @@ impl Scan {
         self.held.len() <= TAIL_BYTES
     }
 
-    /// Emits the few bytes that are held back if the next text shows that no marker begins with them.
-    /// Returns `false` if one still may.
-    pub(crate) fn settle(
+    /// Passes text in which no marker begins, apart from the last few bytes, which are then held, after the
+    /// text held before. Returns `false` if there is more to examine; the text must then be read.
+    #[inline]
+    pub(crate) fn pass(
         &mut self,
         text: &str,
         stops: &StopBytes,
-        out: &mut dyn FnMut(&str),
+        out: &mut impl FnMut(&str),
     ) -> bool {
-        if self.held.is_empty() {
+        if text.is_empty() || !self.held.is_empty() && !self.settle(text, stops, out) {
+            return false;
+        }
+        let end = stops.find(text.as_bytes(), 0);
+        if end == text.len() {
+            out(text);
             return true;
         }
+        let is_short = text.len() - end <= stops.most_held();
+        if is_short {
+            self.held.push_str(slice(text, end..));
+            if end > 0 {
+                out(slice(text, ..end));
+            }
+        }
+        is_short
+    }
+
+    /// Emits the few bytes that are held back if the next text shows that no marker begins with them.
+    /// Returns `false` if one still may.
+    fn settle(&mut self, text: &str, stops: &StopBytes, out: &mut impl FnMut(&str)) -> bool {
         let mut front = [0; 8];
         let held = self.held.as_bytes();
         for (place, byte) in front.iter_mut().zip(held.iter().copied().chain(text.bytes())) {
@@ -161,39 +154,6 @@ impl Scan {
         out(self.held.as_str());
         self.held.clear();
         true
-    }
-
-    /// Holds the end of a piece, where a marker may begin, if it is short enough to be
-    /// [settled](Self::settle) and not a marker. Returns `false` otherwise.
-    pub(crate) fn hold_tail(&mut self, tail: &str, stops: &StopBytes) -> bool {
-        let is_short = tail.len() <= stops.most_held() && self.held.is_empty();
-        if is_short {
-            self.held.push_str(tail);
-        }
-        is_short
-    }
-
-    /// Holds the last one to three bytes of `text`, while nothing is held.
-    #[inline(always)]
-    pub(crate) fn hold_end(&mut self, text: &str, length: usize) {
-        if let Some(last) = text.as_bytes().last_chunk() {
-            self.held.set_few(Few::at_end(*last, length));
-        }
-    }
-
-    /// Takes the few bytes that are held if a quick check of the next text shows that no marker begins with them.
-    /// Otherwise, does nothing and returns `None`.
-    #[inline(always)]
-    pub(crate) fn settle_few(&mut self, text: &str, stops: &StopBytes) -> Option<Few> {
-        let held = self.held.few()?;
-        let front = held.before(*text.as_bytes().first_chunk()?);
-        let has_others = held.as_bytes().iter().skip(1).any(|byte| stops.firsts.holds(*byte));
-        // A line end may be framing of a marker.
-        if matches!(front, [b'\r' | b'\n', ..]) || has_others || stops.may_begin(&front, 0) {
-            return None;
-        }
-        self.held.clear();
-        Some(held)
     }
 
     /// Takes the text that was read after the last marker, before the current piece.
@@ -230,7 +190,11 @@ impl Scan {
             from = bytes.len();
         }
         let end = loop {
-            let Some(stop) = track.seek(bytes, from, stops) else { break bytes.len() };
+            let stop = stops.find(bytes, from);
+            track.pass(subslice(bytes, from..stop));
+            if stop >= bytes.len() {
+                break stop;
+            }
             from = stop + 1;
             match check_front(check, slice(text, stop..)) {
                 (Found::No, _) => {}
@@ -273,7 +237,7 @@ impl Scan {
     ) -> Option<usize> {
         while !self.held.is_empty() && *at < text.len() {
             let before = self.held.len();
-            let step = STEP_BYTES.min(self.held.room());
+            let step = STEP_BYTES.min(MAX_HELD_BYTES.saturating_sub(before));
             let step = text.floor_char_boundary((*at + step).min(text.len()));
             self.held.push_str(slice(text, *at..step));
             let is_full = step == *at;
@@ -283,7 +247,7 @@ impl Scan {
                     // A marker never contains another one, so this one ends in the current piece.
                     *at += length.saturating_sub(before);
                     self.behind.push_str(slice(self.held.as_str(), length.min(before)..before));
-                    self.held.truncate(length);
+                    self.held.truncate(self.held.floor_char_boundary(length));
                     self.found.clear();
                     self.found.push_str(self.held.as_str());
                     self.held.clear();
@@ -292,7 +256,7 @@ impl Scan {
                 (found @ (Found::Yes(length) | Found::Mention(length)), which) => {
                     track.count_text(which, found == Found::Yes(length));
                     *at += length.saturating_sub(before);
-                    self.held.truncate(length.max(before));
+                    self.held.truncate(self.held.floor_char_boundary(length.max(before)));
                     self.give_front(length, track, passed);
                 }
                 (Found::No | Found::Maybe, _) => {
@@ -321,7 +285,16 @@ impl Scan {
     fn give_front(&mut self, end: usize, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
         track.pass(subslice(self.held.as_bytes(), ..end));
         passed(slice(self.held.as_str(), ..end));
-        self.held.advance(end);
+        self.drop_front(end);
+    }
+
+    /// Drops the first `end` bytes of the held text.
+    fn drop_front(&mut self, end: usize) {
+        if self.held.is_char_boundary(end) {
+            self.held.drain(..end);
+        } else {
+            self.held.clear();
+        }
     }
 
     /// Takes the text that was held back, which will not become a marker.
@@ -344,7 +317,7 @@ impl Scan {
                 (Found::Yes(length), which) if !track.hides(which) => {
                     self.found.clear();
                     self.found.push_str(slice(self.held.as_str(), ..length));
-                    self.held.advance(length);
+                    self.drop_front(length);
                     return Some(which);
                 }
                 (found @ (Found::Yes(length) | Found::Mention(length)), which) => {
@@ -361,10 +334,10 @@ impl Scan {
 /// Checks the beginning of `text`, using as many bytes as could be held of a text in pieces.
 #[inline(always)]
 fn check_front(check: &impl Fn(&[u8], bool) -> (Found, usize), text: &str) -> (Found, usize) {
-    if text.len() <= CAPACITY {
+    if text.len() <= MAX_HELD_BYTES {
         return check(text.as_bytes(), false);
     }
-    let front = slice(text, ..text.floor_char_boundary(CAPACITY)).as_bytes();
+    let front = slice(text, ..text.floor_char_boundary(MAX_HELD_BYTES)).as_bytes();
     let found = check(front, false);
     if found.0 != Found::Maybe {
         return found;

@@ -10,7 +10,7 @@ use std::{mem, sync::Arc};
 
 use super::toolcall::ToolCallParser;
 use crate::{
-    compiled::stops_of_both::SharedStopBytes,
+    compiled::shared_stop_bytes::SharedStopBytes,
     content::{mentions::MentionCount, parsed::ResponsePiece, token::TokenKind},
     dialects::dialect::{ThinkingDialect, ToolDialect},
     scan::search::Scan,
@@ -18,7 +18,7 @@ use crate::{
 
 pub use self::pieces::ThinkingPiece;
 use self::pieces::{Output, Pieces, Section, give_message};
-use forgeline_json::{BLOCK, slice};
+use forgeline_json::slice;
 
 /// Maximum length of the whitespace before an opener that repeats the prompt's, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
@@ -100,14 +100,10 @@ pub struct ThinkingParser {
 enum Way {
     /// Any state: markers were held back, a section has not begun, or a line begins.
     Markers,
-    /// In the open section of the answer.
+    /// In the open section of the answer, possibly in a call, whose parser decides.
     Message,
-    /// In a call, whose parser decides.
-    Call,
-    /// In the open section of reasoning.
+    /// In the open section of reasoning, after at most a few bytes that are held.
     Thinking,
-    /// In one of these sections, after a few bytes that are held.
-    Tail,
 }
 
 impl ThinkingParser {
@@ -205,25 +201,8 @@ impl ThinkingParser {
     /// Does the same, and also emits the content of calls.
     #[inline(always)]
     pub(super) fn take(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
-        if text.len() > BLOCK {
-            return self.look_at_long(text, out);
-        }
-        // A `match` would compile to a jump table.
-        if self.way == Way::Message
-            && self.calls.is_still()
-            && self.stops.in_message.and_code_are_far(text)
-            && self.calls.take_plain(text)
-        {
-            self.give_text(text, out);
-        } else if self.way == Way::Call && self.calls.take_value(text) {
-            self.give_value(text, out);
-        } else if self.way == Way::Thinking
-            && self.stops.in_thinking.are_far(text)
-            && !text.is_empty()
-        {
-            out(ResponsePiece::Thinking(text));
-        } else {
-            self.look(text, out);
+        if !self.pass(text, out) {
+            self.take_token(text, TokenKind::Unknown, out);
         }
     }
 
@@ -389,7 +368,7 @@ impl ThinkingParser {
 
     /// Reads the end of reasoning that was only waiting for the next text.
     fn read_tail(&mut self, out: &mut Pieces<'_>) {
-        if let (Way::Tail, State::Thinking(_)) = (self.way, self.state) {
+        if self.way == Way::Thinking {
             let held = self.scan.take_held();
             self.parse_markers(&held, TokenKind::Unknown, out);
         }

@@ -35,7 +35,7 @@ impl<'a> ThinkingPiece<'a> {
     pub(super) fn of(piece: ResponsePiece<'a>) -> Option<Self> {
         Some(match piece {
             ResponsePiece::Thinking(text) => Self::Thinking(text),
-            ResponsePiece::Answer(content) => Self::Message(as_it_stands(content)?),
+            ResponsePiece::Answer(content) => Self::Message(text_of(content)?),
             ResponsePiece::SectionEnd => Self::SectionEnd,
             ResponsePiece::Inline => Self::Inline,
             ResponsePiece::CallOpener => Self::CallOpener,
@@ -83,7 +83,7 @@ impl Output {
         if content == ParsedContent::CallStart && !is_inside {
             self.release(out);
         }
-        let Some(text) = as_it_stands(content).filter(|_| !is_inside) else {
+        let Some(text) = text_of(content).filter(|_| !is_inside) else {
             return out(ResponsePiece::Answer(content));
         };
         let is_of_marker = !self.lead.is_empty() || matches!(content, ParsedContent::Marker(_));
@@ -130,7 +130,7 @@ const MAX_LEAD_BYTES: usize = 4096;
 
 /// Returns the text of a piece that is part of the input; the other pieces describe it.
 #[inline(always)]
-fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
+pub(super) fn text_of(piece: ParsedContent<'_>) -> Option<&str> {
     if let ParsedContent::Text(text)
     | ParsedContent::Marker(text)
     | ParsedContent::Inline(text)
@@ -150,7 +150,7 @@ pub(super) fn give_message(
     output: &mut Output,
     out: &mut Pieces<'_>,
 ) {
-    *bytes += as_it_stands(piece).map_or(0, str::len) as u64;
+    *bytes += text_of(piece).map_or(0, str::len) as u64;
     output.give_answer(piece, out);
 }
 

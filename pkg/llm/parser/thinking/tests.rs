@@ -3,7 +3,6 @@
 use std::iter;
 
 use crate::{ThinkingDialect, ThinkingParser, ThinkingPiece, ToolDialect, families};
-use forgeline_json::BLOCK;
 
 /// Reads `pieces` and gives reasoning and message, joined.
 fn read<'t>(
@@ -218,9 +217,10 @@ fn reasoning_is_written_as_it_is_read() {
     assert_eq!(written, "<think>\nHm.\n</think>\n\n");
 }
 
-/// Of a whole block, a cut front is held and settled by ways of their own; a character alone takes none.
+/// The pieces end in each place of a marker's front.
 #[test]
 fn a_front_that_a_block_cuts_reads_as_character_by_character() {
+    const BLOCK_BYTES: usize = 16;
     let fronts = [
         "<", "</", "<t", "<th", "</t", "<T", "<\n", "<`", "\n<", "\r", "\r\n", "\n\n", "<<", "a<b",
     ];
@@ -248,7 +248,7 @@ fn a_front_that_a_block_cuts_reads_as_character_by_character() {
         {
             for lead in ["Some words of text, of which ", "See `", "A line\n  "] {
                 for (ahead, is_inside) in (0..4).flat_map(|ahead| [(ahead, false), (ahead, true)]) {
-                    let fill = 48 - (lead.len() + front.len() + ahead) % BLOCK;
+                    let fill = 48 - (lead.len() + front.len() + ahead) % BLOCK_BYTES;
                     let text = format!("{lead}{:<fill$}{front}{rest} which is all of it", "a < b");
                     let parser = ThinkingParser::new(thinking, tools);
                     let parser = if is_inside { parser.starting_inside() } else { parser };
@@ -256,7 +256,7 @@ fn a_front_that_a_block_cuts_reads_as_character_by_character() {
                     let again = if is_inside { again.starting_inside() } else { again };
                     let mut rest = text.as_str();
                     let blocks = iter::from_fn(|| {
-                        let (block, behind) = rest.split_at(rest.floor_char_boundary(BLOCK));
+                        let (block, behind) = rest.split_at(rest.floor_char_boundary(BLOCK_BYTES));
                         rest = behind;
                         (!block.is_empty()).then_some(block)
                     });

@@ -26,8 +26,7 @@ impl ToolCallParser {
             && self.scan.is_idle()
             && self.turn_end.is_empty()
             && !rest.trim_ascii_start().is_empty();
-        let stops = foreign.map_or(&*self.stops, |foreign| foreign.stops);
-        if !may_pass || stops.plain_front(rest, &mut self.literal) < rest.len() {
+        if !may_pass || !self.pass_whole(rest, foreign.map(|foreign| foreign.stops)) {
             return false;
         }
         *at = text.len();

@@ -110,10 +110,6 @@ impl ToolCallParser {
     ) -> Option<usize> {
         self.leave_way();
         self.read_tail();
-        if self.region.is_some() {
-            // The backslash of a truncated escape.
-            self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
-        }
         loop {
             self.end_span(out);
             if let Some(region) = &mut self.region {
@@ -128,7 +124,7 @@ impl ToolCallParser {
                 break;
             }
         }
-        self.ends_in_code = self.literal.state().is_in_fence_of_opener();
+        self.ends_in_code = self.code.is_in_fence_of_opener();
         self.turn_end.end(out);
         self.begin_section(false);
         self.choose_way();

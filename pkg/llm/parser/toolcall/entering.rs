@@ -5,7 +5,7 @@ use crate::{
     ahead::name_check::NameCheck,
     builder::{Holds, role::Role},
     content::parsed::{Emit, ParsedContent},
-    scan::followed_code::FollowedCode,
+    scan::code_spans::CodeSpans,
 };
 
 impl ToolCallParser {
@@ -39,7 +39,7 @@ impl ToolCallParser {
         }
         let is_typeable = compiled.text.is_typeable(which);
         let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
-        if hides_calls && is_opener && self.literal.state().hides_next() {
+        if hides_calls && is_opener && self.code.hides_next() {
             return self.opener_in_code(role, out);
         }
         let is_closer = match role {
@@ -67,7 +67,7 @@ impl ToolCallParser {
             return out(ParsedContent::Marker(self.scan.found()));
         }
         self.may_unwrap = true;
-        self.literal = FollowedCode::START;
+        self.code = CodeSpans::START;
         if let Role::Call(form) = role {
             self.enter_call(form, offset, out);
         } else {
@@ -81,7 +81,7 @@ impl ToolCallParser {
         let found = self.scan.found();
         let front = found.chars().next().map_or(0, char::len_utf8);
         let (front, rest) = found.split_at_checked(front).unwrap_or_default();
-        self.literal.pass(front.as_bytes());
+        self.code.pass(front.as_bytes());
         self.is_behind_call = false;
         out(ParsedContent::Text(front));
         self.pending.insert_str(0, rest);
@@ -122,7 +122,7 @@ impl ToolCallParser {
     pub(super) fn enter_offered(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         let found = self.scan.found();
         let (line_end, call) = found.split_at(usize::from(found.starts_with('\n')));
-        let is_hidden = self.literal.state().after_all(line_end.as_bytes()).hides_next();
+        let is_hidden = self.code.after_all(line_end.as_bytes()).hides_next();
         if is_hidden || !self.counts(form, call) {
             return self.pass_found(out);
         }

@@ -10,12 +10,12 @@ use crate::{
 impl ToolCallParser {
     /// Processes an opener inside code.
     pub(super) fn opener_in_code(&mut self, role: Role, out: &mut Emit<'_>) {
-        if let Some(ticks) = self.literal.state().span_ticks() {
+        if let Some(ticks) = self.code.span_ticks() {
             self.span = Some(Box::new(SpanCall::new(self, ticks)));
             return;
         }
         let found = self.scan.found();
-        self.literal.set(self.literal.state().with_opener(found));
+        self.code = self.code.with_opener(found);
         self.hidden_calls += u32::from(matches!(role, Role::Call(_)));
         out(ParsedContent::OpenerInCode);
         out(ParsedContent::Text(found));
@@ -26,10 +26,10 @@ impl ToolCallParser {
         let Some(span) = self.span.take() else { return };
         let SpanCall { held, .. } = *span;
         if is_call {
-            self.literal.set(CodeSpans::Plain);
+            self.code = CodeSpans::Plain;
             self.pending.insert_str(0, &held);
         } else {
-            self.literal.pass(held.as_bytes());
+            self.code.pass(held.as_bytes());
             self.hidden_calls += 1;
             out(ParsedContent::Text(&held));
         }
@@ -44,7 +44,7 @@ impl ToolCallParser {
 
     /// Returns `true` if the next byte is inside a code span or fence.
     pub(crate) fn is_in_code(&self) -> bool {
-        self.literal.state().hides_next()
+        self.code.hides_next()
     }
 
     /// Returns `true` if the stream ended in a fence that hid a call.

@@ -4,7 +4,6 @@ mod beginning;
 mod echo;
 mod ends;
 mod entering;
-mod front;
 mod in_code;
 mod next_marker;
 mod plain;
@@ -19,7 +18,7 @@ use std::{mem, sync::Arc};
 use self::turn_end::TurnEnd;
 use super::{
     call::Region,
-    grammar::{CutEntity, Plain, Tools},
+    grammar::{Plain, Tools},
     marker::MarkerSet,
 };
 use crate::{
@@ -30,9 +29,9 @@ use crate::{
         token::TokenKind,
     },
     dialects::dialect::ToolDialect,
-    scan::{followed_code::FollowedCode, search::Scan, stop_bytes::StopBytes},
+    scan::{code_spans::CodeSpans, search::Scan, stop_bytes::StopBytes},
 };
-use forgeline_json::{BLOCK, slice};
+use forgeline_json::slice;
 
 /// Default maximum length of the body of one call, in bytes: 4 MiB.
 pub const DEFAULT_MAX_CALL_BYTES: usize = 4 << 20;
@@ -68,7 +67,7 @@ pub struct ToolCallParser {
     max_call_bytes: usize,
     stops: Arc<StopBytes>,
     scan: Scan,
-    literal: FollowedCode,
+    code: CodeSpans,
     region: Option<Box<Region>>,
     /// The allocation of the last call, reused for the next.
     spare: Option<Box<Region>>,
@@ -104,8 +103,6 @@ pub struct ToolCallParser {
     bare_of_known: bool,
     hidden_calls: u32,
     way: Way,
-    /// `true` if no marker begins in text of the current call without `<`.
-    has_angles_only: bool,
     /// The number of bytes that may take the fast path, and of those that took it but have not been counted.
     room: usize,
     passed: usize,
@@ -165,18 +162,10 @@ const CUT: usize = FOREIGN - 1;
 enum Way {
     /// Any state: markers were held back, a structure is open, or a line begins.
     Markers,
-    /// In plain message text, in which only openers and code matter.
+    /// In plain message text, in which only openers and code matter, after at most a few bytes that are held.
     Text,
-    /// The same, after a few bytes that are held.
-    Tail,
     /// In a value of a call's arguments.
     Value(Plain),
-    /// In a JSON string of the arguments, after a backslash that is held.
-    Escape,
-    /// In a string between tags, after the beginning of an entity that is held.
-    Entity(CutEntity),
-    /// In a string that is held because its call may have ended.
-    Held,
 }
 
 impl ToolCallParser {
@@ -195,7 +184,7 @@ impl ToolCallParser {
             max_call_bytes,
             stops: Arc::clone(&dialect.compiled().stops),
             scan: Scan::new(),
-            literal: FollowedCode::START,
+            code: CodeSpans::START,
             region: None,
             spare: None,
             start: Start::of(dialect.compiled(), false),
@@ -216,7 +205,6 @@ impl ToolCallParser {
             bare_of_known: false,
             hidden_calls: 0,
             way: Way::Markers,
-            has_angles_only: false,
             room: 0,
             passed: 0,
             taken: 0,
@@ -226,19 +214,9 @@ impl ToolCallParser {
     }
 
     /// Parses the next piece of text and emits its content.
-    // The first check needs no stack; inlined, it would use that of its caller, the other stage.
-    #[inline(never)]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if text.len() > BLOCK {
-            return self.look_at_long(text, out);
-        }
-        let is_text = self.way == Way::Text && self.is_still();
-        if is_text && self.stops.and_code_are_far(text) && self.take_plain(text) {
-            out(ParsedContent::Text(text));
-        } else if self.take_value(text) {
-            out(ParsedContent::CallVerbatim(text));
-        } else {
-            self.look(text, out);
+        if !self.pass(text, None, out) {
+            self.parse_markers(text, TokenKind::Unknown, out);
         }
     }
 
@@ -250,8 +228,9 @@ impl ToolCallParser {
         token: TokenKind,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) {
-        let may_pass = token != TokenKind::Special && self.way == Way::Text;
-        if may_pass && self.take_lines(text, None) {
+        let may_pass = token != TokenKind::Special && self.way == Way::Text && self.is_idle();
+        if may_pass && !text.is_empty() && self.pass_whole(text, None) {
+            self.passed += text.len();
             return out(ParsedContent::Text(text));
         }
         self.parse_markers(text, token, out);
@@ -339,15 +318,6 @@ impl ToolCallParser {
         if let Some(region) = self.region.as_mut().filter(|_| passed > 0) {
             region.skip(passed);
         }
-        let held = match self.way {
-            Way::Escape => "\\",
-            Way::Entity(cut) => cut.text(),
-            Way::Markers | Way::Text | Way::Tail | Way::Value(_) | Way::Held => "",
-        };
-        if !held.is_empty() {
-            self.taken += held.len() as u64;
-            self.pending.insert_str(0, held);
-        }
         self.way = Way::Markers;
         self.room = 0;
     }
@@ -355,15 +325,12 @@ impl ToolCallParser {
     /// Chooses the path for the next text.
     fn choose_way(&mut self) {
         (self.way, self.room) = match &self.region {
-            Some(region) if region.holds_string() => (Way::Held, 0),
             Some(region) => {
                 let (plain, room) = region.plain();
-                self.has_angles_only = region.has_angles_only();
                 (Way::Value(plain), room)
             }
-            None if !self.is_in_plain_text() => (Way::Markers, 0),
-            None if self.scan.is_idle() => (Way::Text, 0),
-            None => (Way::Tail, 0),
+            None if self.is_in_plain_text() => (Way::Text, 0),
+            None => (Way::Markers, 0),
         };
         if self.is_over_limit || !self.pending.is_empty() {
             self.way = Way::Markers;
@@ -371,13 +338,13 @@ impl ToolCallParser {
     }
 
     /// Returns `true` if no text is held that may become a marker.
-    pub(super) fn is_idle(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.scan.is_idle()
     }
 
     /// Returns `true` if the next text is message text in which only markers and code matter, after
     /// at most a few bytes that are held.
-    pub(super) fn is_in_plain_text(&self) -> bool {
+    fn is_in_plain_text(&self) -> bool {
         self.region.is_none()
             && self.span.is_none()
             && self.scan.is_almost_idle()
@@ -419,7 +386,7 @@ impl ToolCallParser {
     /// Emits the last marker as text.
     pub(super) fn pass_found(&mut self, out: &mut Emit<'_>) {
         let found = self.scan.found();
-        self.literal.pass(found.as_bytes());
+        self.code.pass(found.as_bytes());
         self.is_behind_call = false;
         self.is_before_text = false;
         self.is_in_block = false;
@@ -428,7 +395,7 @@ impl ToolCallParser {
 
     /// Begins a section of message text, and therefore a line.
     pub(super) fn begin_section(&mut self, after_call: bool) {
-        self.literal = FollowedCode::START;
+        self.code = CodeSpans::START;
         self.is_before_text = true;
         if let start @ Start::Open { .. } = Start::of(self.dialect.compiled(), after_call) {
             self.start = start;

@@ -9,7 +9,7 @@ use crate::{
     content::{parsed::Emit, token::TokenKind},
     scan::{
         code_spans::CodeSpans,
-        search::{LiteralTrack, Search},
+        search::{CodeTrack, Search},
     },
 };
 use forgeline_json::slice;
@@ -24,16 +24,15 @@ impl ToolCallParser {
         foreign: Option<&Foreign<'_>>,
         out: &mut Emit<'_>,
     ) -> Option<usize> {
-        let Self { dialect, scan, literal, hidden_calls, stops, is_behind_call, turn_end, .. } =
-            self;
+        let Self { dialect, scan, code, hidden_calls, stops, is_behind_call, turn_end, .. } = self;
         let (own_mentions, is_before_text) = (&mut self.mentions, &mut self.is_before_text);
         let compiled = dialect.compiled();
         let may_hide = token != TokenKind::Special;
         let (hides_calls, breaks) = (may_hide && !self.calls_in_code, self.breaks);
         let min_cut_bytes = foreign.map_or(compiled.min_cut_bytes, |it| it.min_cut_bytes);
         let is_in_prose = self.is_in_prose;
-        let mut track = LiteralTrack {
-            literal,
+        let mut track = CodeTrack {
+            code,
             on_text: |which, is_hidden| match which {
                 FOREIGN.. => {
                     if let Some(foreign) = foreign {
@@ -130,7 +129,7 @@ impl ToolCallParser {
         let found = self.scan.found();
         let behind = (self.may_unwrap, self.is_behind_call);
         if which < FOREIGN && self.turn_end.take(found, role, behind, out) {
-            self.literal.pass(found.as_bytes());
+            self.code.pass(found.as_bytes());
             return None;
         }
         self.turn_end.release(out);

@@ -51,11 +51,6 @@ impl ToolCallParser {
         Self::with_tools(dialect, Tools::bounds_only(), usize::MAX >> 1)
     }
 
-    /// Returns `true` for a parser that [finds bounds only](Self::of_bounds).
-    pub(crate) fn finds_bounds_only(&self) -> bool {
-        self.tools.are_bounds_only()
-    }
-
     /// Returns the dialect of the calls.
     pub(crate) fn dialect(&self) -> &ToolDialect {
         &self.dialect

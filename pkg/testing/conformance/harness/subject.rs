@@ -79,7 +79,6 @@ pub trait Subject: Sync {
 /// # Examples
 ///
 /// ```
-/// # #[cfg(feature = "http")] {
 /// use forgeline::{
 ///     llm::{ProviderError, openai::{ChatCompletions, OpenAi}},
 ///     testing::conformance::Setup,
@@ -88,7 +87,6 @@ pub trait Subject: Sync {
 /// fn provider(setup: &Setup) -> Result<OpenAi, ProviderError> {
 ///     setup.http::<ChatCompletions>().base_url("http://server").build()
 /// }
-/// # }
 /// ```
 #[derive(Clone)]
 #[non_exhaustive]

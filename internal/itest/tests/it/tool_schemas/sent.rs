@@ -83,7 +83,9 @@ async fn one_odd_schema_does_not_stop_the_others() {
             let reported = reported(&*provider, request.clone()).await.unwrap();
             assert_eq!(
                 reported,
-                ["the tool `odd`: its schema describes no object; arguments are one"],
+                [
+                    "the tool `odd`: its schema does not describe an object; arguments must be an object"
+                ],
                 "{}",
                 wire.name
             );
@@ -134,7 +136,7 @@ async fn a_strict_tool_that_cannot_be_enforced_goes_without() {
         let tools = vec![tool("odd", &odd).strict(true), tool("open", &open).strict(true)];
         let reported = reported(&*provider, Request::prompt("x").tools(tools)).await.unwrap();
         assert!(
-            reported.iter().any(|reported| reported.starts_with("that `odd` is strict: ")),
+            reported.iter().any(|reported| reported.starts_with("strict mode of `odd`: ")),
             "{reported:?}"
         );
     }

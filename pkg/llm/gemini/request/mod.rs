@@ -1,0 +1,6 @@
+//! Requests in the format of `streamGenerateContent`.
+
+mod message;
+mod provider;
+
+pub use provider::{Gemini, GenerateContent};

@@ -1,0 +1,7 @@
+//! Requests in the format of Chat Completions.
+
+mod host;
+mod message;
+mod provider;
+
+pub use provider::{ChatCompletions, OpenAi};
