@@ -43,7 +43,7 @@ impl Spinner {
         self.since = Instant::now();
     }
 
-    /// Returns what removes the spinner from the screen, as output arrived; empty when it does not exist.
+    /// Returns what removes the spinner from the screen, as output arrived; empty when none is shown.
     pub fn clear(&mut self) -> &'static str {
         self.since = Instant::now();
         if self.sight != SpinnerVisibility::Shown {

@@ -62,18 +62,12 @@ impl<'a> ToolAccess<'a> {
         Self { name, module: None, permission: None }
     }
 
-    /// Sets the module.
-    #[must_use]
-    pub fn module(mut self, module: &'a str) -> Self {
-        self.module = Some(module);
-        self
-    }
-
-    /// Sets the permission.
-    #[must_use]
-    pub fn permission(mut self, permission: &'a str) -> Self {
-        self.permission = Some(permission);
-        self
+    forgeline_types::setters! {
+        ToolAccess:
+        /// Sets the module.
+        module(some &'a str),
+        /// Sets the permission.
+        permission(some &'a str),
     }
 }
 

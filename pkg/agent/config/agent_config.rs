@@ -86,7 +86,7 @@ pub struct AgentConfig {
     /// The maximum wait for a person's answer to an approval request, after which the call is not run. The wait counts neither towards the tool's time nor
     /// towards the time of the [`Budget`]. Default: 5 min.
     pub approval_timeout: Duration,
-    /// The maximum wait for the result of a call at the client, after which the model is warned that the client did not respond. The wait counts neither
+    /// The maximum wait for the result of a call at the client, after which the model is informed that the client did not respond. The wait counts neither
     /// towards the tool's time nor towards the time of the [`Budget`]. Default: 90 s.
     pub client_timeout: Duration,
     /// The maximum duration of the [preview](crate::tools::Tool::preview) of a call, after which the call is not run. Default: 10 s.

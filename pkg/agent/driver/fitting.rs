@@ -54,7 +54,7 @@ impl SharedAgent {
 }
 
 impl RunConversation<'_> {
-    /// Measures the next request; returns an input when it must be shortened, or when the
+    /// Measures the next request; returns an input when the request must be shortened, or when the
     /// beginning of the conversation must be summarized first.
     pub(super) fn fit(&mut self, state: &RunState, id: AnswerId) -> Option<StepInput> {
         let config = &self.parts.config;

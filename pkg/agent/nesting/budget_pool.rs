@@ -213,7 +213,7 @@ impl BudgetDraw {
         self.change(|part| (part.given, part.used) = (used, used));
     }
 
-    /// Connects the agent's own purse, whose use counts even when the agent does not exist to add it up.
+    /// Connects the agent's own purse, whose use counts even when the agent is gone before it adds it up.
     pub(crate) fn connect(&self, purse: &Arc<BudgetPool>) {
         self.change(|part| part.below = Some(Arc::clone(purse)));
     }
@@ -274,7 +274,7 @@ mod tests {
         first.note(tokens(100));
         assert_eq!(purse.settle(first.call), Some(tokens(100)));
         first.note(tokens(150));
-        // What it has used is known above; what it may still use does not exist for others.
+        // What it has used is known above; what it may still use is not available to others.
         purse.renew(own.tokens(900), 2);
         assert_eq!(second.take_beside(own).tokens, Some((900 - 400) / 3 + 1));
         first.give_back();

@@ -107,25 +107,14 @@ impl ProjectPrompt {
         Ok(sections.into_iter().map(|section| section.file).collect())
     }
 
-    /// Sets the working folder, as a path relative to the root. Default: the root.
-    #[must_use]
-    pub fn working_folder(mut self, path: impl Into<String>) -> Self {
-        self.working_folder = path.into();
-        self
-    }
-
-    /// Sets the name of the project. Default: none.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<Text>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Sets the description of the project. Default: none.
-    #[must_use]
-    pub fn description(mut self, text: impl Into<String>) -> Self {
-        self.description = Some(text.into());
-        self
+    forgeline_types::setters! {
+        ProjectPrompt:
+        /// Sets the working folder, as a path relative to the root. Default: the root.
+        working_folder(into String),
+        /// Sets the name of the project. Default: none.
+        name(some into Text),
+        /// Sets the description of the project. Default: none.
+        description(some into String),
     }
 
     fn text(&self) -> Result<String, AgentError> {

@@ -65,7 +65,7 @@ enum CallWeight {
 
 /// A detected circle of calls.
 struct RepeatedCalls {
-    /// The positions in the window at which the model may have been warned of the circle, newest first.
+    /// The positions in the window at which the model may have been warned of the cycle, newest first.
     looked_at: Vec<usize>,
     /// The number of different calls.
     period: usize,
@@ -186,8 +186,8 @@ impl RepeatGuard {
         self.recent.push_front(SeenCall { tool, call: ended.call, result, kind, told });
     }
 
-    /// Looks for a circle that the last call closes. The model is warned of one before its next answer; the
-    /// returned value is the reason to end the run when the circle continues after the model was warned.
+    /// Looks for a cycle that the last call completes. The model is warned of it before its next answer; the
+    /// returned value is the reason to end the run when the cycle continues after the model was warned.
     pub(super) fn look(&mut self, turn: u32) -> Option<String> {
         if !self.looks || self.recent.front()?.kind == CallWeight::Repeats {
             return None;

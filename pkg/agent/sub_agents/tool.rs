@@ -102,46 +102,35 @@ impl SubAgent {
         }
     }
 
-    /// Narrows the budget of each call. Default: an equal part, for each open call, of the remaining
-    /// budget of the parent run; what the call did not use goes back.
-    #[must_use]
-    pub fn budget(mut self, budget: Budget) -> Self {
-        self.budget = budget;
-        self
-    }
-
-    /// Gives each call at most this many of the last messages of the parent conversation, before its task; 6 is
-    /// typical. Calls are included with their results: an open call, such as this one, is left out. Default: none.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use forgeline::{agent::DefaultAgent, testing::{ScriptedProvider, ScriptedTurn}};
-    /// use serde_json::json;
-    ///
-    /// let below = ScriptedProvider::new([ScriptedTurn::new().text("Looked.")]);
-    /// let tool = DefaultAgent::builder(below.clone()).build()?.into_tool("helper", "Helps.").recent(6);
-    /// let call = ScriptedTurn::new().call("helper", json!({ "task": "Look for it." }));
-    /// let provider = ScriptedProvider::new([call, ScriptedTurn::new().text("Done.")]);
-    /// DefaultAgent::builder(provider).tool(tool).build()?.run("Where is the key?").await?;
-    /// let texts: Vec<_> = below.requests()[0].messages.iter().map(|it| it.text()).collect();
-    /// assert_eq!(texts, ["Where is the key?", "Look for it."]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn recent(mut self, messages: usize) -> Self {
-        self.recent = messages;
-        self
-    }
-
-    /// Sets the maximum depth of sub-agents below the first agent; the lowest limit among all ancestors applies. Default: 3.
-    #[must_use]
-    pub fn max_depth(mut self, levels: u32) -> Self {
-        self.max_depth = levels;
-        self
+    forgeline_types::setters! {
+        SubAgent:
+        /// Narrows the budget of each call. Default: an equal part, for each open call, of the remaining
+        /// budget of the parent run; what the call did not use goes back.
+        budget(Budget),
+        /// Gives each call at most this many of the last messages of the parent conversation, before its task; 6 is
+        /// typical. Calls are included with their results: an open call, such as this one, is left out. Default: none.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// # #[tokio::main(flavor = "current_thread")]
+        /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+        /// use forgeline::{agent::DefaultAgent, testing::{ScriptedProvider, ScriptedTurn}};
+        /// use serde_json::json;
+        ///
+        /// let below = ScriptedProvider::new([ScriptedTurn::new().text("Looked.")]);
+        /// let tool = DefaultAgent::builder(below.clone()).build()?.into_tool("helper", "Helps.").recent(6);
+        /// let call = ScriptedTurn::new().call("helper", json!({ "task": "Look for it." }));
+        /// let provider = ScriptedProvider::new([call, ScriptedTurn::new().text("Done.")]);
+        /// DefaultAgent::builder(provider).tool(tool).build()?.run("Where is the key?").await?;
+        /// let texts: Vec<_> = below.requests()[0].messages.iter().map(|it| it.text()).collect();
+        /// assert_eq!(texts, ["Where is the key?", "Look for it."]);
+        /// # Ok(())
+        /// # }
+        /// ```
+        recent(usize),
+        /// Sets the maximum depth of sub-agents below the first agent; the lowest limit among all ancestors applies. Default: 3.
+        max_depth(u32),
     }
 
     /// Sets the slots in which calls work. A call made by a sub-agent uses the slots of that
@@ -152,19 +141,13 @@ impl SubAgent {
         self
     }
 
-    /// Sets the maximum time of one call, including the wait for a slot. Default: 10 min.
-    #[must_use]
-    pub fn timeout(mut self, limit: Duration) -> Self {
-        self.timeout = limit;
-        self
-    }
-
-    /// Sets the maximum length of the text that one call reports, in characters; the model reads a
-    /// note instead of a longer text. Default: that of the agent which asks.
-    #[must_use]
-    pub fn max_result_chars(mut self, chars: usize) -> Self {
-        self.max_result_chars = Some(chars);
-        self
+    forgeline_types::setters! {
+        SubAgent:
+        /// Sets the maximum time of one call, including the wait for a slot. Default: 10 min.
+        timeout(Duration),
+        /// Sets the maximum length of the text that one call reports, in characters; the model reads a
+        /// note instead of a longer text. Default: that of the agent which asks.
+        max_result_chars(some usize),
     }
 
     /// Lets calls work in the background; returns this tool, and the tool by which the model asks

@@ -111,7 +111,7 @@ async fn the_run_goes_on_and_reads_the_report_when_it_asks() {
     assert!(
         begun.contains("`below-1` works in the background") && begun.contains("`below_result`")
     );
-    assert!(working.contains("still at work"), "{working}");
+    assert!(working.contains("still working"), "{working}");
     assert!(results.iter().all(|(_, is_error)| !is_error), "{results:?}");
 }
 
@@ -209,7 +209,7 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
         // What ended before it was asked to stop has an end of its own.
         (true, "the agent `below` failed"),
         (true, "3s"),
-        (true, "say what is to be done"),
+        (true, "describe the task"),
     ];
     for ((text, is_error), (want_error, want)) in results.iter().zip(want) {
         assert!(*is_error == want_error && text.contains(want), "{want}: {results:#?}");

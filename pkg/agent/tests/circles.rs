@@ -72,7 +72,7 @@ async fn repetition_is_allowed_without_stop_repetition() {
 
 /// Words of which one is in all that tells a model of a circle.
 const TELLS: [&str; 5] =
-    ["There is no tool", "failed: no", "the same over", "in a circle", "same call"];
+    ["There is no tool", "failed: no", "repeated itself", "in a cycle", "same call"];
 
 /// Runs 200 turns of this script; returns how many there were, after which of them the model was warned
 /// for the first time, and the error that ended them.
@@ -111,8 +111,8 @@ async fn repeated_calls_are_warned_about_and_stopped() {
 
     let one = stopped(|_| echo("x".into())).await;
     assert_eq!((one.0, one.1), (5, 3));
-    assert!(one.2.starts_with("the model makes the same calls again and again (`echo`)"));
-    assert!(one.2.ends_with("give it a tool that can get further"), "{}", one.2);
+    assert!(one.2.starts_with("the model repeats the same calls (`echo`)"));
+    assert!(one.2.ends_with("give it a tool that makes progress"), "{}", one.2);
 
     let four = stopped(|at| echo((at % 4).to_string())).await;
     assert_eq!((four.0, four.1), (12, 8));

@@ -188,7 +188,7 @@ async fn without_a_reader_a_call_at_the_client_does_not_run() {
     let started = Instant::now();
     assert_eq!(builder.build().unwrap().run("Go.").await.unwrap().text, "Done.");
     assert!(started.elapsed() < SOON, "nobody waits");
-    assert!(results(&provider)[0].contains("no client is there"), "{:?}", results(&provider));
+    assert!(results(&provider)[0].contains("no client is connected"), "{:?}", results(&provider));
     let direct = crate::tools::Tool::execute(&read(), ToolContext::default(), json!({}).into());
     assert!(direct.await.unwrap_err().to_string().contains("runs at the client"));
 }

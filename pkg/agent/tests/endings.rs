@@ -47,7 +47,7 @@ async fn an_answer_that_was_cut_is_continued_and_joined() {
     let requests = provider.requests();
     let [input, so_far, go_on] = &texts(&requests[2])[..] else { panic!("three messages") };
     assert_eq!((input.as_str(), so_far.as_str()), ("Count.", "One, two, th"));
-    assert!(go_on.starts_with("Your answer was cut by the limit of its length."), "{go_on}");
+    assert!(go_on.starts_with("Your answer was cut off at its length limit."), "{go_on}");
 }
 
 // Covers: E-36, G-36, A4

@@ -164,7 +164,7 @@ async fn calls_that_cannot_run_are_explained_to_the_model() {
             "The arguments are not valid: `text` must be of type string, not number. Correct them \
             and call again."),
         ("cut off", chunk("{\"text\": \"on").finish(FinishReason::Length),
-            "Your answer was cut after 12 bytes of this call, so it was not run. Make the call \
+            "Your answer was cut off after 12 bytes of this call, so it was not run. Make the call \
              again with less text, or split the work into several calls."),
         ("panic", ScriptedTurn::new().call("panic", json!({})),
             "The tool `panic` failed: the tool panicked: at the disco"),

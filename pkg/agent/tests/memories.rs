@@ -54,14 +54,14 @@ async fn a_model_remembers_and_forgets_and_reads_what_to_do_instead() {
         ),
         (
             ("memory.load", json!({ "query": "quince" })),
-            "without arguments memory.load lists the keys",
+            "without arguments, memory.load lists the keys",
         ),
         (
             ("memory.load", json!({ "query": " ?" })),
             "`query` contains no words; give the words to search for",
         ),
         (("memory.load", json!({ "query": "w ".repeat(600) })), "`query` has 1200 bytes"),
-        (("memory.load", json!({ "key": "a", "query": "b" })), "leave one out"),
+        (("memory.load", json!({ "key": "a", "query": "b" })), "omit one"),
         (
             ("memory.load", json!({ "query": "nuts", "limit": 21 })),
             "`limit` is 21; it must be 1 to 20",
@@ -73,8 +73,8 @@ async fn a_model_remembers_and_forgets_and_reads_what_to_do_instead() {
             ("knowledge.query", json!({ "query": "pump" })),
             r#"{"passages":[{"document":"pump.md","text":"Turn the pump off first."}],"left_out":0}"#,
         ),
-        (("knowledge.query", json!({ "query": "quince" })), "ask with other words"),
-        (("knowledge.query", json!({ "query": "" })), "`query` has no words"),
+        (("knowledge.query", json!({ "query": "quince" })), "try other words"),
+        (("knowledge.query", json!({ "query": "" })), "`query` contains no words"),
     ];
     let (calls, wants): (Vec<_>, Vec<_>) = cases.into_iter().unzip();
     let reported = reported(&store, "ann", calls).await;

@@ -259,7 +259,7 @@ async fn run_accepts_at_most_64_waiting_messages() {
     }
     let error = steering.follow_up(SAID).unwrap_err();
     assert_eq!((error.code, error.retryable), (ErrorCode::RateLimited, true));
-    assert!(error.message.starts_with("64 messages wait"), "{error}");
+    assert!(error.message.starts_with("64 messages are already waiting"), "{error}");
     stream.cancel();
     let outcome = stream.outcome().await.unwrap_err().outcome;
     assert_eq!(said(outcome.undelivered), 64);

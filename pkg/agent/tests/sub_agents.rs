@@ -131,7 +131,7 @@ async fn bad_input_and_failures_are_results_that_say_what_to_do() {
     let agent = DefaultAgent::builder(above).tool(below).build().unwrap();
     agent.run("Go.").await.unwrap();
     let results = results_of(&agent);
-    assert!(results[0].1 && results[0].0.contains("say what is to be done"), "{results:?}");
+    assert!(results[0].1 && results[0].0.contains("describe the task"), "{results:?}");
 
     // One whose provider fails: it has no turns.
     let agent = pair(scripted_builder([])).build().unwrap();
@@ -139,7 +139,7 @@ async fn bad_input_and_failures_are_results_that_say_what_to_do() {
     let results = results_of(&agent);
     let (result, is_error) = &results[0];
     assert!(*is_error && result.contains("the agent `below` failed"), "{result}");
-    assert!(result.contains("go on without it"), "{result}");
+    assert!(result.contains("continue without it"), "{result}");
 }
 
 // Covers: E-16
@@ -169,7 +169,7 @@ async fn an_agent_too_deep_is_a_result_that_says_so() {
     }
     assert_eq!(stream.outcome().await.unwrap().text, "0");
     let [failure] = failures.as_slice() else { panic!("{failures:?}") };
-    assert!(failure.contains("agents may be 3 deep"), "{failure}");
+    assert!(failure.contains("agents may be nested 3 deep"), "{failure}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -472,7 +472,7 @@ async fn one_that_asks_the_agent_above_it_is_a_failed_call_and_not_a_wait() {
     }
     assert_eq!(stream.outcome().await.unwrap().text, "Above.");
     let [failure] = failures.as_slice() else { panic!("{failures:?}") };
-    assert!(failure.contains("asked from inside one of its own tools"), "{failure}");
+    assert!(failure.contains("run from inside one of its own tools"), "{failure}");
 }
 
 #[tokio::test(start_paused = true)]

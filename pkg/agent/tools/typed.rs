@@ -147,46 +147,20 @@ impl<A, F, Kind> TypedTool<A, F, Kind> {
         self
     }
 
-    /// Sets the effects of calls; see [`Tool::effects`].
-    #[must_use]
-    pub fn effects(mut self, effects: ToolEffects) -> Self {
-        self.effects = effects;
-        self
-    }
-
-    /// Sets the origin of the text of results; see [`Tool::origin`].
-    #[must_use]
-    pub fn origin(mut self, origin: TextOrigin) -> Self {
-        self.origin = origin;
-        self
-    }
-
-    /// Sets the module of the application that the tool belongs to; see [`Tool::module`].
-    #[must_use]
-    pub fn module(mut self, module: impl Into<Text>) -> Self {
-        self.module = Some(module.into());
-        self
-    }
-
-    /// Sets the permission that a caller needs; see [`Tool::permission`].
-    #[must_use]
-    pub fn permission(mut self, permission: impl Into<Text>) -> Self {
-        self.permission = Some(permission.into());
-        self
-    }
-
-    /// Sets the maximum duration of a call; see [`Tool::timeout`].
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
-
-    /// Sets the maximum length of the result of a call, in characters; see [`Tool::max_result_chars`].
-    #[must_use]
-    pub fn max_result_chars(mut self, chars: usize) -> Self {
-        self.max_result_chars = Some(chars);
-        self
+    forgeline_types::setters! {
+        TypedTool:
+        /// Sets the effects of calls; see [`Tool::effects`].
+        effects(ToolEffects),
+        /// Sets the origin of the text of results; see [`Tool::origin`].
+        origin(TextOrigin),
+        /// Sets the module of the application that the tool belongs to; see [`Tool::module`].
+        module(some into Text),
+        /// Sets the permission that a caller needs; see [`Tool::permission`].
+        permission(some into Text),
+        /// Sets the maximum duration of a call; see [`Tool::timeout`].
+        timeout(some Duration),
+        /// Sets the maximum length of the result of a call, in characters; see [`Tool::max_result_chars`].
+        max_result_chars(some usize),
     }
 
     /// Sets a preview, which shows a person the effects of a call before it is approved; see [`Tool::preview`].

@@ -192,16 +192,16 @@ mod tests {
             ("https://auth.example/token", None),
             (
                 "https://169.254.169.254/token",
-                Some("is of the link of this machine, and the server is not"),
+                Some("is at the link of this machine, but the server is not"),
             ),
-            ("https://127.0.0.1/token", Some("is of this machine, and the server is not")),
+            ("https://127.0.0.1/token", Some("is at this machine, but the server is not")),
         ];
         for (text, want) in cases {
             assert_eq!(parse_trusted(text, &private).err().as_deref(), want, "{text}");
         }
         let public = "https://mcp.example".parse().unwrap();
         let error = parse_trusted("https://192.168.1.1/", &public).unwrap_err();
-        assert_eq!(error, "is of a private network, and the server is not");
+        assert_eq!(error, "is at a private network, but the server is not");
         assert!(!is_local(&private) && is_local(&"http://[::ffff:127.0.0.1]/".parse().unwrap()));
     }
 

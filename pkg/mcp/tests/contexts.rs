@@ -17,7 +17,7 @@ async fn a_tool_that_is_gone_is_a_result_and_the_next_run_has_the_new_list() {
         scripted
     };
     let (_, outcome, mut scripted) = run(agent(servers.clone()), [], server).await;
-    let said = "the tool `mcp.s.f` is gone: its server has changed its list of tools";
+    let said = "the tool `mcp.s.f` no longer exists: its server changed its list of tools";
     assert!(result(&outcome).contains(said), "{}", result(&outcome));
     let tools = tools(&servers, &mut scripted, json!([listed("g")])).await;
     assert_eq!(tools[0].name(), "mcp.s.g");

@@ -171,7 +171,7 @@ async fn answers_before_a_message_of_a_chat_are_given_and_the_message_begins_the
         ("Remove.", 1, "Remove. | removed | And now?"),
         ("Remove.", 2, "Not mine."),
         ("Both.", 0, "A page. | And now?"),
-        ("Both.", 1, "removed | The tool `page` failed: the user went on"),
+        ("Both.", 1, "removed | The tool `page` failed: the user moved on"),
         // The message is edited, as it was refused before.
         ("Read.", 3, "Read. | A page. | And now?"),
     ] {
@@ -199,7 +199,7 @@ async fn answers_before_a_message_of_a_chat_are_given_and_the_message_begins_the
             reported(&next)
         );
         assert_eq!(
-            reported(&next).contains("the user went on"),
+            reported(&next).contains("the user moved on"),
             first == "Both.",
             "{}",
             reported(&next)

@@ -115,7 +115,7 @@ fn bad_frontmatter_is_refused_with_its_line_and_what_to_do() {
             "`name` must be a text; put it into",
         ),
         ("---\nname: &a pdf\ndescription: *a\n---\n".into(), 3, "`description` must be a text"),
-        ("---\nname: pdf\nname: pdf\n---\n".into(), 3, "`name` is given twice; remove one"),
+        ("---\nname: pdf\nname: pdf\n---\n".into(), 3, "`name` is a duplicate key; remove one"),
         ("---\nname: pdf\ndescription: Use when: it fits\n---\n".into(), 3, "not YAML"),
         ("---\nname: pdf\ndescription: \"open\n---\n".into(), 3, "into quotes"),
         ("---\n- name\n---\n".into(), 2, "expected lines `key: value`"),

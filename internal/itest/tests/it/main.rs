@@ -78,3 +78,4 @@ mod tool_runs;
 mod tool_schemas;
 mod type_names;
 mod wires;
+mod written_before;

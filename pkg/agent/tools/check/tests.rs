@@ -23,7 +23,7 @@ fn invalid_arguments_are_reported_with_path_and_own_wording() {
         ("type",          units(),  json!("a"),         "`a` must be of type array, not string"),
         ("minimum",       port(),   json!(0),           "`a` must be at least 1"),
         ("maximum",       port(),   json!(9),           "`a` must be less than 9"),
-        ("format",        json!({ "type": "string", "format": "date" }), json!("today"), "`a` must be written as the format `date` is"),
+        ("format",        json!({ "type": "string", "format": "date" }), json!("today"), "`a` must match the format `date`"),
         ("length",        json!({ "maxLength": 2 }), json!("abc"), "`a` must have at most 2 characters"),
         ("inside a union", json!({ "anyOf": [{ "type": "null" }, { "type": "object", "properties": { "0": port() } }] }), json!({ "0": 0 }), "`a.0` must be at least 1"),
         ("no form",       json!({ "anyOf": [{ "const": 1 }, { "const": 2 }] }), json!(3), "`a` must be 2"),

@@ -207,7 +207,7 @@ async fn what_is_kept_is_written_anew_when_a_found_tool_is_another_than_it_was()
 
 #[tokio::test]
 async fn a_search_that_finds_nothing_or_fails_says_so_in_words() {
-    for (words, is_error) in [("No tool has any of these words.", false), ("Not now.", true)] {
+    for (words, is_error) in [("No tool matches any of these words.", false), ("Not now.", true)] {
         let answer = ToolResult::new("call_0", "tool_search", words).error(is_error);
         let messages = [Message::user("Hi"), call("call_0", "tool_search"), result(answer)];
         let body = body(own(), &request(messages, &[])).await;

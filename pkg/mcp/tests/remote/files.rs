@@ -43,7 +43,7 @@ async fn tokens_are_in_files_that_only_the_user_can_read() {
         fs::set_permissions(file, fs::Permissions::from_mode(0o644)).unwrap();
     }
     let error = store.load("https://a").await.unwrap_err().to_string();
-    assert!(error.contains("others may read it"), "{error}");
+    assert!(error.contains("other users may read it"), "{error}");
     store.save("https://a", None).await.unwrap();
     store.save("https://a", None).await.unwrap();
     assert!(store.load("https://a").await.unwrap().is_none());

@@ -81,7 +81,7 @@ async fn nobody_gets_a_token_to_another_host() {
         ("no PKCE",                      "", Box::new(member("code_challenge_methods_supported", json!(["plain"]))), "PKCE"),
         ("an authorization server near", "", Box::new(resource(SERVER, "https://192.168.0.1")), "is of a private network"),
         ("metadata inside the network",  "Bearer resource_metadata=\"http://169.254.169.254/\"", Box::new(|_| None), "expected `https`"),
-        ("a user in an address",         "Bearer resource_metadata=\"https://mcp.example@evil.example/\"", Box::new(|_| None), "has a user"),
+        ("a user in an address",         "Bearer resource_metadata=\"https://mcp.example@evil.example/\"", Box::new(|_| None), "contains a user name"),
         ("a token that is redirected",   "", Box::new(redirect("https://auth.example/token", 307)), "status 307"),
         ("a client that is redirected",  "", Box::new(redirect("https://auth.example/register", 308)), "status 308"),
         ("metadata that is redirected",  "", Box::new(redirect(SERVER_METADATA, 302)), "does not say how to log in"),

@@ -124,22 +124,22 @@ async fn what_cannot_be_done_is_refused_before_and_when_it_is_tried() {
     let mut cases = vec![
         ("files.write",  json!({ "path": "../outside/c.txt", "content": "x" }),      "must not contain `..`"),
         ("files.write",  json!({ "path": absolute, "content": "x" }),                "must be relative to the root"),
-        ("files.write",  json!({ "path": ".", "content": "x" }),                     "the root itself is not changed"),
+        ("files.write",  json!({ "path": ".", "content": "x" }),                     "the root itself cannot be changed"),
         ("files.write",  json!({ "path": "sub", "content": "x" }),                   "is a folder"),
         ("files.write",  json!({ "path": ".env", "content": "x" }),                  "is hidden or may contain keys"),
         ("files.write",  json!({ "path": "new/id_rsa", "content": "x" }),            "is hidden or may contain keys"),
         ("files.edit",   json!({ "path": ".env", "old": "K", "new": "x" }),          "is hidden or may contain keys"),
         ("files.edit",   json!({ "path": "a.txt", "old": "two", "new": "x" }),       "occurs 2 times in the file, not 1"),
-        ("files.edit",   json!({ "path": "a.txt", "old": "four", "new": "x" }),      "does not stand in the file"),
+        ("files.edit",   json!({ "path": "a.txt", "old": "four", "new": "x" }),      "does not occur in the file"),
         ("files.edit",   json!({ "path": "a.txt", "old": "", "new": "x" }),          "must not be empty"),
         ("files.edit",   json!({ "path": "b.bin", "old": "x", "new": "y" }),         "not text in UTF-8"),
         ("files.edit",   json!({ "path": "none", "old": "x", "new": "y" }),          "cannot be opened"),
-        ("files.copy",   json!({ "from": "a.txt", "to": "sub/c.txt" }),              "is there already"),
+        ("files.copy",   json!({ "from": "a.txt", "to": "sub/c.txt" }),              "already exists"),
         ("files.copy",   json!({ "from": ".env", "to": "shown.txt" }),               "is hidden or may contain keys"),
         ("files.copy",   json!({ "from": "a.txt", "to": "../outside/c.txt", "overwrite": true }), "must not contain `..`"),
         ("files.copy",   json!({ "from": "sub", "to": "new" }),                      "is a folder"),
         ("files.move",   json!({ "from": ".env", "to": "shown.txt" }),               "is hidden or may contain keys"),
-        ("files.move",   json!({ "from": "a.txt", "to": "sub/c.txt" }),              "is there already"),
+        ("files.move",   json!({ "from": "a.txt", "to": "sub/c.txt" }),              "already exists"),
         ("files.move",   json!({ "from": "a.txt", "to": "../outside/a.txt" }),       "must not contain `..`"),
         ("files.move",   json!({ "from": "none", "to": "new" }),                     "does not exist"),
         ("files.remove", json!({ "path": "sub" }),                                   "must be true to remove a folder"),
@@ -182,7 +182,7 @@ async fn secret_files_are_changed_only_when_they_are_shown() {
             folder.preview(name, arguments.clone()).await.unwrap_err(),
             folder.call(name, arguments).await.unwrap_err().to_string(),
         ] {
-            assert!(error.contains("holds hidden files or keys"), "{error}");
+            assert!(error.contains("contains hidden files or keys"), "{error}");
         }
     }
     let copy = json!({ "from": ".env", "to": "sub/.env" });
