@@ -2,7 +2,7 @@
 
 /// The input that follows the compared text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ahead {
+pub(crate) enum TextAhead {
     /// More text.
     More,
     /// Nothing.
@@ -15,7 +15,7 @@ pub(crate) enum Ahead {
     Any,
 }
 
-impl Ahead {
+impl TextAhead {
     /// Returns what follows text that is the last if `is_last`.
     pub(crate) const fn of(is_last: bool) -> Self {
         if is_last { Self::Nothing } else { Self::More }
@@ -24,7 +24,7 @@ impl Ahead {
 
 /// The result of comparing the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum MarkerMatch {
     /// Not a marker.
     No,
     /// The start of a marker; more text decides.

@@ -1,6 +1,6 @@
 //! The text after an opener: the beginning of a payload, or something that no payload begins with.
 
-use crate::ahead::{found::Found, shape::MAX_FREE_BYTES};
+use crate::ahead::{found::MarkerMatch, shape::MAX_FREE_BYTES};
 use forgeline_json::subslice;
 
 /// Maximum length of the whitespace, and of the name, that is checked after an opener, in bytes each; if it is
@@ -15,23 +15,27 @@ pub(crate) fn window(text: &[u8], is_last: bool) -> (&[u8], bool) {
     (subslice(text, ..text.len().min(WINDOW_BYTES)), is_last || is_full)
 }
 
-pub(crate) fn yes_if(is_so: bool) -> Found {
-    if is_so { Found::Yes(0) } else { Found::No }
+pub(crate) fn yes_if(is_so: bool) -> MarkerMatch {
+    if is_so { MarkerMatch::Yes(0) } else { MarkerMatch::No }
 }
 
 /// Checks that `text` begins with the whole of `front`.
-pub(crate) fn begins_with(text: &[u8], front: &[u8], is_last: bool) -> Found {
+pub(crate) fn begins_with(text: &[u8], front: &[u8], is_last: bool) -> MarkerMatch {
     if text.starts_with(front) {
-        Found::Yes(0)
+        MarkerMatch::Yes(0)
     } else if front.starts_with(text) && !is_last {
-        Found::Maybe
+        MarkerMatch::Maybe
     } else {
-        Found::No
+        MarkerMatch::No
     }
 }
 
 /// Checks that `text` begins with the whole of one of `fronts`.
-pub(crate) fn begins_with_any(text: &[u8], fronts: &[impl AsRef<[u8]>], undecided: Found) -> Found {
+pub(crate) fn begins_with_any(
+    text: &[u8],
+    fronts: &[impl AsRef<[u8]>],
+    undecided: MarkerMatch,
+) -> MarkerMatch {
     let mut is_open = false;
     let begins = fronts.iter().any(|front| {
         let front = front.as_ref();
@@ -41,11 +45,11 @@ pub(crate) fn begins_with_any(text: &[u8], fronts: &[impl AsRef<[u8]>], undecide
         is_same && shared == front.len()
     });
     if begins {
-        Found::Yes(0)
+        MarkerMatch::Yes(0)
     } else if is_open {
         undecided
     } else {
-        Found::No
+        MarkerMatch::No
     }
 }
 
@@ -53,13 +57,13 @@ pub(crate) fn begins_with_any(text: &[u8], fronts: &[impl AsRef<[u8]>], undecide
 pub(crate) fn begins_with_front<const BYTES: usize>(
     text: &[u8],
     fronts: &[[u8; BYTES]],
-    undecided: Found,
-) -> Found {
+    undecided: MarkerMatch,
+) -> MarkerMatch {
     let fronts = fronts.iter().filter_map(|front| front.split(|byte| *byte == 0).next());
     let mut found = fronts
         .filter(|front| !front.is_empty())
         .map(|front| begins_with_any(text, &[front], undecided));
-    found.find(|found| *found != Found::No).unwrap_or(Found::No)
+    found.find(|found| *found != MarkerMatch::No).unwrap_or(MarkerMatch::No)
 }
 
 /// Checks that whitespace and one of `fronts` follow, which are padded with zeros.
@@ -67,11 +71,11 @@ pub(crate) fn check_calls<const BYTES: usize>(
     text: &[u8],
     fronts: &[[u8; BYTES]],
     is_last: bool,
-) -> Found {
-    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+) -> MarkerMatch {
+    let undecided = if is_last { MarkerMatch::Yes(0) } else { MarkerMatch::Maybe };
     let rest = text.trim_ascii_start();
     if text.len() - rest.len() > MAX_FREE_BYTES / 2 {
-        return Found::No;
+        return MarkerMatch::No;
     }
     begins_with_front(rest, fronts, undecided)
 }
@@ -87,13 +91,13 @@ pub(crate) fn behind_notes(mut text: &[u8]) -> Option<&[u8]> {
 
 /// Checks the text from a bracket on for contents that occur in templates, ellipses and code, but not in broken
 /// JSON.
-pub(crate) fn check_bracket(text: &[u8], is_last: bool) -> Found {
+pub(crate) fn check_bracket(text: &[u8], is_last: bool) -> MarkerMatch {
     let in_array = text.first() == Some(&b'[');
-    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+    let undecided = if is_last { MarkerMatch::Yes(0) } else { MarkerMatch::Maybe };
     match subslice(text, 1..).trim_ascii_start() {
         [] | [0xE2] | [0xE2, 0x80] => undecided,
-        [b'.' | b'%' | b'(', ..] | [0xE2, 0x80, 0xA6, ..] => Found::No,
-        [b'{', ..] if !in_array => Found::No,
+        [b'.' | b'%' | b'(', ..] | [0xE2, 0x80, 0xA6, ..] => MarkerMatch::No,
+        [b'{', ..] if !in_array => MarkerMatch::No,
         rest @ [first, ..] if !in_array && is_word_byte(*first) => {
             // A function call is code.
             match rest.iter().find(|byte| !is_word_byte(**byte)) {
@@ -101,28 +105,28 @@ pub(crate) fn check_bracket(text: &[u8], is_last: bool) -> Found {
                 Some(next) => yes_if(*next != b'('),
             }
         }
-        _ => Found::Yes(0),
+        _ => MarkerMatch::Yes(0),
     }
 }
 
 /// Checks the text from a bracket on for a continuation of JSON, as leniently as it is read: in source code,
 /// brackets also follow the names of types.
-pub(crate) fn check_json(text: &[u8], is_last: bool) -> Found {
-    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+pub(crate) fn check_json(text: &[u8], is_last: bool) -> MarkerMatch {
+    let undecided = if is_last { MarkerMatch::Yes(0) } else { MarkerMatch::Maybe };
     let Some(rest) = behind_comments(subslice(text, 1..)) else {
-        return if is_last { Found::No } else { Found::Maybe };
+        return if is_last { MarkerMatch::No } else { MarkerMatch::Maybe };
     };
     let in_array = text.first() == Some(&b'[');
     match rest.first() {
         None => undecided,
-        Some(b'"' | b'\'') => Found::Yes(0),
+        Some(b'"' | b'\'') => MarkerMatch::Yes(0),
         Some(b'{') if in_array => check_json(rest, is_last),
-        Some(b'[' | b',') if in_array => Found::Yes(0),
+        Some(b'[' | b',') if in_array => MarkerMatch::Yes(0),
         Some(b']') if in_array => match subslice(rest, 1..).trim_ascii_start().first() {
             None => undecided,
             Some(next) => yes_if(*next == b'<'),
         },
-        Some(b'}' | b',' | 0x80..) if !in_array => Found::Yes(0),
+        Some(b'}' | b',' | 0x80..) if !in_array => MarkerMatch::Yes(0),
         Some(first) if !in_array && is_word_byte(*first) => {
             let word = rest.iter().take_while(|byte| is_word_byte(**byte)).count();
             let behind = subslice(rest, word..).trim_ascii_start();
@@ -132,7 +136,7 @@ pub(crate) fn check_json(text: &[u8], is_last: bool) -> Found {
                 [next, ..] => yes_if(matches!(next, b'"' | b'\'')),
             }
         }
-        Some(_) => Found::No,
+        Some(_) => MarkerMatch::No,
     }
 }
 

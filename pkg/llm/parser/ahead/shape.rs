@@ -1,6 +1,6 @@
 //! The rest of a marker after its text: attributes, suffixes, headers.
 
-use crate::ahead::found::Found;
+use crate::ahead::found::MarkerMatch;
 use forgeline_json::subslice;
 
 /// Maximum length of the attributes inside an opening tag, and of the header of a channel, in bytes.
@@ -10,7 +10,7 @@ const MAX_SUFFIX_BYTES: usize = 64;
 
 /// The kinds of channel headers that a marker matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Header {
+pub(crate) enum ChannelHeader {
     /// Headers of the reasoning channel.
     Analysis,
     /// Headers that name a recipient.
@@ -23,86 +23,90 @@ pub(crate) enum Header {
     Other,
 }
 
-pub(crate) fn check_blanks(text: &[u8]) -> Found {
+pub(crate) fn check_blanks(text: &[u8]) -> MarkerMatch {
     let whitespace = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     match text.get(whitespace) {
-        _ if whitespace > MAX_FREE_BYTES => Found::No,
-        Some(b'>') => Found::Yes(whitespace + 1),
-        None => Found::Maybe,
-        Some(_) => Found::No,
+        _ if whitespace > MAX_FREE_BYTES => MarkerMatch::No,
+        Some(b'>') => MarkerMatch::Yes(whitespace + 1),
+        None => MarkerMatch::Maybe,
+        Some(_) => MarkerMatch::No,
     }
 }
 
 /// Checks for an optional suffix of a tag, then its end.
-pub(crate) fn check_suffix(text: &[u8]) -> Found {
+pub(crate) fn check_suffix(text: &[u8]) -> MarkerMatch {
     if text.first() != Some(&b':') {
         return check_blanks(text);
     }
     let suffix = text.iter().take_while(|byte| **byte > b' ' && !b"<>".contains(byte)).count();
     match text.get(suffix) {
-        Some(b'>') if (2..=MAX_SUFFIX_BYTES).contains(&suffix) => Found::Yes(suffix + 1),
-        None if suffix <= MAX_SUFFIX_BYTES => Found::Maybe,
-        _ => Found::No,
+        Some(b'>') if (2..=MAX_SUFFIX_BYTES).contains(&suffix) => MarkerMatch::Yes(suffix + 1),
+        None if suffix <= MAX_SUFFIX_BYTES => MarkerMatch::Maybe,
+        _ => MarkerMatch::No,
     }
 }
 
 /// Checks for the end of a tag, or a colon and lists of numbers before it.
-pub(crate) fn check_numbers(text: &[u8]) -> Found {
+pub(crate) fn check_numbers(text: &[u8]) -> MarkerMatch {
     let is_list = |byte: &u8| byte.is_ascii_digit() || b": ,[]".contains(byte);
     let list = text.iter().take_while(|byte| is_list(byte)).count();
     match (text.first(), text.get(list)) {
-        (None, _) => Found::Maybe,
-        (Some(b'>' | b':'), Some(b'>')) if list <= MAX_FREE_BYTES => Found::Yes(list + 1),
-        (Some(b':'), None) if list <= MAX_FREE_BYTES => Found::Maybe,
-        _ => Found::No,
+        (None, _) => MarkerMatch::Maybe,
+        (Some(b'>' | b':'), Some(b'>')) if list <= MAX_FREE_BYTES => MarkerMatch::Yes(list + 1),
+        (Some(b':'), None) if list <= MAX_FREE_BYTES => MarkerMatch::Maybe,
+        _ => MarkerMatch::No,
     }
 }
 
 /// Checks that whitespace and one of `next` follow the marker, which ends at `end`.
-pub(crate) fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> Found {
+pub(crate) fn check_ahead(text: &[u8], end: usize, next: &[u8]) -> MarkerMatch {
     let rest = rest_of(text, end);
     let whitespace = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     match rest.get(whitespace) {
-        _ if whitespace > MAX_FREE_BYTES / 2 => Found::No,
-        Some(byte) if next.contains(byte) => Found::Yes(end),
-        None => Found::Maybe,
-        Some(_) => Found::No,
+        _ if whitespace > MAX_FREE_BYTES / 2 => MarkerMatch::No,
+        Some(byte) if next.contains(byte) => MarkerMatch::Yes(end),
+        None => MarkerMatch::Maybe,
+        Some(_) => MarkerMatch::No,
     }
 }
 
 /// Checks for whitespace, then a tag of any name.
-pub(crate) fn check_any_tag(text: &[u8]) -> Found {
+pub(crate) fn check_any_tag(text: &[u8]) -> MarkerMatch {
     let whitespace = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     if text.get(whitespace).is_some_and(|byte| *byte != b'<') {
-        return Found::No;
+        return MarkerMatch::No;
     }
     let name = rest_of(text, whitespace + 1);
     match memchr::memchr3(b'>', b'<', b'\n', name) {
-        None if text.len() <= MAX_FREE_BYTES => Found::Maybe,
+        None if text.len() <= MAX_FREE_BYTES => MarkerMatch::Maybe,
         Some(length @ 1..) if name.get(length) == Some(&b'>') => {
             let end = whitespace + 1 + length;
-            if end <= MAX_FREE_BYTES { Found::Yes(end + 1) } else { Found::No }
+            if end <= MAX_FREE_BYTES { MarkerMatch::Yes(end + 1) } else { MarkerMatch::No }
         }
-        _ => Found::No,
+        _ => MarkerMatch::No,
     }
 }
 
 /// Checks the text after the first words of a header.
-pub(crate) fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
-    if kind == Header::Name {
+pub(crate) fn check_header(text: &[u8], end: &str, kind: ChannelHeader) -> MarkerMatch {
+    if kind == ChannelHeader::Name {
         return check_name(text, end.as_bytes());
     }
     let bounded = text.get(..MAX_FREE_BYTES + end.len()).unwrap_or(text);
     let Some(length) = memchr::memmem::find(bounded, end.as_bytes()) else {
         let is_header = bounded.iter().all(|byte| is_header_byte(*byte));
         if !is_header {
-            return Found::No;
+            return MarkerMatch::No;
         }
-        return if text.len() < MAX_FREE_BYTES + end.len() { Found::Maybe } else { Found::No };
+        return if text.len() < MAX_FREE_BYTES + end.len() {
+            MarkerMatch::Maybe
+        } else {
+            MarkerMatch::No
+        };
     };
     let header = subslice(bounded, ..length);
     if !header.iter().all(|byte| is_header_byte(*byte)) {
-        return Found::No;
+        return MarkerMatch::No;
     }
     // Messages for the model itself or the user contain no call.
     let has_recipient = memchr::memmem::find(header, b"to=").is_some_and(|at| {
@@ -112,61 +116,61 @@ pub(crate) fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     });
     let is_analysis = memchr::memmem::find(header, b"analysis").is_some();
     let found = match kind {
-        Header::WithRecipient => has_recipient,
-        Header::Analysis => is_analysis && !has_recipient,
-        Header::Other => !is_analysis && !has_recipient,
-        Header::Any => true,
-        Header::Name => false,
+        ChannelHeader::WithRecipient => has_recipient,
+        ChannelHeader::Analysis => is_analysis && !has_recipient,
+        ChannelHeader::Other => !is_analysis && !has_recipient,
+        ChannelHeader::Any => true,
+        ChannelHeader::Name => false,
     };
-    if found { Found::Yes(length + end.len()) } else { Found::No }
+    if found { MarkerMatch::Yes(length + end.len()) } else { MarkerMatch::No }
 }
 
 /// Checks for a name, then `end`; returns the length of both.
-pub(crate) fn check_name(text: &[u8], end: &[u8]) -> Found {
+pub(crate) fn check_name(text: &[u8], end: &[u8]) -> MarkerMatch {
     let name = text.iter().take_while(|byte| is_tool_byte(**byte)).count();
     let rest = rest_of(text, name);
     if name > MAX_FREE_BYTES {
-        Found::No
+        MarkerMatch::No
     } else if name > 0 && rest.starts_with(end) {
-        Found::Yes(name + end.len())
+        MarkerMatch::Yes(name + end.len())
     } else if rest.is_empty() || (name > 0 && end.starts_with(rest)) {
-        Found::Maybe
+        MarkerMatch::Maybe
     } else {
-        Found::No
+        MarkerMatch::No
     }
 }
 
-pub(crate) fn check_attributes(text: &[u8]) -> Found {
+pub(crate) fn check_attributes(text: &[u8]) -> MarkerMatch {
     let mut at = 0;
     loop {
         let whitespace = rest_of(text, at).iter().take_while(|b| b.is_ascii_whitespace()).count();
         match text.get(at + whitespace) {
-            _ if at + whitespace > MAX_FREE_BYTES => return Found::No,
-            None => return Found::Maybe,
-            Some(b'>') => return Found::Yes(at + whitespace + 1),
-            Some(_) if whitespace == 0 => return Found::No,
+            _ if at + whitespace > MAX_FREE_BYTES => return MarkerMatch::No,
+            None => return MarkerMatch::Maybe,
+            Some(b'>') => return MarkerMatch::Yes(at + whitespace + 1),
+            Some(_) if whitespace == 0 => return MarkerMatch::No,
             Some(_) => at += whitespace,
         }
         let name = rest_of(text, at).iter().take_while(|byte| is_name_byte(**byte)).count();
         at += name;
         for expected in [b'=', b'"'] {
             match text.get(at) {
-                _ if name == 0 || at > MAX_FREE_BYTES => return Found::No,
-                None => return Found::Maybe,
+                _ if name == 0 || at > MAX_FREE_BYTES => return MarkerMatch::No,
+                None => return MarkerMatch::Maybe,
                 Some(byte) if *byte == expected => at += 1,
-                Some(_) => return Found::No,
+                Some(_) => return MarkerMatch::No,
             }
         }
         // As in XML, a value contains no `<`: no other marker begins inside a possible marker.
         match memchr::memchr3(b'"', b'\n', b'<', rest_of(text, at)) {
             Some(length) if at + length < MAX_FREE_BYTES => {
                 if text.get(at + length) != Some(&b'"') {
-                    return Found::No;
+                    return MarkerMatch::No;
                 }
                 at += length + 1;
             }
-            None if text.len() <= MAX_FREE_BYTES => return Found::Maybe,
-            _ => return Found::No,
+            None if text.len() <= MAX_FREE_BYTES => return MarkerMatch::Maybe,
+            _ => return MarkerMatch::No,
         }
     }
 }
@@ -196,15 +200,15 @@ mod tests {
 
     #[test]
     fn more_text_changes_no_decision() {
-        type Check = fn(&[u8]) -> Found;
+        type Check = fn(&[u8]) -> MarkerMatch;
         let checks: [(&str, Check); 9] = [
             ("blanks", check_blanks),
             ("suffix", check_suffix),
             ("numbers", check_numbers),
             ("ahead", |text| check_ahead(text, 0, b"{[")),
             ("any tag", check_any_tag),
-            ("header", |text| check_header(text, "<|end|>", Header::Any)),
-            ("recipient", |text| check_header(text, "<|end|>", Header::WithRecipient)),
+            ("header", |text| check_header(text, "<|end|>", ChannelHeader::Any)),
+            ("recipient", |text| check_header(text, "<|end|>", ChannelHeader::WithRecipient)),
             ("name", |text| check_name(text, b"{")),
             ("attributes", check_attributes),
         ];
@@ -220,10 +224,10 @@ mod tests {
                     let edges = (0..20).chain(text.len().saturating_sub(20)..text.len());
                     for (name, check) in &checks {
                         let whole = check(text.as_bytes());
-                        assert!(length < 600 || whole != Found::Maybe, "{name}: {text:?}");
+                        assert!(length < 600 || whole != MarkerMatch::Maybe, "{name}: {text:?}");
                         for at in edges.clone().filter(|at| *at < text.len()) {
                             let part = check(subslice(text.as_bytes(), ..at));
-                            let is_same = part == Found::Maybe || part == whole;
+                            let is_same = part == MarkerMatch::Maybe || part == whole;
                             assert!(is_same, "{name}: {part:?}, then {whole:?}: {at} of {text:?}");
                         }
                     }

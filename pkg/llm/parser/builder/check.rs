@@ -6,7 +6,7 @@ use super::{
     tools::{CallForm, ToolDialectBuilder},
 };
 use crate::{
-    builder::description::{Grammar, MarkerFraming, Markers, MarkupRules, TextRules},
+    builder::description::{CallGrammar, MarkerFraming, Markers, MarkupRules, TextRules},
     grammar::{HeaderStyle, Tags},
     marker::Marker,
 };
@@ -158,10 +158,10 @@ fn overlaps(payload_end: &str, closer: &str) -> bool {
 }
 
 /// Returns the tags of a grammar that consists of nothing else.
-fn tags_of(grammar: &Grammar) -> Option<&Tags> {
+fn tags_of(grammar: &CallGrammar) -> Option<&Tags> {
     match grammar {
-        Grammar { json: None, markup: Some(MarkupRules::Tags(tags)), text: None }
-        | Grammar { json: None, markup: None, text: Some(TextRules::Tags(tags)) } => Some(tags),
+        CallGrammar { json: None, markup: Some(MarkupRules::Tags(tags)), text: None }
+        | CallGrammar { json: None, markup: None, text: Some(TextRules::Tags(tags)) } => Some(tags),
         _ => None,
     }
 }
@@ -176,7 +176,7 @@ struct DialectFacts {
     missing: Option<&'static str>,
 }
 
-fn facts(grammar: &Grammar) -> DialectFacts {
+fn facts(grammar: &CallGrammar) -> DialectFacts {
     let facts = |ends, ends_itself, missing| DialectFacts { ends, ends_itself, missing };
     match (grammar.text, grammar.markup, tags_of(grammar)) {
         (_, _, Some(tags)) => {

@@ -36,7 +36,7 @@ impl<'a> Markers<'a> {
 
 /// A call without a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bare {
+pub(crate) enum BareCall {
     /// A JSON object that is a call, or an array of such.
     Json,
     /// The same, after another call and a semicolon.
@@ -56,7 +56,7 @@ pub(crate) enum Bare {
     Id(&'static str),
 }
 
-impl Bare {
+impl BareCall {
     /// Returns the literal text that the call contains.
     pub(crate) fn word(self) -> Option<&'static str> {
         match self {
@@ -80,7 +80,7 @@ impl Bare {
 
 /// The grammar of a payload; if there are several, the first byte selects one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Grammar {
+pub(crate) struct CallGrammar {
     /// The payload that begins with a curly or square bracket.
     pub(crate) json: Option<JsonShape>,
     /// The payload that begins with a tag.
@@ -116,7 +116,7 @@ pub(crate) enum TextRules {
     Python,
 }
 
-impl Grammar {
+impl CallGrammar {
     pub(crate) const NONE: Self = Self { json: None, markup: None, text: None };
     pub(crate) const JSON: Self = Self { json: Some(JsonShape::Calls), ..Self::NONE };
 

@@ -12,5 +12,5 @@ mod tools;
 pub use error::DialectError;
 pub use payload::PayloadGrammar;
 pub use thinking::{Section, ThinkingDialectBuilder};
-pub(crate) use tools::Holds;
+pub(crate) use tools::WrapperContent;
 pub use tools::{CallForm, ToolDialectBuilder, Wrapper};

@@ -1,7 +1,7 @@
 //! The payload grammars that users can choose.
 
 use crate::{
-    builder::description::{Grammar, MarkupRules, TextRules},
+    builder::description::{CallGrammar, MarkupRules, TextRules},
     grammar::{HeaderStyle, JsonShape, Tags},
 };
 
@@ -43,18 +43,20 @@ pub enum PayloadGrammar {
 
 impl PayloadGrammar {
     /// Returns the grammar in the parser's own form.
-    pub(crate) const fn grammar(self) -> Grammar {
+    pub(crate) const fn grammar(self) -> CallGrammar {
         match self {
-            Self::Json => Grammar::JSON,
-            Self::KeyedJson => Grammar::json(JsonShape::Keyed),
+            Self::Json => CallGrammar::JSON,
+            Self::KeyedJson => CallGrammar::json(JsonShape::Keyed),
             Self::NameThenJson { separator } => {
-                Grammar::text(TextRules::Named(HeaderStyle::before(separator)))
+                CallGrammar::text(TextRules::Named(HeaderStyle::before(separator)))
             }
-            Self::Tags(tags) if tags.function.is_empty() => Grammar::text(TextRules::Tags(tags)),
-            Self::Tags(tags) => Grammar::tags(tags),
-            Self::CallSyntax { quote } => Grammar::text(TextRules::Syntax { quote }),
-            Self::Python => Grammar::text(TextRules::Python),
-            Self::Forge => Grammar::JSON.or_markup(MarkupRules::Forge),
+            Self::Tags(tags) if tags.function.is_empty() => {
+                CallGrammar::text(TextRules::Tags(tags))
+            }
+            Self::Tags(tags) => CallGrammar::tags(tags),
+            Self::CallSyntax { quote } => CallGrammar::text(TextRules::Syntax { quote }),
+            Self::Python => CallGrammar::text(TextRules::Python),
+            Self::Forge => CallGrammar::JSON.or_markup(MarkupRules::Forge),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Special tokens in places where they open and close nothing, which are framing.
 
 use crate::{
-    builder::{CallForm, ToolDialectBuilder, description::TextRules, role::Role},
+    builder::{CallForm, ToolDialectBuilder, description::TextRules, role::MarkerRole},
     marker::Marker,
 };
 
@@ -34,20 +34,22 @@ impl SpecialTokens<'_> {
 pub(crate) fn strays<'a>(
     tools: &ToolDialectBuilder<'a>,
     named: &[&'a str],
-) -> Vec<(Marker<'a>, Role)> {
+) -> Vec<(Marker<'a>, MarkerRole)> {
     let wrappers = tools.wrappers.iter();
-    let mut all: Vec<(Marker<'a>, Role)> = Vec::new();
+    let mut all: Vec<(Marker<'a>, MarkerRole)> = Vec::new();
     all.extend(
-        wrappers.clone().filter_map(|it| Some((it.closer.token()?, Role::WrapperCloser(it.holds)))),
+        wrappers
+            .clone()
+            .filter_map(|it| Some((it.closer.token()?, MarkerRole::WrapperCloser(it.holds)))),
     );
     let ends = tools.calls.iter().flat_map(CallForm::ends);
-    all.extend(ends.filter_map(|end| Some((end.token()?, Role::CallCloser))));
+    all.extend(ends.filter_map(|end| Some((end.token()?, MarkerRole::CallCloser))));
     let openers = wrappers.map(|it| it.opener).chain(tools.calls.iter().map(|call| call.opener));
     let openers = openers.filter_map(|opener| Some(opener.token()?.before(b"<")));
     let words =
         tools.calls.iter().flat_map(words_of).filter_map(|word| Marker::exact(word).token());
     let named = named.iter().map(|token| Marker::exact(token));
-    all.extend(openers.chain(words).chain(named).map(|token| (token, Role::Stray)));
+    all.extend(openers.chain(words).chain(named).map(|token| (token, MarkerRole::Stray)));
     all
 }
 

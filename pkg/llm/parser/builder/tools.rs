@@ -3,7 +3,7 @@
 use super::payload::PayloadGrammar;
 use crate::{
     ahead::name_check::NameCheck,
-    builder::description::{Bare, Grammar, Markers},
+    builder::description::{BareCall, CallGrammar, Markers},
     grammar::Tags,
     marker::{Marker, lookahead::TagLead},
 };
@@ -44,7 +44,7 @@ pub struct ToolDialectBuilder<'a> {
     /// Markers inside the text, surrounding parts of it.
     pub(crate) inline: &'a [Marker<'a>],
     /// The form of a call that begins without a marker, at the start of a message.
-    pub(crate) bare: Option<Bare>,
+    pub(crate) bare: Option<BareCall>,
 }
 
 impl<'a> ToolDialectBuilder<'a> {
@@ -86,14 +86,14 @@ impl<'a> ToolDialectBuilder<'a> {
     }
 
     /// Sets the form of a call without a marker.
-    pub(crate) const fn bare(mut self, bare: Bare) -> Self {
+    pub(crate) const fn bare(mut self, bare: BareCall) -> Self {
         self.bare = Some(bare);
         self
     }
 
     /// Returns the opener of `wrapper` as it is matched in message text: calls, or their wrappers, must follow.
     pub(crate) fn opener_in_text(&self, wrapper: &Wrapper<'a>) -> Marker<'a> {
-        if wrapper.holds != Holds::Calls || self.calls.is_empty() {
+        if wrapper.holds != WrapperContent::Calls || self.calls.is_empty() {
             return wrapper.opener;
         }
         let calls = self.calls.iter().map(|call| call.opener);
@@ -102,7 +102,7 @@ impl<'a> ToolDialectBuilder<'a> {
 
     /// Returns this dialect without the parts that may resemble prose, for use together with others.
     pub(crate) fn beside_others(mut self) -> Self {
-        self.bare = self.bare.and_then(Bare::in_auto);
+        self.bare = self.bare.and_then(BareCall::in_auto);
         self.inline = &[];
         self
     }
@@ -122,12 +122,12 @@ pub struct Wrapper<'a> {
     pub(crate) opener: Marker<'a>,
     /// The closer, which counts once a call or a wrapper has begun.
     pub(crate) closer: Marker<'a>,
-    pub(crate) holds: Holds,
+    pub(crate) holds: WrapperContent,
 }
 
 /// The content of a wrapper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum WrapperContent {
     /// Calls.
     Calls,
     /// Text that may contain calls.
@@ -144,17 +144,17 @@ impl<'a> Wrapper<'a> {
     }
 
     pub(crate) const fn of(opener: Marker<'a>, closer: Marker<'a>) -> Self {
-        Self { opener, closer, holds: Holds::Calls }
+        Self { opener, closer, holds: WrapperContent::Calls }
     }
 
     /// Allows text between the markers.
     pub(crate) const fn around_text(self) -> Self {
-        Self { holds: Holds::Text, ..self }
+        Self { holds: WrapperContent::Text, ..self }
     }
 
     /// Allows text between the markers, without calls in it.
     pub(crate) const fn around_prose(self) -> Self {
-        Self { holds: Holds::Prose, ..self }
+        Self { holds: WrapperContent::Prose, ..self }
     }
 }
 
@@ -181,7 +181,7 @@ pub struct CallForm<'a> {
     pub(crate) opener: Marker<'a>,
     /// The closers. If there are none, the grammar itself determines where the call ends.
     pub(crate) closers: Markers<'a>,
-    pub(crate) grammar: Grammar,
+    pub(crate) grammar: CallGrammar,
     /// `true` if the opener is the beginning of the payload, because it contains the name.
     pub(crate) opener_is_payload: bool,
     /// The names for which the call counts; the call then ends with its grammar.
@@ -233,7 +233,7 @@ impl<'a> CallForm<'a> {
         clippy::large_types_passed_by_value,
         reason = "constant functions, run by the compiler"
     )]
-    pub(crate) const fn of(opener: Marker<'a>, closers: Markers<'a>, grammar: Grammar) -> Self {
+    pub(crate) const fn of(opener: Marker<'a>, closers: Markers<'a>, grammar: CallGrammar) -> Self {
         let offered = NameCheck::Any;
         Self { opener, closers, grammar, opener_is_payload: false, offered, needs_closer: true }
     }
@@ -243,7 +243,7 @@ impl<'a> CallForm<'a> {
         clippy::large_types_passed_by_value,
         reason = "constant functions, run by the compiler"
     )]
-    pub(crate) const fn open(opener: Marker<'a>, grammar: Grammar) -> Self {
+    pub(crate) const fn open(opener: Marker<'a>, grammar: CallGrammar) -> Self {
         Self { needs_closer: false, ..Self::of(opener, Markers::NONE, grammar) }
     }
 
@@ -252,7 +252,7 @@ impl<'a> CallForm<'a> {
         clippy::large_types_passed_by_value,
         reason = "constant functions, run by the compiler"
     )]
-    pub(crate) const fn front(opener: Marker<'a>, grammar: Grammar) -> Self {
+    pub(crate) const fn front(opener: Marker<'a>, grammar: CallGrammar) -> Self {
         Self::open(opener, grammar).opener_is_payload()
     }
 

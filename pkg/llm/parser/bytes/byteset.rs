@@ -23,11 +23,11 @@ const IN_NO_TEXT: u8 = 0xFF;
 #[derive(Debug, Clone)]
 pub(crate) struct ByteSet {
     members: [u64; 4],
-    search: Search,
+    search: ByteSearch,
 }
 
 #[derive(Debug, Clone)]
-enum Search {
+enum ByteSearch {
     Few(Finder<FEW_PAIRS, FEW_EXACT>),
     Many(Box<Finder<MAX_KINDS>>),
     EachByte,
@@ -41,11 +41,11 @@ impl ByteSet {
         }
         let kinds = kinds_of(bytes_of(members).collect());
         let search = if let Some(finder) = few(&kinds) {
-            Search::Few(finder)
+            ByteSearch::Few(finder)
         } else if let Some(kinds) = padded::<MAX_KINDS>(&kinds) {
-            Search::Many(Box::new(Finder::new(kinds)))
+            ByteSearch::Many(Box::new(Finder::new(kinds)))
         } else {
-            Search::EachByte
+            ByteSearch::EachByte
         };
         Self { members, search }
     }
@@ -69,14 +69,14 @@ impl ByteSet {
     #[inline(always)]
     pub(crate) fn sieve(&self, bytes: &[u8]) -> usize {
         match &self.search {
-            Search::Few(finder) => finder.find(bytes),
-            Search::Many(_) | Search::EachByte => self.sieve_many(bytes),
+            ByteSearch::Few(finder) => finder.find(bytes),
+            ByteSearch::Many(_) | ByteSearch::EachByte => self.sieve_many(bytes),
         }
     }
 
     #[inline(never)]
     fn sieve_many(&self, bytes: &[u8]) -> usize {
-        if let Search::Many(finder) = &self.search {
+        if let ByteSearch::Many(finder) = &self.search {
             return finder.find(bytes);
         }
         bytes.iter().position(|byte| self.holds(*byte)).unwrap_or(bytes.len())
@@ -227,7 +227,7 @@ mod tests {
     fn what_auto_looks_for_are_few_kinds() {
         for bytes in [&b"<`~"[..], b"<[]`~\xE2"] {
             let set = ByteSet::new(bytes.iter().copied());
-            assert!(matches!(set.search, Search::Few(_)));
+            assert!(matches!(set.search, ByteSearch::Few(_)));
         }
     }
 }

@@ -1,10 +1,10 @@
 //! A closer inside a string or value: data, or the end of a call whose string is broken.
 
-use super::body::Body;
+use super::body::CallBody;
 use crate::{
-    ahead::found::{Ahead, Found},
-    compiled::tools::{CompiledForm, Inside},
-    grammar::{Guard, OpenString, ValueTag},
+    ahead::found::{MarkerMatch, TextAhead},
+    compiled::tools::{BodyRole, CompiledForm},
+    grammar::{MarkerGuard, OpenString, ValueTag},
 };
 use forgeline_json::slice;
 
@@ -13,7 +13,7 @@ const MAX_HELD_BYTES: usize = 64 << 10;
 
 /// The meaning of an ambiguous closer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CloseVerdict {
     /// More text decides.
     Unknown,
     /// The closer is part of the string.
@@ -27,7 +27,7 @@ pub(super) enum Verdict {
 pub(super) struct AmbiguousClose {
     held: String,
     closer_bytes: usize,
-    role: Inside,
+    role: BodyRole,
     state: ClosePhase,
 }
 
@@ -42,22 +42,22 @@ enum ClosePhase {
 
 impl AmbiguousClose {
     /// Holds `closer`, a marker with this role found under `guard`; returns `None` if it is unambiguous.
-    pub(super) fn new(closer: &str, role: Inside, guard: Guard) -> Option<Self> {
+    pub(super) fn new(closer: &str, role: BodyRole, guard: MarkerGuard) -> Option<Self> {
         let state = match guard {
-            Guard::InString(quote) => {
+            MarkerGuard::InString(quote) => {
                 ClosePhase::InString { string: OpenString::new(quote), in_value: false }
             }
-            Guard::InValueString(quote) => {
+            MarkerGuard::InValueString(quote) => {
                 ClosePhase::InString { string: OpenString::new(quote), in_value: true }
             }
-            Guard::InValue => ClosePhase::InValue { from: closer.len(), has_opener: false },
-            Guard::Open | Guard::Closed | Guard::ClosersOnly => return None,
+            MarkerGuard::InValue => ClosePhase::InValue { from: closer.len(), has_opener: false },
+            MarkerGuard::Open | MarkerGuard::Closed | MarkerGuard::ClosersOnly => return None,
         };
         Some(Self { held: closer.to_owned(), closer_bytes: closer.len(), role, state })
     }
 
     /// Returns the role of the closer.
-    pub(super) fn role(&self) -> Inside {
+    pub(super) fn role(&self) -> BodyRole {
         self.role
     }
 
@@ -97,12 +97,12 @@ impl AmbiguousClose {
         &mut self,
         text: &str,
         at: &mut usize,
-        body: &Body,
+        body: &CallBody,
         form: &CompiledForm,
-    ) -> Verdict {
+    ) -> CloseVerdict {
         while let Some(next) = slice(text, *at..).chars().next() {
             if self.held.len() >= MAX_HELD_BYTES {
-                return Verdict::Data;
+                return CloseVerdict::Data;
             }
             if let ClosePhase::InString { string, .. } = self.state {
                 let plain = string.plain_bytes(slice(text, *at..));
@@ -117,9 +117,9 @@ impl AmbiguousClose {
             if let ClosePhase::InValue { from, .. } = self.state {
                 self.held.push(next);
                 let verdict =
-                    if next == '>' { self.by_tag(from, body, form) } else { Verdict::Unknown };
+                    if next == '>' { self.by_tag(from, body, form) } else { CloseVerdict::Unknown };
                 *at += next.len_utf8();
-                if verdict != Verdict::Unknown {
+                if verdict != CloseVerdict::Unknown {
                     return verdict;
                 }
                 continue;
@@ -127,35 +127,37 @@ impl AmbiguousClose {
             if let ClosePhase::InString { string, .. } = &mut self.state
                 && let Some(is_data) = string.push(next)
             {
-                return if is_data { Verdict::Data } else { Verdict::Closer };
+                return if is_data { CloseVerdict::Data } else { CloseVerdict::Closer };
             }
             self.held.push(next);
             *at += next.len_utf8();
         }
-        Verdict::Unknown
+        CloseVerdict::Unknown
     }
 
     /// Decides by the tag at the end of the held text: the closer is data if the tag ends the value, unless it belongs to
     /// another call.
-    fn by_tag(&mut self, from: usize, body: &Body, form: &CompiledForm) -> Verdict {
+    fn by_tag(&mut self, from: usize, body: &CallBody, form: &CompiledForm) -> CloseVerdict {
         /// Longer than the longest tag that ends a value.
         const MAX_TAG_BYTES: usize = 128;
-        let ClosePhase::InValue { has_opener, .. } = self.state else { return Verdict::Unknown };
+        let ClosePhase::InValue { has_opener, .. } = self.state else {
+            return CloseVerdict::Unknown;
+        };
         let from = self.held.len().saturating_sub(MAX_TAG_BYTES).max(from);
         let tail = slice(&self.held, self.held.ceil_char_boundary(from)..);
         match body.value_tag(tail, has_opener) {
-            Some(ValueTag::Next) if has_opener => return Verdict::Closer,
-            Some(ValueTag::End | ValueTag::Next) => return Verdict::Data,
+            Some(ValueTag::Next) if has_opener => return CloseVerdict::Closer,
+            Some(ValueTag::End | ValueTag::Next) => return CloseVerdict::Data,
             None => {}
         }
         let is_opener = tail.char_indices().any(|(at, _)| {
             let front = slice(tail, at..).as_bytes();
-            let (found, which) = form.inside.check_below(usize::MAX, front, Ahead::More);
-            matches!(found, Found::Yes(_)) && form.role(which) == Inside::Opener
+            let (found, which) = form.inside.check_below(usize::MAX, front, TextAhead::More);
+            matches!(found, MarkerMatch::Yes(_)) && form.role(which) == BodyRole::Opener
         });
         if is_opener {
             self.state = ClosePhase::InValue { from: self.held.len(), has_opener: true };
         }
-        Verdict::Unknown
+        CloseVerdict::Unknown
     }
 }

@@ -1,11 +1,11 @@
 //! The body of a call: its length, checked against the limit, and the grammar that reads it.
 
 use crate::{
-    builder::description::{Grammar, MarkupRules, TextRules},
-    content::parsed::{CallEnd, Emit, ParsedContent},
+    builder::description::{CallGrammar, MarkupRules, TextRules},
+    content::parsed::{CallEnd, ContentSink, ParsedContent},
     grammar::{
-        ElementsCall, Guard, HeaderCall, JsonCall, JsonShape, ParamsCall, PayloadOut, Plain,
-        PythonCalls, Reader, SyntaxCall, Tools, ValueTag, XmlCall,
+        ElementsCall, HeaderCall, JsonCall, JsonShape, KnownTools, MarkerGuard, ParamsCall,
+        PayloadOut, PayloadReader, PlainText, PythonCalls, SyntaxCall, ValueTag, XmlCall,
     },
 };
 use forgeline_json::{RepairSet, slice};
@@ -17,9 +17,9 @@ const MAX_BLANK_BYTES: usize = 4096;
 /// The text between the markers of a call, which contains one call or several.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-pub(super) struct Body {
-    grammar: Grammar,
-    tools: Tools,
+pub(super) struct CallBody {
+    grammar: CallGrammar,
+    tools: KnownTools,
     /// `true` if the call has no closer: its grammar determines where it ends.
     ends_itself: bool,
     state: BodyPhase,
@@ -34,12 +34,12 @@ pub(super) struct Body {
     /// `true` after a mistake in a call without a closer, which other calls may follow.
     is_lost: bool,
     /// The text so far, while it contains no call: whitespace, or an empty list.
-    blank: Option<Blank>,
+    blank: Option<BlankBody>,
 }
 
 /// Text that contains no call.
 #[derive(Debug, Default)]
-struct Blank {
+struct BlankBody {
     text: String,
     /// The brackets of an empty list in the text.
     brackets: u8,
@@ -51,17 +51,17 @@ enum BodyPhase {
     Lookahead,
     /// In the line that opens a Markdown fence around the payload.
     Fence,
-    Reading(Box<dyn Reader>),
+    Reading(Box<dyn PayloadReader>),
     /// In text that does not belong to this dialect.
     Unknown,
 }
 
-impl Body {
+impl CallBody {
     /// Creates the body of a call in `grammar`, which `ends_itself` if there is no closer.
     pub(super) fn new(
-        grammar: &Grammar,
+        grammar: &CallGrammar,
         ends_itself: bool,
-        tools: Tools,
+        tools: KnownTools,
         max_bytes: usize,
     ) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Body {
             lead_bytes: 0,
             repairs: RepairSet::default(),
             is_lost: false,
-            blank: Some(Blank::default()),
+            blank: Some(BlankBody::default()),
         }
     }
 
@@ -85,10 +85,10 @@ impl Body {
         (self.bytes, self.earlier_bytes, self.lead_bytes) = (0, 0, 0);
         self.repairs = RepairSet::default();
         self.is_lost = false;
-        self.blank = Some(Blank::default());
+        self.blank = Some(BlankBody::default());
     }
 
-    fn reader(&self) -> Option<&dyn Reader> {
+    fn reader(&self) -> Option<&dyn PayloadReader> {
         if let BodyPhase::Reading(reader) = &self.state { Some(reader.as_ref()) } else { None }
     }
 
@@ -113,13 +113,17 @@ impl Body {
     }
 
     /// Returns which text may be [skipped](Self::skip), and how many bytes of it.
-    pub(super) fn plain(&self) -> (Plain, usize) {
-        let plain = self.reader().map_or(Plain::Nothing, Reader::plain);
+    pub(super) fn plain(&self) -> (PlainText, usize) {
+        let plain = self.reader().map_or(PlainText::Nothing, PayloadReader::plain);
         (plain, self.max_bytes.saturating_sub(self.len()))
     }
 
-    /// Emits the JSON of text that continues as markup; see [`Reader::pass_escaped`].
-    pub(super) fn pass_escaped(&mut self, text: &str, out: &mut dyn FnMut(&str)) -> Option<Plain> {
+    /// Emits the JSON of text that continues as markup; see [`PayloadReader::pass_escaped`].
+    pub(super) fn pass_escaped(
+        &mut self,
+        text: &str,
+        out: &mut dyn FnMut(&str),
+    ) -> Option<PlainText> {
         let BodyPhase::Reading(reader) = &mut self.state else { return None };
         reader.pass_escaped(text, out)
     }
@@ -134,28 +138,29 @@ impl Body {
 
     /// Returns `true` if the payload is complete, so that a missing closer can be tolerated.
     pub(super) fn is_whole(&self) -> bool {
-        self.reader().is_some_and(Reader::is_whole)
+        self.reader().is_some_and(PayloadReader::is_whole)
     }
 
     /// Returns `true` if the payload is complete where the closer of a surrounding block
     /// follows.
     pub(super) fn is_whole_in_block(&self) -> bool {
-        self.reader().is_some_and(Reader::is_whole_in_block)
+        self.reader().is_some_and(PayloadReader::is_whole_in_block)
     }
 
     /// Returns `true` if the call has ended according to the grammar.
     pub(super) fn has_ended(&self) -> bool {
-        self.reader().is_some_and(Reader::has_ended)
+        self.reader().is_some_and(PayloadReader::has_ended)
     }
 
     /// Returns `true` if the call has ended according to the grammar, provided that no more text follows.
     pub(super) fn ends_with_text(&self) -> bool {
-        self.reader().is_some_and(Reader::ends_with_text)
+        self.reader().is_some_and(PayloadReader::ends_with_text)
     }
 
     /// Returns `true` after a mistake that cannot be repaired.
     pub(super) fn has_failed(&self) -> bool {
-        matches!(self.state, BodyPhase::Unknown) || self.reader().is_some_and(Reader::has_failed)
+        matches!(self.state, BodyPhase::Unknown)
+            || self.reader().is_some_and(PayloadReader::has_failed)
     }
 
     /// Returns `true` after a mistake in a call without a closer: markers are searched for while
@@ -165,8 +170,8 @@ impl Body {
     }
 
     /// Returns the meaning of a marker at the current position.
-    pub(super) fn guard(&self) -> Guard {
-        self.reader().map_or(Guard::Open, Reader::guard)
+    pub(super) fn guard(&self) -> MarkerGuard {
+        self.reader().map_or(MarkerGuard::Open, PayloadReader::guard)
     }
 
     /// Returns the tag that ends a value, if there is one in `text`, which follows an ambiguous closer inside a value.
@@ -175,7 +180,7 @@ impl Body {
     }
 
     /// Ends a value that has no end marker of its own.
-    pub(super) fn end_value(&mut self, out: &mut Emit<'_>) {
+    pub(super) fn end_value(&mut self, out: &mut ContentSink<'_>) {
         if let BodyPhase::Reading(reader) = &mut self.state {
             reader.end_value(&mut |piece| give_late(piece, out));
         }
@@ -189,14 +194,14 @@ impl Body {
     }
 
     /// Counts the closer of a call inside a value.
-    pub(super) fn end_inner_call(&mut self, out: &mut Emit<'_>) {
+    pub(super) fn end_inner_call(&mut self, out: &mut ContentSink<'_>) {
         if let BodyPhase::Reading(reader) = &mut self.state {
             reader.end_inner_call(&mut |piece| give_late(piece, out));
         }
     }
 
     /// Treats the JSON string of a value as broken.
-    pub(super) fn break_string(&mut self, out: &mut Emit<'_>) {
+    pub(super) fn break_string(&mut self, out: &mut ContentSink<'_>) {
         if let BodyPhase::Reading(reader) = &mut self.state {
             reader.break_string(&mut |piece| give_late(piece, out));
         }
@@ -210,12 +215,12 @@ impl Body {
     /// Returns the repairs of the current call.
     pub(super) fn repairs(&self) -> RepairSet {
         let mut repairs = self.repairs;
-        repairs.extend(self.reader().map(Reader::repairs).unwrap_or_default());
+        repairs.extend(self.reader().map(PayloadReader::repairs).unwrap_or_default());
         repairs
     }
 
     /// Emits the next piece and its content; returns the number of bytes that belong to the call.
-    pub(super) fn pass(&mut self, text: &str, out: &mut Emit<'_>) -> usize {
+    pub(super) fn pass(&mut self, text: &str, out: &mut ContentSink<'_>) -> usize {
         if text.is_empty() || self.is_too_long() {
             return text.len();
         }
@@ -242,7 +247,7 @@ impl Body {
     }
 
     fn may_recover(&self) -> bool {
-        self.reader().is_some_and(Reader::may_recover)
+        self.reader().is_some_and(PayloadReader::may_recover)
     }
 
     /// Returns `true` once the text contains something; until then it is held.
@@ -251,17 +256,17 @@ impl Body {
     }
 
     /// Begins the call once its text contains something.
-    pub(super) fn begin(&mut self, out: &mut Emit<'_>) {
-        if let Some(Blank { text, .. }) = self.blank.take() {
+    pub(super) fn begin(&mut self, out: &mut ContentSink<'_>) {
+        if let Some(BlankBody { text, .. }) = self.blank.take() {
             out(ParsedContent::CallStart);
             self.pass(&text, out);
         }
     }
 
     /// Ends a block without a call, whose text is framing. Returns `true` if there is one.
-    pub(super) fn end_blank(&mut self, out: &mut Emit<'_>) -> bool {
+    pub(super) fn end_blank(&mut self, out: &mut ContentSink<'_>) -> bool {
         let blank = self.blank.take_if(|blank| blank.brackets != 1);
-        if let Some(Blank { text, .. }) = &blank
+        if let Some(BlankBody { text, .. }) = &blank
             && !text.is_empty()
         {
             out(ParsedContent::Marker(text));
@@ -271,11 +276,11 @@ impl Body {
 
     /// Returns `true` for an empty list.
     pub(super) fn is_empty_list(&self) -> bool {
-        self.blank.as_ref().is_some_and(Blank::is_list)
+        self.blank.as_ref().is_some_and(BlankBody::is_list)
     }
 
     /// Emits body text before its content, so that both keep their order however the text is split.
-    fn read(&mut self, text: &str, out: &mut Emit<'_>) -> usize {
+    fn read(&mut self, text: &str, out: &mut ContentSink<'_>) -> usize {
         // All text before a closer belongs to the body.
         let is_read = self.ends_itself && (!self.has_failed() || self.may_recover());
         let is_known = !matches!(self.state, BodyPhase::Unknown);
@@ -349,11 +354,11 @@ impl Body {
     }
 
     /// Returns the reader for a payload that begins with `first`.
-    fn reader_of(&self, first: u8) -> Option<Box<dyn Reader>> {
-        let Grammar { json, markup, text } = &self.grammar;
+    fn reader_of(&self, first: u8) -> Option<Box<dyn PayloadReader>> {
+        let CallGrammar { json, markup, text } = &self.grammar;
         let tools = || self.tools.clone();
         let python =
-            || -> Box<dyn Reader> { Box::new(PythonCalls::new(tools(), self.ends_itself)) };
+            || -> Box<dyn PayloadReader> { Box::new(PythonCalls::new(tools(), self.ends_itself)) };
         Some(match (first, json, markup, text) {
             (b'[', Some(JsonShape::OneCall), _, Some(TextRules::Python)) => python(),
             (b'{' | b'[', Some(shape), _, _) => {
@@ -381,7 +386,7 @@ impl Body {
     }
 
     /// Ends the current call at its closer, completing what is missing.
-    pub(super) fn close(&mut self, out: &mut Emit<'_>) -> CallEnd {
+    pub(super) fn close(&mut self, out: &mut ContentSink<'_>) -> CallEnd {
         let (length, lead) = (self.len(), self.lead_bytes);
         let closed = match &mut self.state {
             BodyPhase::Reading(reader) => reader
@@ -402,7 +407,7 @@ impl Body {
     }
 }
 
-impl Blank {
+impl BlankBody {
     /// Counts text up to the first byte that is part of a call; if it `may_be_list`, the brackets of
     /// an empty list are not, except for the last one if the text `ends_itself`.
     fn take(&mut self, text: &str, may_be_list: bool, ends_itself: bool) -> usize {
@@ -426,7 +431,7 @@ impl Blank {
 }
 
 /// Returns `true` for a grammar of calls listed in brackets.
-fn lists_calls(grammar: &Grammar) -> bool {
+fn lists_calls(grammar: &CallGrammar) -> bool {
     let is_json = grammar.json.is_some_and(|shape| shape != JsonShape::OneCall);
     is_json || grammar.text == Some(TextRules::Python)
 }
@@ -438,7 +443,7 @@ fn malformed(reason: &'static str, offset: usize, earlier_bytes: usize, bytes: u
 }
 
 /// Emits content that must follow the text that contains it.
-fn give_late(piece: PayloadOut<'_>, out: &mut Emit<'_>) {
+fn give_late(piece: PayloadOut<'_>, out: &mut ContentSink<'_>) {
     match piece {
         PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
         PayloadOut::Name { name, .. } => out(ParsedContent::CallName(name)),
@@ -448,7 +453,13 @@ fn give_late(piece: PayloadOut<'_>, out: &mut Emit<'_>) {
 }
 
 /// Emits the body text from `given` up to `to`.
-fn give_body(text: &str, given: &mut usize, to: usize, bytes: &mut usize, out: &mut Emit<'_>) {
+fn give_body(
+    text: &str,
+    given: &mut usize,
+    to: usize,
+    bytes: &mut usize,
+    out: &mut ContentSink<'_>,
+) {
     let body = slice(text, (*given).min(to)..to);
     if !body.is_empty() {
         *given = to;

@@ -1,9 +1,9 @@
 //! Lists of calls that a model repeats without their opener.
 
 use crate::{
-    ahead::found::{Ahead, Found},
-    builder::role::Role,
-    compiled::tools::Compiled,
+    ahead::found::{MarkerMatch, TextAhead},
+    builder::role::MarkerRole,
+    compiled::tools::CompiledTools,
 };
 use forgeline_json::slice;
 
@@ -13,7 +13,7 @@ const MAX_HELD_BYTES: usize = 64 << 10;
 /// A list of calls directly after a marked one, held until it is known whether the closer of such a
 /// call follows.
 #[derive(Debug, Default)]
-pub(crate) struct Echo {
+pub(crate) struct CallEcho {
     pub(crate) held: String,
     /// The form of the calls, and the number of bytes before them.
     pub(crate) call: (usize, usize),
@@ -24,14 +24,14 @@ pub(crate) struct Echo {
     end: Option<usize>,
 }
 
-impl Echo {
+impl CallEcho {
     /// Creates an echo for calls of this form, with this number of bytes before them.
     pub(crate) fn new(call: (usize, usize)) -> Self {
         Self { call, ..Self::default() }
     }
 
     /// Adds the next character. Returns `true` for an echo, `false` for calls, once this is known.
-    pub(crate) fn push(&mut self, next: char, dialect: &Compiled) -> Option<bool> {
+    pub(crate) fn push(&mut self, next: char, dialect: &CompiledTools) -> Option<bool> {
         self.held.push(next);
         if self.held.len() >= MAX_HELD_BYTES {
             return Some(false);
@@ -44,10 +44,10 @@ impl Echo {
         if rest.is_empty() {
             return None;
         }
-        match dialect.text.check_below(usize::MAX, rest.as_bytes(), Ahead::More) {
-            (Found::Yes(_), which) => Some(dialect.role(which) == Role::CallCloser),
-            (Found::Maybe, _) => None,
-            (Found::No | Found::Mention(_), _) => Some(false),
+        match dialect.text.check_below(usize::MAX, rest.as_bytes(), TextAhead::More) {
+            (MarkerMatch::Yes(_), which) => Some(dialect.role(which) == MarkerRole::CallCloser),
+            (MarkerMatch::Maybe, _) => None,
+            (MarkerMatch::No | MarkerMatch::Mention(_), _) => Some(false),
         }
     }
 

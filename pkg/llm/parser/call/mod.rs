@@ -6,4 +6,4 @@ pub(crate) mod echo;
 mod region;
 pub(crate) mod unmarked;
 
-pub(super) use region::Region;
+pub(super) use region::CallRegion;

@@ -1,26 +1,26 @@
 //! One call, from after its opener to after its closer.
 
 use super::{
-    ambiguous_close::{AmbiguousClose, Verdict},
-    body::Body,
+    ambiguous_close::{AmbiguousClose, CloseVerdict},
+    body::CallBody,
 };
 use crate::{
-    ahead::found::Ahead,
-    compiled::tools::{CompiledForm, Inside},
+    ahead::found::TextAhead,
+    compiled::tools::{BodyRole, CompiledForm},
     content::{
-        parsed::{CallEnd, Emit, ParsedContent},
+        parsed::{CallEnd, ContentSink, ParsedContent},
         token::TokenKind,
     },
     dialects::dialect::ToolDialect,
-    grammar::{Guard, Plain, Tools},
-    scan::search::{NoTrack, Scan, Search},
+    grammar::{KnownTools, MarkerGuard, PlainText},
+    scan::search::{MarkerScan, MarkerSearch, NoTrack},
 };
 use forgeline_json::slice;
 use forgeline_types::Repair;
 
 /// The reason why a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum CallEndReason {
     Closer,
     /// The grammar itself ended the call.
     Grammar,
@@ -37,29 +37,34 @@ enum End {
 /// A closer inside a string is ambiguous: it is data if the string continues to an end at which a string
 /// may end; otherwise the string was broken and the call ended at that closer.
 #[derive(Debug)]
-pub(crate) struct Region {
+pub(crate) struct CallRegion {
     dialect: ToolDialect,
     form: usize,
     /// `true` if a function in tags may be the call.
     has_functions: bool,
-    body: Body,
-    scan: Scan,
+    body: CallBody,
+    scan: MarkerScan,
     ambiguous: Option<AmbiguousClose>,
     /// Message text after a closer that was ambiguous for a while.
     rest: String,
 }
 
-impl Region {
+impl CallRegion {
     /// Creates the reader of a call in form number `form` of `dialect`.
-    pub(crate) fn new(dialect: &ToolDialect, form: usize, tools: &Tools, max_bytes: usize) -> Self {
+    pub(crate) fn new(
+        dialect: &ToolDialect,
+        form: usize,
+        tools: &KnownTools,
+        max_bytes: usize,
+    ) -> Self {
         let compiled = dialect.compiled().form(form);
         let CompiledForm { grammar, closers, .. } = compiled;
         Self {
             dialect: dialect.clone(),
             form,
             has_functions: compiled.has_functions(),
-            body: Body::new(grammar, *closers == 0, tools.clone(), max_bytes),
-            scan: Scan::new(),
+            body: CallBody::new(grammar, *closers == 0, tools.clone(), max_bytes),
+            scan: MarkerScan::new(),
             ambiguous: None,
             rest: String::new(),
         }
@@ -97,18 +102,18 @@ impl Region {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut Emit<'_>,
+        out: &mut ContentSink<'_>,
     ) -> bool {
         loop {
             if let Some(ambiguous) = &mut self.ambiguous {
                 let form = self.dialect.compiled().form(self.form);
                 let has_ended = match ambiguous.feed(text, at, &self.body, form) {
-                    Verdict::Unknown => return false,
-                    Verdict::Data => {
+                    CloseVerdict::Unknown => return false,
+                    CloseVerdict::Data => {
                         self.take_ambiguous_as_data(out);
                         self.is_too_long()
                     }
-                    Verdict::Closer => self.end_or_break_string(out),
+                    CloseVerdict::Closer => self.end_or_break_string(out),
                 };
                 if has_ended {
                     return true;
@@ -140,7 +145,7 @@ impl Region {
     }
 
     /// Reads held text again; returns `true` if the call ended in it.
-    fn feed_again(&mut self, held: &str, token: TokenKind, out: &mut Emit<'_>) -> bool {
+    fn feed_again(&mut self, held: &str, token: TokenKind, out: &mut ContentSink<'_>) -> bool {
         let mut to = 0;
         let has_ended = self.feed(held, &mut to, token, out);
         if has_ended {
@@ -156,7 +161,7 @@ impl Region {
     }
 
     /// Ends the call if its function has ended; a marker found after it becomes text again.
-    fn end_behind_function(&mut self, has_found: bool, out: &mut Emit<'_>) -> bool {
+    fn end_behind_function(&mut self, has_found: bool, out: &mut ContentSink<'_>) -> bool {
         let has_ended = self.has_ended();
         if has_ended {
             if has_found {
@@ -164,14 +169,19 @@ impl Region {
             }
             self.rest.push_str(&self.scan.take_behind());
             self.rest.push_str(&self.scan.take_held());
-            self.end(End::Grammar, out);
+            self.end(CallEndReason::Grammar, out);
         }
         has_ended
     }
 
     /// Continues in a call without a closer; returns `None` after a mistake, after which the call ends
     /// at a marker.
-    fn feed_to_own_end(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) -> Option<bool> {
+    fn feed_to_own_end(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        out: &mut ContentSink<'_>,
+    ) -> Option<bool> {
         let rest = slice(text, *at..);
         let read = self.body.pass(rest, out);
         *at += read;
@@ -192,25 +202,25 @@ impl Region {
         }
         let has_ended = self.body.has_ended();
         if has_ended || read < rest.len() {
-            self.end(if has_ended { End::Grammar } else { End::Implicit }, out);
+            self.end(if has_ended { CallEndReason::Grammar } else { CallEndReason::Implicit }, out);
             return Some(true);
         }
         Some(false)
     }
 
     /// Returns which text may be [skipped](Self::skip), and how many bytes of it.
-    pub(crate) fn plain(&self) -> (Plain, usize) {
+    pub(crate) fn plain(&self) -> (PlainText, usize) {
         if self.ambiguous.is_some() || !self.scan.is_idle() {
-            return (Plain::Nothing, 0);
+            return (PlainText::Nothing, 0);
         }
         let (plain, room) = self.body.plain();
-        if plain == Plain::Nothing {
+        if plain == PlainText::Nothing {
             return (plain, room);
         }
-        let is_markup = plain == Plain::MarkupTail;
+        let is_markup = plain == PlainText::MarkupTail;
         let form = self.dialect.compiled().form(self.form);
-        let is_safe = form.is_safe(if is_markup { Plain::MarkupRules } else { plain });
-        (if is_safe { plain } else { Plain::Nothing }, room)
+        let is_safe = form.is_safe(if is_markup { PlainText::MarkupRules } else { plain });
+        (if is_safe { plain } else { PlainText::Nothing }, room)
     }
 
     /// Returns `true` if no marker begins in `text`.
@@ -220,7 +230,12 @@ impl Region {
 
     /// Reads text in which no marker begins, within the limit, after `skipped` bytes that were passed on
     /// without being examined. Returns `false`, and reads nothing, if text is held or the grammar may end the call.
-    pub(crate) fn pass_unmarked(&mut self, skipped: usize, text: &str, out: &mut Emit<'_>) -> bool {
+    pub(crate) fn pass_unmarked(
+        &mut self,
+        skipped: usize,
+        text: &str,
+        out: &mut ContentSink<'_>,
+    ) -> bool {
         let is_read = self.body.has_begun() && !self.body.ends_itself();
         if is_read {
             let Self { body, rest, .. } = self;
@@ -237,12 +252,14 @@ impl Region {
     /// or `None`, emitting nothing, for other text.
     pub(crate) fn pass_plain(
         &mut self,
-        plain: Plain,
+        plain: PlainText,
         text: &str,
-        out: &mut Emit<'_>,
-    ) -> Option<Plain> {
-        let is_markup = plain.is_markup() || plain == Plain::MarkupTail;
-        if plain == Plain::Nothing || !is_markup && !plain.passes_between_markers(text.as_bytes()) {
+        out: &mut ContentSink<'_>,
+    ) -> Option<PlainText> {
+        let is_markup = plain.is_markup() || plain == PlainText::MarkupTail;
+        if plain == PlainText::Nothing
+            || !is_markup && !plain.passes_between_markers(text.as_bytes())
+        {
             return None;
         }
         if !is_markup {
@@ -257,7 +274,7 @@ impl Region {
     }
 
     /// Returns the meaning of a marker at the current position.
-    pub(crate) fn guard(&self) -> Guard {
+    pub(crate) fn guard(&self) -> MarkerGuard {
         self.body.guard()
     }
 
@@ -272,14 +289,14 @@ impl Region {
         &mut self,
         text: Option<(&str, &mut usize)>,
         token: TokenKind,
-        out: &mut Emit<'_>,
-    ) -> Option<Inside> {
+        out: &mut ContentSink<'_>,
+    ) -> Option<BodyRole> {
         let Self { dialect, body, scan, rest, .. } = self;
         let form = dialect.compiled().form(self.form);
-        let search = Search {
+        let search = MarkerSearch {
             stops: form.stops(),
             check: |bytes: &[u8], is_last| {
-                form.inside.check_below(usize::MAX, bytes, Ahead::of(is_last))
+                form.inside.check_below(usize::MAX, bytes, TextAhead::of(is_last))
             },
             counts: token.counts(),
         };
@@ -292,39 +309,40 @@ impl Region {
     }
 
     /// Decides about a marker in the body; returns `true` if the call ends there.
-    fn at_marker(&mut self, role: Inside, token: TokenKind, out: &mut Emit<'_>) -> bool {
+    fn at_marker(&mut self, role: BodyRole, token: TokenKind, out: &mut ContentSink<'_>) -> bool {
         let guard = self.body.guard();
-        let is_closer = matches!(role, Inside::Closer | Inside::BlockCloser);
+        let is_closer = matches!(role, BodyRole::Closer | BodyRole::BlockCloser);
         // A special token is a marker anywhere.
         let is_special = token == TokenKind::Special;
         let is_data = match (guard, role) {
-            (Guard::Closed, _) => true,
-            (Guard::InValue | Guard::InValueString(_), Inside::FunctionEnd) => false,
-            (_, Inside::FunctionEnd) => true,
-            (Guard::InString(_), Inside::BlockCloser) => !is_special,
-            (Guard::InString(_) | Guard::InValueString(_) | Guard::InValue, _) => {
-                !is_closer && !is_special
-            }
-            (Guard::ClosersOnly, _) => !is_closer,
-            (Guard::Open, _) => false,
+            (MarkerGuard::Closed, _) => true,
+            (MarkerGuard::InValue | MarkerGuard::InValueString(_), BodyRole::FunctionEnd) => false,
+            (_, BodyRole::FunctionEnd) => true,
+            (MarkerGuard::InString(_), BodyRole::BlockCloser) => !is_special,
+            (
+                MarkerGuard::InString(_) | MarkerGuard::InValueString(_) | MarkerGuard::InValue,
+                _,
+            ) => !is_closer && !is_special,
+            (MarkerGuard::ClosersOnly, _) => !is_closer,
+            (MarkerGuard::Open, _) => false,
         };
         if is_data {
             pass_all(&mut self.body, &mut self.rest, self.scan.found(), out);
-            if role == Inside::Opener && guard == Guard::InValue {
+            if role == BodyRole::Opener && guard == MarkerGuard::InValue {
                 self.body.begin_inner_call();
             }
             let has_ended = self.has_ended();
             if has_ended {
-                self.end(End::Grammar, out);
+                self.end(CallEndReason::Grammar, out);
             }
             return has_ended || self.is_too_long();
         }
         let is_blank = self.body.end_blank(out);
-        if role == Inside::Opener {
+        if role == BodyRole::Opener {
             // An opener that began in an earlier piece cannot be read again from this one.
             self.rest.push_str(self.scan.found());
             if !is_blank {
-                self.end(End::Implicit, out);
+                self.end(CallEndReason::Implicit, out);
             }
             return true;
         }
@@ -336,17 +354,20 @@ impl Region {
         if self.ambiguous.is_some() {
             return is_special && self.end_at_ambiguous(out);
         }
-        self.end(if role == Inside::Closer { End::Closer } else { End::Block }, out);
+        self.end(
+            if role == BodyRole::Closer { CallEndReason::Closer } else { CallEndReason::Block },
+            out,
+        );
         out(ParsedContent::Marker(self.scan.found()));
         true
     }
 
     /// Emits an opener that is the beginning of the body.
-    pub(crate) fn pass(&mut self, text: &str, out: &mut Emit<'_>) {
+    pub(crate) fn pass(&mut self, text: &str, out: &mut ContentSink<'_>) {
         self.body.pass(text, out);
     }
 
-    fn take_ambiguous_as_data(&mut self, out: &mut Emit<'_>) {
+    fn take_ambiguous_as_data(&mut self, out: &mut ContentSink<'_>) {
         if let Some(ambiguous) = self.ambiguous.take() {
             self.body.end_inner_call(out);
             pass_all(&mut self.body, &mut self.rest, ambiguous.text(), out);
@@ -355,7 +376,7 @@ impl Region {
 
     /// Ends the call at the ambiguous closer; in a string of a value, that string is broken instead, and the value's
     /// tags decide what the closer means. Returns `true` if the call ended.
-    fn end_or_break_string(&mut self, out: &mut Emit<'_>) -> bool {
+    fn end_or_break_string(&mut self, out: &mut ContentSink<'_>) -> bool {
         let broken = self.ambiguous.take_if(|ambiguous| ambiguous.is_in_value_string());
         let Some(broken) = broken else { return self.end_at_ambiguous(out) };
         self.body.break_string(out);
@@ -370,24 +391,24 @@ impl Region {
 
     /// Treats the ambiguous closer as a real one: ends the call there, or the function whose end it was.
     /// Returns `true` if the call ended.
-    fn end_at_ambiguous(&mut self, out: &mut Emit<'_>) -> bool {
+    fn end_at_ambiguous(&mut self, out: &mut ContentSink<'_>) -> bool {
         let Some(ambiguous) = self.ambiguous.take() else { return false };
         let behind = ambiguous.behind_closer();
         if ambiguous.is_in_string() {
             let outcome = self.body.broken("a string is not closed before the end of the call");
             self.give_end(outcome, out);
-        } else if ambiguous.role() == Inside::FunctionEnd {
+        } else if ambiguous.role() == BodyRole::FunctionEnd {
             self.body.end_value(out);
             pass_all(&mut self.body, &mut self.rest, ambiguous.closer(), out);
             if !self.has_ended() {
                 return self.feed_again(behind, TokenKind::Unknown, out);
             }
-            self.end(End::Grammar, out);
+            self.end(CallEndReason::Grammar, out);
             self.rest.push_str(behind);
             return true;
         } else {
-            let is_block = ambiguous.role() == Inside::BlockCloser;
-            self.end(if is_block { End::Block } else { End::Closer }, out);
+            let is_block = ambiguous.role() == BodyRole::BlockCloser;
+            self.end(if is_block { CallEndReason::Block } else { CallEndReason::Closer }, out);
         }
         self.rest.push_str(behind);
         out(ParsedContent::Marker(ambiguous.closer()));
@@ -396,7 +417,7 @@ impl Region {
 
     /// Ends the call because content of another kind follows: if that `is_outside` a call, or
     /// after an ambiguous closer whose string has ended. Returns `true` if the call ended.
-    pub(crate) fn settle(&mut self, is_outside: bool, out: &mut Emit<'_>) -> bool {
+    pub(crate) fn settle(&mut self, is_outside: bool, out: &mut ContentSink<'_>) -> bool {
         if is_outside {
             self.finish(true, out);
             return true;
@@ -406,7 +427,7 @@ impl Region {
     }
 
     /// Ends the stream; with `may_close`, a complete payload may lack its closer.
-    pub(crate) fn finish(&mut self, may_close: bool, out: &mut Emit<'_>) {
+    pub(crate) fn finish(&mut self, may_close: bool, out: &mut ContentSink<'_>) {
         loop {
             let is_cut_value =
                 !may_close && self.ambiguous.as_ref().is_some_and(|it| !it.is_in_string());
@@ -435,39 +456,43 @@ impl Region {
             self.body.end_blank(out);
         } else if !self.is_too_long() {
             let end = match may_close {
-                _ if self.body.ends_itself() && self.body.ends_with_text() => End::Grammar,
-                true => End::Implicit,
-                false => End::Cut,
+                _ if self.body.ends_itself() && self.body.ends_with_text() => {
+                    CallEndReason::Grammar
+                }
+                true => CallEndReason::Implicit,
+                false => CallEndReason::Cut,
             };
             self.end(end, out);
         }
     }
 
-    fn end(&mut self, end: End, out: &mut Emit<'_>) {
+    fn end(&mut self, end: CallEndReason, out: &mut ContentSink<'_>) {
         self.body.begin(out);
         let is_open = match end {
-            End::Closer | End::Grammar => false,
-            End::Implicit => !self.body.is_whole(),
-            End::Block => !self.body.is_whole_in_block(),
-            End::Cut => true,
+            CallEndReason::Closer | CallEndReason::Grammar => false,
+            CallEndReason::Implicit => !self.body.is_whole(),
+            CallEndReason::Block => !self.body.is_whole_in_block(),
+            CallEndReason::Cut => true,
         };
         if is_open && !self.body.has_failed() {
             return self.give_end(CallEnd::Incomplete, out);
         }
         let outcome = self.body.close(out);
-        if outcome == CallEnd::Complete && matches!(end, End::Implicit | End::Block) {
+        if outcome == CallEnd::Complete
+            && matches!(end, CallEndReason::Implicit | CallEndReason::Block)
+        {
             self.body.note(Repair::ImplicitClose);
         }
         self.give_end(outcome, out);
     }
 
-    fn give_end(&mut self, outcome: CallEnd, out: &mut Emit<'_>) {
+    fn give_end(&mut self, outcome: CallEnd, out: &mut ContentSink<'_>) {
         out(ParsedContent::CallEnd { outcome: &outcome, repairs: self.body.repairs() });
     }
 }
 
 /// Emits text of the body; text after its end is added to `rest`.
-fn pass_all(body: &mut Body, rest: &mut String, text: &str, out: &mut Emit<'_>) {
+fn pass_all(body: &mut CallBody, rest: &mut String, text: &str, out: &mut ContentSink<'_>) {
     let mut read = body.pass(text, out);
     while read < text.len() && !body.has_ended() {
         // After a mistake, everything up to the end of the call is body.

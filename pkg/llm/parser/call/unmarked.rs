@@ -5,10 +5,10 @@ use std::mem;
 use compact_str::CompactString;
 
 use crate::{
-    ahead::found::Found,
-    builder::description::Bare,
-    call::echo::Echo,
-    compiled::{bare_call::looks_like_call, tools::Compiled},
+    ahead::found::MarkerMatch,
+    builder::description::BareCall,
+    call::echo::CallEcho,
+    compiled::{bare_call::looks_like_call, tools::CompiledTools},
 };
 
 /// Maximum length of the text at the start of a message that is held because it may be a call.
@@ -16,26 +16,26 @@ const MAX_START_BYTES: usize = 512;
 
 /// The start of a message, where a call may begin without a marker.
 #[derive(Debug)]
-pub(crate) enum Start {
+pub(crate) enum MessageStart {
     /// The dialect has no such calls, or text has come before.
     Past,
     /// The text so far may be the start of a call, possibly after the end of another call.
     Open { held: CompactString, after_call: bool },
     /// Calls have begun that may be an echo of those before.
-    Echo(Box<Echo>),
+    Echo(Box<CallEcho>),
 }
 
 /// The text that was held at the start of a message.
 #[derive(Debug)]
-pub(crate) struct Started {
+pub(crate) struct HeldStart {
     pub(crate) text: CompactString,
     /// The form of the call that begins in the text, and the number of bytes before that call.
     pub(crate) call: Option<(usize, usize)>,
 }
 
-impl Start {
+impl MessageStart {
     /// Returns the start of a message in `dialect`; with `after_call`, directly after another call.
-    pub(crate) fn of(dialect: &Compiled, after_call: bool) -> Self {
+    pub(crate) fn of(dialect: &CompiledTools, after_call: bool) -> Self {
         if dialect.bare.is_empty() {
             return Self::Past;
         }
@@ -56,7 +56,7 @@ impl Start {
     }
 
     /// Adds the next character; returns the held text once its meaning is known.
-    pub(crate) fn push(&mut self, next: char, forms: &[(Bare, usize)]) -> Option<Started> {
+    pub(crate) fn push(&mut self, next: char, forms: &[(BareCall, usize)]) -> Option<HeldStart> {
         let Self::Open { held, after_call } = self else { return None };
         held.push(next);
         if held.bytes().all(|byte| byte.is_ascii_whitespace()) && held.len() <= MAX_START_BYTES {
@@ -67,15 +67,15 @@ impl Start {
         let mut is_open = false;
         for (kind, form) in forms {
             match looks_like_call(*kind, held, *after_call) {
-                Found::Yes(lead) => call = call.or(Some((*form, lead))),
-                Found::Maybe => is_open = true,
-                Found::No | Found::Mention(_) => {}
+                MarkerMatch::Yes(lead) => call = call.or(Some((*form, lead))),
+                MarkerMatch::Maybe => is_open = true,
+                MarkerMatch::No | MarkerMatch::Mention(_) => {}
             }
         }
         let is_settled = call.is_some() || !is_open || held.len() > MAX_START_BYTES;
         let text = is_settled.then(|| mem::take(held))?;
         *self = Self::Past;
-        Some(Started { text, call })
+        Some(HeldStart { text, call })
     }
 }
 
@@ -90,11 +90,11 @@ mod tests {
         for dialect in ToolDialect::all() {
             let compiled = dialect.compiled();
             for first in (0..128).map(char::from).filter(|it| !it.is_ascii_whitespace()) {
-                let mut start = Start::of(compiled, false);
+                let mut start = MessageStart::of(compiled, false);
                 if !start.ends_before(&format!(" \n{first}x"), compiled.bare_firsts) {
                     continue;
                 }
-                let mut slow = Start::of(compiled, false);
+                let mut slow = MessageStart::of(compiled, false);
                 assert!(slow.push(' ', &compiled.bare).is_none(), "{}", dialect.name());
                 let started = slow.push(first, &compiled.bare);
                 let call = started.unwrap_or_else(|| panic!("{first:?} is held")).call;
@@ -103,7 +103,7 @@ mod tests {
             }
         }
         assert!(ended > 100, "{ended} characters");
-        let mut held = Start::of(ToolDialect::AUTO.compiled(), true);
+        let mut held = MessageStart::of(ToolDialect::AUTO.compiled(), true);
         assert!(!held.ends_before("x", 0), "behind a call, a semicolon may stand first");
     }
 

@@ -2,19 +2,20 @@
 
 use crate::{
     ahead::{
-        found::{Ahead, Found},
+        found::{MarkerMatch, TextAhead},
         shape::check_name,
     },
-    builder::description::Bare,
+    builder::description::BareCall,
     grammar::looks_like_calls,
     marker::Marker,
 };
 use forgeline_json::{slice, subslice};
 
 /// Returns the ASCII characters, as one bit each, with which a call in one of `forms` may begin.
-pub(crate) fn firsts_of(forms: &[(Bare, usize)]) -> u128 {
+pub(crate) fn firsts_of(forms: &[(BareCall, usize)]) -> u128 {
     let may_begin = |byte: &u8| {
-        let (first, is_no) = ([*byte], |found| matches!(found, Found::No | Found::Mention(_)));
+        let (first, is_no) =
+            ([*byte], |found| matches!(found, MarkerMatch::No | MarkerMatch::Mention(_)));
         let text = str::from_utf8(&first).unwrap_or_default();
         !forms.iter().all(|(kind, _)| is_no(looks_like_call(*kind, text, false)))
     };
@@ -23,7 +24,7 @@ pub(crate) fn firsts_of(forms: &[(Bare, usize)]) -> u128 {
 
 /// Checks `text`, the start of a message, for a call; returns `Yes` with the number of bytes before
 /// it. With `after_call`, another call came directly before, and a semicolon may separate them.
-pub(crate) fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
+pub(crate) fn looks_like_call(kind: BareCall, text: &str, after_call: bool) -> MarkerMatch {
     let bytes = text.as_bytes();
     let mut lead = whitespace(bytes, 0);
     let is_next = after_call && bytes.get(lead) == Some(&b';');
@@ -32,21 +33,21 @@ pub(crate) fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found
     }
     let rest = subslice(bytes, lead..);
     if rest.is_empty() {
-        return Found::Maybe;
+        return MarkerMatch::Maybe;
     }
     let found = match kind {
-        Bare::NextJson if !is_next => Found::No,
-        Bare::Json | Bare::NextJson => json(rest),
-        Bare::Recipient => recipient(rest),
-        Bare::Python => looks_like_calls(rest),
-        Bare::Syntax { .. } => Marker::call("call:").check(rest, Ahead::More),
-        Bare::Name(marker) => check_name(rest, marker.as_bytes()),
-        Bare::Id(marker) => id(rest, marker.as_bytes()),
-        Bare::Word(word) => return after_word(word, rest, lead),
+        BareCall::NextJson if !is_next => MarkerMatch::No,
+        BareCall::Json | BareCall::NextJson => json(rest),
+        BareCall::Recipient => recipient(rest),
+        BareCall::Python => looks_like_calls(rest),
+        BareCall::Syntax { .. } => Marker::call("call:").check(rest, TextAhead::More),
+        BareCall::Name(marker) => check_name(rest, marker.as_bytes()),
+        BareCall::Id(marker) => id(rest, marker.as_bytes()),
+        BareCall::Word(word) => return after_word(word, rest, lead),
     };
     match found {
-        Found::Yes(_) => Found::Yes(lead),
-        other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+        MarkerMatch::Yes(_) => MarkerMatch::Yes(lead),
+        other @ (MarkerMatch::No | MarkerMatch::Maybe | MarkerMatch::Mention(_)) => other,
     }
 }
 
@@ -82,24 +83,24 @@ fn whitespace(bytes: &[u8], from: usize) -> usize {
     from + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
 }
 
-fn after_word(word: &str, rest: &[u8], lead: usize) -> Found {
+fn after_word(word: &str, rest: &[u8], lead: usize) -> MarkerMatch {
     let shared = word.bytes().zip(rest).take_while(|(byte, seen)| byte == *seen).count();
     match rest.get(shared) {
-        None => Found::Maybe,
+        None => MarkerMatch::Maybe,
         Some(first @ (b'[' | b'{')) if shared == word.len() => {
             let wanted = if *first == b'[' { b'{' } else { b'"' };
             match rest.get(whitespace(rest, shared + 1)) {
-                None => Found::Maybe,
-                Some(next) if *next == wanted => Found::Yes(lead + shared),
-                Some(_) => Found::No,
+                None => MarkerMatch::Maybe,
+                Some(next) if *next == wanted => MarkerMatch::Yes(lead + shared),
+                Some(_) => MarkerMatch::No,
             }
         }
-        Some(_) => Found::No,
+        Some(_) => MarkerMatch::No,
     }
 }
 
 /// Checks for an id such as `functions.name:0`, then `marker` and an object.
-fn id(text: &[u8], marker: &[u8]) -> Found {
+fn id(text: &[u8], marker: &[u8]) -> MarkerMatch {
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.:/".contains(byte);
     let id = text.iter().take_while(is_part).count();
     let behind = whitespace(text, id);
@@ -108,18 +109,18 @@ fn id(text: &[u8], marker: &[u8]) -> Found {
     let has_index = digits > 0 && subslice(text, ..id - digits).len() > 1;
     let has_index = has_index && subslice(text, ..id - digits).ends_with(b":");
     if id == 0 || (id < text.len() && !has_index) {
-        return Found::No;
+        return MarkerMatch::No;
     }
     match rest.get(marker.len()..) {
-        _ if !rest.starts_with(marker) && !marker.starts_with(rest) => Found::No,
-        None => Found::Maybe,
+        _ if !rest.starts_with(marker) && !marker.starts_with(rest) => MarkerMatch::No,
+        None => MarkerMatch::Maybe,
         Some(payload) => match payload.trim_ascii_start().first() {
-            None => Found::Maybe,
+            None => MarkerMatch::Maybe,
             Some(first) => {
                 if *first == b'{' {
-                    Found::Yes(0)
+                    MarkerMatch::Yes(0)
                 } else {
-                    Found::No
+                    MarkerMatch::No
                 }
             }
         },
@@ -127,20 +128,20 @@ fn id(text: &[u8], marker: &[u8]) -> Found {
 }
 
 /// Checks for the rest of a header whose beginning is in the prompt.
-fn recipient(rest: &[u8]) -> Found {
+fn recipient(rest: &[u8]) -> MarkerMatch {
     const START: &[u8] = b"to=";
     const END: &[u8] = b"<|message|>";
     let shared = START.iter().zip(rest).take_while(|(byte, seen)| byte == seen).count();
     if shared < START.len().min(rest.len()) {
-        return Found::No;
+        return MarkerMatch::No;
     }
     if [&b"to=assistant<"[..], b"to=assistant ", b"to=user<", b"to=user "]
         .iter()
         .any(|plain| rest.starts_with(plain))
     {
-        return Found::No;
+        return MarkerMatch::No;
     }
-    if memchr::memmem::find(rest, END).is_some() { Found::Yes(0) } else { Found::Maybe }
+    if memchr::memmem::find(rest, END).is_some() { MarkerMatch::Yes(0) } else { MarkerMatch::Maybe }
 }
 
 /// The meaning of a key of a call.
@@ -156,15 +157,15 @@ enum CallKey {
 
 /// Checks for a JSON object, or the first object in an array: its first key must belong to a call, and its
 /// second key must be the other half.
-fn json(text: &[u8]) -> Found {
+fn json(text: &[u8]) -> MarkerMatch {
     let mut at = 0;
     if text.first() == Some(&b'[') {
         at = whitespace(text, 1);
     }
     match text.get(at) {
-        None => return Found::Maybe,
+        None => return MarkerMatch::Maybe,
         Some(b'{') => at = whitespace(text, at + 1),
-        Some(_) => return Found::No,
+        Some(_) => return MarkerMatch::No,
     }
     let first = match key(text, &mut at) {
         Ok(key) => key,
@@ -173,8 +174,8 @@ fn json(text: &[u8]) -> Found {
     if first == CallKey::Function && text.get(at) == Some(&b'{') {
         let mut inner = whitespace(text, at + 1);
         return match key(text, &mut inner) {
-            Ok(CallKey::Name | CallKey::Arguments) => Found::Yes(0),
-            Ok(CallKey::Kind | CallKey::Function) => Found::No,
+            Ok(CallKey::Name | CallKey::Arguments) => MarkerMatch::Yes(0),
+            Ok(CallKey::Kind | CallKey::Function) => MarkerMatch::No,
             Err(found) => found,
         };
     }
@@ -182,22 +183,22 @@ fn json(text: &[u8]) -> Found {
         return found;
     }
     match text.get(at) {
-        None => return Found::Maybe,
+        None => return MarkerMatch::Maybe,
         Some(b',') => at = whitespace(text, at + 1),
-        Some(_) => return Found::No,
+        Some(_) => return MarkerMatch::No,
     }
     match (first, key(text, &mut at)) {
         (_, Err(found)) => found,
         (CallKey::Name | CallKey::Function, Ok(CallKey::Arguments))
         | (CallKey::Arguments | CallKey::Kind, Ok(CallKey::Name | CallKey::Function)) => {
-            Found::Yes(0)
+            MarkerMatch::Yes(0)
         }
-        (_, Ok(_)) => Found::No,
+        (_, Ok(_)) => MarkerMatch::No,
     }
 }
 
 /// Returns the key at `*at`, and advances `*at` to the value after it.
-fn key(text: &[u8], at: &mut usize) -> Result<CallKey, Found> {
+fn key(text: &[u8], at: &mut usize) -> Result<CallKey, MarkerMatch> {
     const KEYS: [(&[u8], CallKey); 10] = [
         (b"_name", CallKey::Name),
         (b"name", CallKey::Name),
@@ -211,32 +212,32 @@ fn key(text: &[u8], at: &mut usize) -> Result<CallKey, Found> {
         (b"function", CallKey::Function),
     ];
     let quote = match text.get(*at) {
-        None => return Err(Found::Maybe),
+        None => return Err(MarkerMatch::Maybe),
         Some(quote @ (b'"' | b'\'')) => *quote,
-        Some(_) => return Err(Found::No),
+        Some(_) => return Err(MarkerMatch::No),
     };
     let rest = subslice(text, *at + 1..);
     let Some(length) = memchr::memchr(quote, rest) else {
         let may_become = KEYS.iter().any(|(name, _)| name.starts_with(rest));
-        return Err(if may_become { Found::Maybe } else { Found::No });
+        return Err(if may_become { MarkerMatch::Maybe } else { MarkerMatch::No });
     };
     let name = subslice(rest, ..length);
     let Some((_, key)) = KEYS.iter().find(|(known, _)| *known == name) else {
-        return Err(Found::No);
+        return Err(MarkerMatch::No);
     };
     *at = whitespace(text, *at + length + 2);
     match text.get(*at) {
-        None => Err(Found::Maybe),
+        None => Err(MarkerMatch::Maybe),
         Some(b':') => {
             *at = whitespace(text, *at + 1);
             Ok(*key)
         }
-        Some(_) => Err(Found::No),
+        Some(_) => Err(MarkerMatch::No),
     }
 }
 
 /// Advances `*at` past the value and the whitespace after it.
-fn skip_value(text: &[u8], at: &mut usize) -> Result<(), Found> {
+fn skip_value(text: &[u8], at: &mut usize) -> Result<(), MarkerMatch> {
     let (mut depth, mut quote, mut is_escaped) = (0_u32, None, false);
     while let Some(&byte) = text.get(*at) {
         match (quote, byte) {
@@ -252,7 +253,7 @@ fn skip_value(text: &[u8], at: &mut usize) -> Result<(), Found> {
         }
         *at += 1;
     }
-    Err(Found::Maybe)
+    Err(MarkerMatch::Maybe)
 }
 
 #[cfg(test)]
@@ -282,55 +283,55 @@ mod tests {
     fn only_what_has_both_halves_of_a_call_looks_like_one() {
         #[rustfmt::skip]
         let cases = [
-            (r#"{"name": "f", "parameters""#,             Found::Maybe),
-            (r#"{"function": {"_name":"#,                 Found::Yes(0)),
-            (r#"{"name": "f", "parameters":"#,            Found::Yes(0)),
-            (r#"  {"arguments": {"a": "}"}, "name":1"#,   Found::Yes(2)),
-            (r#"{"arguments": {"a": "\"}}"}, "name":"#,   Found::Yes(0)),
-            (r#"{"arguments": {"a": "\\"}, "name":"#,     Found::Yes(0)),
-            (r#"{"arguments": {"a": "\"}, "name":"#,      Found::Maybe),
-            (r#"{"type": "function", "name":"#,           Found::Yes(0)),
-            (r#"{"type": "function", "function":"#,       Found::Yes(0)),
-            (r#"{"function": {"name":"#,                  Found::Yes(0)),
-            (r#"[{"name": "f", "arguments":"#,            Found::Yes(0)),
-            (r#"{"name": "Bob", "age":"#,                 Found::No),
-            (r#"{"name": "Bob"}"#,                        Found::No),
-            (r#"{"name": "f", "type":"#,                  Found::No),
-            (r#"{"nam"#,                                  Found::Maybe),
-            (r#"{"nami"#,                                 Found::No),
-            (r#"{"a""#,                                   Found::No),
-            ("{ is a brace",                              Found::No),
-            ("[1, 2]",                                    Found::No),
-            ("[ ",                                        Found::Maybe),
-            ("Text",                                      Found::No),
-            ("\n",                                        Found::Maybe),
+            (r#"{"name": "f", "parameters""#,             MarkerMatch::Maybe),
+            (r#"{"function": {"_name":"#,                 MarkerMatch::Yes(0)),
+            (r#"{"name": "f", "parameters":"#,            MarkerMatch::Yes(0)),
+            (r#"  {"arguments": {"a": "}"}, "name":1"#,   MarkerMatch::Yes(2)),
+            (r#"{"arguments": {"a": "\"}}"}, "name":"#,   MarkerMatch::Yes(0)),
+            (r#"{"arguments": {"a": "\\"}, "name":"#,     MarkerMatch::Yes(0)),
+            (r#"{"arguments": {"a": "\"}, "name":"#,      MarkerMatch::Maybe),
+            (r#"{"type": "function", "name":"#,           MarkerMatch::Yes(0)),
+            (r#"{"type": "function", "function":"#,       MarkerMatch::Yes(0)),
+            (r#"{"function": {"name":"#,                  MarkerMatch::Yes(0)),
+            (r#"[{"name": "f", "arguments":"#,            MarkerMatch::Yes(0)),
+            (r#"{"name": "Bob", "age":"#,                 MarkerMatch::No),
+            (r#"{"name": "Bob"}"#,                        MarkerMatch::No),
+            (r#"{"name": "f", "type":"#,                  MarkerMatch::No),
+            (r#"{"nam"#,                                  MarkerMatch::Maybe),
+            (r#"{"nami"#,                                 MarkerMatch::No),
+            (r#"{"a""#,                                   MarkerMatch::No),
+            ("{ is a brace",                              MarkerMatch::No),
+            ("[1, 2]",                                    MarkerMatch::No),
+            ("[ ",                                        MarkerMatch::Maybe),
+            ("Text",                                      MarkerMatch::No),
+            ("\n",                                        MarkerMatch::Maybe),
         ];
         for (text, want) in cases {
-            assert_eq!(looks_like_call(Bare::Json, text, false), want, "{text}");
+            assert_eq!(looks_like_call(BareCall::Json, text, false), want, "{text}");
         }
         let next = r#" ; {"name":"f","args":"#;
-        assert_eq!(looks_like_call(Bare::Json, next, true), Found::Yes(3));
-        assert_eq!(looks_like_call(Bare::Json, next, false), Found::No);
-        let word = Bare::Word("functools");
-        assert_eq!(looks_like_call(word, " functools[ {", false), Found::Yes(10));
-        assert_eq!(looks_like_call(word, "functool", false), Found::Maybe);
-        assert_eq!(looks_like_call(word, "function", false), Found::No);
-        let name = Bare::Name("<|call|>");
-        assert_eq!(looks_like_call(name, "\nget_it<|call|>", false), Found::Yes(1));
-        assert_eq!(looks_like_call(name, "get_it<|ca", false), Found::Maybe);
-        assert_eq!(looks_like_call(name, "<|ca", false), Found::No);
-        assert_eq!(looks_like_call(name, "get it", false), Found::No);
-        let syntax = Bare::Syntax { quote: "'", offered: NameCheck::Always };
-        assert_eq!(looks_like_call(syntax, "\ncall:a.b-c{", false), Found::Yes(1));
-        assert_eq!(looks_like_call(syntax, "call:f", false), Found::Maybe);
-        assert_eq!(looks_like_call(syntax, "call: f{", false), Found::No);
-        assert_eq!(looks_like_call(syntax, "call:f (", false), Found::No);
-        let id = Bare::Id("<|call|>");
-        assert_eq!(looks_like_call(id, " functions.f:0 <|call|> {", false), Found::Yes(1));
-        assert_eq!(looks_like_call(id, "functions.f:0", false), Found::Maybe);
-        assert_eq!(looks_like_call(id, "functions.f:0 <|ca", false), Found::Maybe);
-        assert_eq!(looks_like_call(id, "functions.f <|call|>{", false), Found::No);
-        assert_eq!(looks_like_call(id, "functions.f:0<|call|> is", false), Found::No);
-        assert_eq!(looks_like_call(id, "at 12:0 we", false), Found::No);
+        assert_eq!(looks_like_call(BareCall::Json, next, true), MarkerMatch::Yes(3));
+        assert_eq!(looks_like_call(BareCall::Json, next, false), MarkerMatch::No);
+        let word = BareCall::Word("functools");
+        assert_eq!(looks_like_call(word, " functools[ {", false), MarkerMatch::Yes(10));
+        assert_eq!(looks_like_call(word, "functool", false), MarkerMatch::Maybe);
+        assert_eq!(looks_like_call(word, "function", false), MarkerMatch::No);
+        let name = BareCall::Name("<|call|>");
+        assert_eq!(looks_like_call(name, "\nget_it<|call|>", false), MarkerMatch::Yes(1));
+        assert_eq!(looks_like_call(name, "get_it<|ca", false), MarkerMatch::Maybe);
+        assert_eq!(looks_like_call(name, "<|ca", false), MarkerMatch::No);
+        assert_eq!(looks_like_call(name, "get it", false), MarkerMatch::No);
+        let syntax = BareCall::Syntax { quote: "'", offered: NameCheck::Always };
+        assert_eq!(looks_like_call(syntax, "\ncall:a.b-c{", false), MarkerMatch::Yes(1));
+        assert_eq!(looks_like_call(syntax, "call:f", false), MarkerMatch::Maybe);
+        assert_eq!(looks_like_call(syntax, "call: f{", false), MarkerMatch::No);
+        assert_eq!(looks_like_call(syntax, "call:f (", false), MarkerMatch::No);
+        let id = BareCall::Id("<|call|>");
+        assert_eq!(looks_like_call(id, " functions.f:0 <|call|> {", false), MarkerMatch::Yes(1));
+        assert_eq!(looks_like_call(id, "functions.f:0", false), MarkerMatch::Maybe);
+        assert_eq!(looks_like_call(id, "functions.f:0 <|ca", false), MarkerMatch::Maybe);
+        assert_eq!(looks_like_call(id, "functions.f <|call|>{", false), MarkerMatch::No);
+        assert_eq!(looks_like_call(id, "functions.f:0<|call|> is", false), MarkerMatch::No);
+        assert_eq!(looks_like_call(id, "at 12:0 we", false), MarkerMatch::No);
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     compiled::{
         thinking::{CompiledSection, CompiledThinking},
-        tools::Compiled,
+        tools::CompiledTools,
     },
     scan::stop_bytes::StopBytes,
 };
@@ -16,7 +16,7 @@ pub(crate) struct SharedStopBytes {
 }
 
 impl SharedStopBytes {
-    pub(crate) fn new(thinking: &CompiledThinking, tools: &Compiled) -> Self {
+    pub(crate) fn new(thinking: &CompiledThinking, tools: &CompiledTools) -> Self {
         let has_framing = thinking.sections.iter().any(|one| one.framing.before_closer > 0);
         let CompiledSection { closers, headers, inline, .. } = &thinking.any;
         let in_thinking = StopBytes::new([closers, headers, inline, &tools.text]);

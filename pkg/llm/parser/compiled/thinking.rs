@@ -6,7 +6,7 @@ use crate::{
         description::{MarkerFraming, ThinkingRules},
         special_tokens::SpecialTokens,
     },
-    compiled::tools::Compiled,
+    compiled::tools::CompiledTools,
     marker::{Marker, MarkerSet},
 };
 
@@ -131,7 +131,7 @@ impl CompiledThinking {
     }
 
     /// Returns `true` for the beginning of a special token that would end reasoning, or begin a call in it.
-    pub(crate) fn is_cut_in_thinking(&self, text: &str, tools: &Compiled) -> bool {
+    pub(crate) fn is_cut_in_thinking(&self, text: &str, tools: &CompiledTools) -> bool {
         let rest = text.trim_start_matches(['\r', '\n']).as_bytes();
         let Self { any, min_cut_bytes, .. } = self;
         rest.len() >= *min_cut_bytes

@@ -7,17 +7,17 @@ use std::{
 
 use crate::{
     ahead::{
-        found::{Ahead, Found},
+        found::{MarkerMatch, TextAhead},
         name_check::NameCheck,
     },
     builder::{
-        CallForm, Holds, ToolDialectBuilder,
-        description::{Bare, Grammar, TextRules},
-        role::Role,
+        CallForm, ToolDialectBuilder, WrapperContent,
+        description::{BareCall, CallGrammar, TextRules},
+        role::MarkerRole,
         special_tokens::{SpecialTokens, strays},
     },
     compiled::bare_call::firsts_of,
-    grammar::{HeaderStyle, Plain},
+    grammar::{HeaderStyle, PlainText},
     marker::{Marker, MarkerSet},
     scan::stop_bytes::StopBytes,
 };
@@ -28,7 +28,7 @@ const SENTENCE_END: &str = "</s>";
 
 /// A compiled tool-call dialect.
 #[derive(Debug, Clone)]
-pub(crate) struct Compiled {
+pub(crate) struct CompiledTools {
     /// The name and example of the first description.
     pub(crate) name: &'static str,
     pub(crate) example: &'static str,
@@ -38,7 +38,7 @@ pub(crate) struct Compiled {
     pub(crate) text: MarkerSet,
     pub(crate) stops: Arc<StopBytes>,
     /// The role of each marker of `text`.
-    roles: Vec<Role>,
+    roles: Vec<MarkerRole>,
     /// The number of markers that open something.
     pub(crate) openers: usize,
     /// The number of markers before the closers of calls.
@@ -51,7 +51,7 @@ pub(crate) struct Compiled {
     pub(crate) is_joint: bool,
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
-    pub(crate) bare: Vec<(Bare, usize)>,
+    pub(crate) bare: Vec<(BareCall, usize)>,
     /// The ASCII characters with which a form without a marker may begin, as one bit each.
     pub(crate) bare_firsts: u128,
     /// The tags and quotes of the payloads, listed at first use.
@@ -73,14 +73,14 @@ pub(crate) struct CompiledForm {
     /// The number of these and of the ends of functions, of which there is at most one.
     ends: usize,
     /// The kinds of text that stop at every byte with which one of these markers begins.
-    safe: Vec<Plain>,
-    pub(crate) grammar: Grammar,
+    safe: Vec<PlainText>,
+    pub(crate) grammar: CallGrammar,
     pub(crate) opener_is_payload: bool,
     /// The names for which the call counts.
     pub(crate) offered: NameCheck,
 }
 
-impl Compiled {
+impl CompiledTools {
     /// Returns `true` if special tokens that open and close nothing are framing.
     pub(crate) fn drops_strays(&self) -> bool {
         self.min_cut_bytes < usize::MAX
@@ -98,17 +98,17 @@ impl Compiled {
         let (mut forms, mut bare) = (Vec::new(), Vec::new());
         for tools in descriptions {
             for call in tools.calls {
-                text.add(call.opener_in_text(tools), Role::Call(forms.len()));
+                text.add(call.opener_in_text(tools), MarkerRole::Call(forms.len()));
                 forms.push(CompiledForm::new(call, tools, descriptions));
             }
             for wrapper in tools.wrappers {
-                text.add(tools.opener_in_text(wrapper), Role::WrapperOpener(wrapper.holds));
-                closers.push((wrapper.closer, Role::WrapperCloser(wrapper.holds)));
+                text.add(tools.opener_in_text(wrapper), MarkerRole::WrapperOpener(wrapper.holds));
+                closers.push((wrapper.closer, MarkerRole::WrapperCloser(wrapper.holds)));
             }
-            if let Some(Bare::Name(_)) = tools.bare {
+            if let Some(BareCall::Name(_)) = tools.bare {
                 for call in tools.calls {
                     let Some(end) = call.opener.end_of_name() else { continue };
-                    bare.push((Bare::Name(end), forms.len()));
+                    bare.push((BareCall::Name(end), forms.len()));
                     forms.push(CompiledForm::new(call, tools, descriptions));
                 }
             } else if let Some(kind) = tools.bare {
@@ -121,7 +121,7 @@ impl Compiled {
         let call_closers: Vec<_> = calls.clone().flat_map(|call| call.closers.iter()).collect();
         for end in turn_ends.iter().chain(&[SENTENCE_END]).filter(|_| !forms.is_empty()) {
             let marker = Marker::exact(end);
-            let role = Role::TurnEnd {
+            let role = MarkerRole::TurnEnd {
                 closes_wrapper: closers.iter().any(|(closer, _)| *closer == marker),
                 closes_call: call_closers.contains(&marker),
                 only_behind_call: *end == SENTENCE_END,
@@ -129,7 +129,7 @@ impl Compiled {
             text.add(marker, role);
         }
         for marker in descriptions.iter().flat_map(|tools| tools.inline) {
-            text.add(*marker, Role::Inline);
+            text.add(*marker, MarkerRole::Inline);
         }
         let mut first_closer = text.markers.len();
         let named = match counting {
@@ -143,7 +143,7 @@ impl Compiled {
         }
         text.add_all(closers);
         let first_orphan = text.markers.len();
-        text.add_all(calls.flat_map(CallForm::ends).map(|end| (end, Role::CallCloser)));
+        text.add_all(calls.flat_map(CallForm::ends).map(|end| (end, MarkerRole::CallCloser)));
         let TextMarkers { markers, roles, .. } = text;
         let text = MarkerSet::new(markers);
         let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
@@ -175,12 +175,12 @@ impl Compiled {
         &self,
         length: usize,
         bytes: &[u8],
-        ahead: Ahead,
-    ) -> Option<(Found, usize)> {
+        ahead: TextAhead,
+    ) -> Option<(MarkerMatch, usize)> {
         let (found, which) = self.text.check_below(self.openers, bytes, ahead);
-        let is_longer =
-            matches!(found, Found::Maybe) || matches!(found, Found::Yes(own) if own > length);
-        (is_longer && matches!(self.role(which), Role::Call(_))).then_some((found, which))
+        let is_longer = matches!(found, MarkerMatch::Maybe)
+            || matches!(found, MarkerMatch::Yes(own) if own > length);
+        (is_longer && matches!(self.role(which), MarkerRole::Call(_))).then_some((found, which))
     }
 
     /// Returns `true` for the beginning of the closer of a block of calls, at least two bytes long.
@@ -189,14 +189,14 @@ impl Compiled {
         front.len() >= 2
             && markers.any(|(text, role)| {
                 let begins = text.as_bytes().get(..front.len());
-                *role == Role::WrapperCloser(Holds::Calls)
+                *role == MarkerRole::WrapperCloser(WrapperContent::Calls)
                     && begins.is_some_and(|begins| begins.eq_ignore_ascii_case(front))
             })
     }
 
     /// Returns the meaning of marker `which` of the text.
-    pub(crate) fn role(&self, which: usize) -> Role {
-        self.roles.get(which).copied().unwrap_or(Role::WrapperOpener(Holds::Text))
+    pub(crate) fn role(&self, which: usize) -> MarkerRole {
+        self.roles.get(which).copied().unwrap_or(MarkerRole::WrapperOpener(WrapperContent::Text))
     }
 
     /// Lists the bytes that markers and tags of the dialect begin with, as spelled.
@@ -239,7 +239,7 @@ impl Compiled {
                 blocks: 0,
                 ends: 0,
                 safe: Vec::new(),
-                grammar: Grammar::NONE,
+                grammar: CallGrammar::NONE,
                 opener_is_payload: false,
                 offered: NameCheck::Any,
             }
@@ -252,19 +252,19 @@ impl Compiled {
 #[derive(Default)]
 struct TextMarkers<'a> {
     markers: Vec<Marker<'a>>,
-    roles: Vec<Role>,
+    roles: Vec<MarkerRole>,
     seen: HashSet<Marker<'a>>,
 }
 
 impl<'a> TextMarkers<'a> {
-    fn add(&mut self, marker: Marker<'a>, role: Role) {
+    fn add(&mut self, marker: Marker<'a>, role: MarkerRole) {
         if self.seen.insert(marker) {
             self.markers.push(marker);
             self.roles.push(role);
         }
     }
 
-    fn add_all(&mut self, markers: impl IntoIterator<Item = (Marker<'a>, Role)>) {
+    fn add_all(&mut self, markers: impl IntoIterator<Item = (Marker<'a>, MarkerRole)>) {
         for (marker, role) in markers {
             self.add(marker, role);
         }
@@ -313,17 +313,17 @@ impl CompiledForm {
     }
 
     /// Returns the role of marker `which` of [`inside`](Self::inside).
-    pub(crate) fn role(&self, which: usize) -> Inside {
+    pub(crate) fn role(&self, which: usize) -> BodyRole {
         match which {
-            _ if which < self.closers => Inside::Closer,
-            _ if which < self.blocks => Inside::BlockCloser,
-            _ if which < self.ends => Inside::FunctionEnd,
-            _ => Inside::Opener,
+            _ if which < self.closers => BodyRole::Closer,
+            _ if which < self.blocks => BodyRole::BlockCloser,
+            _ if which < self.ends => BodyRole::FunctionEnd,
+            _ => BodyRole::Opener,
         }
     }
 
     /// Returns `true` if `plain` stops at every byte that may begin an end of the call.
-    pub(crate) fn is_safe(&self, plain: Plain) -> bool {
+    pub(crate) fn is_safe(&self, plain: PlainText) -> bool {
         self.safe.contains(&plain)
     }
 
@@ -353,21 +353,23 @@ impl CompiledForm {
         form
     }
 
-    fn bare(kind: Bare, tools: &ToolDialectBuilder<'_>) -> Self {
+    fn bare(kind: BareCall, tools: &ToolDialectBuilder<'_>) -> Self {
         let closers = match (kind, tools.calls) {
-            (Bare::Recipient, [call, ..]) => call.closers.iter().collect(),
+            (BareCall::Recipient, [call, ..]) => call.closers.iter().collect(),
             _ => Vec::new(),
         };
         let grammar = match kind {
-            Bare::Json | Bare::NextJson | Bare::Word(_) | Bare::Name(_) => Grammar::JSON,
-            Bare::Python => Grammar::text(TextRules::Python),
-            Bare::Syntax { quote, .. } => Grammar::text(TextRules::Syntax { quote }),
-            Bare::Recipient => Grammar::text(TextRules::Named(HeaderStyle::HARMONY)),
-            Bare::Id(_) => Grammar::text(TextRules::Named(HeaderStyle::KIMI)),
+            BareCall::Json | BareCall::NextJson | BareCall::Word(_) | BareCall::Name(_) => {
+                CallGrammar::JSON
+            }
+            BareCall::Python => CallGrammar::text(TextRules::Python),
+            BareCall::Syntax { quote, .. } => CallGrammar::text(TextRules::Syntax { quote }),
+            BareCall::Recipient => CallGrammar::text(TextRules::Named(HeaderStyle::HARMONY)),
+            BareCall::Id(_) => CallGrammar::text(TextRules::Named(HeaderStyle::KIMI)),
         };
         let blocks: Vec<_> = block_closers(tools, closers.is_empty()).collect();
         let mut form = Self::closed_by(&closers, &blocks, &grammar, true, tools);
-        if let Bare::Syntax { offered, .. } = kind {
+        if let BareCall::Syntax { offered, .. } = kind {
             form.offered = offered;
         }
         form
@@ -376,7 +378,7 @@ impl CompiledForm {
     fn closed_by(
         closers: &[Marker<'_>],
         blocks: &[Marker<'_>],
-        grammar: &Grammar,
+        grammar: &CallGrammar,
         opener_is_payload: bool,
         tools: &ToolDialectBuilder<'_>,
     ) -> Self {
@@ -386,8 +388,8 @@ impl CompiledForm {
         add_new(&mut inside, grammar.function_end().map(Marker::exact));
         let ends = inside.len();
         let stops_at_ends =
-            |plain: &Plain| inside.iter().all(|end| !plain.passes(&[Marker::first(end)]));
-        let safe = Plain::ALL.into_iter().filter(stops_at_ends).collect();
+            |plain: &PlainText| inside.iter().all(|end| !plain.passes(&[Marker::first(end)]));
+        let safe = PlainText::ALL.into_iter().filter(stops_at_ends).collect();
         add_new(&mut inside, openers_between(tools, opener_is_payload));
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
         let (stops, offered) = (OnceLock::new(), NameCheck::Any);
@@ -397,7 +399,7 @@ impl CompiledForm {
 
 /// The role of a marker inside a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Inside {
+pub(crate) enum BodyRole {
     /// Ends the call.
     Closer,
     /// Ends a block that surrounds the call.

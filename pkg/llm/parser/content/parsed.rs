@@ -96,4 +96,4 @@ pub enum ResponsePiece<'a> {
 }
 
 /// A receiver of content.
-pub(crate) type Emit<'o> = dyn FnMut(ParsedContent<'_>) + 'o;
+pub(crate) type ContentSink<'o> = dyn FnMut(ParsedContent<'_>) + 'o;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ahead::found::Ahead;
+use crate::ahead::found::TextAhead;
 
 /// The kind of tokens that a piece of text comes from, for callers that have the model's token ids.
 ///
@@ -39,10 +39,10 @@ pub enum TokenKind {
 
 impl TokenKind {
     /// Returns what may follow a marker in such text; `is_last` if the text is the last.
-    pub(crate) const fn ahead(self, is_last: bool) -> Ahead {
+    pub(crate) const fn ahead(self, is_last: bool) -> TextAhead {
         match self {
-            Self::Special if !is_last => Ahead::Any,
-            Self::Special | Self::Unknown | Self::Ordinary => Ahead::of(is_last),
+            Self::Special if !is_last => TextAhead::Any,
+            Self::Special | Self::Unknown | Self::Ordinary => TextAhead::of(is_last),
         }
     }
 

@@ -7,7 +7,9 @@ use crate::{
         Section, ThinkingDialectBuilder, ToolDialectBuilder, description::ThinkingRules,
         special_tokens::SpecialTokens,
     },
-    compiled::{shared_stop_bytes::SharedStopBytes, thinking::CompiledThinking, tools::Compiled},
+    compiled::{
+        shared_stop_bytes::SharedStopBytes, thinking::CompiledThinking, tools::CompiledTools,
+    },
     families::{self, THINKING_COUNT, TOOL_COUNT},
 };
 
@@ -28,7 +30,7 @@ use crate::{
 /// assert_eq!(own.to_string(), "custom");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ThinkingDialect(Kind<CompiledThinking>);
+pub struct ThinkingDialect(DialectKind<CompiledThinking>);
 
 /// A dialect of writing tool calls as text.
 ///
@@ -49,17 +51,17 @@ pub struct ThinkingDialect(Kind<CompiledThinking>);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolDialect(Kind<Compiled>);
+pub struct ToolDialect(DialectKind<CompiledTools>);
 
 #[derive(Debug, Clone)]
-enum Kind<T> {
+enum DialectKind<T> {
     /// The index in the list of all dialects.
     BuiltIn(usize),
     /// A dialect described by a user.
     Own(Arc<T>),
 }
 
-impl<T> PartialEq for Kind<T> {
+impl<T> PartialEq for DialectKind<T> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::BuiltIn(one), Self::BuiltIn(other)) => one == other,
@@ -69,9 +71,9 @@ impl<T> PartialEq for Kind<T> {
     }
 }
 
-impl<T> Eq for Kind<T> {}
+impl<T> Eq for DialectKind<T> {}
 
-static TOOLS: [OnceLock<Compiled>; TOOL_COUNT] = [const { OnceLock::new() }; TOOL_COUNT];
+static TOOLS: [OnceLock<CompiledTools>; TOOL_COUNT] = [const { OnceLock::new() }; TOOL_COUNT];
 static THINKING: [OnceLock<CompiledThinking>; THINKING_COUNT] =
     [const { OnceLock::new() }; THINKING_COUNT];
 
@@ -81,19 +83,19 @@ static STOPS: [[OnceLock<Arc<SharedStopBytes>>; TOOL_COUNT]; THINKING_COUNT] =
 
 impl ThinkingDialect {
     /// The dialect without reasoning: text is unchanged.
-    pub const NONE: Self = Self(Kind::BuiltIn(0));
+    pub const NONE: Self = Self(DialectKind::BuiltIn(0));
     /// All dialects with an opener of their own, by which they are recognized. A response that began inside
     /// thinking is recognized by its first closer.
-    pub const AUTO: Self = Self(Kind::BuiltIn(1));
+    pub const AUTO: Self = Self(DialectKind::BuiltIn(1));
     /// Forge's own dialect: `<thinking>`.
-    pub const FORGE: Self = Self(Kind::BuiltIn(2));
+    pub const FORGE: Self = Self(DialectKind::BuiltIn(2));
     /// The dialect of most open models: `<think>`.
-    pub const THINK: Self = Self(Kind::BuiltIn(3));
+    pub const THINK: Self = Self(DialectKind::BuiltIn(3));
 
     /// Returns every dialect known to the library, `none` and `auto` first.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        (0..THINKING_COUNT).map(|at| Self(Kind::BuiltIn(at))).collect()
+        (0..THINKING_COUNT).map(|at| Self(DialectKind::BuiltIn(at))).collect()
     }
 
     /// Returns a dialect of tags with these names, in any ASCII case.
@@ -108,7 +110,10 @@ impl ThinkingDialect {
     }
 
     pub(crate) fn own(description: &ThinkingDialectBuilder<'_>) -> Self {
-        Self(Kind::Own(Arc::new(CompiledThinking::new(&[*description], SpecialTokens::Never))))
+        Self(DialectKind::Own(Arc::new(CompiledThinking::new(
+            &[*description],
+            SpecialTokens::Never,
+        ))))
     }
 
     /// Returns the dialect with this name.
@@ -121,8 +126,10 @@ impl ThinkingDialect {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match &self.0 {
-            Kind::BuiltIn(at) => families::thinking(*at).map_or("", |description| description.name),
-            Kind::Own(own) => own.name,
+            DialectKind::BuiltIn(at) => {
+                families::thinking(*at).map_or("", |description| description.name)
+            }
+            DialectKind::Own(own) => own.name,
         }
     }
 
@@ -130,10 +137,10 @@ impl ThinkingDialect {
     #[must_use]
     pub fn example(&self) -> &'static str {
         match &self.0 {
-            Kind::BuiltIn(at) => {
+            DialectKind::BuiltIn(at) => {
                 families::thinking(*at).map_or("", |description| description.example)
             }
-            Kind::Own(own) => own.example,
+            DialectKind::Own(own) => own.example,
         }
     }
 
@@ -173,18 +180,18 @@ impl ThinkingDialect {
     pub(crate) fn stops_with(&self, tools: &ToolDialect) -> Arc<SharedStopBytes> {
         let stops = || Arc::new(SharedStopBytes::new(self.compiled(), tools.compiled()));
         match (&self.0, &tools.0) {
-            (Kind::BuiltIn(own), Kind::BuiltIn(theirs)) => STOPS
+            (DialectKind::BuiltIn(own), DialectKind::BuiltIn(theirs)) => STOPS
                 .get(*own)
                 .and_then(|row| row.get(*theirs))
                 .map_or_else(stops, |known| Arc::clone(known.get_or_init(stops))),
-            (Kind::BuiltIn(_) | Kind::Own(_), _) => stops(),
+            (DialectKind::BuiltIn(_) | DialectKind::Own(_), _) => stops(),
         }
     }
 
     pub(crate) fn compiled(&self) -> &CompiledThinking {
         static NONE: OnceLock<CompiledThinking> = OnceLock::new();
         match &self.0 {
-            Kind::BuiltIn(at) => THINKING.get(*at).unwrap_or(&NONE).get_or_init(|| {
+            DialectKind::BuiltIn(at) => THINKING.get(*at).unwrap_or(&NONE).get_or_init(|| {
                 let (known, strays) = match at {
                     1 => (families::auto_thinking(), SpecialTokens::BehindCalls),
                     _ => {
@@ -193,27 +200,31 @@ impl ThinkingDialect {
                 };
                 CompiledThinking::new(&known, strays)
             }),
-            Kind::Own(own) => own,
+            DialectKind::Own(own) => own,
         }
     }
 }
 
 impl ToolDialect {
     /// The dialect without calls: text is unchanged.
-    pub const NONE: Self = Self(Kind::BuiltIn(0));
+    pub const NONE: Self = Self(DialectKind::BuiltIn(0));
     /// All dialects with an opener of their own, by which they are recognized.
-    pub const AUTO: Self = Self(Kind::BuiltIn(1));
+    pub const AUTO: Self = Self(DialectKind::BuiltIn(1));
     /// Forge's own dialect: `<tool>` with JSON or XML.
-    pub const FORGE: Self = Self(Kind::BuiltIn(2));
+    pub const FORGE: Self = Self(DialectKind::BuiltIn(2));
 
     /// Returns every dialect known to the library, `none` and `auto` first.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        (0..TOOL_COUNT).map(|at| Self(Kind::BuiltIn(at))).collect()
+        (0..TOOL_COUNT).map(|at| Self(DialectKind::BuiltIn(at))).collect()
     }
 
     pub(crate) fn own(description: &ToolDialectBuilder<'_>) -> Self {
-        Self(Kind::Own(Arc::new(Compiled::new(&[*description], &[], SpecialTokens::Never))))
+        Self(DialectKind::Own(Arc::new(CompiledTools::new(
+            &[*description],
+            &[],
+            SpecialTokens::Never,
+        ))))
     }
 
     /// Returns the dialect with this name.
@@ -226,8 +237,10 @@ impl ToolDialect {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match &self.0 {
-            Kind::BuiltIn(at) => families::tools(*at).map_or("", |description| description.name),
-            Kind::Own(own) => own.name,
+            DialectKind::BuiltIn(at) => {
+                families::tools(*at).map_or("", |description| description.name)
+            }
+            DialectKind::Own(own) => own.name,
         }
     }
 
@@ -235,8 +248,10 @@ impl ToolDialect {
     #[must_use]
     pub fn example(&self) -> &'static str {
         match &self.0 {
-            Kind::BuiltIn(at) => families::tools(*at).map_or("", |description| description.example),
-            Kind::Own(own) => own.example,
+            DialectKind::BuiltIn(at) => {
+                families::tools(*at).map_or("", |description| description.example)
+            }
+            DialectKind::Own(own) => own.example,
         }
     }
 
@@ -252,22 +267,22 @@ impl ToolDialect {
         families::by_tools(self.name()).map_or(families::ResultForm::FORGE, |family| family.results)
     }
 
-    pub(crate) fn compiled(&self) -> &Compiled {
-        static NONE: OnceLock<Compiled> = OnceLock::new();
+    pub(crate) fn compiled(&self) -> &CompiledTools {
+        static NONE: OnceLock<CompiledTools> = OnceLock::new();
         match &self.0 {
-            Kind::BuiltIn(at) => TOOLS.get(*at).unwrap_or(&NONE).get_or_init(|| match at {
-                1 => Compiled::new(
+            DialectKind::BuiltIn(at) => TOOLS.get(*at).unwrap_or(&NONE).get_or_init(|| match at {
+                1 => CompiledTools::new(
                     &families::auto_tools(),
                     &families::auto_turn_ends(),
                     SpecialTokens::BehindCalls,
                 ),
-                _ => Compiled::new(
+                _ => CompiledTools::new(
                     families::tools(*at).as_slice(),
                     families::turn_ends(*at),
                     SpecialTokens::Always(families::strays(*at)),
                 ),
             }),
-            Kind::Own(own) => own,
+            DialectKind::Own(own) => own,
         }
     }
 }

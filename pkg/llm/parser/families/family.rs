@@ -4,7 +4,7 @@ use super::results::ResultForm;
 use crate::{
     builder::{
         CallForm, ThinkingDialectBuilder, ToolDialectBuilder, Wrapper,
-        description::{Bare, Grammar, Markers, TextRules},
+        description::{BareCall, CallGrammar, Markers, TextRules},
     },
     grammar::HeaderStyle,
     marker::Marker,
@@ -12,10 +12,10 @@ use crate::{
 
 /// A family of models: its notation of calls and reasoning, and the names of its models.
 #[derive(Debug)]
-pub(crate) struct Family {
+pub(crate) struct ModelFamily {
     pub(crate) tools: Option<ToolDialectBuilder<'static>>,
     pub(crate) thinking: Option<ThinkingDialectBuilder<'static>>,
-    pub(crate) models: &'static [Models],
+    pub(crate) models: &'static [FamilyModels],
     pub(crate) results: ResultForm,
     /// The special tokens with which the family's models end a turn.
     pub(crate) turn_ends: &'static [&'static str],
@@ -50,7 +50,7 @@ pub(crate) enum InAuto {
 /// `*`, then the longest, then the one that contains the number.
 #[derive(Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-pub(crate) struct Models {
+pub(crate) struct FamilyModels {
     /// The name of the thinking dialect.
     pub(crate) thinking: &'static str,
     /// `true` if the template ends the prompt with the opener of thinking unless configured otherwise.
@@ -62,7 +62,7 @@ pub(crate) struct Models {
     pub(crate) is_tuned: bool,
 }
 
-impl Family {
+impl ModelFamily {
     const EMPTY: Self = Self {
         tools: None,
         thinking: None,
@@ -105,7 +105,7 @@ impl Family {
     }
 
     /// Sets the form of a call without a marker.
-    pub(super) const fn bare(self, bare: Bare) -> Self {
+    pub(super) const fn bare(self, bare: BareCall) -> Self {
         Self { tools: Some(self.calls_of().bare(bare)), ..self }
     }
 
@@ -134,7 +134,7 @@ impl Family {
     }
 
     /// Sets the names of the models.
-    pub(super) const fn models(self, models: &'static [Models]) -> Self {
+    pub(super) const fn models(self, models: &'static [FamilyModels]) -> Self {
         Self { models, ..self }
     }
 
@@ -159,7 +159,7 @@ impl Family {
     }
 }
 
-impl Models {
+impl FamilyModels {
     /// Names models that do not reason.
     pub(super) const fn plain(patterns: &'static str) -> Self {
         Self::thinking("none", patterns)
@@ -191,14 +191,14 @@ impl Models {
 pub(super) const fn call(
     opener: &'static str,
     closer: &'static str,
-    grammar: Grammar,
+    grammar: CallGrammar,
 ) -> CallForm<'static> {
     CallForm::of(Marker::spelled(opener), Markers::One(Marker::spelled(closer)), grammar)
 }
 
 /// Describes a call without a closer.
 #[expect(clippy::large_types_passed_by_value, reason = "constant functions, run by the compiler")]
-pub(super) const fn open(opener: &'static str, grammar: Grammar) -> CallForm<'static> {
+pub(super) const fn open(opener: &'static str, grammar: CallGrammar) -> CallForm<'static> {
     CallForm::open(Marker::spelled(opener), grammar)
 }
 
@@ -208,5 +208,5 @@ pub(super) const fn named(
     closer: &'static str,
     style: HeaderStyle,
 ) -> CallForm<'static> {
-    call(opener, closer, Grammar::text(TextRules::Named(style)))
+    call(opener, closer, CallGrammar::text(TextRules::Named(style)))
 }

@@ -1,14 +1,14 @@
 //! The list of all families, and the dialects in it.
 
 use super::{
-    family::{Family, InAuto},
+    family::{InAuto, ModelFamily},
     newer, others, recent, shared, vendors,
 };
 use crate::builder::{ThinkingDialectBuilder, ToolDialectBuilder};
 
 /// All families, in the order in which their dialects are listed; `none`, `auto`, Forge's and
 /// `<think>` come first.
-const GROUPS: [&[Family]; 5] =
+const GROUPS: [&[ModelFamily]; 5] =
     [shared::FAMILIES, vendors::FAMILIES, others::FAMILIES, newer::FAMILIES, recent::FAMILIES];
 
 /// The number of tool-call dialects.
@@ -36,7 +36,7 @@ const fn counts() -> (usize, usize) {
 }
 
 /// Returns every family.
-pub(crate) fn all() -> impl Iterator<Item = &'static Family> {
+pub(crate) fn all() -> impl Iterator<Item = &'static ModelFamily> {
     GROUPS.into_iter().flatten()
 }
 
@@ -51,13 +51,13 @@ pub(crate) fn thinking(at: usize) -> Option<ThinkingDialectBuilder<'static>> {
 }
 
 /// Returns the family whose tool-call dialect has this name.
-pub(crate) fn by_tools(name: &str) -> Option<&'static Family> {
+pub(crate) fn by_tools(name: &str) -> Option<&'static ModelFamily> {
     all().find(|family| family.tools.is_some_and(|tools| tools.name == name))
 }
 
 /// Returns the parts of calls that `auto` reads: dialects with markers of their own.
 pub(crate) fn auto_tools() -> Vec<ToolDialectBuilder<'static>> {
-    let in_auto = |family: &Family| match family.in_auto {
+    let in_auto = |family: &ModelFamily| match family.in_auto {
         InAuto::Whole => family.tools,
         InAuto::As(tools) => Some(tools),
         InAuto::Nothing => None,

@@ -11,7 +11,7 @@ mod shared;
 pub(super) mod tests;
 mod vendors;
 
-pub(super) use family::Models;
+pub(super) use family::FamilyModels;
 pub(crate) use list::by_tools;
 pub(super) use list::{
     THINKING_COUNT, TOOL_COUNT, all, auto_thinking, auto_tools, auto_turn_ends, strays, thinking,

@@ -2,15 +2,15 @@
 //! Preferred Networks and others, and forms that belong to a server or a client.
 
 use super::{
-    family::{Family, InAuto, Models, call, named, open},
+    family::{FamilyModels, InAuto, ModelFamily, call, named, open},
     results::ResultForm,
 };
 use crate::{
-    ahead::shape::Header,
+    ahead::shape::ChannelHeader,
     builder::{
-        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools,
+        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as KnownTools,
         Wrapper,
-        description::{Bare, Grammar, Markers, TextRules},
+        description::{BareCall, CallGrammar, Markers, TextRules},
     },
     grammar::{HeaderStyle, Tags},
     marker::Marker,
@@ -34,7 +34,7 @@ const ATEM: Tags =
     Tags::new(["<atem:invoke", "</atem:invoke>"], ["<atem:parameter", "</atem:parameter>"], ">");
 
 /// A name with keys and values, as GLM writes them.
-const IQUEST_CALL: Grammar = Grammar::JSON.or_text(TextRules::Tags(super::shared::GLM));
+const IQUEST_CALL: CallGrammar = CallGrammar::JSON.or_text(TextRules::Tags(super::shared::GLM));
 const IQUEST: CallForm<'static> = call("<iquest_tool_call>", "</iquest_tool_call>", IQUEST_CALL);
 const IQUEST_CODER: CallForm<'static> =
     call("<iquestcoder_tool_call>", "</iquestcoder_tool_call>", IQUEST_CALL);
@@ -44,9 +44,9 @@ const MUSE_CALLS: Wrapper<'static> =
 const MUSE_END: Marker<'static> = Marker::exact("<|eot|>");
 const MUSE_END_OF_CHANNEL: Marker<'static> = Marker::exact("<|eom|>");
 /// The first header begins in the prompt, up to this marker.
-const MUSE_FIRST: Marker<'static> = Marker::header("to=", "<|message|>", Header::Name);
+const MUSE_FIRST: Marker<'static> = Marker::header("to=", "<|message|>", ChannelHeader::Name);
 const MUSE_NEXT: Marker<'static> =
-    Marker::header("<|start|>assistant to=", "<|message|>", Header::Name);
+    Marker::header("<|start|>assistant to=", "<|message|>", ChannelHeader::Name);
 /// A header without a recipient, which means the user.
 const MUSE_FIRST_PLAIN: Marker<'static> = Marker::exact("<|message|>");
 const MUSE_NEXT_PLAIN: Marker<'static> = Marker::exact("<|start|>assistant<|message|>");
@@ -54,14 +54,14 @@ const MUSE_FIRST_USER: Marker<'static> = Marker::exact("to=user<|message|>");
 const MUSE_NEXT_USER: Marker<'static> = Marker::exact("<|start|>assistant to=user<|message|>");
 
 const INKLING_JSON: Marker<'static> =
-    Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", Header::Name);
+    Marker::header("<|message_model|>", "<|content_invoke_tool_json|>", ChannelHeader::Name);
 const INKLING_TEXT: Marker<'static> =
-    Marker::header("<|message_model|>", "<|content_invoke_tool_text|>", Header::Name);
+    Marker::header("<|message_model|>", "<|content_invoke_tool_text|>", ChannelHeader::Name);
 
 /// Describes a call of Inkling, whose header may name the tool.
 const fn inkling(opener: Marker<'static>, style: HeaderStyle) -> CallForm<'static> {
     let closers = Markers::One(Marker::exact("<|end_message|>"));
-    CallForm::of(opener, closers, Grammar::text(TextRules::Named(style))).opener_is_payload()
+    CallForm::of(opener, closers, CallGrammar::text(TextRules::Named(style))).opener_is_payload()
 }
 
 /// Describes a call of Hugind: JSON, tags or call syntax, ended by any of its markers.
@@ -77,30 +77,30 @@ const fn hugind(opener: &'static str) -> CallForm<'static> {
 pub(super) const RESPONSE: &[Marker<'static>] =
     &[Marker::tag("<response"), Marker::tag("\n</response"), Marker::tag("</response")];
 
-pub(super) const FAMILIES: &[Family] = &[
+pub(super) const FAMILIES: &[ModelFamily] = &[
     // GigaChat 3: a marker and one call; 3.5 writes functions and parameters in tags.
-    Family::new("gigachat3")
+    ModelFamily::new("gigachat3")
         .example(r#"<|function_call|>{"name": "calculator", "arguments": {"expression": "6 * 7"}}"#)
         .wrappers(&[
             Wrapper::new("<|message_sep|>\n\n", "<|role_sep|>").around_text(),
             Wrapper::new("<｜GCML｜tool_calls>", "</｜GCML｜tool_calls>"),
         ])
         .calls(&[
-            open("<|function_call|>", Grammar::JSON),
-            open("<|message_sep|>\n\nfunction call<|role_sep|>\n", Grammar::JSON),
+            open("<|function_call|>", CallGrammar::JSON),
+            open("<|message_sep|>\n\nfunction call<|role_sep|>\n", CallGrammar::JSON),
             CallForm::tagged(GIGACHAT),
         ])
-        .bare(Bare::Word("function call<|role_sep|>\n"))
+        .bare(BareCall::Word("function call<|role_sep|>\n"))
         .turn_ends(&["<|message_sep|>"])
         .models(&[
-            Models::inside("think", "gigachat-3.5"),
-            Models::plain("gigachat-3.1 gigachat-3"),
+            FamilyModels::inside("think", "gigachat-3.5"),
+            FamilyModels::plain("gigachat-3.1 gigachat-3"),
         ]),
     // Ernie 4.5: JSON in `<tool_call>`; answers are in `<response>`. The thinking builds have the
     // opener in the prompt.
-    Family::new("ernie45")
+    ModelFamily::new("ernie45")
         .example("<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tool_call>")
-        .calls(&[call("<tool_call>", "</tool_call>", Grammar::JSON)])
+        .calls(&[call("<tool_call>", "</tool_call>", CallGrammar::JSON)])
         .own_thinking(
             Thinking::new("ernie45")
                 .example("<think>\nSix times seven.\n</think>\n\n<response>\nIt is 42.\n</response>")
@@ -114,31 +114,31 @@ pub(super) const FAMILIES: &[Family] = &[
         .results(ResultForm::TOOL_RESPONSE)
         .turn_ends(&["<|end_of_sentence|>"])
         .models(&[
-            Models::inside("ernie45", "ernie-4.5*thinking"),
-            Models::plain("ernie-4.5"),
+            FamilyModels::inside("ernie45", "ernie-4.5*thinking"),
+            FamilyModels::plain("ernie-4.5"),
         ]),
     // Olmo 3: Python calls, one per line.
-    Family::new("olmo3")
+    ModelFamily::new("olmo3")
         .example(r#"<function_calls>calculator(expression="6 * 7")</function_calls>"#)
-        .calls(&[call("<function_calls>", "</function_calls>", Grammar::text(TextRules::Python))])
+        .calls(&[call("<function_calls>", "</function_calls>", CallGrammar::text(TextRules::Python))])
         .turn_ends(&["<|im_end|>", "<|endoftext|>"])
         .models(&[
-            Models::inside("think", "olmo-3*think olmo-3.x*think"),
-            Models::plain("olmo-3 olmo-3.x"),
+            FamilyModels::inside("think", "olmo-3*think olmo-3.x*think"),
+            FamilyModels::plain("olmo-3 olmo-3.x"),
         ]),
     // xLAM: a bare array of calls, or one in `<tool_call>`.
-    Family::new("xlam")
+    ModelFamily::new("xlam")
         .example(r#"[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
         .calls(&[
-            call("<tool_call>", "</tool_call>", Grammar::JSON),
-            open("[TOOL_CALLS]", Grammar::JSON),
+            call("<tool_call>", "</tool_call>", CallGrammar::JSON),
+            open("[TOOL_CALLS]", CallGrammar::JSON),
         ])
-        .bare(Bare::Json)
+        .bare(BareCall::Json)
         .in_auto(InAuto::Nothing)
         .turn_ends(&["<|eot_id|>", "<|im_end|>"])
-        .models(&[Models::plain("xlam").tuned()]),
+        .models(&[FamilyModels::plain("xlam").tuned()]),
     // dots: functions and parameters in tags, or JSON.
-    Family::new("dots")
+    ModelFamily::new("dots")
         .example("<dots_function_call>\n<invoke name=\"calculator\">\n<parameter name=\"expression\">6 * 7</parameter>\n</invoke>\n</dots_function_call>")
         .wrappers(&[Wrapper::of(
             Marker::tag("<dots_function_call").before(b"<"),
@@ -149,26 +149,26 @@ pub(super) const FAMILIES: &[Family] = &[
             CallForm::of(
                 Marker::tag("<dots_function_call").before(b"{["),
                 Markers::One(Marker::tag("</dots_function_call")),
-                Grammar::JSON,
+                CallGrammar::JSON,
             ),
         ])
         .turn_ends(&["<|endofassistant|>", "<|endofresponse|>"])
-        .models(&[Models::thinking("auto", "dots")]),
+        .models(&[FamilyModels::thinking("auto", "dots")]),
     // MiniCPM 5: functions and parameters in tags.
-    Family::new("minicpm5")
+    ModelFamily::new("minicpm5")
         .example(r#"<function name="calculator"><param name="expression">6 * 7</param></function>"#)
         .calls(&[
-            CallForm::front(Marker::exact("<function name="), Grammar::tags(MINICPM)),
+            CallForm::front(Marker::exact("<function name="), CallGrammar::tags(MINICPM)),
             // Decoders lose the tokenizer's space, or show it as the letter that stands for it.
-            CallForm::front(Marker::exact("<functionname="), Grammar::tags(MINICPM)),
-            CallForm::front(Marker::exact("<function\u{120}name="), Grammar::tags(MINICPM)),
+            CallForm::front(Marker::exact("<functionname="), CallGrammar::tags(MINICPM)),
+            CallForm::front(Marker::exact("<function\u{120}name="), CallGrammar::tags(MINICPM)),
         ])
         .results(ResultForm::TOOL_RESPONSE)
         .turn_ends(&["<|im_end|>"])
-        .models(&[Models::inside("think", "minicpm5")]),
+        .models(&[FamilyModels::inside("think", "minicpm5")]),
     // IQuest: a name with keys and values, as GLM writes them, in a tag of its own (Coder 2, Q1), or
     // the tags of Qwen3-Coder (Coder 1).
-    Family::new("iquest")
+    ModelFamily::new("iquest")
         .example("<iquest_tool_call>calculator<arg_key>expression</arg_key><arg_value>6 * 7</arg_value></iquest_tool_call>")
         .calls(&[
             IQUEST,
@@ -176,17 +176,17 @@ pub(super) const FAMILIES: &[Family] = &[
             call("<tool_call>", "</tool_call>", super::shared::JSON_OR_QWEN),
             super::shared::OPEN_QWEN,
         ])
-        .in_auto(InAuto::As(Tools::new("iquest").calls(&[IQUEST, IQUEST_CODER])))
+        .in_auto(InAuto::As(KnownTools::new("iquest").calls(&[IQUEST, IQUEST_CODER])))
         .turn_ends(&["<|im_end|>"])
-        .models(&[Models::inside("think", "iquest iquest-coder-v2")]),
+        .models(&[FamilyModels::inside("think", "iquest iquest-coder-v2")]),
     // K2-Horizon: JSON, or a name with keys and values.
-    Family::new("k2-horizon")
+    ModelFamily::new("k2-horizon")
         .example("<ifm|tool_calls>\n<ifm|tool_call>calculator\n<ifm|arg_key>expression</ifm|arg_key>\n<ifm|arg_value>6 * 7</ifm|arg_value>\n</ifm|tool_call>\n</ifm|tool_calls>")
         .wrappers(&[Wrapper::new("<ifm|tool_calls>", "</ifm|tool_calls>")])
         .calls(&[call(
             "<ifm|tool_call>",
             "</ifm|tool_call>",
-            Grammar::JSON.or_text(TextRules::Tags(IFM)),
+            CallGrammar::JSON.or_text(TextRules::Tags(IFM)),
         )])
         .thinking(
             Thinking::new("k2-v3")
@@ -198,14 +198,14 @@ pub(super) const FAMILIES: &[Family] = &[
                 ])
                 .framing(1, 1, 2),
         )
-        .models(&[Models::inside("k2-v3", "k2-horizon k2-v3 k2-think-v3")]),
+        .models(&[FamilyModels::inside("k2-v3", "k2-horizon k2-v3 k2-think-v3")]),
     // Sarashina: a marker and a list of calls, spelled as Python dictionaries.
-    Family::new("sarashina")
+    ModelFamily::new("sarashina")
         .example("<|tool_calls|>[{'name': 'calculator', 'arguments': {'expression': '6 * 7'}}]")
-        .calls(&[open("<|tool_calls|>", Grammar::JSON)])
-        .models(&[Models::plain("sarashina-2.x sarashina")]),
+        .calls(&[open("<|tool_calls|>", CallGrammar::JSON)])
+        .models(&[FamilyModels::plain("sarashina-2.x sarashina")]),
     // Plamo 3: a marker around every part.
-    Family::new("plamo3")
+    ModelFamily::new("plamo3")
         .example(r#"<|plamo:begin_tool_requests:plamo|><|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>calculator<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{"expression": "6 * 7"}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|><|plamo:end_tool_requests:plamo|>"#)
         .wrappers(&[
             Wrapper::new("<|plamo:tag|>", "<|plamo:end|>").around_text(),
@@ -230,10 +230,10 @@ pub(super) const FAMILIES: &[Family] = &[
                 .ignored(&["<|plamo:tag|>"]),
         )
         .turn_ends(&["<|plamo:eot:plamo|>", "<|plamo:op|>"])
-        .models(&[Models::inside("plamo3", "plamo-3")]),
+        .models(&[FamilyModels::inside("plamo3", "plamo-3")]),
     // Inkling: blocks with a marker for their content; the block of a call begins with the call's name. The
     // prompt ends with the marker of the first block, so a message may begin with a name.
-    Family::new("inkling")
+    ModelFamily::new("inkling")
         .example(r#"<|message_model|>calculator<|content_invoke_tool_json|>{"name":"calculator","args":{"expression":"6 * 7"}}<|end_message|>"#)
         .wrappers(&[
             Wrapper::new("<|content_text|>", "<|end_message|>").around_text(),
@@ -246,7 +246,7 @@ pub(super) const FAMILIES: &[Family] = &[
             inkling(Marker::exact("<|content_invoke_tool_json|>"), HeaderStyle::INKLING),
             inkling(Marker::exact("<|content_invoke_tool_text|>"), HeaderStyle::INKLING_TEXT),
         ])
-        .bare(Bare::Name("<|content_invoke_tool_json|>"))
+        .bare(BareCall::Name("<|content_invoke_tool_json|>"))
         .thinking(
             Thinking::new("inkling")
                 .example("<|content_thinking|>Six times seven.<|end_message|><|message_model|><|content_text|>It is 42.<|end_message|><|content_model_end_sampling|>")
@@ -261,10 +261,10 @@ pub(super) const FAMILIES: &[Family] = &[
                 ]),
         )
         .turn_ends(&["<|end_message|>", "<|content_model_end_sampling|>"])
-        .models(&[Models::thinking("inkling", "inkling")]),
+        .models(&[FamilyModels::thinking("inkling", "inkling")]),
     // Muse: a message for each channel, whose header names the recipient; messages for the user contain
     // no calls. Calls are functions and parameters in tags. In `auto` the headers do not count, because the first is part of the prompt.
-    Family::new("muse")
+    ModelFamily::new("muse")
         .example("<atem:function_calls>\n<atem:invoke name=\"calculator\">\n<atem:parameter name=\"expression\">6 * 7</atem:parameter>\n</atem:invoke>\n</atem:function_calls>")
         .wrappers(&[
             MUSE_CALLS,
@@ -297,18 +297,18 @@ pub(super) const FAMILIES: &[Family] = &[
                 ]),
         )
         .in_auto(InAuto::As(
-            Tools::new("muse").wrappers(&[MUSE_CALLS]).calls(&[CallForm::tagged(ATEM)]),
+            KnownTools::new("muse").wrappers(&[MUSE_CALLS]).calls(&[CallForm::tagged(ATEM)]),
         ))
         .results(ResultForm::new("<tool_output name=\"{name}\">\n{content}\n</tool_output>", "\n"))
         .turn_ends(&["<|eot|>", "<|eom|>"])
-        .models(&[Models::thinking("muse", "muse-glimmer")]),
+        .models(&[FamilyModels::thinking("muse", "muse-glimmer")]),
     // JSON enforced by a grammar on any model (`tool_choice` required).
-    Family::new("guided")
+    ModelFamily::new("guided")
         .example(r#"[{"name": "calculator", "parameters": {"expression": "6 * 7"}}]"#)
-        .bare(Bare::Json)
+        .bare(BareCall::Json)
         .in_auto(InAuto::Nothing),
     // Hugind: three families of markers, each with JSON or call syntax.
-    Family::new("hugind")
+    ModelFamily::new("hugind")
         .example(r#"<tool_call>{"name": "calculator", "args": {"expression": "6 * 7"}}</tool_call>"#)
         .calls(&[hugind("<tool_call>"), hugind("<|tool_call>"), hugind("<|tool_call|>")])
         .in_auto(InAuto::Nothing)

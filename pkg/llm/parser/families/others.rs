@@ -2,14 +2,14 @@
 //! Initiative, NVIDIA and Meituan.
 
 use super::{
-    family::{Family, InAuto, Models, call, open},
+    family::{FamilyModels, InAuto, ModelFamily, call, open},
     results::ResultForm,
 };
 use crate::{
     builder::{
-        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools,
+        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as KnownTools,
         Wrapper,
-        description::{Bare, Grammar, Markers, TextRules},
+        description::{BareCall, CallGrammar, Markers, TextRules},
     },
     grammar::{JsonShape, Tags},
     marker::Marker,
@@ -21,7 +21,7 @@ const COHERE_TEXT: &[Wrapper<'static>] = &[
     Wrapper::new("<|START_TEXT|>", "<|END_TEXT|>").around_text(),
 ];
 const ACTION: CallForm<'static> =
-    call("<|START_ACTION|>", "<|END_ACTION|>", Grammar::json(JsonShape::CallsWithIds));
+    call("<|START_ACTION|>", "<|END_ACTION|>", CallGrammar::json(JsonShape::CallsWithIds));
 /// The tags of a call of Step-3.
 const STEP: Tags = Tags::new(
     ["<steptml:invoke", "</steptml:invoke>"],
@@ -48,25 +48,25 @@ const GRANITE_ANSWERS: Markers<'static> =
 const fn suffixed(
     opener: Marker<'static>,
     closer: &'static str,
-    grammar: Grammar,
+    grammar: CallGrammar,
 ) -> CallForm<'static> {
     CallForm::of(opener, Markers::One(Marker::suffixed_tag(closer)), grammar)
 }
 
-pub(super) const FAMILIES: &[Family] = &[
+pub(super) const FAMILIES: &[ModelFamily] = &[
     // Cohere: an array of calls between action markers; text and reasoning have markers too. Command R
     // and R+ write a word, and the array in a fence, which `auto` does not read.
-    Family::new("cohere")
+    ModelFamily::new("cohere")
         .example(r#"<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "calculator", "parameters": {"expression": "6 * 7"}}]<|END_ACTION|>"#)
         .wrappers(COHERE_TEXT)
         .calls(&[
             ACTION,
-            call("Action:\n```json", "```", Grammar::JSON),
-            call("Action: ```json", "```", Grammar::JSON),
-            call("Action:```json", "```", Grammar::JSON),
+            call("Action:\n```json", "```", CallGrammar::JSON),
+            call("Action: ```json", "```", CallGrammar::JSON),
+            call("Action:```json", "```", CallGrammar::JSON),
         ])
         .inline(COHERE_SPANS)
-        .in_auto(InAuto::As(Tools::new("cohere").wrappers(COHERE_TEXT).calls(&[ACTION])))
+        .in_auto(InAuto::As(KnownTools::new("cohere").wrappers(COHERE_TEXT).calls(&[ACTION])))
         .thinking(
             Thinking::new("cohere")
                 .example("<|START_THINKING|>Six times seven.<|END_THINKING|><|START_RESPONSE|>It is 42.<|END_RESPONSE|>")
@@ -94,12 +94,12 @@ pub(super) const FAMILIES: &[Family] = &[
         .turn_ends(&["<|END_OF_TURN_TOKEN|>"])
         .strays(&["<|CHATBOT_TOKEN|>", "<|START_OF_TURN_TOKEN|>"])
         .models(&[
-            Models::inside("cohere", "cohere2moe command-4 north-mini"),
-            Models::thinking("cohere", "command-a command-r7b"),
-            Models::plain("command-r aya-expanse"),
+            FamilyModels::inside("cohere", "cohere2moe command-4 north-mini"),
+            FamilyModels::thinking("cohere", "command-a command-r7b"),
+            FamilyModels::plain("command-r aya-expanse"),
         ]),
     // Step-3 and Step-5: functions and parameters in tags.
-    Family::new("step3")
+    ModelFamily::new("step3")
         .example(r#"<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="calculator"><steptml:parameter name="expression">6 * 7</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>"#)
         .wrappers(&[
             Wrapper::new("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
@@ -111,12 +111,12 @@ pub(super) const FAMILIES: &[Family] = &[
                 "<｜tool_call_begin｜>function<｜tool_sep｜>",
                 "<｜tool_call_end｜>",
                 // The name may also come before the function.
-                Grammar::tags(STEP).or_text(TextRules::Tags(STEP)),
+                CallGrammar::tags(STEP).or_text(TextRules::Tags(STEP)),
             ),
             CallForm::of(
                 Marker::exact("<｜tool_call_begin｜>").before(b"<"),
                 Markers::One(Marker::exact("<｜tool_call_end｜>")),
-                Grammar::tags(STEP),
+                CallGrammar::tags(STEP),
             ),
         ])
         .results(
@@ -124,43 +124,43 @@ pub(super) const FAMILIES: &[Family] = &[
                 .within("<｜tool_outputs_begin｜>", "<｜tool_outputs_end｜>"),
         )
         .turn_ends(&["<|EOT|>", "<|im_end|>", "<｜end▁of▁sentence｜>"])
-        .models(&[Models::inside("think", "step-3 step-5")]),
+        .models(&[FamilyModels::inside("think", "step-3 step-5")]),
     // InternLM 2: an object between action markers.
-    Family::new("internlm2")
+    ModelFamily::new("internlm2")
         .example("<|action_start|><|plugin|>\n{\"name\": \"calculator\", \"parameters\": {\"expression\": \"6 * 7\"}}<|action_end|>")
         .wrappers(&[Wrapper::new("<|action_start|>", "<|action_end|>")])
-        .calls(&[call("<|plugin|>", "<|action_end|>", Grammar::JSON)])
+        .calls(&[call("<|plugin|>", "<|action_end|>", CallGrammar::JSON)])
         .turn_ends(&["<|im_end|>"])
         .models(&[
-            Models::plain("internlm-3 internlm-2.5 internlm-2"),
-            Models::inside("think", "intern-s1"),
+            FamilyModels::plain("internlm-3 internlm-2.5 internlm-2"),
+            FamilyModels::inside("think", "intern-s1"),
         ]),
     // Phi-4-mini: `functools` and an array of calls. In `auto` the word counts only at the start of a
     // message.
-    Family::new("phi4")
+    ModelFamily::new("phi4")
         .example(r#"functools[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
         .calls(&[
-            CallForm::open(Marker::before_list("functools"), Grammar::JSON),
-            call("<|tool_call|>", "<|/tool_call|>", Grammar::JSON),
+            CallForm::open(Marker::before_list("functools"), CallGrammar::JSON),
+            call("<|tool_call|>", "<|/tool_call|>", CallGrammar::JSON),
         ])
-        .in_auto(InAuto::As(Tools::new("phi4").bare(Bare::Word("functools"))))
+        .in_auto(InAuto::As(KnownTools::new("phi4").bare(BareCall::Word("functools"))))
         .turn_ends(&["<|end|>", "<|endoftext|>", "<|eot_id|>"])
         .models(&[
-            Models::plain("firefunction").tuned(),
-            Models::plain("phi-4*mini phi-4*multimodal"),
+            FamilyModels::plain("firefunction").tuned(),
+            FamilyModels::plain("phi-4*mini phi-4*multimodal"),
         ]),
     // Granite 3: a marker and an array of calls, or a marker and one call; reasoning in plain words.
     // In `auto`, JSON after `<|tool_call|>` ends itself, and everything else is call syntax.
-    Family::new("granite")
+    ModelFamily::new("granite")
         .example(r#"<|tool_call|>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
         .wrappers(&[Wrapper::of(
             Marker::tag("<tool_call").before(b"<"),
             Marker::tag("</tool_call"),
         )])
         .calls(&[
-            open("<|tool_call|>", Grammar::JSON),
-            open("<function_call>", Grammar::JSON),
-            CallForm::open(Marker::tag("<tool_call").before(b"[{"), Grammar::JSON),
+            open("<|tool_call|>", CallGrammar::JSON),
+            open("<function_call>", CallGrammar::JSON),
+            CallForm::open(Marker::tag("<tool_call").before(b"[{"), CallGrammar::JSON),
         ])
         .own_thinking(
             Thinking::new("granite")
@@ -176,40 +176,40 @@ pub(super) const FAMILIES: &[Family] = &[
                 .only_at_start(),
         )
         .in_auto(InAuto::As(
-            Tools::new("granite")
+            KnownTools::new("granite")
                 .wrappers(&[Wrapper::of(
                     Marker::exact("<|tool_call|>").before(b"<"),
                     Marker::exact("<|/tool_call|>"),
                 )])
                 .calls(&[
-                    CallForm::open(Marker::exact("<|tool_call|>").before(b"[{"), Grammar::JSON),
-                    open("<function_call>", Grammar::JSON),
+                    CallForm::open(Marker::exact("<|tool_call|>").before(b"[{"), CallGrammar::JSON),
+                    open("<function_call>", CallGrammar::JSON),
                     CallForm::of(
                         Marker::exact("<|tool_call|>"),
                         Markers::Spelled(&["<|/tool_call|>", "<tool_call|>"]),
-                        Grammar::text(super::vendors::GEMMA),
+                        CallGrammar::text(super::vendors::GEMMA),
                     ),
                 ]),
         ))
         .turn_ends(&["<|end_of_text|>", "<|endoftext|>"])
         .models(&[
-            Models::thinking("granite", "granite-3.3 granite-3.2"),
-            Models::plain("granite-3.x granite-3 granite-20b"),
+            FamilyModels::thinking("granite", "granite-3.3 granite-3.2"),
+            FamilyModels::plain("granite-3.x granite-3 granite-20b"),
         ]),
     // Jamba: an array of calls in `<tool_calls>`, as MiniMax M1 and Hunyuan A13B write it too.
-    Family::new("jamba")
+    ModelFamily::new("jamba")
         .example(r#"<tool_calls>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</tool_calls>"#)
-        .calls(&[call("<tool_calls>", "</tool_calls>", Grammar::JSON)])
+        .calls(&[call("<tool_calls>", "</tool_calls>", CallGrammar::JSON)])
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
         .turn_ends(&["<|eom|>", "<|endoftext|>", "<|end|>", "<end_of_sentence>"])
         .models(&[
-            Models::thinking("think", "minimax-m1"),
-            Models::plain("minimax-text jamba jamba-2"),
+            FamilyModels::thinking("think", "minimax-m1"),
+            FamilyModels::plain("minimax-text jamba jamba-2"),
         ]),
     // Hunyuan: an array of calls in `<tool_calls>` (A13B), or calls with keys and values inside it (3 and
     // 4), which think if an effort is requested; their tags may have a suffix.
-    Family::new("hunyuan")
+    ModelFamily::new("hunyuan")
         .example(r#"<tool_calls>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</tool_calls>"#)
         .wrappers(&[Wrapper::of(
             Marker::suffixed_tag("<tool_calls").before(b"<"),
@@ -219,12 +219,12 @@ pub(super) const FAMILIES: &[Family] = &[
             suffixed(
                 Marker::suffixed_tag("<tool_calls").before(b"[{"),
                 "</tool_calls",
-                Grammar::JSON,
+                CallGrammar::JSON,
             ),
             suffixed(
                 Marker::suffixed_tag("<tool_call"),
                 "</tool_call",
-                Grammar::JSON.or_text(TextRules::Tags(super::shared::HUNYUAN)),
+                CallGrammar::JSON.or_text(TextRules::Tags(super::shared::HUNYUAN)),
             ),
         ])
         .own_thinking(
@@ -251,11 +251,11 @@ pub(super) const FAMILIES: &[Family] = &[
             "<｜hy_eos:opensource｜>",
             "<｜hy_place▁holder▁no▁2｜>",
         ])
-        .models(&[Models::thinking("hunyuan", "hy3 hy4 hunyuan")]),
+        .models(&[FamilyModels::thinking("hunyuan", "hy3 hy4 hunyuan")]),
     // Seed-OSS: functions and parameters in tags.
-    Family::new("seed-oss")
+    ModelFamily::new("seed-oss")
         .example("<seed:tool_call>\n<function=calculator>\n<parameter=expression>6 * 7</parameter>\n</function>\n</seed:tool_call>")
-        .calls(&[call("<seed:tool_call>", "</seed:tool_call>", Grammar::tags(SEED))])
+        .calls(&[call("<seed:tool_call>", "</seed:tool_call>", CallGrammar::tags(SEED))])
         .thinking(
             Thinking::new("seed-oss")
                 .example("<seed:think>Six times seven.</seed:think>\nIt is 42.")
@@ -263,14 +263,14 @@ pub(super) const FAMILIES: &[Family] = &[
                 .framing(0, 0, 1),
         )
         .turn_ends(&["<seed:eos>"])
-        .models(&[Models::thinking("seed-oss", "seed-oss")]),
+        .models(&[FamilyModels::thinking("seed-oss", "seed-oss")]),
     // Apertus: an array of objects whose only key is the name.
-    Family::new("apertus")
+    ModelFamily::new("apertus")
         .example(r#"<|tools_prefix|>[{"calculator": {"expression": "6 * 7"}}]<|tools_suffix|>"#)
         .calls(&[call(
             "<|tools_prefix|>",
             "<|tools_suffix|>",
-            Grammar::json(JsonShape::Keyed),
+            CallGrammar::json(JsonShape::Keyed),
         )])
         .thinking(
             Thinking::new("apertus")
@@ -278,25 +278,25 @@ pub(super) const FAMILIES: &[Family] = &[
                 .sections(&[Section::new("<|inner_prefix|>", "<|inner_suffix|>")]),
         )
         .turn_ends(&["<|assistant_end|>"])
-        .models(&[Models::thinking("apertus", "apertus")]),
+        .models(&[FamilyModels::thinking("apertus", "apertus")]),
     // Nemotron (Deci, Ultra, Nano 2): an array of calls in `<TOOLCALL>`. The first generation thinks
     // when told to.
-    Family::new("nemotron")
+    ModelFamily::new("nemotron")
         .example(r#"<TOOLCALL>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</TOOLCALL>"#)
-        .calls(&[call("<TOOLCALL>", "</TOOLCALL>", Grammar::JSON)])
+        .calls(&[call("<TOOLCALL>", "</TOOLCALL>", CallGrammar::JSON)])
         .results(ResultForm::new("{json}", ", ").within("<TOOL_RESPONSE>[", "]</TOOL_RESPONSE>"))
         .turn_ends(&["<SPECIAL_12>", "<|eot_id|>", "<|im_end|>"])
         .models(&[
-            Models::inside("think", "nemotron*nano*v2").tuned(),
-            Models::thinking("think", "nemotron*nano nemotron*super nemotron*ultra").tuned(),
+            FamilyModels::inside("think", "nemotron*nano*v2").tuned(),
+            FamilyModels::thinking("think", "nemotron*nano nemotron*super nemotron*ultra").tuned(),
         ]),
     // LongCat: JSON, or a name with keys and values, in `<longcat_tool_call>`.
-    Family::new("longcat")
+    ModelFamily::new("longcat")
         .example("<longcat_tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</longcat_tool_call>")
         .calls(&[call(
             "<longcat_tool_call>",
             "</longcat_tool_call>",
-            Grammar::JSON.or_text(TextRules::Tags(LONGCAT)),
+            CallGrammar::JSON.or_text(TextRules::Tags(LONGCAT)),
         )])
         .thinking(
             Thinking::new("longcat")
@@ -306,5 +306,5 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .results(ResultForm::new("<longcat_tool_response>{content}</longcat_tool_response>", "\n"))
         .turn_ends(&["</longcat_s>"])
-        .models(&[Models::thinking("longcat", "longcat")]),
+        .models(&[FamilyModels::thinking("longcat", "longcat")]),
 ];

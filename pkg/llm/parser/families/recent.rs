@@ -2,14 +2,14 @@
 //! earlier ones of Alibaba.
 
 use super::{
-    family::{Family, InAuto, Models, call, named},
+    family::{FamilyModels, InAuto, ModelFamily, call, named},
     results::ResultForm,
     shared::{GLM, HUNYUAN, JSON_OR_QWEN},
 };
 use crate::{
     builder::{
         CallForm, Section, ThinkingDialectBuilder as Thinking, Wrapper,
-        description::{Bare, Grammar, Markers, TextRules},
+        description::{BareCall, CallGrammar, Markers, TextRules},
     },
     grammar::{HeaderStyle, Tags},
     marker::Marker,
@@ -21,14 +21,14 @@ const SOLAR: Tags =
 /// The tags of `HyperCLOVA` X: those of GLM, with values that are JSON.
 const CLOVA: Tags = GLM.json();
 
-pub(super) const FAMILIES: &[Family] = &[
+pub(super) const FAMILIES: &[ModelFamily] = &[
     // Solar Open 2: a name, then keys and values between special tokens.
-    Family::new("solar-open2")
+    ModelFamily::new("solar-open2")
         .example("<|tool_call:start|>calculator\n<|tool_arg:start|>expression<|tool_arg:value|>6 * 7<|tool_arg:end|>\n<|tool_call:end|>")
         .calls(&[call(
             "<|tool_call:start|>",
             "<|tool_call:end|>",
-            Grammar::JSON.or_text(TextRules::Tags(SOLAR)),
+            CallGrammar::JSON.or_text(TextRules::Tags(SOLAR)),
         )])
         .thinking(
             Thinking::new("solar-open2")
@@ -36,9 +36,9 @@ pub(super) const FAMILIES: &[Family] = &[
                 .sections(&[Section::new("<|think:start|>", "<|think:end|>")]),
         )
         .turn_ends(&["<|im:end|>", "<|im_end|>"])
-        .models(&[Models::inside("solar-open2", "solar-open-2")]),
+        .models(&[FamilyModels::inside("solar-open2", "solar-open-2")]),
     // Solar Open: parts of an answer, each with a token for its kind; calls have an id.
-    Family::new("solar-open")
+    ModelFamily::new("solar-open")
         .example(r#"<|tool_calls|><|tool_call:begin|>call_1<|tool_call:name|>calculator<|tool_call:args|>{"expression": "6 * 7"}<|tool_call:end|><|calls|>"#)
         .wrappers(&[
             Wrapper::new("<|begin|>assistant<|tool_calls|>", "<|calls|>"),
@@ -59,23 +59,23 @@ pub(super) const FAMILIES: &[Family] = &[
                 .ignored(&["<|content|>", "<|begin|>assistant<|content|>", "<|end|>"]),
         )
         .turn_ends(&["<|end|>"])
-        .models(&[Models::thinking("solar-open", "solar-open")]),
+        .models(&[FamilyModels::thinking("solar-open", "solar-open")]),
     // Qwen2.5-Coder: JSON in `<tools>`, the tag with which its prompt lists the tools, or as Hermes writes it. The
     // tag has another meaning elsewhere, so `auto` does not read it.
-    Family::new("qwen25-coder")
+    ModelFamily::new("qwen25-coder")
         .example("<tools>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tools>")
         .calls(&[
-            call("<tools>", "</tools>", Grammar::JSON),
+            call("<tools>", "</tools>", CallGrammar::JSON),
             call("<tool_call>", "</tool_call>", JSON_OR_QWEN),
         ])
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
         .turn_ends(&["<|im_end|>", "<|endoftext|>"])
-        .models(&[Models::plain("qwen2.5-coder")]),
+        .models(&[FamilyModels::plain("qwen2.5-coder")]),
     // Apriel: an array of calls in `<tool_calls>`, as Jamba writes it; the answer begins after a marker.
-    Family::new("apriel")
+    ModelFamily::new("apriel")
         .example(r#"<tool_calls>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</tool_calls>"#)
-        .calls(&[call("<tool_calls>", "</tool_calls>", Grammar::JSON)])
+        .calls(&[call("<tool_calls>", "</tool_calls>", CallGrammar::JSON)])
         .in_auto(InAuto::Nothing)
         .own_thinking(
             Thinking::new("apriel")
@@ -87,14 +87,14 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .turn_ends(&["<|end|>", "<|endoftext|>"])
         .models(&[
-            Models::inside("apriel", "apriel apriel-nemotron").tuned(),
+            FamilyModels::inside("apriel", "apriel apriel-nemotron").tuned(),
         ]),
     // openPangu: an array of calls between special tokens, which are unnamed in some vocabularies.
-    Family::new("pangu")
+    ModelFamily::new("pangu")
         .example(r#"<|tool_call_start|>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]<|tool_call_end|>"#)
         .calls(&[
-            call("<|tool_call_start|>", "<|tool_call_end|>", Grammar::JSON),
-            call("[unused11]", "[unused12]", Grammar::JSON),
+            call("<|tool_call_start|>", "<|tool_call_end|>", CallGrammar::JSON),
+            call("[unused11]", "[unused12]", CallGrammar::JSON),
         ])
         .in_auto(InAuto::Nothing)
         .own_thinking(
@@ -107,16 +107,16 @@ pub(super) const FAMILIES: &[Family] = &[
                 .framing(1, 1, 2),
         )
         .turn_ends(&["[unused10]", "<|im_end|>"])
-        .models(&[Models::thinking("pangu", "openpangu pangu")]),
+        .models(&[FamilyModels::thinking("pangu", "openpangu pangu")]),
     // HyperCLOVA X: a name with keys and JSON values; the 14B writes an array of calls after a role, and
     // either may be forced to write only the array.
-    Family::new("hyperclovax")
+    ModelFamily::new("hyperclovax")
         .example("<tool_call>calculator\n<arg_key>expression</arg_key>\n<arg_value>\"6 * 7\"</arg_value>\n</tool_call>")
         .calls(&[
-            call("<tool_call>", "</tool_call>", Grammar::JSON.or_text(TextRules::Tags(CLOVA))),
-            CallForm::open(Marker::exact("-> tool/function_call\n"), Grammar::JSON),
+            call("<tool_call>", "</tool_call>", CallGrammar::JSON.or_text(TextRules::Tags(CLOVA))),
+            CallForm::open(Marker::exact("-> tool/function_call\n"), CallGrammar::JSON),
         ])
-        .bare(Bare::Json)
+        .bare(BareCall::Json)
         .in_auto(InAuto::Nothing)
         .own_thinking(
             Thinking::new("hyperclovax")
@@ -129,22 +129,22 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .results(ResultForm::TOOL_RESPONSE)
         .turn_ends(&["<|im_end|>", "<|stop|>", "<|endofturn|>"])
-        .models(&[Models::thinking("hyperclovax", "hyperclovax")]),
+        .models(&[FamilyModels::thinking("hyperclovax", "hyperclovax")]),
     // RWKV: a headline, and one call in a fence.
-    Family::new("rwkv")
+    ModelFamily::new("rwkv")
         .example("**Tool Call:**\n```json\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n```")
-        .calls(&[call("**Tool Call:**\n```json", "```", Grammar::JSON)])
+        .calls(&[call("**Tool Call:**\n```json", "```", CallGrammar::JSON)])
         .in_auto(InAuto::Nothing)
-        .models(&[Models::thinking("think", "rwkv rwkv-7")]),
+        .models(&[FamilyModels::thinking("think", "rwkv rwkv-7")]),
     // Laguna: the tags of GLM.
-    Family::new("poolside")
+    ModelFamily::new("poolside")
         .example("<tool_call>calculator<arg_key>expression</arg_key><arg_value>6 * 7</arg_value></tool_call>")
-        .calls(&[call("<tool_call>", "</tool_call>", Grammar::JSON.or_text(TextRules::Tags(GLM)))])
+        .calls(&[call("<tool_call>", "</tool_call>", CallGrammar::JSON.or_text(TextRules::Tags(GLM)))])
         .in_auto(InAuto::Nothing)
         .results(ResultForm::TOOL_RESPONSE)
         .turn_ends(&["</assistant>", "<|user|>", "<|observation|>"]),
     // Hunyuan 4: keys and values in tags that may have a suffix.
-    Family::new("hy4")
+    ModelFamily::new("hy4")
         .example("<tool_calls><tool_call>calculator<tool_sep><arg_key>expression</arg_key><arg_value>6 * 7</arg_value></tool_call></tool_calls>")
         .wrappers(&[Wrapper::of(
             Marker::suffixed_tag("<tool_calls"),
@@ -153,7 +153,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[CallForm::of(
             Marker::suffixed_tag("<tool_call"),
             Markers::One(Marker::suffixed_tag("</tool_call")),
-            Grammar::JSON.or_text(TextRules::Tags(HUNYUAN)),
+            CallGrammar::JSON.or_text(TextRules::Tags(HUNYUAN)),
         )])
         .in_auto(InAuto::Nothing)
         .results(
@@ -161,7 +161,7 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .turn_ends(&["<|eos|>", "<｜hy_eos｜>", "<｜hy_eos:opensource｜>"]),
     // MiniCPM-V: the tags of most open models.
-    Family::of_thinking(
+    ModelFamily::of_thinking(
         Thinking::new("minicpm-v")
             .example("<think>\nSix times seven.\n</think>\n\nIt is 42.")
             .sections(&[Section::new("<think>", "</think>")])

@@ -2,15 +2,15 @@
 //! and `MiniMax`.
 
 use super::{
-    family::{Family, InAuto, Models, call, named, open},
+    family::{FamilyModels, InAuto, ModelFamily, call, named, open},
     results::ResultForm,
 };
 use crate::{
-    ahead::{name_check::NameCheck, shape::Header},
+    ahead::{name_check::NameCheck, shape::ChannelHeader},
     builder::{
-        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as Tools,
+        CallForm, Section, ThinkingDialectBuilder as Thinking, ToolDialectBuilder as KnownTools,
         Wrapper,
-        description::{Bare, Grammar, Markers, MarkupRules, TextRules},
+        description::{BareCall, CallGrammar, Markers, MarkupRules, TextRules},
     },
     grammar::{HeaderStyle, JsonShape, Tags},
     marker::Marker,
@@ -44,45 +44,45 @@ const DEEPSEEK_CALLS: Wrapper<'static> =
 const DEEPSEEK_CALL: CallForm<'static> =
     named("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", HeaderStyle::DEEPSEEK);
 pub(super) const GEMMA: TextRules = TextRules::Syntax { quote: "<|\"|>" };
-const GEMMA_BARE: Bare = Bare::Syntax { quote: "<|\"|>", offered: NameCheck::IfKnown };
+const GEMMA_BARE: BareCall = BareCall::Syntax { quote: "<|\"|>", offered: NameCheck::IfKnown };
 const GEMMA_RESULTS: Wrapper<'static> = Wrapper::new("<|tool_response>", "<turn|>").around_text();
 const GEMMA_CALL: CallForm<'static> =
-    call("<|tool_call>", "<tool_call|>", Grammar::JSON.or_text(GEMMA));
+    call("<|tool_call>", "<tool_call|>", CallGrammar::JSON.or_text(GEMMA));
 
 /// Describes a call of Gemma 4 whose marker was omitted by the model or the server.
 const fn gemma_without_marker(opener: &'static str) -> CallForm<'static> {
-    CallForm::front(Marker::call(opener), Grammar::text(GEMMA)).offered()
+    CallForm::front(Marker::call(opener), CallGrammar::text(GEMMA)).offered()
 }
 
 /// Describes a call of Harmony, whose header names the recipient.
 const fn harmony_call(start: &'static str) -> CallForm<'static> {
     CallForm::of(
-        Marker::header(start, "<|message|>", Header::WithRecipient),
+        Marker::header(start, "<|message|>", ChannelHeader::WithRecipient),
         Markers::Spelled(&["<|call|>", "<|end|>", "<|return|>"]),
-        Grammar::text(TextRules::Named(HeaderStyle::HARMONY)),
+        CallGrammar::text(TextRules::Named(HeaderStyle::HARMONY)),
     )
     .opener_is_payload()
 }
 
 /// The headers of Harmony; llm-jp writes a space after each special token.
 const HARMONY_HEADERS: &[Marker<'static>] = &[
-    Marker::header("<|channel|>", "<|message|>", Header::Any),
-    Marker::header("<|start|>assistant", "<|message|>", Header::Any),
-    Marker::header("<|start|> assistant", "<|message|>", Header::Any),
+    Marker::header("<|channel|>", "<|message|>", ChannelHeader::Any),
+    Marker::header("<|start|>assistant", "<|message|>", ChannelHeader::Any),
+    Marker::header("<|start|> assistant", "<|message|>", ChannelHeader::Any),
 ];
 
 /// Describes reasoning of Harmony.
 const fn harmony_section(start: &'static str) -> Section<'static> {
     Section::of(
-        Marker::header(start, "<|message|>", Header::Analysis),
+        Marker::header(start, "<|message|>", ChannelHeader::Analysis),
         Markers::Spelled(&["<|end|>", "<|return|>", "<|call|>"]),
     )
 }
 
-pub(super) const FAMILIES: &[Family] = &[
+pub(super) const FAMILIES: &[ModelFamily] = &[
     // Kimi K2: sections of calls, each with an id that contains its name. K2-Thinking writes the opener
     // of thinking itself.
-    Family::new("kimi-k2")
+    ModelFamily::new("kimi-k2")
         .example(r#"<|tool_calls_section_begin|><|tool_call_begin|>functions.calculator:0<|tool_call_argument_begin|>{"expression": "6 * 7"}<|tool_call_end|><|tool_calls_section_end|>"#)
         .wrappers(&[
             Wrapper::new("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
@@ -90,7 +90,7 @@ pub(super) const FAMILIES: &[Family] = &[
         ])
         .calls(&[named("<|tool_call_begin|>", "<|tool_call_end|>", HeaderStyle::KIMI)])
         // Some servers strip the markers before the id.
-        .bare(Bare::Id("<|tool_call_argument_begin|>"))
+        .bare(BareCall::Id("<|tool_call_argument_begin|>"))
         .thinking(
             Thinking::new("kimi-legacy")
                 .example("◁think▷Six times seven.◁/think▷It is 42.")
@@ -100,12 +100,12 @@ pub(super) const FAMILIES: &[Family] = &[
         .results(ResultForm::new("## Return of {id}\n{content}", "\n\n"))
         .turn_ends(&["<|im_end|>"])
         .models(&[
-            Models::thinking("think", "kimi-k2-thinking"),
-            Models::inside("think", "kimi-k2.5 kimi-k2.6 kimi-k2.7"),
-            Models::plain("kimi-k2 kimi-linear"),
+            FamilyModels::thinking("think", "kimi-k2-thinking"),
+            FamilyModels::inside("think", "kimi-k2.5 kimi-k2.6 kimi-k2.7"),
+            FamilyModels::plain("kimi-k2 kimi-linear"),
         ]),
     // Kimi K3: one grammar of elements for calls, reasoning and text.
-    Family::new("kimi-k3")
+    ModelFamily::new("kimi-k3")
         .example(r#"<|open|>tools<|sep|><|open|>call tool="calculator" index="1"<|sep|><|open|>argument key="expression" type="string"<|sep|>6 * 7<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>"#)
         .wrappers(&[
             Wrapper::new("<|open|>response<|sep|>", "<|close|>response<|sep|>").around_text(),
@@ -137,9 +137,9 @@ pub(super) const FAMILIES: &[Family] = &[
             "<|close|>",
             "<|sep|>",
         ])
-        .models(&[Models::inside("kimi-k3", "kimi-k3")]),
+        .models(&[FamilyModels::inside("kimi-k3", "kimi-k3")]),
     // DeepSeek V3 and R1: `function`, a name, and a fence with the arguments.
-    Family::new("deepseek-v3")
+    ModelFamily::new("deepseek-v3")
         .example("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>calculator\n```json\n{\"expression\": \"6 * 7\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>")
         .wrappers(&[DEEPSEEK_CALLS])
         .calls(&[DEEPSEEK_CALL])
@@ -150,20 +150,20 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .turn_ends(&["<｜end▁of▁sentence｜>", "<|EOT|>"])
         .models(&[
-            Models::inside("think", "deepseek*chimera").tuned(),
-            Models::inside("think", "deepseek-r1 deepseek-reasoner"),
-            Models::plain("deepseek-v3 deepseek-chat deepseek-v2.5 deepseek*v2"),
+            FamilyModels::inside("think", "deepseek*chimera").tuned(),
+            FamilyModels::inside("think", "deepseek-r1 deepseek-reasoner"),
+            FamilyModels::plain("deepseek-v3 deepseek-chat deepseek-v2.5 deepseek*v2"),
         ]),
     // DeepSeek V3.1: a name and the arguments. From here on, thinking is off unless it is switched on.
-    Family::new("deepseek-v31")
+    ModelFamily::new("deepseek-v31")
         .example(r#"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>calculator<｜tool▁sep｜>{"expression": "6 * 7"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"#)
         .wrappers(&[DEEPSEEK_CALLS])
         .calls(&[DEEPSEEK_CALL])
         .results(ResultForm::new("<｜tool▁output▁begin｜>{content}<｜tool▁output▁end｜>", ""))
         .turn_ends(&["<｜end▁of▁sentence｜>"])
-        .models(&[Models::thinking("think", "deepseek-v3.2-exp deepseek-v3.1")]),
+        .models(&[FamilyModels::thinking("think", "deepseek-v3.2-exp deepseek-v3.1")]),
     // DeepSeek V3.2, V4 and V4.1: functions and typed parameters in special tags.
-    Family::new("dsml")
+    ModelFamily::new("dsml")
         .example("<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"calculator\">\n<｜DSML｜parameter name=\"expression\" string=\"true\">6 * 7</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>")
         .wrappers(&[
             Wrapper::new("<｜DSML｜function_calls>", "</｜DSML｜function_calls>"),
@@ -173,39 +173,39 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[CallForm::tagged(DSML), CallForm::tagged(SPACED_DSML)])
         .results(ResultForm::new("<tool_result>{content}</tool_result>", "\n\n"))
         .turn_ends(&["<｜end▁of▁sentence｜>"])
-        .models(&[Models::thinking("think", "deepseek-v4.x deepseek-v4 deepseek-v3.2")]),
+        .models(&[FamilyModels::thinking("think", "deepseek-v4.x deepseek-v4 deepseek-v3.2")]),
     // Llama 3: bare JSON, or JSON after `<|python_tag|>`.
-    Family::new("llama3-json")
+    ModelFamily::new("llama3-json")
         .example(r#"{"name": "calculator", "parameters": {"expression": "6 * 7"}}"#)
-        .calls(&[open("<|python_tag|>", Grammar::JSON.or_text(TextRules::Python))])
-        .bare(Bare::Json)
+        .calls(&[open("<|python_tag|>", CallGrammar::JSON.or_text(TextRules::Python))])
+        .bare(BareCall::Json)
         .turn_ends(&["<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|eot|>", "<|eom|>"])
-        .models(&[Models::plain("llama-3.1 llama-3.2 llama-3.3 llama-3")]),
+        .models(&[FamilyModels::plain("llama-3.1 llama-3.2 llama-3.3 llama-3")]),
     // Llama 4, ToolACE, LFM2: a list of Python calls.
-    Family::new("pythonic")
+    ModelFamily::new("pythonic")
         .example(r#"[calculator(expression="6 * 7")]"#)
         .calls(&[
             call(
                 "<|python_start|>",
                 "<|python_end|>",
-                Grammar::json(JsonShape::OneCall).or_text(TextRules::Python),
+                CallGrammar::json(JsonShape::OneCall).or_text(TextRules::Python),
             ),
-            call("<|tool_call_start|>", "<|tool_call_end|>", Grammar::text(TextRules::Python)),
+            call("<|tool_call_start|>", "<|tool_call_end|>", CallGrammar::text(TextRules::Python)),
         ])
-        .bare(Bare::Python)
+        .bare(BareCall::Python)
         .turn_ends(&["<|eot|>", "<|eom|>", "<|eot_id|>", "<|end_of_text|>", "<|im_end|>"])
         .models(&[
-            Models::plain("toolace watt-tool").tuned(),
-            Models::plain("llama-4 lfm2"),
-            Models::thinking("think", "lfm2.5"),
+            FamilyModels::plain("toolace watt-tool").tuned(),
+            FamilyModels::plain("llama-4 lfm2"),
+            FamilyModels::thinking("think", "lfm2.5"),
         ]),
     // Mistral: `[TOOL_CALLS]` and an array of calls (v3 to v7), or a name and the arguments (v11 on).
     // The first Magistral wrote tags as text.
-    Family::new("mistral")
+    ModelFamily::new("mistral")
         .example(r#"[TOOL_CALLS]calculator[ARGS]{"expression": "6 * 7"}"#)
         .calls(&[open(
             "[TOOL_CALLS]",
-            Grammar::json(JsonShape::CallsWithIds).or_text(TextRules::Named(HeaderStyle::MISTRAL)),
+            CallGrammar::json(JsonShape::CallsWithIds).or_text(TextRules::Named(HeaderStyle::MISTRAL)),
         )])
         .thinking(
             Thinking::new("mistral")
@@ -214,18 +214,18 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .results(ResultForm::new("[TOOL_RESULTS]{content}[/TOOL_RESULTS]", ""))
         .models(&[
-            Models::thinking("think", "magistral*2506"),
-            Models::thinking("mistral", "magistral ministral-3 mistral-small-4 mistral-medium-3.5"),
-            Models::plain("ministral devstral codestral mixtral pixtral voxtral mistral"),
+            FamilyModels::thinking("think", "magistral*2506"),
+            FamilyModels::thinking("mistral", "magistral ministral-3 mistral-small-4 mistral-medium-3.5"),
+            FamilyModels::plain("ministral devstral codestral mixtral pixtral voxtral mistral"),
         ]),
     // Gemma 4: call syntax with strings between markers.
-    Family::new("gemma4")
+    ModelFamily::new("gemma4")
         .example(r#"<|tool_call>call:calculator{expression:<|"|>6 * 7<|"|>}<tool_call|>"#)
         .wrappers(&[GEMMA_RESULTS])
         .calls(&[GEMMA_CALL, gemma_without_marker("\ncall:"), gemma_without_marker("<call>")])
         .bare(GEMMA_BARE)
         .in_auto(InAuto::As(
-            Tools::new("gemma4").wrappers(&[GEMMA_RESULTS]).calls(&[GEMMA_CALL]).bare(GEMMA_BARE),
+            KnownTools::new("gemma4").wrappers(&[GEMMA_RESULTS]).calls(&[GEMMA_CALL]).bare(GEMMA_BARE),
         ))
         .thinking(
             Thinking::new("gemma4")
@@ -241,9 +241,9 @@ pub(super) const FAMILIES: &[Family] = &[
             "",
         ))
         .turn_ends(&["<turn|>", "<eos>"])
-        .models(&[Models::thinking("gemma4", "gemma-4")]),
+        .models(&[FamilyModels::thinking("gemma4", "gemma-4")]),
     // FunctionGemma: call syntax with escaped strings.
-    Family::new("functiongemma")
+    ModelFamily::new("functiongemma")
         .example("<start_function_call>call:calculator{expression:<escape>6 * 7<escape>}<end_function_call>")
         .wrappers(&[Wrapper::of(
             Marker::exact("<start_function_response>"),
@@ -253,7 +253,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .calls(&[CallForm::of(
             Marker::exact("<start_function_call>"),
             Markers::One(Marker::exact("<end_function_call>")),
-            Grammar::text(TextRules::Syntax { quote: "<escape>" }),
+            CallGrammar::text(TextRules::Syntax { quote: "<escape>" }),
         )])
         .results(ResultForm::new(
             "<start_function_response>response:{name}{value:<escape>{content}<escape>}\
@@ -261,10 +261,10 @@ pub(super) const FAMILIES: &[Family] = &[
             "",
         ))
         .turn_ends(&["<end_of_turn>", "<eos>"])
-        .models(&[Models::plain("functiongemma")]),
+        .models(&[FamilyModels::plain("functiongemma")]),
     // Harmony (gpt-oss and models with the same notation): channels, whose headers distinguish thinking from
     // text.
-    Family::new("harmony")
+    ModelFamily::new("harmony")
         .example(r#"<|channel|>commentary to=functions.calculator <|constrain|>json<|message|>{"expression":"6 * 7"}<|call|>"#)
         .calls(&[
             harmony_call("<|channel|>"),
@@ -272,7 +272,7 @@ pub(super) const FAMILIES: &[Family] = &[
             harmony_call("<|start|> assistant"),
         ])
         .headers(HARMONY_HEADERS)
-        .bare(Bare::Recipient)
+        .bare(BareCall::Recipient)
         .thinking(
             Thinking::new("harmony")
                 .example("<|channel|>analysis<|message|>Six times seven.<|end|><|start|>assistant<|channel|>final<|message|>It is 42.<|return|>")
@@ -283,31 +283,31 @@ pub(super) const FAMILIES: &[Family] = &[
                 ])
                 .headers(HARMONY_HEADERS)
                 .ignored_markers(&[
-                    Marker::header("<|channel|>", "<|message|>", Header::Other),
-                    Marker::header("<|start|>assistant", "<|message|>", Header::Other),
-                    Marker::header("<|start|> assistant", "<|message|>", Header::Other),
+                    Marker::header("<|channel|>", "<|message|>", ChannelHeader::Other),
+                    Marker::header("<|start|>assistant", "<|message|>", ChannelHeader::Other),
+                    Marker::header("<|start|> assistant", "<|message|>", ChannelHeader::Other),
                     Marker::exact("<|end|>"),
                     Marker::exact("<|return|>"),
                     Marker::exact("<|call|>"),
                 ]),
         )
         .turn_ends(&["<|return|>", "<|end|>", "<|call|>", "<|endoftext|>"])
-        .models(&[Models::thinking("harmony", "gpt-oss llm-jp-4 llm-jp-4.x")]),
+        .models(&[FamilyModels::thinking("harmony", "gpt-oss llm-jp-4 llm-jp-4.x")]),
     // MiniMax M2: functions and parameters in tags.
-    Family::new("minimax-m2")
+    ModelFamily::new("minimax-m2")
         .example("<minimax:tool_call>\n<invoke name=\"calculator\">\n<parameter name=\"expression\">6 * 7</parameter>\n</invoke>\n</minimax:tool_call>")
         .wrappers(&[Wrapper::new("<minimax:tool_call>", "</minimax:tool_call>")])
         .calls(&[CallForm::tagged(INVOKE)])
         .results(ResultForm::new("<response>{content}</response>", "\n"))
         .turn_ends(&["[e~["])
-        .models(&[Models::inside("think", "minimax-m2.x minimax-m2")]),
+        .models(&[FamilyModels::inside("think", "minimax-m2.x minimax-m2")]),
     // MiniMax M3: elements after a marker. The model decides whether to think.
-    Family::new("minimax-m3")
+    ModelFamily::new("minimax-m3")
         .example("]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"calculator\">]<]minimax[>[<expression>6 * 7]<]minimax[>[</expression>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>")
         .wrappers(&[Wrapper::new("]<]minimax[>[<tool_call>", "]<]minimax[>[</tool_call>")])
         .calls(&[CallForm::front(
             Marker::exact("]<]minimax[>[<invoke"),
-            Grammar::NONE.or_markup(MarkupRules::Elements),
+            CallGrammar::NONE.or_markup(MarkupRules::Elements),
         )])
         .thinking(
             Thinking::new("minimax-m3")
@@ -317,5 +317,5 @@ pub(super) const FAMILIES: &[Family] = &[
         .results(ResultForm::new("<response>{content}</response>", "\n"))
         .turn_ends(&["[e~["])
         .strays(&["]<]minimax[>[</invoke>"])
-        .models(&[Models::thinking("minimax-m3", "minimax-m3")]),
+        .models(&[FamilyModels::thinking("minimax-m3", "minimax-m3")]),
 ];

@@ -10,12 +10,12 @@ const MAX_ENTITY_BYTES: usize = 10;
 
 /// A decoder of entities such as `&lt;` and `&#233;`.
 #[derive(Debug, Default)]
-pub(crate) struct Entities {
+pub(crate) struct EntityDecoder {
     /// Text that may become an entity: `&` and the bytes after it; at most [`MAX_ENTITY_BYTES`].
     held: CompactString,
 }
 
-impl Entities {
+impl EntityDecoder {
     /// Returns `true` if no text is held that may become an entity.
     pub(crate) fn is_idle(&self) -> bool {
         self.held.is_empty()
@@ -135,7 +135,7 @@ fn number(name: &str) -> Option<char> {
 /// Returns `text` with its entities decoded.
 pub(super) fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
-    let mut entities = Entities::default();
+    let mut entities = EntityDecoder::default();
     entities.feed(text, &mut |piece| decoded.push_str(piece));
     entities.finish(&mut |piece| decoded.push_str(piece));
     decoded
@@ -160,10 +160,10 @@ mod tests {
                     parts[usize::try_from(random >> 33).unwrap() % parts.len()]
                 })
                 .collect();
-            let (mut entities, mut want) = (Entities::default(), String::new());
+            let (mut entities, mut want) = (EntityDecoder::default(), String::new());
             entities.feed(&text, &mut |text| escape_into(text, &mut |json| want.push_str(json)));
             entities.finish(&mut |text| escape_into(text, &mut |json| want.push_str(json)));
-            let (mut entities, mut got) = (Entities::default(), String::new());
+            let (mut entities, mut got) = (EntityDecoder::default(), String::new());
             entities.feed_json(&text, &mut |json| got.push_str(json));
             entities.finish(&mut |text| escape_into(text, &mut |json| got.push_str(json)));
             assert_eq!(got, want, "{text:?}");
@@ -184,7 +184,7 @@ mod tests {
         ];
         for (input, want) in cases {
             for (at, _) in input.char_indices() {
-                let (mut entities, mut got) = (Entities::default(), String::new());
+                let (mut entities, mut got) = (EntityDecoder::default(), String::new());
                 let (head, tail) = input.split_at(at);
                 entities.feed(head, &mut |piece| got.push_str(piece));
                 entities.feed(tail, &mut |piece| got.push_str(piece));

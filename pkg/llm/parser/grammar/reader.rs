@@ -21,7 +21,7 @@ pub(crate) enum PayloadOut<'a> {
     /// Source text of the arguments.
     Source(&'a str),
     /// Another call begins in the same payload; the one before is complete, or has a fault.
-    NextCall { at: usize, repairs: RepairSet, fault: Option<Fault> },
+    NextCall { at: usize, repairs: RepairSet, fault: Option<PayloadFault> },
 }
 
 impl PayloadOut<'_> {
@@ -40,10 +40,10 @@ impl PayloadOut<'_> {
 }
 
 /// A receiver of the content of a payload.
-pub(crate) type Sink<'o> = dyn FnMut(PayloadOut<'_>) + 'o;
+pub(crate) type PayloadSink<'o> = dyn FnMut(PayloadOut<'_>) + 'o;
 
 /// Returns a receiver of JSON text of the arguments.
-pub(crate) fn json_to(out: &mut Sink<'_>) -> impl FnMut(&str) {
+pub(crate) fn json_to(out: &mut PayloadSink<'_>) -> impl FnMut(&str) {
     move |json| out(PayloadOut::Arguments(json))
 }
 
@@ -66,18 +66,18 @@ pub(crate) fn is_free_of(byte: u8, text: &str) -> bool {
 }
 
 /// Emits source text of the arguments, unless it is empty.
-pub(crate) fn give_source(source: &str, out: &mut Sink<'_>) {
+pub(crate) fn give_source(source: &str, out: &mut PayloadSink<'_>) {
     if !source.is_empty() {
         out(PayloadOut::Source(source));
     }
 }
 
 /// A mistake in a payload, and its byte offset.
-pub(crate) type Fault = (&'static str, usize);
+pub(crate) type PayloadFault = (&'static str, usize);
 
 /// The meaning of a marker at the current position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Guard {
+pub(crate) enum MarkerGuard {
     /// A marker.
     Open,
     /// Nothing, in a comment or CDATA.
@@ -107,7 +107,7 @@ pub(crate) enum ValueTag {
 /// The text that passes through the current value unchanged, and need not be read. Apart from
 /// JSON strings it contains nothing that JSON escapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Plain {
+pub(crate) enum PlainText {
     /// No text.
     Nothing,
     /// The content of a JSON string in `"`, including simple escapes, up to `<`.
@@ -136,7 +136,7 @@ const BACKSLASH_OR_BRACKET: ByteKind = ByteKind::new(!0x01, b']');
 const ANGLE: ByteKind = ByteKind::of(b'<');
 const APOSTROPHE: ByteKind = ByteKind::of(b'\'');
 
-impl Plain {
+impl PlainText {
     pub(crate) const ALL: [Self; 8] = [
         Self::JsonString,
         Self::PythonString,
@@ -213,22 +213,22 @@ fn is_python_escape(letter: u8) -> bool {
 ///
 /// However the text is split, the joined outputs are the same. A reader never allocates for text that
 /// passes; what it must hold is bounded.
-pub(crate) trait Reader: Debug + Send + Sync {
+pub(crate) trait PayloadReader: Debug + Send + Sync {
     /// Reads the next piece; returns the number of its bytes that belong to the payload. That is less than all if
     /// the grammar itself determines that the payload ended there, or at a mistake that cannot be repaired
     /// if the call has no closer.
-    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize;
+    fn feed(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize;
 
     /// Returns the text that passes unchanged: it may be skipped, and is then both source and JSON text
     /// of the arguments.
-    fn plain(&self) -> Plain {
-        Plain::Nothing
+    fn plain(&self) -> PlainText {
+        PlainText::Nothing
     }
 
     /// Emits the JSON of text in which no marker begins and which continues as markup, and returns which of
     /// the following text passes unchanged; called if text is plain as markup is. Such text may be skipped.
     /// Returns `None`, and emits nothing, for other text.
-    fn pass_escaped(&mut self, _text: &str, _out: &mut dyn FnMut(&str)) -> Option<Plain> {
+    fn pass_escaped(&mut self, _text: &str, _out: &mut dyn FnMut(&str)) -> Option<PlainText> {
         None
     }
 
@@ -267,8 +267,8 @@ pub(crate) trait Reader: Debug + Send + Sync {
     }
 
     /// Returns the meaning of a marker at the current position.
-    fn guard(&self) -> Guard {
-        Guard::Open
+    fn guard(&self) -> MarkerGuard {
+        MarkerGuard::Open
     }
 
     /// Returns the tag that ends a value, if there is one in `text`, which follows an ambiguous closer inside a value;
@@ -278,16 +278,16 @@ pub(crate) trait Reader: Debug + Send + Sync {
     }
 
     /// Ends a value without an end of its own, because the end of the function follows.
-    fn end_value(&mut self, _out: &mut Sink<'_>) {}
+    fn end_value(&mut self, _out: &mut PayloadSink<'_>) {}
 
     /// Counts the opener of a call that was passed on because it is inside a value.
     fn begin_inner_call(&mut self) {}
 
     /// Counts the closer of a call inside a value, before it is passed on.
-    fn end_inner_call(&mut self, _out: &mut Sink<'_>) {}
+    fn end_inner_call(&mut self, _out: &mut PayloadSink<'_>) {}
 
     /// Treats the JSON string of the current value as broken: tags inside it count from here on.
-    fn break_string(&mut self, _out: &mut Sink<'_>) {}
+    fn break_string(&mut self, _out: &mut PayloadSink<'_>) {}
 
     /// Returns the repairs of the current call.
     fn repairs(&self) -> RepairSet {
@@ -296,7 +296,7 @@ pub(crate) trait Reader: Debug + Send + Sync {
 
     /// Ends the payload at its closer: completes what can be completed, or returns the fault and
     /// its offset, in bytes from the first that was fed.
-    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault>;
+    fn close(&mut self, out: &mut PayloadSink<'_>) -> Result<(), PayloadFault>;
 }
 
 #[cfg(test)]
@@ -306,17 +306,17 @@ mod tests {
     #[test]
     fn plain_text_holds_nothing_that_its_place_gives_a_meaning() {
         #[rustfmt::skip]
-        let cases: [(Plain, &[&str]); 5] = [
-            (Plain::PythonString, &["'", "\"", "\\", "\n", "\t", "\0", "<"]),
-            (Plain::MarkupRules,       &["\"", "\\", "\n", "\t", "\0", "<"]),
-            (Plain::Framed,       &["\"", "\\", "\n", "\t", "\0", "<"]),
-            (Plain::Entities,     &["&", "\"", "\\", "\n", "\t", "\0", "<"]),
-            (Plain::InBrackets,   &["]", "\"", "\\", "\n", "\t", "\0"]),
+        let cases: [(PlainText, &[&str]); 5] = [
+            (PlainText::PythonString, &["'", "\"", "\\", "\n", "\t", "\0", "<"]),
+            (PlainText::MarkupRules,       &["\"", "\\", "\n", "\t", "\0", "<"]),
+            (PlainText::Framed,       &["\"", "\\", "\n", "\t", "\0", "<"]),
+            (PlainText::Entities,     &["&", "\"", "\\", "\n", "\t", "\0", "<"]),
+            (PlainText::InBrackets,   &["]", "\"", "\\", "\n", "\t", "\0"]),
         ];
         for (plain, all) in cases {
             for text in ["", "a", "plain text that is longer than two words", "é日本", "a > b"] {
                 assert!(plain.passes(text.as_bytes()), "{plain:?}: {text}");
-                assert!(!Plain::Nothing.passes(text.as_bytes()), "{text}");
+                assert!(!PlainText::Nothing.passes(text.as_bytes()), "{text}");
             }
             for special in all {
                 for length in 0..40 {

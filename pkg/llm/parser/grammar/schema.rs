@@ -11,20 +11,20 @@ use forgeline_types::Text;
 
 /// The known tools, and the one named by the current call.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tools {
+pub(crate) struct KnownTools {
     /// The names and JSON schemas; `None` if there are none, which saves the reference count.
     known: Option<Arc<[(Text, Value)]>>,
     called: Option<usize>,
     bounds_only: bool,
 }
 
-impl From<Arc<[(Text, Value)]>> for Tools {
+impl From<Arc<[(Text, Value)]>> for KnownTools {
     fn from(known: Arc<[(Text, Value)]>) -> Self {
         Self { known: Some(known), ..Self::default() }
     }
 }
 
-impl Tools {
+impl KnownTools {
     /// Returns no tools, for readers that only need to know where calls end: they need not keep text of
     /// arguments that they cannot pass on.
     pub(crate) fn bounds_only() -> Self {
@@ -61,22 +61,23 @@ impl Tools {
     }
 
     /// Returns the only tool that `fits`.
-    pub(crate) fn only(&self, mut fits: impl FnMut(Schema<'_>) -> bool) -> Option<&str> {
-        let mut all = self.known().iter().filter(|(_, schema)| fits(Schema::new(Some(schema))));
+    pub(crate) fn only(&self, mut fits: impl FnMut(ValueSchema<'_>) -> bool) -> Option<&str> {
+        let mut all =
+            self.known().iter().filter(|(_, schema)| fits(ValueSchema::new(Some(schema))));
         let (name, _) = all.next()?;
         all.next().is_none().then_some(name.as_str())
     }
 
     /// Returns the schema of the arguments of the tool that is called.
-    pub(crate) fn schema(&self) -> Schema<'_> {
+    pub(crate) fn schema(&self) -> ValueSchema<'_> {
         let called = self.called.and_then(|called| self.known().get(called));
-        Schema::new(called.map(|(_, schema)| schema))
+        ValueSchema::new(called.map(|(_, schema)| schema))
     }
 }
 
 /// The form in which the text of a value is written as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum SchemaForm {
     /// As a string.
     Text,
     /// As the literal it spells, if it spells one; else as a string.
@@ -94,11 +95,11 @@ const MAX_NODES: usize = 8;
 
 /// The parts of a tool's schema that describe one value, any of which may apply; there may be none.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Schema<'s> {
+pub(crate) struct ValueSchema<'s> {
     nodes: [Option<SchemaView<'s>>; MAX_NODES],
 }
 
-impl<'s> Schema<'s> {
+impl<'s> ValueSchema<'s> {
     fn new(root: Option<&'s Value>) -> Self {
         let mut schema = Self { nodes: [None; MAX_NODES] };
         root.map(SchemaView::new).into_iter().for_each(|root| schema.add(root));
@@ -195,18 +196,18 @@ impl<'s> Schema<'s> {
     /// Returns the required form; without a schema, literals are typed and everything else is
     /// text. A value that may be a string is one, unless it spells a value of another type that is
     /// also allowed.
-    pub(crate) fn form(self) -> Form {
+    pub(crate) fn form(self) -> SchemaForm {
         let types = self.types();
         if types == Types::STRING {
-            Form::Text
+            SchemaForm::Text
         } else if types.has(Types::STRING) {
-            Form::Literal
+            SchemaForm::Literal
         } else if types.has(Types::OBJECT) {
-            Form::Object
+            SchemaForm::Object
         } else if types.has(Types::ARRAY) {
-            Form::List
+            SchemaForm::List
         } else {
-            Form::Literal
+            SchemaForm::Literal
         }
     }
 

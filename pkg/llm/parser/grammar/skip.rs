@@ -2,7 +2,7 @@
 
 /// A search for the end of a bad element: brackets count, except in strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Skip {
+pub(crate) struct ElementSkip {
     /// The number of open brackets, including that of the list.
     depth: u32,
     /// The quotes that delimit strings.
@@ -24,7 +24,7 @@ pub(crate) enum SkipEnd {
     List,
 }
 
-impl Skip {
+impl ElementSkip {
     /// Searches from a place inside `depth` brackets on in JSON, whose elements are objects.
     pub(crate) fn json(depth: u32) -> Self {
         let opener = Some(b'{');
@@ -82,10 +82,10 @@ mod tests {
             (2, r#"x "\"},{" y"#,           None),
         ];
         for (depth, text, want) in cases {
-            let whole = Skip::json(depth).feed(text);
+            let whole = ElementSkip::json(depth).feed(text);
             assert_eq!(whole.1.map(|end| (whole.0, end)), want, "{text}");
             for cut in 0..=text.len() {
-                let mut skip = Skip::json(depth);
+                let mut skip = ElementSkip::json(depth);
                 let (head, tail) = text.split_at(cut);
                 let (read, end) = skip.feed(head);
                 let second = if end.is_none() { skip.feed(tail) } else { (0, end) };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{PayloadOut, Plain, Reader, reader::Fault};
+use super::{PayloadOut, PayloadReader, PlainText, reader::PayloadFault};
 use forgeline_json::RepairSet;
 
 /// All that was read from one text.
@@ -12,7 +12,7 @@ pub(crate) struct Reading {
     /// Bytes that belong to the payload.
     taken: usize,
     is_whole: bool,
-    fault: Option<Fault>,
+    fault: Option<PayloadFault>,
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -96,7 +96,7 @@ impl Reading {
 }
 
 /// Reads the pieces; `skips` when text that passes as it is may be skipped.
-fn read_pieces<'a, R: Reader>(
+fn read_pieces<'a, R: PayloadReader>(
     mut reader: R,
     pieces: impl IntoIterator<Item = &'a str>,
     skips: bool,
@@ -113,7 +113,7 @@ fn read_pieces<'a, R: Reader>(
         }
         let mut json = String::new();
         if skips
-            && (reader.plain().is_markup() || reader.plain() == Plain::MarkupTail)
+            && (reader.plain().is_markup() || reader.plain() == PlainText::MarkupTail)
             && let Some(next) = reader.pass_escaped(piece, &mut |text| json.push_str(text))
         {
             reader.skip(piece.len());
@@ -148,7 +148,7 @@ fn read_pieces<'a, R: Reader>(
 }
 
 /// Reads `text` whole, at every cut in two, and char by char; all must give the same.
-pub(crate) fn read_at_all_cuts<R: Reader>(text: &str, reader: impl Fn() -> R) -> Reading {
+pub(crate) fn read_at_all_cuts<R: PayloadReader>(text: &str, reader: impl Fn() -> R) -> Reading {
     let whole = read_pieces(reader(), [text], false);
     for (cut, _) in text.char_indices() {
         let (head, tail) = text.split_at(cut);
@@ -165,7 +165,11 @@ pub(crate) fn read_at_all_cuts<R: Reader>(text: &str, reader: impl Fn() -> R) ->
 }
 
 /// Reads `text` whole and cut at `cuts`, which are taken modulo its length; both must give the same.
-pub(crate) fn read_cut<R: Reader>(text: &str, cuts: &[usize], reader: impl Fn() -> R) -> Reading {
+pub(crate) fn read_cut<R: PayloadReader>(
+    text: &str,
+    cuts: &[usize],
+    reader: impl Fn() -> R,
+) -> Reading {
     let whole = read_pieces(reader(), [text], false);
     let mut places: Vec<usize> =
         cuts.iter().map(|cut| text.floor_char_boundary(cut % (text.len() + 1))).collect();

@@ -2,19 +2,19 @@
 
 use serde_json::{Map, Value};
 
-use super::schema::Tools;
+use super::schema::KnownTools;
 
 /// Maximum length of the arguments that are kept to find the tool that they fit, in bytes.
 const MAX_BYTES: usize = 64 << 10;
 
 /// The arguments of a call without a name, among several tools.
 #[derive(Debug, Default)]
-pub(super) struct Unnamed {
+pub(super) struct UnnamedArguments {
     arguments: String,
     is_too_long: bool,
 }
 
-impl Unnamed {
+impl UnnamedArguments {
     /// Adds JSON text of the arguments.
     pub(super) fn push(&mut self, json: &str) {
         self.is_too_long |= self.arguments.len() + json.len() > MAX_BYTES;
@@ -26,7 +26,7 @@ impl Unnamed {
     }
 
     /// Returns the only tool that the arguments fit.
-    pub(super) fn tool<'t>(&self, tools: &'t Tools) -> Option<&'t str> {
+    pub(super) fn tool<'t>(&self, tools: &'t KnownTools) -> Option<&'t str> {
         let members: Map<String, Value> = serde_json::from_str(&self.arguments).ok()?;
         tools.only(|schema| schema.covers(&members))
     }

@@ -1,9 +1,9 @@
 //! The forms of markers: how strictly their text is compared, and the text between it and their end.
 
 use crate::ahead::{
-    found::Found,
+    found::MarkerMatch,
     shape::{
-        Header, check_ahead, check_any_tag, check_attributes, check_blanks, check_header,
+        ChannelHeader, check_ahead, check_any_tag, check_attributes, check_blanks, check_header,
         check_name, check_numbers, check_suffix,
     },
 };
@@ -11,7 +11,7 @@ use forgeline_json::subslice;
 
 /// The strictness of comparing the text, and the text that may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum MarkerForm {
     /// Exactly the text.
     Exact,
     /// Exactly the text, if an object or an array of objects follows, which is not part of the marker.
@@ -29,10 +29,10 @@ pub(super) enum Form {
     /// Exactly the text, then a name, if a curly bracket follows.
     Call,
     /// Exactly the text, then a header that ends with `end`.
-    Header { end: &'static str, kind: Header },
+    Header { end: &'static str, kind: ChannelHeader },
 }
 
-impl Form {
+impl MarkerForm {
     /// Returns `true` for the text of a tag, in any case.
     pub(super) fn is_tag(self) -> bool {
         match self {
@@ -47,43 +47,46 @@ impl Form {
 
     /// Checks that `text` begins with `literal`, the text of a marker of this form.
     #[inline]
-    pub(super) fn check_text(self, literal: &str, text: &[u8]) -> Found {
+    pub(super) fn check_text(self, literal: &str, text: &[u8]) -> MarkerMatch {
         let length = literal.len().min(text.len());
         let (front, same) = (subslice(text, ..length), subslice(literal.as_bytes(), ..length));
         if front != same && !(self.is_tag() && front.eq_ignore_ascii_case(same)) {
-            Found::No
+            MarkerMatch::No
         } else if length < literal.len() {
-            Found::Maybe
+            MarkerMatch::Maybe
         } else {
-            Found::Yes(length)
+            MarkerMatch::Yes(length)
         }
     }
 
     /// Checks the text after that of the marker, up to the marker's end.
-    pub(super) fn check_rest(self, rest: &[u8]) -> Found {
+    pub(super) fn check_rest(self, rest: &[u8]) -> MarkerMatch {
         match self {
-            Self::Exact => Found::Yes(0),
+            Self::Exact => MarkerMatch::Yes(0),
             Self::BeforeList => match rest.first() {
-                None => Found::Maybe,
+                None => MarkerMatch::Maybe,
                 Some(first @ (b'[' | b'{')) => {
                     let next = if *first == b'[' { b"{" } else { b"\"" };
                     match check_ahead(rest, 1, next) {
-                        Found::Yes(_) => Found::Yes(0),
-                        other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+                        MarkerMatch::Yes(_) => MarkerMatch::Yes(0),
+                        other
+                        @ (MarkerMatch::No | MarkerMatch::Maybe | MarkerMatch::Mention(_)) => other,
                     }
                 }
-                Some(_) => Found::No,
+                Some(_) => MarkerMatch::No,
             },
             Self::Tag => check_blanks(rest),
-            Self::SuffixedTag { is_optional: false } if rest.is_empty() => Found::Maybe,
-            Self::SuffixedTag { is_optional: false } if rest.first() != Some(&b':') => Found::No,
+            Self::SuffixedTag { is_optional: false } if rest.is_empty() => MarkerMatch::Maybe,
+            Self::SuffixedTag { is_optional: false } if rest.first() != Some(&b':') => {
+                MarkerMatch::No
+            }
             Self::SuffixedTag { .. } => check_suffix(rest),
             Self::TagWithAttributes => check_attributes(rest),
             Self::NumberedTag => check_numbers(rest),
             Self::BeforeTag => check_any_tag(rest),
             Self::Call => match check_name(rest, b"{") {
-                Found::Yes(end) => Found::Yes(end - 1),
-                other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+                MarkerMatch::Yes(end) => MarkerMatch::Yes(end - 1),
+                other @ (MarkerMatch::No | MarkerMatch::Maybe | MarkerMatch::Mention(_)) => other,
             },
             Self::Header { end, kind } => check_header(rest, end, kind),
         }

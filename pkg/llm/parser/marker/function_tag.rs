@@ -2,7 +2,7 @@
 
 use crate::{
     ahead::{
-        found::Found,
+        found::MarkerMatch,
         payload_front::{
             MAX_BYTES, begins_with_front, check_bracket, check_json, name_bytes, window, yes_if,
         },
@@ -68,36 +68,39 @@ impl FunctionTag {
         text: &[u8],
         is_in_block: bool,
         is_last: bool,
-    ) -> Found {
+    ) -> MarkerMatch {
         let (text, is_last) = window(text, is_last);
         match check_name(opener, subslice(text, opener.len()..), is_typed, is_last) {
-            Found::Yes(_) if !is_in_block => self.check(text, is_typed, is_last),
-            other @ (Found::No | Found::Maybe | Found::Yes(_) | Found::Mention(_)) => other,
+            MarkerMatch::Yes(_) if !is_in_block => self.check(text, is_typed, is_last),
+            other @ (MarkerMatch::No
+            | MarkerMatch::Maybe
+            | MarkerMatch::Yes(_)
+            | MarkerMatch::Mention(_)) => other,
         }
     }
 
     /// Checks that parameters, one object or a closer may follow the tag that `text` begins with. A self-closing tag
     /// needs nothing after it.
-    pub(crate) fn check(self, text: &[u8], is_typed: bool, is_last: bool) -> Found {
+    pub(crate) fn check(self, text: &[u8], is_typed: bool, is_last: bool) -> MarkerMatch {
         let (text, is_last) = window(text, is_last);
-        let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+        let undecided = if is_last { MarkerMatch::Yes(0) } else { MarkerMatch::Maybe };
         // No tag contains control characters.
         let is_control = |byte: &u8| *byte < b' ' && !byte.is_ascii_whitespace();
         let control = text.iter().position(is_control);
         if control.is_some_and(|at| self.end_in(subslice(text, ..=at)) == Ok(None)) {
-            return Found::No;
+            return MarkerMatch::No;
         }
         let end = match self.end_in(text) {
             Ok(Some(end)) => end,
             Ok(None) => return undecided,
-            Err(()) => return Found::Yes(0),
+            Err(()) => return MarkerMatch::Yes(0),
         };
         let inside = subslice(text, ..end - self.end.len());
         let behind = subslice(text, end..);
         let rest = behind.trim_ascii_start();
         match rest.first() {
-            _ if inside.trim_ascii_end().ends_with(b"/") => Found::Yes(0),
-            _ if behind.len() - rest.len() > MAX_BYTES => Found::Yes(0),
+            _ if inside.trim_ascii_end().ends_with(b"/") => MarkerMatch::Yes(0),
+            _ if behind.len() - rest.len() > MAX_BYTES => MarkerMatch::Yes(0),
             None => undecided,
             Some(b'{') if is_typed && matches!(behind.first(), Some(b' ' | b'\t')) => {
                 check_json(rest, is_last)
@@ -115,9 +118,9 @@ impl FunctionTag {
     }
 
     /// Checks the text after a tag that people type, since other languages have elements too.
-    fn check_next(&self, text: &[u8], first: u8, undecided: Found) -> Found {
+    fn check_next(&self, text: &[u8], first: u8, undecided: MarkerMatch) -> MarkerMatch {
         if first == b'<' && text.get(1).is_none_or(|second| matches!(second, b'|' | 0xEF)) {
-            return if text.len() > 1 { Found::Yes(0) } else { undecided };
+            return if text.len() > 1 { MarkerMatch::Yes(0) } else { undecided };
         }
         begins_with_front(text, &self.fronts, undecided)
     }
@@ -125,8 +128,8 @@ impl FunctionTag {
 
 /// Checks the text after the beginning of a function's tag: `=NAME`, or attributes. In a tag that
 /// `is_typed`, the name must be the only attribute: elements of other languages have more.
-fn check_name(opener: &str, text: &[u8], is_typed: bool, is_last: bool) -> Found {
-    let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+fn check_name(opener: &str, text: &[u8], is_typed: bool, is_last: bool) -> MarkerMatch {
+    let undecided = if is_last { MarkerMatch::Yes(0) } else { MarkerMatch::Maybe };
     let mut rest = text;
     if !opener.ends_with('=') {
         let blank = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -136,11 +139,11 @@ fn check_name(opener: &str, text: &[u8], is_typed: bool, is_last: bool) -> Found
         let is_name =
             matches!(subslice(rest, blank..blank + key), b"" | b"name" | b"tool" | b"key");
         match behind.first() {
-            _ if blank + key > MAX_BYTES => return Found::Yes(0),
+            _ if blank + key > MAX_BYTES => return MarkerMatch::Yes(0),
             None => return undecided,
-            Some(_) if is_typed && !is_name => return Found::No,
+            Some(_) if is_typed && !is_name => return MarkerMatch::No,
             Some(b'=') if (blank > 0) == (key > 0) => rest = subslice(behind, 1..),
-            Some(_) => return Found::No,
+            Some(_) => return MarkerMatch::No,
         }
     }
     let quote = rest.first().copied().filter(|first| matches!(first, b'"' | b'\''));
@@ -153,9 +156,9 @@ fn check_name(opener: &str, text: &[u8], is_typed: bool, is_last: bool) -> Found
     let blank = behind.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let is_only = is_typed && !opener.ends_with('=') || opener.ends_with("name=");
     match behind.get(blank) {
-        _ if name > MAX_BYTES => Found::Yes(0),
+        _ if name > MAX_BYTES => MarkerMatch::Yes(0),
         None if blank <= MAX_BYTES => undecided,
-        None | Some(_) if name == 0 => Found::No,
+        None | Some(_) if name == 0 => MarkerMatch::No,
         None => undecided,
         Some(next) if is_only && quote == Some(*next) => {
             match subslice(behind, blank + 1..).trim_ascii_start().first() {
@@ -167,6 +170,6 @@ fn check_name(opener: &str, text: &[u8], is_typed: bool, is_last: bool) -> Found
             let is_bare_end = quote.is_none() && !next.is_ascii_alphanumeric();
             yes_if(is_bare_end || quote == Some(*next))
         }
-        Some(_) => Found::Yes(0),
+        Some(_) => MarkerMatch::Yes(0),
     }
 }

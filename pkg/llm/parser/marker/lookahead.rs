@@ -3,7 +3,7 @@
 
 use crate::{
     ahead::{
-        found::Found,
+        found::MarkerMatch,
         payload_front::{
             MAX_BYTES, begins_with, begins_with_any, behind_notes, check_bracket, check_json,
             is_name_char, name_bytes, window, yes_if,
@@ -60,12 +60,18 @@ impl Lookahead {
 
     /// Checks the text after `opener`; `is_loose` if its case differs from the spelling of models.
     /// Nothing follows a text that `is_last`.
-    pub(crate) fn check(self, opener: &str, text: &[u8], is_loose: bool, is_last: bool) -> Found {
+    pub(crate) fn check(
+        self,
+        opener: &str,
+        text: &[u8],
+        is_loose: bool,
+        is_last: bool,
+    ) -> MarkerMatch {
         let (text, is_last) = window(text, is_last);
-        let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
+        let undecided = if is_last { MarkerMatch::Yes(0) } else { MarkerMatch::Maybe };
         let blank = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         if blank > MAX_BYTES {
-            return Found::Yes(0);
+            return MarkerMatch::Yes(0);
         }
         let rest = subslice(text, blank..);
         let Some(&first) = rest.first() else { return undecided };
@@ -74,7 +80,7 @@ impl Lookahead {
             return match self.is_typed {
                 true if is_strict => check_json(rest, is_last),
                 true => check_bracket(rest, is_last),
-                false => Found::Yes(0),
+                false => MarkerMatch::Yes(0),
             };
         }
         if self.json && first == b'`' {
@@ -84,23 +90,26 @@ impl Lookahead {
             // Some models write the opener twice.
             Some(TagLead::Function(tag)) => {
                 match begins_with_any(rest, &[tag.open(), opener], undecided) {
-                    Found::Yes(_) if self.is_typed => tag.check(rest, true, is_last),
-                    other @ (Found::No | Found::Maybe | Found::Yes(_) | Found::Mention(_)) => other,
+                    MarkerMatch::Yes(_) if self.is_typed => tag.check(rest, true, is_last),
+                    other @ (MarkerMatch::No
+                    | MarkerMatch::Maybe
+                    | MarkerMatch::Yes(_)
+                    | MarkerMatch::Mention(_)) => other,
                 }
             }
             Some(TagLead::OneOf(fronts)) => match behind_notes(rest) {
                 Some(rest) => begins_with_any(rest, fronts, undecided),
-                None if is_last => Found::No,
-                None => Found::Maybe,
+                None if is_last => MarkerMatch::No,
+                None => MarkerMatch::Maybe,
             },
-            None => Found::No,
+            None => MarkerMatch::No,
         };
-        if found != Found::No {
+        if found != MarkerMatch::No {
             return found;
         }
         match self.bare {
-            None => Found::No,
-            Some(BareName::Python) if first == b'[' => Found::Yes(0),
+            None => MarkerMatch::No,
+            Some(BareName::Python) if first == b'[' => MarkerMatch::Yes(0),
             Some(bare) => bare.check(subslice(text, ..blank), rest, is_last),
         }
     }
@@ -118,10 +127,10 @@ impl BareName {
     }
 
     /// Checks for a name and the text that must follow it, after `before`.
-    fn check(self, before: &[u8], text: &[u8], is_last: bool) -> Found {
+    fn check(self, before: &[u8], text: &[u8], is_last: bool) -> MarkerMatch {
         let name = name_bytes(text);
         if name == 0 {
-            return Found::No;
+            return MarkerMatch::No;
         }
         let is_after_line_end = matches!(before.first(), Some(b'\n' | b'\r'));
         let has_blank = before.iter().any(|byte| matches!(byte, b' ' | b'\t'));
@@ -135,22 +144,22 @@ impl BareName {
                 let separators = separators.iter().filter(|separator| !separator.is_empty());
                 let mut found =
                     separators.map(|separator| begins_with(rest, separator.as_bytes(), false));
-                match found.find(|found| *found != Found::No) {
-                    Some(Found::Maybe) if is_last => yes_if(!has_blank),
+                match found.find(|found| *found != MarkerMatch::No) {
+                    Some(MarkerMatch::Maybe) if is_last => yes_if(!has_blank),
                     Some(found) => found,
                     None => yes_if(!has_blank && matches!(rest.first(), Some(b'{' | b'['))),
                 }
             }
-            Self::Separators(_) => Found::Yes(0),
-            _ if has_blank && !(is_after_line_end && self == Self::Pairs) => Found::No,
-            _ if is_long => Found::Yes(0),
-            Self::Open => Found::Yes(0),
+            Self::Separators(_) => MarkerMatch::Yes(0),
+            _ if has_blank && !(is_after_line_end && self == Self::Pairs) => MarkerMatch::No,
+            _ if is_long => MarkerMatch::Yes(0),
+            Self::Open => MarkerMatch::Yes(0),
             // The name is known where its line ends.
             Self::Pairs if !has_blank && matches!(behind.first(), Some(b'\n' | b'\r')) => {
-                Found::Yes(0)
+                MarkerMatch::Yes(0)
             }
             Self::Pairs | Self::Syntax | Self::Python => match (self, rest.first()) {
-                (_, None) if !is_last => Found::Maybe,
+                (_, None) if !is_last => MarkerMatch::Maybe,
                 (_, None) => yes_if(!has_blank),
                 (Self::Pairs, Some(next)) => yes_if(matches!(next, b'<' | b'{')),
                 (_, Some(next)) => yes_if(matches!(next, b'(' | b'{' | b'=')),

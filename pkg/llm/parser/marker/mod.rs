@@ -8,12 +8,12 @@ mod tests;
 
 use std::hash::{Hash, Hasher};
 
-use self::form::Form;
+use self::form::MarkerForm;
 use crate::{
     ahead::{
-        found::{Ahead, Found},
+        found::{MarkerMatch, TextAhead},
         payload_front::check_calls,
-        shape::{Header, check_ahead, is_name_byte, rest_of},
+        shape::{ChannelHeader, check_ahead, is_name_byte, rest_of},
     },
     bytes::byteset::ByteSet,
     marker::{function_tag::FunctionTag, lookahead::Lookahead},
@@ -25,7 +25,7 @@ use forgeline_json::subslice;
 pub(crate) struct Marker<'a> {
     /// The text; for tags, without the `>`.
     text: &'a str,
-    form: Form,
+    form: MarkerForm,
     next: NextByte,
 }
 
@@ -57,59 +57,59 @@ const MAX_FRONTS: usize = 6;
 const FRONT_BYTES: usize = 8;
 
 impl<'a> Marker<'a> {
-    const fn new(text: &'a str, form: Form) -> Self {
+    const fn new(text: &'a str, form: MarkerForm) -> Self {
         Self { text, form, next: NextByte::Any }
     }
 
     /// Matches exactly this text.
     pub(super) const fn exact(text: &'a str) -> Self {
-        Self::new(text, Form::Exact)
+        Self::new(text, MarkerForm::Exact)
     }
 
     /// Matches exactly this text, if an object or an array of objects follows.
     pub(super) const fn before_list(text: &'a str) -> Self {
-        Self::new(text, Form::BeforeList)
+        Self::new(text, MarkerForm::BeforeList)
     }
 
     /// Matches a tag in any ASCII case, with whitespace allowed before its `>`. `text` must not include the
     /// `>`.
     pub(super) const fn tag(text: &'a str) -> Self {
-        Self::new(text, Form::Tag)
+        Self::new(text, MarkerForm::Tag)
     }
 
     /// Matches a tag like [`tag`](Self::tag), with attributes of at most 256 bytes allowed.
     pub(super) const fn tag_with_attributes(text: &'a str) -> Self {
-        Self::new(text, Form::TagWithAttributes)
+        Self::new(text, MarkerForm::TagWithAttributes)
     }
 
     /// Matches a tag like [`tag`](Self::tag), or one with a colon and at most 64 bytes before its `>`.
     pub(super) const fn suffixed_tag(text: &'a str) -> Self {
-        Self::new(text, Form::SuffixedTag { is_optional: true })
+        Self::new(text, MarkerForm::SuffixedTag { is_optional: true })
     }
 
     /// Matches a tag like [`suffixed_tag`](Self::suffixed_tag), but only with a suffix.
     pub(super) const fn only_suffixed_tag(text: &'a str) -> Self {
-        Self::new(text, Form::SuffixedTag { is_optional: false })
+        Self::new(text, MarkerForm::SuffixedTag { is_optional: false })
     }
 
     /// Matches a tag in any ASCII case, with a colon and lists of numbers allowed before its `>`.
     pub(super) const fn numbered_tag(text: &'a str) -> Self {
-        Self::new(text, Form::NumberedTag)
+        Self::new(text, MarkerForm::NumberedTag)
     }
 
     /// Matches exactly this text, then whitespace and any tag, with at most 256 bytes in between.
     pub(super) const fn before_tag(text: &'a str) -> Self {
-        Self::new(text, Form::BeforeTag)
+        Self::new(text, MarkerForm::BeforeTag)
     }
 
     /// Matches exactly this text and a name, if a curly bracket follows, which is not part of the marker.
     pub(super) const fn call(text: &'a str) -> Self {
-        Self::new(text, Form::Call)
+        Self::new(text, MarkerForm::Call)
     }
 
     /// Matches a header from `start` to `end`, with at most 256 bytes in between.
-    pub(super) const fn header(start: &'a str, end: &'static str, kind: Header) -> Self {
-        Self::new(start, Form::Header { end, kind })
+    pub(super) const fn header(start: &'a str, end: &'static str, kind: ChannelHeader) -> Self {
+        Self::new(start, MarkerForm::Header { end, kind })
     }
 
     /// Matches only if whitespace and one of `next` follow.
@@ -169,18 +169,22 @@ impl<'a> Marker<'a> {
 
     /// Returns the end of a header that consists of a name only.
     pub(super) fn end_of_name(&self) -> Option<&'static str> {
-        if let Form::Header { end, kind: Header::Name } = self.form { Some(end) } else { None }
+        if let MarkerForm::Header { end, kind: ChannelHeader::Name } = self.form {
+            Some(end)
+        } else {
+            None
+        }
     }
 
     fn is_header(&self) -> bool {
-        matches!(self.form, Form::Header { .. } | Form::BeforeList)
+        matches!(self.form, MarkerForm::Header { .. } | MarkerForm::BeforeList)
     }
 
     /// Returns `true` for a special token, the header of a channel and a numbered tag, which people do
     /// not type.
     pub(super) fn is_special(&self) -> bool {
         let text = self.text.trim_ascii_start();
-        let is_header = matches!(self.form, Form::Header { .. } | Form::NumberedTag);
+        let is_header = matches!(self.form, MarkerForm::Header { .. } | MarkerForm::NumberedTag);
         is_header
             || match text.as_bytes() {
                 [b'<' | b']', ..] => text.contains(['|', '｜']) || text.starts_with("]<]"),
@@ -192,7 +196,7 @@ impl<'a> Marker<'a> {
     /// Returns the special token with this spelling, whatever follows it; `None` for anything but a complete one,
     /// and for quotes.
     pub(super) fn token(self) -> Option<Self> {
-        let is_whole = self.form == Form::Exact
+        let is_whole = self.form == MarkerForm::Exact
             && self.text.starts_with('<')
             && self.text.ends_with('>')
             && self.text != "<|\"|>";
@@ -202,16 +206,16 @@ impl<'a> Marker<'a> {
     /// Returns the marker as a model writes it; `None` for one that contains more than its text.
     fn written(&self) -> Option<String> {
         match self.form {
-            Form::Exact => Some(self.text.to_owned()),
-            Form::Tag | Form::TagWithAttributes | Form::SuffixedTag { is_optional: true } => {
-                Some(format!("{}>", self.text))
-            }
-            Form::SuffixedTag { is_optional: false }
-            | Form::NumberedTag
-            | Form::BeforeList
-            | Form::BeforeTag
-            | Form::Call
-            | Form::Header { .. } => None,
+            MarkerForm::Exact => Some(self.text.to_owned()),
+            MarkerForm::Tag
+            | MarkerForm::TagWithAttributes
+            | MarkerForm::SuffixedTag { is_optional: true } => Some(format!("{}>", self.text)),
+            MarkerForm::SuffixedTag { is_optional: false }
+            | MarkerForm::NumberedTag
+            | MarkerForm::BeforeList
+            | MarkerForm::BeforeTag
+            | MarkerForm::Call
+            | MarkerForm::Header { .. } => None,
         }
     }
 
@@ -240,8 +244,8 @@ impl<'a> Marker<'a> {
     /// Returns `true` if the beginning of `text` reads as this marker, in any case and whatever follows
     /// it, except the rest of a longer name.
     fn resembles(&self, text: &[u8]) -> bool {
-        if self.form == Form::Call {
-            return self.check(text, Ahead::Nothing) != Found::No;
+        if self.form == MarkerForm::Call {
+            return self.check(text, TextAhead::Nothing) != MarkerMatch::No;
         }
         let Some((front, rest)) = text.split_at_checked(self.text.len()) else { return false };
         let goes_on = |byte: &u8| is_name_byte(*byte) && *byte != b':';
@@ -269,26 +273,26 @@ impl<'a> Marker<'a> {
     }
 
     /// Matches the beginning of `text`, which is followed by `ahead`.
-    pub(super) fn check(&self, text: &[u8], ahead: Ahead) -> Found {
+    pub(super) fn check(&self, text: &[u8], ahead: TextAhead) -> MarkerMatch {
         match self.form.check_text(self.text, text) {
-            Found::Yes(length) => self.check_behind(length, text, ahead),
-            other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+            MarkerMatch::Yes(length) => self.check_behind(length, text, ahead),
+            other @ (MarkerMatch::No | MarkerMatch::Maybe | MarkerMatch::Mention(_)) => other,
         }
     }
 
     /// Checks the part of `text` after the marker's own `length` bytes.
-    fn check_behind(&self, length: usize, text: &[u8], ahead: Ahead) -> Found {
+    fn check_behind(&self, length: usize, text: &[u8], ahead: TextAhead) -> MarkerMatch {
         let rest = subslice(text, length..);
         let tail = self.form.check_rest(rest);
-        let Found::Yes(end) = tail else { return tail };
-        let is_last = ahead == Ahead::Nothing;
+        let MarkerMatch::Yes(end) = tail else { return tail };
+        let is_last = ahead == TextAhead::Nothing;
         let found = match self.next {
             NextByte::Calls(_) | NextByte::Payload(_) | NextByte::Function(_)
-                if ahead == Ahead::Any =>
+                if ahead == TextAhead::Any =>
             {
-                Found::Yes(end)
+                MarkerMatch::Yes(end)
             }
-            NextByte::Any => Found::Yes(end),
+            NextByte::Any => MarkerMatch::Yes(end),
             NextByte::OneOf(next) => check_ahead(rest, end, next),
             NextByte::Calls(fronts) => {
                 or_mention(check_calls(rest_of(rest, end), &fronts, is_last))
@@ -299,16 +303,16 @@ impl<'a> Marker<'a> {
                 or_mention(lead.check(self.text, rest, is_loose, is_last))
             }
             NextByte::Function(tag) => {
-                let is_in_block = ahead == Ahead::Block;
+                let is_in_block = ahead == TextAhead::Block;
                 let opener = (self.text, !self.is_special());
                 or_mention(tag.check_behind(opener, text, is_in_block, is_last))
             }
         };
         match found {
-            Found::Yes(_) => Found::Yes(length + end),
-            Found::Mention(_) => Found::Mention(length + end),
-            Found::Maybe if ahead == Ahead::Break => Found::Mention(length + end),
-            Found::No | Found::Maybe => found,
+            MarkerMatch::Yes(_) => MarkerMatch::Yes(length + end),
+            MarkerMatch::Mention(_) => MarkerMatch::Mention(length + end),
+            MarkerMatch::Maybe if ahead == TextAhead::Break => MarkerMatch::Mention(length + end),
+            MarkerMatch::No | MarkerMatch::Maybe => found,
         }
     }
 }
@@ -327,7 +331,7 @@ pub(crate) struct MarkerSet {
 #[derive(Debug, Clone)]
 struct OwnedMarker {
     text: Box<str>,
-    form: Form,
+    form: MarkerForm,
     next: NextByte,
     is_special: bool,
 }
@@ -339,10 +343,10 @@ impl OwnedMarker {
     }
 
     #[inline]
-    fn check(&self, text: &[u8], ahead: Ahead) -> Found {
+    fn check(&self, text: &[u8], ahead: TextAhead) -> MarkerMatch {
         match self.form.check_text(&self.text, text) {
-            Found::Yes(length) => self.get().check_behind(length, text, ahead),
-            other @ (Found::No | Found::Maybe | Found::Mention(_)) => other,
+            MarkerMatch::Yes(length) => self.get().check_behind(length, text, ahead),
+            other @ (MarkerMatch::No | MarkerMatch::Maybe | MarkerMatch::Mention(_)) => other,
         }
     }
 
@@ -435,45 +439,51 @@ impl MarkerSet {
     pub(super) fn is_cut_token(&self, text: &[u8]) -> bool {
         let has_bar = memchr::memchr(b'|', text).is_some()
             || ["<｜", "</｜"].iter().any(|front| text.starts_with(front.as_bytes()));
-        let is_front = |marker: &&OwnedMarker| marker.check(text, Ahead::More) == Found::Maybe;
+        let is_front =
+            |marker: &&OwnedMarker| marker.check(text, TextAhead::More) == MarkerMatch::Maybe;
         has_bar && self.markers.iter().filter(|marker| marker.is_special).any(|it| is_front(&it))
     }
 
     /// Matches the beginning of `text` and returns the marker's position in the list. If several
     /// markers match, the first in the list counts.
     #[inline]
-    pub(super) fn check(&self, text: &[u8]) -> (Found, usize) {
-        self.check_below(self.markers.len(), text, Ahead::More)
+    pub(super) fn check(&self, text: &[u8]) -> (MarkerMatch, usize) {
+        self.check_below(self.markers.len(), text, TextAhead::More)
     }
 
     /// Returns the same for the markers below number `end`; if nothing is `ahead`, nothing may
     /// still become a marker.
     #[inline]
-    pub(super) fn check_below(&self, end: usize, text: &[u8], ahead: Ahead) -> (Found, usize) {
-        let is_last = matches!(ahead, Ahead::Nothing | Ahead::Break);
+    pub(super) fn check_below(
+        &self,
+        end: usize,
+        text: &[u8],
+        ahead: TextAhead,
+    ) -> (MarkerMatch, usize) {
+        let is_last = matches!(ahead, TextAhead::Nothing | TextAhead::Break);
         let Some(&second) = text.get(1) else {
             let may_begin = !is_last && text.first().is_some_and(|first| self.firsts.holds(*first));
-            return (if may_begin { Found::Maybe } else { Found::No }, 0);
+            return (if may_begin { MarkerMatch::Maybe } else { MarkerMatch::No }, 0);
         };
         // The second byte rules out most text that starts like a marker.
         let place = usize::from(second);
         let (Some(&start), Some(&stop)) = (self.starts.get(place), self.starts.get(place + 1))
         else {
-            return (Found::No, 0);
+            return (MarkerMatch::No, 0);
         };
         if start == stop {
-            return (Found::No, 0);
+            return (MarkerMatch::No, 0);
         }
         let candidates = self.by_second.get(usize::from(start)..usize::from(stop));
-        let mut mention = (Found::No, 0);
+        let mut mention = (MarkerMatch::No, 0);
         for &which in candidates.unwrap_or_default() {
             let which = usize::from(which);
             let Some(marker) = self.markers.get(which).filter(|_| which < end) else { continue };
             match marker.check(text, ahead) {
-                Found::No => {}
-                Found::Maybe if is_last => {}
-                found @ Found::Mention(_) => mention = (found, which),
-                found @ (Found::Maybe | Found::Yes(_)) => return (found, which),
+                MarkerMatch::No => {}
+                MarkerMatch::Maybe if is_last => {}
+                found @ MarkerMatch::Mention(_) => mention = (found, which),
+                found @ (MarkerMatch::Maybe | MarkerMatch::Yes(_)) => return (found, which),
             }
         }
         mention
@@ -481,6 +491,6 @@ impl MarkerSet {
 }
 
 /// Returns a mention for text that is not a payload.
-fn or_mention(found: Found) -> Found {
-    if found == Found::No { Found::Mention(0) } else { found }
+fn or_mention(found: MarkerMatch) -> MarkerMatch {
+    if found == MarkerMatch::No { MarkerMatch::Mention(0) } else { found }
 }

@@ -4,7 +4,7 @@ use proptest::{prelude::*, sample::select};
 
 use super::{
     Dialect,
-    find::{Row, find, rows},
+    find::{DialectRow, find, rows},
 };
 
 /// Id, tool calls, thinking, whether the answer starts inside thinking.
@@ -320,7 +320,7 @@ const UNKNOWN: &[&str] = &[
     "kimi-latest", "command-r2", "step-1", "LatitudeGames/Muse-12B", "minimax-m4", "日本語",
 ];
 
-fn meaning(row: Row) -> (&'static str, &'static str, bool) {
+fn meaning(row: DialectRow) -> (&'static str, &'static str, bool) {
     (row.tools, row.models.thinking, row.models.starts_inside)
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use proptest::prelude::*;
 
 use crate::{
-    CallEnd, CallForm, DialectError, ParsedContent, PayloadGrammar as Grammar, Section, Tags,
+    CallEnd, CallForm, DialectError, ParsedContent, PayloadGrammar as CallGrammar, Section, Tags,
     ThinkingDialect, ThinkingDialectBuilder, ThinkingParser, ThinkingPiece, ToolCallParser,
     ToolDialect, Wrapper, families,
 };
@@ -102,8 +102,8 @@ const PAIRS: Tags = Tags::pairs(["<k>", "</k>"], ["<v>", "</v>"], "");
 fn every_grammar_is_read_between_markers_of_your_own() {
     let own = |calls: &[CallForm<'_>]| ToolDialect::builder("own").calls(calls).describe().unwrap();
     let call = |opener, closer, grammar| own(&[CallForm::new(opener, closer, grammar)]);
-    let separated = Grammar::NameThenJson { separator: "=>" };
-    let syntax = Grammar::CallSyntax { quote: "<q>" };
+    let separated = CallGrammar::NameThenJson { separator: "=>" };
+    let syntax = CallGrammar::CallSyntax { quote: "<q>" };
     let wrapped = ToolDialect::builder("own")
         .wrappers(&[Wrapper::new("◁calls▷", "◁/calls▷")])
         .calls(&[CallForm::new("◁call▷", "◁/call▷", separated)])
@@ -111,31 +111,31 @@ fn every_grammar_is_read_between_markers_of_your_own() {
         .unwrap();
     #[rustfmt::skip]
     let cases = [
-        (call("{{go ", "/go}}", Grammar::Json),
+        (call("{{go ", "/go}}", CallGrammar::Json),
             r#"a {{go {"name":"f","arguments":{"x":"/go}}"}}/go}} b"#, r#"a [f {"x":"/go}}"}] b"#),
-        (call("%%", "%%", Grammar::Json),
+        (call("%%", "%%", CallGrammar::Json),
             r#"%%{"name":"f"}%%%%{"name":"g"}%% 100 %"#, "[f {}][g {}] 100 %"),
-        (call("<Do>", "</Do>", Grammar::KeyedJson),
+        (call("<Do>", "</Do>", CallGrammar::KeyedJson),
             r#"<DO >[{"f":{"x":1}}]</do>."#, r#"[f {"x":1}]."#),
         (wrapped,
             "◁calls▷◁call▷f => {\"x\":1}◁/call▷◁call▷g=>{}◁/call▷◁/calls▷ ◁", "[f {\"x\":1}][g {}] ◁"),
         (own(&[CallForm::without_closer("@call ", separated)]),
             r#"@call f => {"x":[1]}, then @call g =>{}"#, r#"[f {"x":[1]}], then [g {}]"#),
-        (own(&[CallForm::with_closers("<<", &["//", "<eot>"], Grammar::Tags(RUN))]),
+        (own(&[CallForm::with_closers("<<", &["//", "<eot>"], CallGrammar::Tags(RUN))]),
             "<<<run=f><with=x>1</with></run>// or <<<run=g></run><eot>", r#"[f {"x":1}] or [g {}]"#),
         (own(&[CallForm::tagged(RUN.framing())]),
             "a <run name=\"f\"><with name=\"x\">\n\ny\n</with></run> b", r#"a [f {"x":"\ny"}] b"#),
-        (call("[do]", "[/do]", Grammar::Tags(PAIRS)),
+        (call("[do]", "[/do]", CallGrammar::Tags(PAIRS)),
             "[do]f<k>x</k><v>y</v>[/do]", r#"[f {"x":"y"}]"#),
         (call("[do]", "[/do]", syntax),
             "[do]call:f{x:<q>y<q>,n:1}[/do]", r#"[f {"x":"y","n":1}]"#),
-        (call("<do>", "</do>", Grammar::CallSyntax { quote: "@q" }),
+        (call("<do>", "</do>", CallGrammar::CallSyntax { quote: "@q" }),
             "<do>call:f{x:@q\"y\" <z@q,n:1}</do>", r#"[f {"x":"\"y\" <z","n":1}]"#),
-        (own(&[CallForm::without_closer("#py ", Grammar::Python)]),
+        (own(&[CallForm::without_closer("#py ", CallGrammar::Python)]),
             "#py [f(x='y')] b", r#"[f {"x":"y"}] b"#),
-        (call("<do>", "</do>", Grammar::Forge),
+        (call("<do>", "</do>", CallGrammar::Forge),
             "<do><tool_name>f</tool_name><arguments><x>y</x></arguments></do>", r#"[f {"x":"y"}]"#),
-        (call("[do]", "[/do]", Grammar::Json),
+        (call("[do]", "[/do]", CallGrammar::Json),
             "`[do]` is [do]{no call}[/do].", "`[do]` is [! ]."),
     ];
     for (dialect, text, want) in cases {
@@ -185,25 +185,28 @@ fn reasoning_is_read_between_markers_of_your_own() {
 fn what_the_machine_cannot_look_for_is_refused() {
     let own = |calls: &[CallForm<'_>]| ToolDialect::builder("own").calls(calls).build();
     let call = |opener, closer, grammar| own(&[CallForm::new(opener, closer, grammar)]);
-    let json = |opener, closer| call(opener, closer, Grammar::Json);
+    let json = |opener, closer| call(opener, closer, CallGrammar::Json);
     let open = |grammar| own(&[CallForm::without_closer("<<", grammar)]);
     let json_like = |example| {
-        let calls = [CallForm::new("<<", ">>", Grammar::Json)];
+        let calls = [CallForm::new("<<", ">>", CallGrammar::Json)];
         ToolDialect::builder("own").calls(&calls).example(example).build()
     };
-    let tags = |parameter, tag_end| Grammar::Tags(Tags::new(["<f", "</f>"], parameter, tag_end));
+    let tags =
+        |parameter, tag_end| CallGrammar::Tags(Tags::new(["<f", "</f>"], parameter, tag_end));
     let no_name = Tags::new(["", ""], ["<with", "</with>"], ">");
     let long = "x".repeat(97);
     let many: Vec<_> = (0..33).map(|at| [format!("<a{at}>"), format!("</a{at}>")]).collect();
-    let many: Vec<_> =
-        many.iter().map(|[opener, closer]| CallForm::new(opener, closer, Grammar::Json)).collect();
+    let many: Vec<_> = many
+        .iter()
+        .map(|[opener, closer]| CallForm::new(opener, closer, CallGrammar::Json))
+        .collect();
     let wrapped = ToolDialect::builder("own")
-        .calls(&[CallForm::new("<a>", "</a>", Grammar::Json)])
+        .calls(&[CallForm::new("<a>", "</a>", CallGrammar::Json)])
         .wrappers(&[Wrapper::new("<b>", "<a>")])
         .build();
     let (one, other) = (
-        CallForm::new("<a>", "</a>", Grammar::Json),
-        CallForm::new("<A>", "</b>", Grammar::Python),
+        CallForm::new("<a>", "</a>", CallGrammar::Json),
+        CallForm::new("<A>", "</b>", CallGrammar::Python),
     );
     #[rustfmt::skip]
     let cases = [
@@ -222,14 +225,14 @@ fn what_the_machine_cannot_look_for_is_refused() {
         (json("<<", "}}"),                         "the marker \"}}\" may be a part of a payload"),
         (json("<<", "}>"),                         "the marker \"}>\" may be a part of a payload"),
         (json("[[", ">>"),                         "the marker \"[[\" may be a part of a payload"),
-        (own(&[CallForm::with_closers("<<", &[], Grammar::Json)]), "the opener \"<<\" has no closer"),
-        (open(Grammar::Forge),                     "the opener \"<<\" needs a closer: its grammar does not end by itself"),
-        (open(Grammar::CallSyntax { quote: "<q>" }), "the opener \"<<\" needs a closer: its grammar does not end by itself"),
-        (open(Grammar::Tags(PAIRS)),               "the opener \"<<\" needs a closer: its grammar does not end by itself"),
-        (call("<<", ">>", Grammar::Tags(RUN)),     "the marker \">>\" may be a part of a payload"),
-        (open(Grammar::Tags(no_name)),             "the opener \"<<\" needs a closer: its grammar does not end by itself"),
-        (call("<<", ">>", Grammar::NameThenJson { separator: "" }), "the grammar of the opener \"<<\" has no separator"),
-        (call("<<", ">>", Grammar::CallSyntax { quote: "''" }), "the grammar of the opener \"<<\" has no recognizable quote"),
+        (own(&[CallForm::with_closers("<<", &[], CallGrammar::Json)]), "the opener \"<<\" has no closer"),
+        (open(CallGrammar::Forge),                     "the opener \"<<\" needs a closer: its grammar does not end by itself"),
+        (open(CallGrammar::CallSyntax { quote: "<q>" }), "the opener \"<<\" needs a closer: its grammar does not end by itself"),
+        (open(CallGrammar::Tags(PAIRS)),               "the opener \"<<\" needs a closer: its grammar does not end by itself"),
+        (call("<<", ">>", CallGrammar::Tags(RUN)),     "the marker \">>\" may be a part of a payload"),
+        (open(CallGrammar::Tags(no_name)),             "the opener \"<<\" needs a closer: its grammar does not end by itself"),
+        (call("<<", ">>", CallGrammar::NameThenJson { separator: "" }), "the grammar of the opener \"<<\" has no separator"),
+        (call("<<", ">>", CallGrammar::CallSyntax { quote: "''" }), "the grammar of the opener \"<<\" has no recognizable quote"),
         (call("<<", "//", tags(["<p", ""], ">")),  "the grammar of the opener \"<<\" has no end of a value"),
         (call("<<", "//", tags(["<p", "</p>"], "")), "the grammar of the opener \"<<\" has no end of a tag"),
         (json("<<", ">>"),                         "the example is missing or not read as complete calls in this dialect"),
@@ -316,8 +319,8 @@ fn the_familys_entries_are_what_a_user_could_build() {
 fn a_closer_behind_text_hides_no_opener_that_begins_in_it() {
     let dialect = ToolDialect::builder("own")
         .calls(&[
-            CallForm::with_closers("◁", &["◁", "b>"], Grammar::Json),
-            CallForm::without_closer(">a", Grammar::Json),
+            CallForm::with_closers("◁", &["◁", "b>"], CallGrammar::Json),
+            CallForm::without_closer(">a", CallGrammar::Json),
         ])
         .describe()
         .unwrap();
@@ -347,8 +350,8 @@ proptest! {
         };
         let dialect = ToolDialect::builder("own")
             .calls(&[
-                CallForm::with_closers(opener, &[closer, other], Grammar::Json),
-                CallForm::without_closer(ends_itself, Grammar::Json),
+                CallForm::with_closers(opener, &[closer, other], CallGrammar::Json),
+                CallForm::without_closer(ends_itself, CallGrammar::Json),
             ])
             .wrappers(&[Wrapper::new(wrapper, unwrapper)])
             .describe();

@@ -19,44 +19,44 @@ pub(crate) enum CodeSpans {
     /// In plain text.
     Plain,
     /// After this number of backticks that open a span or, at the start of a line, a fence.
-    Ticks { count: u16, starts: Option<Line> },
+    Ticks { count: u16, starts: Option<LineKind> },
     /// After this number of tildes at the start of a line.
-    Tildes { count: u16, line: Line },
+    Tildes { count: u16, line: LineKind },
     /// In a span opened by this number of backticks.
     Span(u16),
     /// In a span, after some backticks.
     SpanTicks { open: u16, count: u16 },
     /// In the line that opens a fence.
-    Info(Fence),
+    Info(CodeFence),
     /// In such a line, after some backticks: as many as before make it a span.
-    InfoTicks { fence: Fence, count: u16 },
+    InfoTicks { fence: CodeFence, count: u16 },
     /// In a line of a fence.
-    Fence(Fence),
+    Fence(CodeFence),
     /// At the start of a line of a fence, after this number of spaces; if the fence is quoted,
     /// before or after the `>`.
-    FenceLineStart { fence: Fence, whitespace: u8, lacks_quote: bool },
+    FenceLineStart { fence: CodeFence, whitespace: u8, lacks_quote: bool },
     /// After this number of marks that may close the fence.
-    FenceMarks { fence: Fence, count: u16 },
+    FenceMarks { fence: CodeFence, count: u16 },
     /// After enough marks; only whitespace may follow on the line.
-    FenceEnd(Fence),
+    FenceEnd(CodeFence),
 }
 
 /// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum LineKind {
     Plain,
     Quoted,
 }
 
 /// A fence that has been opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fence {
+pub(crate) struct CodeFence {
     mark: u8,
     /// The number of marks that opened it.
     count: u16,
     /// `true` if the opener of a call is hidden in the fence.
     holds_opener: bool,
-    line: Line,
+    line: LineKind,
 }
 
 impl CodeSpans {
@@ -74,7 +74,7 @@ impl CodeSpans {
     }
 
     /// Returns the fence that contains the next byte.
-    fn fence(self) -> Option<Fence> {
+    fn fence(self) -> Option<CodeFence> {
         if let Self::Info(fence) | Self::Fence(fence) = self.after(b'<') {
             Some(fence)
         } else {
@@ -139,10 +139,10 @@ impl CodeSpans {
             | (Self::LineStart(bytes @ 0..3) | Self::QuoteStart(bytes @ 0..3), b'>') => {
                 Self::QuoteStart(bytes + 1)
             }
-            (Self::LineStart(_), b'`') => Self::Ticks { count: 1, starts: Some(Line::Plain) },
-            (Self::QuoteStart(_), b'`') => Self::Ticks { count: 1, starts: Some(Line::Quoted) },
-            (Self::LineStart(_), b'~') => Self::Tildes { count: 1, line: Line::Plain },
-            (Self::QuoteStart(_), b'~') => Self::Tildes { count: 1, line: Line::Quoted },
+            (Self::LineStart(_), b'`') => Self::Ticks { count: 1, starts: Some(LineKind::Plain) },
+            (Self::QuoteStart(_), b'`') => Self::Ticks { count: 1, starts: Some(LineKind::Quoted) },
+            (Self::LineStart(_), b'~') => Self::Tildes { count: 1, line: LineKind::Plain },
+            (Self::QuoteStart(_), b'~') => Self::Tildes { count: 1, line: LineKind::Quoted },
             (Self::LineStart(_) | Self::QuoteStart(_) | Self::Plain | Self::Span(_), b'\n') => {
                 Self::START
             }
@@ -171,7 +171,7 @@ impl CodeSpans {
             (Self::SpanTicks { open, count }, _) if open == count => Self::Plain.after(byte),
             (Self::SpanTicks { open, .. }, _) => Self::Span(open).after(byte),
             (Self::Info(fence) | Self::Fence(fence), b'\n') => {
-                let lacks_quote = fence.line == Line::Quoted;
+                let lacks_quote = fence.line == LineKind::Quoted;
                 Self::FenceLineStart { fence, whitespace: 0, lacks_quote }
             }
             (Self::Info(fence), b'`') if fence.mark == b'`' => Self::InfoTicks { fence, count: 1 },
@@ -210,8 +210,8 @@ impl CodeSpans {
     }
 
     /// Returns the first line of a fence.
-    const fn opened(mark: u8, count: u16, line: Line) -> Self {
-        Self::Info(Fence { mark, count, holds_opener: false, line })
+    const fn opened(mark: u8, count: u16, line: LineKind) -> Self {
+        Self::Info(CodeFence { mark, count, holds_opener: false, line })
     }
 }
 

@@ -5,7 +5,7 @@ use std::mem;
 use compact_str::CompactString;
 
 use crate::{
-    ahead::found::Found,
+    ahead::found::MarkerMatch,
     scan::{
         code_spans::CodeSpans,
         stop_bytes::{StopBytes, TAIL_BYTES},
@@ -21,7 +21,7 @@ const STEP_BYTES: usize = 64;
 
 /// A search for markers in text that holds back only what may still become one.
 #[derive(Debug)]
-pub(crate) struct Scan {
+pub(crate) struct MarkerScan {
     /// The end of the last piece, if it may be the beginning of a marker; at most [`MAX_HELD_BYTES`].
     held: CompactString,
     /// The text of the marker found last.
@@ -32,7 +32,7 @@ pub(crate) struct Scan {
 
 /// The markers that are searched for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Search<'a, C> {
+pub(crate) struct MarkerSearch<'a, C> {
     pub(crate) stops: &'a StopBytes,
     /// Compares the beginning of some bytes with the markers; `true` if the bytes are the last.
     pub(crate) check: C,
@@ -42,7 +42,7 @@ pub(crate) struct Search<'a, C> {
 }
 
 /// A tracker of the text between the markers.
-pub(crate) trait Track {
+pub(crate) trait TextTrack {
     /// Processes text that passed.
     fn pass(&mut self, bytes: &[u8]);
     /// Returns `true` if marker `which`, starting here, is only mentioned.
@@ -54,7 +54,7 @@ pub(crate) trait Track {
 /// A tracker that tracks nothing: every marker counts.
 pub(crate) struct NoTrack;
 
-impl Track for NoTrack {
+impl TextTrack for NoTrack {
     fn pass(&mut self, _bytes: &[u8]) {}
 
     fn hides(&self, _which: usize) -> bool {
@@ -73,7 +73,7 @@ pub(crate) struct CodeTrack<'a, F, H> {
     pub(crate) is_hidden: H,
 }
 
-impl<F: FnMut(usize, bool), H: Fn(usize, CodeSpans) -> bool> Track for CodeTrack<'_, F, H> {
+impl<F: FnMut(usize, bool), H: Fn(usize, CodeSpans) -> bool> TextTrack for CodeTrack<'_, F, H> {
     fn pass(&mut self, bytes: &[u8]) {
         self.code.pass(bytes);
     }
@@ -87,7 +87,7 @@ impl<F: FnMut(usize, bool), H: Fn(usize, CodeSpans) -> bool> Track for CodeTrack
     }
 }
 
-impl Scan {
+impl MarkerScan {
     pub(crate) fn new() -> Self {
         let nothing = CompactString::const_new("");
         Self { held: nothing.clone(), found: nothing.clone(), behind: nothing }
@@ -168,12 +168,12 @@ impl Scan {
 
     /// Continues from `*at` to the next marker or the end of `text`; passes the text before it to
     /// `passed`. Returns the marker's number, with `*at` after it, or `None` at the end.
-    pub(crate) fn next<C: Fn(&[u8], bool) -> (Found, usize)>(
+    pub(crate) fn next<C: Fn(&[u8], bool) -> (MarkerMatch, usize)>(
         &mut self,
         text: &str,
         at: &mut usize,
-        search: &Search<'_, C>,
-        track: &mut impl Track,
+        search: &MarkerSearch<'_, C>,
+        track: &mut impl TextTrack,
         passed: &mut impl FnMut(&str),
     ) -> Option<usize> {
         if !self.held.is_empty()
@@ -181,7 +181,7 @@ impl Scan {
         {
             return Some(which);
         }
-        let Search { stops, check, counts } = search;
+        let MarkerSearch { stops, check, counts } = search;
         let bytes = text.as_bytes();
         let start = *at;
         let mut from = start;
@@ -197,21 +197,21 @@ impl Scan {
             }
             from = stop + 1;
             match check_front(check, slice(text, stop..)) {
-                (Found::No, _) => {}
-                (Found::Maybe, _) => {
+                (MarkerMatch::No, _) => {}
+                (MarkerMatch::Maybe, _) => {
                     self.held.push_str(slice(text, stop..));
                     break stop;
                 }
-                (Found::Mention(length), which) => {
+                (MarkerMatch::Mention(length), which) => {
                     track.count_text(which, false);
                     from = stop + length;
                 }
-                (Found::Yes(length), which) if track.hides(which) => {
+                (MarkerMatch::Yes(length), which) if track.hides(which) => {
                     // All of it is text: anything in it that looks like another marker is not one.
                     track.count_text(which, true);
                     from = stop + length;
                 }
-                (Found::Yes(length), which) => {
+                (MarkerMatch::Yes(length), which) => {
                     pass(text, start, stop, passed);
                     *at = stop + length;
                     self.found.clear();
@@ -227,12 +227,12 @@ impl Scan {
     }
 
     /// Continues while a marker may have begun in an earlier piece.
-    fn go_on<C: Fn(&[u8], bool) -> (Found, usize)>(
+    fn go_on<C: Fn(&[u8], bool) -> (MarkerMatch, usize)>(
         &mut self,
         text: &str,
         at: &mut usize,
-        search: &Search<'_, C>,
-        track: &mut impl Track,
+        search: &MarkerSearch<'_, C>,
+        track: &mut impl TextTrack,
         passed: &mut impl FnMut(&str),
     ) -> Option<usize> {
         while !self.held.is_empty() && *at < text.len() {
@@ -242,8 +242,8 @@ impl Scan {
             self.held.push_str(slice(text, *at..step));
             let is_full = step == *at;
             match (search.check)(self.held.as_bytes(), is_full) {
-                (Found::Maybe, _) if !is_full => *at = step,
-                (Found::Yes(length), which) if !track.hides(which) => {
+                (MarkerMatch::Maybe, _) if !is_full => *at = step,
+                (MarkerMatch::Yes(length), which) if !track.hides(which) => {
                     // A marker never contains another one, so this one ends in the current piece.
                     *at += length.saturating_sub(before);
                     self.behind.push_str(slice(self.held.as_str(), length.min(before)..before));
@@ -253,13 +253,13 @@ impl Scan {
                     self.held.clear();
                     return Some(which);
                 }
-                (found @ (Found::Yes(length) | Found::Mention(length)), which) => {
-                    track.count_text(which, found == Found::Yes(length));
+                (found @ (MarkerMatch::Yes(length) | MarkerMatch::Mention(length)), which) => {
+                    track.count_text(which, found == MarkerMatch::Yes(length));
                     *at += length.saturating_sub(before);
                     self.held.truncate(self.held.floor_char_boundary(length.max(before)));
                     self.give_front(length, track, passed);
                 }
-                (Found::No | Found::Maybe, _) => {
+                (MarkerMatch::No | MarkerMatch::Maybe, _) => {
                     self.held.truncate(before);
                     self.give_back(search.stops, track, passed);
                 }
@@ -272,7 +272,7 @@ impl Scan {
     fn give_back(
         &mut self,
         stops: &StopBytes,
-        track: &mut impl Track,
+        track: &mut impl TextTrack,
         passed: &mut impl FnMut(&str),
     ) {
         let rest = subslice(self.held.as_bytes(), 1..);
@@ -282,7 +282,12 @@ impl Scan {
     }
 
     /// Emits the first `end` bytes of the held text.
-    fn give_front(&mut self, end: usize, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
+    fn give_front(
+        &mut self,
+        end: usize,
+        track: &mut impl TextTrack,
+        passed: &mut impl FnMut(&str),
+    ) {
         track.pass(subslice(self.held.as_bytes(), ..end));
         passed(slice(self.held.as_str(), ..end));
         self.drop_front(end);
@@ -306,25 +311,27 @@ impl Scan {
 
     /// Ends the text: held text is emitted up to the next complete marker. Returns the marker's
     /// number; the text held after it can be [taken](Self::take_held).
-    pub(crate) fn finish<C: Fn(&[u8], bool) -> (Found, usize)>(
+    pub(crate) fn finish<C: Fn(&[u8], bool) -> (MarkerMatch, usize)>(
         &mut self,
-        search: &Search<'_, C>,
-        track: &mut impl Track,
+        search: &MarkerSearch<'_, C>,
+        track: &mut impl TextTrack,
         passed: &mut impl FnMut(&str),
     ) -> Option<usize> {
         while !self.held.is_empty() {
             match (search.check)(self.held.as_bytes(), true) {
-                (Found::Yes(length), which) if !track.hides(which) => {
+                (MarkerMatch::Yes(length), which) if !track.hides(which) => {
                     self.found.clear();
                     self.found.push_str(slice(self.held.as_str(), ..length));
                     self.drop_front(length);
                     return Some(which);
                 }
-                (found @ (Found::Yes(length) | Found::Mention(length)), which) => {
-                    track.count_text(which, found == Found::Yes(length));
+                (found @ (MarkerMatch::Yes(length) | MarkerMatch::Mention(length)), which) => {
+                    track.count_text(which, found == MarkerMatch::Yes(length));
                     self.give_front(length, track, passed);
                 }
-                (Found::No | Found::Maybe, _) => self.give_back(search.stops, track, passed),
+                (MarkerMatch::No | MarkerMatch::Maybe, _) => {
+                    self.give_back(search.stops, track, passed);
+                }
             }
         }
         None
@@ -333,17 +340,20 @@ impl Scan {
 
 /// Checks the beginning of `text`, using as many bytes as could be held of a text in pieces.
 #[inline(always)]
-fn check_front(check: &impl Fn(&[u8], bool) -> (Found, usize), text: &str) -> (Found, usize) {
+fn check_front(
+    check: &impl Fn(&[u8], bool) -> (MarkerMatch, usize),
+    text: &str,
+) -> (MarkerMatch, usize) {
     if text.len() <= MAX_HELD_BYTES {
         return check(text.as_bytes(), false);
     }
     let front = slice(text, ..text.floor_char_boundary(MAX_HELD_BYTES)).as_bytes();
     let found = check(front, false);
-    if found.0 != Found::Maybe {
+    if found.0 != MarkerMatch::Maybe {
         return found;
     }
     match check(front, true) {
-        (Found::Maybe, which) => (Found::No, which),
+        (MarkerMatch::Maybe, which) => (MarkerMatch::No, which),
         found => found,
     }
 }

@@ -13,18 +13,18 @@ use crate::{
     compiled::shared_stop_bytes::SharedStopBytes,
     content::{mentions::MentionCount, parsed::ResponsePiece, token::TokenKind},
     dialects::dialect::{ThinkingDialect, ToolDialect},
-    scan::search::Scan,
+    scan::search::MarkerScan,
 };
 
 pub use self::pieces::ThinkingPiece;
-use self::pieces::{Output, Pieces, Section, give_message};
+use self::pieces::{PieceSink, SectionKind, SectionOutput, give_message};
 use forgeline_json::slice;
 
 /// Maximum length of the whitespace before an opener that repeats the prompt's, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ThinkingPhase {
     /// In the answer, possibly in a call in it, where nothing is reasoning.
     Message,
     /// In reasoning opened by the opener with this number; `None` if it began before the response.
@@ -61,9 +61,9 @@ pub struct ThinkingParser {
     calls: ToolCallParser,
     /// The bytes with which markers of both dialects may begin, in the answer and in reasoning.
     stops: Arc<SharedStopBytes>,
-    scan: Scan,
-    state: State,
-    output: Output,
+    scan: MarkerScan,
+    state: ThinkingPhase,
+    output: SectionOutput,
     /// The number of line ends that still belong to the previous marker.
     framing_left: u8,
     /// `true` if a carriage return was read that may begin one of them.
@@ -91,13 +91,13 @@ pub struct ThinkingParser {
     reports_opener: bool,
     /// The start of a response, while it may be an opener that counts only there.
     opening: Option<String>,
-    way: Way,
+    way: ThinkingPath,
 }
 
 /// The path for the next text. Almost all text takes a fast path: a single check shows that nothing in it
 /// matters, and it passes unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ThinkingPath {
     /// Any state: markers were held back, a section has not begun, or a line begins.
     Markers,
     /// In the open section of the answer, possibly in a call, whose parser decides.
@@ -116,9 +116,9 @@ impl ThinkingParser {
             dialect: dialect.clone(),
             calls: ToolCallParser::of_bounds(tools),
             stops: dialect.stops_with(tools),
-            scan: Scan::new(),
-            state: State::Message,
-            output: Output::default(),
+            scan: MarkerScan::new(),
+            state: ThinkingPhase::Message,
+            output: SectionOutput::default(),
             may_close_late: dialect.rules().finds_late_closer,
             framing_left: 0,
             framing_return: false,
@@ -133,7 +133,7 @@ impl ThinkingParser {
             may_close_calls: true,
             reports_opener: false,
             opening,
-            way: Way::Markers,
+            way: ThinkingPath::Markers,
         }
     }
 
@@ -180,7 +180,7 @@ impl ThinkingParser {
         reader.end_opener(&mut |_| {});
         let Self { framing_left, skips_blank, .. } = reader;
         match reader.state {
-            State::Thinking(which) => {
+            ThinkingPhase::Thinking(which) => {
                 let mut inside = self.starting_inside();
                 inside.begin_thinking(which);
                 inside.opening = Some(String::new());
@@ -188,7 +188,7 @@ impl ThinkingParser {
                 inside.skips_blank = skips_blank;
                 inside
             }
-            State::Message => self,
+            ThinkingPhase::Message => self,
         }
     }
 
@@ -218,14 +218,14 @@ impl ThinkingParser {
     }
 
     /// Does the same, and also emits the content of calls.
-    pub(super) fn take_token(&mut self, text: &str, token: TokenKind, out: &mut Pieces<'_>) {
+    pub(super) fn take_token(&mut self, text: &str, token: TokenKind, out: &mut PieceSink<'_>) {
         self.parse_markers(text, token, out);
         self.choose_way();
     }
 
     /// Parses text that may contain something relevant.
     #[inline(never)]
-    fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut Pieces<'_>) {
+    fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut PieceSink<'_>) {
         if self.dialect.is_none() {
             if !text.is_empty() {
                 self.calls.parse_token(text, token, &mut |content| {
@@ -254,16 +254,22 @@ impl ThinkingParser {
                 continue;
             }
             match self.state {
-                State::Message => {
+                ThinkingPhase::Message => {
                     self.message(Some((text, &mut at)), token, out);
                 }
-                State::Thinking(which) => self.thinking(which, text, &mut at, token, out),
+                ThinkingPhase::Thinking(which) => self.thinking(which, text, &mut at, token, out),
             }
         }
     }
 
     /// Skips a line end that belongs to the previous marker.
-    fn skip_framing(&mut self, text: &str, at: &mut usize, token: TokenKind, out: &mut Pieces<'_>) {
+    fn skip_framing(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        token: TokenKind,
+        out: &mut PieceSink<'_>,
+    ) {
         let has_return = mem::take(&mut self.framing_return);
         match text.as_bytes().get(*at) {
             Some(b'\n') => {
@@ -291,7 +297,7 @@ impl ThinkingParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut Pieces<'_>,
+        out: &mut PieceSink<'_>,
     ) {
         let next = slice(text, *at..).chars().next();
         if which >= self.dialect.compiled().openers {
@@ -321,7 +327,7 @@ impl ThinkingParser {
     }
 
     /// Processes an opener, or a marker in the answer that is not part of it.
-    fn open(&mut self, which: usize, out: &mut Pieces<'_>) {
+    fn open(&mut self, which: usize, out: &mut PieceSink<'_>) {
         self.output.end_section(out);
         self.at_work |= self.dialect.compiled().families_of(which);
         let begins_thinking = which < self.dialect.compiled().openers;
@@ -343,10 +349,10 @@ impl ThinkingParser {
     }
 
     /// Does the same, and also emits the content of calls.
-    pub(super) fn take_end_of_section(&mut self, out: &mut Pieces<'_>) {
+    pub(super) fn take_end_of_section(&mut self, out: &mut PieceSink<'_>) {
         self.end_opener(out);
         self.read_tail(out);
-        if self.state == State::Message {
+        if self.state == ThinkingPhase::Message {
             let Self { calls, output, message_bytes, .. } = self;
             calls.end_section(&mut |piece| give_message(piece, message_bytes, output, out));
             self.output.release(out);
@@ -355,7 +361,7 @@ impl ThinkingParser {
     }
 
     /// Ends the text in which an opener, or the line end after a marker, may be undecided.
-    fn end_opener(&mut self, out: &mut Pieces<'_>) {
+    fn end_opener(&mut self, out: &mut PieceSink<'_>) {
         if let Some((which, read)) = self.undecided.take() {
             self.open(which, out);
             self.parse_markers(read, TokenKind::Unknown, out);
@@ -367,8 +373,8 @@ impl ThinkingParser {
     }
 
     /// Reads the end of reasoning that was only waiting for the next text.
-    fn read_tail(&mut self, out: &mut Pieces<'_>) {
-        if self.way == Way::Thinking {
+    fn read_tail(&mut self, out: &mut PieceSink<'_>) {
+        if self.way == ThinkingPath::Thinking {
             let held = self.scan.take_held();
             self.parse_markers(&held, TokenKind::Unknown, out);
         }
@@ -381,16 +387,16 @@ impl ThinkingParser {
 
     /// Does the same, and also emits the content of calls; with `may_close_calls`, a call whose payload is complete counts
     /// as complete.
-    pub(super) fn take_end(&mut self, may_close_calls: bool, out: &mut Pieces<'_>) {
+    pub(super) fn take_end(&mut self, may_close_calls: bool, out: &mut PieceSink<'_>) {
         self.may_close_calls = may_close_calls;
         if let Some(held) = self.opening.take() {
             self.parse_markers(&held, TokenKind::Unknown, out);
         }
         self.end_opener(out);
         self.read_tail(out);
-        while self.state == State::Message && self.message(None, TokenKind::Unknown, out) {}
+        while self.state == ThinkingPhase::Message && self.message(None, TokenKind::Unknown, out) {}
         self.end_opener(out);
-        if let State::Thinking(_) = self.state {
+        if let ThinkingPhase::Thinking(_) = self.state {
             let held = self.scan.take_held();
             if self.dialect.compiled().is_cut_in_thinking(&held, self.calls.dialect().compiled()) {
                 self.output.end_section(out);
@@ -399,7 +405,7 @@ impl ThinkingParser {
             }
         }
         self.output.finish();
-        self.way = Way::Markers;
+        self.way = ThinkingPath::Markers;
     }
 
     /// Resets the parser to its initial state, with the same dialects, outside reasoning.
@@ -410,7 +416,7 @@ impl ThinkingParser {
     /// Returns `true` if the text so far ends inside reasoning.
     #[must_use]
     pub fn is_in_thinking(&self) -> bool {
-        matches!(self.state, State::Thinking(_))
+        matches!(self.state, ThinkingPhase::Thinking(_))
     }
 
     /// Returns the number of bytes emitted as message before a lone closer showed that they were reasoning.

@@ -1,7 +1,7 @@
 //! Pieces of text to be emitted, and the markers that end reasoning.
 
 use crate::{
-    ahead::found::{Ahead, Found},
+    ahead::found::{MarkerMatch, TextAhead},
     bytes::whitespace::LeadingWhitespace,
     content::parsed::{ParsedContent, ResponsePiece},
     marker::MarkerSet,
@@ -45,41 +45,41 @@ impl<'a> ThinkingPiece<'a> {
 }
 
 /// A receiver of pieces.
-pub(super) type Pieces<'o> = dyn FnMut(ResponsePiece<'_>) + 'o;
+pub(super) type PieceSink<'o> = dyn FnMut(ResponsePiece<'_>) + 'o;
 
 /// The kind of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Section {
+pub(crate) enum SectionKind {
     Message,
     Thinking,
 }
 
 /// The open section of text, and the whitespace that may begin one.
 #[derive(Debug, Default)]
-pub(super) struct Output {
-    pub(super) section: Option<Section>,
+pub(super) struct SectionOutput {
+    pub(super) section: Option<SectionKind>,
     whitespace: LeadingWhitespace,
     /// Whitespace after it, which belongs to the marker of a call.
     lead: String,
 }
 
-impl Output {
+impl SectionOutput {
     /// Emits text of reasoning; whitespace is held until the section has begun.
-    pub(super) fn give_thinking(&mut self, text: &str, out: &mut Pieces<'_>) {
+    pub(super) fn give_thinking(&mut self, text: &str, out: &mut PieceSink<'_>) {
         let mut emit = |text: &str| out(ResponsePiece::Thinking(text));
         if text.is_empty() {
             return;
         }
-        if self.section == Some(Section::Thinking) {
+        if self.section == Some(SectionKind::Thinking) {
             emit(text);
         } else if self.whitespace.take(text, &mut emit) {
-            self.section = Some(Section::Thinking);
+            self.section = Some(SectionKind::Thinking);
         }
     }
 
     /// Emits content of the answer; whitespace is held until the section has begun.
-    fn give_answer(&mut self, content: ParsedContent<'_>, out: &mut Pieces<'_>) {
-        let is_inside = self.section == Some(Section::Message);
+    fn give_answer(&mut self, content: ParsedContent<'_>, out: &mut PieceSink<'_>) {
+        let is_inside = self.section == Some(SectionKind::Message);
         if content == ParsedContent::CallStart && !is_inside {
             self.release(out);
         }
@@ -93,17 +93,17 @@ impl Output {
         if is_blank(text) && self.lead.is_empty() {
             let emit = &mut |text: &str| out(ResponsePiece::Answer(ParsedContent::Text(text)));
             if self.whitespace.take(text, emit) {
-                self.section = Some(Section::Message);
+                self.section = Some(SectionKind::Message);
             }
             return;
         }
         self.release(out);
-        self.section = Some(Section::Message);
+        self.section = Some(SectionKind::Message);
         out(ResponsePiece::Answer(content));
     }
 
     /// Ends the section at a marker, which held whitespace separates.
-    pub(super) fn end_section(&mut self, out: &mut Pieces<'_>) {
+    pub(super) fn end_section(&mut self, out: &mut PieceSink<'_>) {
         self.finish();
         self.section = None;
         out(ResponsePiece::SectionEnd);
@@ -116,7 +116,7 @@ impl Output {
     }
 
     /// Emits held whitespace unchanged, as message.
-    pub(super) fn release(&mut self, out: &mut Pieces<'_>) {
+    pub(super) fn release(&mut self, out: &mut PieceSink<'_>) {
         self.whitespace.release(&mut |text| out(ResponsePiece::Answer(ParsedContent::Text(text))));
         if !self.lead.is_empty() {
             out(ResponsePiece::Answer(ParsedContent::Marker(&self.lead)));
@@ -147,8 +147,8 @@ pub(super) fn text_of(piece: ParsedContent<'_>) -> Option<&str> {
 pub(super) fn give_message(
     piece: ParsedContent<'_>,
     bytes: &mut u64,
-    output: &mut Output,
-    out: &mut Pieces<'_>,
+    output: &mut SectionOutput,
+    out: &mut PieceSink<'_>,
 ) {
     *bytes += text_of(piece).map_or(0, str::len) as u64;
     output.give_answer(piece, out);
@@ -177,14 +177,14 @@ pub(super) fn check_closer(
     newlines: usize,
     bytes: &[u8],
     is_last: bool,
-) -> (Found, usize) {
+) -> (MarkerMatch, usize) {
     let skipped = line_ends(bytes, newlines);
     let rest = subslice(bytes, skipped..);
     if rest.is_empty() || rest == b"\r" {
-        return (if is_last { Found::No } else { Found::Maybe }, 0);
+        return (if is_last { MarkerMatch::No } else { MarkerMatch::Maybe }, 0);
     }
-    match closers.check_below(usize::MAX, rest, Ahead::of(is_last)) {
-        (Found::Yes(length), which) => (Found::Yes(skipped + length), which),
+    match closers.check_below(usize::MAX, rest, TextAhead::of(is_last)) {
+        (MarkerMatch::Yes(length), which) => (MarkerMatch::Yes(skipped + length), which),
         other => other,
     }
 }

@@ -1,6 +1,6 @@
 //! The fast path: text that a single check shows to contain nothing that matters.
 
-use super::{Section, State, ThinkingParser, Way, pieces::text_of};
+use super::{SectionKind, ThinkingParser, ThinkingPath, ThinkingPhase, pieces::text_of};
 use crate::content::parsed::ResponsePiece;
 
 impl ThinkingParser {
@@ -10,11 +10,11 @@ impl ThinkingParser {
     pub(super) fn pass(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) -> bool {
         let Self { calls, stops, scan, message_bytes, .. } = self;
         match self.way {
-            Way::Markers => false,
-            Way::Thinking => scan.pass(text, &stops.in_thinking, &mut |text| {
+            ThinkingPath::Markers => false,
+            ThinkingPath::Thinking => scan.pass(text, &stops.in_thinking, &mut |text| {
                 out(ResponsePiece::Thinking(text));
             }),
-            Way::Message => calls.pass(text, Some(&stops.in_message), &mut |content| {
+            ThinkingPath::Message => calls.pass(text, Some(&stops.in_message), &mut |content| {
                 *message_bytes += text_of(content).map_or(0, str::len) as u64;
                 out(ResponsePiece::Answer(content));
             }),
@@ -29,9 +29,13 @@ impl ThinkingParser {
             && self.opening.is_none()
             && self.undecided.is_none();
         self.way = match (self.state, self.output.section) {
-            (State::Message, Some(Section::Message)) if is_open => Way::Message,
-            (State::Thinking(_), Some(Section::Thinking)) if is_open => Way::Thinking,
-            _ => Way::Markers,
+            (ThinkingPhase::Message, Some(SectionKind::Message)) if is_open => {
+                ThinkingPath::Message
+            }
+            (ThinkingPhase::Thinking(_), Some(SectionKind::Thinking)) if is_open => {
+                ThinkingPath::Thinking
+            }
+            _ => ThinkingPath::Markers,
         };
     }
 }

@@ -3,18 +3,18 @@
 use std::mem;
 
 use super::{
-    MAX_OPENING_BYTES, State, ThinkingParser,
-    pieces::{Pieces, Section, check_closer, give_message},
+    MAX_OPENING_BYTES, ThinkingParser, ThinkingPhase,
+    pieces::{PieceSink, SectionKind, check_closer, give_message},
 };
 use crate::{
-    ahead::found::{Ahead, Found},
+    ahead::found::{MarkerMatch, TextAhead},
     compiled::thinking::CompiledThinking,
     content::{
         parsed::{ParsedContent, ResponsePiece},
         token::TokenKind,
     },
-    scan::search::{NoTrack, Search},
-    toolcall::Foreign,
+    scan::search::{MarkerSearch, NoTrack},
+    toolcall::ForeignMarkers,
 };
 use forgeline_json::slice;
 
@@ -25,7 +25,7 @@ impl ThinkingParser {
         &mut self,
         text: Option<(&str, &mut usize)>,
         token: TokenKind,
-        out: &mut Pieces<'_>,
+        out: &mut PieceSink<'_>,
     ) -> bool {
         let Self { dialect, calls, stops, output, message_bytes, mentions, is_in_answer, .. } =
             self;
@@ -41,7 +41,7 @@ impl ThinkingParser {
         let (openers, drops_strays) = (*openers, *drops_strays);
         let (first_inline, first_closer) = (*first_inline, *first_closer);
         let may_close_late = self.may_close_late;
-        let foreign = Foreign {
+        let foreign = ForeignMarkers {
             markers,
             mentions,
             count: if may_close_late || drops_strays { usize::MAX } else { first_closer },
@@ -57,7 +57,7 @@ impl ThinkingParser {
             None => calls.flush_until(self.may_close_calls, Some(&foreign), give),
         };
         let Some(which) = found else { return false };
-        let is_inside = output.section == Some(Section::Message) && !calls.is_behind_call();
+        let is_inside = output.section == Some(SectionKind::Message) && !calls.is_behind_call();
         let is_typed = markers.is_typeable(which) && token != TokenKind::Special;
         let is_text = if which < openers {
             false
@@ -79,7 +79,7 @@ impl ThinkingParser {
             self.pass_found(out);
         } else if (first_inline..first_closer).contains(&which) {
             out(ResponsePiece::Inline);
-        } else if which == Foreign::CUT || which >= first_closer && !may_close_late {
+        } else if which == ForeignMarkers::CUT || which >= first_closer && !may_close_late {
             // A special token that closes nothing.
             output.end_section(out);
         } else if which >= first_closer {
@@ -119,7 +119,7 @@ impl ThinkingParser {
         next: Option<char>,
         at: &mut usize,
         token: TokenKind,
-        out: &mut Pieces<'_>,
+        out: &mut PieceSink<'_>,
     ) {
         if read.is_empty() && next == Some('<') {
             *at += 1;
@@ -136,7 +136,7 @@ impl ThinkingParser {
     }
 
     /// Emits the last marker as text.
-    pub(super) fn pass_found(&mut self, out: &mut Pieces<'_>) {
+    pub(super) fn pass_found(&mut self, out: &mut PieceSink<'_>) {
         let Self { calls, output, message_bytes, .. } = self;
         calls.pass_found(&mut |piece| give_message(piece, message_bytes, output, out));
     }
@@ -147,7 +147,7 @@ impl ThinkingParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut Pieces<'_>,
+        out: &mut PieceSink<'_>,
     ) {
         /// The kinds of markers that matter in reasoning.
         const CLOSER: usize = 0;
@@ -165,24 +165,24 @@ impl ThinkingParser {
             // Line ends before a special token arrive in ordinary ones.
             let are_line_ends = || bytes.iter().all(|byte| matches!(byte, b'\n' | b'\r'));
             if !counts && (bytes.len() > 2 * newlines || !are_line_ends()) {
-                return (Found::No, 0);
+                return (MarkerMatch::No, 0);
             }
             let closer = check_closer(closers, newlines, bytes, is_last);
-            if closer.0 != Found::No {
+            if closer.0 != MarkerMatch::No {
                 return (closer.0, CLOSER);
             }
-            let inline = compiled.inline.check_below(usize::MAX, bytes, Ahead::of(is_last));
-            if inline.0 != Found::No {
+            let inline = compiled.inline.check_below(usize::MAX, bytes, TextAhead::of(is_last));
+            if inline.0 != MarkerMatch::No {
                 return (inline.0, INLINE);
             }
-            let header = compiled.headers.check_below(usize::MAX, bytes, Ahead::of(is_last));
-            if header.0 != Found::No || !reports_opener {
+            let header = compiled.headers.check_below(usize::MAX, bytes, TextAhead::of(is_last));
+            if header.0 != MarkerMatch::No || !reports_opener {
                 return (header.0, HEADER);
             }
             (tools.text.check_below(tools.openers, bytes, token.ahead(is_last)).0, OPENER)
         };
         let counts = counts || newlines > 0;
-        let search = Search { stops: &stops.in_thinking, check, counts };
+        let search = MarkerSearch { stops: &stops.in_thinking, check, counts };
         let passed = &mut |text: &str| output.give_thinking(text, out);
         let Some(found) = scan.next(text, at, &search, &mut NoTrack, passed) else { return };
         let behind = scan.take_behind();
@@ -206,7 +206,7 @@ impl ThinkingParser {
 
     pub(super) fn begin_thinking(&mut self, which: Option<usize>) {
         self.may_close_late = false;
-        self.state = State::Thinking(which);
+        self.state = ThinkingPhase::Thinking(which);
         self.reports_opener = self.recovers_calls;
         let compiled = self.dialect.compiled();
         if which.is_some_and(|which| !compiled.starts.is_typeable(which)) {
@@ -223,7 +223,7 @@ impl ThinkingParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        out: &mut Pieces<'_>,
+        out: &mut PieceSink<'_>,
     ) {
         let Some(held) = &mut self.opening else { return };
         let compiled = self.dialect.compiled();
@@ -232,18 +232,18 @@ impl ThinkingParser {
             held.push(next);
             let rest = held.trim_ascii_start();
             let found = match rest.is_empty() {
-                _ if !token.counts() => (Found::No, 0),
-                true if held.len() <= MAX_OPENING_BYTES => (Found::Maybe, 0),
+                _ if !token.counts() => (MarkerMatch::No, 0),
+                true if held.len() <= MAX_OPENING_BYTES => (MarkerMatch::Maybe, 0),
                 _ => compiled.starts.check(rest.as_bytes()),
             };
             match found {
-                (Found::Maybe, _) => {}
-                (Found::Yes(_), which) => {
+                (MarkerMatch::Maybe, _) => {}
+                (MarkerMatch::Yes(_), which) => {
                     self.opening = None;
                     self.output.end_section(out);
                     return self.begin_thinking(Some(which));
                 }
-                (Found::No | Found::Mention(_), _) => {
+                (MarkerMatch::No | MarkerMatch::Mention(_), _) => {
                     let held = mem::take(held);
                     self.opening = None;
                     return self.parse_markers(&held, token, out);
@@ -252,9 +252,9 @@ impl ThinkingParser {
         }
     }
 
-    fn end_thinking(&mut self, which: Option<usize>, out: &mut Pieces<'_>) {
+    fn end_thinking(&mut self, which: Option<usize>, out: &mut PieceSink<'_>) {
         self.output.end_section(out);
-        self.state = State::Message;
+        self.state = ThinkingPhase::Message;
         self.may_close_late = false;
         self.calls.begin_section(false);
         self.framing_left = self.dialect.compiled().section(which).framing.after_closer;

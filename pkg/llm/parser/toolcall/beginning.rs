@@ -1,10 +1,10 @@
 //! The beginning of a message or of a section of it: text, or a call without a marker.
 
-use super::{Foreign, ToolCallParser};
+use super::{ForeignMarkers, ToolCallParser};
 use crate::{
     compiled::bare_call::name_of,
     content::{
-        parsed::{Emit, ParsedContent},
+        parsed::{ContentSink, ParsedContent},
         token::TokenKind,
     },
 };
@@ -17,8 +17,8 @@ impl ToolCallParser {
         &mut self,
         (text, at): (&str, &mut usize),
         token: TokenKind,
-        foreign: Option<&Foreign<'_>>,
-        out: &mut Emit<'_>,
+        foreign: Option<&ForeignMarkers<'_>>,
+        out: &mut ContentSink<'_>,
     ) -> bool {
         let rest = slice(text, *at..);
         let may_pass = self.is_before_text
@@ -38,7 +38,7 @@ impl ToolCallParser {
     }
 
     /// Processes text at the start of a message, where a call may begin without a marker.
-    pub(super) fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
+    pub(super) fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut ContentSink<'_>) {
         let start = *at;
         if self.start.ends_before(slice(text, start..), self.dialect.compiled().bare_firsts) {
             return;
@@ -79,7 +79,7 @@ impl ToolCallParser {
         text: &str,
         (form, lead): (usize, usize),
         offset: u64,
-        out: &mut Emit<'_>,
+        out: &mut ContentSink<'_>,
     ) {
         let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
         if !lead.is_empty() {

@@ -1,31 +1,31 @@
 //! Blocks of calls that a model repeats without their opener: framing, not a second run.
 
-use super::{Started, ToolCallParser};
+use super::{HeldStart, ToolCallParser};
 use crate::{
-    builder::description::Bare,
-    call::{echo::Echo, unmarked::Start},
-    content::parsed::{Emit, ParsedContent},
+    builder::description::BareCall,
+    call::{echo::CallEcho, unmarked::MessageStart},
+    content::parsed::{ContentSink, ParsedContent},
 };
 use forgeline_json::slice;
 
 impl ToolCallParser {
     /// Returns `true` for the form of Python calls without a marker.
     pub(super) fn is_python(&self, form: usize) -> bool {
-        self.dialect.compiled().bare.contains(&(Bare::Python, form))
+        self.dialect.compiled().bare.contains(&(BareCall::Python, form))
     }
 
     /// Holds the calls that have begun without a marker, directly behind marked ones.
-    pub(super) fn hold_echo(&mut self, started: &Started) {
+    pub(super) fn hold_echo(&mut self, started: &HeldStart) {
         let Some(call) = started.call else { return };
-        self.start = Start::Echo(Box::new(Echo::new(call)));
+        self.start = MessageStart::Echo(Box::new(CallEcho::new(call)));
         self.pending.insert_str(0, &started.text);
     }
 
     /// Processes text that may be an echo.
-    pub(super) fn look_at_echo(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
+    pub(super) fn look_at_echo(&mut self, text: &str, at: &mut usize, out: &mut ContentSink<'_>) {
         for next in slice(text, *at..).chars() {
             *at += next.len_utf8();
-            let Start::Echo(echo) = &mut self.start else { return };
+            let MessageStart::Echo(echo) = &mut self.start else { return };
             let Some(is_echo) = echo.push(next, self.dialect.compiled()) else { continue };
             if is_echo {
                 out(ParsedContent::Marker(&echo.held));
@@ -36,10 +36,10 @@ impl ToolCallParser {
     }
 
     /// Treats the held text as calls, because no closer follows it.
-    pub(super) fn call_echo(&mut self, at: usize, out: &mut Emit<'_>) {
-        let Start::Echo(echo) = &mut self.start else { return };
-        let Echo { held, call, .. } = std::mem::take(&mut **echo);
-        self.start = Start::Past;
+    pub(super) fn call_echo(&mut self, at: usize, out: &mut ContentSink<'_>) {
+        let MessageStart::Echo(echo) = &mut self.start else { return };
+        let CallEcho { held, call, .. } = std::mem::take(&mut **echo);
+        self.start = MessageStart::Past;
         self.begin_unmarked(&held, call, self.taken + at as u64, out);
     }
 }

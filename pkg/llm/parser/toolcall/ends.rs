@@ -1,10 +1,10 @@
 //! The ends of sections and of the stream.
 
-use super::{Foreign, ToolCallParser};
+use super::{ForeignMarkers, ToolCallParser};
 use crate::{
-    call::unmarked::Start,
+    call::unmarked::MessageStart,
     content::{
-        parsed::{Emit, ParsedContent},
+        parsed::{ContentSink, ParsedContent},
         token::TokenKind,
     },
 };
@@ -18,7 +18,7 @@ impl ToolCallParser {
     /// Ends a section like [`end_section`](Self::end_section); with `is_outside`, a preceding parser
     /// knows that the text has left the call that is open here.
     #[doc(hidden)]
-    pub fn end_section_where(&mut self, is_outside: bool, out: &mut Emit<'_>) {
+    pub fn end_section_where(&mut self, is_outside: bool, out: &mut ContentSink<'_>) {
         self.leave_way();
         self.read_tail();
         // Text held by one of them may begin the next.
@@ -57,18 +57,22 @@ impl ToolCallParser {
     }
 
     /// Ends anything that may begin without a marker. Returns `true` if text was held for it.
-    fn end_start(&mut self, out: &mut Emit<'_>) -> bool {
-        let is_echo = matches!(self.start, Start::Echo(_));
+    fn end_start(&mut self, out: &mut ContentSink<'_>) -> bool {
+        let is_echo = matches!(self.start, MessageStart::Echo(_));
         self.call_echo(0, out);
-        let Start::Open { held, .. } = &mut self.start else { return is_echo };
+        let MessageStart::Open { held, .. } = &mut self.start else { return is_echo };
         let has_held = !held.is_empty();
         self.pending.push_str(held);
-        self.start = Start::Past;
+        self.start = MessageStart::Past;
         has_held || is_echo
     }
 
     /// Emits held text, up to the first foreign marker in it.
-    fn finish_text(&mut self, foreign: Option<&Foreign<'_>>, out: &mut Emit<'_>) -> Option<usize> {
+    fn finish_text(
+        &mut self,
+        foreign: Option<&ForeignMarkers<'_>>,
+        out: &mut ContentSink<'_>,
+    ) -> Option<usize> {
         self.end_start(out);
         loop {
             let found = self.parse_until("", &mut 0, TokenKind::Unknown, foreign, out);
@@ -105,8 +109,8 @@ impl ToolCallParser {
     pub(crate) fn flush_until(
         &mut self,
         may_close_calls: bool,
-        foreign: Option<&Foreign<'_>>,
-        out: &mut Emit<'_>,
+        foreign: Option<&ForeignMarkers<'_>>,
+        out: &mut ContentSink<'_>,
     ) -> Option<usize> {
         self.leave_way();
         self.read_tail();

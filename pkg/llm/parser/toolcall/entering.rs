@@ -3,8 +3,8 @@
 use super::ToolCallParser;
 use crate::{
     ahead::name_check::NameCheck,
-    builder::{Holds, role::Role},
-    content::parsed::{Emit, ParsedContent},
+    builder::{WrapperContent, role::MarkerRole},
+    content::parsed::{ContentSink, ParsedContent},
     scan::code_spans::CodeSpans,
 };
 
@@ -15,7 +15,7 @@ impl ToolCallParser {
         which: usize,
         at: usize,
         hides_calls: bool,
-        out: &mut Emit<'_>,
+        out: &mut ContentSink<'_>,
     ) {
         let compiled = self.dialect.compiled();
         let role = compiled.role(which);
@@ -23,14 +23,14 @@ impl ToolCallParser {
         if self.is_in_prose && role.is_of_calls() {
             return self.pass_found(out);
         }
-        if let Role::Call(form) = role
+        if let MarkerRole::Call(form) = role
             && compiled.form(form).offered != NameCheck::Any
         {
             return self.enter_offered(form, offset, out);
         }
         let is_alone =
             || self.scan.found().rfind('<') == Some(0) && self.scan.found().ends_with('>');
-        if role == Role::WrapperOpener(Holds::Text)
+        if role == MarkerRole::WrapperOpener(WrapperContent::Text)
             && compiled.is_joint
             && !self.is_before_text
             && is_alone()
@@ -43,32 +43,36 @@ impl ToolCallParser {
             return self.opener_in_code(role, out);
         }
         let is_closer = match role {
-            Role::WrapperCloser(_) => !is_typeable || self.is_in_wrapper || self.is_behind_call,
-            Role::CallCloser => self.is_behind_call || (!is_typeable && compiled.drops_strays()),
-            Role::Call(_)
-            | Role::WrapperOpener(_)
-            | Role::TurnEnd { .. }
-            | Role::Inline
-            | Role::Stray => true,
+            MarkerRole::WrapperCloser(_) => {
+                !is_typeable || self.is_in_wrapper || self.is_behind_call
+            }
+            MarkerRole::CallCloser => {
+                self.is_behind_call || (!is_typeable && compiled.drops_strays())
+            }
+            MarkerRole::Call(_)
+            | MarkerRole::WrapperOpener(_)
+            | MarkerRole::TurnEnd { .. }
+            | MarkerRole::Inline
+            | MarkerRole::Stray => true,
         };
-        let closes = matches!(role, Role::WrapperCloser(_) | Role::CallCloser);
+        let closes = matches!(role, MarkerRole::WrapperCloser(_) | MarkerRole::CallCloser);
         let is_mentioned = closes && !self.may_unwrap && self.mentions > 0;
         if !is_closer || is_mentioned {
             self.mentions -= u8::from(is_mentioned);
-            if role == Role::CallCloser && !is_mentioned {
+            if role == MarkerRole::CallCloser && !is_mentioned {
                 return self.pass_front(out);
             }
             return self.pass_found(out);
         }
-        if role == Role::Inline {
+        if role == MarkerRole::Inline {
             return out(ParsedContent::Inline(self.scan.found()));
         }
-        if role == Role::Stray || role == Role::CallCloser && !self.is_behind_call {
+        if role == MarkerRole::Stray || role == MarkerRole::CallCloser && !self.is_behind_call {
             return out(ParsedContent::Marker(self.scan.found()));
         }
         self.may_unwrap = true;
         self.code = CodeSpans::START;
-        if let Role::Call(form) = role {
+        if let MarkerRole::Call(form) = role {
             self.enter_call(form, offset, out);
         } else {
             self.pass_framing(role, out);
@@ -77,7 +81,7 @@ impl ToolCallParser {
 
     /// Emits the first character of a closer that is not one, because there is text between it and the call: the
     /// rest may begin a marker, as it may where closers are not searched for.
-    fn pass_front(&mut self, out: &mut Emit<'_>) {
+    fn pass_front(&mut self, out: &mut ContentSink<'_>) {
         let found = self.scan.found();
         let front = found.chars().next().map_or(0, char::len_utf8);
         let (front, rest) = found.split_at_checked(front).unwrap_or_default();
@@ -88,7 +92,7 @@ impl ToolCallParser {
     }
 
     /// Begins a call after the marker that was found.
-    fn enter_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
+    fn enter_call(&mut self, form: usize, offset: u64, out: &mut ContentSink<'_>) {
         if !self.dialect.compiled().form(form).opener_is_payload {
             out(ParsedContent::Marker(self.scan.found()));
             return self.begin_call(form, offset);
@@ -100,13 +104,13 @@ impl ToolCallParser {
     }
 
     /// Emits the last marker, which is framing.
-    fn pass_framing(&mut self, role: Role, out: &mut Emit<'_>) {
-        if let Role::WrapperOpener(_) | Role::WrapperCloser(_) = role {
-            self.is_in_wrapper = matches!(role, Role::WrapperOpener(_));
-            self.is_in_block = role == Role::WrapperOpener(Holds::Calls);
+    fn pass_framing(&mut self, role: MarkerRole, out: &mut ContentSink<'_>) {
+        if let MarkerRole::WrapperOpener(_) | MarkerRole::WrapperCloser(_) = role {
+            self.is_in_wrapper = matches!(role, MarkerRole::WrapperOpener(_));
+            self.is_in_block = role == MarkerRole::WrapperOpener(WrapperContent::Calls);
             self.is_before_text = true;
         }
-        self.is_in_prose = role == Role::WrapperOpener(Holds::Prose);
+        self.is_in_prose = role == MarkerRole::WrapperOpener(WrapperContent::Prose);
         out(ParsedContent::Marker(self.scan.found()));
     }
 
@@ -119,7 +123,7 @@ impl ToolCallParser {
     }
 
     /// Processes an opener of `form` that contains the name, possibly after the end of the previous line.
-    pub(super) fn enter_offered(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
+    pub(super) fn enter_offered(&mut self, form: usize, offset: u64, out: &mut ContentSink<'_>) {
         let found = self.scan.found();
         let (line_end, call) = found.split_at(usize::from(found.starts_with('\n')));
         let is_hidden = self.code.after_all(line_end.as_bytes()).hides_next();

@@ -17,19 +17,19 @@ use std::{mem, sync::Arc};
 
 use self::turn_end::TurnEnd;
 use super::{
-    call::Region,
-    grammar::{Plain, Tools},
+    call::CallRegion,
+    grammar::{KnownTools, PlainText},
     marker::MarkerSet,
 };
 use crate::{
-    call::unmarked::{Start, Started},
+    call::unmarked::{HeldStart, MessageStart},
     content::{
         mentions::MentionCount,
-        parsed::{Emit, ParsedContent},
+        parsed::{ContentSink, ParsedContent},
         token::TokenKind,
     },
     dialects::dialect::ToolDialect,
-    scan::{code_spans::CodeSpans, search::Scan, stop_bytes::StopBytes},
+    scan::{code_spans::CodeSpans, search::MarkerScan, stop_bytes::StopBytes},
 };
 use forgeline_json::slice;
 
@@ -63,16 +63,16 @@ pub const DEFAULT_MAX_CALL_BYTES: usize = 4 << 20;
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ToolCallParser {
     dialect: ToolDialect,
-    tools: Tools,
+    tools: KnownTools,
     max_call_bytes: usize,
     stops: Arc<StopBytes>,
-    scan: Scan,
+    scan: MarkerScan,
     code: CodeSpans,
-    region: Option<Box<Region>>,
+    region: Option<Box<CallRegion>>,
     /// The allocation of the last call, reused for the next.
-    spare: Option<Box<Region>>,
+    spare: Option<Box<CallRegion>>,
     /// The start of a message in a dialect whose calls may begin without a marker.
-    start: Start,
+    start: MessageStart,
     /// Text to be read before the next piece, which was held back by a call or at a start.
     pending: String,
     /// `true` once a call or a wrapper has begun: closers of wrappers count.
@@ -102,7 +102,7 @@ pub struct ToolCallParser {
     /// `true` if calls without a marker must name known tools.
     bare_of_known: bool,
     hidden_calls: u32,
-    way: Way,
+    way: CallPath,
     /// The number of bytes that may take the fast path, and of those that took it but have not been counted.
     room: usize,
     passed: usize,
@@ -132,7 +132,7 @@ struct SpanCall {
 
 /// Markers of another parser that are searched for in the same text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Foreign<'a> {
+pub(super) struct ForeignMarkers<'a> {
     pub(super) markers: &'a MarkerSet,
     /// Records those that are text.
     pub(super) mentions: &'a MentionCount,
@@ -146,7 +146,7 @@ pub(super) struct Foreign<'a> {
     pub(super) stops: &'a StopBytes,
 }
 
-impl Foreign<'_> {
+impl ForeignMarkers<'_> {
     /// The number for a special token that is truncated at the end of the text.
     pub(super) const CUT: usize = usize::MAX;
 }
@@ -159,35 +159,35 @@ const CUT: usize = FOREIGN - 1;
 /// The path for the next text. Almost all text takes a fast path: a single check shows that nothing in it
 /// matters, and it passes unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum CallPath {
     /// Any state: markers were held back, a structure is open, or a line begins.
     Markers,
     /// In plain message text, in which only openers and code matter, after at most a few bytes that are held.
     Text,
     /// In a value of a call's arguments.
-    Value(Plain),
+    Value(PlainText),
 }
 
 impl ToolCallParser {
     /// Creates a parser of `dialect`.
     #[must_use]
     pub fn new(dialect: &ToolDialect) -> Self {
-        Self::with_tools(dialect, Tools::default(), DEFAULT_MAX_CALL_BYTES)
+        Self::with_tools(dialect, KnownTools::default(), DEFAULT_MAX_CALL_BYTES)
     }
 
     /// Creates a parser of `dialect` for the calls of `tools`, each of which is at most this long.
     #[inline]
-    fn with_tools(dialect: &ToolDialect, tools: Tools, max_call_bytes: usize) -> Self {
+    fn with_tools(dialect: &ToolDialect, tools: KnownTools, max_call_bytes: usize) -> Self {
         Self {
             dialect: dialect.clone(),
             tools,
             max_call_bytes,
             stops: Arc::clone(&dialect.compiled().stops),
-            scan: Scan::new(),
+            scan: MarkerScan::new(),
             code: CodeSpans::START,
             region: None,
             spare: None,
-            start: Start::of(dialect.compiled(), false),
+            start: MessageStart::of(dialect.compiled(), false),
             pending: String::new(),
             may_unwrap: false,
             is_in_wrapper: false,
@@ -204,7 +204,7 @@ impl ToolCallParser {
             calls_in_code: false,
             bare_of_known: false,
             hidden_calls: 0,
-            way: Way::Markers,
+            way: CallPath::Markers,
             room: 0,
             passed: 0,
             taken: 0,
@@ -228,7 +228,7 @@ impl ToolCallParser {
         token: TokenKind,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) {
-        let may_pass = token != TokenKind::Special && self.way == Way::Text && self.is_idle();
+        let may_pass = token != TokenKind::Special && self.way == CallPath::Text && self.is_idle();
         if may_pass && !text.is_empty() && self.pass_whole(text, None) {
             self.passed += text.len();
             return out(ParsedContent::Text(text));
@@ -238,7 +238,7 @@ impl ToolCallParser {
 
     /// Parses text that may contain something relevant.
     #[inline(never)]
-    fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut Emit<'_>) {
+    fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut ContentSink<'_>) {
         let mut at = 0;
         self.parse_until(text, &mut at, token, None, out);
     }
@@ -250,8 +250,8 @@ impl ToolCallParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        foreign: Option<&Foreign<'_>>,
-        out: &mut Emit<'_>,
+        foreign: Option<&ForeignMarkers<'_>>,
+        out: &mut ContentSink<'_>,
     ) -> Option<usize> {
         self.leave_way();
         let start = *at;
@@ -284,8 +284,8 @@ impl ToolCallParser {
         text: &str,
         at: &mut usize,
         token: TokenKind,
-        foreign: Option<&Foreign<'_>>,
-        out: &mut Emit<'_>,
+        foreign: Option<&ForeignMarkers<'_>>,
+        out: &mut ContentSink<'_>,
     ) -> Option<usize> {
         while *at < text.len() && self.pending.is_empty() {
             if self.is_over_limit {
@@ -298,9 +298,9 @@ impl ToolCallParser {
                 if region.feed(text, at, token, out) {
                     self.leave_call();
                 }
-            } else if let Start::Open { .. } = self.start {
+            } else if let MessageStart::Open { .. } = self.start {
                 self.look_at_start(text, at, out);
-            } else if let Start::Echo(_) = self.start {
+            } else if let MessageStart::Echo(_) = self.start {
                 self.look_at_echo(text, at, out);
             } else if !self.take_beginning((text, at), token, foreign, out)
                 && let Some(which) = self.next_marker(Some((text, at)), token, foreign, out)
@@ -318,7 +318,7 @@ impl ToolCallParser {
         if let Some(region) = self.region.as_mut().filter(|_| passed > 0) {
             region.skip(passed);
         }
-        self.way = Way::Markers;
+        self.way = CallPath::Markers;
         self.room = 0;
     }
 
@@ -327,13 +327,13 @@ impl ToolCallParser {
         (self.way, self.room) = match &self.region {
             Some(region) => {
                 let (plain, room) = region.plain();
-                (Way::Value(plain), room)
+                (CallPath::Value(plain), room)
             }
-            None if self.is_in_plain_text() => (Way::Text, 0),
-            None => (Way::Markers, 0),
+            None if self.is_in_plain_text() => (CallPath::Text, 0),
+            None => (CallPath::Markers, 0),
         };
         if self.is_over_limit || !self.pending.is_empty() {
-            self.way = Way::Markers;
+            self.way = CallPath::Markers;
         }
     }
 
@@ -352,7 +352,7 @@ impl ToolCallParser {
             && !self.is_before_text
             && !self.is_in_block
             && self.turn_end.is_empty()
-            && matches!(self.start, Start::Past)
+            && matches!(self.start, MessageStart::Past)
             && self.pending.is_empty()
     }
 
@@ -364,7 +364,9 @@ impl ToolCallParser {
                 region.restart();
                 region
             }
-            None => Box::new(Region::new(&self.dialect, form, &self.tools, self.max_call_bytes)),
+            None => {
+                Box::new(CallRegion::new(&self.dialect, form, &self.tools, self.max_call_bytes))
+            }
         });
     }
 
@@ -384,7 +386,7 @@ impl ToolCallParser {
     }
 
     /// Emits the last marker as text.
-    pub(super) fn pass_found(&mut self, out: &mut Emit<'_>) {
+    pub(super) fn pass_found(&mut self, out: &mut ContentSink<'_>) {
         let found = self.scan.found();
         self.code.pass(found.as_bytes());
         self.is_behind_call = false;
@@ -397,7 +399,9 @@ impl ToolCallParser {
     pub(super) fn begin_section(&mut self, after_call: bool) {
         self.code = CodeSpans::START;
         self.is_before_text = true;
-        if let start @ Start::Open { .. } = Start::of(self.dialect.compiled(), after_call) {
+        if let start @ MessageStart::Open { .. } =
+            MessageStart::of(self.dialect.compiled(), after_call)
+        {
             self.start = start;
         }
     }

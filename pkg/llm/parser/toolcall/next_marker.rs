@@ -2,14 +2,14 @@
 
 use std::{cell::Cell, ptr};
 
-use super::{CUT, FOREIGN, Foreign, ToolCallParser};
+use super::{CUT, FOREIGN, ForeignMarkers, ToolCallParser};
 use crate::{
-    ahead::found::{Ahead, Found},
-    builder::role::Role,
-    content::{parsed::Emit, token::TokenKind},
+    ahead::found::{MarkerMatch, TextAhead},
+    builder::role::MarkerRole,
+    content::{parsed::ContentSink, token::TokenKind},
     scan::{
         code_spans::CodeSpans,
-        search::{CodeTrack, Search},
+        search::{CodeTrack, MarkerSearch},
     },
 };
 use forgeline_json::slice;
@@ -21,8 +21,8 @@ impl ToolCallParser {
         &mut self,
         text: Option<(&str, &mut usize)>,
         token: TokenKind,
-        foreign: Option<&Foreign<'_>>,
-        out: &mut Emit<'_>,
+        foreign: Option<&ForeignMarkers<'_>>,
+        out: &mut ContentSink<'_>,
     ) -> Option<usize> {
         let Self { dialect, scan, code, hidden_calls, stops, is_behind_call, turn_end, .. } = self;
         let (own_mentions, is_before_text) = (&mut self.mentions, &mut self.is_before_text);
@@ -39,7 +39,7 @@ impl ToolCallParser {
                         foreign.mentions.note(which - FOREIGN);
                     }
                 }
-                _ if is_hidden && matches!(compiled.role(which), Role::Call(_)) => {
+                _ if is_hidden && matches!(compiled.role(which), MarkerRole::Call(_)) => {
                     *hidden_calls += u32::from(!is_in_prose);
                 }
                 _ if which < compiled.openers => *own_mentions = own_mentions.saturating_add(1),
@@ -60,42 +60,48 @@ impl ToolCallParser {
             (false, false) => compiled.first_closer,
         };
         let is_behind_block = *is_behind_call && self.is_in_wrapper && compiled.drops_strays();
-        let block = Block::new(self.is_in_block, scan.is_idle(), text.as_ref());
+        let block = CallBlock::new(self.is_in_block, scan.is_idle(), text.as_ref());
         let check = |bytes: &[u8], is_last| {
-            let ahead = if is_last && breaks { Ahead::Break } else { token.ahead(is_last) };
+            let ahead = if is_last && breaks { TextAhead::Break } else { token.ahead(is_last) };
             if let Some(foreign) = foreign {
                 let (found, which) = foreign.markers.check_below(foreign.count, bytes, ahead);
-                if found != Found::No {
+                if found != MarkerMatch::No {
                     let header = match found {
-                        Found::Yes(length) if which >= foreign.openers => {
+                        MarkerMatch::Yes(length) if which >= foreign.openers => {
                             compiled.longer_header(length, bytes, ahead)
                         }
-                        Found::No | Found::Maybe | Found::Yes(_) | Found::Mention(_) => None,
+                        MarkerMatch::No
+                        | MarkerMatch::Maybe
+                        | MarkerMatch::Yes(_)
+                        | MarkerMatch::Mention(_) => None,
                     };
                     return header.unwrap_or((found, which + FOREIGN));
                 }
             }
-            let in_text =
-                if ahead == Ahead::More && block.goes_on(bytes) { Ahead::Block } else { ahead };
+            let in_text = if ahead == TextAhead::More && block.goes_on(bytes) {
+                TextAhead::Block
+            } else {
+                ahead
+            };
             let found = compiled.text.check_below(end, bytes, in_text);
-            if is_behind_block && ahead == Ahead::Nothing && compiled.is_cut_closer(bytes) {
-                return (Found::Yes(bytes.len()), CUT);
+            if is_behind_block && ahead == TextAhead::Nothing && compiled.is_cut_closer(bytes) {
+                return (MarkerMatch::Yes(bytes.len()), CUT);
             }
-            let may_be_cut = ahead == Ahead::Nothing && bytes.len() >= min_cut_bytes;
-            let is_stray = || compiled.role(found.1) == Role::Stray;
-            if !may_be_cut || found.0 != Found::No && !is_stray() {
+            let may_be_cut = ahead == TextAhead::Nothing && bytes.len() >= min_cut_bytes;
+            let is_stray = || compiled.role(found.1) == MarkerRole::Stray;
+            if !may_be_cut || found.0 != MarkerMatch::No && !is_stray() {
                 return found;
             }
             match foreign {
-                _ if compiled.text.is_cut_token(bytes) => (Found::Yes(bytes.len()), CUT),
+                _ if compiled.text.is_cut_token(bytes) => (MarkerMatch::Yes(bytes.len()), CUT),
                 Some(foreign) if foreign.markers.is_cut_token(bytes) => {
-                    (Found::Yes(bytes.len()), Foreign::CUT)
+                    (MarkerMatch::Yes(bytes.len()), ForeignMarkers::CUT)
                 }
                 _ => found,
             }
         };
         let stops = foreign.map_or(&**stops, |foreign| foreign.stops);
-        let search = Search { stops, check, counts: token.counts() };
+        let search = MarkerSearch { stops, check, counts: token.counts() };
         let passed = &mut |text: &str| {
             let is_blank = text.trim_ascii_start().is_empty();
             *is_behind_call &= is_blank;
@@ -119,13 +125,13 @@ impl ToolCallParser {
         which: usize,
         at: usize,
         hides_calls: bool,
-        out: &mut Emit<'_>,
+        out: &mut ContentSink<'_>,
     ) -> Option<usize> {
-        if which == Foreign::CUT {
+        if which == ForeignMarkers::CUT {
             return Some(which);
         }
         let compiled = self.dialect.compiled();
-        let role = if which == CUT { Role::Stray } else { compiled.role(which) };
+        let role = if which == CUT { MarkerRole::Stray } else { compiled.role(which) };
         let found = self.scan.found();
         let behind = (self.may_unwrap, self.is_behind_call);
         if which < FOREIGN && self.turn_end.take(found, role, behind, out) {
@@ -142,13 +148,13 @@ impl ToolCallParser {
 }
 
 /// A block of calls in which only whitespace has been read.
-struct Block<'t> {
+struct CallBlock<'t> {
     is_open: Cell<bool>,
     /// The text that is being read; empty if the text being read was held back before it.
     text: &'t [u8],
 }
 
-impl<'t> Block<'t> {
+impl<'t> CallBlock<'t> {
     fn new(is_open: bool, is_idle: bool, text: Option<&(&'t str, &mut usize)>) -> Self {
         let text = text.filter(|_| is_idle).map_or("", |(text, at)| slice(text, **at..));
         Self { is_open: Cell::new(is_open), text: text.as_bytes() }

@@ -2,10 +2,10 @@
 
 use std::mem;
 
-use super::{ToolCallParser, Way};
+use super::{CallPath, ToolCallParser};
 use crate::{
-    content::parsed::{Emit, ParsedContent},
-    grammar::Plain,
+    content::parsed::{ContentSink, ParsedContent},
+    grammar::PlainText,
     scan::stop_bytes::StopBytes,
 };
 
@@ -21,8 +21,8 @@ impl ToolCallParser {
         out: &mut impl FnMut(ParsedContent<'_>),
     ) -> bool {
         match self.way {
-            Way::Markers => false,
-            Way::Text => {
+            CallPath::Markers => false,
+            CallPath::Text => {
                 let Self { scan, stops: own, code, .. } = self;
                 let has_passed = scan.pass(text, stops.unwrap_or(own), &mut |text| {
                     code.pass(text.as_bytes());
@@ -31,7 +31,7 @@ impl ToolCallParser {
                 self.passed += if has_passed { text.len() } else { 0 };
                 has_passed
             }
-            Way::Value(plain) => self.pass_value(plain, text, out),
+            CallPath::Value(plain) => self.pass_value(plain, text, out),
         }
     }
 
@@ -39,7 +39,7 @@ impl ToolCallParser {
     #[inline]
     fn pass_value(
         &mut self,
-        plain: Plain,
+        plain: PlainText,
         text: &str,
         out: &mut impl FnMut(ParsedContent<'_>),
     ) -> bool {
@@ -55,12 +55,12 @@ impl ToolCallParser {
     }
 
     /// Passes text of a call in which no marker begins, whatever its grammar makes of it.
-    fn pass_unmarked(&mut self, plain: Plain, text: &str, out: &mut Emit<'_>) -> bool {
+    fn pass_unmarked(&mut self, plain: PlainText, text: &str, out: &mut ContentSink<'_>) -> bool {
         let Some(region) = self.region.as_mut().filter(|region| region.is_unmarked(text)) else {
             return false;
         };
         if let Some(next) = region.pass_plain(plain, text, out) {
-            self.way = Way::Value(next);
+            self.way = CallPath::Value(next);
             self.passed += text.len();
             return true;
         }
@@ -71,7 +71,7 @@ impl ToolCallParser {
         }
         self.taken += (passed + text.len()) as u64;
         let (plain, room) = region.plain();
-        (self.way, self.room) = (Way::Value(plain), room);
+        (self.way, self.room) = (CallPath::Value(plain), room);
         true
     }
 

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::ToolCallParser;
 use crate::{
-    ahead::found::{Ahead, Found},
-    builder::{Holds, role::Role},
+    ahead::found::{MarkerMatch, TextAhead},
+    builder::{WrapperContent, role::MarkerRole},
     dialects::dialect::ToolDialect,
-    grammar::Tools,
+    grammar::KnownTools,
 };
 use forgeline_types::Text;
 
@@ -48,7 +48,7 @@ impl ToolCallParser {
     /// arguments are not emitted.
     #[must_use]
     pub(crate) fn of_bounds(dialect: &ToolDialect) -> Self {
-        Self::with_tools(dialect, Tools::bounds_only(), usize::MAX >> 1)
+        Self::with_tools(dialect, KnownTools::bounds_only(), usize::MAX >> 1)
     }
 
     /// Returns the dialect of the calls.
@@ -81,10 +81,13 @@ impl ToolCallParser {
     /// one.
     pub(crate) fn found_begins_prose(&self) -> bool {
         let compiled = self.dialect.compiled();
-        let found =
-            compiled.text.check_below(compiled.openers, self.found().as_bytes(), Ahead::Nothing);
-        let (Found::Yes(_), which) = found else { return false };
-        compiled.role(which) == Role::WrapperOpener(Holds::Prose)
+        let found = compiled.text.check_below(
+            compiled.openers,
+            self.found().as_bytes(),
+            TextAhead::Nothing,
+        );
+        let (MarkerMatch::Yes(_), which) = found else { return false };
+        compiled.role(which) == MarkerRole::WrapperOpener(WrapperContent::Prose)
     }
 
     /// Returns `true` if there was no text since the last call.

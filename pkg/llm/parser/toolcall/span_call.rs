@@ -1,7 +1,7 @@
 //! A call in a code span that is still open.
 
 use super::{SpanCall, ToolCallParser};
-use crate::{call::unmarked::Start, content::parsed::ParsedContent, grammar::Guard};
+use crate::{call::unmarked::MessageStart, content::parsed::ParsedContent, grammar::MarkerGuard};
 use forgeline_json::slice;
 
 /// Maximum length of the text held from an opener in an open span on, in bytes.
@@ -27,7 +27,7 @@ impl SpanCall {
             let rest = slice(text, *at..);
             let next = slice(rest, ..self.step(rest));
             if next != "`" && self.run == self.ticks {
-                if self.guard() == Guard::Open {
+                if self.guard() == MarkerGuard::Open {
                     return Some(false);
                 }
                 self.has_run_in_string = true;
@@ -60,7 +60,7 @@ impl SpanCall {
         }
         let calls = self.calls.get_or_insert_with(|| {
             let calls = ToolCallParser::of_bounds(&self.dialect).calls_in_code(true);
-            Box::new(ToolCallParser { start: Start::Past, ..calls })
+            Box::new(ToolCallParser { start: MessageStart::Past, ..calls })
         });
         let (mut ends, mut is_at_end) = (false, false);
         let mut out = |content: ParsedContent<'_>| {
@@ -73,20 +73,20 @@ impl SpanCall {
         self.has_ended |= ends || is_at_end && calls.region.is_none();
     }
 
-    fn guard(&self) -> Guard {
+    fn guard(&self) -> MarkerGuard {
         let region = self.calls.as_ref().and_then(|calls| calls.region.as_ref());
-        region.map_or(Guard::Open, |region| region.guard())
+        region.map_or(MarkerGuard::Open, |region| region.guard())
     }
 
     /// Returns `true` for a call whose span was not closed on its line. A call that continues on the
     /// next line, and whose string contains what could close the span, is a value in tags.
     pub(super) fn is_call_at_line_end(&self) -> bool {
-        if self.run == self.ticks && self.guard() == Guard::Open {
+        if self.run == self.ticks && self.guard() == MarkerGuard::Open {
             return false;
         }
         let has_run = self.has_run_in_string || self.run == self.ticks;
         self.has_ended
             || !has_run
-            || matches!(self.guard(), Guard::InValue | Guard::InValueString(_))
+            || matches!(self.guard(), MarkerGuard::InValue | MarkerGuard::InValueString(_))
     }
 }

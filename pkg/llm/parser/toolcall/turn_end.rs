@@ -1,8 +1,8 @@
 //! The special tokens that end a turn: framing at the end of the text, text elsewhere.
 
 use crate::{
-    builder::role::Role,
-    content::parsed::{Emit, ParsedContent},
+    builder::role::MarkerRole,
+    content::parsed::{ContentSink, ParsedContent},
 };
 
 /// Maximum length of a sequence of such tokens that is held, in bytes; a longer one is text.
@@ -24,11 +24,11 @@ impl TurnEnd {
     pub(super) fn take(
         &mut self,
         found: &str,
-        role: Role,
+        role: MarkerRole,
         (may_unwrap, is_behind_call): (bool, bool),
-        out: &mut Emit<'_>,
+        out: &mut ContentSink<'_>,
     ) -> bool {
-        let Role::TurnEnd { closes_wrapper, closes_call, only_behind_call } = role else {
+        let MarkerRole::TurnEnd { closes_wrapper, closes_call, only_behind_call } = role else {
             return false;
         };
         if closes_wrapper && may_unwrap || closes_call && is_behind_call {
@@ -43,7 +43,7 @@ impl TurnEnd {
     }
 
     /// Adds the next token.
-    fn push(&mut self, token: &str, out: &mut Emit<'_>) {
+    fn push(&mut self, token: &str, out: &mut ContentSink<'_>) {
         if !self.has_room(token) {
             self.release(out);
         }
@@ -51,7 +51,7 @@ impl TurnEnd {
     }
 
     /// Emits text after the tokens, which shows that they were text too, unless it is whitespace.
-    pub(super) fn pass(&mut self, text: &str, out: &mut Emit<'_>) {
+    pub(super) fn pass(&mut self, text: &str, out: &mut ContentSink<'_>) {
         if !self.held.is_empty() {
             if text.trim_ascii_start().is_empty() && self.has_room(text) {
                 return self.held.push_str(text);
@@ -62,7 +62,7 @@ impl TurnEnd {
     }
 
     /// Emits the tokens as text.
-    pub(super) fn release(&mut self, out: &mut Emit<'_>) {
+    pub(super) fn release(&mut self, out: &mut ContentSink<'_>) {
         if !self.held.is_empty() {
             out(ParsedContent::Text(&self.held));
             self.held.clear();
@@ -70,7 +70,7 @@ impl TurnEnd {
     }
 
     /// Emits the tokens as framing, because nothing follows them.
-    pub(super) fn end(&mut self, out: &mut Emit<'_>) {
+    pub(super) fn end(&mut self, out: &mut ContentSink<'_>) {
         if !self.held.is_empty() {
             out(ParsedContent::Marker(&self.held));
             self.held.clear();

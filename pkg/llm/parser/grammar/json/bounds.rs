@@ -1,7 +1,7 @@
 //! The search for the end of a payload, for readers that need nothing else of it.
 
-use super::call::{Call, JsonCall};
-use crate::grammar::skip::Skip;
+use super::call::{CurrentCall, JsonCall};
+use crate::grammar::skip::ElementSkip;
 use forgeline_json::{Kind, Token};
 
 impl JsonCall {
@@ -21,12 +21,12 @@ impl JsonCall {
             return read;
         }
         lexer.rewind_to_fault();
-        self.skip = Some(Skip::json(lexer.depth()));
+        self.skip = Some(ElementSkip::json(lexer.depth()));
         lexer.taken() - before
     }
 }
 
-impl Call {
+impl CurrentCall {
     /// Processes one token when only the end is needed, to recognize an array. Marks inside values are not needed.
     pub(super) fn bound(&mut self, token: Token<'_>) -> bool {
         match token {
@@ -45,7 +45,7 @@ impl Call {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grammar::{JsonShape, Reader as _};
+    use crate::grammar::{JsonShape, PayloadReader as _};
 
     #[test]
     fn a_payload_ends_at_the_same_byte_whether_it_is_read_or_only_bounded() {

@@ -5,15 +5,15 @@ use std::{borrow::Cow, mem};
 use compact_str::CompactString;
 
 use super::{
-    role::{JsonShape, Layout, Role, Seen},
-    value::{Inner, MAX_KEY_BYTES, TOO_LONG, is_known, push_bounded},
+    role::{ArgumentsProgress, CallLayout, JsonShape, ValueRole},
+    value::{MAX_KEY_BYTES, StringArguments, TOO_LONG, is_known, push_bounded},
 };
 use crate::grammar::{
     reader::{
-        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
-        give_source, is_free_of,
+        LONG_NAME, MAX_NAME_BYTES, MarkerGuard, NO_NAME, PayloadFault, PayloadOut, PayloadReader,
+        PayloadSink, PlainText, give_source, is_free_of,
     },
-    skip::{Skip, SkipEnd},
+    skip::{ElementSkip, SkipEnd},
 };
 use forgeline_json::{Kind, RepairSet, Strictness, Token, Tokenizer, slice};
 
@@ -25,9 +25,9 @@ const QUOTES: usize = 2;
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct JsonCall {
     pub(super) lexer: Tokenizer,
-    pub(super) call: Call,
+    pub(super) call: CurrentCall,
     /// The search for the next item, after a mistake in an item of an array of calls.
-    pub(super) skip: Option<Skip>,
+    pub(super) skip: Option<ElementSkip>,
     /// `true` if the array ended after such a mistake.
     has_ended: bool,
     /// `true` if nothing closes the call: its reader looks for the next one after a mistake.
@@ -36,8 +36,8 @@ pub(crate) struct JsonCall {
 
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-pub(super) struct Call {
-    layout: Layout,
+pub(super) struct CurrentCall {
+    layout: CallLayout,
     /// Nesting depth of the keys of a call; 0 until the first bracket.
     pub(super) depth: u32,
     /// `true` if the following members are the arguments: `{"function":{"_name":…,…}}`.
@@ -46,14 +46,14 @@ pub(super) struct Call {
     pub(super) array_calls: Option<usize>,
     /// The depth outside a `{"function":{…}}` inside the call, whose contents are one level deeper.
     pub(super) outer_depth: u32,
-    pub(super) role: Role,
+    pub(super) role: ValueRole,
     key: CompactString,
     pub(super) text: CompactString,
     pub(super) has_name: bool,
     /// The key of the arguments, if it may be the name.
     keyed_by: Option<CompactString>,
-    pub(super) seen: Seen,
-    pub(super) inner: Option<Box<Inner>>,
+    pub(super) seen: ArgumentsProgress,
+    pub(super) inner: Option<Box<StringArguments>>,
     /// The start of the source of the arguments in the current piece.
     pub(super) source: Option<usize>,
     /// Repairs of arguments that were a string.
@@ -73,19 +73,19 @@ pub(super) struct Call {
 impl JsonCall {
     /// Creates the reader of a call, or of an array of calls.
     pub(crate) fn new(shape: JsonShape) -> Self {
-        let mut call = Self::with(Layout::Shape(shape));
+        let mut call = Self::with(CallLayout::Shape(shape));
         call.lexer.allow_next();
         call
     }
 
     /// Creates the reader of the arguments of a call whose name came before them.
     pub(crate) fn arguments() -> Self {
-        Self::with(Layout::ArgumentsOnly)
+        Self::with(CallLayout::ArgumentsOnly)
     }
 
-    fn with(layout: Layout) -> Self {
-        let has_name = layout == Layout::ArgumentsOnly;
-        let call = Call { layout, has_name, ..Call::default() };
+    fn with(layout: CallLayout) -> Self {
+        let has_name = layout == CallLayout::ArgumentsOnly;
+        let call = CurrentCall { layout, has_name, ..CurrentCall::default() };
         let lexer = Tokenizer::new(Strictness::Lenient);
         Self { lexer, call, skip: None, has_ended: false, ends_itself: false }
     }
@@ -112,8 +112,8 @@ impl JsonCall {
     }
 }
 
-impl Reader for JsonCall {
-    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+impl PayloadReader for JsonCall {
+    fn feed(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize {
         if self.has_ended {
             return 0;
         }
@@ -143,9 +143,13 @@ impl Reader for JsonCall {
         at
     }
 
-    fn plain(&self) -> Plain {
-        let passes = self.call.role == Role::Arguments || self.call.bounds_only;
-        if passes && self.lexer.is_in_plain_string() { Plain::JsonString } else { Plain::Nothing }
+    fn plain(&self) -> PlainText {
+        let passes = self.call.role == ValueRole::Arguments || self.call.bounds_only;
+        if passes && self.lexer.is_in_plain_string() {
+            PlainText::JsonString
+        } else {
+            PlainText::Nothing
+        }
     }
 
     fn skip(&mut self, bytes: usize) {
@@ -166,7 +170,8 @@ impl Reader for JsonCall {
     }
 
     fn has_failed(&self) -> bool {
-        let is_no_object = self.call.layout == Layout::ArgumentsOnly && self.call.fault.is_some();
+        let is_no_object =
+            self.call.layout == CallLayout::ArgumentsOnly && self.call.fault.is_some();
         self.lexer.has_failed() || is_no_object
     }
 
@@ -174,7 +179,7 @@ impl Reader for JsonCall {
         self.skip.is_some()
     }
 
-    fn guard(&self) -> Guard {
+    fn guard(&self) -> MarkerGuard {
         guard_of(&self.lexer)
     }
 
@@ -184,7 +189,7 @@ impl Reader for JsonCall {
         repairs
     }
 
-    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut PayloadSink<'_>) -> Result<(), PayloadFault> {
         let Self { lexer, call, .. } = self;
         if call.bounds_only {
             let is_whole = lexer.close_at_end(&mut |token| call.bound(token));
@@ -204,7 +209,7 @@ impl Reader for JsonCall {
 
 impl JsonCall {
     /// Reads a piece, up to a mistake in an item of an array, in which each call is independent.
-    fn read(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+    fn read(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize {
         let Self { lexer, call, .. } = self;
         if call.bounds_only {
             return self.read_bounds(text);
@@ -222,19 +227,19 @@ impl JsonCall {
         }
         if is_lost {
             call.give_up_item(lexer.fault(), read, out);
-            self.skip = Some(Skip::json(lexer.depth()));
+            self.skip = Some(ElementSkip::json(lexer.depth()));
         }
         read
     }
 }
 
 /// Returns the meaning of a marker at the position of `lexer`.
-pub(crate) fn guard_of(lexer: &Tokenizer) -> Guard {
+pub(crate) fn guard_of(lexer: &Tokenizer) -> MarkerGuard {
     match lexer.string_quote() {
-        _ if lexer.is_in_comment() => Guard::Closed,
-        Some(b'\'') => Guard::InString("'"),
-        Some(_) => Guard::InString("\""),
-        None => Guard::Open,
+        _ if lexer.is_in_comment() => MarkerGuard::Closed,
+        Some(b'\'') => MarkerGuard::InString("'"),
+        Some(_) => MarkerGuard::InString("\""),
+        None => MarkerGuard::Open,
     }
 }
 
@@ -246,9 +251,9 @@ fn unquoted(json: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-impl Call {
+impl CurrentCall {
     fn is_keyed(&self) -> bool {
-        self.layout == Layout::Shape(JsonShape::Keyed)
+        self.layout == CallLayout::Shape(JsonShape::Keyed)
     }
 
     /// Returns `true` inside a `{"function":{…}}` inside the call.
@@ -257,16 +262,21 @@ impl Call {
     }
 
     pub(super) fn is_in_arguments(&self) -> bool {
-        matches!(self.role, Role::Arguments | Role::StringArguments | Role::WordArguments)
+        matches!(
+            self.role,
+            ValueRole::Arguments | ValueRole::StringArguments | ValueRole::WordArguments
+        )
     }
 
     /// Processes one token; returns `true` if marks inside a value that starts are needed.
     // Inlined into the tokenizer, where the kind of each token is known, the match reduces to one call.
     #[inline(always)]
-    fn token(&mut self, token: Token<'_>, piece: &str, out: &mut Sink<'_>) -> bool {
+    fn token(&mut self, token: Token<'_>, piece: &str, out: &mut PayloadSink<'_>) -> bool {
         match token {
-            Token::Text(_) if self.role == Role::Other => {}
-            Token::Text(json) if self.role == Role::Arguments => out(PayloadOut::Arguments(json)),
+            Token::Text(_) if self.role == ValueRole::Other => {}
+            Token::Text(json) if self.role == ValueRole::Arguments => {
+                out(PayloadOut::Arguments(json));
+            }
             Token::Text(text) => self.text(text, out),
             Token::KeyStart { depth, at } => self.key_start(depth, at, out),
             Token::KeyEnd { depth, at } => self.key_end(depth, at, out),
@@ -288,30 +298,30 @@ impl Call {
     }
 
     #[inline(never)]
-    fn key_start(&mut self, depth: u32, at: usize, out: &mut Sink<'_>) {
+    fn key_start(&mut self, depth: u32, at: usize, out: &mut PayloadSink<'_>) {
         if depth != self.depth {
             return;
         }
         if self.rest_is_arguments {
-            if self.role == Role::Other {
+            if self.role == ValueRole::Other {
                 out(PayloadOut::Arguments("{"));
                 self.source = Some(at);
-                self.seen = Seen::Arguments;
-                self.role = Role::Arguments;
+                self.seen = ArgumentsProgress::Arguments;
+                self.role = ValueRole::Arguments;
             }
         } else if !self.is_in_arguments() {
-            self.role = Role::Key;
+            self.role = ValueRole::Key;
             self.key.clear();
             self.key_is_name = false;
         }
     }
 
     #[inline(never)]
-    fn key_end(&mut self, depth: u32, at: usize, out: &mut Sink<'_>) {
-        if depth != self.depth || self.role != Role::Key {
+    fn key_end(&mut self, depth: u32, at: usize, out: &mut PayloadSink<'_>) {
+        if depth != self.depth || self.role != ValueRole::Key {
             return;
         }
-        self.role = Role::Other;
+        self.role = ValueRole::Other;
         let is_too_long = self.key.ends_with(TOO_LONG);
         let key = unquoted(&self.key).filter(|_| !is_too_long).map(CompactString::from);
         self.key = key.unwrap_or_else(|| mem::take(&mut self.key));
@@ -328,18 +338,18 @@ impl Call {
     }
 
     #[inline(never)]
-    fn text(&mut self, text: &str, out: &mut Sink<'_>) {
+    fn text(&mut self, text: &str, out: &mut PayloadSink<'_>) {
         match self.role {
-            Role::Other => {}
-            Role::Key if self.is_keyed() => {
+            ValueRole::Other => {}
+            ValueRole::Key if self.is_keyed() => {
                 push_bounded(&mut self.key, text, MAX_NAME_BYTES + QUOTES);
             }
-            Role::Key => push_bounded(&mut self.key, text, MAX_KEY_BYTES),
-            Role::Name | Role::Id | Role::Server | Role::WordArguments => {
+            ValueRole::Key => push_bounded(&mut self.key, text, MAX_KEY_BYTES),
+            ValueRole::Name | ValueRole::Id | ValueRole::Server | ValueRole::WordArguments => {
                 push_bounded(&mut self.text, text, MAX_NAME_BYTES + QUOTES);
             }
-            Role::Arguments => out(PayloadOut::Arguments(text)),
-            Role::StringArguments => {
+            ValueRole::Arguments => out(PayloadOut::Arguments(text)),
+            ValueRole::StringArguments => {
                 if let Some(inner) = &mut self.inner {
                     inner.feed(text, out);
                 }
@@ -348,11 +358,11 @@ impl Call {
     }
 
     #[inline(never)]
-    fn value_start(&mut self, depth: u32, kind: Kind, at: usize, out: &mut Sink<'_>) {
+    fn value_start(&mut self, depth: u32, kind: Kind, at: usize, out: &mut PayloadSink<'_>) {
         if self.is_in_arguments() {
             return;
         }
-        if self.layout == Layout::ArgumentsOnly {
+        if self.layout == CallLayout::ArgumentsOnly {
             return self.begin_arguments(kind, at);
         }
         if self.depth == 0 {
@@ -385,7 +395,7 @@ impl Call {
     }
 
     /// Begins an item of an array of calls, after `begun` others.
-    fn begin_item(&mut self, begun: usize, at: usize, out: &mut Sink<'_>) {
+    fn begin_item(&mut self, begun: usize, at: usize, out: &mut PayloadSink<'_>) {
         if begun > 0 {
             self.begin_next(at, out);
         }
@@ -394,18 +404,23 @@ impl Call {
     }
 
     /// Gives up the rest of an item after a `fault` at `at`, if an item has begun at all.
-    fn give_up_item(&mut self, (reason, place): Fault, at: usize, out: &mut Sink<'_>) {
+    fn give_up_item(
+        &mut self,
+        (reason, place): PayloadFault,
+        at: usize,
+        out: &mut PayloadSink<'_>,
+    ) {
         if !self.is_in_item {
             self.begin_item(self.array_calls.unwrap_or_default(), at, out);
         }
         self.fault.get_or_insert((reason, Some(place)));
-        self.role = Role::Other;
+        self.role = ValueRole::Other;
         self.inner = None;
         self.depth = self.outer_depth;
     }
 
     /// Begins the call of another object, which ends the previous one, complete or not.
-    fn begin_next(&mut self, at: usize, out: &mut Sink<'_>) {
+    fn begin_next(&mut self, at: usize, out: &mut PayloadSink<'_>) {
         if self.fault.is_none()
             && let Err(reason) = self.end_call(at, out)
         {
@@ -418,29 +433,29 @@ impl Call {
     }
 
     /// Begins a value of a known or unknown key of the call.
-    fn member(&mut self, kind: Kind, at: usize, out: &mut Sink<'_>) {
+    fn member(&mut self, kind: Kind, at: usize, out: &mut PayloadSink<'_>) {
         self.text.clear();
-        let has_ids = self.layout == Layout::Shape(JsonShape::CallsWithIds);
+        let has_ids = self.layout == CallLayout::Shape(JsonShape::CallsWithIds);
         let is_keyed = self.is_keyed();
         self.role = match (self.key.as_str(), kind) {
-            _ if self.key_is_name && self.seen == Seen::Nothing => {
+            _ if self.key_is_name && self.seen == ArgumentsProgress::Nothing => {
                 return self.begin_arguments(kind, at);
             }
             ("function", Kind::Object) if !self.is_wrapped() => {
                 self.depth += 1;
-                Role::Other
+                ValueRole::Other
             }
             ("name" | "tool_name" | "tool" | "function", Kind::String) if !self.has_name => {
-                Role::Name
+                ValueRole::Name
             }
             ("_name", Kind::String) if self.is_wrapped() && !self.has_name => {
                 self.rest_is_arguments = true;
-                Role::Name
+                ValueRole::Name
             }
-            ("server_name", Kind::String) => Role::Server,
-            ("id" | "tool_call_id", Kind::String) if has_ids => Role::Id,
+            ("server_name", Kind::String) => ValueRole::Server,
+            ("id" | "tool_call_id", Kind::String) if has_ids => ValueRole::Id,
             ("name" | "tool_name" | "tool", Kind::Object)
-                if is_keyed && self.seen == Seen::Nothing =>
+                if is_keyed && self.seen == ArgumentsProgress::Nothing =>
             {
                 if !self.has_name {
                     out(PayloadOut::Name { name: &self.key, at });
@@ -448,12 +463,14 @@ impl Call {
                 }
                 return self.begin_arguments(kind, at);
             }
-            ("arguments" | "args" | "parameters" | "input", _) if self.seen == Seen::Nothing => {
+            ("arguments" | "args" | "parameters" | "input", _)
+                if self.seen == ArgumentsProgress::Nothing =>
+            {
                 let may_be_name = is_keyed && kind == Kind::Object;
                 self.keyed_by = may_be_name.then(|| self.key.clone());
                 return self.begin_arguments(kind, at);
             }
-            _ => Role::Other,
+            _ => ValueRole::Other,
         };
     }
 
@@ -463,7 +480,7 @@ impl Call {
     }
 
     /// Ends the current call before byte `at`: it must have a name; absent arguments are `{}`.
-    fn end_call(&mut self, at: usize, out: &mut Sink<'_>) -> Result<(), &'static str> {
+    fn end_call(&mut self, at: usize, out: &mut PayloadSink<'_>) -> Result<(), &'static str> {
         if self.array_calls == Some(0) {
             return Err("the array holds no call");
         }
@@ -471,7 +488,7 @@ impl Call {
             let name = self.keyed_by.take();
             out(PayloadOut::Name { name: name.as_deref().ok_or(NO_NAME)?, at });
         }
-        if self.seen != Seen::Arguments {
+        if self.seen != ArgumentsProgress::Arguments {
             out(PayloadOut::Arguments("{}"));
         }
         Ok(())
@@ -480,7 +497,7 @@ impl Call {
     fn next_call(&mut self) {
         self.has_name = false;
         self.rest_is_arguments = false;
-        self.seen = Seen::Nothing;
+        self.seen = ArgumentsProgress::Nothing;
         self.repairs = RepairSet::default();
         self.key.clear();
         self.keyed_by = None;

@@ -5,11 +5,11 @@ use compact_str::CompactString;
 use crate::grammar::{
     json::{JsonCall, JsonShape},
     reader::{
-        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
-        give_source, json_to,
+        LONG_NAME, MAX_NAME_BYTES, MarkerGuard, NO_NAME, PayloadFault, PayloadOut, PayloadReader,
+        PayloadSink, PlainText, give_source, json_to,
     },
-    schema::Tools,
-    unnamed::{Unnamed, is_mere_id},
+    schema::KnownTools,
+    unnamed::{UnnamedArguments, is_mere_id},
 };
 use forgeline_json::{RepairSet, escape_into, slice};
 use forgeline_types::Repair;
@@ -20,7 +20,7 @@ const MAX_HEADER_BYTES: usize = 2048;
 /// The format of a header: a list of fields, each with the text that ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeaderStyle {
-    fields: [(Field, &'static str); 2],
+    fields: [(HeaderField, &'static str); 2],
     payload: HeaderPayload,
 }
 
@@ -37,7 +37,7 @@ enum HeaderPayload {
 
 /// A field of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum HeaderField {
     /// The name, possibly after this text.
     Name { behind: &'static str },
     /// The name; this word in its place means that the name is the next field.
@@ -56,26 +56,32 @@ enum Field {
 
 impl HeaderStyle {
     /// `functions.name:index`, a marker.
-    pub(crate) const KIMI: Self = Self::new(Field::Id, "<|tool_call_argument_begin|>");
+    pub(crate) const KIMI: Self = Self::new(HeaderField::Id, "<|tool_call_argument_begin|>");
     /// `function`, a marker, the name, and the arguments in a fence; or the name, the marker.
     pub(crate) const DEEPSEEK: Self =
-        Self::new(Field::NameOrWord("function"), "<｜tool▁sep｜>").and(NAME, "\n");
+        Self::new(HeaderField::NameOrWord("function"), "<｜tool▁sep｜>").and(NAME, "\n");
     /// The name, possibly `[CALL_ID]` and the id, then `[ARGS]`.
-    pub(crate) const MISTRAL: Self = Self::new(Field::NameAndId("[CALL_ID]"), "[ARGS]");
+    pub(crate) const MISTRAL: Self = Self::new(HeaderField::NameAndId("[CALL_ID]"), "[ARGS]");
     /// The id of the call, a marker, the name, a marker.
     pub(crate) const SOLAR: Self =
-        Self::new(Field::CallId, "<|tool_call:name|>").and(NAME, "<|tool_call:args|>");
+        Self::new(HeaderField::CallId, "<|tool_call:name|>").and(NAME, "<|tool_call:args|>");
     /// The header of a channel.
-    pub(crate) const HARMONY: Self = Self::new(Field::Recipient, "<|message|>");
+    pub(crate) const HARMONY: Self = Self::new(HeaderField::Recipient, "<|message|>");
     /// The name, the opener of a call, and an object that repeats the name.
     pub(crate) const INKLING: Self = Self {
         payload: HeaderPayload::Call,
-        ..Self::new(Field::Name { behind: "<|message_model|>" }, "<|content_invoke_tool_json|>")
+        ..Self::new(
+            HeaderField::Name { behind: "<|message_model|>" },
+            "<|content_invoke_tool_json|>",
+        )
     };
     /// The name, the opener of a call, and text.
     pub(crate) const INKLING_TEXT: Self = Self {
         payload: HeaderPayload::Text,
-        ..Self::new(Field::Name { behind: "<|message_model|>" }, "<|content_invoke_tool_text|>")
+        ..Self::new(
+            HeaderField::Name { behind: "<|message_model|>" },
+            "<|content_invoke_tool_text|>",
+        )
     };
 
     /// Creates the format of a name, followed by `separator`.
@@ -85,13 +91,13 @@ impl HeaderStyle {
 
     /// Creates the format of a name, followed by `separator`; the arguments follow `last`.
     pub(crate) const fn between(separator: &'static str, last: &'static str) -> Self {
-        Self::new(NAME, separator).and(Field::Ignored, last)
+        Self::new(NAME, separator).and(HeaderField::Ignored, last)
     }
 
     /// Returns the texts that may follow the first name or word; empty if there are none.
     pub(crate) fn separators(&self) -> [&'static str; 2] {
         let [(field, end), _] = self.fields;
-        [end, if let Field::NameAndId(id) = field { id } else { "" }]
+        [end, if let HeaderField::NameAndId(id) = field { id } else { "" }]
     }
 
     /// Returns the texts that end the fields and parts of them; empty if there are none.
@@ -100,16 +106,16 @@ impl HeaderStyle {
         [first, id, self.fields[1].1]
     }
 
-    const fn new(field: Field, end: &'static str) -> Self {
-        Self { fields: [(field, end), (Field::Ignored, "")], payload: HeaderPayload::Json }
+    const fn new(field: HeaderField, end: &'static str) -> Self {
+        Self { fields: [(field, end), (HeaderField::Ignored, "")], payload: HeaderPayload::Json }
     }
 
-    const fn and(self, field: Field, end: &'static str) -> Self {
+    const fn and(self, field: HeaderField, end: &'static str) -> Self {
         Self { fields: [self.fields[0], (field, end)], ..self }
     }
 }
 
-const NAME: Field = Field::Name { behind: "" };
+const NAME: HeaderField = HeaderField::Name { behind: "" };
 
 /// A reader of a header that contains the name, followed by the arguments as JSON.
 #[derive(Debug)]
@@ -124,17 +130,17 @@ pub(crate) struct HeaderCall {
     header_bytes: usize,
     arguments: Option<Box<JsonCall>>,
     ends_itself: bool,
-    tools: Tools,
+    tools: KnownTools,
     /// The arguments so far, if they must determine the tool.
-    unnamed: Option<Box<Unnamed>>,
+    unnamed: Option<Box<UnnamedArguments>>,
     repairs: RepairSet,
-    fault: Option<Fault>,
+    fault: Option<PayloadFault>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HeaderPhase {
     /// In this field, which is ended by this text.
-    Field(Field, &'static str),
+    Field(HeaderField, &'static str),
     /// After the last field: whitespace, or the line that opens a fence.
     Lookahead,
     Arguments,
@@ -146,7 +152,7 @@ enum HeaderPhase {
 impl HeaderCall {
     /// Creates the reader of a call that `ends_itself` if no closer follows the arguments; a missing
     /// name is found among `tools`.
-    pub(crate) fn new(style: HeaderStyle, ends_itself: bool, tools: Tools) -> Self {
+    pub(crate) fn new(style: HeaderStyle, ends_itself: bool, tools: KnownTools) -> Self {
         let [(field, end), _] = style.fields;
         Self {
             style,
@@ -164,7 +170,7 @@ impl HeaderCall {
     }
 
     /// Reads one more character before the arguments, which ends before byte `at`.
-    fn header_char(&mut self, next: char, at: usize, out: &mut Sink<'_>) {
+    fn header_char(&mut self, next: char, at: usize, out: &mut PayloadSink<'_>) {
         if self.text.len() + next.len_utf8() > MAX_HEADER_BYTES {
             return self.fail(LONG_NAME);
         }
@@ -179,32 +185,32 @@ impl HeaderCall {
     }
 
     /// Processes a complete field, which was ended by its text.
-    fn end_field(&mut self, field: Field, text: &str, at: usize, out: &mut Sink<'_>) {
+    fn end_field(&mut self, field: HeaderField, text: &str, at: usize, out: &mut PayloadSink<'_>) {
         let [_, (next, end)] = self.style.fields;
         let is_last = end.is_empty() || self.state == HeaderPhase::Field(next, end);
         self.state = if is_last { HeaderPhase::Lookahead } else { HeaderPhase::Field(next, end) };
         match field {
-            Field::NameOrWord(word) if text.trim() == word => {}
-            Field::NameOrWord(_) => {
+            HeaderField::NameOrWord(word) if text.trim() == word => {}
+            HeaderField::NameOrWord(_) => {
                 self.state = HeaderPhase::Lookahead;
                 self.name(text, at, out);
             }
-            Field::Id => self.end_early(field, text, at, out),
-            Field::CallId => out(PayloadOut::Id { id: text.trim(), at }),
-            Field::Recipient => self.name(recipient(text), at, out),
-            Field::Name { behind } => {
+            HeaderField::Id => self.end_early(field, text, at, out),
+            HeaderField::CallId => out(PayloadOut::Id { id: text.trim(), at }),
+            HeaderField::Recipient => self.name(recipient(text), at, out),
+            HeaderField::Name { behind } => {
                 self.name(text.strip_prefix(behind).unwrap_or(text), at, out);
             }
-            Field::NameAndId(_) => self.end_early(field, text, at, out),
-            Field::Ignored => {}
+            HeaderField::NameAndId(_) => self.end_early(field, text, at, out),
+            HeaderField::Ignored => {}
         }
     }
 
     /// Processes a field that was ended by something other than its text: the part that was read is the name.
-    fn end_early(&mut self, field: Field, text: &str, at: usize, out: &mut Sink<'_>) {
+    fn end_early(&mut self, field: HeaderField, text: &str, at: usize, out: &mut PayloadSink<'_>) {
         match field {
-            Field::Ignored | Field::CallId => {}
-            Field::NameAndId(separator) => {
+            HeaderField::Ignored | HeaderField::CallId => {}
+            HeaderField::NameAndId(separator) => {
                 let (name, id) = text.split_once(separator).unwrap_or((text, ""));
                 let id = id.trim();
                 if !id.is_empty() {
@@ -212,19 +218,19 @@ impl HeaderCall {
                 }
                 self.name(name, at, out);
             }
-            Field::Id => {
+            HeaderField::Id => {
                 let id = text.trim();
                 out(PayloadOut::Id { id, at });
                 self.name_of_id(id, at, out);
             }
-            Field::Name { .. } | Field::NameOrWord(_) | Field::Recipient => {
+            HeaderField::Name { .. } | HeaderField::NameOrWord(_) | HeaderField::Recipient => {
                 self.name(text, at, out);
             }
         }
     }
 
     /// Reads the name in an id; an id without one means the only tool, or the only one that fits.
-    fn name_of_id(&mut self, id: &str, at: usize, out: &mut Sink<'_>) {
+    fn name_of_id(&mut self, id: &str, at: usize, out: &mut PayloadSink<'_>) {
         let name = name_in_id(id);
         if self.tools.may_be_called(name) || !is_mere_id(name) {
             return self.name(name, at, out);
@@ -239,7 +245,7 @@ impl HeaderCall {
     }
 
     /// Names the tool that the arguments fit.
-    fn infer_name(&mut self, out: &mut Sink<'_>) {
+    fn infer_name(&mut self, out: &mut PayloadSink<'_>) {
         let name = self.unnamed.take().and_then(|unnamed| unnamed.tool(&self.tools));
         if let Some(name) = name {
             out(PayloadOut::Name { name, at: 0 });
@@ -248,7 +254,7 @@ impl HeaderCall {
         }
     }
 
-    fn name(&mut self, name: &str, at: usize, out: &mut Sink<'_>) {
+    fn name(&mut self, name: &str, at: usize, out: &mut PayloadSink<'_>) {
         let name = name.trim();
         if name.len() > MAX_NAME_BYTES {
             return self.fail(LONG_NAME);
@@ -260,14 +266,14 @@ impl HeaderCall {
     }
 
     /// Begins the arguments, whatever was missing before them.
-    fn begin_arguments(&mut self, at: usize, out: &mut Sink<'_>) {
+    fn begin_arguments(&mut self, at: usize, out: &mut PayloadSink<'_>) {
         let is_fenced = match self.state {
-            HeaderPhase::Field(field, end) if field != Field::Ignored => {
+            HeaderPhase::Field(field, end) if field != HeaderField::Ignored => {
                 self.state = HeaderPhase::Lookahead;
                 let text = std::mem::take(&mut self.text);
                 // The word before the name was itself the name.
                 let first = self.style.fields[0];
-                if let Field::NameOrWord(word) = first.0
+                if let HeaderField::NameOrWord(word) = first.0
                     && text.is_empty()
                     && first != (field, end)
                 {
@@ -302,7 +308,7 @@ impl HeaderCall {
     /// Returns `true` if the arguments begin with `byte`.
     fn begins_arguments(&self, byte: u8) -> bool {
         match self.state {
-            HeaderPhase::Field(field, _) => byte == b'{' && field != Field::Recipient,
+            HeaderPhase::Field(field, _) => byte == b'{' && field != HeaderField::Recipient,
             HeaderPhase::Lookahead if byte == b'{' => true,
             // The word after the backticks of a fence is text, up to the end of its line.
             HeaderPhase::Lookahead => {
@@ -316,7 +322,7 @@ impl HeaderCall {
     }
 
     /// Processes arguments that are text.
-    fn argument_text(&mut self, text: &str, out: &mut Sink<'_>) {
+    fn argument_text(&mut self, text: &str, out: &mut PayloadSink<'_>) {
         if self.state == HeaderPhase::Lookahead {
             self.state = HeaderPhase::Text;
             out(PayloadOut::Arguments("{\"text\":\""));
@@ -335,8 +341,8 @@ impl HeaderCall {
     }
 }
 
-impl Reader for HeaderCall {
-    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+impl PayloadReader for HeaderCall {
+    fn feed(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize {
         let mut at = 0;
         for next in text.chars() {
             let byte = text.as_bytes().get(at).copied().unwrap_or_default();
@@ -376,20 +382,20 @@ impl Reader for HeaderCall {
         }
     }
 
-    fn plain(&self) -> Plain {
+    fn plain(&self) -> PlainText {
         if self.state == HeaderPhase::Text {
-            return Plain::MarkupRules;
+            return PlainText::MarkupRules;
         }
         let arguments = self.arguments().filter(|_| self.unnamed.is_none());
-        arguments.map_or(Plain::Nothing, JsonCall::plain)
+        arguments.map_or(PlainText::Nothing, JsonCall::plain)
     }
 
-    fn pass_escaped(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> Option<Plain> {
+    fn pass_escaped(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> Option<PlainText> {
         if self.state != HeaderPhase::Text {
             return None;
         }
         escape_into(text, &mut out);
-        Some(Plain::MarkupRules)
+        Some(PlainText::MarkupRules)
     }
 
     fn skip(&mut self, bytes: usize) {
@@ -414,8 +420,8 @@ impl Reader for HeaderCall {
         self.state == HeaderPhase::Failed || self.arguments().is_some_and(JsonCall::has_failed)
     }
 
-    fn guard(&self) -> Guard {
-        self.arguments().map_or(Guard::Open, JsonCall::guard)
+    fn guard(&self) -> MarkerGuard {
+        self.arguments().map_or(MarkerGuard::Open, JsonCall::guard)
     }
 
     fn repairs(&self) -> RepairSet {
@@ -424,7 +430,7 @@ impl Reader for HeaderCall {
         repairs
     }
 
-    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut PayloadSink<'_>) -> Result<(), PayloadFault> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
@@ -463,7 +469,10 @@ impl Reader for HeaderCall {
 }
 
 /// Returns a receiver that keeps the arguments of a call without a name.
-fn keeping(unnamed: &mut Option<Box<Unnamed>>, out: &mut Sink<'_>) -> impl FnMut(PayloadOut<'_>) {
+fn keeping(
+    unnamed: &mut Option<Box<UnnamedArguments>>,
+    out: &mut PayloadSink<'_>,
+) -> impl FnMut(PayloadOut<'_>) {
     move |piece| {
         if let (Some(unnamed), PayloadOut::Arguments(json)) = (&mut *unnamed, piece) {
             unnamed.push(json);

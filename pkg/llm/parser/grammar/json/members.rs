@@ -1,43 +1,49 @@
 //! The members of a call: the beginnings of its arguments' values, and the end of each value.
 
 use super::{
-    call::Call,
-    role::{Role, Seen},
-    value::{Inner, TOO_LONG},
+    call::CurrentCall,
+    role::{ArgumentsProgress, ValueRole},
+    value::{StringArguments, TOO_LONG},
 };
-use crate::grammar::reader::{LONG_NAME, PayloadOut, Sink, give_source, json_to};
+use crate::grammar::reader::{LONG_NAME, PayloadOut, PayloadSink, give_source, json_to};
 use forgeline_json::{Kind, slice};
 use forgeline_types::Repair;
 
-impl Call {
+impl CurrentCall {
     /// Begins the value of the arguments.
     pub(super) fn begin_arguments(&mut self, kind: Kind, at: usize) {
         self.text.clear();
         self.source = Some(at);
         self.role = match kind {
             Kind::Object => {
-                self.seen = Seen::Arguments;
-                Role::Arguments
+                self.seen = ArgumentsProgress::Arguments;
+                ValueRole::Arguments
             }
             Kind::String => {
-                self.inner = Some(Box::new(Inner::new()));
-                Role::StringArguments
+                self.inner = Some(Box::new(StringArguments::new()));
+                ValueRole::StringArguments
             }
-            Kind::Word => Role::WordArguments,
+            Kind::Word => ValueRole::WordArguments,
             Kind::Array | Kind::Number => {
                 self.fail("the arguments are not a JSON object");
-                Role::WordArguments
+                ValueRole::WordArguments
             }
         };
     }
 
     #[inline(never)]
-    pub(super) fn value_end(&mut self, depth: u32, at: usize, piece: &str, out: &mut Sink<'_>) {
+    pub(super) fn value_end(
+        &mut self,
+        depth: u32,
+        at: usize,
+        piece: &str,
+        out: &mut PayloadSink<'_>,
+    ) {
         self.is_in_item &= depth > 1;
         if self.is_wrapped() && depth == self.outer_depth {
             if self.rest_is_arguments {
                 self.rest_is_arguments = false;
-                self.role = Role::Other;
+                self.role = ValueRole::Other;
                 self.end_source(at, piece, out);
             }
             if !self.is_in_arguments() {
@@ -45,15 +51,17 @@ impl Call {
                 return;
             }
         }
-        if depth != self.depth || (self.rest_is_arguments && self.role == Role::Arguments) {
+        if depth != self.depth || (self.rest_is_arguments && self.role == ValueRole::Arguments) {
             return;
         }
         self.end_source(at, piece, out);
         match self.role {
-            Role::Name | Role::Id | Role::Server if self.text.ends_with(TOO_LONG) => {
+            ValueRole::Name | ValueRole::Id | ValueRole::Server
+                if self.text.ends_with(TOO_LONG) =>
+            {
                 self.fail(LONG_NAME);
             }
-            Role::Name => {
+            ValueRole::Name => {
                 let name = self.name_text();
                 let has_name = name.is_some();
                 if let Some(name) = name {
@@ -61,9 +69,9 @@ impl Call {
                 }
                 self.has_name = has_name;
             }
-            Role::Server | Role::Id => {
+            ValueRole::Server | ValueRole::Id => {
                 if let Some(text) = self.name_text() {
-                    let (text, is_id) = (text.trim(), self.role == Role::Id);
+                    let (text, is_id) = (text.trim(), self.role == ValueRole::Id);
                     out(if is_id {
                         PayloadOut::Id { id: text, at }
                     } else {
@@ -71,31 +79,31 @@ impl Call {
                     });
                 }
             }
-            Role::WordArguments if self.text == "null" => self.seen = Seen::Empty,
-            Role::WordArguments => self.fail("the arguments are not a JSON object"),
-            Role::StringArguments => self.end_string_arguments(out),
-            Role::Other | Role::Key | Role::Arguments => {}
+            ValueRole::WordArguments if self.text == "null" => self.seen = ArgumentsProgress::Empty,
+            ValueRole::WordArguments => self.fail("the arguments are not a JSON object"),
+            ValueRole::StringArguments => self.end_string_arguments(out),
+            ValueRole::Other | ValueRole::Key | ValueRole::Arguments => {}
         }
-        self.role = Role::Other;
+        self.role = ValueRole::Other;
     }
 
     /// Ends the source of the arguments before byte `at`.
-    fn end_source(&mut self, at: usize, piece: &str, out: &mut Sink<'_>) {
+    fn end_source(&mut self, at: usize, piece: &str, out: &mut PayloadSink<'_>) {
         if let Some(start) = self.source.take() {
             give_source(slice(piece, start..at), out);
         }
     }
 
-    fn end_string_arguments(&mut self, out: &mut Sink<'_>) {
+    fn end_string_arguments(&mut self, out: &mut PayloadSink<'_>) {
         let Some(mut inner) = self.inner.take() else { return };
         if !inner.is_object {
-            self.seen = Seen::Empty;
+            self.seen = ArgumentsProgress::Empty;
             if !matches!(inner.other.trim(), "" | "null") {
                 self.fail("the arguments are a string that holds no JSON object");
             }
             return;
         }
-        self.seen = Seen::Arguments;
+        self.seen = ArgumentsProgress::Arguments;
         let closed = inner.json.close(&mut json_to(out));
         self.repairs.extend(inner.json.repairs());
         self.repairs.insert(Repair::StringArguments);

@@ -15,7 +15,7 @@ pub(crate) enum JsonShape {
 
 /// The role of the current value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ValueRole {
     /// A value that is not needed.
     #[default]
     Other,
@@ -33,7 +33,7 @@ pub(super) enum Role {
 
 /// The arguments of the current call, as far as they have been read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum ArgumentsProgress {
     #[default]
     Nothing,
     /// `null` or a string without content, which means no arguments.
@@ -43,7 +43,7 @@ pub(super) enum Seen {
 
 /// The position of the calls in the payload.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum CallLayout {
     /// The payload consists of the arguments: the name came before it.
     #[default]
     ArgumentsOnly,

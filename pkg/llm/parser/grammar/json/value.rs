@@ -4,7 +4,7 @@ use compact_str::CompactString;
 
 use crate::grammar::{
     arguments::JsonOut,
-    reader::{Fault, Sink, json_to},
+    reader::{PayloadFault, PayloadSink, json_to},
 };
 use forgeline_json::{RepairSet, Strictness, Token, Tokenizer, Unescape};
 use forgeline_types::Repair;
@@ -44,7 +44,7 @@ impl JsonValue {
     }
 
     /// Ends the value: adds missing brackets, or returns the fault and its position.
-    pub(crate) fn close(&mut self, out: &mut impl JsonOut) -> Result<(), Fault> {
+    pub(crate) fn close(&mut self, out: &mut impl JsonOut) -> Result<(), PayloadFault> {
         let Self { lexer, repairs } = self;
         let is_whole = lexer.close_at_end(&mut |token| take(token, repairs, out));
         if is_whole { Ok(()) } else { Err(lexer.fault()) }
@@ -92,7 +92,7 @@ pub(super) const TOO_LONG: char = '\u{1}';
 
 /// Arguments given as a string, whose text is itself JSON.
 #[derive(Debug)]
-pub(super) struct Inner {
+pub(super) struct StringArguments {
     unescape: Unescape,
     pub(super) json: JsonValue,
     /// The text in place of an object, limited to what is needed to recognize `null`.
@@ -100,7 +100,7 @@ pub(super) struct Inner {
     pub(super) is_object: bool,
 }
 
-impl Inner {
+impl StringArguments {
     pub(super) fn new() -> Self {
         Self {
             unescape: Unescape::default(),
@@ -110,7 +110,7 @@ impl Inner {
         }
     }
 
-    pub(super) fn feed(&mut self, text: &str, out: &mut Sink<'_>) {
+    pub(super) fn feed(&mut self, text: &str, out: &mut PayloadSink<'_>) {
         let Self { unescape, json, other, is_object } = self;
         unescape.feed(text, &mut |text| {
             let text = if *is_object || !other.is_empty() { text } else { text.trim_start() };

@@ -4,16 +4,16 @@ use compact_str::CompactString;
 
 use super::{
     misfit::{write_broken, write_held, write_string},
-    scalar::Scalar,
-    want::Want,
-    watch::Watch,
-    wrapped::Wrapped,
+    scalar::ScalarValue,
+    want::WrittenForm,
+    watch::ValueWatch,
+    wrapped::WrapperParameter,
 };
 use crate::grammar::{
     arguments::{ArgumentsWriter, JsonOut},
     json::JsonValue,
-    reader::{Fault, Plain},
-    schema::{Schema, Types},
+    reader::{PayloadFault, PlainText},
+    schema::{Types, ValueSchema},
 };
 use forgeline_json::{RepairSet, escape_into, slice};
 use forgeline_types::Repair;
@@ -25,7 +25,7 @@ const MAX_KEPT: usize = 64 << 10;
 
 /// The form of the current value, as far as it is known.
 #[derive(Debug, Default)]
-enum Value {
+enum ValueForm {
     /// No value.
     #[default]
     None,
@@ -35,30 +35,30 @@ enum Value {
     Wrapped,
     /// The content of a string.
     Text,
-    Literal(Scalar),
+    Literal(ScalarValue),
     /// Only whitespace so far.
     Head {
-        want: Want,
+        want: WrittenForm,
         whitespace: CompactString,
     },
     /// JSON that begins at this byte of the payload.
     Json {
         json: Box<JsonValue>,
         start: usize,
-        kept: Option<Kept>,
+        kept: Option<ValueSource>,
         /// An object or a list, rather than a string.
         is_nested: bool,
     },
     /// The whole of a value that is JSON or a string; bounded by the limit of a call's body.
     Held {
-        want: Want,
+        want: WrittenForm,
         text: String,
     },
 }
 
 /// The source of an object or a list so far, and the required types.
 #[derive(Debug)]
-struct Kept {
+struct ValueSource {
     types: Types,
     text: String,
 }
@@ -66,26 +66,26 @@ struct Kept {
 /// A writer of the JSON object of the arguments.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-pub(crate) struct Arguments {
+pub(crate) struct TagArguments {
     writer: ArgumentsWriter,
     /// `true` if all of them came as one JSON object.
     are_object: bool,
     /// The key of a value other than a string.
     key: CompactString,
-    value: Value,
+    value: ValueForm,
     /// The strings in a value that is not yet read as JSON.
-    watch: Watch,
+    watch: ValueWatch,
     /// `true` if only the ends of values are needed, so that it is unknown which are JSON.
     bounds_only: bool,
     /// A first value that may contain all arguments.
-    wrapped: Option<Wrapped>,
+    wrapped: Option<WrapperParameter>,
     /// The repairs of a first value that did not, once another followed.
     earlier: RepairSet,
     /// The repair of a value that may be an unquoted word where JSON is required.
     if_word: RepairSet,
 }
 
-impl Arguments {
+impl TagArguments {
     /// Creates arguments; with `bounds_only`, for values of unknown types.
     pub(super) fn new(bounds_only: bool) -> Self {
         Self { bounds_only, ..Self::default() }
@@ -96,8 +96,8 @@ impl Arguments {
     pub(crate) fn begin(
         &mut self,
         key: &str,
-        want: Want,
-        schema: Schema<'_>,
+        want: WrittenForm,
+        schema: ValueSchema<'_>,
         out: &mut impl JsonOut,
     ) -> bool {
         if self.wrapped.is_some() {
@@ -105,7 +105,7 @@ impl Arguments {
             self.earlier = self.end(out).unwrap_or_default();
         }
         if self.writer.holds(key) && schema.is_known() {
-            self.value = Value::Dropped;
+            self.value = ValueForm::Dropped;
             return false;
         }
         self.begin_member(key, want, out);
@@ -113,47 +113,57 @@ impl Arguments {
     }
 
     /// Begins the first value of a call if it may contain all arguments; otherwise returns `false`.
-    pub(super) fn begin_wrapped(&mut self, key: &str, want: Want, schema: Schema<'_>) -> bool {
+    pub(super) fn begin_wrapped(
+        &mut self,
+        key: &str,
+        want: WrittenForm,
+        schema: ValueSchema<'_>,
+    ) -> bool {
         if !self.are_empty() {
             return false;
         }
-        self.wrapped = Wrapped::begin(key, want, schema);
+        self.wrapped = WrapperParameter::begin(key, want, schema);
         if self.wrapped.is_some() {
-            self.value = Value::Wrapped;
-            self.watch = Watch::begin(true);
+            self.value = ValueForm::Wrapped;
+            self.watch = ValueWatch::begin(true);
         }
         self.wrapped.is_some()
     }
 
-    fn begin_member(&mut self, key: &str, want: Want, out: &mut impl JsonOut) {
+    fn begin_member(&mut self, key: &str, want: WrittenForm, out: &mut impl JsonOut) {
         self.writer.begin(key, out);
-        self.watch = Watch::begin(match want {
-            Want::Union(_) => true,
-            Want::Literal(types) => self.bounds_only && types.is_unknown(),
-            Want::Text | Want::Json(_) | Want::Written(_) => false,
+        self.watch = ValueWatch::begin(match want {
+            WrittenForm::Union(_) => true,
+            WrittenForm::Literal(types) => self.bounds_only && types.is_unknown(),
+            WrittenForm::Text | WrittenForm::Json(_) | WrittenForm::Written(_) => false,
         });
         self.value = match want {
-            Want::Text => {
+            WrittenForm::Text => {
                 out("\"");
-                Value::Text
+                ValueForm::Text
             }
-            Want::Literal(types) if !types.are_no_strings() => Value::Literal(Scalar::new(types)),
-            Want::Literal(_) | Want::Json(_) | Want::Union(_) | Want::Written(_) => {
+            WrittenForm::Literal(types) if !types.are_no_strings() => {
+                ValueForm::Literal(ScalarValue::new(types))
+            }
+            WrittenForm::Literal(_)
+            | WrittenForm::Json(_)
+            | WrittenForm::Union(_)
+            | WrittenForm::Written(_) => {
                 self.key = key.into();
-                Value::Head { want, whitespace: CompactString::const_new("") }
+                ValueForm::Head { want, whitespace: CompactString::const_new("") }
             }
         };
     }
 
     /// Emits a first value that does not contain all arguments.
     fn write_wrapped(&mut self, out: &mut impl JsonOut) {
-        let Some(Wrapped { key, want, text }) = self.wrapped.take() else { return };
+        let Some(WrapperParameter { key, want, text }) = self.wrapped.take() else { return };
         self.begin_member(&key, want, out);
         self.text(&text, 0, out);
     }
 
     /// Emits the arguments contained in the only parameter, if it contains them; returns the repairs.
-    pub(super) fn unwrap(&mut self, schema: Schema<'_>, out: &mut impl JsonOut) -> RepairSet {
+    pub(super) fn unwrap(&mut self, schema: ValueSchema<'_>, out: &mut impl JsonOut) -> RepairSet {
         let earlier = std::mem::take(&mut self.earlier);
         let Some(wrapped) = &self.wrapped else { return earlier };
         let Some((json, repairs)) = wrapped.object(schema) else {
@@ -179,7 +189,7 @@ impl Arguments {
     /// Begins one JSON object that contains all arguments, at byte `at` of the payload.
     pub(super) fn begin_object(&mut self, at: usize) {
         self.are_object = true;
-        self.value = Value::Json {
+        self.value = ValueForm::Json {
             json: Box::new(JsonValue::new()),
             start: at,
             kept: None,
@@ -190,14 +200,14 @@ impl Arguments {
     /// Returns the quote of the current string in an object or a list.
     pub(super) fn string_quote(&self) -> Option<u8> {
         match &self.value {
-            Value::Json { json, is_nested: true, .. } => json.string_quote(),
-            Value::Json { .. } => None,
-            Value::Wrapped
-            | Value::Text
-            | Value::Literal(_)
-            | Value::Head { .. }
-            | Value::Held { .. } => self.watch.quote(),
-            Value::None | Value::Dropped => None,
+            ValueForm::Json { json, is_nested: true, .. } => json.string_quote(),
+            ValueForm::Json { .. } => None,
+            ValueForm::Wrapped
+            | ValueForm::Text
+            | ValueForm::Literal(_)
+            | ValueForm::Head { .. }
+            | ValueForm::Held { .. } => self.watch.quote(),
+            ValueForm::None | ValueForm::Dropped => None,
         }
     }
 
@@ -209,9 +219,9 @@ impl Arguments {
 
     fn take(&mut self, text: &str, at: usize, out: &mut impl JsonOut) {
         match &mut self.value {
-            Value::Text => escape_into(text, out),
-            Value::Json { json, kept, .. } => {
-                if let Some(Kept { text: source, .. }) = kept {
+            ValueForm::Text => escape_into(text, out),
+            ValueForm::Json { json, kept, .. } => {
+                if let Some(ValueSource { text: source, .. }) = kept {
                     source.push_str(text);
                     if source.len() > MAX_KEPT {
                         *kept = None;
@@ -219,28 +229,28 @@ impl Arguments {
                 }
                 json.feed(text, out);
             }
-            Value::Wrapped => {
+            ValueForm::Wrapped => {
                 if self.wrapped.as_mut().is_some_and(|wrapped| wrapped.push(text)) {
                     self.write_wrapped(out);
                 }
             }
-            Value::Literal(literal) => {
+            ValueForm::Literal(literal) => {
                 if let Some(rest) = literal.take(text) {
                     out("\"");
                     escape_into(literal.text(), out);
                     escape_into(rest, out);
-                    self.value = Value::Text;
+                    self.value = ValueForm::Text;
                 }
             }
-            Value::Head { .. } => self.head(text, at, out),
-            Value::Held { text: held, .. } => held.push_str(text),
-            Value::None | Value::Dropped => {}
+            ValueForm::Head { .. } => self.head(text, at, out),
+            ValueForm::Held { text: held, .. } => held.push_str(text),
+            ValueForm::None | ValueForm::Dropped => {}
         }
     }
 
     /// Decides by the first byte that is not whitespace what the value can be.
     fn head(&mut self, text: &str, at: usize, out: &mut impl JsonOut) {
-        let Value::Head { want, whitespace } = &mut self.value else { return };
+        let ValueForm::Head { want, whitespace } = &mut self.value else { return };
         let rest = text.trim_start_matches([' ', '\t', '\n', '\r']);
         let skipped = text.len() - rest.len();
         whitespace.push_str(slice(text, ..skipped));
@@ -251,80 +261,86 @@ impl Arguments {
         let want = *want;
         let is_nested = matches!(first, b'{' | b'[');
         match want {
-            Want::Written(types)
+            WrittenForm::Written(types)
                 if types == Types::STRING || (first == b'"' && types.are_no_strings()) =>
             {
                 self.hold(want, rest);
             }
-            Want::Union(types) if is_nested && types.has(Types::beginning_with(first)) => {
+            WrittenForm::Union(types) if is_nested && types.has(Types::beginning_with(first)) => {
                 self.hold(want, rest);
             }
-            Want::Json(_) | Want::Literal(_) if first == b'"' => self.hold(want, rest),
-            Want::Json(types) if is_nested || (first == b'(' && types.has(Types::ARRAY)) => {
+            WrittenForm::Json(_) | WrittenForm::Literal(_) if first == b'"' => {
+                self.hold(want, rest);
+            }
+            WrittenForm::Json(types) if is_nested || (first == b'(' && types.has(Types::ARRAY)) => {
                 self.begin_json(types, rest, at + skipped, out);
             }
-            Want::Written(types) if is_nested || first == b'"' => {
+            WrittenForm::Written(types) if is_nested || first == b'"' => {
                 self.begin_json(types, rest, at + skipped, out);
             }
-            Want::Text | Want::Literal(_) | Want::Json(_) | Want::Union(_) | Want::Written(_) => {
+            WrittenForm::Text
+            | WrittenForm::Literal(_)
+            | WrittenForm::Json(_)
+            | WrittenForm::Union(_)
+            | WrittenForm::Written(_) => {
                 self.begin_scalar(at, rest, out);
             }
         }
     }
 
     /// Begins a value that is held until its end, with the whitespace before it.
-    fn hold(&mut self, want: Want, rest: &str) {
-        if let Value::Head { whitespace, .. } = &mut self.value {
+    fn hold(&mut self, want: WrittenForm, rest: &str) {
+        if let ValueForm::Head { whitespace, .. } = &mut self.value {
             let text = format!("{whitespace}{rest}");
-            self.value = Value::Held { want, text };
+            self.value = ValueForm::Held { want, text };
         }
     }
 
     fn begin_json(&mut self, types: Types, text: &str, start: usize, out: &mut impl JsonOut) {
-        let Value::Head { whitespace, .. } = std::mem::take(&mut self.value) else { return };
-        let kept = Some(Kept { types, text: whitespace.into() });
+        let ValueForm::Head { whitespace, .. } = std::mem::take(&mut self.value) else { return };
+        let kept = Some(ValueSource { types, text: whitespace.into() });
         let is_nested = text.starts_with(['{', '[', '(']);
-        self.value = Value::Json { json: Box::new(JsonValue::new()), start, kept, is_nested };
+        self.value = ValueForm::Json { json: Box::new(JsonValue::new()), start, kept, is_nested };
         self.take(text, start, out);
     }
 
     /// Begins a literal, or a string that is not one, with the whitespace before it.
     fn begin_scalar(&mut self, at: usize, rest: &str, out: &mut impl JsonOut) {
-        let Value::Head { want, whitespace } = std::mem::take(&mut self.value) else { return };
+        let ValueForm::Head { want, whitespace } = std::mem::take(&mut self.value) else { return };
         let types = match want {
-            Want::Written(types) if types.is_unknown() => {
+            WrittenForm::Written(types) if types.is_unknown() => {
                 self.if_word.insert(Repair::UnquotedString);
                 Types::JSON
             }
-            Want::Literal(types)
-            | Want::Json(types)
-            | Want::Union(types)
-            | Want::Written(types) => types,
-            Want::Text => Types::STRING,
+            WrittenForm::Literal(types)
+            | WrittenForm::Json(types)
+            | WrittenForm::Union(types)
+            | WrittenForm::Written(types) => types,
+            WrittenForm::Text => Types::STRING,
         };
-        self.value = Value::Literal(Scalar::new(types));
+        self.value = ValueForm::Literal(ScalarValue::new(types));
         self.take(&whitespace, at, out);
         self.take(rest, at, out);
     }
 
     /// Ends the value, whose JSON is `json`.
     pub(crate) fn whole(&mut self, json: &str, out: &mut impl JsonOut) {
-        if !matches!(std::mem::take(&mut self.value), Value::Dropped) {
+        if !matches!(std::mem::take(&mut self.value), ValueForm::Dropped) {
             out(json);
         }
     }
 
     /// Ends the value; returns its repairs, or the fault and its position.
-    pub(crate) fn end(&mut self, out: &mut impl JsonOut) -> Result<RepairSet, Fault> {
+    pub(crate) fn end(&mut self, out: &mut impl JsonOut) -> Result<RepairSet, PayloadFault> {
         let mut repairs = RepairSet::default();
         let if_word = std::mem::take(&mut self.if_word);
         match std::mem::take(&mut self.value) {
-            Value::None | Value::Dropped | Value::Wrapped => {}
-            Value::Text => {
+            ValueForm::None | ValueForm::Dropped | ValueForm::Wrapped => {}
+            ValueForm::Text => {
                 repairs = if_word;
                 out("\"");
             }
-            Value::Literal(literal) => {
+            ValueForm::Literal(literal) => {
                 if let Some((json, is_python)) = literal.whole() {
                     out(&json);
                     if is_python {
@@ -335,11 +351,11 @@ impl Arguments {
                     write_string(literal.text(), out);
                 }
             }
-            Value::Head { whitespace, .. } => write_string(&whitespace, out),
-            Value::Held { want, text } => return Ok(write_held(want, &text, out)),
-            Value::Json { mut json, start, kept, .. } => {
+            ValueForm::Head { whitespace, .. } => write_string(&whitespace, out),
+            ValueForm::Held { want, text } => return Ok(write_held(want, &text, out)),
+            ValueForm::Json { mut json, start, kept, .. } => {
                 let Err((reason, at)) = json.close(out) else { return Ok(json.repairs()) };
-                let Kept { types, text } = kept.ok_or((reason, start + at))?;
+                let ValueSource { types, text } = kept.ok_or((reason, start + at))?;
                 // The emitted text becomes valid JSON; the last value of a key counts.
                 json.abandon(out);
                 self.writer.begin(&self.key, out);
@@ -361,25 +377,30 @@ impl Arguments {
         self.writer.clear();
         self.are_object = false;
         self.wrapped = None;
-        self.value = Value::None;
+        self.value = ValueForm::None;
     }
 
     /// Returns the text that passes through the value unchanged.
-    pub(crate) fn plain(&self) -> Plain {
+    pub(crate) fn plain(&self) -> PlainText {
         match &self.value {
-            Value::Text => self.watch.plain(Plain::MarkupRules),
-            Value::Json { json, kept: None, .. } if json.is_in_plain_string() => Plain::JsonString,
-            Value::Json { .. } | Value::None | Value::Dropped | Value::Held { .. } => {
-                Plain::Nothing
+            ValueForm::Text => self.watch.plain(PlainText::MarkupRules),
+            ValueForm::Json { json, kept: None, .. } if json.is_in_plain_string() => {
+                PlainText::JsonString
             }
-            Value::Wrapped | Value::Literal(_) | Value::Head { .. } => Plain::Nothing,
+            ValueForm::Json { .. }
+            | ValueForm::None
+            | ValueForm::Dropped
+            | ValueForm::Held { .. } => PlainText::Nothing,
+            ValueForm::Wrapped | ValueForm::Literal(_) | ValueForm::Head { .. } => {
+                PlainText::Nothing
+            }
         }
     }
 
     /// Counts text of the value that passed unchanged.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.watch.skip(bytes);
-        if let Value::Json { json, .. } = &mut self.value {
+        if let ValueForm::Json { json, .. } = &mut self.value {
             json.skip(bytes);
         }
     }

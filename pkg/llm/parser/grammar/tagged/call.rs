@@ -5,18 +5,19 @@ use std::mem;
 use compact_str::CompactString;
 
 use super::{
-    arguments::Arguments,
+    arguments::TagArguments,
     line_end::LineEnd,
-    piece::{Piece, Place},
+    piece::{PieceOrigin, TextPiece},
     suspect_tag::{SuspectPlace, SuspectTag},
-    tag_match::{Class, Mark, Marks, State},
+    tag_match::{TagClass, TagMark, TagMarks, TagPhase},
     tags::Tags,
 };
 use crate::grammar::{
     reader::{
-        Fault, Guard, NO_NAME, Plain, Reader, Sink, ValueTag, give_source, is_blank, is_free_of,
+        MarkerGuard, NO_NAME, PayloadFault, PayloadReader, PayloadSink, PlainText, ValueTag,
+        give_source, is_blank, is_free_of,
     },
-    schema::Tools,
+    schema::KnownTools,
 };
 use forgeline_json::{RepairSet, slice};
 
@@ -30,7 +31,7 @@ pub(super) const NO_OBJECT: &str = "the arguments are not a JSON object";
 
 /// The part of a piece that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Taken {
+enum ReadPart {
     All,
     /// From this byte on, more text is needed.
     Upto(usize),
@@ -44,10 +45,10 @@ enum Taken {
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct ParamsCall {
-    pub(super) marks: Marks,
+    pub(super) marks: TagMarks,
     /// The tools, whose schemas determine the types of values.
-    pub(super) tools: Tools,
-    pub(super) state: State,
+    pub(super) tools: KnownTools,
+    pub(super) state: TagPhase,
     /// Text that may become a mark; bounded by the length of the longest possible mark.
     pub(super) held: String,
     /// Text from a tag that may be data of a value.
@@ -61,9 +62,9 @@ pub(crate) struct ParamsCall {
     pub(super) name: CompactString,
     /// The type that precedes a value; longer ones are unknown.
     pub(super) kind: CompactString,
-    pub(super) arguments: Arguments,
+    pub(super) arguments: TagArguments,
     pub(super) repairs: RepairSet,
-    pub(super) fault: Option<Fault>,
+    pub(super) fault: Option<PayloadFault>,
     /// The end of a value inside the current one, which was treated as data: the current value must then
     /// have an end of its own.
     pub(super) inner_end: Option<usize>,
@@ -75,11 +76,11 @@ pub(crate) struct ParamsCall {
 
 impl ParamsCall {
     /// Creates a reader of calls with `tags`; the schemas of `tools` determine the types of values.
-    pub(crate) fn new(tags: Tags, tools: Tools) -> Self {
-        let state = if tags.function.is_empty() { State::Name } else { State::Start };
+    pub(crate) fn new(tags: Tags, tools: KnownTools) -> Self {
+        let state = if tags.function.is_empty() { TagPhase::Name } else { TagPhase::Start };
         let bounds_only = tools.are_bounds_only();
         Self {
-            marks: Marks::new(tags),
+            marks: TagMarks::new(tags),
             tools,
             state,
             held: String::new(),
@@ -88,7 +89,7 @@ impl ParamsCall {
             has_broken_string: false,
             name: CompactString::const_new(""),
             kind: CompactString::const_new(""),
-            arguments: Arguments::new(bounds_only),
+            arguments: TagArguments::new(bounds_only),
             repairs: RepairSet::default(),
             fault: None,
             inner_end: None,
@@ -106,20 +107,28 @@ impl ParamsCall {
 
     /// Returns `true` inside a value.
     pub(super) fn is_in_value(&self) -> bool {
-        matches!(self.state, State::ValueStart | State::Value(_) | State::Cdata | State::CdataDone)
+        matches!(
+            self.state,
+            TagPhase::ValueStart | TagPhase::Value(_) | TagPhase::Cdata | TagPhase::CdataDone
+        )
     }
 
     /// Returns `true` in text that is source of the arguments.
     fn is_in_function(&self) -> bool {
         let is_outside = matches!(
             self.state,
-            State::Start | State::Name | State::Done | State::Ended | State::Lost | State::Failed
+            TagPhase::Start
+                | TagPhase::Name
+                | TagPhase::Done
+                | TagPhase::Ended
+                | TagPhase::Lost
+                | TagPhase::Failed
         );
         !is_outside
     }
 
     /// Reads the part of the piece that is certain.
-    fn read(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) -> Taken {
+    fn read(&mut self, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) -> ReadPart {
         // The call cannot end before the byte that revealed a mistake: the text before it may have
         // arrived, and been emitted, in an earlier piece.
         let mut known = 0;
@@ -133,38 +142,39 @@ impl ParamsCall {
             let rest = piece.rest();
             let Some(first) = rest.chars().next() else { break };
             let begin = (piece.at, self.state, self.inner.is_some());
-            let is_quoted = self.state == State::Object && self.arguments.string_quote().is_some();
-            let class = if is_quoted { Class::Nothing } else { self.classify(rest) };
+            let is_quoted =
+                self.state == TagPhase::Object && self.arguments.string_quote().is_some();
+            let class = if is_quoted { TagClass::Nothing } else { self.classify(rest) };
             match class {
-                Class::Mark(..) if let Some(quote) = self.value_quote() => {
+                TagClass::Mark(..) if let Some(quote) = self.value_quote() => {
                     self.give_source(piece, out);
-                    return Taken::Suspect(piece.at, SuspectPlace::string(quote));
+                    return ReadPart::Suspect(piece.at, SuspectPlace::string(quote));
                 }
-                Class::Mark(Mark::Parameter, _) if self.is_behind_inner() => {
+                TagClass::Mark(TagMark::Parameter, _) if self.is_behind_inner() => {
                     self.give_source(piece, out);
                     let end = self.marks.tags().function_end;
-                    return Taken::Suspect(piece.at, SuspectPlace::Call { end });
+                    return ReadPart::Suspect(piece.at, SuspectPlace::Call { end });
                 }
-                Class::Inner(bytes) => {
+                TagClass::Inner(bytes) => {
                     self.text_to(piece.at + bytes, piece, out);
                     self.inner = Some(CompactString::const_new(""));
                 }
-                Class::Mark(mark, bytes) => {
+                TagClass::Mark(mark, bytes) => {
                     self.inner = None;
                     let end = piece.at + bytes;
                     piece.end = end;
                     self.mark(mark, piece, out);
                     piece.at = end;
-                    if self.state == State::Ended {
-                        return Taken::Ended(end.max(known));
+                    if self.state == TagPhase::Ended {
+                        return ReadPart::Ended(end.max(known));
                     }
                 }
-                Class::Maybe => {
+                TagClass::Maybe => {
                     self.give_source(piece, out);
-                    return Taken::Upto(piece.at);
+                    return ReadPart::Upto(piece.at);
                 }
-                Class::TooLong => self.fail("a tag is longer than 512 bytes", piece, out),
-                Class::Nothing => {
+                TagClass::TooLong => self.fail("a tag is longer than 512 bytes", piece, out),
+                TagClass::Nothing => {
                     if self.is_in_value()
                         && self.marks.begins_with_value_end(rest)
                         && self.value_quote().is_none()
@@ -175,38 +185,43 @@ impl ParamsCall {
                     self.text_to(piece.at + first.len_utf8(), piece, out);
                 }
             }
-            if self.state == State::Lost && begin.1 != State::Lost {
+            if self.state == TagPhase::Lost && begin.1 != TagPhase::Lost {
                 known = begin.0 + self.marks.told_by(begin.1, begin.2, rest);
             }
             if self.has_failed() && self.marks.tags().ends_itself {
                 // The reader of the call looks for the next one after the mistake.
-                return Taken::Ended(piece.at);
+                return ReadPart::Ended(piece.at);
             }
         }
         self.give_source(piece, out);
-        Taken::All
+        ReadPart::All
     }
 
     /// Reads the text at `place`; returns the byte of the fed piece at which the call ended, if it
     /// did.
-    fn read_all(&mut self, text: &str, place: Place, out: &mut Sink<'_>) -> Option<usize> {
+    fn read_all(
+        &mut self,
+        text: &str,
+        place: PieceOrigin,
+        out: &mut PayloadSink<'_>,
+    ) -> Option<usize> {
         let mut at = 0;
         while at < text.len() {
             if let Some(suspect) = &mut self.suspect {
                 let is_data = suspect.feed(text, &mut at)?;
                 self.settle_suspect(is_data, place.of_held(0, at), out);
             } else if self.held.is_empty() {
-                match self.read(&mut Piece::new(text, place, at), out) {
-                    Taken::All => return None,
-                    Taken::Upto(upto) => {
+                match self.read(&mut TextPiece::new(text, place, at), out) {
+                    ReadPart::All => return None,
+                    ReadPart::Upto(upto) => {
                         self.held.push_str(slice(text, upto..));
                         return None;
                     }
-                    Taken::Suspect(upto, place) => {
+                    ReadPart::Suspect(upto, place) => {
                         self.suspect = Some(SuspectTag::new(place));
                         at = upto;
                     }
-                    Taken::Ended(end) => return Some(place.fed(end)),
+                    ReadPart::Ended(end) => return Some(place.fed(end)),
                 }
             } else {
                 // Text that an earlier piece left undecided grows until it is decided, usually at the end of
@@ -218,10 +233,10 @@ impl ParamsCall {
                 let mut held = mem::take(&mut self.held);
                 held.push_str(next);
                 let place = place.of_held(held.len(), at);
-                match self.read(&mut Piece::new(&held, place, 0), out) {
-                    Taken::All => held.clear(),
-                    Taken::Upto(upto) => drop(held.drain(..upto)),
-                    Taken::Suspect(upto, stands_in) => {
+                match self.read(&mut TextPiece::new(&held, place, 0), out) {
+                    ReadPart::All => held.clear(),
+                    ReadPart::Upto(upto) => drop(held.drain(..upto)),
+                    ReadPart::Suspect(upto, stands_in) => {
                         self.suspect = Some(SuspectTag::new(stands_in));
                         let place = place.of_held(0, upto);
                         let ended = self.read_all(slice(&held, upto..), place, out);
@@ -231,7 +246,7 @@ impl ParamsCall {
                         continue;
                     }
                     // The text that revealed the end of the payload is not part of it.
-                    Taken::Ended(end) => return Some(place.fed(end)),
+                    ReadPart::Ended(end) => return Some(place.fed(end)),
                 }
                 self.held = held;
             }
@@ -241,14 +256,14 @@ impl ParamsCall {
 
     /// Processes the text held from a tag in a string on: as data, or as it reads outside a string. It comes
     /// before `place`.
-    fn settle_suspect(&mut self, is_data: bool, place: Place, out: &mut Sink<'_>) {
+    fn settle_suspect(&mut self, is_data: bool, place: PieceOrigin, out: &mut PayloadSink<'_>) {
         let Some(suspect) = self.suspect.take() else { return };
         let is_of_call = suspect.is_of_call();
         self.inner = None;
         let held = suspect.into_text();
         let place = place.of_held(held.len(), 0);
         if is_data {
-            let mut piece = Piece::new(&held, place, 0);
+            let mut piece = TextPiece::new(&held, place, 0);
             self.text_to(held.len(), &mut piece, out);
             self.give_source(&mut piece, out);
         } else {
@@ -268,18 +283,18 @@ impl ParamsCall {
     }
 
     /// Returns the mark at the beginning of `text`.
-    fn classify(&self, text: &str) -> Class {
+    fn classify(&self, text: &str) -> TagClass {
         self.marks.classify(self.state, self.inner.is_some(), text)
     }
 
     /// Returns the quote of the string in a value in which a tag is data while the string continues.
     fn value_quote(&self) -> Option<&'static str> {
-        let may_count = self.has_broken_string || !matches!(self.state, State::Value(_));
+        let may_count = self.has_broken_string || !matches!(self.state, TagPhase::Value(_));
         if may_count { None } else { self.arguments.string_quote().map(quote_of) }
     }
 
     /// Processes text up to `end` that is not a mark.
-    fn text_to(&mut self, end: usize, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+    fn text_to(&mut self, end: usize, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) {
         piece.end = end;
         self.text(piece, out);
         piece.at = end;
@@ -288,7 +303,7 @@ impl ParamsCall {
     /// Returns `true` if the piece is only the content of a value, as almost all pieces are.
     #[inline]
     fn is_all_value(&self, text: &str) -> bool {
-        matches!(self.state, State::Value(_))
+        matches!(self.state, TagPhase::Value(_))
             && self.held.is_empty()
             && self.suspect.is_none()
             && self.inner.is_none()
@@ -296,7 +311,7 @@ impl ParamsCall {
     }
 
     /// Emits the source up to `piece.at`.
-    pub(super) fn give_source(&self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+    pub(super) fn give_source(&self, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) {
         if self.is_in_function() && piece.source < piece.at {
             give_source(slice(piece.text, piece.source..piece.at), out);
         }
@@ -304,15 +319,20 @@ impl ParamsCall {
     }
 
     /// Records a mistake at `piece.at`, after which nothing is read.
-    pub(super) fn fail(&mut self, reason: &'static str, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+    pub(super) fn fail(
+        &mut self,
+        reason: &'static str,
+        piece: &mut TextPiece<'_>,
+        out: &mut PayloadSink<'_>,
+    ) {
         self.give_source(piece, out);
         self.fault.get_or_insert((reason, self.place(piece)));
         let may_end = self.is_in_function() && self.marks.tags().ends_itself;
-        self.state = if may_end { State::Lost } else { State::Failed };
+        self.state = if may_end { TagPhase::Lost } else { TagPhase::Failed };
     }
 
     /// Returns the byte offset in the payload of `piece.at`.
-    pub(super) fn place(&self, piece: &Piece<'_>) -> usize {
+    pub(super) fn place(&self, piece: &TextPiece<'_>) -> usize {
         (self.taken + piece.place.start + piece.at).saturating_sub(piece.place.back)
     }
 }
@@ -327,46 +347,46 @@ fn quote_of(quote: u8) -> &'static str {
     if quote == b'\'' { "'" } else { "\"" }
 }
 
-impl Reader for ParamsCall {
-    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
-        if self.state == State::Ended {
+impl PayloadReader for ParamsCall {
+    fn feed(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize {
+        if self.state == TagPhase::Ended {
             return 0;
         }
         if self.is_all_value(text) {
             self.pass_value(text, out);
             return text.len();
         }
-        let read = self.read_all(text, Place::default(), out).unwrap_or(text.len());
+        let read = self.read_all(text, PieceOrigin::default(), out).unwrap_or(text.len());
         self.taken += read;
         read
     }
 
-    fn plain(&self) -> Plain {
-        let is_inside = matches!(self.state, State::Value(_) | State::Object);
+    fn plain(&self) -> PlainText {
+        let is_inside = matches!(self.state, TagPhase::Value(_) | TagPhase::Object);
         let is_undecided = self.suspect.is_some() || self.inner.is_some() || !self.held.is_empty();
         if !is_inside || is_undecided || !self.marks.begin_with_angle() {
-            return Plain::Nothing;
+            return PlainText::Nothing;
         }
         let plain = self.arguments.plain();
-        if matches!(self.state, State::Value(LineEnd::None) | State::Object) {
-            if plain == Plain::MarkupRules { Plain::Framed } else { plain }
-        } else if plain == Plain::MarkupRules {
-            Plain::MarkupTail
+        if matches!(self.state, TagPhase::Value(LineEnd::None) | TagPhase::Object) {
+            if plain == PlainText::MarkupRules { PlainText::Framed } else { plain }
+        } else if plain == PlainText::MarkupRules {
+            PlainText::MarkupTail
         } else {
-            Plain::Nothing
+            PlainText::Nothing
         }
     }
 
-    fn pass_escaped(&mut self, text: &str, out: &mut dyn FnMut(&str)) -> Option<Plain> {
-        let State::Value(before) = self.state else { return None };
+    fn pass_escaped(&mut self, text: &str, out: &mut dyn FnMut(&str)) -> Option<PlainText> {
+        let TagPhase::Value(before) = self.state else { return None };
         let goes_on = is_free_of(b'<', text)
             || (before == LineEnd::None && !self.marks.may_begin_in_value(text));
-        if !goes_on || self.arguments.plain() != Plain::MarkupRules {
+        if !goes_on || self.arguments.plain() != PlainText::MarkupRules {
             return None;
         }
         self.value(text, before, self.taken, &mut |json: &str| out(json));
-        let is_inside = self.state == State::Value(LineEnd::None);
-        Some(if is_inside { Plain::Framed } else { Plain::MarkupTail })
+        let is_inside = self.state == TagPhase::Value(LineEnd::None);
+        Some(if is_inside { PlainText::Framed } else { PlainText::MarkupTail })
     }
 
     fn skip(&mut self, bytes: usize) {
@@ -376,44 +396,48 @@ impl Reader for ParamsCall {
 
     fn is_whole(&self) -> bool {
         // A call that ended itself has ended, whatever is wrong with it.
-        self.state == State::Ended || (self.state == State::Done && self.fault.is_none())
+        self.state == TagPhase::Ended || (self.state == TagPhase::Done && self.fault.is_none())
     }
 
     fn is_whole_in_block(&self) -> bool {
         let is_open = matches!(
             self.state,
-            State::Name | State::Between | State::ValueStart | State::Value(_) | State::CdataDone
+            TagPhase::Name
+                | TagPhase::Between
+                | TagPhase::ValueStart
+                | TagPhase::Value(_)
+                | TagPhase::CdataDone
         ) && !self.is_nameless();
         self.is_whole() || (is_open && self.fault.is_none())
     }
 
     fn has_ended(&self) -> bool {
-        self.state == State::Ended
+        self.state == TagPhase::Ended
     }
 
     /// Returns `false` for a call that ends itself while its end is searched for.
     fn has_failed(&self) -> bool {
-        self.fault.is_some() && (self.state == State::Failed || !self.marks.tags().ends_itself)
+        self.fault.is_some() && (self.state == TagPhase::Failed || !self.marks.tags().ends_itself)
     }
 
-    fn guard(&self) -> Guard {
+    fn guard(&self) -> MarkerGuard {
         if let Some(suspect) = &self.suspect {
             if suspect.is_of_call() {
-                return Guard::InValue;
+                return MarkerGuard::InValue;
             }
-            return suspect.open_quote().map_or(Guard::Open, Guard::InValueString);
+            return suspect.open_quote().map_or(MarkerGuard::Open, MarkerGuard::InValueString);
         }
         if let Some(quote) = self.value_quote() {
-            return Guard::InValueString(quote);
+            return MarkerGuard::InValueString(quote);
         }
-        if self.is_in_value() && self.state != State::CdataDone {
+        if self.is_in_value() && self.state != TagPhase::CdataDone {
             let has_ended = self.marks.is_value_end(&self.held);
-            return if has_ended { Guard::Open } else { Guard::InValue };
+            return if has_ended { MarkerGuard::Open } else { MarkerGuard::InValue };
         }
         match self.arguments.string_quote() {
-            _ if self.marks.is_attribute(&self.held) => Guard::Closed,
-            Some(quote) if self.state == State::Object => Guard::InString(quote_of(quote)),
-            _ => Guard::Open,
+            _ if self.marks.is_attribute(&self.held) => MarkerGuard::Closed,
+            Some(quote) if self.state == TagPhase::Object => MarkerGuard::InString(quote_of(quote)),
+            _ => MarkerGuard::Open,
         }
     }
 
@@ -421,7 +445,7 @@ impl Reader for ParamsCall {
         self.marks.value_tag(text, anywhere)
     }
 
-    fn end_value(&mut self, out: &mut Sink<'_>) {
+    fn end_value(&mut self, out: &mut PayloadSink<'_>) {
         self.settle_held(out);
         self.end_value_without_tag(out);
     }
@@ -433,50 +457,50 @@ impl Reader for ParamsCall {
         }
     }
 
-    fn end_inner_call(&mut self, out: &mut Sink<'_>) {
+    fn end_inner_call(&mut self, out: &mut PayloadSink<'_>) {
         if self.suspect.as_ref().is_some_and(SuspectTag::is_of_call)
             && self.marks.tags().function.is_empty()
         {
-            self.settle_suspect(true, Place::default(), out);
+            self.settle_suspect(true, PieceOrigin::default(), out);
         }
     }
 
-    fn break_string(&mut self, out: &mut Sink<'_>) {
+    fn break_string(&mut self, out: &mut PayloadSink<'_>) {
         if self.suspect.is_none() {
             self.has_broken_string = true;
         }
-        self.settle_suspect(false, Place::default(), out);
+        self.settle_suspect(false, PieceOrigin::default(), out);
     }
 
     fn repairs(&self) -> RepairSet {
         self.repairs
     }
 
-    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut PayloadSink<'_>) -> Result<(), PayloadFault> {
         self.settle_held(out);
         if let Some(fault) = self.fault {
             return Err(fault);
         }
         let fault = match self.state {
-            State::Done | State::Ended => return Ok(()),
-            State::Name
-            | State::Between
-            | State::Object
-            | State::ValueStart
-            | State::Value(_)
-            | State::CdataDone
+            TagPhase::Done | TagPhase::Ended => return Ok(()),
+            TagPhase::Name
+            | TagPhase::Between
+            | TagPhase::Object
+            | TagPhase::ValueStart
+            | TagPhase::Value(_)
+            | TagPhase::CdataDone
                 if !self.is_nameless() =>
             {
                 return self.close_function(out);
             }
-            State::Start => "the call is empty",
-            State::Name | State::Between | State::Object => NO_NAME,
-            State::Key | State::Gap | State::Kind => "a key has no value",
-            State::ObjectStart => NO_OBJECT,
-            State::ValueStart | State::Value(_) | State::Cdata | State::CdataDone => {
+            TagPhase::Start => "the call is empty",
+            TagPhase::Name | TagPhase::Between | TagPhase::Object => NO_NAME,
+            TagPhase::Key | TagPhase::Gap | TagPhase::Kind => "a key has no value",
+            TagPhase::ObjectStart => NO_OBJECT,
+            TagPhase::ValueStart | TagPhase::Value(_) | TagPhase::Cdata | TagPhase::CdataDone => {
                 "a value is not closed before the end of the call"
             }
-            State::Lost | State::Failed => "the call cannot be read",
+            TagPhase::Lost | TagPhase::Failed => "the call cannot be read",
         };
         Err((fault, self.taken))
     }

@@ -1,27 +1,27 @@
 //! Values that do not have the form required by their schema.
 
-use super::want::Want;
+use super::want::WrittenForm;
 use crate::grammar::{arguments::JsonOut, json::JsonValue, schema::Types};
 use forgeline_json::{RepairSet, escape_into};
 use forgeline_types::Repair;
 
 /// Writes a complete value as the JSON that it is, if that is required, or else as a string.
-pub(super) fn write_held(want: Want, text: &str, out: &mut impl JsonOut) -> RepairSet {
+pub(super) fn write_held(want: WrittenForm, text: &str, out: &mut impl JsonOut) -> RepairSet {
     let value = text.trim_matches([' ', '\t', '\n', '\r']);
     let is_json = serde_json::from_str::<&serde_json::value::RawValue>(value).is_ok();
     let string = is_json.then(|| serde_json::from_str::<String>(value).ok()).flatten();
     match (want, string) {
-        (Want::Json(types) | Want::Literal(types), Some(string)) => {
+        (WrittenForm::Json(types) | WrittenForm::Literal(types), Some(string)) => {
             if let Some(repairs) = write_decoded(types, &string, out) {
                 return repairs;
             }
             write_string(text, out);
         }
-        (Want::Written(types), Some(string)) => match types.literal(&string) {
+        (WrittenForm::Written(types), Some(string)) => match types.literal(&string) {
             Some(json) if types != Types::STRING => out(&json),
             _ => out(value),
         },
-        (Want::Union(_), None) if is_json => out(value),
+        (WrittenForm::Union(_), None) if is_json => out(value),
         _ => write_string(text, out),
     }
     RepairSet::default()

@@ -3,9 +3,9 @@
 use forgeline_json::slice;
 
 /// The current text: the fed piece, or withheld text and the next of its characters.
-pub(super) struct Piece<'t> {
+pub(super) struct TextPiece<'t> {
     pub(super) text: &'t str,
-    pub(super) place: Place,
+    pub(super) place: PieceOrigin,
     /// The start of the source that has not been emitted.
     pub(super) source: usize,
     /// The position of the current mark, or of text that is not a mark.
@@ -13,9 +13,9 @@ pub(super) struct Piece<'t> {
     pub(super) end: usize,
 }
 
-impl<'t> Piece<'t> {
+impl<'t> TextPiece<'t> {
     /// Creates a piece of text at `place`, of which `at` bytes have been read.
-    pub(super) fn new(text: &'t str, place: Place, at: usize) -> Self {
+    pub(super) fn new(text: &'t str, place: PieceOrigin, at: usize) -> Self {
         Self { text, place, source: at, at, end: at }
     }
 
@@ -36,12 +36,12 @@ impl<'t> Piece<'t> {
 
 /// The place of a text: its byte `back` is byte `start` of the fed piece.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct PieceOrigin {
     pub(super) back: usize,
     pub(super) start: usize,
 }
 
-impl Place {
+impl PieceOrigin {
     /// Returns the place of a text of `length` bytes that ends at byte `at` of a text at this place.
     pub(super) fn of_held(self, length: usize, at: usize) -> Self {
         Self { back: self.back + length, start: self.start + at }

@@ -31,13 +31,13 @@ enum ScalarPhase {
 
 /// A value that is withheld while it may still be a literal of the allowed types.
 #[derive(Debug)]
-pub(super) struct Scalar {
+pub(super) struct ScalarValue {
     state: ScalarPhase,
     types: Types,
     held: CompactString,
 }
 
-impl Scalar {
+impl ScalarValue {
     pub(super) const fn new(types: Types) -> Self {
         Self { state: ScalarPhase::Blank, types, held: CompactString::const_new("") }
     }

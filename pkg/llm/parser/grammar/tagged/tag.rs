@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::ahead::{found::Found, shape::check_suffix};
+use crate::ahead::{found::MarkerMatch, shape::check_suffix};
 use crate::grammar::entity;
 use forgeline_json::{slice, subslice};
 
@@ -11,7 +11,7 @@ pub(super) const MAX_TAG_BYTES: usize = 512;
 
 /// The result of comparing the beginning of a text with a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Match {
+pub(super) enum TagMatch {
     /// Something else.
     No,
     /// More text decides.
@@ -23,25 +23,25 @@ pub(super) enum Match {
 }
 
 /// Matches the beginning of `text` with exactly `tag`.
-pub(super) fn match_exact(tag: &str, text: &str) -> Match {
+pub(super) fn match_exact(tag: &str, text: &str) -> TagMatch {
     if text.starts_with(tag) {
-        Match::Yes(tag.len())
+        TagMatch::Yes(tag.len())
     } else if tag.starts_with(text) {
-        Match::Maybe
+        TagMatch::Maybe
     } else {
-        Match::No
+        TagMatch::No
     }
 }
 
 /// Matches the beginning of `text` with a tag that begins with `open`, possibly with a suffix before its `>`.
-pub(super) fn match_suffixed(open: &str, text: &str) -> Match {
+pub(super) fn match_suffixed(open: &str, text: &str) -> TagMatch {
     let Some(inside) = text.strip_prefix(open) else {
-        return if open.starts_with(text) { Match::Maybe } else { Match::No };
+        return if open.starts_with(text) { TagMatch::Maybe } else { TagMatch::No };
     };
     match check_suffix(inside.as_bytes()) {
-        Found::Yes(bytes) => Match::Yes(open.len() + bytes),
-        Found::Maybe => Match::Maybe,
-        Found::No | Found::Mention(_) => Match::No,
+        MarkerMatch::Yes(bytes) => TagMatch::Yes(open.len() + bytes),
+        MarkerMatch::Maybe => TagMatch::Maybe,
+        MarkerMatch::No | MarkerMatch::Mention(_) => TagMatch::No,
     }
 }
 
@@ -52,42 +52,44 @@ const BLANK_LETTER: char = '\u{120}';
 
 /// Matches the beginning of `text` with a tag that begins with `open` and ends with `end`, with a name between
 /// them, or nothing.
-pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
+pub(super) fn match_named(open: &str, end: &str, text: &str) -> TagMatch {
     let Some(inside) = text.strip_prefix(open) else {
-        return if open.starts_with(text) { Match::Maybe } else { Match::No };
+        return if open.starts_with(text) { TagMatch::Maybe } else { TagMatch::No };
     };
     let has_attributes = match inside.as_bytes().first() {
-        None => return Match::Maybe,
+        None => return TagMatch::Maybe,
         Some(b'=') => false,
         Some(b' ' | b'\t' | b'\n' | b'\r') => true,
         Some(_) if GLUED_NAMES.iter().any(|name| inside.starts_with(name)) => true,
-        Some(_) if GLUED_NAMES.iter().any(|name| name.starts_with(inside)) => return Match::Maybe,
+        Some(_) if GLUED_NAMES.iter().any(|name| name.starts_with(inside)) => {
+            return TagMatch::Maybe;
+        }
         Some(_) => {
             return match match_exact(end, inside) {
-                Match::Yes(bytes) => Match::Yes(open.len() + bytes),
-                found @ (Match::No | Match::Maybe | Match::TooLong) => found,
+                TagMatch::Yes(bytes) => TagMatch::Yes(open.len() + bytes),
+                found @ (TagMatch::No | TagMatch::Maybe | TagMatch::TooLong) => found,
             };
         }
     };
     let (first, last) = (open.as_bytes().first(), end.as_bytes().first());
-    let mut quotes = Quotes::default();
+    let mut quotes = AttributeQuotes::default();
     for (at, byte) in inside.bytes().enumerate() {
         if open.len() + at >= MAX_TAG_BYTES {
-            return Match::TooLong;
+            return TagMatch::TooLong;
         }
         let is_quoted = has_attributes && quotes.take(byte);
         if Some(&byte) == last && !is_quoted {
             match match_exact(end, slice(inside, at..)) {
-                Match::Yes(bytes) => return Match::Yes(open.len() + at + bytes),
-                Match::Maybe => return Match::Maybe,
-                Match::No | Match::TooLong => {}
+                TagMatch::Yes(bytes) => return TagMatch::Yes(open.len() + at + bytes),
+                TagMatch::Maybe => return TagMatch::Maybe,
+                TagMatch::No | TagMatch::TooLong => {}
             }
         }
         if (Some(&byte) == first && !is_quoted) || (byte == b'\n' && !has_attributes) {
-            return Match::No;
+            return TagMatch::No;
         }
     }
-    Match::Maybe
+    TagMatch::Maybe
 }
 
 /// Returns the length of the named tag at the beginning of `text`; `None` if more text is needed.
@@ -95,16 +97,16 @@ pub(crate) fn end_of_tag(open: &str, end: &str, text: &[u8]) -> Result<Option<us
     let bounded = subslice(text, ..text.len().min(MAX_TAG_BYTES));
     let valid = bounded.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     match match_named(open, end, valid) {
-        Match::Yes(bytes) => Ok(Some(bytes)),
-        Match::Maybe => Ok(None),
-        Match::No | Match::TooLong => Err(()),
+        TagMatch::Yes(bytes) => Ok(Some(bytes)),
+        TagMatch::Maybe => Ok(None),
+        TagMatch::No | TagMatch::TooLong => Err(()),
     }
 }
 
 /// Returns `true` if `text` ends inside a quoted attribute of a tag that begins with `open`.
 pub(super) fn ends_in_attribute(open: &str, text: &str) -> bool {
     let Some(inside) = text.strip_prefix(open) else { return false };
-    let mut quotes = Quotes::default();
+    let mut quotes = AttributeQuotes::default();
     let has_attributes = inside.starts_with([' ', '\t', '\n', '\r'])
         || GLUED_NAMES.iter().any(|name| inside.starts_with(name));
     has_attributes && inside.bytes().fold(false, |_, byte| quotes.take(byte)) && quotes.is_open()
@@ -112,13 +114,13 @@ pub(super) fn ends_in_attribute(open: &str, text: &str) -> bool {
 
 /// The quotes around the values of attributes.
 #[derive(Debug, Default)]
-struct Quotes {
+struct AttributeQuotes {
     open: Option<u8>,
     /// `true` if the last byte was `=`, or whitespace after it.
     is_value: bool,
 }
 
-impl Quotes {
+impl AttributeQuotes {
     /// Reads one byte; returns `true` if it is quoted, or is the closing quote.
     fn take(&mut self, byte: u8) -> bool {
         if let Some(open) = self.open {
@@ -138,7 +140,7 @@ impl Quotes {
 /// The content of a tag between its beginning and its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-pub(crate) struct Attributes<'t> {
+pub(crate) struct TagAttributes<'t> {
     /// The name, trimmed; empty if there is none.
     pub(crate) name: Cow<'t, str>,
     /// `true` if there is a name, even an empty one.
@@ -151,7 +153,7 @@ pub(crate) struct Attributes<'t> {
     pub(super) is_closed: bool,
 }
 
-impl<'t> Attributes<'t> {
+impl<'t> TagAttributes<'t> {
     pub(crate) fn read(inside: &'t str) -> Self {
         let mut read = Self::read_exact(inside);
         if let Cow::Borrowed(name) = read.name {

@@ -2,7 +2,7 @@
 
 use super::{
     line_end::LineEnd,
-    tag::{Attributes, Match, ends_in_attribute, match_exact, match_named, match_suffixed},
+    tag::{TagAttributes, TagMatch, ends_in_attribute, match_exact, match_named, match_suffixed},
     tags::{Tags, ValueFraming},
 };
 use crate::grammar::reader::ValueTag;
@@ -16,7 +16,7 @@ const MAX_BLANKS_BEHIND: usize = 64;
 
 /// The part that was read last, which determines what may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum TagPhase {
     /// Nothing: a function tag follows.
     Start,
     /// The beginning of a payload that starts with a plain name: more of the name, or its end, follows.
@@ -53,7 +53,7 @@ pub(super) enum State {
 
 /// A text that structures a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum TagMark {
     Function,
     /// The end of a name that is plain text.
     NameEnd,
@@ -78,13 +78,13 @@ const CDATA_END: &str = "]]>";
 
 /// The classification of the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum TagClass {
     /// Not a mark that counts here.
     Nothing,
     /// More text decides.
     Maybe,
     /// A mark of this number of bytes.
-    Mark(Mark, usize),
+    Mark(TagMark, usize),
     /// In a value, the tag of a function, of this number of bytes, which is data.
     Inner(usize),
     /// A tag without an end.
@@ -93,13 +93,13 @@ pub(super) enum Class {
 
 /// The marks of one dialect.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(super) struct TagMarks {
     tags: Tags,
     /// The first byte of all marks, if they share one.
     first: Option<u8>,
 }
 
-impl Marks {
+impl TagMarks {
     pub(super) fn new(tags: Tags) -> Self {
         let mut firsts = tags.all().filter_map(|tag| tag.bytes().next());
         let first = firsts.next();
@@ -124,12 +124,12 @@ impl Marks {
     }
 
     /// Returns the position at which a mark of `state` may begin, or else the length.
-    pub(super) fn find_in(&self, state: State, text: &[u8]) -> usize {
-        if state == State::Cdata {
+    pub(super) fn find_in(&self, state: TagPhase, text: &[u8]) -> usize {
+        if state == TagPhase::Cdata {
             return memchr::memchr(b']', text).unwrap_or(text.len());
         }
         let first = self.find_first(text);
-        if state != State::Name {
+        if state != TagPhase::Name {
             return first;
         }
         // A line end ends the name.
@@ -155,20 +155,21 @@ impl Marks {
                 second.is_none() || second == tag.as_bytes().get(1)
             };
             self.tags.all().any(goes_on)
-                && (self.classify(State::Value(LineEnd::of(before)), false, rest) != Class::Nothing
+                && (self.classify(TagPhase::Value(LineEnd::of(before)), false, rest)
+                    != TagClass::Nothing
                     || self.begins_with_value_end(rest))
         })
     }
 
     /// Reads the attributes of `tag`.
-    pub(super) fn attributes<'t>(&self, mark: Mark, tag: &'t str) -> Attributes<'t> {
-        let open = if mark == Mark::Function { self.tags.function } else { self.tags.parameter };
+    pub(super) fn attributes<'t>(&self, mark: TagMark, tag: &'t str) -> TagAttributes<'t> {
+        let open = if mark == TagMark::Function { self.tags.function } else { self.tags.parameter };
         let inside = tag.strip_prefix(open).unwrap_or_default();
         let inside = inside.strip_suffix(self.tags.tag_end).unwrap_or(inside);
         if self.tags.has_entities {
-            Attributes::read_exact(inside).unescaped()
+            TagAttributes::read_exact(inside).unescaped()
         } else {
-            Attributes::read(inside)
+            TagAttributes::read(inside)
         }
     }
 
@@ -181,52 +182,56 @@ impl Marks {
 
     /// Returns the mark at the beginning of `text`, among those that count in `state`; after the tag of a
     /// function in a value, a parameter may begin anywhere.
-    pub(super) fn classify(&self, state: State, is_behind_inner: bool, text: &str) -> Class {
-        let expected: &[Mark] = match state {
-            State::Start | State::Done => &[Mark::Function],
-            State::Name => &[Mark::Parameter, Mark::NameEnd],
-            State::Between => &[Mark::Parameter, Mark::FunctionEnd, Mark::ObjectStart],
-            State::Key => &[Mark::KeyEnd],
-            State::Gap => &[Mark::ValueStart, Mark::KindStart],
-            State::Kind => &[Mark::KindEnd],
-            State::ValueStart if self.tags.framing == ValueFraming::Cdata => {
-                &[Mark::ParameterEnd, Mark::Parameter, Mark::CdataStart]
+    pub(super) fn classify(&self, state: TagPhase, is_behind_inner: bool, text: &str) -> TagClass {
+        let expected: &[TagMark] = match state {
+            TagPhase::Start | TagPhase::Done => &[TagMark::Function],
+            TagPhase::Name => &[TagMark::Parameter, TagMark::NameEnd],
+            TagPhase::Between => &[TagMark::Parameter, TagMark::FunctionEnd, TagMark::ObjectStart],
+            TagPhase::Key => &[TagMark::KeyEnd],
+            TagPhase::Gap => &[TagMark::ValueStart, TagMark::KindStart],
+            TagPhase::Kind => &[TagMark::KindEnd],
+            TagPhase::ValueStart if self.tags.framing == ValueFraming::Cdata => {
+                &[TagMark::ParameterEnd, TagMark::Parameter, TagMark::CdataStart]
             }
-            State::Value(line_end)
+            TagPhase::Value(line_end)
                 if self.is_typed() && !line_end.is_whole() && !is_behind_inner =>
             {
-                &[Mark::ParameterEnd]
+                &[TagMark::ParameterEnd]
             }
-            State::ValueStart | State::Value(_) => &[Mark::ParameterEnd, Mark::Parameter],
-            State::CdataDone => &[Mark::ParameterEnd, Mark::Parameter, Mark::FunctionEnd],
-            State::Cdata => &[Mark::CdataEnd],
-            State::ObjectStart => &[Mark::ObjectEnd],
-            State::Object => &[Mark::ObjectEnd, Mark::FunctionEnd, Mark::Parameter],
-            State::Lost => &[Mark::FunctionEnd],
-            State::Ended | State::Failed => &[],
+            TagPhase::ValueStart | TagPhase::Value(_) => {
+                &[TagMark::ParameterEnd, TagMark::Parameter]
+            }
+            TagPhase::CdataDone => {
+                &[TagMark::ParameterEnd, TagMark::Parameter, TagMark::FunctionEnd]
+            }
+            TagPhase::Cdata => &[TagMark::CdataEnd],
+            TagPhase::ObjectStart => &[TagMark::ObjectEnd],
+            TagPhase::Object => &[TagMark::ObjectEnd, TagMark::FunctionEnd, TagMark::Parameter],
+            TagPhase::Lost => &[TagMark::FunctionEnd],
+            TagPhase::Ended | TagPhase::Failed => &[],
         };
-        let is_value = matches!(state, State::ValueStart | State::Value(_));
-        let mut class = Class::Nothing;
+        let is_value = matches!(state, TagPhase::ValueStart | TagPhase::Value(_));
+        let mut class = TagClass::Nothing;
         for &mark in expected {
             match self.match_mark(mark, is_value, text) {
-                Match::Yes(bytes) => return Class::Mark(mark, bytes),
-                Match::Maybe => class = Class::Maybe,
+                TagMatch::Yes(bytes) => return TagClass::Mark(mark, bytes),
+                TagMatch::Maybe => class = TagClass::Maybe,
                 // In a value it only looks like a tag.
-                Match::TooLong if !is_value => class = Class::TooLong,
-                Match::No | Match::TooLong => {}
+                TagMatch::TooLong if !is_value => class = TagClass::TooLong,
+                TagMatch::No | TagMatch::TooLong => {}
             }
         }
-        if is_value && class == Class::Nothing && !self.tags.function_end.is_empty() {
+        if is_value && class == TagClass::Nothing && !self.tags.function_end.is_empty() {
             return self.inner_function(text);
         }
         class
     }
 
     /// Returns the position of the byte that determines the classification of `text`.
-    pub(super) fn told_by(&self, state: State, is_behind_inner: bool, text: &str) -> usize {
+    pub(super) fn told_by(&self, state: TagPhase, is_behind_inner: bool, text: &str) -> usize {
         let is_told = |end: usize| {
             let front = slice(text, ..text.ceil_char_boundary(end));
-            self.classify(state, is_behind_inner, front) != Class::Maybe
+            self.classify(state, is_behind_inner, front) != TagClass::Maybe
         };
         // The result for a few bytes also holds for more of them.
         let mut most = 1;
@@ -242,65 +247,67 @@ impl Marks {
     }
 
     /// Returns `Inner` for the complete tag of a function inside a value.
-    fn inner_function(&self, text: &str) -> Class {
-        match self.match_mark(Mark::Function, false, text) {
-            Match::Yes(bytes) if self.attributes(Mark::Function, slice(text, ..bytes)).is_named => {
-                Class::Inner(bytes)
+    fn inner_function(&self, text: &str) -> TagClass {
+        match self.match_mark(TagMark::Function, false, text) {
+            TagMatch::Yes(bytes)
+                if self.attributes(TagMark::Function, slice(text, ..bytes)).is_named =>
+            {
+                TagClass::Inner(bytes)
             }
-            Match::Maybe => Class::Maybe,
-            Match::Yes(_) | Match::No | Match::TooLong => Class::Nothing,
+            TagMatch::Maybe => TagClass::Maybe,
+            TagMatch::Yes(_) | TagMatch::No | TagMatch::TooLong => TagClass::Nothing,
         }
     }
 
-    fn match_mark(&self, mark: Mark, is_value: bool, text: &str) -> Match {
+    fn match_mark(&self, mark: TagMark, is_value: bool, text: &str) -> TagMatch {
         let tags = &self.tags;
         let exact: &str = match mark {
-            Mark::Function if tags.function.is_empty() => return Match::No,
-            Mark::Function => return match_named(tags.function, tags.tag_end, text),
-            Mark::Parameter if !self.has_text_keys() => {
+            TagMark::Function if tags.function.is_empty() => return TagMatch::No,
+            TagMark::Function => return match_named(tags.function, tags.tag_end, text),
+            TagMark::Parameter if !self.has_text_keys() => {
                 let found = match_named(tags.parameter, tags.tag_end, text);
                 return if is_value { self.named_only(found, text) } else { found };
             }
-            Mark::ParameterEnd if is_value => return self.match_value_end(text),
-            Mark::Parameter if is_value => return self.match_key(text),
-            Mark::Parameter => tags.parameter,
-            Mark::NameEnd => tags.tag_end,
-            Mark::FunctionEnd => tags.function_end,
-            Mark::ParameterEnd => tags.parameter_end,
-            Mark::KeyEnd => tags.key_end,
-            Mark::KindStart => tags.kind[0],
-            Mark::KindEnd => tags.kind[1],
-            Mark::ValueStart => tags.value_start,
-            Mark::ObjectStart if tags.object[0].is_empty() => return Match::No,
-            Mark::ObjectStart => return match_named(tags.object[0], tags.tag_end, text),
-            Mark::ObjectEnd => tags.object[1],
-            Mark::CdataStart => return match_exact(CDATA_START, text),
-            Mark::CdataEnd => return match_exact(CDATA_END, text),
+            TagMark::ParameterEnd if is_value => return self.match_value_end(text),
+            TagMark::Parameter if is_value => return self.match_key(text),
+            TagMark::Parameter => tags.parameter,
+            TagMark::NameEnd => tags.tag_end,
+            TagMark::FunctionEnd => tags.function_end,
+            TagMark::ParameterEnd => tags.parameter_end,
+            TagMark::KeyEnd => tags.key_end,
+            TagMark::KindStart => tags.kind[0],
+            TagMark::KindEnd => tags.kind[1],
+            TagMark::ValueStart => tags.value_start,
+            TagMark::ObjectStart if tags.object[0].is_empty() => return TagMatch::No,
+            TagMark::ObjectStart => return match_named(tags.object[0], tags.tag_end, text),
+            TagMark::ObjectEnd => tags.object[1],
+            TagMark::CdataStart => return match_exact(CDATA_START, text),
+            TagMark::CdataEnd => return match_exact(CDATA_END, text),
         };
         self.match_whole(exact, text)
     }
 
     /// Rejects a parameter's tag without a name in a value, where it only looks like a tag.
-    fn named_only(&self, found: Match, text: &str) -> Match {
-        let Match::Yes(bytes) = found else { return found };
+    fn named_only(&self, found: TagMatch, text: &str) -> TagMatch {
+        let TagMatch::Yes(bytes) = found else { return found };
         let tag = slice(text, ..bytes);
-        if self.attributes(Mark::Parameter, tag).is_named { found } else { Match::No }
+        if self.attributes(TagMark::Parameter, tag).is_named { found } else { TagMatch::No }
     }
 
     /// Matches the beginning of a text key in a value: it counts if a complete key follows.
-    fn match_key(&self, text: &str) -> Match {
+    fn match_key(&self, text: &str) -> TagMatch {
         let found = self.match_whole(self.tags.parameter, text);
-        let Match::Yes(bytes) = found else { return found };
+        let TagMatch::Yes(bytes) = found else { return found };
         let key = slice(text, bytes..);
         let first = self.tags.key_end.chars().next().unwrap_or_default();
         let end = key.find(first);
         if end.unwrap_or(key.len()) > MAX_KEY_IN_VALUE {
-            return Match::No;
+            return TagMatch::No;
         }
         match end.map(|end| self.match_whole(self.tags.key_end, slice(key, end..))) {
-            Some(Match::Yes(_)) => found,
-            Some(Match::No | Match::TooLong) => Match::No,
-            Some(Match::Maybe) | None => Match::Maybe,
+            Some(TagMatch::Yes(_)) => found,
+            Some(TagMatch::No | TagMatch::TooLong) => TagMatch::No,
+            Some(TagMatch::Maybe) | None => TagMatch::Maybe,
         }
     }
 
@@ -312,9 +319,9 @@ impl Marks {
     }
 
     /// Matches the tag of a mark that is spelled completely.
-    fn match_whole(&self, tag: &str, text: &str) -> Match {
+    fn match_whole(&self, tag: &str, text: &str) -> TagMatch {
         match tag.strip_suffix('>') {
-            _ if tag.is_empty() => Match::No,
+            _ if tag.is_empty() => TagMatch::No,
             Some(open) if self.tags.suffixes => match_suffixed(open, text),
             Some(_) | None => match_exact(tag, text),
         }
@@ -322,20 +329,20 @@ impl Marks {
 
     /// Matches the end of a value: it counts if the text after it can follow a value. The reader of the
     /// call knows what else can: its closer, and nothing.
-    fn match_value_end(&self, text: &str) -> Match {
+    fn match_value_end(&self, text: &str) -> TagMatch {
         let tag = self.match_whole(self.tags.parameter_end, text);
-        let Match::Yes(bytes) = tag else { return tag };
+        let TagMatch::Yes(bytes) = tag else { return tag };
         let behind = slice(text, bytes..);
         let rest = behind.trim_start_matches([' ', '\t', '\n', '\r']);
         if behind.len() - rest.len() > MAX_BLANKS_BEHIND {
             return tag;
         }
-        let mut found = if rest.is_empty() { Match::Maybe } else { Match::No };
-        for mark in [Mark::Parameter, Mark::FunctionEnd, Mark::Function] {
+        let mut found = if rest.is_empty() { TagMatch::Maybe } else { TagMatch::No };
+        for mark in [TagMark::Parameter, TagMark::FunctionEnd, TagMark::Function] {
             match self.match_mark(mark, false, rest) {
-                Match::Yes(_) => return tag,
-                Match::Maybe => found = Match::Maybe,
-                Match::No | Match::TooLong => {}
+                TagMatch::Yes(_) => return tag,
+                TagMatch::Maybe => found = TagMatch::Maybe,
+                TagMatch::No | TagMatch::TooLong => {}
             }
         }
         found
@@ -343,13 +350,13 @@ impl Marks {
 
     /// Returns `true` if `text` begins with the end of a value, whatever follows.
     pub(super) fn begins_with_value_end(&self, text: &str) -> bool {
-        matches!(self.match_whole(self.tags.parameter_end, text), Match::Yes(_))
+        matches!(self.match_whole(self.tags.parameter_end, text), TagMatch::Yes(_))
     }
 
     /// Returns `true` if `text`, withheld in a value, is its end unless the following text shows otherwise.
     pub(super) fn is_value_end(&self, text: &str) -> bool {
         let tag = self.match_whole(self.tags.parameter_end, text);
-        let Match::Yes(bytes) = tag else { return false };
+        let TagMatch::Yes(bytes) = tag else { return false };
         slice(text, bytes..).trim_start_matches([' ', '\t', '\n', '\r']).is_empty()
     }
 
@@ -365,7 +372,7 @@ impl Marks {
                 return Some(ValueTag::End);
             }
             let may_begin = anywhere || !self.is_typed() || slice(text, before..at).ends_with('\n');
-            if may_begin && let Match::Yes(_) = self.match_mark(Mark::Parameter, true, rest) {
+            if may_begin && let TagMatch::Yes(_) = self.match_mark(TagMark::Parameter, true, rest) {
                 return Some(ValueTag::Next);
             }
             at += rest.chars().next().map_or(1, char::len_utf8);
@@ -385,34 +392,34 @@ mod tests {
         families,
     };
 
-    const STATES: [State; 16] = [
-        State::Start,
-        State::Name,
-        State::Between,
-        State::Key,
-        State::Gap,
-        State::Kind,
-        State::ValueStart,
-        State::Value(LineEnd::None),
-        State::Value(LineEnd::Feed),
-        State::Cdata,
-        State::CdataDone,
-        State::ObjectStart,
-        State::Object,
-        State::Done,
-        State::Lost,
-        State::Failed,
+    const STATES: [TagPhase; 16] = [
+        TagPhase::Start,
+        TagPhase::Name,
+        TagPhase::Between,
+        TagPhase::Key,
+        TagPhase::Gap,
+        TagPhase::Kind,
+        TagPhase::ValueStart,
+        TagPhase::Value(LineEnd::None),
+        TagPhase::Value(LineEnd::Feed),
+        TagPhase::Cdata,
+        TagPhase::CdataDone,
+        TagPhase::ObjectStart,
+        TagPhase::Object,
+        TagPhase::Done,
+        TagPhase::Lost,
+        TagPhase::Failed,
     ];
 
     /// Checks that what a front of `text` tells, a longer one tells too, and that the first is found.
-    fn check(marks: &Marks, text: &str) {
-        let is_value = |state| matches!(state, State::ValueStart | State::Value(_));
+    fn check(marks: &TagMarks, text: &str) {
+        let is_value = |state| matches!(state, TagPhase::ValueStart | TagPhase::Value(_));
         let states = STATES.map(|state| (state, false)).into_iter();
         let behind_inner = STATES.map(|state| (state, true)).into_iter();
         for (state, is_inner) in states.chain(behind_inner.filter(|(state, _)| is_value(*state))) {
             let is_told = |(at, first): &(usize, char)| {
                 let front = slice(text, ..at + first.len_utf8());
-                marks.classify(state, is_inner, front) != Class::Maybe
+                marks.classify(state, is_inner, front) != TagClass::Maybe
             };
             let first = text.char_indices().find(is_told).map_or(text.len(), |(at, _)| at);
             let rest = text.char_indices().skip_while(|(at, _)| *at < first);
@@ -442,7 +449,7 @@ mod tests {
                 else {
                     continue;
                 };
-                let (marks, mut seen) = (Marks::new(tags), HashSet::new());
+                let (marks, mut seen) = (TagMarks::new(tags), HashSet::new());
                 for text in texts(tools.name, tools.example) {
                     let first = text
                         .bytes()
@@ -473,7 +480,7 @@ mod tests {
 
     #[test]
     fn what_never_ends_is_told_by_its_first_byte_too_many() {
-        let marks = Marks::new(Tags::new(["<run", "</run>"], ["<with", "</with>"], ">"));
+        let marks = TagMarks::new(Tags::new(["<run", "</run>"], ["<with", "</with>"], ">"));
         for text in ["<with name=\"é", "<with x"] {
             check(&marks, &format!("{text}{}", "é".repeat(300)));
         }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{ParamsCall, Tags};
 use crate::grammar::{
-    reader::{Guard, PayloadOut, Plain, Reader, ValueTag},
-    schema::Tools,
+    reader::{MarkerGuard, PayloadOut, PayloadReader, PlainText, ValueTag},
+    schema::KnownTools,
 };
 use forgeline_json::RepairSet;
 use forgeline_types::Text;
@@ -71,7 +71,7 @@ struct Run {
     /// Bytes behind the call, when it ended itself.
     rest: usize,
     is_whole: bool,
-    guard: Option<Guard>,
+    guard: Option<MarkerGuard>,
     fault: Option<(&'static str, usize)>,
 }
 
@@ -95,20 +95,20 @@ fn run<'a>(
     for piece in pieces {
         let plain = reader.plain();
         let is_plain = match plain {
-            Plain::Framed | Plain::JsonString => {
+            PlainText::Framed | PlainText::JsonString => {
                 !piece.contains(['<', '"', '\\']) && !has_control(piece)
             }
-            Plain::Nothing
-            | Plain::MarkupRules
-            | Plain::Entities
-            | Plain::MarkupTail
-            | Plain::PythonString
-            | Plain::PythonRaw
-            | Plain::Verbatim
-            | Plain::InBrackets => false,
+            PlainText::Nothing
+            | PlainText::MarkupRules
+            | PlainText::Entities
+            | PlainText::MarkupTail
+            | PlainText::PythonString
+            | PlainText::PythonRaw
+            | PlainText::Verbatim
+            | PlainText::InBrackets => false,
         };
         let mut json = String::new();
-        let is_markup = matches!(plain, Plain::Framed | Plain::MarkupTail);
+        let is_markup = matches!(plain, PlainText::Framed | PlainText::MarkupTail);
         if is_plain {
             reader.skip(piece.len());
             let call = run.calls.last_mut().unwrap();
@@ -403,12 +403,12 @@ fn a_call_that_failed_still_ends_itself() {
     let run = run_at_every_split("failed", &M2, false, text);
     assert_eq!((run.rest, run.fault), (4, Some(("text stands where only parameters can", 17))));
     // Until then it must not count as failed: who reads calls would look for its end elsewhere.
-    let mut reader = ParamsCall::new(M2, Tools::from(Arc::from([])));
+    let mut reader = ParamsCall::new(M2, KnownTools::from(Arc::from([])));
     reader.feed("<invoke name=\"f\">so", &mut |_| {});
     assert!(!reader.has_failed() && !reader.is_whole());
     reader.feed("</invoke>", &mut |_| {});
     assert!(!reader.has_failed() && reader.is_whole());
-    let mut reader = ParamsCall::new(M2, Tools::from(Arc::from([])));
+    let mut reader = ParamsCall::new(M2, KnownTools::from(Arc::from([])));
     reader.feed("<invoke name=\"\">", &mut |_| {});
     assert!(reader.has_failed() && !reader.is_whole());
 }
@@ -417,19 +417,19 @@ fn a_call_that_failed_still_ends_itself() {
 fn a_payload_is_whole_behind_the_functions_own_end_only() {
     #[rustfmt::skip]
     let rows = [
-        ("a value", &QWEN, "<function=f>\n<parameter=s>\nx\n", false, Guard::InValue),
-        ("the start of a value", &QWEN, "<function=f>\n<parameter=s>", false, Guard::InValue),
-        ("a whole value", &QWEN, "<function=f>\n<parameter=s>\nx\n</parameter>\n", false, Guard::Open),
-        ("a function", &QWEN, "<function=f>\n</function>", true, Guard::Open),
-        ("a function, text behind it", &QWEN, "<function=f>\n</function>\n<fun", true, Guard::Open),
-        ("a function whose value has no end", &QWEN, "<function=f><parameter=s>\nx\n</function>\n", false, Guard::InValue),
-        ("a value's end, and more", &QWEN, "<function=f><parameter=s>\nx\n</parameter> ", false, Guard::Open),
-        ("an attribute", &K3, "<|open|>call tool=\"f\"<|sep|><|open|>argument key=\"a<", false, Guard::Closed),
-        ("a part of a function's end in a value", &QWEN, "<function=f><parameter=s>\nx\n</func", false, Guard::InValue),
-        ("a name", &GLM, "f", false, Guard::Open),
-        ("pairs have no end of their own", &GLM, "f<arg_key>s</arg_key><arg_value>x</arg_value>", false, Guard::Open),
-        ("a string of an object", &DSML, "<｜DSML｜invoke name=\"f\">{\"x\": \"", false, Guard::InString("\"")),
-        ("an invocation", &M2, "<invoke name=\"f\"></invoke>", true, Guard::Open),
+        ("a value", &QWEN, "<function=f>\n<parameter=s>\nx\n", false, MarkerGuard::InValue),
+        ("the start of a value", &QWEN, "<function=f>\n<parameter=s>", false, MarkerGuard::InValue),
+        ("a whole value", &QWEN, "<function=f>\n<parameter=s>\nx\n</parameter>\n", false, MarkerGuard::Open),
+        ("a function", &QWEN, "<function=f>\n</function>", true, MarkerGuard::Open),
+        ("a function, text behind it", &QWEN, "<function=f>\n</function>\n<fun", true, MarkerGuard::Open),
+        ("a function whose value has no end", &QWEN, "<function=f><parameter=s>\nx\n</function>\n", false, MarkerGuard::InValue),
+        ("a value's end, and more", &QWEN, "<function=f><parameter=s>\nx\n</parameter> ", false, MarkerGuard::Open),
+        ("an attribute", &K3, "<|open|>call tool=\"f\"<|sep|><|open|>argument key=\"a<", false, MarkerGuard::Closed),
+        ("a part of a function's end in a value", &QWEN, "<function=f><parameter=s>\nx\n</func", false, MarkerGuard::InValue),
+        ("a name", &GLM, "f", false, MarkerGuard::Open),
+        ("pairs have no end of their own", &GLM, "f<arg_key>s</arg_key><arg_value>x</arg_value>", false, MarkerGuard::Open),
+        ("a string of an object", &DSML, "<｜DSML｜invoke name=\"f\">{\"x\": \"", false, MarkerGuard::InString("\"")),
+        ("an invocation", &M2, "<invoke name=\"f\"></invoke>", true, MarkerGuard::Open),
     ];
     for (name, tags, text, is_whole, guard) in rows {
         let run = run_at_every_split(name, tags, false, text);
@@ -439,7 +439,7 @@ fn a_payload_is_whole_behind_the_functions_own_end_only() {
 
 #[test]
 fn a_value_ends_at_its_own_tags_only() {
-    let reader = ParamsCall::new(QWEN, Tools::from(Arc::from([])));
+    let reader = ParamsCall::new(QWEN, KnownTools::from(Arc::from([])));
     #[rustfmt::skip]
     let rows = [
         ("a</parameter>", Some(ValueTag::End)), ("\n<parameter=b>", Some(ValueTag::Next)),

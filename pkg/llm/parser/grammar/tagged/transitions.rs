@@ -5,17 +5,17 @@ use std::mem;
 use super::{
     call::{NO_OBJECT, ParamsCall},
     line_end::LineEnd,
-    piece::{Piece, Place},
-    tag::Attributes,
-    tag_match::{Mark, State},
+    piece::{PieceOrigin, TextPiece},
+    tag::TagAttributes,
+    tag_match::{TagMark, TagPhase},
     tags::ValueFraming,
-    want::Want,
+    want::WrittenForm,
 };
 use crate::{
     ahead::name_check::NameCheck,
     grammar::reader::{
-        Fault, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Reader as _, Sink, give_source,
-        is_blank, json_to,
+        LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadFault, PayloadOut, PayloadReader as _,
+        PayloadSink, give_source, is_blank, json_to,
     },
 };
 use forgeline_json::slice;
@@ -26,34 +26,36 @@ const MAX_KIND_BYTES: usize = 16;
 
 impl ParamsCall {
     /// Processes text up to `piece.end` that is not a mark.
-    pub(super) fn text(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+    pub(super) fn text(&mut self, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) {
         let text = piece.current();
         let place = self.place(piece);
         match self.state {
-            State::ValueStart => {
+            TagPhase::ValueStart => {
                 let is_framed = self.marks.tags().framing == ValueFraming::LineEnds;
                 let skipped = match text.as_bytes() {
                     [b'\n', ..] if is_framed => 1,
                     [b'\r', b'\n', ..] if is_framed => 2,
                     b"\r" if is_framed => {
-                        self.state = State::Value(LineEnd::FirstReturn);
+                        self.state = TagPhase::Value(LineEnd::FirstReturn);
                         return;
                     }
                     _ => 0,
                 };
-                self.state = State::Value(LineEnd::None);
+                self.state = TagPhase::Value(LineEnd::None);
                 let text = slice(text, skipped..);
                 self.value(text, LineEnd::None, place + skipped, &mut json_to(out));
             }
-            State::Value(line_end) => self.value(text, line_end, place, &mut json_to(out)),
-            State::Cdata | State::Object => self.arguments.text(text, place, &mut json_to(out)),
-            State::Name if text == "\n" => {
+            TagPhase::Value(line_end) => self.value(text, line_end, place, &mut json_to(out)),
+            TagPhase::Cdata | TagPhase::Object => {
+                self.arguments.text(text, place, &mut json_to(out));
+            }
+            TagPhase::Name if text == "\n" => {
                 if !self.is_nameless() {
                     self.announce(piece.fed(piece.end), out);
                     piece.source = piece.end;
                 }
             }
-            State::Name | State::Key => {
+            TagPhase::Name | TagPhase::Key => {
                 let room = text.floor_char_boundary(MAX_NAME_BYTES - self.name.len());
                 self.name.push_str(slice(text, ..room));
                 if room < text.len() {
@@ -61,42 +63,46 @@ impl ParamsCall {
                     self.fail(LONG_NAME, piece, out);
                 }
             }
-            State::Kind => {
+            TagPhase::Kind => {
                 let room = text.floor_char_boundary(MAX_KIND_BYTES - self.kind.len());
                 self.kind.push_str(slice(text, ..room));
             }
-            State::Done => {
+            TagPhase::Done => {
                 if text.contains(|letter| !is_blank(letter)) {
                     self.repairs.insert(Repair::TrailingText);
                 }
             }
-            State::Start if self.may_be_behind_name => {}
-            State::Start | State::Between | State::Gap | State::CdataDone | State::ObjectStart => {
+            TagPhase::Start if self.may_be_behind_name => {}
+            TagPhase::Start
+            | TagPhase::Between
+            | TagPhase::Gap
+            | TagPhase::CdataDone
+            | TagPhase::ObjectStart => {
                 if let Some(stray) = text.find(|letter| !is_blank(letter)) {
                     piece.at += stray;
                     self.stray_text(piece, out);
                 }
             }
-            State::Ended | State::Lost | State::Failed => {}
+            TagPhase::Ended | TagPhase::Lost | TagPhase::Failed => {}
         }
     }
 
     /// Processes text where only whitespace is expected: an object that contains all arguments, or a mistake.
-    fn stray_text(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
-        let may_be_object = self.state == State::ObjectStart
-            || (self.state == State::Between && self.arguments.are_empty());
+    fn stray_text(&mut self, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) {
+        let may_be_object = self.state == TagPhase::ObjectStart
+            || (self.state == TagPhase::Between && self.arguments.are_empty());
         if may_be_object && piece.current().starts_with('{') {
             self.arguments.begin_object(self.place(piece));
-            self.state = State::Object;
+            self.state = TagPhase::Object;
             return self.text(piece, out);
         }
-        let reason = if self.state == State::Start {
+        let reason = if self.state == TagPhase::Start {
             "the payload begins with no function"
-        } else if self.state == State::Gap {
+        } else if self.state == TagPhase::Gap {
             "a key has no value"
-        } else if self.state == State::CdataDone {
+        } else if self.state == TagPhase::CdataDone {
             "text stands behind a CDATA section"
-        } else if self.state == State::ObjectStart {
+        } else if self.state == TagPhase::ObjectStart {
             NO_OBJECT
         } else {
             "text stands where only parameters can"
@@ -106,8 +112,8 @@ impl ParamsCall {
 
     /// Processes a piece that is only the content of a value.
     #[inline]
-    pub(super) fn pass_value(&mut self, text: &str, out: &mut Sink<'_>) {
-        let State::Value(line_end) = self.state else { return };
+    pub(super) fn pass_value(&mut self, text: &str, out: &mut PayloadSink<'_>) {
+        let TagPhase::Value(line_end) = self.state else { return };
         self.value(text, line_end, self.taken, &mut json_to(out));
         give_source(text, out);
         self.taken += text.len();
@@ -141,14 +147,19 @@ impl ParamsCall {
             let place = place + text.len() - end.text().len().min(text.len()) - body.len();
             self.arguments.text(body, place, json);
         }
-        self.state = State::Value(end);
+        self.state = TagPhase::Value(end);
     }
 
     /// Processes the mark from `piece.at` to `piece.end`.
-    pub(super) fn mark(&mut self, mark: Mark, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+    pub(super) fn mark(
+        &mut self,
+        mark: TagMark,
+        piece: &mut TextPiece<'_>,
+        out: &mut PayloadSink<'_>,
+    ) {
         match mark {
-            Mark::Function => {
-                if self.state == State::Done {
+            TagMark::Function => {
+                if self.state == TagPhase::Done {
                     let repairs = mem::take(&mut self.repairs);
                     out(PayloadOut::NextCall { at: piece.fed(piece.end), repairs, fault: None });
                 }
@@ -157,54 +168,56 @@ impl ParamsCall {
                 self.name.push_str(&attributes.name);
                 self.end_name(piece, out);
                 piece.source = piece.end;
-                if attributes.is_closed && self.state == State::Between {
+                if attributes.is_closed && self.state == TagPhase::Between {
                     self.end_function(out);
                 }
             }
-            Mark::NameEnd => {
+            TagMark::NameEnd => {
                 self.end_name(piece, out);
                 piece.source = piece.end;
             }
-            Mark::FunctionEnd => {
+            TagMark::FunctionEnd => {
                 self.give_source(piece, out);
                 self.end_function(out);
                 piece.source = piece.end;
             }
-            Mark::Parameter => {
-                if self.state == State::Name {
+            TagMark::Parameter => {
+                if self.state == TagPhase::Name {
                     self.end_name(piece, out);
                     piece.source = piece.at;
                 }
                 self.begin_parameter(piece, out);
             }
-            Mark::ParameterEnd => {
+            TagMark::ParameterEnd => {
                 self.end_value(self.marks.tags().framing != ValueFraming::LineEnds, out);
             }
-            Mark::KeyEnd => {
+            TagMark::KeyEnd => {
                 self.kind.clear();
-                self.state = State::Gap;
+                self.state = TagPhase::Gap;
                 if self.marks.tags().value_start.is_empty() {
                     self.begin_pair(piece, out);
                 }
             }
-            Mark::KindStart => self.state = State::Kind,
-            Mark::KindEnd => self.state = State::Gap,
-            Mark::ValueStart => self.begin_pair(piece, out),
-            Mark::CdataStart => self.state = State::Cdata,
-            Mark::CdataEnd => self.state = State::CdataDone,
-            Mark::ObjectStart if self.arguments.are_empty() => self.state = State::ObjectStart,
-            Mark::ObjectStart => self.fail(MIXED, piece, out),
-            Mark::ObjectEnd => self.end_value(false, out),
+            TagMark::KindStart => self.state = TagPhase::Kind,
+            TagMark::KindEnd => self.state = TagPhase::Gap,
+            TagMark::ValueStart => self.begin_pair(piece, out),
+            TagMark::CdataStart => self.state = TagPhase::Cdata,
+            TagMark::CdataEnd => self.state = TagPhase::CdataDone,
+            TagMark::ObjectStart if self.arguments.are_empty() => {
+                self.state = TagPhase::ObjectStart;
+            }
+            TagMark::ObjectStart => self.fail(MIXED, piece, out),
+            TagMark::ObjectEnd => self.end_value(false, out),
         }
     }
 
     /// Returns `true` before the first letter of a name.
     pub(super) fn is_nameless(&self) -> bool {
-        self.name.trim().is_empty() && self.state == State::Name
+        self.name.trim().is_empty() && self.state == TagPhase::Name
     }
 
     /// Ends the name at the current mark.
-    fn end_name(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+    fn end_name(&mut self, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) {
         if self.name.trim().is_empty() {
             return self.fail(NO_NAME, piece, out);
         }
@@ -216,15 +229,15 @@ impl ParamsCall {
     }
 
     /// Emits the name, whose end was found before byte `at` of the fed piece.
-    fn announce(&mut self, at: usize, out: &mut Sink<'_>) {
+    fn announce(&mut self, at: usize, out: &mut PayloadSink<'_>) {
         let name = self.name.trim();
         out(PayloadOut::Name { name, at });
         self.tools.call(name);
-        self.state = State::Between;
+        self.state = TagPhase::Between;
     }
 
-    fn begin_parameter(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
-        if self.state == State::Failed {
+    fn begin_parameter(&mut self, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) {
+        if self.state == TagPhase::Failed {
             return;
         }
         if self.arguments.are_object() {
@@ -233,44 +246,44 @@ impl ParamsCall {
         self.end_value_without_tag(out);
         if self.marks.has_text_keys() {
             self.name.clear();
-            self.state = State::Key;
+            self.state = TagPhase::Key;
             return;
         }
-        let attributes = self.marks.attributes(Mark::Parameter, piece.current());
+        let attributes = self.marks.attributes(TagMark::Parameter, piece.current());
         self.begin_value(&attributes, piece, out);
     }
 
     /// Begins the value of a text key.
-    fn begin_pair(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
+    fn begin_pair(&mut self, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) {
         let (name, kind) = (mem::take(&mut self.name), mem::take(&mut self.kind));
-        let attributes = Attributes {
+        let attributes = TagAttributes {
             name: name.trim().into(),
             is_named: !name.trim().is_empty(),
             kind: Some(kind.trim()),
             string: self.marks.tags().is_json.then_some(false),
-            ..Attributes::default()
+            ..TagAttributes::default()
         };
         self.begin_value(&attributes, piece, out);
     }
 
     fn begin_value(
         &mut self,
-        attributes: &Attributes<'_>,
-        piece: &mut Piece<'_>,
-        out: &mut Sink<'_>,
+        attributes: &TagAttributes<'_>,
+        piece: &mut TextPiece<'_>,
+        out: &mut PayloadSink<'_>,
     ) {
         if !attributes.is_named {
             return self.fail("a parameter has no name", piece, out);
         }
         let schema = self.tools.schema();
-        let want = Want::of(attributes, || schema.member(&attributes.name));
+        let want = WrittenForm::of(attributes, || schema.member(&attributes.name));
         let name = &attributes.name;
         if !self.arguments.begin_wrapped(name, want, schema)
             && !self.arguments.begin(name, want, schema, &mut json_to(out))
         {
             self.fault.get_or_insert(("duplicate_argument", self.place(piece)));
         }
-        self.state = State::ValueStart;
+        self.state = TagPhase::ValueStart;
         self.inner_end = None;
         self.has_broken_string = false;
         if attributes.is_closed {
@@ -279,7 +292,7 @@ impl ParamsCall {
     }
 
     /// Ends a value without a tag of its own, where the next part begins.
-    pub(super) fn end_value_without_tag(&mut self, out: &mut Sink<'_>) {
+    pub(super) fn end_value_without_tag(&mut self, out: &mut PayloadSink<'_>) {
         if self.is_in_value() {
             match self.inner_end {
                 None => self.repairs.insert(Repair::ImplicitClose),
@@ -288,15 +301,15 @@ impl ParamsCall {
                 }
             }
         }
-        if self.is_in_value() || self.state == State::Object {
+        if self.is_in_value() || self.state == TagPhase::Object {
             self.end_value(false, out);
         }
     }
 
     /// Ends the value; a line end at its end belongs to it if `keeps_line_end`, and is framing otherwise.
-    fn end_value(&mut self, keeps_line_end: bool, out: &mut Sink<'_>) {
+    fn end_value(&mut self, keeps_line_end: bool, out: &mut PayloadSink<'_>) {
         let json = &mut json_to(out);
-        if let State::Value(line_end) = self.state
+        if let TagPhase::Value(line_end) = self.state
             && (keeps_line_end || !line_end.is_whole())
             && line_end != LineEnd::None
         {
@@ -309,38 +322,38 @@ impl ParamsCall {
                 self.fault.get_or_insert(fault);
             }
         }
-        self.state = State::Between;
+        self.state = TagPhase::Between;
     }
 
-    fn finish_arguments(&mut self, out: &mut Sink<'_>) {
+    fn finish_arguments(&mut self, out: &mut PayloadSink<'_>) {
         self.end_value_without_tag(out);
         let json = &mut json_to(out);
         self.repairs.extend(self.arguments.unwrap(self.tools.schema(), json));
         self.arguments.finish(json);
     }
 
-    fn end_function(&mut self, out: &mut Sink<'_>) {
-        if self.state != State::Lost {
+    fn end_function(&mut self, out: &mut PayloadSink<'_>) {
+        if self.state != TagPhase::Lost {
             self.finish_arguments(out);
         }
         self.state = match (self.marks.tags().ends_itself, self.fault) {
-            (true, _) => State::Ended,
-            (false, None) => State::Done,
-            (false, Some(_)) => State::Failed,
+            (true, _) => TagPhase::Ended,
+            (false, None) => TagPhase::Done,
+            (false, Some(_)) => TagPhase::Failed,
         };
     }
 
     /// Processes the held text at the end of the payload, where no mark can follow any more.
-    pub(super) fn settle_held(&mut self, out: &mut Sink<'_>) {
+    pub(super) fn settle_held(&mut self, out: &mut PayloadSink<'_>) {
         self.break_string(out);
         let held = mem::take(&mut self.held);
         if held.is_empty() {
             return;
         }
-        let mut piece = Piece::new(&held, Place::before(&held), 0);
+        let mut piece = TextPiece::new(&held, PieceOrigin::before(&held), 0);
         if self.is_in_value() && self.marks.is_value_end(&held) {
             piece.end = held.trim_end_matches(is_blank).len();
-            self.mark(Mark::ParameterEnd, &mut piece, out);
+            self.mark(TagMark::ParameterEnd, &mut piece, out);
             piece.at = piece.end;
         }
         piece.end = held.len();
@@ -350,15 +363,15 @@ impl ParamsCall {
     }
 
     /// Ends the call after a name or complete parameters.
-    pub(super) fn close_function(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
-        if self.state == State::Name {
+    pub(super) fn close_function(&mut self, out: &mut PayloadSink<'_>) -> Result<(), PayloadFault> {
+        if self.state == TagPhase::Name {
             self.announce(0, out);
         }
         if !self.marks.tags().function_end.is_empty() {
             self.repairs.insert(Repair::ImplicitClose);
         }
         self.finish_arguments(out);
-        self.state = State::Done;
+        self.state = TagPhase::Done;
         self.fault.map_or(Ok(()), Err)
     }
 }

@@ -1,11 +1,11 @@
 //! The form of a value: as required by the schema, and as indicated by the model.
 
-use super::tag::Attributes;
-use crate::grammar::schema::{Schema, Types};
+use super::tag::TagAttributes;
+use crate::grammar::schema::{Types, ValueSchema};
 
 /// The form in which a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Want {
+pub(crate) enum WrittenForm {
     /// As a string.
     Text,
     /// As the literal that it spells, if that is allowed; otherwise as a string.
@@ -19,10 +19,13 @@ pub(crate) enum Want {
     Written(Types),
 }
 
-impl Want {
+impl WrittenForm {
     /// Returns the form required by the schema; a type given by the model counts if the schema
     /// contains no information or allows it too.
-    pub(crate) fn of<'s>(attributes: &Attributes<'_>, schema: impl FnOnce() -> Schema<'s>) -> Self {
+    pub(crate) fn of<'s>(
+        attributes: &TagAttributes<'_>,
+        schema: impl FnOnce() -> ValueSchema<'s>,
+    ) -> Self {
         let kind = match attributes.string {
             Some(true) => Types::STRING,
             Some(false) => Types::JSON,

@@ -1,10 +1,10 @@
 //! The strings in a value that may be JSON, but is not read as JSON while it arrives.
 
-use crate::grammar::{json::JsonValue, reader::Plain};
+use crate::grammar::{json::JsonValue, reader::PlainText};
 
 /// A tracker of a value that may turn out to be an object or a list.
 #[derive(Debug, Default)]
-pub(super) enum Watch {
+pub(super) enum ValueWatch {
     /// Neither an object nor a list.
     #[default]
     Off,
@@ -13,7 +13,7 @@ pub(super) enum Watch {
     Json(Box<JsonValue>),
 }
 
-impl Watch {
+impl ValueWatch {
     /// Begins a value that `may_be_json`.
     pub(super) fn begin(may_be_json: bool) -> Self {
         if may_be_json { Self::Blank } else { Self::Off }
@@ -46,10 +46,10 @@ impl Watch {
     }
 
     /// Returns which of the text that is `plain` in the value passes here as well.
-    pub(super) fn plain(&self, plain: Plain) -> Plain {
+    pub(super) fn plain(&self, plain: PlainText) -> PlainText {
         match self {
-            Self::Json(json) if !json.is_in_plain_string() => Plain::Nothing,
-            Self::Json(_) if plain != Plain::Nothing => Plain::Verbatim,
+            Self::Json(json) if !json.is_in_plain_string() => PlainText::Nothing,
+            Self::Json(_) if plain != PlainText::Nothing => PlainText::Verbatim,
             Self::Off | Self::Blank | Self::Json(_) => plain,
         }
     }

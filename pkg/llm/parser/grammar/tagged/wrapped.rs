@@ -3,8 +3,8 @@
 use compact_str::CompactString;
 use serde_json::{Map, Value};
 
-use super::want::Want;
-use crate::grammar::{json::JsonValue, schema::Schema};
+use super::want::WrittenForm;
+use crate::grammar::{json::JsonValue, schema::ValueSchema};
 use forgeline_json::RepairSet;
 use forgeline_types::Repair;
 
@@ -13,15 +13,15 @@ const MAX_BYTES: usize = 64 << 10;
 
 /// A first parameter that has the name of a wrapper and is not a parameter of the tool.
 #[derive(Debug)]
-pub(super) struct Wrapped {
+pub(super) struct WrapperParameter {
     pub(super) key: CompactString,
-    pub(super) want: Want,
+    pub(super) want: WrittenForm,
     pub(super) text: String,
 }
 
-impl Wrapped {
+impl WrapperParameter {
     /// Begins the first parameter of a call, if it may contain all arguments.
-    pub(super) fn begin(key: &str, want: Want, schema: Schema<'_>) -> Option<Self> {
+    pub(super) fn begin(key: &str, want: WrittenForm, schema: ValueSchema<'_>) -> Option<Self> {
         let is_wrapper =
             matches!(key, "arguments" | "args" | "parameters" | "properties" | "input");
         let is_foreign = is_wrapper && !schema.properties()?.contains_key(key);
@@ -35,7 +35,7 @@ impl Wrapped {
     }
 
     /// Returns the object as strict JSON, if it contains a member that the tool has.
-    pub(super) fn object(&self, schema: Schema<'_>) -> Option<(String, RepairSet)> {
+    pub(super) fn object(&self, schema: ValueSchema<'_>) -> Option<(String, RepairSet)> {
         let text = self.text.trim();
         let (json, mut repairs) = JsonValue::read(text).filter(|_| text.starts_with('{'))?;
         let members: Map<String, Value> = serde_json::from_str(&json).ok()?;

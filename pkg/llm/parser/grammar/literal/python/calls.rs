@@ -4,15 +4,15 @@ use compact_str::CompactString;
 
 use super::{
     name::{is_name_byte, is_name_start},
-    values::Values,
+    values::PythonValues,
 };
 use crate::grammar::{
     reader::{
-        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, PayloadOut, Plain, Reader, Sink, give_source,
-        json_to,
+        LONG_NAME, MAX_NAME_BYTES, MarkerGuard, PayloadFault, PayloadOut, PayloadReader,
+        PayloadSink, PlainText, give_source, json_to,
     },
-    schema::Tools,
-    skip::{Skip, SkipEnd},
+    schema::KnownTools,
+    skip::{ElementSkip, SkipEnd},
 };
 use forgeline_json::{RepairSet, slice};
 use forgeline_types::Repair;
@@ -26,12 +26,12 @@ pub(crate) struct PythonCalls {
     state: CallsPhase,
     layout: CallsLayout,
     name: CompactString,
-    values: Values,
+    values: PythonValues,
     /// The number of bytes before the current piece.
     taken: usize,
-    fault: Option<Fault>,
+    fault: Option<PayloadFault>,
     /// The search for the next call, after a mistake in one of several.
-    skip: Option<Skip>,
+    skip: Option<ElementSkip>,
     /// `true` if the payload ends at a mistake that cannot be repaired, because it has no closer.
     ends_itself: bool,
 }
@@ -75,8 +75,8 @@ enum CallsPhase {
 impl PythonCalls {
     /// Creates a reader; the schemas of `tools` determine the names of positional arguments. A call
     /// that `ends_itself` has no closer.
-    pub(crate) fn new(tools: Tools, ends_itself: bool) -> Self {
-        Self { values: Values::new(tools), ends_itself, ..Self::default() }
+    pub(crate) fn new(tools: KnownTools, ends_itself: bool) -> Self {
+        Self { values: PythonValues::new(tools), ends_itself, ..Self::default() }
     }
 
     fn is_in_arguments(&self) -> bool {
@@ -89,7 +89,7 @@ impl PythonCalls {
     }
 
     /// Reads one byte between calls.
-    fn between(&mut self, byte: u8, at: &mut usize, out: &mut Sink<'_>) {
+    fn between(&mut self, byte: u8, at: &mut usize, out: &mut PayloadSink<'_>) {
         let offset = self.taken + *at;
         let is_next = matches!(self.state, CallsPhase::NextCall | CallsPhase::Behind);
         match (self.state, byte) {
@@ -134,14 +134,14 @@ impl PythonCalls {
     }
 
     /// Begins another call, which ends the previous one, complete or not.
-    fn next_call(&mut self, at: usize, out: &mut Sink<'_>) {
+    fn next_call(&mut self, at: usize, out: &mut PayloadSink<'_>) {
         let (repairs, fault) = (self.values.repairs, self.fault.take());
         out(PayloadOut::NextCall { at, repairs, fault });
         self.values.repairs = RepairSet::default();
     }
 
     /// Reads part of a name, or its end.
-    fn name(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+    fn name(&mut self, text: &str, at: &mut usize, out: &mut PayloadSink<'_>) {
         let rest = slice(text, *at..);
         let length = rest.bytes().take_while(|byte| is_name_byte(*byte)).count();
         let length = if self.state == CallsPhase::Name { length } else { 0 };
@@ -172,7 +172,7 @@ impl PythonCalls {
     }
 
     /// Reads arguments, and emits their source.
-    fn arguments(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+    fn arguments(&mut self, text: &str, at: &mut usize, out: &mut PayloadSink<'_>) {
         let start = *at;
         let held = CompactString::from(self.values.held_behind());
         self.values.behind_arguments = 1;
@@ -212,7 +212,7 @@ impl PythonCalls {
         self.fault.get_or_insert((reason, offset));
         if self.layout == CallsLayout::List {
             let depth = if is_in_arguments { 2 + self.values.depth() } else { 1 };
-            self.skip = Some(Skip::python(depth));
+            self.skip = Some(ElementSkip::python(depth));
             self.state = CallsPhase::Failed { is_in_arguments: false };
         } else {
             self.state = CallsPhase::Failed { is_in_arguments };
@@ -220,8 +220,8 @@ impl PythonCalls {
     }
 }
 
-impl Reader for PythonCalls {
-    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+impl PayloadReader for PythonCalls {
+    fn feed(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize {
         let mut at = 0;
         // If there is no closer, the reader of the call looks for markers after a mistake.
         let mut may_skip = self.skip.is_some();
@@ -258,8 +258,8 @@ impl Reader for PythonCalls {
         at
     }
 
-    fn plain(&self) -> Plain {
-        if self.state == CallsPhase::Arguments { self.values.plain() } else { Plain::Nothing }
+    fn plain(&self) -> PlainText {
+        if self.state == CallsPhase::Arguments { self.values.plain() } else { PlainText::Nothing }
     }
 
     fn skip(&mut self, bytes: usize) {
@@ -289,10 +289,10 @@ impl Reader for PythonCalls {
         self.skip.is_some()
     }
 
-    fn guard(&self) -> Guard {
+    fn guard(&self) -> MarkerGuard {
         match self.values.string_end() {
-            Some(end) if self.state == CallsPhase::Arguments => Guard::InString(end),
-            Some(_) | None => Guard::Open,
+            Some(end) if self.state == CallsPhase::Arguments => MarkerGuard::InString(end),
+            Some(_) | None => MarkerGuard::Open,
         }
     }
 
@@ -300,7 +300,7 @@ impl Reader for PythonCalls {
         self.values.repairs
     }
 
-    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut PayloadSink<'_>) -> Result<(), PayloadFault> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }

@@ -1,6 +1,6 @@
 //! The start of a list of calls in text.
 
-use crate::ahead::found::Found;
+use crate::ahead::found::MarkerMatch;
 use forgeline_json::subslice;
 
 /// Maximum number of bytes that are checked: the longest name, and some whitespace before it.
@@ -9,19 +9,19 @@ const MAX_BYTES: usize = 1024 + 64;
 /// Checks a text that starts with `[` for a list of Python calls: a name and `(` must follow.
 ///
 /// Returns `Maybe` while this is undecided; the length in `Yes` includes the parenthesis.
-pub(crate) fn looks_like_calls(text: &[u8]) -> Found {
+pub(crate) fn looks_like_calls(text: &[u8]) -> MarkerMatch {
     let Some((b'[', rest)) = text.split_first() else {
-        return if text.is_empty() { Found::Maybe } else { Found::No };
+        return if text.is_empty() { MarkerMatch::Maybe } else { MarkerMatch::No };
     };
     let name = rest.trim_ascii_start();
     let length = name.iter().take_while(|byte| is_name_byte(**byte)).count();
     match (name.first(), name.get(length)) {
-        (Some(first), _) if !is_name_start(*first) => Found::No,
+        (Some(first), _) if !is_name_start(*first) => MarkerMatch::No,
         // A URL.
-        _ if memchr::memmem::find(subslice(name, ..length), b"://").is_some() => Found::No,
-        (Some(_), Some(b'(')) => Found::Yes(text.len() - name.len() + length + 1),
-        (_, None) if text.len() <= MAX_BYTES => Found::Maybe,
-        _ => Found::No,
+        _ if memchr::memmem::find(subslice(name, ..length), b"://").is_some() => MarkerMatch::No,
+        (Some(_), Some(b'(')) => MarkerMatch::Yes(text.len() - name.len() + length + 1),
+        (_, None) if text.len() <= MAX_BYTES => MarkerMatch::Maybe,
+        _ => MarkerMatch::No,
     }
 }
 
@@ -49,38 +49,41 @@ mod tests {
     fn a_bracket_starts_calls_when_a_name_and_a_parenthesis_follow() {
         #[rustfmt::skip]
         let cases = [
-            ("a call",                 "[look(",                 Found::Yes(6)),
-            ("with arguments",         "[look(at=1)]",           Found::Yes(6)),
-            ("a dotted name",          "[a.b.look(",             Found::Yes(10)),
-            ("a hyphen",               "[look-up(",              Found::Yes(9)),
-            ("blanks and a line end",  "[ \n  look(",            Found::Yes(10)),
-            ("a name space",           "[ns/look(",              Found::Yes(9)),
-            ("a colon",                "[get:look(",             Found::Yes(10)),
-            ("an address",             "[https://a.b/c_(d)]",    Found::No),
-            ("other letters",          "[été(",                  Found::Yes(7)),
-            ("nothing",                "",                       Found::Maybe),
-            ("only the bracket",       "[",                      Found::Maybe),
-            ("blanks so far",          "[  ",                    Found::Maybe),
-            ("a name so far",          "[look",                  Found::Maybe),
-            ("numbers",                "[1, 2]",                 Found::No),
-            ("a string",               "[\"look\"]",             Found::No),
-            ("a link",                 "[link](url)",            Found::No),
-            ("a link of two words",    "[this link](url)",       Found::No),
-            ("a remark",               "[Note (see there)]",     Found::No),
-            ("a check box",            "[ ] done",               Found::No),
-            ("a ticked box",           "[x] done",               Found::No),
-            ("an empty list",          "[]",                     Found::No),
-            ("a list of lists",        "[[look(",                Found::No),
-            ("no bracket",             "look(",                  Found::No),
+            ("a call",                 "[look(",                 MarkerMatch::Yes(6)),
+            ("with arguments",         "[look(at=1)]",           MarkerMatch::Yes(6)),
+            ("a dotted name",          "[a.b.look(",             MarkerMatch::Yes(10)),
+            ("a hyphen",               "[look-up(",              MarkerMatch::Yes(9)),
+            ("blanks and a line end",  "[ \n  look(",            MarkerMatch::Yes(10)),
+            ("a name space",           "[ns/look(",              MarkerMatch::Yes(9)),
+            ("a colon",                "[get:look(",             MarkerMatch::Yes(10)),
+            ("an address",             "[https://a.b/c_(d)]",    MarkerMatch::No),
+            ("other letters",          "[été(",                  MarkerMatch::Yes(7)),
+            ("nothing",                "",                       MarkerMatch::Maybe),
+            ("only the bracket",       "[",                      MarkerMatch::Maybe),
+            ("blanks so far",          "[  ",                    MarkerMatch::Maybe),
+            ("a name so far",          "[look",                  MarkerMatch::Maybe),
+            ("numbers",                "[1, 2]",                 MarkerMatch::No),
+            ("a string",               "[\"look\"]",             MarkerMatch::No),
+            ("a link",                 "[link](url)",            MarkerMatch::No),
+            ("a link of two words",    "[this link](url)",       MarkerMatch::No),
+            ("a remark",               "[Note (see there)]",     MarkerMatch::No),
+            ("a check box",            "[ ] done",               MarkerMatch::No),
+            ("a ticked box",           "[x] done",               MarkerMatch::No),
+            ("an empty list",          "[]",                     MarkerMatch::No),
+            ("a list of lists",        "[[look(",                MarkerMatch::No),
+            ("no bracket",             "look(",                  MarkerMatch::No),
         ];
         for (name, text, want) in cases {
             assert_eq!(looks_like_calls(text.as_bytes()), want, "{name}");
             for cut in 0..text.len() {
                 let front = looks_like_calls(&text.as_bytes()[..cut]);
-                assert!(front == want || front == Found::Maybe, "{name} cut at {cut}: {front:?}");
+                assert!(
+                    front == want || front == MarkerMatch::Maybe,
+                    "{name} cut at {cut}: {front:?}"
+                );
             }
         }
         let long = format!("[{}", "x".repeat(2000));
-        assert_eq!(looks_like_calls(long.as_bytes()), Found::No);
+        assert_eq!(looks_like_calls(long.as_bytes()), MarkerMatch::No);
     }
 }

@@ -7,7 +7,7 @@ use forgeline_json::{Number as Digits, slice};
 
 /// The part of a number that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Number {
+pub(super) enum NumberPhase {
     /// A sign.
     Sign,
     /// `0`, withheld: it may begin another radix.
@@ -30,7 +30,7 @@ pub(super) enum Number {
     TooLarge,
 }
 
-impl Number {
+impl NumberPhase {
     /// Begins a number with `byte`; returns `None` if no number begins with it. Zeros before other
     /// digits are dropped, unless the schema requires a string.
     pub(super) fn new(byte: u8, wants_text: bool, out: &mut impl JsonOut) -> Option<Self> {

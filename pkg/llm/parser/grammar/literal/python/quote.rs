@@ -2,8 +2,8 @@
 
 use super::{
     name::{is_name_start, is_word_byte},
-    suspect::{Role, Suspect},
-    values::{Bracket, Mistake, State, Values},
+    suspect::{SuspectQuote, SuspectRole},
+    values::{OpenBracket, PythonValues, ValueMistake, ValuesPhase},
 };
 use forgeline_types::Repair;
 
@@ -20,10 +20,10 @@ enum QuoteMeaning {
     Text,
 }
 
-impl Values {
+impl PythonValues {
     /// Reads the next character after a quote that seems to end a string: holds it, or returns the text
     /// to read again once the meaning of the quote is known, after setting the state to read it in.
-    pub(super) fn suspect(&mut self, next: char) -> Result<Option<String>, Mistake> {
+    pub(super) fn suspect(&mut self, next: char) -> Result<Option<String>, ValueMistake> {
         let meaning = match &self.suspect {
             Some(suspect) if suspect.held.len() < MAX_HELD_BYTES => self.meaning(suspect, next),
             Some(_) => QuoteMeaning::End,
@@ -42,8 +42,8 @@ impl Values {
     }
 
     /// Decides whether the quote ended its string; returns the text after it.
-    pub(super) fn settle(&mut self, is_end: bool) -> Result<Option<String>, Mistake> {
-        let Some(Suspect { role, mut string, held, .. }) = self.suspect.take() else {
+    pub(super) fn settle(&mut self, is_end: bool) -> Result<Option<String>, ValueMistake> {
+        let Some(SuspectQuote { role, mut string, held, .. }) = self.suspect.take() else {
             return Ok(None);
         };
         if is_end {
@@ -51,7 +51,7 @@ impl Values {
             // One quote is left over, so the string may also end elsewhere.
             let is_next = held.trim_start().starts_with(',');
             self.is_unsure |= is_next && quoted.is_some_and(|it| it.count % 2 == 1);
-            self.state = State::AfterText(role);
+            self.state = ValuesPhase::AfterText(role);
         } else {
             let quoted = self.quoted.get_or_insert_default();
             if quoted.begins_call() {
@@ -61,13 +61,13 @@ impl Values {
             quoted.behind.clear();
             self.repairs.insert(Repair::InvalidEscape);
             string.go_on();
-            self.state = State::Text(role, string);
+            self.state = ValuesPhase::Text(role, string);
         }
         Ok(Some(held))
     }
 
     /// Determines the meaning of a quote from the text after it, up to `next`.
-    fn meaning(&self, suspect: &Suspect, next: char) -> QuoteMeaning {
+    fn meaning(&self, suspect: &SuspectQuote, next: char) -> QuoteMeaning {
         let byte = u8::try_from(next).ok().filter(u8::is_ascii).unwrap_or(0xFF);
         let is_broken = self.quoted.is_some();
         let bracket = self.innermost();
@@ -79,10 +79,14 @@ impl Values {
         }
         let Some(first) = behind.bytes().next() else {
             return match (byte, bracket) {
-                (b',' | b')', Bracket::Call) => QuoteMeaning::Unknown,
-                (b':', _) => end_or_text(suspect.role != Role::Value),
-                (b')', Bracket::Parenthesis | Bracket::Tuple) | (b',', _) => QuoteMeaning::End,
-                (b']', Bracket::List) | (b'}', Bracket::Dict | Bracket::Set) => QuoteMeaning::End,
+                (b',' | b')', OpenBracket::Call) => QuoteMeaning::Unknown,
+                (b':', _) => end_or_text(suspect.role != SuspectRole::Value),
+                (b')', OpenBracket::Parenthesis | OpenBracket::Tuple) | (b',', _) => {
+                    QuoteMeaning::End
+                }
+                (b']', OpenBracket::List) | (b'}', OpenBracket::Dict | OpenBracket::Set) => {
+                    QuoteMeaning::End
+                }
                 // Adjacent strings are one string.
                 _ if is_quote => end_or_text(!is_broken),
                 _ if !is_broken && is_prefix(byte) => QuoteMeaning::Unknown,

@@ -1,6 +1,6 @@
 //! Python strings, written as the content of a JSON string.
 
-use crate::grammar::{arguments::JsonOut, reader::Plain};
+use crate::grammar::{arguments::JsonOut, reader::PlainText};
 use forgeline_json::subslice;
 use forgeline_json::{RepairSet, escape_into, escape_of, find_special, slice};
 use forgeline_types::Repair;
@@ -106,11 +106,11 @@ impl StringText {
     }
 
     /// Returns the text that passes through the string unchanged.
-    pub(super) fn plain(&self) -> Plain {
+    pub(super) fn plain(&self) -> PlainText {
         match (self.state, self.high) {
-            (StringPhase::Inside, None) if self.is_raw => Plain::PythonRaw,
-            (StringPhase::Inside, None) => Plain::PythonString,
-            _ => Plain::Nothing,
+            (StringPhase::Inside, None) if self.is_raw => PlainText::PythonRaw,
+            (StringPhase::Inside, None) => PlainText::PythonString,
+            _ => PlainText::Nothing,
         }
     }
 

@@ -7,7 +7,7 @@ const KEPT_BYTES: usize = 64;
 
 /// The role of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum SuspectRole {
     Value,
     /// A key of a dict, which JSON writes as a string.
     Key,
@@ -17,8 +17,8 @@ pub(super) enum Role {
 
 /// A quote whose meaning depends on the text that follows.
 #[derive(Debug)]
-pub(super) struct Suspect {
-    pub(super) role: Role,
+pub(super) struct SuspectQuote {
+    pub(super) role: SuspectRole,
     pub(super) string: StringText,
     /// The text after the quote.
     pub(super) held: String,
@@ -28,14 +28,14 @@ pub(super) struct Suspect {
 
 /// The quotes in one string that were text.
 #[derive(Debug, Default)]
-pub(super) struct Quoted {
+pub(super) struct QuotedText {
     pub(super) count: usize,
     /// The end of the text after the last of them.
     pub(super) behind: String,
 }
 
-impl Suspect {
-    pub(super) fn new(role: Role, string: StringText) -> Self {
+impl SuspectQuote {
+    pub(super) fn new(role: SuspectRole, string: StringText) -> Self {
         Self { role, string, held: String::new(), parenthesis: None }
     }
 
@@ -45,7 +45,7 @@ impl Suspect {
     }
 }
 
-impl Quoted {
+impl QuotedText {
     /// Keeps the end of the text before the next quote.
     pub(super) fn push(&mut self, text: &str) {
         self.behind.push_str(text);

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::PythonCalls;
 use crate::grammar::{
-    reader::{Guard, Plain, Reader},
-    schema::Tools,
+    reader::{MarkerGuard, PayloadReader, PlainText},
+    schema::KnownTools,
     tests::{read_at_all_cuts, read_cut},
 };
 use forgeline_types::Text;
@@ -14,14 +14,14 @@ use forgeline_types::Text;
 fn reader() -> PythonCalls {
     let schema = json!({"properties": {"place": {"type": "string"}, "days": {"type": "integer"}}});
     let schemas: [(Text, Value); 1] = [(Text::from("weather"), schema)];
-    PythonCalls::new(Tools::from(Arc::from(schemas)), false)
+    PythonCalls::new(KnownTools::from(Arc::from(schemas)), false)
 }
 
 /// A reader that stops at a mistake.
 fn reader_to_mistake() -> PythonCalls {
     let schema = json!({"properties": {"place": {"type": "string"}, "days": {"type": "integer"}}});
     let schemas: [(Text, Value); 1] = [(Text::from("weather"), schema)];
-    PythonCalls::new(Tools::from(Arc::from(schemas)), true)
+    PythonCalls::new(KnownTools::from(Arc::from(schemas)), true)
 }
 
 #[track_caller]
@@ -287,19 +287,19 @@ fn the_reader_says_where_it_stands() {
     let mut reader = reader();
     #[rustfmt::skip]
     let steps = [
-        ("[f(a=",    Guard::Open,                   Plain::Nothing),
-        ("'",        Guard::InString("'"),          Plain::Nothing),
-        ("x",        Guard::InString("'"),          Plain::PythonString),
-        ("\\",       Guard::InString("'"),          Plain::Nothing),
-        ("n",        Guard::InString("'"),          Plain::PythonString),
-        ("\\ud83d",  Guard::InString("'"),          Plain::Nothing),
-        ("' \"",     Guard::InString("\""),         Plain::Nothing),
-        ("\"",       Guard::Open,                   Plain::Nothing),
-        ("\"",       Guard::InString("\"\"\""),     Plain::PythonString),
-        ("\"",       Guard::InString("\"\"\""),     Plain::Nothing),
-        ("\"\"",     Guard::Open,                   Plain::Nothing),
-        (", b='''",  Guard::InString("'''"),        Plain::PythonString),
-        ("''')",     Guard::Open,                   Plain::Nothing),
+        ("[f(a=",    MarkerGuard::Open,                   PlainText::Nothing),
+        ("'",        MarkerGuard::InString("'"),          PlainText::Nothing),
+        ("x",        MarkerGuard::InString("'"),          PlainText::PythonString),
+        ("\\",       MarkerGuard::InString("'"),          PlainText::Nothing),
+        ("n",        MarkerGuard::InString("'"),          PlainText::PythonString),
+        ("\\ud83d",  MarkerGuard::InString("'"),          PlainText::Nothing),
+        ("' \"",     MarkerGuard::InString("\""),         PlainText::Nothing),
+        ("\"",       MarkerGuard::Open,                   PlainText::Nothing),
+        ("\"",       MarkerGuard::InString("\"\"\""),     PlainText::PythonString),
+        ("\"",       MarkerGuard::InString("\"\"\""),     PlainText::Nothing),
+        ("\"\"",     MarkerGuard::Open,                   PlainText::Nothing),
+        (", b='''",  MarkerGuard::InString("'''"),        PlainText::PythonString),
+        ("''')",     MarkerGuard::Open,                   PlainText::Nothing),
     ];
     for (text, guard, plain) in steps {
         reader.feed(text, &mut |_| {});

@@ -4,14 +4,14 @@ use compact_str::CompactString;
 
 use super::{
     name::is_name_start,
-    number::Number,
+    number::NumberPhase,
     string::StringText,
-    suspect::{Quoted, Role, Suspect},
+    suspect::{QuotedText, SuspectQuote, SuspectRole},
 };
 use crate::grammar::{
     arguments::{ArgumentsWriter, JsonOut},
-    reader::Plain,
-    schema::{Tools, Types},
+    reader::PlainText,
+    schema::{KnownTools, Types},
 };
 use forgeline_json::{RepairSet, slice};
 use forgeline_types::Repair;
@@ -22,16 +22,16 @@ const MAX_DEPTH: usize = 128;
 const NO_VALUE: &str = "this starts no Python literal";
 
 /// A mistake, and its distance before the current position, in bytes.
-pub(super) type Mistake = (&'static str, usize);
+pub(super) type ValueMistake = (&'static str, usize);
 
 /// The result of a step that may fail with a mistake.
-pub(super) type Done<T = ()> = Result<T, Mistake>;
+pub(super) type StepResult<T = ()> = Result<T, ValueMistake>;
 
 /// A reader of the arguments of one call, up to its closing parenthesis.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-pub(super) struct Values {
-    pub(super) tools: Tools,
+pub(super) struct PythonValues {
+    pub(super) tools: KnownTools,
     pub(super) arguments: ArgumentsWriter,
     /// `true` once an argument has had a name: all later ones must have one too.
     pub(super) has_named: bool,
@@ -39,9 +39,9 @@ pub(super) struct Values {
     pub(super) wanted: Types,
     /// The JSON of the first item in braces, withheld: it is a key of a dict, or an item of a set.
     first_item: Option<String>,
-    pub(super) state: State,
+    pub(super) state: ValuesPhase,
     /// The open brackets inside the parentheses of the call.
-    pub(super) brackets: Vec<Bracket>,
+    pub(super) brackets: Vec<OpenBracket>,
     /// The current word.
     pub(super) word: CompactString,
     /// The repairs of the current call.
@@ -49,9 +49,9 @@ pub(super) struct Values {
     /// `true` in a list in brackets.
     pub(super) is_list: bool,
     /// The last quote, until it is known whether it ends its string.
-    pub(super) suspect: Option<Suspect>,
+    pub(super) suspect: Option<SuspectQuote>,
     /// The quotes of the current string that were text.
-    pub(super) quoted: Option<Quoted>,
+    pub(super) quoted: Option<QuotedText>,
     /// `true` after a string that may have ended at another quote, if another string follows.
     pub(super) is_unsure: bool,
     /// The length of the text from the parenthesis that ended the call.
@@ -60,7 +60,7 @@ pub(super) struct Values {
 
 /// The part that was read last, which determines what may follow.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) enum State {
+pub(super) enum ValuesPhase {
     /// An opening bracket: an item, or the end of the bracket, follows.
     #[default]
     First,
@@ -73,15 +73,15 @@ pub(super) enum State {
     /// `=` or a colon: a value follows.
     Value,
     /// A word inside a value.
-    Word(Role),
-    Number(Role, Number),
-    Text(Role, StringText),
+    Word(SuspectRole),
+    Number(SuspectRole, NumberPhase),
+    Text(SuspectRole, StringText),
     /// A quote that seems to end a string.
     Quote,
     /// A string, which another may continue; its JSON is still open.
-    AfterText(Role),
+    AfterText(SuspectRole),
     /// A word after a string.
-    WordAfterText(Role),
+    WordAfterText(SuspectRole),
     /// A key of a dict.
     Colon,
     /// A value.
@@ -90,7 +90,7 @@ pub(super) enum State {
 
 /// An open bracket, by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bracket {
+pub(super) enum OpenBracket {
     /// `(` after a name: arguments.
     Call,
     List,
@@ -102,9 +102,9 @@ pub(super) enum Bracket {
     Parenthesis,
 }
 
-impl Values {
+impl PythonValues {
     /// Creates a reader; the schemas of `tools` determine the names of positional arguments.
-    pub(super) fn new(tools: Tools) -> Self {
+    pub(super) fn new(tools: KnownTools) -> Self {
         Self { tools, ..Self::default() }
     }
 
@@ -114,25 +114,25 @@ impl Values {
         self.arguments.clear();
         self.has_named = false;
         self.first_item = None;
-        self.state = State::First;
+        self.state = ValuesPhase::First;
         self.brackets.clear();
         (self.suspect, self.quoted, self.is_unsure) = (None, None, false);
     }
 
     /// Returns the text held from the parenthesis that may end the call.
     pub(super) fn held_behind(&self) -> &str {
-        self.suspect.as_ref().map(Suspect::behind_arguments).unwrap_or_default()
+        self.suspect.as_ref().map(SuspectQuote::behind_arguments).unwrap_or_default()
     }
 
     /// Returns the text that passes through the open string unchanged.
-    pub(super) fn plain(&self) -> Plain {
-        if let State::Text(role, text) = self.state
-            && role != Role::KeyOrItem
+    pub(super) fn plain(&self) -> PlainText {
+        if let ValuesPhase::Text(role, text) = self.state
+            && role != SuspectRole::KeyOrItem
             && self.quoted.is_none()
         {
             return text.plain();
         }
-        Plain::Nothing
+        PlainText::Nothing
     }
 
     /// Returns the number of open brackets inside the parentheses.
@@ -142,7 +142,7 @@ impl Values {
 
     /// Returns the text that ends the current string.
     pub(super) fn string_end(&self) -> Option<&'static str> {
-        if let State::Text(_, text) = self.state { text.ends_at() } else { None }
+        if let ValuesPhase::Text(_, text) = self.state { text.ends_at() } else { None }
     }
 
     /// Continues from `*at`; returns `true` if the call ended, with `*at` after its parenthesis.
@@ -151,20 +151,22 @@ impl Values {
         text: &str,
         at: &mut usize,
         out: &mut impl JsonOut,
-    ) -> Done<bool> {
+    ) -> StepResult<bool> {
         while let Some(&byte) = text.as_bytes().get(*at) {
-            if matches!(self.state, State::Quote) {
+            if matches!(self.state, ValuesPhase::Quote) {
                 if self.behind_quote(text, at, out)? {
                     return Ok(true);
                 }
                 continue;
             }
             let has_ended = match self.first_item.take() {
-                Some(item) if matches!(self.state, State::Colon) && !byte.is_ascii_whitespace() => {
+                Some(item)
+                    if matches!(self.state, ValuesPhase::Colon) && !byte.is_ascii_whitespace() =>
+                {
                     self.end_first_item(&item, byte, at, out)?;
                     false
                 }
-                Some(item) if matches!(self.state, State::First) && byte == b'}' => {
+                Some(item) if matches!(self.state, ValuesPhase::First) && byte == b'}' => {
                     out("{");
                     out(&item);
                     self.step(byte, text, at, out)?
@@ -185,7 +187,12 @@ impl Values {
     }
 
     /// Reads text after a quote that seems to end a string; returns `true` if it ended the call.
-    fn behind_quote(&mut self, text: &str, at: &mut usize, out: &mut impl JsonOut) -> Done<bool> {
+    fn behind_quote(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        out: &mut impl JsonOut,
+    ) -> StepResult<bool> {
         let Some(next) = slice(text, *at..).chars().next() else { return Ok(false) };
         let Some(held) = self.suspect(next)? else {
             *at += next.len_utf8();
@@ -195,7 +202,7 @@ impl Values {
     }
 
     /// Reads held text again; returns `true` if it ended the call.
-    fn read_again(&mut self, held: &str, out: &mut impl JsonOut) -> Done<bool> {
+    fn read_again(&mut self, held: &str, out: &mut impl JsonOut) -> StepResult<bool> {
         let mut at = 0;
         let mut json: &mut dyn FnMut(&str) = out;
         let has_ended = self
@@ -207,42 +214,48 @@ impl Values {
 
     /// Reads part of the text from `*at`, whose first byte is `byte`; returns `true` if it ended
     /// the call.
-    fn step(&mut self, byte: u8, text: &str, at: &mut usize, out: &mut impl JsonOut) -> Done<bool> {
+    fn step(
+        &mut self,
+        byte: u8,
+        text: &str,
+        at: &mut usize,
+        out: &mut impl JsonOut,
+    ) -> StepResult<bool> {
         match &mut self.state {
-            State::Text(role, string) => {
+            ValuesPhase::Text(role, string) => {
                 let (role, start) = (*role, *at);
                 let has_ended = string.feed(text, at, &mut self.repairs, out);
                 if let Some(quoted) = &mut self.quoted {
                     quoted.push(slice(text, start..*at - usize::from(has_ended)));
                 }
                 if has_ended && string.is_short() {
-                    self.suspect = Some(Suspect::new(role, *string));
-                    self.state = State::Quote;
+                    self.suspect = Some(SuspectQuote::new(role, *string));
+                    self.state = ValuesPhase::Quote;
                 } else if has_ended {
-                    self.state = State::AfterText(role);
+                    self.state = ValuesPhase::AfterText(role);
                 }
             }
-            State::Number(role, number) => {
+            ValuesPhase::Number(role, number) => {
                 let role = *role;
                 if number.feed(text, at, out) {
                     number.end(text.as_bytes().get(*at).copied(), out).map_err(here)?;
                     self.end_value(role, false, out);
                 }
             }
-            State::NameOrWord | State::Word(_) | State::WordAfterText(_) => {
+            ValuesPhase::NameOrWord | ValuesPhase::Word(_) | ValuesPhase::WordAfterText(_) => {
                 self.take_word(text, at, out)?;
             }
-            State::AfterText(role) => {
+            ValuesPhase::AfterText(role) => {
                 let role = *role;
                 self.after_text(role, byte, at, out);
             }
-            State::Quote
-            | State::First
-            | State::Next
-            | State::AfterNameOrWord
-            | State::Value
-            | State::Colon
-            | State::AfterValue => {
+            ValuesPhase::Quote
+            | ValuesPhase::First
+            | ValuesPhase::Next
+            | ValuesPhase::AfterNameOrWord
+            | ValuesPhase::Value
+            | ValuesPhase::Colon
+            | ValuesPhase::AfterValue => {
                 if !byte.is_ascii_whitespace() {
                     return self.between(byte, at, out);
                 }
@@ -260,23 +273,23 @@ impl Values {
         byte: u8,
         at: &mut usize,
         out: &mut impl JsonOut,
-    ) -> Done {
+    ) -> StepResult {
         let quote = if item.starts_with('"') { "" } else { "\"" };
         match byte {
             b':' => {
                 for json in ["{", quote, item, quote, ":"] {
                     out(json);
                 }
-                self.state = State::Value;
+                self.state = ValuesPhase::Value;
                 *at += 1;
             }
             b',' | b'}' => {
                 out("[");
                 out(item);
                 if let Some(bracket) = self.brackets.last_mut() {
-                    *bracket = Bracket::Set;
+                    *bracket = OpenBracket::Set;
                 }
-                self.state = State::AfterValue;
+                self.state = ValuesPhase::AfterValue;
             }
             _ => return Err(here("a colon is missing behind a key")),
         }
@@ -284,26 +297,29 @@ impl Values {
     }
 
     /// Reads a byte between values; returns `true` if it ended the call.
-    fn between(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done<bool> {
+    fn between(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> StepResult<bool> {
         match (self.state, byte) {
-            (State::First | State::Next | State::AfterValue, b')' | b']' | b'}') => {
+            (
+                ValuesPhase::First | ValuesPhase::Next | ValuesPhase::AfterValue,
+                b')' | b']' | b'}',
+            ) => {
                 *at += 1;
                 return self.close_bracket(byte, out).map_err(|reason| (reason, 1));
             }
-            (State::First | State::Next, _) => self.item(byte, at, out)?,
-            (State::AfterNameOrWord, _) => self.end_word(byte, at, out)?,
-            (State::Value, _) => self.value(Role::Value, byte, at, out)?,
-            (State::Colon, b':') => {
+            (ValuesPhase::First | ValuesPhase::Next, _) => self.item(byte, at, out)?,
+            (ValuesPhase::AfterNameOrWord, _) => self.end_word(byte, at, out)?,
+            (ValuesPhase::Value, _) => self.value(SuspectRole::Value, byte, at, out)?,
+            (ValuesPhase::Colon, b':') => {
                 out(":");
-                self.state = State::Value;
+                self.state = ValuesPhase::Value;
                 *at += 1;
             }
-            (State::Colon, _) => return Err(here("a colon is missing behind a key")),
-            (State::AfterValue, b',') => {
-                if let Some(bracket @ Bracket::Parenthesis) = self.brackets.last_mut() {
-                    *bracket = Bracket::Tuple;
+            (ValuesPhase::Colon, _) => return Err(here("a colon is missing behind a key")),
+            (ValuesPhase::AfterValue, b',') => {
+                if let Some(bracket @ OpenBracket::Parenthesis) = self.brackets.last_mut() {
+                    *bracket = OpenBracket::Tuple;
                 }
-                self.state = State::Next;
+                self.state = ValuesPhase::Next;
                 *at += 1;
             }
             _ => return Err(here("a comma or a bracket is missing behind a value")),
@@ -312,13 +328,13 @@ impl Values {
     }
 
     /// Returns the innermost bracket.
-    pub(super) fn innermost(&self) -> Bracket {
-        self.brackets.last().copied().unwrap_or(Bracket::Call)
+    pub(super) fn innermost(&self) -> OpenBracket {
+        self.brackets.last().copied().unwrap_or(OpenBracket::Call)
     }
 
     /// Begins an item of the innermost bracket.
-    fn item(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done {
-        let is_first = matches!(self.state, State::First);
+    fn item(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> StepResult {
+        let is_first = matches!(self.state, ValuesPhase::First);
         let bracket = self.innermost();
         match byte {
             b',' if is_first => return Err(here("a value is missing before a comma")),
@@ -327,23 +343,23 @@ impl Values {
                 *at += 1;
                 return Ok(());
             }
-            _ if bracket != Bracket::Call => {
+            _ if bracket != OpenBracket::Call => {
                 if !is_first {
                     out(",");
                 }
-                let key = if is_first { Role::KeyOrItem } else { Role::Key };
-                let role = if bracket == Bracket::Dict { key } else { Role::Value };
+                let key = if is_first { SuspectRole::KeyOrItem } else { SuspectRole::Key };
+                let role = if bracket == OpenBracket::Dict { key } else { SuspectRole::Value };
                 return self.value(role, byte, at, out);
             }
             b'*' => return Err(here("arguments are unpacked")),
             _ if is_name_start(byte) => {
                 self.word.clear();
-                self.state = State::NameOrWord;
+                self.state = ValuesPhase::NameOrWord;
                 return Ok(());
             }
             _ => self.begin_positional(out).map_err(here)?,
         }
-        self.value(Role::Value, byte, at, out)
+        self.value(SuspectRole::Value, byte, at, out)
     }
 
     /// Begins a positional argument, whose name follows from the order in the schema.
@@ -362,14 +378,20 @@ impl Values {
     }
 
     /// Begins a value.
-    fn value(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done {
+    fn value(
+        &mut self,
+        role: SuspectRole,
+        byte: u8,
+        at: &mut usize,
+        out: &mut impl JsonOut,
+    ) -> StepResult {
         let bracket = match byte {
-            b'[' => Bracket::List,
-            b'(' => Bracket::Parenthesis,
-            b'{' => Bracket::Dict,
+            b'[' => OpenBracket::List,
+            b'(' => OpenBracket::Parenthesis,
+            b'{' => OpenBracket::Dict,
             _ if is_name_start(byte) => {
                 self.word.clear();
-                self.state = State::Word(role);
+                self.state = ValuesPhase::Word(role);
                 return Ok(());
             }
             b'"' | b'\'' if self.is_unsure => {
@@ -377,63 +399,64 @@ impl Values {
             }
             b'"' | b'\'' => {
                 out("\"");
-                self.state = State::Text(role, StringText::new(byte, false));
+                self.state = ValuesPhase::Text(role, StringText::new(byte, false));
                 *at += 1;
                 return Ok(());
             }
             _ => {
-                if role == Role::Key {
+                if role == SuspectRole::Key {
                     out("\"");
                 }
                 let wants_text = self.wanted == Types::STRING && self.brackets.is_empty();
-                let number = Number::new(byte, wants_text, out).ok_or(here(NO_VALUE))?;
-                self.state = State::Number(role, number);
+                let number = NumberPhase::new(byte, wants_text, out).ok_or(here(NO_VALUE))?;
+                self.state = ValuesPhase::Number(role, number);
                 *at += 1;
                 return Ok(());
             }
         };
-        if role != Role::Value {
+        if role != SuspectRole::Value {
             return Err(here("a key of a dict is not a string, number or word"));
         }
         if self.brackets.len() + 1 == MAX_DEPTH {
             return Err(here("the values nest deeper than 128 levels"));
         }
         self.brackets.push(bracket);
-        if bracket == Bracket::Dict {
+        if bracket == OpenBracket::Dict {
             self.first_item = Some(String::new());
         } else {
             out("[");
         }
-        self.state = State::First;
+        self.state = ValuesPhase::First;
         *at += 1;
         Ok(())
     }
 
     /// Reads the byte after a string, which another string may continue.
-    fn after_text(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl JsonOut) {
+    fn after_text(&mut self, role: SuspectRole, byte: u8, at: &mut usize, out: &mut impl JsonOut) {
         if byte.is_ascii_whitespace() {
             *at += 1;
         } else if matches!(byte, b'"' | b'\'') {
-            self.state = State::Text(role, StringText::new(byte, false));
+            self.state = ValuesPhase::Text(role, StringText::new(byte, false));
             *at += 1;
         } else if is_name_start(byte) {
             self.word.clear();
-            self.state = State::WordAfterText(role);
+            self.state = ValuesPhase::WordAfterText(role);
         } else {
             self.end_value(role, true, out);
         }
     }
 
     /// Ends a value; in JSON this closes a string, and a key of any type.
-    pub(super) fn end_value(&mut self, role: Role, is_text: bool, out: &mut impl JsonOut) {
-        if is_text || role == Role::Key {
+    pub(super) fn end_value(&mut self, role: SuspectRole, is_text: bool, out: &mut impl JsonOut) {
+        if is_text || role == SuspectRole::Key {
             out("\"");
         }
-        self.state = if role == Role::Value { State::AfterValue } else { State::Colon };
+        self.state =
+            if role == SuspectRole::Value { ValuesPhase::AfterValue } else { ValuesPhase::Colon };
     }
 
     /// Ends the arguments at the closer of the call, adding missing brackets.
-    pub(super) fn close(&mut self, out: &mut impl JsonOut) -> Done {
+    pub(super) fn close(&mut self, out: &mut impl JsonOut) -> StepResult {
         if let Some(held) = self.settle(true)?
             && self.read_again(&held, out)?
         {
@@ -444,26 +467,32 @@ impl Values {
             out(&item);
         }
         match self.state {
-            State::NameOrWord | State::AfterNameOrWord | State::Word(_) => {
+            ValuesPhase::NameOrWord | ValuesPhase::AfterNameOrWord | ValuesPhase::Word(_) => {
                 self.end_word(b')', &mut 0, out)?;
             }
-            State::Number(role, number) => {
+            ValuesPhase::Number(role, number) => {
                 number.end(None, out).map_err(here)?;
                 self.end_value(role, false, out);
             }
-            State::Text(_, text) if text.ends_at().is_some() => {
+            ValuesPhase::Text(_, text) if text.ends_at().is_some() => {
                 return Err(here("a string is not closed before the end of the call"));
             }
-            State::Text(role, _) | State::AfterText(role) => self.end_value(role, true, out),
-            State::First | State::Next | State::Value | State::WordAfterText(_) | State::Quote => {}
-            State::Colon | State::AfterValue => {}
+            ValuesPhase::Text(role, _) | ValuesPhase::AfterText(role) => {
+                self.end_value(role, true, out);
+            }
+            ValuesPhase::First
+            | ValuesPhase::Next
+            | ValuesPhase::Value
+            | ValuesPhase::WordAfterText(_)
+            | ValuesPhase::Quote => {}
+            ValuesPhase::Colon | ValuesPhase::AfterValue => {}
         }
         // After a bracket that was only opened, anything might have followed.
-        while matches!(self.state, State::Next | State::AfterValue) {
+        while matches!(self.state, ValuesPhase::Next | ValuesPhase::AfterValue) {
             let bracket = match self.innermost() {
-                Bracket::Call | Bracket::Tuple | Bracket::Parenthesis => b')',
-                Bracket::List => b']',
-                Bracket::Dict | Bracket::Set => b'}',
+                OpenBracket::Call | OpenBracket::Tuple | OpenBracket::Parenthesis => b')',
+                OpenBracket::List => b']',
+                OpenBracket::Dict | OpenBracket::Set => b'}',
             };
             if self.close_bracket(bracket, out).map_err(here)? {
                 return Ok(());
@@ -473,6 +502,6 @@ impl Values {
     }
 }
 
-fn here(reason: &'static str) -> Mistake {
+fn here(reason: &'static str) -> ValueMistake {
     (reason, 0)
 }

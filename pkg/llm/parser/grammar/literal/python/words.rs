@@ -3,8 +3,8 @@
 use super::{
     name::is_word_byte,
     string::StringText,
-    suspect::Role,
-    values::{Done, State, Values},
+    suspect::SuspectRole,
+    values::{PythonValues, StepResult, ValuesPhase},
 };
 use crate::grammar::{
     arguments::JsonOut,
@@ -17,12 +17,17 @@ const MAX_WORD_BYTES: usize = 5;
 
 const NO_WORD: &str = "this word is not a Python literal";
 
-impl Values {
+impl PythonValues {
     /// Reads part of a word, or finds its end.
-    pub(super) fn take_word(&mut self, text: &str, at: &mut usize, out: &mut impl JsonOut) -> Done {
+    pub(super) fn take_word(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        out: &mut impl JsonOut,
+    ) -> StepResult {
         let rest = slice(text, *at..);
         let length = rest.bytes().take_while(|byte| is_word_byte(*byte)).count();
-        let is_name = matches!(self.state, State::NameOrWord);
+        let is_name = matches!(self.state, ValuesPhase::NameOrWord);
         let limit = if is_name { MAX_NAME_BYTES } else { MAX_WORD_BYTES };
         let room = limit - self.word.len();
         if length > room {
@@ -35,7 +40,7 @@ impl Values {
         match rest.as_bytes().get(length) {
             None => Ok(()),
             Some(byte) if byte.is_ascii_whitespace() && is_name => {
-                self.state = State::AfterNameOrWord;
+                self.state = ValuesPhase::AfterNameOrWord;
                 Ok(())
             }
             Some(byte) => self.end_word(*byte, at, out),
@@ -43,12 +48,17 @@ impl Values {
     }
 
     /// Processes a word that ended before `byte`.
-    pub(super) fn end_word(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done {
-        let is_behind = matches!(self.state, State::AfterNameOrWord);
+    pub(super) fn end_word(
+        &mut self,
+        byte: u8,
+        at: &mut usize,
+        out: &mut impl JsonOut,
+    ) -> StepResult {
+        let is_behind = matches!(self.state, ValuesPhase::AfterNameOrWord);
         let length = if is_behind { 0 } else { self.word.len() };
         let at_word = |reason| (reason, length);
-        let is_after_text = matches!(self.state, State::WordAfterText(_));
-        let role = if let State::Word(role) | State::WordAfterText(role) = self.state {
+        let is_after_text = matches!(self.state, ValuesPhase::WordAfterText(_));
+        let role = if let ValuesPhase::Word(role) | ValuesPhase::WordAfterText(role) = self.state {
             role
         } else if byte == b'=' {
             self.has_named = true;
@@ -56,19 +66,19 @@ impl Values {
             if !self.arguments.begin(&self.word, out) {
                 return Err(at_word("duplicate_argument"));
             }
-            self.state = State::Value;
+            self.state = ValuesPhase::Value;
             *at += 1;
             return Ok(());
         } else {
             self.begin_positional(out).map_err(at_word)?;
-            Role::Value
+            SuspectRole::Value
         };
         if matches!(byte, b'"' | b'\'') {
             let is_raw = is_raw_prefix(&self.word).ok_or(at_word(NO_WORD))?;
             if !is_after_text {
                 out("\"");
             }
-            self.state = State::Text(role, StringText::new(byte, is_raw));
+            self.state = ValuesPhase::Text(role, StringText::new(byte, is_raw));
             *at += 1;
             return Ok(());
         }
@@ -79,7 +89,7 @@ impl Values {
             return Err(at_word("a call stands inside an argument"));
         }
         let json = literal(&self.word).ok_or(at_word(NO_WORD))?;
-        if role == Role::Key {
+        if role == SuspectRole::Key {
             out("\"");
         }
         out(json);

@@ -6,11 +6,14 @@
 
 use compact_str::CompactString;
 
-use super::place::Place;
+use super::place::ValuePosition;
 use crate::grammar::{
     json::guard_of,
-    reader::{Fault, Guard, NO_NAME, PayloadOut, Plain, Reader, Sink, give_source, is_free_of},
-    schema::Tools,
+    reader::{
+        MarkerGuard, NO_NAME, PayloadFault, PayloadOut, PayloadReader, PayloadSink, PlainText,
+        give_source, is_free_of,
+    },
+    schema::KnownTools,
 };
 use forgeline_json::{RepairSet, Strictness, Tokenizer, escape_into, slice};
 use forgeline_types::Repair;
@@ -23,7 +26,7 @@ pub(super) const STRAY: &str = "this belongs in no call";
 pub(crate) struct SyntaxCall {
     /// The text on both sides of a string: ASCII, with a first byte that does not occur again in it.
     pub(super) delimiter: &'static str,
-    pub(super) state: State,
+    pub(super) state: SyntaxPhase,
     pub(super) name: CompactString,
     pub(super) lexer: Tokenizer,
     /// The number of bytes that the lexer has read.
@@ -31,12 +34,12 @@ pub(crate) struct SyntaxCall {
     /// The number of bytes before the current piece.
     pub(super) taken: usize,
     pub(super) repairs: RepairSet,
-    pub(super) fault: Option<Fault>,
+    pub(super) fault: Option<PayloadFault>,
     /// `true` if no closer follows the arguments.
     ends_itself: bool,
     /// The tools, whose schemas determine the types of values, and the position of the current value in them.
-    pub(super) tools: Tools,
-    pub(super) place: Place,
+    pub(super) tools: KnownTools,
+    pub(super) place: ValuePosition,
     /// The current unquoted word, or a string that may be a literal; bounded by the limit of a
     /// call's body.
     pub(super) word: String,
@@ -44,7 +47,7 @@ pub(crate) struct SyntaxCall {
 
 /// The part that was read last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SyntaxPhase {
     /// This number of bytes of `call:`, which whitespace may precede.
     Start(usize),
     /// This number of bytes of the tag used in its place.
@@ -52,7 +55,7 @@ pub(super) enum State {
     /// `call:`, and part of the name.
     Name,
     /// The name, and `()` if it has parentheses: arguments, or another call, may follow.
-    Named { is_called: bool, next: Next },
+    Named { is_called: bool, next: NextOpener },
     /// The name and `(`.
     Parenthesis,
     /// Arguments, outside the dialect's strings.
@@ -68,7 +71,7 @@ pub(super) enum State {
     /// An unquoted value or key.
     Word { is_key: bool },
     /// The arguments ended.
-    Behind(Next),
+    Behind(NextOpener),
     /// A mistake that cannot be repaired.
     Failed { is_in_arguments: bool },
 }
@@ -81,7 +84,7 @@ pub(super) const OPENER: &[u8] = b"call:";
 
 /// The part of another call's opener that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextOpener {
     /// Nothing, and it may begin here.
     Nothing,
     /// This number of bytes.
@@ -90,7 +93,7 @@ pub(super) enum Next {
     Word,
 }
 
-impl Next {
+impl NextOpener {
     pub(super) fn after(self, byte: u8) -> Self {
         let seen = match self {
             Self::Nothing => 0,
@@ -112,11 +115,11 @@ impl Next {
 impl SyntaxCall {
     /// Creates a reader of strings between `delimiter`s, in addition to those of JSON, in a call that `ends_itself` if no
     /// closer follows the arguments; the schemas of `tools` determine the types of values.
-    pub(crate) fn new(delimiter: &'static str, ends_itself: bool, tools: Tools) -> Self {
+    pub(crate) fn new(delimiter: &'static str, ends_itself: bool, tools: KnownTools) -> Self {
         Self {
             delimiter,
             ends_itself,
-            state: State::Start(0),
+            state: SyntaxPhase::Start(0),
             name: CompactString::const_new(""),
             lexer: new_lexer(),
             lexed: 0,
@@ -124,7 +127,7 @@ impl SyntaxCall {
             repairs: RepairSet::default(),
             fault: None,
             tools,
-            place: Place::default(),
+            place: ValuePosition::default(),
             word: String::new(),
         }
     }
@@ -132,43 +135,45 @@ impl SyntaxCall {
     fn is_in_arguments(&self) -> bool {
         matches!(
             self.state,
-            State::Arguments
-                | State::Opening(_)
-                | State::Quoted(_)
-                | State::Held(_)
-                | State::Ticks
-                | State::Word { .. }
-                | State::Failed { is_in_arguments: true }
+            SyntaxPhase::Arguments
+                | SyntaxPhase::Opening(_)
+                | SyntaxPhase::Quoted(_)
+                | SyntaxPhase::Held(_)
+                | SyntaxPhase::Ticks
+                | SyntaxPhase::Word { .. }
+                | SyntaxPhase::Failed { is_in_arguments: true }
         )
     }
 
     pub(super) fn fail(&mut self, reason: &'static str, offset: usize) {
-        self.state = State::Failed { is_in_arguments: self.is_in_arguments() };
+        self.state = SyntaxPhase::Failed { is_in_arguments: self.is_in_arguments() };
         self.fault.get_or_insert((reason, offset));
     }
 }
 
-impl Reader for SyntaxCall {
-    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+impl PayloadReader for SyntaxCall {
+    fn feed(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize {
         let mut at = 0;
         let mut source = self.is_in_arguments().then_some(0);
         while let Some(&byte) = text.as_bytes().get(at).filter(|_| !self.has_ended()) {
             match self.state {
-                State::Start(seen) => self.start(seen, byte, &mut at),
-                State::Tag(seen) => self.tag(seen, byte, &mut at),
-                State::Name => self.name(text, &mut at, out),
-                State::Named { is_called, next } => {
+                SyntaxPhase::Start(seen) => self.start(seen, byte, &mut at),
+                SyntaxPhase::Tag(seen) => self.tag(seen, byte, &mut at),
+                SyntaxPhase::Name => self.name(text, &mut at, out),
+                SyntaxPhase::Named { is_called, next } => {
                     self.named(is_called, next, byte, &mut at, out);
                     source = self.is_in_arguments().then_some(at);
                 }
-                State::Parenthesis => self.parenthesis(byte, &mut at),
-                State::Arguments => self.arguments(text, &mut at, out),
-                State::Opening(seen) => self.opening(seen, text, &mut at, out),
-                State::Quoted(seen) | State::Held(seen) => self.quoted(seen, text, &mut at, out),
-                State::Ticks => self.ticks(text, &mut at, out),
-                State::Word { is_key } => self.word(is_key, text, &mut at, out),
-                State::Behind(next) => self.behind(next, byte, &mut at, out),
-                State::Failed { .. } => break,
+                SyntaxPhase::Parenthesis => self.parenthesis(byte, &mut at),
+                SyntaxPhase::Arguments => self.arguments(text, &mut at, out),
+                SyntaxPhase::Opening(seen) => self.opening(seen, text, &mut at, out),
+                SyntaxPhase::Quoted(seen) | SyntaxPhase::Held(seen) => {
+                    self.quoted(seen, text, &mut at, out);
+                }
+                SyntaxPhase::Ticks => self.ticks(text, &mut at, out),
+                SyntaxPhase::Word { is_key } => self.word(is_key, text, &mut at, out),
+                SyntaxPhase::Behind(next) => self.behind(next, byte, &mut at, out),
+                SyntaxPhase::Failed { .. } => break,
             }
             if let Some(start) = source
                 && !self.is_in_arguments()
@@ -185,53 +190,57 @@ impl Reader for SyntaxCall {
         read
     }
 
-    fn plain(&self) -> Plain {
-        if self.state == State::Quoted(0) && !self.place.is_key() {
+    fn plain(&self) -> PlainText {
+        if self.state == SyntaxPhase::Quoted(0) && !self.place.is_key() {
             // Delimiters other than tags may occur in text that passes as markup.
-            if self.delimiter.starts_with('<') { Plain::MarkupRules } else { Plain::Nothing }
-        } else if self.state == State::Arguments && self.lexer.is_in_plain_string() {
-            Plain::JsonString
+            if self.delimiter.starts_with('<') {
+                PlainText::MarkupRules
+            } else {
+                PlainText::Nothing
+            }
+        } else if self.state == SyntaxPhase::Arguments && self.lexer.is_in_plain_string() {
+            PlainText::JsonString
         } else {
-            Plain::Nothing
+            PlainText::Nothing
         }
     }
 
-    fn pass_escaped(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> Option<Plain> {
-        if self.state != State::Quoted(0) || !is_free_of(b'<', text) {
+    fn pass_escaped(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> Option<PlainText> {
+        if self.state != SyntaxPhase::Quoted(0) || !is_free_of(b'<', text) {
             return None;
         }
         escape_into(text, &mut out);
-        Some(Plain::MarkupRules)
+        Some(PlainText::MarkupRules)
     }
 
     fn skip(&mut self, bytes: usize) {
         self.taken += bytes;
-        if self.state == State::Arguments {
+        if self.state == SyntaxPhase::Arguments {
             self.lexer.skip(bytes);
             self.lexed += bytes;
         }
     }
 
     fn is_whole(&self) -> bool {
-        matches!(self.state, State::Behind(_) | State::Named { is_called: true, .. })
+        matches!(self.state, SyntaxPhase::Behind(_) | SyntaxPhase::Named { is_called: true, .. })
     }
 
     fn has_ended(&self) -> bool {
-        self.ends_itself && matches!(self.state, State::Behind(_))
+        self.ends_itself && matches!(self.state, SyntaxPhase::Behind(_))
     }
 
     fn has_failed(&self) -> bool {
-        matches!(self.state, State::Failed { .. })
+        matches!(self.state, SyntaxPhase::Failed { .. })
     }
 
-    fn guard(&self) -> Guard {
-        if let State::Quoted(_) | State::Held(_) = self.state {
-            return Guard::InString(self.delimiter);
+    fn guard(&self) -> MarkerGuard {
+        if let SyntaxPhase::Quoted(_) | SyntaxPhase::Held(_) = self.state {
+            return MarkerGuard::InString(self.delimiter);
         }
-        if self.state == State::Ticks {
-            return Guard::InString(TICK);
+        if self.state == SyntaxPhase::Ticks {
+            return MarkerGuard::InString(TICK);
         }
-        if self.state == State::Arguments { guard_of(&self.lexer) } else { Guard::Open }
+        if self.state == SyntaxPhase::Arguments { guard_of(&self.lexer) } else { MarkerGuard::Open }
     }
 
     fn repairs(&self) -> RepairSet {
@@ -241,33 +250,37 @@ impl Reader for SyntaxCall {
         repairs.without(Repair::UnquotedKey).without(Repair::PythonLiteral)
     }
 
-    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut PayloadSink<'_>) -> Result<(), PayloadFault> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
         match self.state {
-            State::Start(_) | State::Tag(_) => return Err((NO_CALL, self.taken)),
-            State::Name if self.name.is_empty() => return Err((NO_NAME, self.taken)),
-            State::Name => {
+            SyntaxPhase::Start(_) | SyntaxPhase::Tag(_) => return Err((NO_CALL, self.taken)),
+            SyntaxPhase::Name if self.name.is_empty() => return Err((NO_NAME, self.taken)),
+            SyntaxPhase::Name => {
                 out(PayloadOut::Name { name: &self.name, at: 0 });
                 out(PayloadOut::Arguments("{}"));
             }
-            State::Named { next: Next::Letters(_), .. } => return Err((STRAY, self.taken)),
-            State::Named { .. } => out(PayloadOut::Arguments("{}")),
-            State::Parenthesis => return Err(("the arguments end too early", self.taken)),
-            State::Arguments => return self.close_arguments(out),
-            State::Word { is_key } => {
+            SyntaxPhase::Named { next: NextOpener::Letters(_), .. } => {
+                return Err((STRAY, self.taken));
+            }
+            SyntaxPhase::Named { .. } => out(PayloadOut::Arguments("{}")),
+            SyntaxPhase::Parenthesis => return Err(("the arguments end too early", self.taken)),
+            SyntaxPhase::Arguments => return self.close_arguments(out),
+            SyntaxPhase::Word { is_key } => {
                 self.end_word(is_key, self.taken, out);
                 return self.close_arguments(out);
             }
-            State::Opening(seen) => {
+            SyntaxPhase::Opening(seen) => {
                 return Err(("expected a JSON value", self.taken - seen));
             }
-            State::Quoted(_) | State::Held(_) | State::Ticks => {
+            SyntaxPhase::Quoted(_) | SyntaxPhase::Held(_) | SyntaxPhase::Ticks => {
                 return Err(("a string is not closed before the end of the call", self.taken));
             }
-            State::Behind(Next::Letters(_)) => self.repairs.insert(Repair::TrailingText),
-            State::Behind(_) | State::Failed { .. } => {}
+            SyntaxPhase::Behind(NextOpener::Letters(_)) => {
+                self.repairs.insert(Repair::TrailingText);
+            }
+            SyntaxPhase::Behind(_) | SyntaxPhase::Failed { .. } => {}
         }
         Ok(())
     }

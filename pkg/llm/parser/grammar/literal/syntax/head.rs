@@ -1,10 +1,12 @@
 //! The text around the arguments of a call: its name, and other calls.
 
 use super::{
-    call::{NO_CALL, Next, OPENER, STRAY, State, SyntaxCall, new_lexer},
-    place::Place,
+    call::{NO_CALL, NextOpener, OPENER, STRAY, SyntaxCall, SyntaxPhase, new_lexer},
+    place::ValuePosition,
 };
-use crate::grammar::reader::{LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Reader, Sink};
+use crate::grammar::reader::{
+    LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, PayloadReader, PayloadSink,
+};
 use forgeline_json::{RepairSet, slice};
 use forgeline_types::Repair;
 
@@ -20,11 +22,11 @@ impl SyntaxCall {
         match OPENER.get(seen) {
             _ if seen == 0 && byte.is_ascii_whitespace() => {}
             // The word is missing.
-            _ if seen == 0 && byte == b':' => self.state = State::Name,
-            _ if seen == 0 && byte == b'<' => self.state = State::Tag(1),
+            _ if seen == 0 && byte == b':' => self.state = SyntaxPhase::Name,
+            _ if seen == 0 && byte == b'<' => self.state = SyntaxPhase::Tag(1),
             Some(wanted) if byte.eq_ignore_ascii_case(wanted) => {
                 let is_all = seen + 1 == OPENER.len();
-                self.state = if is_all { State::Name } else { State::Start(seen + 1) };
+                self.state = if is_all { SyntaxPhase::Name } else { SyntaxPhase::Start(seen + 1) };
             }
             _ => return self.fail(NO_CALL, self.taken + *at),
         }
@@ -36,12 +38,13 @@ impl SyntaxCall {
         if TAG.get(seen) != Some(&byte) {
             return self.fail(NO_CALL, self.taken + *at);
         }
-        self.state = if seen + 1 == TAG.len() { State::Name } else { State::Tag(seen + 1) };
+        self.state =
+            if seen + 1 == TAG.len() { SyntaxPhase::Name } else { SyntaxPhase::Tag(seen + 1) };
         *at += 1;
     }
 
     /// Reads part of the name, or finds its end.
-    pub(super) fn name(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+    pub(super) fn name(&mut self, text: &str, at: &mut usize, out: &mut PayloadSink<'_>) {
         let rest = slice(text, *at..);
         if self.name.is_empty() && rest.starts_with(|first: char| first.is_ascii_whitespace()) {
             *at += 1;
@@ -66,39 +69,45 @@ impl SyntaxCall {
         }
         out(PayloadOut::Name { name: &self.name, at: *at });
         self.tools.call(&self.name);
-        self.state = State::Named { is_called: false, next: Next::Nothing };
+        self.state = SyntaxPhase::Named { is_called: false, next: NextOpener::Nothing };
     }
 
     /// Reads the byte after a name without arguments.
     pub(super) fn named(
         &mut self,
         is_called: bool,
-        next: Next,
+        next: NextOpener,
         byte: u8,
         at: &mut usize,
-        out: &mut Sink<'_>,
+        out: &mut PayloadSink<'_>,
     ) {
-        if byte == b'{' && next == Next::Nothing {
-            self.state = State::Arguments;
+        if byte == b'{' && next == NextOpener::Nothing {
+            self.state = SyntaxPhase::Arguments;
             return;
         }
         *at += 1;
         self.state = match next.after(byte) {
-            _ if byte == b'(' && next == Next::Nothing && !is_called => State::Parenthesis,
-            next @ Next::Letters(_) if next.is_opener() => {
+            _ if byte == b'(' && next == NextOpener::Nothing && !is_called => {
+                SyntaxPhase::Parenthesis
+            }
+            next @ NextOpener::Letters(_) if next.is_opener() => {
                 out(PayloadOut::Arguments("{}"));
                 return self.next_call(*at, out);
             }
-            next @ Next::Letters(_) => State::Named { is_called, next },
-            Next::Nothing if byte.is_ascii_whitespace() && next == Next::Nothing => self.state,
-            Next::Nothing | Next::Word => return self.fail(STRAY, self.taken + *at - 1),
+            next @ NextOpener::Letters(_) => SyntaxPhase::Named { is_called, next },
+            NextOpener::Nothing if byte.is_ascii_whitespace() && next == NextOpener::Nothing => {
+                self.state
+            }
+            NextOpener::Nothing | NextOpener::Word => {
+                return self.fail(STRAY, self.taken + *at - 1);
+            }
         };
     }
 
     /// Reads the byte after a name and `(`.
     pub(super) fn parenthesis(&mut self, byte: u8, at: &mut usize) {
         if byte == b')' {
-            self.state = State::Named { is_called: true, next: Next::Nothing };
+            self.state = SyntaxPhase::Named { is_called: true, next: NextOpener::Nothing };
         } else if !byte.is_ascii_whitespace() {
             return self.fail("arguments stand in parentheses", self.taken + *at);
         }
@@ -106,30 +115,36 @@ impl SyntaxCall {
     }
 
     /// Reads a byte after the arguments: another call may follow.
-    pub(super) fn behind(&mut self, before: Next, byte: u8, at: &mut usize, out: &mut Sink<'_>) {
+    pub(super) fn behind(
+        &mut self,
+        before: NextOpener,
+        byte: u8,
+        at: &mut usize,
+        out: &mut PayloadSink<'_>,
+    ) {
         *at += 1;
         let next = before.after(byte);
         if next.is_opener() {
             return self.next_call(*at, out);
         }
-        self.state = State::Behind(next);
+        self.state = SyntaxPhase::Behind(next);
         let is_other = match next {
-            Next::Letters(_) => false,
-            Next::Nothing => !byte.is_ascii_whitespace() || before != Next::Nothing,
-            Next::Word => true,
+            NextOpener::Letters(_) => false,
+            NextOpener::Nothing => !byte.is_ascii_whitespace() || before != NextOpener::Nothing,
+            NextOpener::Word => true,
         };
         if is_other {
             self.repairs.insert(Repair::TrailingText);
         }
     }
 
-    pub(super) fn next_call(&mut self, at: usize, out: &mut Sink<'_>) {
+    pub(super) fn next_call(&mut self, at: usize, out: &mut PayloadSink<'_>) {
         out(PayloadOut::NextCall { at, repairs: self.repairs(), fault: None });
-        self.state = State::Name;
+        self.state = SyntaxPhase::Name;
         self.name.clear();
         self.lexer = new_lexer();
         self.lexed = 0;
-        self.place = Place::default();
+        self.place = ValuePosition::default();
         self.repairs = RepairSet::default();
     }
 }

@@ -8,14 +8,14 @@ use forgeline_json::Token;
 
 /// The position of the current value in the arguments.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct ValuePosition {
     /// One step for each bracket around the value: a key, or nothing for the items of a list.
     steps: Vec<Option<CompactString>>,
     /// The JSON text of the current key.
     open_key: Option<CompactString>,
 }
 
-impl Place {
+impl ValuePosition {
     /// Returns `true` inside a key.
     pub(super) fn is_key(&self) -> bool {
         self.open_key.is_some()

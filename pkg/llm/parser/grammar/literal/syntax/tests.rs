@@ -3,8 +3,8 @@ use serde_json::Value;
 
 use super::SyntaxCall;
 use crate::grammar::{
-    reader::{Guard, Plain, Reader},
-    schema::Tools,
+    reader::{MarkerGuard, PayloadReader, PlainText},
+    schema::KnownTools,
     tests::{Reading, read_at_all_cuts, read_cut},
 };
 
@@ -12,11 +12,11 @@ const GEMMA: &str = "<|\"|>";
 const ESCAPE: &str = "<escape>";
 
 fn gemma() -> SyntaxCall {
-    SyntaxCall::new(GEMMA, false, Tools::default())
+    SyntaxCall::new(GEMMA, false, KnownTools::default())
 }
 
 fn function_gemma() -> SyntaxCall {
-    SyntaxCall::new(ESCAPE, false, Tools::default())
+    SyntaxCall::new(ESCAPE, false, KnownTools::default())
 }
 
 #[track_caller]
@@ -167,18 +167,18 @@ fn the_reader_says_where_it_stands() {
     let mut reader = gemma();
     #[rustfmt::skip]
     let steps = [
-        ("call:f",       Guard::Open,                Plain::Nothing,    false),
-        ("{a:",          Guard::Open,                Plain::Nothing,    false),
-        ("<|\"|>",       Guard::InString(GEMMA),     Plain::MarkupRules,    false),
-        ("x<|",          Guard::InString(GEMMA),     Plain::Nothing,    false),
-        ("\"|>,",        Guard::Open,                Plain::Nothing,    false),
-        ("b:\"",         Guard::InString("\""),      Plain::JsonString, false),
-        ("\\",           Guard::InString("\""),      Plain::Nothing,    false),
-        ("n\",c:'",      Guard::InString("'"),       Plain::Nothing,    false),
-        ("', /*",        Guard::Closed,              Plain::Nothing,    false),
-        (" */}",         Guard::Open,                Plain::Nothing,    true),
-        ("call:",        Guard::Open,                Plain::Nothing,    false),
-        ("g()",          Guard::Open,                Plain::Nothing,    true),
+        ("call:f",       MarkerGuard::Open,                PlainText::Nothing,    false),
+        ("{a:",          MarkerGuard::Open,                PlainText::Nothing,    false),
+        ("<|\"|>",       MarkerGuard::InString(GEMMA),     PlainText::MarkupRules,    false),
+        ("x<|",          MarkerGuard::InString(GEMMA),     PlainText::Nothing,    false),
+        ("\"|>,",        MarkerGuard::Open,                PlainText::Nothing,    false),
+        ("b:\"",         MarkerGuard::InString("\""),      PlainText::JsonString, false),
+        ("\\",           MarkerGuard::InString("\""),      PlainText::Nothing,    false),
+        ("n\",c:'",      MarkerGuard::InString("'"),       PlainText::Nothing,    false),
+        ("', /*",        MarkerGuard::Closed,              PlainText::Nothing,    false),
+        (" */}",         MarkerGuard::Open,                PlainText::Nothing,    true),
+        ("call:",        MarkerGuard::Open,                PlainText::Nothing,    false),
+        ("g()",          MarkerGuard::Open,                PlainText::Nothing,    true),
     ];
     for (text, guard, plain, is_whole) in steps {
         reader.feed(text, &mut |_| {});

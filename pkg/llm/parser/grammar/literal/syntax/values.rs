@@ -2,10 +2,10 @@
 
 use std::{borrow::Cow, mem};
 
-use super::call::{Next, State, SyntaxCall, TICK};
+use super::call::{NextOpener, SyntaxCall, SyntaxPhase, TICK};
 use crate::grammar::{
     json::take,
-    reader::{Fault, PayloadOut, Sink, is_blank, json_to},
+    reader::{PayloadFault, PayloadOut, PayloadSink, is_blank, json_to},
     schema::Types,
 };
 use forgeline_json::{Token, escape_into, is_number, slice, subslice};
@@ -13,7 +13,7 @@ use forgeline_types::Repair;
 
 impl SyntaxCall {
     /// Reads part of the arguments: up to a word or a delimiter, or to their end.
-    pub(super) fn arguments(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+    pub(super) fn arguments(&mut self, text: &str, at: &mut usize, out: &mut PayloadSink<'_>) {
         let rest = slice(text, *at..);
         let first = rest.bytes().next().unwrap_or_default();
         if let Some(quote) = self.lexer.string_quote() {
@@ -27,33 +27,35 @@ impl SyntaxCall {
             self.empty_value(self.taken + *at, out);
         }
         self.state = match first {
-            _ if self.lexer.is_at_comment() || is_blank(char::from(first)) => State::Arguments,
-            _ if self.delimiter.as_bytes().first() == Some(&first) => State::Opening(0),
+            _ if self.lexer.is_at_comment() || is_blank(char::from(first)) => {
+                SyntaxPhase::Arguments
+            }
+            _ if self.delimiter.as_bytes().first() == Some(&first) => SyntaxPhase::Opening(0),
             b'`' if is_value => {
                 *at += 1;
                 self.lex("\"", self.taken + *at, out);
-                State::Ticks
+                SyntaxPhase::Ticks
             }
-            b'(' if is_value && self.types().has(Types::ARRAY) => State::Arguments,
-            b')' if self.lexer.is_in_tuple() => State::Arguments,
-            b'{' | b'[' | b'"' | b'\'' | b'}' | b']' | b',' => State::Arguments,
-            _ if is_value => State::Word { is_key: false },
-            b'/' | b'#' => State::Arguments,
-            _ if self.lexer.wants_key() => State::Word { is_key: true },
-            _ => State::Arguments,
+            b'(' if is_value && self.types().has(Types::ARRAY) => SyntaxPhase::Arguments,
+            b')' if self.lexer.is_in_tuple() => SyntaxPhase::Arguments,
+            b'{' | b'[' | b'"' | b'\'' | b'}' | b']' | b',' => SyntaxPhase::Arguments,
+            _ if is_value => SyntaxPhase::Word { is_key: false },
+            b'/' | b'#' => SyntaxPhase::Arguments,
+            _ if self.lexer.wants_key() => SyntaxPhase::Word { is_key: true },
+            _ => SyntaxPhase::Arguments,
         };
-        if self.state == State::Arguments {
+        if self.state == SyntaxPhase::Arguments {
             let end = rest.chars().next().map_or(rest.len(), char::len_utf8);
             *at += self.lex(slice(rest, ..end), self.taken + *at, out);
         }
     }
 
     /// Passes `text`, which represents the source at `offset`, to the lexer. Returns the number of bytes read.
-    fn lex(&mut self, text: &str, offset: usize, out: &mut Sink<'_>) -> usize {
+    fn lex(&mut self, text: &str, offset: usize, out: &mut PayloadSink<'_>) -> usize {
         let Self { lexer, repairs, state, place, .. } = self;
         let taken = lexer.feed(text, &mut |token| {
             if let Token::ValueEnd { depth: 0, .. } = token {
-                *state = State::Behind(Next::Nothing);
+                *state = SyntaxPhase::Behind(NextOpener::Nothing);
             }
             place.follow(token);
             take(token, repairs, &mut json_to(out));
@@ -68,7 +70,7 @@ impl SyntaxCall {
     }
 
     /// Adds the value of a key that nothing follows: an empty string, if one is allowed.
-    fn empty_value(&mut self, offset: usize, out: &mut Sink<'_>) {
+    fn empty_value(&mut self, offset: usize, out: &mut PayloadSink<'_>) {
         let (_, is_of_key) = self.lexer.nesting();
         if is_of_key && !self.types().are_no_strings() {
             self.repairs.insert(Repair::UnquotedString);
@@ -77,41 +79,54 @@ impl SyntaxCall {
     }
 
     /// Reads bytes that may open a string.
-    pub(super) fn opening(&mut self, seen: usize, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+    pub(super) fn opening(
+        &mut self,
+        seen: usize,
+        text: &str,
+        at: &mut usize,
+        out: &mut PayloadSink<'_>,
+    ) {
         let matched = matched(self.delimiter, seen, text, *at);
         let offset = self.taken + *at - seen;
         *at += matched - seen;
         if matched == self.delimiter.len() {
             self.open_string(offset, out);
         } else if *at == text.len() {
-            self.state = State::Opening(matched);
+            self.state = SyntaxPhase::Opening(matched);
         } else if self.lexer.wants_value() {
             self.word.clear();
             self.word.push_str(slice(self.delimiter, ..matched));
-            self.state = State::Word { is_key: false };
+            self.state = SyntaxPhase::Word { is_key: false };
         } else {
-            self.state = State::Arguments;
+            self.state = SyntaxPhase::Arguments;
             let begun = slice(self.delimiter, ..matched);
             self.lex(begun, offset, out);
         }
     }
 
     /// Begins a string between delimiters, the first of which is at `offset`.
-    fn open_string(&mut self, offset: usize, out: &mut Sink<'_>) {
+    fn open_string(&mut self, offset: usize, out: &mut PayloadSink<'_>) {
         let is_value = self.lexer.wants_value();
         self.word.clear();
         if is_value && self.types().are_no_strings() {
-            self.state = State::Held(0);
+            self.state = SyntaxPhase::Held(0);
         } else {
-            self.state = State::Quoted(0);
+            self.state = SyntaxPhase::Quoted(0);
             self.lex("\"", offset, out);
         }
     }
 
     /// Reads the content of a string between delimiters.
-    pub(super) fn quoted(&mut self, seen: usize, text: &str, at: &mut usize, out: &mut Sink<'_>) {
-        let is_held = matches!(self.state, State::Held(_));
-        let state = |seen| if is_held { State::Held(seen) } else { State::Quoted(seen) };
+    pub(super) fn quoted(
+        &mut self,
+        seen: usize,
+        text: &str,
+        at: &mut usize,
+        out: &mut PayloadSink<'_>,
+    ) {
+        let is_held = matches!(self.state, SyntaxPhase::Held(_));
+        let state =
+            |seen| if is_held { SyntaxPhase::Held(seen) } else { SyntaxPhase::Quoted(seen) };
         let rest = slice(text, *at..);
         let first = self.delimiter.as_bytes().first().copied().unwrap_or_default();
         if seen == 0 && !rest.as_bytes().starts_with(&[first]) {
@@ -131,8 +146,8 @@ impl SyntaxCall {
     }
 
     /// Adds text of a string, taken literally.
-    fn string(&mut self, text: &str, out: &mut Sink<'_>) {
-        if let State::Held(_) = self.state {
+    fn string(&mut self, text: &str, out: &mut PayloadSink<'_>) {
+        if let SyntaxPhase::Held(_) = self.state {
             return self.word.push_str(text);
         }
         let place = &mut self.place;
@@ -143,9 +158,9 @@ impl SyntaxCall {
     }
 
     /// Ends a string between delimiters before byte `offset`.
-    fn end_string(&mut self, offset: usize, out: &mut Sink<'_>) {
-        let is_held = matches!(self.state, State::Held(_));
-        self.state = State::Arguments;
+    fn end_string(&mut self, offset: usize, out: &mut PayloadSink<'_>) {
+        let is_held = matches!(self.state, SyntaxPhase::Held(_));
+        self.state = SyntaxPhase::Arguments;
         if !is_held {
             self.lex("\"", offset, out);
             return;
@@ -165,19 +180,25 @@ impl SyntaxCall {
     }
 
     /// Reads the content of a string in backticks.
-    pub(super) fn ticks(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+    pub(super) fn ticks(&mut self, text: &str, at: &mut usize, out: &mut PayloadSink<'_>) {
         let rest = slice(text, *at..);
         let end = rest.find(TICK);
         self.string(slice(rest, ..end.unwrap_or(rest.len())), out);
         *at += end.map_or(rest.len(), |end| end + TICK.len());
         if end.is_some() {
-            self.state = State::Arguments;
+            self.state = SyntaxPhase::Arguments;
             self.lex("\"", self.taken + *at, out);
         }
     }
 
     /// Reads part of an unquoted word, or finds its end.
-    pub(super) fn word(&mut self, is_key: bool, text: &str, at: &mut usize, out: &mut Sink<'_>) {
+    pub(super) fn word(
+        &mut self,
+        is_key: bool,
+        text: &str,
+        at: &mut usize,
+        out: &mut PayloadSink<'_>,
+    ) {
         let rest = slice(text, *at..);
         let ends = |byte: &u8| match byte {
             b':' => is_key,
@@ -208,7 +229,7 @@ impl SyntaxCall {
 
     /// Begins a string after the first `length` bytes of a word: the comma is missing, and
     /// the word consists of a literal and the key of the string.
-    fn string_behind_word(&mut self, length: usize, offset: usize, out: &mut Sink<'_>) {
+    fn string_behind_word(&mut self, length: usize, offset: usize, out: &mut PayloadSink<'_>) {
         let mut word = mem::take(&mut self.word);
         word.truncate(length);
         let start = offset.saturating_sub(length + self.delimiter.len());
@@ -216,7 +237,7 @@ impl SyntaxCall {
             return self.fail("a string begins inside a word without quotes", start + length);
         };
         let json = self.value_word(literal);
-        self.state = State::Arguments;
+        self.state = SyntaxPhase::Arguments;
         for text in [json.as_str(), " ", &quoted(key), ":"] {
             self.lex(text, start, out);
         }
@@ -224,15 +245,15 @@ impl SyntaxCall {
     }
 
     /// Ends an unquoted word before byte `offset`.
-    pub(super) fn end_word(&mut self, is_key: bool, offset: usize, out: &mut Sink<'_>) {
+    pub(super) fn end_word(&mut self, is_key: bool, offset: usize, out: &mut PayloadSink<'_>) {
         let whole = mem::take(&mut self.word);
         let word = whole.trim_matches(is_blank);
         let blanks = slice(&whole, word.len()..);
         let start = offset.saturating_sub(whole.len());
-        self.state = State::Arguments;
+        self.state = SyntaxPhase::Arguments;
         let json = if is_key { self.key_word(word) } else { self.value_word(word) };
         self.lex(&json, start, out);
-        if self.state == State::Arguments {
+        if self.state == SyntaxPhase::Arguments {
             self.lex(blanks, offset, out);
         }
     }
@@ -282,10 +303,13 @@ impl SyntaxCall {
     }
 
     /// Ends the arguments at the closer of the call, adding missing brackets.
-    pub(super) fn close_arguments(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+    pub(super) fn close_arguments(
+        &mut self,
+        out: &mut PayloadSink<'_>,
+    ) -> Result<(), PayloadFault> {
         let Self { lexer, repairs, .. } = self;
         if lexer.close_at_end(&mut |token| take(token, repairs, &mut json_to(out))) {
-            self.state = State::Behind(Next::Nothing);
+            self.state = SyntaxPhase::Behind(NextOpener::Nothing);
             return Ok(());
         }
         let (reason, place) = lexer.fault();

@@ -6,20 +6,23 @@ use std::{mem, sync::LazyLock};
 use compact_str::CompactString;
 
 use crate::grammar::tagged::{
-    arguments::Arguments,
-    tag::Attributes,
-    want::Want,
-    xml::tree::{self, Element, NOT_CLOSED, NOT_OPEN, STRAY_TEXT},
+    arguments::TagArguments,
+    tag::TagAttributes,
+    want::WrittenForm,
+    xml::tree::{self, NOT_CLOSED, NOT_OPEN, STRAY_TEXT, XmlElement},
 };
 use crate::{
-    ahead::found::Ahead,
+    ahead::found::TextAhead,
     grammar::{
-        reader::{Fault, NO_NAME, PayloadOut, Plain, Reader, Sink, is_blank, json_to},
-        schema::{Schema, Tools},
+        reader::{
+            NO_NAME, PayloadFault, PayloadOut, PayloadReader, PayloadSink, PlainText, is_blank,
+            json_to,
+        },
+        schema::{KnownTools, ValueSchema},
     },
     marker::{Marker, MarkerSet},
     scan::{
-        search::{NoTrack, Scan, Search},
+        search::{MarkerScan, MarkerSearch, NoTrack},
         stop_bytes::StopBytes,
     },
 };
@@ -57,7 +60,7 @@ enum ElementPhase {
     /// Text of an argument.
     Text,
     /// Elements of an argument: the open ones, starting with the argument.
-    Nested(Vec<Element>),
+    Nested(Vec<XmlElement>),
     /// A mistake: the end of the call follows.
     Lost,
     /// The end of the call.
@@ -70,43 +73,45 @@ enum ElementPhase {
 /// an element that appears twice makes a list of both.
 #[derive(Debug)]
 pub(crate) struct ElementsCall {
-    scan: Scan,
+    scan: MarkerScan,
     body: ElementBody,
 }
 
 #[derive(Debug, Default)]
 struct ElementBody {
     state: ElementPhase,
-    tools: Tools,
+    tools: KnownTools,
     /// The current argument.
     key: CompactString,
     /// The whitespace at its start; at most [`MAX_WHITESPACE`] bytes.
     whitespace: CompactString,
-    arguments: Arguments,
+    arguments: TagArguments,
     /// The tag that ends a text argument, and whitespace after it: the tag counts only if no text
     /// follows.
     end_tag: Option<CompactString>,
     /// The position of such a tag that was text: the argument must then have an end of its own.
     inner_end: Option<usize>,
     repairs: RepairSet,
-    fault: Option<Fault>,
+    fault: Option<PayloadFault>,
     /// The number of bytes before the current text or tag.
     taken: usize,
 }
 
 impl ElementsCall {
-    pub(crate) fn new(tools: Tools) -> Self {
-        Self { scan: Scan::new(), body: ElementBody { tools, ..ElementBody::default() } }
+    pub(crate) fn new(tools: KnownTools) -> Self {
+        Self { scan: MarkerScan::new(), body: ElementBody { tools, ..ElementBody::default() } }
     }
 }
 
-impl Reader for ElementsCall {
-    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+impl PayloadReader for ElementsCall {
+    fn feed(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize {
         let Self { scan, body } = self;
         let (tags, stops) = &*TAGS;
-        let search = Search {
+        let search = MarkerSearch {
             stops,
-            check: |bytes: &[u8], is_last| tags.check_below(usize::MAX, bytes, Ahead::of(is_last)),
+            check: |bytes: &[u8], is_last| {
+                tags.check_below(usize::MAX, bytes, TextAhead::of(is_last))
+            },
             counts: true,
         };
         let mut at = 0;
@@ -119,12 +124,12 @@ impl Reader for ElementsCall {
         at
     }
 
-    fn plain(&self) -> Plain {
+    fn plain(&self) -> PlainText {
         let is_in_text =
             matches!(self.body.state, ElementPhase::Text) && self.body.end_tag.is_none();
         let is_text = is_in_text && self.scan.is_idle();
-        let is_raw = is_text && self.body.arguments.plain() == Plain::MarkupRules;
-        if is_raw { Plain::InBrackets } else { Plain::Nothing }
+        let is_raw = is_text && self.body.arguments.plain() == PlainText::MarkupRules;
+        if is_raw { PlainText::InBrackets } else { PlainText::Nothing }
     }
 
     fn skip(&mut self, bytes: usize) {
@@ -140,7 +145,7 @@ impl Reader for ElementsCall {
         self.body.repairs
     }
 
-    fn close(&mut self, _out: &mut Sink<'_>) -> Result<(), Fault> {
+    fn close(&mut self, _out: &mut PayloadSink<'_>) -> Result<(), PayloadFault> {
         match (self.body.fault, self.is_whole()) {
             (Some(fault), _) => Err(fault),
             (None, true) => Ok(()),
@@ -151,7 +156,7 @@ impl Reader for ElementsCall {
 
 impl ElementBody {
     /// Processes text between two tags, or part of it.
-    fn text(&mut self, text: &str, out: &mut Sink<'_>) {
+    fn text(&mut self, text: &str, out: &mut PayloadSink<'_>) {
         let start = text.len() - text.trim_start_matches(is_blank).len();
         let is_blank = start == text.len();
         if let Some(mut end_tag) = self.end_tag.take() {
@@ -202,12 +207,12 @@ impl ElementBody {
         self.taken += text.len();
     }
 
-    fn value(&mut self, text: &str, out: &mut Sink<'_>) {
+    fn value(&mut self, text: &str, out: &mut PayloadSink<'_>) {
         self.arguments.text(text, self.taken, &mut json_to(out));
     }
 
     /// Begins the text of the argument with the held whitespace.
-    fn begin_text(&mut self, out: &mut Sink<'_>) {
+    fn begin_text(&mut self, out: &mut PayloadSink<'_>) {
         let whitespace = mem::take(&mut self.whitespace);
         let place = self.taken - whitespace.len();
         if !whitespace.is_empty() {
@@ -216,7 +221,7 @@ impl ElementBody {
     }
 
     /// Processes a tag with its mark, which ends before byte `at` of the current piece.
-    fn tag(&mut self, tag: &str, at: usize, out: &mut Sink<'_>) {
+    fn tag(&mut self, tag: &str, at: usize, out: &mut PayloadSink<'_>) {
         let inside = tag.strip_prefix(MARK).unwrap_or(tag).trim_ascii_start();
         let inside = inside.strip_prefix('<').and_then(|inside| inside.strip_suffix('>'));
         let inside = inside.unwrap_or_default().trim_ascii_end();
@@ -243,8 +248,9 @@ impl ElementBody {
         self.taken += tag.len();
     }
 
-    fn begin_call(&mut self, tag: &str, at: usize, out: &mut Sink<'_>) {
-        let Attributes { name, .. } = Attributes::read(tag.strip_prefix(CALL).unwrap_or_default());
+    fn begin_call(&mut self, tag: &str, at: usize, out: &mut PayloadSink<'_>) {
+        let TagAttributes { name, .. } =
+            TagAttributes::read(tag.strip_prefix(CALL).unwrap_or_default());
         if name.is_empty() {
             return self.fail(NO_NAME, self.taken);
         }
@@ -253,7 +259,7 @@ impl ElementBody {
         self.state = ElementPhase::Between;
     }
 
-    fn begin_element(&mut self, name: &str, out: &mut Sink<'_>) {
+    fn begin_element(&mut self, name: &str, out: &mut PayloadSink<'_>) {
         match &mut self.state {
             ElementPhase::Between => self.begin_argument(name, out),
             ElementPhase::Text => {
@@ -262,7 +268,7 @@ impl ElementBody {
                 self.begin_argument(name, out);
             }
             ElementPhase::Head { .. } => {
-                let mut open = vec![Element::default()];
+                let mut open = vec![XmlElement::default()];
                 let pushed = tree::push(&mut open, name);
                 self.state = ElementPhase::Nested(open);
                 self.check(pushed);
@@ -281,7 +287,7 @@ impl ElementBody {
         }
     }
 
-    fn end_element(&mut self, name: &str, out: &mut Sink<'_>) {
+    fn end_element(&mut self, name: &str, out: &mut PayloadSink<'_>) {
         let is_own = name == self.key;
         match &mut self.state {
             ElementPhase::Head { .. } | ElementPhase::Text if is_own => {
@@ -314,7 +320,7 @@ impl ElementBody {
     }
 
     /// Ends the call at its own tag.
-    fn end_call(&mut self, out: &mut Sink<'_>) {
+    fn end_call(&mut self, out: &mut PayloadSink<'_>) {
         match self.state {
             ElementPhase::Head { .. } | ElementPhase::Text => {
                 self.note_implicit_close();
@@ -339,16 +345,18 @@ impl ElementBody {
         }
     }
 
-    fn begin_argument(&mut self, key: &str, out: &mut Sink<'_>) {
+    fn begin_argument(&mut self, key: &str, out: &mut PayloadSink<'_>) {
         self.key = CompactString::from(key);
         self.whitespace.clear();
-        let want = Want::of(&Attributes::default(), || self.schema());
+        let want = WrittenForm::of(&TagAttributes::default(), || self.schema());
         let json = &mut json_to(out);
         self.state = match want {
-            Want::Text => ElementPhase::Text,
-            Want::Literal(_) => ElementPhase::Head { is_nested: false },
-            Want::Union(_) | Want::Written(_) => ElementPhase::Head { is_nested: false },
-            Want::Json(_) => ElementPhase::Head { is_nested: true },
+            WrittenForm::Text => ElementPhase::Text,
+            WrittenForm::Literal(_) => ElementPhase::Head { is_nested: false },
+            WrittenForm::Union(_) | WrittenForm::Written(_) => {
+                ElementPhase::Head { is_nested: false }
+            }
+            WrittenForm::Json(_) => ElementPhase::Head { is_nested: true },
         };
         if !self.arguments.begin(key, want, self.tools.schema(), json) {
             self.fault.get_or_insert((tree::DUPLICATE, self.taken));
@@ -356,11 +364,11 @@ impl ElementBody {
     }
 
     /// Ends the current argument.
-    fn end_argument(&mut self, out: &mut Sink<'_>) {
+    fn end_argument(&mut self, out: &mut PayloadSink<'_>) {
         let element = match mem::replace(&mut self.state, ElementPhase::Between) {
             ElementPhase::Nested(open) => open.into_iter().next(),
             // If there are no elements, it is an empty list or object.
-            ElementPhase::Head { is_nested: true } => Some(Element::default()),
+            ElementPhase::Head { is_nested: true } => Some(XmlElement::default()),
             ElementPhase::Head { is_nested: false } => {
                 self.begin_text(out);
                 None
@@ -389,7 +397,7 @@ impl ElementBody {
     }
 
     /// Returns the schema of the current argument.
-    fn schema(&self) -> Schema<'_> {
+    fn schema(&self) -> ValueSchema<'_> {
         self.tools.schema().member(&self.key)
     }
 
@@ -406,7 +414,7 @@ impl ElementBody {
     }
 }
 
-impl Element {
+impl XmlElement {
     /// Returns `true` if the elements inside are the items of a list.
     fn has_items(&self) -> bool {
         !self.children.is_empty() && self.children.iter().all(|child| child.name == ITEM)

@@ -3,14 +3,14 @@
 use compact_str::CompactString;
 
 use super::{
-    token::Token,
+    token::XmlToken,
     tree::{self, element_name},
 };
-use crate::grammar::entity::Entities;
+use crate::grammar::entity::EntityDecoder;
 use crate::grammar::{
     arguments::{ArgumentsWriter, JsonOut},
-    reader::Plain,
-    schema::{Form, Tools, Types, may_be_literal},
+    reader::PlainText,
+    schema::{KnownTools, SchemaForm, Types, may_be_literal},
     tagged::misfit::write_string,
 };
 use forgeline_json::{escape_into, slice};
@@ -23,12 +23,12 @@ const MAX_LITERAL_BYTES: usize = 64;
 /// With a schema, each value is written as it arrives; only objects, and lists inside one element, are held
 /// until their end. Without a schema, an element may be repeated later, so all are held until the last tag.
 #[derive(Debug, Default)]
-pub(super) struct Arguments {
-    tools: Tools,
+pub(super) struct XmlArguments {
+    tools: KnownTools,
     state: ValuePhase,
     /// The current element.
     name: CompactString,
-    entities: Entities,
+    entities: EntityDecoder,
     writer: ArgumentsWriter,
     /// The number of items in the last member, if it is a list that is still open.
     open_list: Option<usize>,
@@ -60,9 +60,9 @@ enum ValuePhase {
     Waiting(usize),
 }
 
-impl Arguments {
+impl XmlArguments {
     /// Creates the writer of the arguments of the tool that is called according to `tools`.
-    pub(super) fn new(tools: Tools) -> Self {
+    pub(super) fn new(tools: KnownTools) -> Self {
         let state = match tools.schema().is_known() {
             _ if tools.are_bounds_only() => ValuePhase::Dropped,
             true => ValuePhase::Between,
@@ -77,22 +77,22 @@ impl Arguments {
     }
 
     /// Returns which text without markup passes unchanged.
-    pub(super) fn plain(&self) -> Plain {
+    pub(super) fn plain(&self) -> PlainText {
         match self.state {
-            ValuePhase::Dropped => Plain::MarkupRules,
-            ValuePhase::Text if self.entities.is_idle() => Plain::Entities,
-            ValuePhase::Text => Plain::MarkupTail,
+            ValuePhase::Dropped => PlainText::MarkupRules,
+            ValuePhase::Text if self.entities.is_idle() => PlainText::Entities,
+            ValuePhase::Text => PlainText::MarkupTail,
             ValuePhase::Whole
             | ValuePhase::Between
             | ValuePhase::ItemHead
             | ValuePhase::UnionHead
             | ValuePhase::Literal
-            | ValuePhase::Waiting(_) => Plain::Nothing,
+            | ValuePhase::Waiting(_) => PlainText::Nothing,
         }
     }
 
     /// Processes text without markup, where it is plain; returns which of the following text passes unchanged.
-    pub(super) fn pass_text(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> Plain {
+    pub(super) fn pass_text(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> PlainText {
         if self.state == ValuePhase::Text {
             if self.entities.is_idle() {
                 self.entities.feed_json(text, &mut out);
@@ -121,7 +121,7 @@ impl Arguments {
         Ok(())
     }
 
-    pub(super) fn token(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
+    pub(super) fn token(&mut self, token: XmlToken<'_>, out: &mut impl JsonOut) {
         match self.state {
             ValuePhase::Dropped => {}
             ValuePhase::Whole => self.hold(token),
@@ -134,10 +134,12 @@ impl Arguments {
         }
     }
 
-    fn hold(&mut self, token: Token<'_>) {
+    fn hold(&mut self, token: XmlToken<'_>) {
         match token {
-            Token::Text(text) | Token::Cdata(text) | Token::Aside(text) => self.held.push_str(text),
-            Token::Tag { tag, .. } => {
+            XmlToken::Text(text) | XmlToken::Cdata(text) | XmlToken::Aside(text) => {
+                self.held.push_str(text);
+            }
+            XmlToken::Tag { tag, .. } => {
                 self.held.push('<');
                 self.held.push_str(tag);
                 self.held.push('>');
@@ -145,13 +147,13 @@ impl Arguments {
         }
     }
 
-    fn between(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
+    fn between(&mut self, token: XmlToken<'_>, out: &mut impl JsonOut) {
         let tag = match token {
-            Token::Tag { tag, .. } => tag,
-            Token::Text(text) | Token::Cdata(text) if !text.trim().is_empty() => {
+            XmlToken::Tag { tag, .. } => tag,
+            XmlToken::Text(text) | XmlToken::Cdata(text) if !text.trim().is_empty() => {
                 return self.stray_text(text, token);
             }
-            Token::Text(_) | Token::Cdata(_) | Token::Aside(_) => return,
+            XmlToken::Text(_) | XmlToken::Cdata(_) | XmlToken::Aside(_) => return,
         };
         if tag.starts_with('/') {
             self.fault.get_or_insert("an XML tag closes what is not open");
@@ -164,7 +166,7 @@ impl Arguments {
     }
 
     /// Processes text between the arguments: all of them as one JSON object, or a mistake.
-    fn stray_text(&mut self, text: &str, token: Token<'_>) {
+    fn stray_text(&mut self, text: &str, token: XmlToken<'_>) {
         if self.writer.is_empty() && text.trim_start().starts_with('{') {
             self.state = ValuePhase::Whole;
             self.held.clear();
@@ -193,39 +195,39 @@ impl Arguments {
                 self.fault.get_or_insert(tree::DUPLICATE);
             }
             self.name = CompactString::from(name);
-            if form == Form::List {
+            if form == SchemaForm::List {
                 self.open_list = Some(0);
                 out("[");
             }
         }
         self.state = match form {
-            Form::Text => {
+            SchemaForm::Text => {
                 out("\"");
                 ValuePhase::Text
             }
-            Form::Literal if member.types().has(Types::OBJECT) => ValuePhase::UnionHead,
-            Form::Literal => ValuePhase::Literal,
-            Form::List if member.items().form() == Form::Text => ValuePhase::ItemHead,
-            Form::List | Form::Object => ValuePhase::Waiting(0),
+            SchemaForm::Literal if member.types().has(Types::OBJECT) => ValuePhase::UnionHead,
+            SchemaForm::Literal => ValuePhase::Literal,
+            SchemaForm::List if member.items().form() == SchemaForm::Text => ValuePhase::ItemHead,
+            SchemaForm::List | SchemaForm::Object => ValuePhase::Waiting(0),
         };
     }
 
-    fn is_closer(&self, token: Token<'_>) -> bool {
-        matches!(token, Token::Tag { tag, .. }
+    fn is_closer(&self, token: XmlToken<'_>) -> bool {
+        matches!(token, XmlToken::Tag { tag, .. }
             if tag.strip_prefix('/').is_some_and(|name| name.trim_end() == self.name))
     }
 
     /// Decides by the first text of an item whether it is a string.
-    fn item_head(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
+    fn item_head(&mut self, token: XmlToken<'_>, out: &mut impl JsonOut) {
         if self.is_closer(token) {
             return self.close(out);
         }
         match token {
-            Token::Text(text) if text.trim_start().is_empty() => self.held.push_str(text),
-            Token::Text(text) if !text.trim_start().starts_with('[') => self.string(token, out),
-            Token::Cdata(_) => self.string(token, out),
-            Token::Aside(_) => {}
-            Token::Text(_) | Token::Tag { .. } => {
+            XmlToken::Text(text) if text.trim_start().is_empty() => self.held.push_str(text),
+            XmlToken::Text(text) if !text.trim_start().starts_with('[') => self.string(token, out),
+            XmlToken::Cdata(_) => self.string(token, out),
+            XmlToken::Aside(_) => {}
+            XmlToken::Text(_) | XmlToken::Tag { .. } => {
                 self.state = ValuePhase::Waiting(0);
                 self.waiting(0, token, out);
             }
@@ -233,22 +235,22 @@ impl Arguments {
     }
 
     /// Decides by the first text or tag of a value whether it is held until its end.
-    fn union_head(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
+    fn union_head(&mut self, token: XmlToken<'_>, out: &mut impl JsonOut) {
         match token {
-            Token::Aside(_) => {}
-            Token::Text(text) if text.trim_start().is_empty() => self.held.push_str(text),
-            Token::Text(text) if !text.trim_start().starts_with(['{', '[']) => {
+            XmlToken::Aside(_) => {}
+            XmlToken::Text(text) if text.trim_start().is_empty() => self.held.push_str(text),
+            XmlToken::Text(text) if !text.trim_start().starts_with(['{', '[']) => {
                 self.state = ValuePhase::Literal;
                 let held = std::mem::take(&mut self.held);
-                self.literal(Token::Text(&held), out);
+                self.literal(XmlToken::Text(&held), out);
                 self.token(token, out);
             }
-            Token::Tag { .. } if self.is_closer(token) => self.close(out),
-            Token::Text(_) | Token::Tag { .. } => {
+            XmlToken::Tag { .. } if self.is_closer(token) => self.close(out),
+            XmlToken::Text(_) | XmlToken::Tag { .. } => {
                 self.state = ValuePhase::Waiting(0);
                 self.waiting(0, token, out);
             }
-            Token::Cdata(_) => self.string(token, out),
+            XmlToken::Cdata(_) => self.string(token, out),
         }
     }
 
@@ -269,7 +271,7 @@ impl Arguments {
     }
 
     /// Begins a string with the held text, and continues with `token`.
-    fn string(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
+    fn string(&mut self, token: XmlToken<'_>, out: &mut impl JsonOut) {
         self.separate(out);
         out("\"");
         escape_into(&self.held, out);
@@ -278,12 +280,12 @@ impl Arguments {
         self.text(token, out);
     }
 
-    fn literal(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
+    fn literal(&mut self, token: XmlToken<'_>, out: &mut impl JsonOut) {
         if self.is_closer(token) {
             return self.close(out);
         }
         match token {
-            Token::Text(text) => {
+            XmlToken::Text(text) => {
                 for (at, character) in text.char_indices() {
                     self.held.push(character);
                     let is_open =
@@ -291,42 +293,42 @@ impl Arguments {
                     if !is_open {
                         self.held.pop();
                         let rest = slice(text, at..);
-                        return self.string(Token::Text(rest), out);
+                        return self.string(XmlToken::Text(rest), out);
                     }
                 }
             }
-            Token::Cdata(_) | Token::Tag { .. } => self.string(token, out),
-            Token::Aside(_) => {}
+            XmlToken::Cdata(_) | XmlToken::Tag { .. } => self.string(token, out),
+            XmlToken::Aside(_) => {}
         }
     }
 
-    fn text(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
+    fn text(&mut self, token: XmlToken<'_>, out: &mut impl JsonOut) {
         if self.is_closer(token) {
             return self.close(out);
         }
         match token {
-            Token::Text(text) => self.entities.feed(text, &mut |text| escape_into(text, out)),
-            Token::Cdata(text) => {
+            XmlToken::Text(text) => self.entities.feed(text, &mut |text| escape_into(text, out)),
+            XmlToken::Cdata(text) => {
                 self.entities.finish(&mut |text| escape_into(text, out));
                 escape_into(text, out);
             }
-            Token::Tag { tag, .. } => {
+            XmlToken::Tag { tag, .. } => {
                 self.entities.finish(&mut |text| escape_into(text, out));
                 out("<");
                 escape_into(tag, out);
                 out(">");
             }
-            Token::Aside(_) => {}
+            XmlToken::Aside(_) => {}
         }
     }
 
-    fn waiting(&mut self, depth: usize, token: Token<'_>, out: &mut impl JsonOut) {
+    fn waiting(&mut self, depth: usize, token: XmlToken<'_>, out: &mut impl JsonOut) {
         let is_own = self.is_closer(token);
         if is_own && depth == 0 {
             return self.close(out);
         }
         self.hold(token);
-        let Token::Tag { tag, .. } = token else { return };
+        let XmlToken::Tag { tag, .. } = token else { return };
         let is_same = element_name(tag) == self.name && !tag.ends_with('/');
         self.state = ValuePhase::Waiting(depth + usize::from(is_same) - usize::from(is_own));
     }

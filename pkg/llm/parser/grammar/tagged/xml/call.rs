@@ -3,16 +3,16 @@
 use compact_str::CompactString;
 
 use super::{
-    arguments::Arguments,
-    token::{Token, Tokens},
+    arguments::XmlArguments,
+    token::{XmlToken, XmlTokens},
     tree::{NOT_CLOSED, element_name},
 };
 use crate::grammar::{
     reader::{
-        Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
-        is_free_of, json_to,
+        LONG_NAME, MAX_NAME_BYTES, MarkerGuard, NO_NAME, PayloadFault, PayloadOut, PayloadReader,
+        PayloadSink, PlainText, is_free_of, json_to,
     },
-    schema::Tools,
+    schema::KnownTools,
 };
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ enum XmlPhase {
 /// A reader of a call in XML text, in pieces of any size.
 #[derive(Debug, Default)]
 pub(crate) struct XmlCall {
-    tokens: Tokens,
+    tokens: XmlTokens,
     body: XmlBody,
     taken: usize,
 }
@@ -40,36 +40,36 @@ pub(crate) struct XmlCall {
 #[derive(Debug, Default)]
 struct XmlBody {
     state: XmlPhase,
-    tools: Tools,
+    tools: KnownTools,
     /// The current name.
     text: CompactString,
     name: Option<CompactString>,
-    arguments: Option<Box<Arguments>>,
+    arguments: Option<Box<XmlArguments>>,
     fault: Option<&'static str>,
 }
 
 impl XmlCall {
-    pub(crate) fn new(tools: Tools) -> Self {
+    pub(crate) fn new(tools: KnownTools) -> Self {
         Self { body: XmlBody { tools, ..XmlBody::default() }, ..Self::default() }
     }
 }
 
-impl Reader for XmlCall {
-    fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
+impl PayloadReader for XmlCall {
+    fn feed(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize {
         let Self { tokens, body, taken } = self;
         tokens.feed(text, &mut |token| body.token(token, out));
         *taken += text.len();
         text.len()
     }
 
-    fn plain(&self) -> Plain {
+    fn plain(&self) -> PlainText {
         if self.body.state != XmlPhase::Arguments || !self.tokens.is_in_text() {
-            return Plain::Nothing;
+            return PlainText::Nothing;
         }
-        self.body.arguments.as_deref().map_or(Plain::Nothing, Arguments::plain)
+        self.body.arguments.as_deref().map_or(PlainText::Nothing, XmlArguments::plain)
     }
 
-    fn pass_escaped(&mut self, text: &str, out: &mut dyn FnMut(&str)) -> Option<Plain> {
+    fn pass_escaped(&mut self, text: &str, out: &mut dyn FnMut(&str)) -> Option<PlainText> {
         let arguments = self.body.arguments.as_deref_mut().filter(|_| is_free_of(b'<', text))?;
         Some(arguments.pass_text(text, out))
     }
@@ -83,18 +83,18 @@ impl Reader for XmlCall {
         self.body.state == XmlPhase::Done && self.body.name.is_some() && self.body.fault.is_none()
     }
 
-    fn guard(&self) -> Guard {
+    fn guard(&self) -> MarkerGuard {
         if self.tokens.is_protected() {
-            Guard::Closed
+            MarkerGuard::Closed
         } else if self.is_whole() {
-            Guard::Open
+            MarkerGuard::Open
         } else {
             // It may contain an element with the name of an opener.
-            Guard::ClosersOnly
+            MarkerGuard::ClosersOnly
         }
     }
 
-    fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
+    fn close(&mut self, out: &mut PayloadSink<'_>) -> Result<(), PayloadFault> {
         let body = &self.body;
         let fault = body.fault.or(match body.state {
             XmlPhase::Name | XmlPhase::Server | XmlPhase::Arguments => Some(NOT_CLOSED),
@@ -111,7 +111,7 @@ impl Reader for XmlCall {
 }
 
 impl XmlBody {
-    fn token(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
+    fn token(&mut self, token: XmlToken<'_>, out: &mut PayloadSink<'_>) {
         match self.state {
             XmlPhase::Top | XmlPhase::Done => self.top(token),
             XmlPhase::Name | XmlPhase::Server => self.name(token, out),
@@ -119,8 +119,8 @@ impl XmlBody {
         }
     }
 
-    fn top(&mut self, token: Token<'_>) {
-        let Token::Tag { tag, .. } = token else { return };
+    fn top(&mut self, token: XmlToken<'_>) {
+        let XmlToken::Tag { tag, .. } = token else { return };
         self.text.clear();
         match element_name(tag) {
             _ if tag.ends_with('/') => {}
@@ -128,18 +128,18 @@ impl XmlBody {
             "server_name" => self.state = XmlPhase::Server,
             "arguments" if self.arguments.is_none() => {
                 self.tools.call(self.name.as_deref().unwrap_or_default());
-                self.arguments = Some(Box::new(Arguments::new(self.tools.clone())));
+                self.arguments = Some(Box::new(XmlArguments::new(self.tools.clone())));
                 self.state = XmlPhase::Arguments;
             }
             _ => {}
         }
     }
 
-    fn name(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
+    fn name(&mut self, token: XmlToken<'_>, out: &mut PayloadSink<'_>) {
         let (text, end) = match token {
-            Token::Text(text) | Token::Cdata(text) => (text, None),
-            Token::Tag { at, .. } => ("", Some(at)),
-            Token::Aside(_) => ("", None),
+            XmlToken::Text(text) | XmlToken::Cdata(text) => (text, None),
+            XmlToken::Tag { at, .. } => ("", Some(at)),
+            XmlToken::Aside(_) => ("", None),
         };
         if self.text.len() + text.len() <= MAX_NAME_BYTES && self.fault.is_none() {
             self.text.push_str(text);
@@ -158,9 +158,9 @@ impl XmlBody {
         self.state = if self.arguments.is_some() { XmlPhase::Done } else { XmlPhase::Top };
     }
 
-    fn arguments(&mut self, token: Token<'_>, out: &mut Sink<'_>) {
+    fn arguments(&mut self, token: XmlToken<'_>, out: &mut PayloadSink<'_>) {
         let Some(arguments) = &mut self.arguments else { return };
-        if let Token::Tag { tag, .. } = token
+        if let XmlToken::Tag { tag, .. } = token
             && tag.strip_prefix('/').is_some_and(|name| name.trim_end() == "arguments")
             && arguments.may_end()
         {
@@ -172,10 +172,10 @@ impl XmlBody {
             return;
         }
         match token {
-            Token::Text(text) | Token::Cdata(text) | Token::Aside(text) => {
+            XmlToken::Text(text) | XmlToken::Cdata(text) | XmlToken::Aside(text) => {
                 out(PayloadOut::Source(text));
             }
-            Token::Tag { tag, .. } => {
+            XmlToken::Tag { tag, .. } => {
                 out(PayloadOut::Source("<"));
                 out(PayloadOut::Source(tag));
                 out(PayloadOut::Source(">"));

@@ -11,7 +11,7 @@ const MAX_TAG_BYTES: usize = 256;
 
 /// One piece of XML, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Token<'a> {
+pub(super) enum XmlToken<'a> {
     /// Text as written; entities are not decoded.
     Text(&'a str),
     /// A tag that ended before byte `at` of the current piece: the text between its brackets.
@@ -37,13 +37,13 @@ const CDATA_START: &str = "![CDATA[";
 
 /// A splitter of XML, in pieces of any size, into tokens.
 #[derive(Debug, Default)]
-pub(super) struct Tokens {
+pub(super) struct XmlTokens {
     state: TokenPhase,
     /// The text after the `<`; bounded by [`MAX_TAG_BYTES`].
     held: CompactString,
 }
 
-impl Tokens {
+impl XmlTokens {
     /// Returns `true` inside a CDATA section or a comment, in which no marker counts.
     pub(super) fn is_protected(&self) -> bool {
         matches!(self.state, TokenPhase::Inside { .. })
@@ -55,7 +55,7 @@ impl Tokens {
     }
 
     /// Reads the next piece.
-    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(Token<'_>)) {
+    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(XmlToken<'_>)) {
         let mut at = 0;
         while at < text.len() {
             let rest = slice(text, at..);
@@ -63,7 +63,7 @@ impl Tokens {
                 TokenPhase::Text => {
                     let plain = memchr::memchr(b'<', rest.as_bytes()).unwrap_or(rest.len());
                     if plain > 0 {
-                        out(Token::Text(slice(rest, ..plain)));
+                        out(XmlToken::Text(slice(rest, ..plain)));
                         plain
                     } else {
                         self.state = TokenPhase::MarkupRules;
@@ -75,12 +75,12 @@ impl Tokens {
                 TokenPhase::Inside { is_cdata, matched } => {
                     let end = if is_cdata { "]]>" } else { "-->" };
                     let (taken, matched) = find_end(rest, end, matched, &mut |text| {
-                        out(if is_cdata { Token::Cdata(text) } else { Token::Aside(text) });
+                        out(if is_cdata { XmlToken::Cdata(text) } else { XmlToken::Aside(text) });
                     });
                     self.state = TokenPhase::Inside { is_cdata, matched };
                     if matched == end.len() {
                         self.state = TokenPhase::Text;
-                        out(Token::Aside(end));
+                        out(XmlToken::Aside(end));
                     }
                     taken
                 }
@@ -89,7 +89,7 @@ impl Tokens {
     }
 
     /// Reads one more character after a `<`.
-    fn markup(&mut self, rest: &str, at: usize, out: &mut impl FnMut(Token<'_>)) -> usize {
+    fn markup(&mut self, rest: &str, at: usize, out: &mut impl FnMut(XmlToken<'_>)) -> usize {
         let Some(next) = rest.chars().next() else { return 0 };
         let is_first = self.held.is_empty();
         let may_follow = if is_first {
@@ -98,7 +98,7 @@ impl Tokens {
             next != '<' && self.held.len() < MAX_TAG_BYTES
         };
         if next == '>' && may_follow && !self.held.starts_with("!--") {
-            out(Token::Tag { tag: &self.held, at: at + 1 });
+            out(XmlToken::Tag { tag: &self.held, at: at + 1 });
             self.state = TokenPhase::Text;
             return 1;
         }
@@ -112,10 +112,10 @@ impl Tokens {
         self.held.push(next);
         if self.held == COMMENT_START {
             self.state = TokenPhase::Inside { is_cdata: false, matched: 0 };
-            out(Token::Aside("<!--"));
+            out(XmlToken::Aside("<!--"));
         } else if self.held == CDATA_START {
             self.state = TokenPhase::Inside { is_cdata: true, matched: 0 };
-            out(Token::Aside("<![CDATA["));
+            out(XmlToken::Aside("<![CDATA["));
         } else if self.held.starts_with('!')
             && !CDATA_START.starts_with(self.held.as_str())
             && !COMMENT_START.starts_with(self.held.as_str())
@@ -135,11 +135,11 @@ impl Tokens {
     }
 
     /// Emits as text what looked like a tag.
-    fn give_back(&mut self, out: &mut impl FnMut(Token<'_>)) {
+    fn give_back(&mut self, out: &mut impl FnMut(XmlToken<'_>)) {
         self.state = TokenPhase::Text;
-        out(Token::Text("<"));
+        out(XmlToken::Text("<"));
         if !self.held.is_empty() {
-            out(Token::Text(&self.held));
+            out(XmlToken::Text(&self.held));
         }
     }
 }

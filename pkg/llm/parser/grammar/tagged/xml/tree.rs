@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::token::{Token, Tokens};
+use super::token::{XmlToken, XmlTokens};
 use crate::grammar::entity;
-use crate::grammar::schema::{Form, Schema, Types};
+use crate::grammar::schema::{SchemaForm, Types, ValueSchema};
 use forgeline_json::escape_into;
 use forgeline_json::slice;
 
@@ -13,22 +13,22 @@ const MAX_DEPTH: usize = 64;
 
 /// One element: its content, and the elements inside.
 #[derive(Debug, Default)]
-pub(crate) struct Element {
+pub(crate) struct XmlElement {
     pub(crate) name: String,
     /// The text with entities decoded, without that of its elements.
     pub(crate) text: String,
     /// Everything between its tags, entities decoded; empty in a grammar without mixed content.
     inner: String,
-    pub(crate) children: Vec<Element>,
+    pub(crate) children: Vec<XmlElement>,
     /// `true` if the elements are the items of a list although no schema says so.
     pub(crate) is_list: bool,
 }
 
 /// Reads the content of an element.
-pub(crate) fn read(xml: &str) -> Result<Element, &'static str> {
-    let mut open = vec![Element::default()];
+pub(crate) fn read(xml: &str) -> Result<XmlElement, &'static str> {
+    let mut open = vec![XmlElement::default()];
     let mut fault = None;
-    let mut tokens = Tokens::default();
+    let mut tokens = XmlTokens::default();
     tokens.feed(xml, &mut |token| {
         if let Err(reason) = add(&mut open, token) {
             fault.get_or_insert(reason);
@@ -41,13 +41,13 @@ pub(crate) fn read(xml: &str) -> Result<Element, &'static str> {
     }
 }
 
-fn add(open: &mut Vec<Element>, token: Token<'_>) -> Result<(), &'static str> {
+fn add(open: &mut Vec<XmlElement>, token: XmlToken<'_>) -> Result<(), &'static str> {
     match token {
-        Token::Text(text) => add_text(open, &entity::decode(text)),
-        Token::Cdata(text) => add_text(open, text),
-        Token::Aside(_) => {}
-        Token::Tag { tag, .. } if tag.starts_with(['?', '!']) => {}
-        Token::Tag { tag, .. } => {
+        XmlToken::Text(text) => add_text(open, &entity::decode(text)),
+        XmlToken::Cdata(text) => add_text(open, text),
+        XmlToken::Aside(_) => {}
+        XmlToken::Tag { tag, .. } if tag.starts_with(['?', '!']) => {}
+        XmlToken::Tag { tag, .. } => {
             if let Some(name) = tag.strip_prefix('/') {
                 let element = pop(open, name.trim())?;
                 add_inner(open, &format!("<{tag}>"));
@@ -70,21 +70,21 @@ fn add(open: &mut Vec<Element>, token: Token<'_>) -> Result<(), &'static str> {
 }
 
 /// Begins an element with this name inside the innermost open one.
-pub(crate) fn push(open: &mut Vec<Element>, name: &str) -> Result<(), &'static str> {
+pub(crate) fn push(open: &mut Vec<XmlElement>, name: &str) -> Result<(), &'static str> {
     if open.len() > MAX_DEPTH {
         return Err("the XML nests deeper than 64 elements");
     }
-    open.push(Element { name: name.to_owned(), ..Element::default() });
+    open.push(XmlElement { name: name.to_owned(), ..XmlElement::default() });
     Ok(())
 }
 
 /// Ends the innermost open element other than the first; it must have this name.
-pub(crate) fn pop(open: &mut Vec<Element>, name: &str) -> Result<Element, &'static str> {
+pub(crate) fn pop(open: &mut Vec<XmlElement>, name: &str) -> Result<XmlElement, &'static str> {
     let is_open = open.len() > 1 && open.last().is_some_and(|element| element.name == name);
     is_open.then(|| open.pop()).flatten().ok_or(NOT_OPEN)
 }
 
-fn add_text(open: &mut [Element], text: &str) {
+fn add_text(open: &mut [XmlElement], text: &str) {
     if let Some(element) = open.last_mut() {
         element.text.push_str(text);
     }
@@ -92,7 +92,7 @@ fn add_text(open: &mut [Element], text: &str) {
 }
 
 /// Adds source of mixed content to every open element; the depth is bounded.
-fn add_inner(open: &mut [Element], text: &str) {
+fn add_inner(open: &mut [XmlElement], text: &str) {
     for element in open.iter_mut().skip(1) {
         element.inner.push_str(text);
     }
@@ -106,7 +106,7 @@ pub(crate) fn element_name(tag: &str) -> &str {
     tag.trim_end_matches('/').split_ascii_whitespace().next().unwrap_or_default()
 }
 
-impl Element {
+impl XmlElement {
     fn is_mixed(&self) -> bool {
         !self.children.is_empty() && !self.text.trim().is_empty()
     }
@@ -116,34 +116,44 @@ impl Element {
     }
 
     /// Writes the content as JSON of the form required by `schema`.
-    pub(crate) fn write(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+    pub(crate) fn write(
+        &self,
+        schema: ValueSchema<'_>,
+        out: &mut String,
+    ) -> Result<(), &'static str> {
         let types = schema.types();
         let literal = types.literal(self.text.trim()).filter(|_| self.children.is_empty());
         match schema.form() {
-            Form::List | Form::Object if let Some(json) = literal => out.push_str(&json),
-            Form::Object if self.is_list && types.has(Types::ARRAY) => {
+            SchemaForm::List | SchemaForm::Object if let Some(json) = literal => {
+                out.push_str(&json);
+            }
+            SchemaForm::Object if self.is_list && types.has(Types::ARRAY) => {
                 return self.write_list(schema, out);
             }
-            Form::Text if self.children.is_empty() => write_text(&self.text, out),
-            Form::Text if self.inner.is_empty() => return Err("an element stands in a string"),
-            Form::Text => write_text(&self.inner, out),
-            Form::List => return self.write_list(schema, out),
-            Form::Literal if self.is_list => return self.write_list(schema, out),
-            Form::Object => return self.write_object(schema, out),
-            Form::Literal if self.is_mixed() => write_text(&self.inner, out),
-            Form::Literal if !self.children.is_empty() => return self.write_object(schema, out),
-            Form::Literal
+            SchemaForm::Text if self.children.is_empty() => write_text(&self.text, out),
+            SchemaForm::Text if self.inner.is_empty() => {
+                return Err("an element stands in a string");
+            }
+            SchemaForm::Text => write_text(&self.inner, out),
+            SchemaForm::List => return self.write_list(schema, out),
+            SchemaForm::Literal if self.is_list => return self.write_list(schema, out),
+            SchemaForm::Object => return self.write_object(schema, out),
+            SchemaForm::Literal if self.is_mixed() => write_text(&self.inner, out),
+            SchemaForm::Literal if !self.children.is_empty() => {
+                return self.write_object(schema, out);
+            }
+            SchemaForm::Literal
                 if types.has(Types::OBJECT) && is_json(&self.text, '{')
                     || types.has(Types::ARRAY) && is_json(&self.text, '[') =>
             {
                 out.push_str(self.text.trim());
             }
-            Form::Literal => write_scalar(&self.text, schema, out),
+            SchemaForm::Literal => write_scalar(&self.text, schema, out),
         }
         Ok(())
     }
 
-    fn write_list(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
+    fn write_list(&self, schema: ValueSchema<'_>, out: &mut String) -> Result<(), &'static str> {
         out.push('[');
         self.write_items(schema, out)?;
         out.push(']');
@@ -153,7 +163,7 @@ impl Element {
     /// Writes the items of a list without its brackets.
     pub(crate) fn write_items(
         &self,
-        schema: Schema<'_>,
+        schema: ValueSchema<'_>,
         out: &mut String,
     ) -> Result<(), &'static str> {
         let items = schema.items();
@@ -168,7 +178,7 @@ impl Element {
             return Ok(());
         }
         // The elements inside are the items, unless the items are objects and these are their members.
-        if items.form() == Form::Object
+        if items.form() == SchemaForm::Object
             && self.children.iter().all(|child| items.member(&child.name).is_known())
         {
             return self.write_object(items, out);
@@ -188,7 +198,7 @@ impl Element {
     /// Writes the elements as members; an element without any may contain the object as JSON.
     pub(crate) fn write_object(
         &self,
-        schema: Schema<'_>,
+        schema: ValueSchema<'_>,
         out: &mut String,
     ) -> Result<(), &'static str> {
         if self.children.is_empty() && is_json(&self.text, '{') {
@@ -206,7 +216,7 @@ impl Element {
             write_text(name, out);
             out.push(':');
             let member = schema.member(name);
-            let is_list = member.form() == Form::List;
+            let is_list = member.form() == SchemaForm::List;
             match values.as_slice() {
                 [value] => value.write(member, out)?,
                 _ if member.is_known() && !is_list => return Err(DUPLICATE),
@@ -219,7 +229,8 @@ impl Element {
                             out.push(',');
                             before = out.len();
                         }
-                        if is_list && value.is_blank() && member.items().form() == Form::Text {
+                        if is_list && value.is_blank() && member.items().form() == SchemaForm::Text
+                        {
                             write_text(&value.text, out);
                         } else if is_list {
                             value.write_items(member, out)?;
@@ -287,7 +298,7 @@ fn write_text(text: &str, out: &mut String) {
 
 /// Writes the literal that `text` spells, or `text` as a string. Whitespace around a literal matters only
 /// if no schema requires one.
-pub(crate) fn write_scalar(text: &str, schema: Schema<'_>, out: &mut String) {
+pub(crate) fn write_scalar(text: &str, schema: ValueSchema<'_>, out: &mut String) {
     let literal = if schema.is_known() { text.trim() } else { text };
     match schema.types().literal(literal) {
         Some(json) => out.push_str(&json),
