@@ -14,7 +14,7 @@ use crate::{
     access::{ClientCall, authorize},
     prompts::feedback,
     setup::AgentSetup,
-    state::{CallId, FailureKind, ReturnedCall, ToolEnd},
+    state::{CallFailure, CallId, FailureKind, ReturnedCall, ToolEnd},
     support::elapsed_ms,
     tools::{ToolError, ToolOutput},
 };
@@ -28,9 +28,6 @@ pub(super) struct OutgoingCall {
     pub(super) id: CallId,
     request: Result<ClientToolRequest, ReturnedCall>,
 }
-
-/// The failure of a call that is not sent.
-type NotSent = (FailureKind, String);
 
 impl OutgoingCall {
     /// Returns the call if it may be sent, depending on whether the run has a reader.
@@ -57,7 +54,7 @@ impl OutgoingCall {
     ) -> Result<impl Future<Output = ReturnedCall> + Send + use<'a>, ReturnedCall> {
         let request = self.request?;
         if halt.is_cancelled() {
-            let recalled = Err((FailureKind::NotRun, feedback::RECALLED.to_owned()));
+            let recalled = Err(CallFailure(FailureKind::NotRun, feedback::RECALLED.to_owned()));
             return Err(ended(request.client_call_id, recalled, 0, false));
         }
         let (client_call_id, name) = (request.client_call_id.clone(), request.tool_name.clone());
@@ -78,17 +75,18 @@ fn request(
     call: &ToolCall,
     run: &RunContext,
     has_reader: bool,
-) -> Result<ClientToolRequest, NotSent> {
+) -> Result<ClientToolRequest, CallFailure> {
     let name = &call.name;
     if let Some(ToolEnd { result: Err(refusal), .. }) = parts.forbidden(name, run) {
         return Err(refusal);
     }
-    let no_client = || (FailureKind::Denied, feedback::no_client(name));
+    let no_client = || CallFailure(FailureKind::Denied, feedback::no_client(name));
     let entry = parts.tools.find(name).zip(call.arguments.clone());
     let (entry, arguments) = entry.ok_or_else(no_client)?;
     let asked = ClientCall::in_run(&entry.spec.name, arguments.as_str(), run);
-    authorize(parts.authorizer.as_deref(), &asked)
-        .map_err(|reason| (FailureKind::Unauthorized, feedback::unauthorized(name, &reason)))?;
+    authorize(parts.authorizer.as_deref(), &asked).map_err(|reason| {
+        CallFailure(FailureKind::Unauthorized, feedback::unauthorized(name, &reason))
+    })?;
     if !has_reader {
         return Err(no_client());
     }
@@ -138,11 +136,12 @@ impl ClientWait {
             biased;
             () = halt.cancelled() => None,
             heard = heard => heard.map(text),
-            () = sleep(limit) => Some(Err((FailureKind::TimedOut, feedback::client_silent(&name, limit)))),
+            () = sleep(limit) => Some(Err(CallFailure(FailureKind::TimedOut, feedback::client_silent(&name, limit)))),
         };
-        let is_late = matches!(&result, Some(Err((FailureKind::TimedOut, _))));
-        let result =
-            result.unwrap_or_else(|| Err((FailureKind::NotRun, feedback::RECALLED.to_owned())));
+        let is_late = matches!(&result, Some(Err(CallFailure(FailureKind::TimedOut, _))));
+        let result = result.unwrap_or_else(|| {
+            Err(CallFailure(FailureKind::NotRun, feedback::RECALLED.to_owned()))
+        });
         let mut returned = ended(client_call_id, result, elapsed_ms(sent), is_late);
         returned.end.origin = origin;
         returned
@@ -151,7 +150,7 @@ impl ClientWait {
 
 fn ended(
     client_call_id: Text,
-    result: Result<String, NotSent>,
+    result: Result<String, CallFailure>,
     duration_ms: u64,
     is_withdrawn: bool,
 ) -> ReturnedCall {

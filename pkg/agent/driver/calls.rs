@@ -28,7 +28,7 @@ use crate::{
     observe::CallEnd,
     prompts::{feedback, notes},
     setup::AgentSetup,
-    state::{CallId, FailureKind, ReturnedCall, RunState, StepInput, ToolEnd},
+    state::{CallFailure, CallId, FailureKind, ReturnedCall, RunState, StepInput, ToolEnd},
     steering::QuestionDesk,
     support::elapsed_ms,
     tools::{CallPlace, ToolContext},
@@ -403,5 +403,5 @@ pub(super) async fn tell(call: &ToolCall, emitter: &mut EventEmitter) {
 
 /// Returns the end of a call that did not run because the run is ending.
 fn not_run() -> ToolEnd {
-    ToolEnd::refused((FailureKind::NotRun, feedback::NOT_RUN.to_owned()))
+    ToolEnd::refused(CallFailure(FailureKind::NotRun, feedback::NOT_RUN.to_owned()))
 }

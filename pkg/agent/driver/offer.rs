@@ -5,7 +5,7 @@ use crate::{
     access::permits,
     prompts::feedback,
     setup::AgentSetup,
-    state::{FailureKind, RunState, ToolEnd},
+    state::{CallFailure, FailureKind, RunState, ToolEnd},
     tools::Tool,
 };
 use forgeline_types::Text;
@@ -33,7 +33,7 @@ impl AgentSetup {
             return None;
         }
         let text = feedback::forbidden(&entry.spec.name, entry.tool.module());
-        Some(ToolEnd::refused((FailureKind::Forbidden, text)))
+        Some(ToolEnd::refused(CallFailure(FailureKind::Forbidden, text)))
     }
 
     fn may_use(&self, tool: &dyn Tool, run: &RunContext) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::{
     prompts::feedback,
-    state::FailureKind,
+    state::{CallFailure, CallResult, FailureKind},
     tools::{ToolError, ToolOutput, data_length},
 };
 use forgeline_llm::private::media::{self, AcceptedMedia, MediaRefusal};
@@ -17,7 +17,7 @@ pub(crate) fn read_result(
     result: Result<ToolOutput, ToolError>,
     limit: usize,
     able: impl Into<AcceptedMedia>,
-) -> (Result<String, (FailureKind, String)>, Vec<Part>) {
+) -> (CallResult, Vec<Part>) {
     let result = result.and_then(|output| {
         if output.parts.is_empty() { Ok(output) } else { takeable(output, able.into()) }
     });
@@ -78,13 +78,13 @@ fn takeable(mut output: ToolOutput, able: AcceptedMedia) -> Result<ToolOutput, T
 }
 
 /// Returns the kind of failure, and the text of the error that the model reads.
-fn failure(tool_name: &str, error: &ToolError, limit: usize) -> (FailureKind, String) {
+fn failure(tool_name: &str, error: &ToolError, limit: usize) -> CallFailure {
     let problem = feedback::brief(error.to_string());
     let chars = over([&*problem], limit);
     let problem = chars.map_or(problem, |chars| feedback::withheld(chars, limit));
     let failure = match error {
         ToolError::InvalidArguments { .. } => {
-            return (FailureKind::Arguments, feedback::bad_arguments(&problem));
+            return CallFailure(FailureKind::Arguments, feedback::bad_arguments(&problem));
         }
         ToolError::Failed { .. } => FailureKind::Failed,
         ToolError::Transient { .. } => FailureKind::Transient,
@@ -123,10 +123,7 @@ mod tests {
     }
 
     /// What a model reads that takes pictures and no documents.
-    fn seen(
-        output: ToolOutput,
-        limit: usize,
-    ) -> (Result<String, (FailureKind, String)>, Vec<Part>) {
+    fn seen(output: ToolOutput, limit: usize) -> (CallResult, Vec<Part>) {
         read_result("see", Ok(output), limit, Capabilities::ALL.documents(false))
     }
 

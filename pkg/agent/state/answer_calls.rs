@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AnswerId, CallId, CallOrder, FailureKind, RunEffect, RunRules, ToolEnd,
+    AnswerId, CallFailure, CallId, CallOrder, CallResult, FailureKind, RunEffect, RunRules,
+    ToolEnd,
     breaker::FailureBreaker,
     ending_call::outcome_of_call,
     repeats::{EndedCall, RepeatGuard, digest_of},
@@ -121,7 +122,7 @@ impl RunCall {
     pub(super) fn start(
         &mut self,
         digest: u64,
-        checked: Result<Text, (FailureKind, String)>,
+        checked: Result<Text, CallFailure>,
         place: usize,
         around: &CallPolicy<'_>,
         out: &mut Vec<RunEffect>,
@@ -330,12 +331,7 @@ impl CallPolicy<'_> {
     }
 
     /// Passes a call that has ended to the guard; returns the reason to end the run, if there is one.
-    fn circle(
-        &mut self,
-        call: &RunCall,
-        result: &Result<String, (FailureKind, String)>,
-        parts: &[Part],
-    ) -> Option<String> {
+    fn circle(&mut self, call: &RunCall, result: &CallResult, parts: &[Part]) -> Option<String> {
         let facts = self.rules.tool(&call.made.name);
         let may_repeat = facts.is_some_and(|facts| facts.may_repeat);
         let (tool, turn) = (&call.made.name, self.answer.turn);
@@ -343,7 +339,7 @@ impl CallPolicy<'_> {
             self.guard.succeeded();
         }
         self.guard.keep(&EndedCall { tool, call: call.digest, result, parts, may_repeat, turn });
-        let is_new = !matches!(result, Err((FailureKind::NotRun, _)));
+        let is_new = !matches!(result, Err(CallFailure(FailureKind::NotRun, _)));
         if is_new { self.guard.look(turn) } else { None }
     }
 
@@ -354,18 +350,24 @@ impl CallPolicy<'_> {
     }
 
     /// Checks a call before it runs and returns the name of its tool.
-    pub(super) fn check(&self, held: &RunCall, digest: u64) -> Result<Text, (FailureKind, String)> {
+    pub(super) fn check(&self, held: &RunCall, digest: u64) -> Result<Text, CallFailure> {
         let call = &held.made;
         match &call.outcome {
             CallOutcome::Complete => {}
             CallOutcome::Incomplete => {
-                return Err((FailureKind::Cut, feedback::cut(held.body_bytes)));
+                return Err(CallFailure(FailureKind::Cut, feedback::cut(held.body_bytes)));
             }
             CallOutcome::Malformed { reason, offset } => {
-                return Err((FailureKind::Malformed, feedback::malformed(reason, *offset)));
+                return Err(CallFailure(
+                    FailureKind::Malformed,
+                    feedback::malformed(reason, *offset),
+                ));
             }
             _ => {
-                return Err((FailureKind::Malformed, feedback::malformed("it is not complete", 0)));
+                return Err(CallFailure(
+                    FailureKind::Malformed,
+                    feedback::malformed("it is not complete", 0),
+                ));
             }
         }
         if call.hosted && call.arguments.is_some() {
@@ -378,18 +380,26 @@ impl CallPolicy<'_> {
             ));
         };
         if self.withheld.contains(facts.name) {
-            return Err((FailureKind::Forbidden, feedback::forbidden(facts.name, facts.module)));
+            return Err(CallFailure(
+                FailureKind::Forbidden,
+                feedback::forbidden(facts.name, facts.module),
+            ));
         }
         if call.arguments.is_none() {
-            return Err((FailureKind::Malformed, feedback::malformed("it has no arguments", 0)));
+            return Err(CallFailure(
+                FailureKind::Malformed,
+                feedback::malformed("it has no arguments", 0),
+            ));
         }
         let name = facts.name;
         if self.guard.would_fail(digest) {
-            return Err((FailureKind::Repeated, feedback::repeated(name)));
+            return Err(CallFailure(FailureKind::Repeated, feedback::repeated(name)));
         }
         match self.rules.check(call) {
             Ok(()) => Ok(name.clone()),
-            Err(problem) => Err((FailureKind::Arguments, feedback::bad_arguments(&problem))),
+            Err(problem) => {
+                Err(CallFailure(FailureKind::Arguments, feedback::bad_arguments(&problem)))
+            }
         }
     }
 }
@@ -480,7 +490,7 @@ impl AnswerCalls {
 
     fn add_result(
         &mut self,
-        result: Result<String, (FailureKind, String)>,
+        result: CallResult,
         parts: Vec<Part>,
         (origin, found): (TextOrigin, Box<[Text]>),
     ) {
@@ -495,5 +505,5 @@ impl AnswerCalls {
 
 /// Returns the `ToolEnd` of a call that did not run.
 fn not_run(why: &str) -> ToolEnd {
-    ToolEnd::refused((FailureKind::NotRun, why.to_owned()))
+    ToolEnd::refused(CallFailure(FailureKind::NotRun, why.to_owned()))
 }

@@ -3,7 +3,7 @@
 use std::mem;
 
 use super::{
-    CallId, FailureKind, ReturnedCall, RunEffect, RunState, ToolEnd,
+    CallFailure, CallId, FailureKind, ReturnedCall, RunEffect, RunState, ToolEnd,
     answer_calls::{AnswerCalls, CallState, RunCall},
     approvals::request_id,
 };
@@ -46,7 +46,7 @@ impl AnswerCalls {
             if let CallState::AtClient(id) = mem::replace(&mut call.state, CallState::Held) {
                 call.announce_withdrawn(id, out);
             }
-            let why = (FailureKind::NotRun, feedback::RECALLED.to_owned());
+            let why = CallFailure(FailureKind::NotRun, feedback::RECALLED.to_owned());
             call.end(ToolEnd::refused(why), out);
         }
     }

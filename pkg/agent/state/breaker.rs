@@ -7,6 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::prompts::feedback;
 use forgeline_types::Text;
 
+/// The result of a call: its text, or its failure.
+pub(crate) type CallResult = Result<String, CallFailure>;
+
+/// The failure of a call: its kind, and the text that the model reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CallFailure(pub(crate) FailureKind, pub(crate) String);
+
 /// The kind of a call's failure. The breaker counts kinds rather than texts, since texts vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

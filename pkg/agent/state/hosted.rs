@@ -1,7 +1,7 @@
 //! Calls that the provider runs itself, once a person has decided on them.
 
 use super::{
-    FailureKind, RunEffect, ToolEnd,
+    CallFailure, FailureKind, RunEffect, ToolEnd,
     answer_calls::{CallPolicy, RunCall},
 };
 use crate::{approval::ApprovalVerdict, prompts::feedback};
@@ -14,23 +14,20 @@ impl RunCall {
     }
 
     /// Returns the refusal when a person replaced the model's arguments: the provider runs the original ones.
-    pub(super) fn unchangeable(&self, verdict: &ApprovalVerdict) -> Option<(FailureKind, String)> {
+    pub(super) fn unchangeable(&self, verdict: &ApprovalVerdict) -> Option<CallFailure> {
         let ApprovalVerdict::Granted { arguments: Some(new), .. } = verdict else { return None };
         let is_other = self.made.hosted && self.made.arguments.as_ref() != Some(new);
-        is_other
-            .then(|| (FailureKind::Denied, feedback::unchangeable(&self.made.name, new.as_str())))
+        is_other.then(|| {
+            CallFailure(FailureKind::Denied, feedback::unchangeable(&self.made.name, new.as_str()))
+        })
     }
 }
 
 impl CallPolicy<'_> {
     /// Checks a call of a tool known only to the provider.
-    pub(super) fn check_hosted(
-        &self,
-        call: &ToolCall,
-        digest: u64,
-    ) -> Result<Text, (FailureKind, String)> {
+    pub(super) fn check_hosted(&self, call: &ToolCall, digest: u64) -> Result<Text, CallFailure> {
         if self.guard.would_fail(digest) {
-            return Err((FailureKind::Repeated, feedback::repeated(&call.name)));
+            return Err(CallFailure(FailureKind::Repeated, feedback::repeated(&call.name)));
         }
         Ok(call.name.clone())
     }

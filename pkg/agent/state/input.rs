@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FailureKind,
+    CallFailure, CallResult, FailureKind,
     window_state::{SummaryEnd, SummaryRange, WindowCut},
 };
 use crate::{approval::ApprovalAnswer, run::SpentBelow, steering::UserMessage};
@@ -138,7 +138,7 @@ pub(crate) struct CompleteCall {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ToolEnd {
     /// The result, or the kind of failure and the text that the model reads.
-    pub(crate) result: Result<String, (FailureKind, String)>,
+    pub(crate) result: CallResult,
     /// Images and documents after the text of the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) parts: Vec<Part>,
@@ -156,12 +156,12 @@ pub(crate) struct ToolEnd {
 
 impl ToolEnd {
     /// Returns the end of a call that did not run.
-    pub(crate) fn refused(why: (FailureKind, String)) -> Self {
+    pub(crate) fn refused(why: CallFailure) -> Self {
         Self::at_once(Err(why))
     }
 
     /// Returns an end with a duration of zero.
-    pub(crate) fn at_once(result: Result<String, (FailureKind, String)>) -> Self {
+    pub(crate) fn at_once(result: CallResult) -> Self {
         let (parts, origin, found) = (Vec::new(), TextOrigin::Own, Box::default());
         Self { result, parts, duration_ms: 0, origin, below: None, found }
     }

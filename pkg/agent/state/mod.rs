@@ -28,7 +28,7 @@ mod tests;
 mod window_state;
 
 pub(super) use self::{
-    breaker::FailureKind,
+    breaker::{CallFailure, CallResult, FailureKind},
     effect::{AskKind, RunEffect},
     input::{
         AnswerId, CallId, CancelReason, CompleteCall, ModelAnswer, ReturnedCall, RunPrompt,

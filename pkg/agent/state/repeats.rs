@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::FailureKind;
+use super::{CallFailure, CallResult, FailureKind};
 use crate::{prompts::feedback, support::digest};
 use forgeline_types::{Part, Text, ToolCall};
 
@@ -77,7 +77,7 @@ pub(super) struct EndedCall<'a> {
     pub(super) tool: &'a Text,
     /// The digest of the call.
     pub(super) call: u64,
-    pub(super) result: &'a Result<String, (FailureKind, String)>,
+    pub(super) result: &'a CallResult,
     /// The images and documents of the result.
     pub(super) parts: &'a [Part],
     pub(super) may_repeat: bool,
@@ -165,9 +165,11 @@ impl RepeatGuard {
     /// Records a call that has ended.
     pub(super) fn keep(&mut self, ended: &EndedCall<'_>) {
         let kind = match ended.result {
-            Err((FailureKind::NotRun, _)) => return,
+            Err(CallFailure(FailureKind::NotRun, _)) => return,
             Err((failure, _)) if failure.is_certain() => CallWeight::Fails,
-            Err((FailureKind::Transient | FailureKind::TimedOut, _)) => CallWeight::Repeats,
+            Err(CallFailure(FailureKind::Transient | FailureKind::TimedOut, _)) => {
+                CallWeight::Repeats
+            }
             _ if ended.may_repeat => CallWeight::Repeats,
             _ => CallWeight::Counts,
         };
@@ -179,7 +181,7 @@ impl RepeatGuard {
         let parts = ended.parts.iter().flat_map(data);
         let result = digest(call.iter().chain(&[failed]).chain(content.as_bytes()).chain(parts));
         // The result of a call that was not repeated already tells the model so.
-        let is_repeated = matches!(ended.result, Err((FailureKind::Repeated, _)));
+        let is_repeated = matches!(ended.result, Err(CallFailure(FailureKind::Repeated, _)));
         let told = is_repeated.then_some(ended.turn);
         self.recent.truncate(WINDOW - 1);
         let tool = ended.tool.clone();

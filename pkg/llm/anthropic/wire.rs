@@ -4,7 +4,8 @@ use serde_json::value::RawValue;
 
 use crate::decode::{
     JsonEntries,
-    lax_json::{FillInto, LaxNumber, LaxText, LaxWord, in_place, lax, wire},
+    lax_json::{FillInto, LaxNumber, LaxText, LaxWord, lax},
+    wire_struct::{in_place, wire},
 };
 use forgeline_types::Text;
 

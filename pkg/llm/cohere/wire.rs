@@ -4,9 +4,8 @@ use serde_json::value::RawValue;
 
 use crate::decode::{
     CallDelta, CitationPaths, JsonEntries, OutSink, item,
-    lax_json::{
-        FillInto, LaxList, LaxNumber, LaxText, LaxWord, OneOrMany, by_filling, list, value, wire,
-    },
+    lax_json::{FillInto, LaxList, LaxNumber, LaxText, LaxWord, OneOrMany, list, value},
+    wire_struct::{by_filling, wire},
 };
 use forgeline_types::ItemKind;
 

@@ -5,7 +5,8 @@ use serde_json::value::RawValue;
 
 use super::{
     JsonEntries,
-    lax_json::{LaxNumber, LaxObject, LaxText, LaxWord, arguments, by_filling, in_place},
+    lax_json::{LaxNumber, LaxObject, LaxText, LaxWord, arguments},
+    wire_struct::{by_filling, in_place},
 };
 use forgeline_types::Text;
 

@@ -18,6 +18,7 @@ mod tests;
 mod text_input;
 mod tool_name;
 pub(crate) mod vendor_error;
+pub(crate) mod wire_struct;
 
 pub use body_decoder::{BodyDecoder, Progress};
 pub use byte_stream::decode;

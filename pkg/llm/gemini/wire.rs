@@ -3,8 +3,9 @@
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use serde_json::value::RawValue;
 
-use crate::decode::lax_json::{
-    FillInto, LaxFlag, LaxList, LaxNumber, LaxObject, LaxText, LaxWord, by_filling, lax, wire,
+use crate::decode::{
+    lax_json::{FillInto, LaxFlag, LaxList, LaxNumber, LaxObject, LaxText, LaxWord, lax},
+    wire_struct::{by_filling, wire},
 };
 
 /// The protocol's name in items.

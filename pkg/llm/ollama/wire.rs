@@ -5,7 +5,8 @@ use serde_json::value::RawValue;
 
 use crate::decode::{
     JsonEntries, UsagePaths,
-    lax_json::{FillInto, LaxFlag, LaxList, LaxObject, LaxText, LaxWord, in_place, is_text},
+    lax_json::{FillInto, LaxFlag, LaxList, LaxObject, LaxText, LaxWord, is_text},
+    wire_struct::in_place,
 };
 
 /// The protocol's name in items.

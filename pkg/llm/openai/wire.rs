@@ -6,8 +6,9 @@ use serde_json::value::RawValue;
 use super::content::OpenAiContent;
 use crate::decode::{
     CallDelta, FunctionDelta,
-    lax_json::{FillInto, LaxList, LaxNumber, LaxObject, LaxText, LaxWord, fill_with, wire},
+    lax_json::{FillInto, LaxList, LaxNumber, LaxObject, LaxText, LaxWord, fill_with},
     says,
+    wire_struct::wire,
 };
 
 wire! {

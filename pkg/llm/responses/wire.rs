@@ -3,7 +3,10 @@
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::decode::lax_json::{LaxNumber, LaxText, LaxWord, wire};
+use crate::decode::{
+    lax_json::{LaxNumber, LaxText, LaxWord},
+    wire_struct::wire,
+};
 
 /// The protocol's name in items.
 pub(super) const PROTOCOL: &str = "openai-responses";

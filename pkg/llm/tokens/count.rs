@@ -5,7 +5,7 @@ use super::text::estimate;
 /// A way to count the tokens of a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TokenCount {
-    /// What tells it from others.
+    /// The name, by which counters are compared.
     name: &'static str,
     count: fn(&str) -> u64,
 }

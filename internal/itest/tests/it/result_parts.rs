@@ -56,7 +56,7 @@ async fn sent<W: WireFormat>(model: &str, parts: Vec<Part>) -> (Value, bool) {
     let first = chunks.next().await.and_then(Result::ok);
     let details = first.and_then(|chunk| chunk.details);
     let is_told = details.iter().flat_map(|details| &details.events).any(
-        |event| matches!(event, AgentEvent::Custom { name, data } if name == DEGRADED && data.to_string().contains("results of tools")),
+        |event| matches!(event, AgentEvent::Custom { name, data } if name == DEGRADED && data.to_string().contains("tool results")),
     );
     let body = server.json();
     let messages = ["messages", "input", "contents"].iter().find_map(|name| body.get(name));
