@@ -165,7 +165,7 @@ impl<'a> RunningCalls<'a> {
             let result = guard(config, (&desk, &own_id, limit), task, &cancel, &stop).await;
             let origin = result.as_ref().ok().and_then(|output| output.origin).unwrap_or(origin);
             let (result, parts) = read_result(&name, result, most, able);
-            if let Err((failure, _)) = &result {
+            if let Err(CallFailure(failure, _)) = &result {
                 ended.record("error.type", CallEnd::from(*failure).as_str());
             }
             let duration_ms = elapsed_ms(started);

@@ -92,7 +92,7 @@ fn failure(tool_name: &str, error: &ToolError, limit: usize) -> CallFailure {
         ToolError::Panicked { .. } => FailureKind::Panicked,
         ToolError::Cancelled { .. } => FailureKind::NotRun,
     };
-    (failure, feedback::tool_failed(tool_name, &problem))
+    CallFailure(failure, feedback::tool_failed(tool_name, &problem))
 }
 
 /// Returns the number of characters if it is greater than `limit`.
@@ -177,7 +177,7 @@ mod tests {
         let most = ToolOutput::new("").part(picture(MAX_PART_BYTES));
         assert_eq!(seen(most.clone(), 5).1.len(), 1);
         let (failed, parts) = seen(most.part(picture(4)), 5_000);
-        let (failure, text) = failed.unwrap_err();
+        let CallFailure(failure, text) = failed.unwrap_err();
         assert_eq!((failure, parts), (FailureKind::Failed, vec![]));
         assert!(text.contains("20971524 bytes") && text.contains("at most 20971520"), "{text}");
     }

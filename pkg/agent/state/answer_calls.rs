@@ -148,22 +148,24 @@ impl RunCall {
     /// Records the end of the call and emits its events.
     pub(super) fn end(&mut self, mut end: ToolEnd, out: &mut Vec<RunEffect>) {
         if let Some(arguments) = self.made.arguments.as_ref().filter(|_| self.is_changed) {
-            let (Ok(text) | Err((_, text))) = &mut end.result;
+            let (Ok(text) | Err(CallFailure(_, text))) = &mut end.result;
             *text = feedback::changed(arguments.as_str(), text);
         }
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
         let duration_ms = end.duration_ms;
-        out.extend(end.result.as_ref().err().map(|(failure, _)| RunEffect::Failed(*failure)));
+        out.extend(
+            end.result.as_ref().err().map(|CallFailure(failure, _)| RunEffect::Failed(*failure)),
+        );
         out.push(RunEffect::Emit(Box::new(match &end.result {
             Ok(content) => {
                 AgentEvent::ToolResult { id, tool_name, content: content.clone(), duration_ms }
             }
-            Err((_, text)) => {
+            Err(CallFailure(_, text)) => {
                 let content = feedback::brief(text.clone());
                 AgentEvent::ToolResultError { id, tool_name, content, duration_ms }
             }
         })));
-        if let Err((failure, text)) = &end.result {
+        if let Err(CallFailure(failure, text)) = &end.result {
             self.audit(*failure, text, out);
         }
         self.state = CallState::Ended(end);
@@ -374,7 +376,7 @@ impl CallPolicy<'_> {
             return self.check_hosted(call, digest);
         }
         let Some(facts) = self.rules.tool(&call.name) else {
-            return Err((
+            return Err(CallFailure(
                 FailureKind::UnknownTool,
                 self.rules.unknown_tool(&call.name, self.withheld),
             ));
@@ -479,7 +481,7 @@ impl AnswerCalls {
                     self.refuse_held(&why, out);
                 }
             }
-            Err((failure, _)) => {
+            Err(CallFailure(failure, _)) => {
                 self.broken = self.broken.take().or(around.breaker.failed(&call.name, *failure));
             }
         }
@@ -497,7 +499,7 @@ impl AnswerCalls {
         let Some(settled) = self.list.get(self.results.len()) else { return };
         let (id, tool_name) = (settled.made.id.clone(), settled.made.name.clone());
         let is_error = result.is_err();
-        let content = result.unwrap_or_else(|(_, text)| feedback::brief(text));
+        let content = result.unwrap_or_else(|CallFailure(_, text)| feedback::brief(text));
         let result = ToolResult::new(id, tool_name, content).error(is_error);
         self.results.push(result.parts(parts).origin(origin).found(found));
     }

@@ -1,7 +1,7 @@
 //! Calls that wait for a person's approval.
 
 use super::{
-    AnswerId, CallId, FailureKind, RunEffect, RunRules, RunState, ToolEnd,
+    AnswerId, CallFailure, CallId, FailureKind, RunEffect, RunRules, RunState, ToolEnd,
     answer_calls::{AnswerCalls, CallPolicy, CallState, RunCall},
 };
 use crate::{
@@ -103,7 +103,7 @@ impl AnswerCalls {
             } else {
                 FailureKind::Denied
             };
-            return call.end(ToolEnd::refused((failure, why)), out);
+            return call.end(ToolEnd::refused(CallFailure(failure, why)), out);
         }
         if let Some(refusal) = call.unchangeable(&verdict) {
             return call.end(ToolEnd::refused(refusal), out);

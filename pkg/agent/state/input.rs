@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallFailure, CallResult, FailureKind,
+    CallFailure, CallResult,
     window_state::{SummaryEnd, SummaryRange, WindowCut},
 };
 use crate::{approval::ApprovalAnswer, run::SpentBelow, steering::UserMessage};

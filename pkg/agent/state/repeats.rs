@@ -166,7 +166,7 @@ impl RepeatGuard {
     pub(super) fn keep(&mut self, ended: &EndedCall<'_>) {
         let kind = match ended.result {
             Err(CallFailure(FailureKind::NotRun, _)) => return,
-            Err((failure, _)) if failure.is_certain() => CallWeight::Fails,
+            Err(CallFailure(failure, _)) if failure.is_certain() => CallWeight::Fails,
             Err(CallFailure(FailureKind::Transient | FailureKind::TimedOut, _)) => {
                 CallWeight::Repeats
             }
@@ -175,7 +175,7 @@ impl RepeatGuard {
         };
         let (content, failed) = match ended.result {
             Ok(content) => (content, 0),
-            Err((_, content)) => (content, 1),
+            Err(CallFailure(_, content)) => (content, 1),
         };
         let call = ended.call.to_le_bytes();
         let parts = ended.parts.iter().flat_map(data);

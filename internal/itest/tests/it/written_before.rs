@@ -2,7 +2,9 @@
 //!
 //! The process that wrote them was killed while a run waited for an approval, with a message of the user for its next turn and one for its end.
 
-use std::{fs, net::SocketAddr, path::Path, time::Duration};
+use std::{fs, io, net::SocketAddr, path::Path, time::Duration};
+
+use flate2::read::GzDecoder;
 
 use forgeline::{
     agent::{
@@ -106,7 +108,8 @@ async fn a_journal_of_an_earlier_version_is_read_at_any_line_and_continued() {
 #[tokio::test]
 async fn a_database_of_an_earlier_version_is_read_continued_and_erased() {
     let folder = folder("written-database");
-    fs::write(folder.join("service.db"), written("service.db")).unwrap();
+    let mut file = fs::File::create(folder.join("service.db")).unwrap();
+    io::copy(&mut GzDecoder::new(&*written("service.db.gz")), &mut file).unwrap();
     let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
     let service = Service::builder()
         .agent("main", builder(&folder).build().unwrap())

@@ -112,7 +112,7 @@ fn saying(text: &str) -> ModelAnswer {
 }
 
 fn ended(result: Result<&str, FailureKind>) -> ToolEnd {
-    let result = result.map(str::to_owned).map_err(|kind| (kind, format!("{kind:?}")));
+    let result = result.map(str::to_owned).map_err(|kind| CallFailure(kind, format!("{kind:?}")));
     ToolEnd { duration_ms: 1, ..ToolEnd::at_once(result) }
 }
 
