@@ -141,7 +141,8 @@ async fn a_database_of_an_earlier_version_is_read_continued_and_erased() {
     // It is read.
     assert_eq!(texts("done").await.last().unwrap(), "It is 13.5, and Again.");
     // The run that waited is continued, with what was said to it.
-    let runs = store.list(RunQuery::new(SCOPE, 10).conversation("waits")).await.unwrap().runs;
+    let query = RunQuery::new(SCOPE, 10).conversation("waits");
+    let runs = RunStore::list(&store, query).await.unwrap().runs;
     let run = format!("/v1/runs/{}", runs[0].key.name);
     let log = store.read(&runs[0].key, 0, 1_000).await.unwrap().records;
     let request = log.iter().find(|record| record.kind == "tool_approval_request").unwrap();
@@ -167,10 +168,11 @@ async fn a_database_of_an_earlier_version_is_read_continued_and_erased() {
     assert_eq!(texts("done").await.last().unwrap(), "It is 13.5, and More.");
     server.abort();
     // It is erased.
-    let owner = store.get(&ConversationKey::new(SCOPE, "done")).await.unwrap().owner;
+    let key = ConversationKey::new(SCOPE, "done");
+    let owner = ConversationStore::get(&store, &key).await.unwrap().owner;
     let erased = ConversationStore::erase(&store, SCOPE, &owner, EraseMode::Hard).await.unwrap();
     assert_eq!(erased.conversations, 3);
-    let gone = ConversationStore::get(&store, &ConversationKey::new(SCOPE, "done")).await;
+    let gone = ConversationStore::get(&store, &key).await;
     assert!(matches!(gone, Err(StoreError::NotFound { .. })), "{gone:?}");
     drop(store);
     fs::remove_dir_all(&folder).unwrap();

@@ -364,7 +364,7 @@ impl CallBody {
             (b'{' | b'[', Some(shape), _, _) => {
                 let is_fenced = !self.repairs.is_empty();
                 let call = JsonCall::new(*shape).ending(is_fenced, self.ends_itself);
-                Box::new(call.bounds_only(self.tools.are_bounds_only()))
+                Box::new(call.with_mode(self.tools.mode()))
             }
             (b'<', _, Some(MarkupRules::Forge), _) => Box::new(XmlCall::new(tools())),
             (b']', _, Some(MarkupRules::Elements), _) => Box::new(ElementsCall::new(tools())),

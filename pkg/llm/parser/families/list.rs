@@ -1,15 +1,74 @@
 //! The list of all families, and the dialects in it.
 
 use super::{
+    ai2, ai21, alibaba, baidu, bytedance, cohere, common, deepseek,
     family::{InAuto, ModelFamily},
-    newer, others, recent, shared, vendors,
+    google, huawei, hugind, ibm, inkling, iquest, llm360, meituan, meta, microsoft, minimax,
+    mistral, moonshot, muse, naver, nous, nvidia, openai, openbmb, poolside, preferred_networks,
+    rwkv, salesforce, sb_intuitions, sber, servicenow, shanghai_ai_lab, stepfun, swiss_ai, tencent,
+    upstage, xiaohongshu, zhipu,
 };
 use crate::builder::{ThinkingDialectBuilder, ToolDialectBuilder};
 
 /// All families, in the order in which their dialects are listed; `none`, `auto`, Forge's and
 /// `<think>` come first.
-const GROUPS: [&[ModelFamily]; 5] =
-    [shared::FAMILIES, vendors::FAMILIES, others::FAMILIES, newer::FAMILIES, recent::FAMILIES];
+const FAMILIES: [&ModelFamily; 55] = [
+    &common::NONE,
+    &common::AUTO,
+    &common::FORGE,
+    &common::THINK,
+    &nous::HERMES,
+    &alibaba::QWEN3_CODER,
+    &zhipu::GLM_FAMILY,
+    &moonshot::KIMI_K2,
+    &moonshot::KIMI_K3_FAMILY,
+    &deepseek::DEEPSEEK_V3,
+    &deepseek::DEEPSEEK_V31,
+    &deepseek::DSML_FAMILY,
+    &meta::LLAMA3_JSON,
+    &meta::PYTHONIC,
+    &mistral::MISTRAL,
+    &google::GEMMA4,
+    &google::FUNCTIONGEMMA,
+    &openai::HARMONY,
+    &minimax::MINIMAX_M2,
+    &minimax::MINIMAX_M3,
+    &cohere::COHERE,
+    &stepfun::STEP3,
+    &shanghai_ai_lab::INTERNLM2,
+    &microsoft::PHI4,
+    &ibm::GRANITE,
+    &ai21::JAMBA,
+    &tencent::HUNYUAN_FAMILY,
+    &bytedance::SEED_OSS,
+    &swiss_ai::APERTUS,
+    &nvidia::NEMOTRON,
+    &meituan::LONGCAT_FAMILY,
+    &sber::GIGACHAT3,
+    &baidu::ERNIE45,
+    &ai2::OLMO3,
+    &salesforce::XLAM,
+    &xiaohongshu::DOTS,
+    &openbmb::MINICPM5,
+    &iquest::IQUEST_FAMILY,
+    &llm360::K2_HORIZON,
+    &sb_intuitions::SARASHINA,
+    &preferred_networks::PLAMO3,
+    &inkling::INKLING,
+    &muse::MUSE,
+    &common::GUIDED,
+    &hugind::HUGIND,
+    &upstage::SOLAR_OPEN2,
+    &upstage::SOLAR_OPEN,
+    &alibaba::QWEN25_CODER,
+    &servicenow::APRIEL,
+    &huawei::PANGU,
+    &naver::HYPERCLOVAX,
+    &rwkv::RWKV,
+    &poolside::POOLSIDE,
+    &tencent::HY4,
+    &openbmb::MINICPM_V,
+];
 
 /// The number of tool-call dialects.
 pub(crate) const TOOL_COUNT: usize = counts().0;
@@ -18,26 +77,22 @@ pub(crate) const THINKING_COUNT: usize = counts().1;
 
 const fn counts() -> (usize, usize) {
     let (mut tools, mut thinking) = (0, 0);
-    let mut groups = GROUPS.as_slice();
-    while let [first, rest @ ..] = groups {
-        let mut group = *first;
-        while let [family, others @ ..] = group {
-            if family.tools.is_some() {
-                tools += 1;
-            }
-            if family.thinking.is_some() {
-                thinking += 1;
-            }
-            group = others;
+    let mut families = FAMILIES.as_slice();
+    while let [family, rest @ ..] = families {
+        if family.tools.is_some() {
+            tools += 1;
         }
-        groups = rest;
+        if family.thinking.is_some() {
+            thinking += 1;
+        }
+        families = rest;
     }
     (tools, thinking)
 }
 
 /// Returns every family.
 pub(crate) fn all() -> impl Iterator<Item = &'static ModelFamily> {
-    GROUPS.into_iter().flatten()
+    FAMILIES.into_iter()
 }
 
 /// Returns the description of tool-call dialect number `at`.

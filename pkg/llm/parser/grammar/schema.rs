@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::ReadMode;
 use crate::ahead::name_check::NameCheck;
 pub(crate) use forgeline_json::JsonTypes as Types;
 use forgeline_json::SchemaView;
@@ -15,7 +16,7 @@ pub(crate) struct KnownTools {
     /// The names and JSON schemas; `None` if there are none, which saves the reference count.
     known: Option<Arc<[(Text, Value)]>>,
     called: Option<usize>,
-    bounds_only: bool,
+    mode: ReadMode,
 }
 
 impl From<Arc<[(Text, Value)]>> for KnownTools {
@@ -27,13 +28,13 @@ impl From<Arc<[(Text, Value)]>> for KnownTools {
 impl KnownTools {
     /// Returns no tools, for readers that only need to know where calls end: they need not keep text of
     /// arguments that they cannot pass on.
-    pub(crate) fn bounds_only() -> Self {
-        Self { bounds_only: true, ..Self::default() }
+    pub(crate) fn to_find_ends() -> Self {
+        Self { mode: ReadMode::FindEnd, ..Self::default() }
     }
 
-    /// Returns `true` if only the ends of calls are needed.
-    pub(crate) fn are_bounds_only(&self) -> bool {
-        self.bounds_only
+    /// Returns how much of a call is read.
+    pub(crate) fn mode(&self) -> ReadMode {
+        self.mode
     }
 
     fn known(&self) -> &[(Text, Value)] {
@@ -55,7 +56,7 @@ impl KnownTools {
     pub(crate) fn counts(&self, name: &str, offered: NameCheck) -> bool {
         match offered {
             NameCheck::Any => true,
-            NameCheck::IfKnown => !self.bounds_only && self.may_be_called(name),
+            NameCheck::IfKnown => self.mode != ReadMode::FindEnd && self.may_be_called(name),
             NameCheck::Always => !self.known().is_empty() && self.may_be_called(name),
         }
     }

@@ -114,7 +114,7 @@ impl ThinkingParser {
         let opening = dialect.rules().only_at_start.then(String::new);
         Self {
             dialect: dialect.clone(),
-            calls: ToolCallParser::of_bounds(tools),
+            calls: ToolCallParser::finding_ends(tools),
             stops: dialect.stops_with(tools),
             scan: MarkerScan::new(),
             state: ThinkingPhase::Message,

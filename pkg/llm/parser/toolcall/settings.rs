@@ -47,8 +47,8 @@ impl ToolCallParser {
     /// Creates a parser that only finds where calls begin and end: they may have any length, and their
     /// arguments are not emitted.
     #[must_use]
-    pub(crate) fn of_bounds(dialect: &ToolDialect) -> Self {
-        Self::with_tools(dialect, KnownTools::bounds_only(), usize::MAX >> 1)
+    pub(crate) fn finding_ends(dialect: &ToolDialect) -> Self {
+        Self::with_tools(dialect, KnownTools::to_find_ends(), usize::MAX >> 1)
     }
 
     /// Returns the dialect of the calls.

@@ -59,7 +59,7 @@ impl SpanCall {
             return;
         }
         let calls = self.calls.get_or_insert_with(|| {
-            let calls = ToolCallParser::of_bounds(&self.dialect).calls_in_code(true);
+            let calls = ToolCallParser::finding_ends(&self.dialect).calls_in_code(true);
             Box::new(ToolCallParser { start: MessageStart::Past, ..calls })
         });
         let (mut ends, mut is_at_end) = (false, false);

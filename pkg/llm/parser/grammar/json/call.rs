@@ -9,6 +9,7 @@ use super::{
     value::{MAX_KEY_BYTES, StringArguments, TOO_LONG, is_known, push_bounded},
 };
 use crate::grammar::{
+    ReadMode,
     reader::{
         LONG_NAME, MAX_NAME_BYTES, MarkerGuard, NO_NAME, PayloadFault, PayloadOut, PayloadReader,
         PayloadSink, PlainText, give_source, is_free_of,
@@ -65,7 +66,7 @@ pub(super) struct CurrentCall {
     /// `true` if an item of an array of calls has begun and not ended.
     pub(super) is_in_item: bool,
     /// `true` if only the end of the payload is needed.
-    pub(super) bounds_only: bool,
+    pub(super) mode: ReadMode,
     /// The number of bytes before the current piece.
     taken: usize,
 }
@@ -144,7 +145,7 @@ impl PayloadReader for JsonCall {
     }
 
     fn plain(&self) -> PlainText {
-        let passes = self.call.role == ValueRole::Arguments || self.call.bounds_only;
+        let passes = self.call.role == ValueRole::Arguments || self.call.mode == ReadMode::FindEnd;
         if passes && self.lexer.is_in_plain_string() {
             PlainText::JsonString
         } else {
@@ -191,7 +192,7 @@ impl PayloadReader for JsonCall {
 
     fn close(&mut self, out: &mut PayloadSink<'_>) -> Result<(), PayloadFault> {
         let Self { lexer, call, .. } = self;
-        if call.bounds_only {
+        if call.mode == ReadMode::FindEnd {
             let is_whole = lexer.close_at_end(&mut |token| call.bound(token));
             return if is_whole { Ok(()) } else { Err(lexer.fault()) };
         }
@@ -211,8 +212,8 @@ impl JsonCall {
     /// Reads a piece, up to a mistake in an item of an array, in which each call is independent.
     fn read(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize {
         let Self { lexer, call, .. } = self;
-        if call.bounds_only {
-            return self.read_bounds(text);
+        if call.mode == ReadMode::FindEnd {
+            return self.find_end(text);
         }
         call.taken = lexer.taken();
         call.source = call.is_in_arguments().then_some(0);

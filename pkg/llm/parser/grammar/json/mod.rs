@@ -1,7 +1,7 @@
 //! Calls written as JSON, and JSON values inside other grammars.
 
-mod bounds;
 mod call;
+mod find_end;
 pub(crate) mod header;
 mod members;
 mod role;

@@ -10,6 +10,7 @@ use super::{
     wrapped::WrapperParameter,
 };
 use crate::grammar::{
+    ReadMode,
     arguments::{ArgumentsWriter, JsonOut},
     json::JsonValue,
     reader::{PayloadFault, PlainText},
@@ -65,7 +66,6 @@ struct ValueSource {
 
 /// A writer of the JSON object of the arguments.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct TagArguments {
     writer: ArgumentsWriter,
     /// `true` if all of them came as one JSON object.
@@ -76,7 +76,7 @@ pub(crate) struct TagArguments {
     /// The strings in a value that is not yet read as JSON.
     watch: ValueWatch,
     /// `true` if only the ends of values are needed, so that it is unknown which are JSON.
-    bounds_only: bool,
+    mode: ReadMode,
     /// A first value that may contain all arguments.
     wrapped: Option<WrapperParameter>,
     /// The repairs of a first value that did not, once another followed.
@@ -86,9 +86,9 @@ pub(crate) struct TagArguments {
 }
 
 impl TagArguments {
-    /// Creates arguments; with `bounds_only`, for values of unknown types.
-    pub(super) fn new(bounds_only: bool) -> Self {
-        Self { bounds_only, ..Self::default() }
+    /// Creates arguments; if only the end is to be found, for values of unknown types.
+    pub(super) fn new(mode: ReadMode) -> Self {
+        Self { mode, ..Self::default() }
     }
 
     /// Begins the value of `key`. Returns `false` if the value is dropped because the key is a duplicate
@@ -134,7 +134,7 @@ impl TagArguments {
         self.writer.begin(key, out);
         self.watch = ValueWatch::begin(match want {
             WrittenForm::Union(_) => true,
-            WrittenForm::Literal(types) => self.bounds_only && types.is_unknown(),
+            WrittenForm::Literal(types) => self.mode == ReadMode::FindEnd && types.is_unknown(),
             WrittenForm::Text | WrittenForm::Json(_) | WrittenForm::Written(_) => false,
         });
         self.value = match want {

@@ -78,7 +78,7 @@ impl ParamsCall {
     /// Creates a reader of calls with `tags`; the schemas of `tools` determine the types of values.
     pub(crate) fn new(tags: Tags, tools: KnownTools) -> Self {
         let state = if tags.function.is_empty() { TagPhase::Name } else { TagPhase::Start };
-        let bounds_only = tools.are_bounds_only();
+        let mode = tools.mode();
         Self {
             marks: TagMarks::new(tags),
             tools,
@@ -89,7 +89,7 @@ impl ParamsCall {
             has_broken_string: false,
             name: CompactString::const_new(""),
             kind: CompactString::const_new(""),
-            arguments: TagArguments::new(bounds_only),
+            arguments: TagArguments::new(mode),
             repairs: RepairSet::default(),
             fault: None,
             inner_end: None,

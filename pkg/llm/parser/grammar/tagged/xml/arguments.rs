@@ -6,9 +6,10 @@ use super::{
     token::XmlToken,
     tree::{self, element_name},
 };
-use crate::grammar::entity::EntityDecoder;
 use crate::grammar::{
+    ReadMode,
     arguments::{ArgumentsWriter, JsonOut},
+    entity::EntityDecoder,
     reader::PlainText,
     schema::{KnownTools, SchemaForm, Types, may_be_literal},
     tagged::misfit::write_string,
@@ -64,7 +65,7 @@ impl XmlArguments {
     /// Creates the writer of the arguments of the tool that is called according to `tools`.
     pub(super) fn new(tools: KnownTools) -> Self {
         let state = match tools.schema().is_known() {
-            _ if tools.are_bounds_only() => ValuePhase::Dropped,
+            _ if tools.mode() == ReadMode::FindEnd => ValuePhase::Dropped,
             true => ValuePhase::Between,
             false => ValuePhase::Whole,
         };

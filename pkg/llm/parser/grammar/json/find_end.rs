@@ -1,19 +1,19 @@
 //! The search for the end of a payload, for readers that need nothing else of it.
 
 use super::call::{CurrentCall, JsonCall};
-use crate::grammar::skip::ElementSkip;
+use crate::grammar::{ReadMode, skip::ElementSkip};
 use forgeline_json::{Kind, Token};
 
 impl JsonCall {
     /// Sets whether only the end of the payload is searched for, and nothing is emitted.
     #[must_use]
-    pub(crate) fn bounds_only(mut self, bounds_only: bool) -> Self {
-        self.call.bounds_only = bounds_only;
+    pub(crate) fn with_mode(mut self, mode: ReadMode) -> Self {
+        self.call.mode = mode;
         self
     }
 
     /// Reads a piece, up to a mistake in an item of an array, when only the end is needed.
-    pub(super) fn read_bounds(&mut self, text: &str) -> usize {
+    pub(super) fn find_end(&mut self, text: &str) -> usize {
         let Self { lexer, call, .. } = self;
         let before = lexer.taken();
         let read = lexer.feed(text, &mut |token| call.bound(token));
@@ -71,7 +71,7 @@ mod tests {
             {
                 for size in 1..9 {
                     let new = || JsonCall::new(shape).ending(false, ends_itself);
-                    let (mut read, mut bounded) = (new(), new().bounds_only(true));
+                    let (mut read, mut bounded) = (new(), new().with_mode(ReadMode::FindEnd));
                     for piece in payload.as_bytes().chunks(size) {
                         let piece = str::from_utf8(piece).unwrap();
                         let ends = [&mut read, &mut bounded].map(|reader| {
