@@ -33,7 +33,7 @@ pub struct RunRecord {
     pub request: Option<RunRequest>,
     /// Its input as JSON, until it has ended: a run that had not started when its process died is started from it.
     pub input: Option<String>,
-    /// What was added for it since it began, until it has ended: each note is stored by itself, in the order in which they were added.
+    /// The notes that were added since it began, in the order in which they were added; each is stored by itself, until the run ends.
     pub notes: Vec<RunNote>,
     /// The members of its request besides the input, as JSON: module, page, model and metadata.
     pub about: Option<String>,

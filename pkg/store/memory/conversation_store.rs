@@ -70,7 +70,8 @@ impl ConversationStore for MemoryStore {
         title: Text,
         at_ms: u64,
     ) -> StoreFuture<'a, ()> {
-        ready(lock(&self.0.conversations).change(key, Some(title), None, at_ms))
+        let mut all = lock(&self.0.conversations);
+        ready(all.get_mut(key).and_then(|kept| kept.head.change(Some(title), None, at_ms)))
     }
 
     fn set_status<'a>(
@@ -79,7 +80,8 @@ impl ConversationStore for MemoryStore {
         status: ConversationStatus,
         at_ms: u64,
     ) -> StoreFuture<'a, ()> {
-        ready(lock(&self.0.conversations).change(key, None, Some(status), at_ms))
+        let mut all = lock(&self.0.conversations);
+        ready(all.get_mut(key).and_then(|kept| kept.head.change(None, Some(status), at_ms)))
     }
 
     fn delete<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, bool> {

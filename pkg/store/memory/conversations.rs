@@ -45,6 +45,13 @@ impl ConversationTable {
         self.all.get(key).ok_or_else(|| StoreError::no_conversation(key))
     }
 
+    pub(super) fn get_mut(
+        &mut self,
+        key: &ConversationKey,
+    ) -> Result<&mut MemoryConversation, StoreError> {
+        self.all.get_mut(key).ok_or_else(|| StoreError::no_conversation(key))
+    }
+
     /// Adds a conversation. If the scope has too many, evicts its least recently changed one; if all scopes together have too many, one of the largest
     /// scope. Conversations with a run that has not ended are kept.
     pub(super) fn begin(
@@ -105,17 +112,6 @@ impl ConversationTable {
         join(text, |hash| self.blobs.get(hash).map(|(_, part)| Arc::clone(part))).ok_or_else(|| {
             StoreError::Corrupt { reason: "a part of an entry is missing".to_owned() }
         })
-    }
-
-    pub(super) fn change(
-        &mut self,
-        key: &ConversationKey,
-        title: Option<Text>,
-        status: Option<ConversationStatus>,
-        at_ms: u64,
-    ) -> Result<(), StoreError> {
-        let kept = self.all.get_mut(key).ok_or_else(|| StoreError::no_conversation(key))?;
-        kept.head.change(title, status, at_ms)
     }
 
     fn release(&mut self, hashes: &[BlobHash]) {

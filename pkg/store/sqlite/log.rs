@@ -90,9 +90,9 @@ fn remove(connection: &Connection, key: &LogKey) -> Result<(), StoreError> {
 pub(super) fn change(connection: &Connection, id: i64, state: i64) -> Result<(), StoreError> {
     if state == RETIRED {
         execute(connection, "DELETE FROM chunk WHERE log = ?", [id])?;
-        execute(connection, "UPDATE log SET bytes = 0 WHERE id = ?", [id])?;
     }
-    let sql = "UPDATE log SET state = ?, changed_ms = ? WHERE id = ?";
+    let sql =
+        "UPDATE log SET state = ?1, changed_ms = ?2, bytes = iif(?1 = 2, 0, bytes) WHERE id = ?3";
     execute(connection, sql, [state, int(now_ms()), id]).map(drop)
 }
 
@@ -115,10 +115,8 @@ impl EventLog for SqliteStore {
             let sql =
                 "INSERT INTO log (scope, name, changed_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
             let values = params![key.scope.as_str(), key.name.as_str(), int(now_ms())];
-            match execute(connection, sql, values)? {
-                0 => Err(StoreError::log_exists(&key)),
-                _ => Ok(()),
-            }
+            let is_new = execute(connection, sql, values)? > 0;
+            is_new.then_some(()).ok_or_else(|| StoreError::log_exists(&key))
         };
         Box::pin(self.0.writer.write(0, write))
     }
@@ -131,25 +129,22 @@ impl EventLog for SqliteStore {
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let (data, count) = (chunk_codec::write(&records), records.len());
-            if data.len() > chunk_codec::MAX_CHUNK_BYTES {
-                let reason = format!(
-                    "an append of {} bytes exceeds the limit of {}",
-                    data.len(),
-                    chunk_codec::MAX_CHUNK_BYTES
-                );
+            let (size, most) = (data.len(), chunk_codec::MAX_CHUNK_BYTES);
+            if size > most {
+                let reason = format!("an append of {size} bytes exceeds the limit of {most}");
                 return Err(StoreError::Unavailable { reason });
             }
             let append = LogAppend { key: key.clone(), at, count, data };
             // Repeated appends let other tasks of this thread run.
             consume_budget().await;
             let add = || self.0.tails.add(key, at, &records);
-            if self.0.writer.turns.append(&append, add) {
+            if self.0.writer.append_directly(&append, add) {
                 return Ok(());
             }
-            let (tails, grown, bytes) = (Arc::clone(&self.0.tails), key.clone(), append.data.len());
+            let (tails, grown) = (Arc::clone(&self.0.tails), key.clone());
             let after = move |(): &()| tails.add(&grown, at, &records);
             let write = move |connection: &Connection| append.run(connection);
-            self.0.writer.write_then(bytes, write, after).await
+            self.0.writer.write_then(size, write, after).await
         })
     }
 
@@ -209,8 +204,7 @@ impl EventLog for SqliteStore {
 
     fn touch<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
         let log = key.clone();
-        let write = move |connection: &Connection| log_facts::touch(connection, &log);
-        Box::pin(self.0.writer.write(0, write))
+        Box::pin(self.0.writer.write(0, move |connection| log_facts::touch(connection, &log)))
     }
 
     fn list<'a>(
@@ -220,10 +214,11 @@ impl EventLog for SqliteStore {
         most: usize,
     ) -> StoreFuture<'a, Vec<LogInfo>> {
         let (prefix, after) = (prefix.to_owned(), after.cloned());
-        let read = move |connection: &Connection| {
-            log_facts::list(connection, &prefix, after.as_ref(), most)
-        };
-        Box::pin(self.query(read))
+        Box::pin(
+            self.query(move |connection| {
+                log_facts::list(connection, &prefix, after.as_ref(), most)
+            }),
+        )
     }
 
     fn sweep(&self, keep: Retention) -> StoreFuture<'_, u64> {

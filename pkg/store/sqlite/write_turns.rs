@@ -132,16 +132,17 @@ mod tests {
         vec![LogRecord::new("kind", vec![b'x'; size])]
     }
 
-    /// Returns `true` when an append is done by whoever appends, and does it otherwise too.
+    /// Returns `true` if the appending thread commits an append; otherwise the writer thread does.
     async fn is_at_once(store: &SqliteStore, at: u64, size: usize) -> bool {
-        let run = key("run");
-        let mut append = store.append(&run, at, records(size));
-        let Some(done) = (&mut append).now_or_never() else {
-            append.await.unwrap();
-            return false;
-        };
-        done.unwrap();
-        true
+        let (run, records) = (key("run"), records(size));
+        let append =
+            LogAppend { key: run.clone(), at, count: 1, data: chunk_codec::write(&records) };
+        let add = || store.0.tails.add(&run, at, &records);
+        let is_done = store.0.writer.append_directly(&append, add);
+        if !is_done {
+            store.append(&run, at, records).await.unwrap();
+        }
+        is_done
     }
 
     async fn store(name: &str, durability: Durability) -> (std::path::PathBuf, SqliteStore) {

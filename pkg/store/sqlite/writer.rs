@@ -12,6 +12,7 @@ use super::{
     checkpoint::{CheckpointCounter, run_checkpoints},
     errors::is_refusal,
     file::WriteConnections,
+    log_append::LogAppend,
     statements::execute,
     waits::{closed, within},
     write_turns::WriteTurns,
@@ -143,6 +144,15 @@ impl SqliteWriter {
             replied.await.map_err(|_| closed())?
         })
         .await
+    }
+
+    /// Appends on this thread if nothing else is being written or waits to be, as [`WriteTurns::append`] does.
+    pub(super) fn append_directly(&self, append: &LogAppend, after: impl FnOnce()) -> bool {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        // Otherwise the writer thread would wait for a processor while others append.
+        let is_idle = queue.as_ref().is_some_and(|queue| queue.capacity() == MAX_QUEUED);
+        drop(queue);
+        is_idle && self.turns.append(append, after)
     }
 
     fn queue(&self) -> Option<WriteQueue> {

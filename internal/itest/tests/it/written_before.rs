@@ -14,7 +14,7 @@ use forgeline::{
     llm::Request,
     server::{Service, router},
     store::{
-        ConversationKey, ConversationStore, EraseMode, EventLog as _, RunQuery, RunStore as _,
+        ConversationKey, ConversationStore, EraseMode, EventLog as _, RunQuery, RunStore,
         SqliteStore, StoreError, Stores,
     },
     testing::{ScriptedProvider, ScriptedTurn},
