@@ -17,7 +17,7 @@ pub(crate) enum TextAhead {
 
 impl TextAhead {
     /// Returns what follows text that is the last if `is_last`.
-    pub(crate) const fn of(is_last: bool) -> Self {
+    pub(crate) const fn at_end(is_last: bool) -> Self {
         if is_last { Self::Nothing } else { Self::More }
     }
 }

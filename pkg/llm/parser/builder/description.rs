@@ -131,7 +131,7 @@ impl CallGrammar {
         let tag = self.markup.map(|markup| match markup {
             MarkupRules::Forge => TagLead::OneOf(FORGE_FRONTS),
             MarkupRules::Elements => TagLead::Function(FunctionTag::of_elements()),
-            MarkupRules::Tags(tags) => TagLead::Function(FunctionTag::of(&tags)),
+            MarkupRules::Tags(tags) => TagLead::Function(FunctionTag::from_tags(&tags)),
         });
         let bare = self.text.map(|text| match text {
             TextRules::Tags(_) => BareName::Pairs,

@@ -160,16 +160,16 @@ impl<'a> Section<'a> {
     /// Creates a form of reasoning between an opener and a closer.
     #[must_use]
     pub const fn new(opener: &'a str, closer: &'a str) -> Self {
-        Self::of(Marker::spelled(opener), Markers::One(Marker::spelled(closer)))
+        Self::from_markers(Marker::spelled(opener), Markers::One(Marker::spelled(closer)))
     }
 
     /// Creates a form of reasoning that any of several closers ends.
     #[must_use]
     pub const fn with_closers(opener: &'a str, closers: &'a [&'a str]) -> Self {
-        Self::of(Marker::spelled(opener), Markers::Spelled(closers))
+        Self::from_markers(Marker::spelled(opener), Markers::Spelled(closers))
     }
 
-    pub(crate) const fn of(opener: Marker<'a>, closers: Markers<'a>) -> Self {
+    pub(crate) const fn from_markers(opener: Marker<'a>, closers: Markers<'a>) -> Self {
         Self { opener, closers }
     }
 }

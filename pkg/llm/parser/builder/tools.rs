@@ -140,10 +140,10 @@ impl<'a> Wrapper<'a> {
     /// Creates a pair of markers; the closer counts once a call or a wrapper has begun.
     #[must_use]
     pub const fn new(opener: &'a str, closer: &'a str) -> Self {
-        Self::of(Marker::spelled(opener), Marker::spelled(closer))
+        Self::from_markers(Marker::spelled(opener), Marker::spelled(closer))
     }
 
-    pub(crate) const fn of(opener: Marker<'a>, closer: Marker<'a>) -> Self {
+    pub(crate) const fn from_markers(opener: Marker<'a>, closer: Marker<'a>) -> Self {
         Self { opener, closer, holds: WrapperContent::Calls }
     }
 
@@ -195,7 +195,7 @@ impl<'a> CallForm<'a> {
     #[must_use]
     pub const fn new(opener: &'a str, closer: &'a str, grammar: PayloadGrammar) -> Self {
         let closer = Markers::One(Marker::spelled(closer));
-        Self::of(Marker::spelled(opener), closer, grammar.grammar())
+        Self::from_markers(Marker::spelled(opener), closer, grammar.grammar())
     }
 
     /// Creates a form of a call that any of several closers ends.
@@ -205,7 +205,7 @@ impl<'a> CallForm<'a> {
         closers: &'a [&'a str],
         grammar: PayloadGrammar,
     ) -> Self {
-        Self::of(Marker::spelled(opener), Markers::Spelled(closers), grammar.grammar())
+        Self::from_markers(Marker::spelled(opener), Markers::Spelled(closers), grammar.grammar())
     }
 
     /// Creates a form of a call that ends where its grammar ends: after the last bracket of JSON or
@@ -233,7 +233,11 @@ impl<'a> CallForm<'a> {
         clippy::large_types_passed_by_value,
         reason = "constant functions, run by the compiler"
     )]
-    pub(crate) const fn of(opener: Marker<'a>, closers: Markers<'a>, grammar: CallGrammar) -> Self {
+    pub(crate) const fn from_markers(
+        opener: Marker<'a>,
+        closers: Markers<'a>,
+        grammar: CallGrammar,
+    ) -> Self {
         let offered = NameCheck::Any;
         Self { opener, closers, grammar, opener_is_payload: false, offered, needs_closer: true }
     }
@@ -244,7 +248,7 @@ impl<'a> CallForm<'a> {
         reason = "constant functions, run by the compiler"
     )]
     pub(crate) const fn open(opener: Marker<'a>, grammar: CallGrammar) -> Self {
-        Self { needs_closer: false, ..Self::of(opener, Markers::NONE, grammar) }
+        Self { needs_closer: false, ..Self::from_markers(opener, Markers::NONE, grammar) }
     }
 
     /// Creates a form of a call without a closer, whose opener is the beginning of the payload.

@@ -234,10 +234,10 @@ impl CallBody {
         }
         let room = self.max_bytes - self.len();
         if text.len() <= room {
-            return self.read(text, out);
+            return self.read_text(text, out);
         }
         let text = slice(text, ..text.floor_char_boundary(room));
-        let read = self.read(text, out);
+        let read = self.read_text(text, out);
         if read == text.len() {
             let outcome = &self.broken("the call is longer than its limit");
             out(ParsedContent::CallEnd { outcome, repairs: RepairSet::default() });
@@ -280,7 +280,7 @@ impl CallBody {
     }
 
     /// Emits body text before its content, so that both keep their order however the text is split.
-    fn read(&mut self, text: &str, out: &mut ContentSink<'_>) -> usize {
+    fn read_text(&mut self, text: &str, out: &mut ContentSink<'_>) -> usize {
         // All text before a closer belongs to the body.
         let is_read = self.ends_itself && (!self.has_failed() || self.may_recover());
         let is_known = !matches!(self.state, BodyPhase::Unknown);

@@ -296,7 +296,7 @@ impl CallRegion {
         let search = MarkerSearch {
             stops: form.stops(),
             check: |bytes: &[u8], is_last| {
-                form.inside.check_below(usize::MAX, bytes, TextAhead::of(is_last))
+                form.inside.check_below(usize::MAX, bytes, TextAhead::at_end(is_last))
             },
             counts: token.counts(),
         };

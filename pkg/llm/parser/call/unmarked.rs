@@ -35,7 +35,7 @@ pub(crate) struct HeldStart {
 
 impl MessageStart {
     /// Returns the start of a message in `dialect`; with `after_call`, directly after another call.
-    pub(crate) fn of(dialect: &CompiledTools, after_call: bool) -> Self {
+    pub(crate) fn new(dialect: &CompiledTools, after_call: bool) -> Self {
         if dialect.bare.is_empty() {
             return Self::Past;
         }
@@ -90,11 +90,11 @@ mod tests {
         for dialect in ToolDialect::all() {
             let compiled = dialect.compiled();
             for first in (0..128).map(char::from).filter(|it| !it.is_ascii_whitespace()) {
-                let mut start = MessageStart::of(compiled, false);
+                let mut start = MessageStart::new(compiled, false);
                 if !start.ends_before(&format!(" \n{first}x"), compiled.bare_firsts) {
                     continue;
                 }
-                let mut slow = MessageStart::of(compiled, false);
+                let mut slow = MessageStart::new(compiled, false);
                 assert!(slow.push(' ', &compiled.bare).is_none(), "{}", dialect.name());
                 let started = slow.push(first, &compiled.bare);
                 let call = started.unwrap_or_else(|| panic!("{first:?} is held")).call;
@@ -103,7 +103,7 @@ mod tests {
             }
         }
         assert!(ended > 100, "{ended} characters");
-        let mut held = MessageStart::of(ToolDialect::AUTO.compiled(), true);
+        let mut held = MessageStart::new(ToolDialect::AUTO.compiled(), true);
         assert!(!held.ends_before("x", 0), "behind a call, a semicolon may stand first");
     }
 

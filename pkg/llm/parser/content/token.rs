@@ -42,7 +42,7 @@ impl TokenKind {
     pub(crate) const fn ahead(self, is_last: bool) -> TextAhead {
         match self {
             Self::Special if !is_last => TextAhead::Any,
-            Self::Special | Self::Unknown | Self::Ordinary => TextAhead::of(is_last),
+            Self::Special | Self::Unknown | Self::Ordinary => TextAhead::at_end(is_last),
         }
     }
 

@@ -46,7 +46,7 @@ pub(super) const AUTO: ModelFamily = ModelFamily::new("auto")
 /// Forge's own: the form that a prompt requests from models without function calling.
 pub(super) const FORGE: ModelFamily = ModelFamily::new("forge")
     .example(r#"<tool>{"tool_name":"calculator","arguments":{"expression":"6 * 7"}}</tool>"#)
-    .calls(&[CallForm::of(
+    .calls(&[CallForm::from_markers(
         Marker::tag_with_attributes("<tool"),
         Markers::One(Marker::spelled("</tool>")),
         CallGrammar::JSON.or_markup(MarkupRules::Forge),

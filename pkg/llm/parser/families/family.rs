@@ -193,7 +193,7 @@ pub(super) const fn call(
     closer: &'static str,
     grammar: CallGrammar,
 ) -> CallForm<'static> {
-    CallForm::of(Marker::spelled(opener), Markers::One(Marker::spelled(closer)), grammar)
+    CallForm::from_markers(Marker::spelled(opener), Markers::One(Marker::spelled(closer)), grammar)
 }
 
 /// Describes a call without a closer.

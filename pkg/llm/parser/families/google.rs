@@ -44,12 +44,12 @@ pub(super) const FUNCTIONGEMMA: ModelFamily = ModelFamily::new("functiongemma")
     .example(
         "<start_function_call>call:calculator{expression:<escape>6 * 7<escape>}<end_function_call>",
     )
-    .wrappers(&[Wrapper::of(
+    .wrappers(&[Wrapper::from_markers(
         Marker::exact("<start_function_response>"),
         Marker::exact("<end_function_response>"),
     )
     .around_text()])
-    .calls(&[CallForm::of(
+    .calls(&[CallForm::from_markers(
         Marker::exact("<start_function_call>"),
         Markers::One(Marker::exact("<end_function_call>")),
         CallGrammar::text(TextRules::Syntax { quote: "<escape>" }),

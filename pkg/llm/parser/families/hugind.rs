@@ -4,7 +4,7 @@ use super::prelude::*;
 
 /// Describes a call of Hugind: JSON, tags or call syntax, ended by any of its markers.
 const fn hugind(opener: &'static str) -> CallForm<'static> {
-    CallForm::of(
+    CallForm::from_markers(
         Marker::spelled(opener),
         Markers::Spelled(&["</tool_call>", "<tool_call|>", "<|/tool_call|>"]),
         JSON_OR_QWEN.or_text(GEMMA),

@@ -9,7 +9,7 @@ const GRANITE_ANSWERS: Markers<'static> =
 /// In `auto`, JSON after `<|tool_call|>` ends itself, and everything else is call syntax.
 pub(super) const GRANITE: ModelFamily = ModelFamily::new("granite")
     .example(r#"<|tool_call|>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
-    .wrappers(&[Wrapper::of(
+    .wrappers(&[Wrapper::from_markers(
         Marker::tag("<tool_call").before(b"<"),
         Marker::tag("</tool_call"),
     )])
@@ -22,8 +22,8 @@ pub(super) const GRANITE: ModelFamily = ModelFamily::new("granite")
         Thinking::new("granite")
             .example("Here is my thought process:\n\nSix times seven.\n\nHere is my response:\n\nIt is 42.")
             .sections(&[
-                Section::of(Marker::spelled("Here is my thought process:"), GRANITE_ANSWERS),
-                Section::of(Marker::spelled("Here's my thought process:"), GRANITE_ANSWERS),
+                Section::from_markers(Marker::spelled("Here is my thought process:"), GRANITE_ANSWERS),
+                Section::from_markers(Marker::spelled("Here's my thought process:"), GRANITE_ANSWERS),
                 Section::new("<think>", "</think>"),
             ])
             .framing(2, 2, 2)
@@ -33,14 +33,14 @@ pub(super) const GRANITE: ModelFamily = ModelFamily::new("granite")
     )
     .in_auto(InAuto::As(
         ToolDialectBuilder::new("granite")
-            .wrappers(&[Wrapper::of(
+            .wrappers(&[Wrapper::from_markers(
                 Marker::exact("<|tool_call|>").before(b"<"),
                 Marker::exact("<|/tool_call|>"),
             )])
             .calls(&[
                 CallForm::open(Marker::exact("<|tool_call|>").before(b"[{"), CallGrammar::JSON),
                 open("<function_call>", CallGrammar::JSON),
-                CallForm::of(
+                CallForm::from_markers(
                     Marker::exact("<|tool_call|>"),
                     Markers::Spelled(&["<|/tool_call|>", "<tool_call|>"]),
                     CallGrammar::text(GEMMA),

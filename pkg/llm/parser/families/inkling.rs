@@ -9,7 +9,8 @@ const INKLING_TEXT: Marker<'static> =
 /// Describes a call of Inkling, whose header may name the tool.
 const fn inkling(opener: Marker<'static>, style: HeaderStyle) -> CallForm<'static> {
     let closers = Markers::One(Marker::exact("<|end_message|>"));
-    CallForm::of(opener, closers, CallGrammar::text(TextRules::Named(style))).opener_is_payload()
+    CallForm::from_markers(opener, closers, CallGrammar::text(TextRules::Named(style)))
+        .opener_is_payload()
 }
 
 /// Inkling: blocks with a marker for their content; the block of a call begins with the call's name. The

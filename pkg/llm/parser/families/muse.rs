@@ -6,8 +6,10 @@ use super::prelude::*;
 const ATEM: Tags =
     Tags::new(["<atem:invoke", "</atem:invoke>"], ["<atem:parameter", "</atem:parameter>"], ">");
 
-const MUSE_CALLS: Wrapper<'static> =
-    Wrapper::of(Marker::exact("<atem:function_calls>"), Marker::exact("</atem:function_calls>"));
+const MUSE_CALLS: Wrapper<'static> = Wrapper::from_markers(
+    Marker::exact("<atem:function_calls>"),
+    Marker::exact("</atem:function_calls>"),
+);
 const MUSE_END: Marker<'static> = Marker::exact("<|eot|>");
 const MUSE_END_OF_CHANNEL: Marker<'static> = Marker::exact("<|eom|>");
 /// The first header begins in the prompt, up to this marker.
@@ -28,12 +30,12 @@ pub(super) const MUSE: ModelFamily = ModelFamily::new("muse")
     .example("<atem:function_calls>\n<atem:invoke name=\"calculator\">\n<atem:parameter name=\"expression\">6 * 7</atem:parameter>\n</atem:invoke>\n</atem:function_calls>")
     .wrappers(&[
         MUSE_CALLS,
-        Wrapper::of(MUSE_FIRST_USER, MUSE_END).around_prose(),
-        Wrapper::of(MUSE_FIRST_PLAIN, MUSE_END).around_prose(),
-        Wrapper::of(MUSE_NEXT_USER, MUSE_END_OF_CHANNEL).around_prose(),
-        Wrapper::of(MUSE_NEXT_PLAIN, MUSE_END_OF_CHANNEL).around_prose(),
-        Wrapper::of(MUSE_FIRST, MUSE_END).around_text(),
-        Wrapper::of(MUSE_NEXT, MUSE_END_OF_CHANNEL).around_text(),
+        Wrapper::from_markers(MUSE_FIRST_USER, MUSE_END).around_prose(),
+        Wrapper::from_markers(MUSE_FIRST_PLAIN, MUSE_END).around_prose(),
+        Wrapper::from_markers(MUSE_NEXT_USER, MUSE_END_OF_CHANNEL).around_prose(),
+        Wrapper::from_markers(MUSE_NEXT_PLAIN, MUSE_END_OF_CHANNEL).around_prose(),
+        Wrapper::from_markers(MUSE_FIRST, MUSE_END).around_text(),
+        Wrapper::from_markers(MUSE_NEXT, MUSE_END_OF_CHANNEL).around_text(),
     ])
     .calls(&[CallForm::tagged(ATEM)])
     .own_thinking(

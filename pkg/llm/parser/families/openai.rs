@@ -4,7 +4,7 @@ use super::prelude::*;
 
 /// Describes a call of Harmony, whose header names the recipient.
 const fn harmony_call(start: &'static str) -> CallForm<'static> {
-    CallForm::of(
+    CallForm::from_markers(
         Marker::header(start, "<|message|>", ChannelHeader::WithRecipient),
         Markers::Spelled(&["<|call|>", "<|end|>", "<|return|>"]),
         CallGrammar::text(TextRules::Named(HeaderStyle::HARMONY)),
@@ -21,7 +21,7 @@ const HARMONY_HEADERS: &[Marker<'static>] = &[
 
 /// Describes reasoning of Harmony.
 const fn harmony_section(start: &'static str) -> Section<'static> {
-    Section::of(
+    Section::from_markers(
         Marker::header(start, "<|message|>", ChannelHeader::Analysis),
         Markers::Spelled(&["<|end|>", "<|return|>", "<|call|>"]),
     )

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 /// Reasoning of Hunyuan 4, whose tags have a suffix.
-pub(super) const SUFFIXED_THINK: Section<'static> = Section::of(
+pub(super) const SUFFIXED_THINK: Section<'static> = Section::from_markers(
     Marker::only_suffixed_tag("<think"),
     Markers::One(Marker::only_suffixed_tag("</think")),
 );

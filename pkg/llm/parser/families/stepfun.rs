@@ -24,7 +24,7 @@ pub(super) const STEP3: ModelFamily = ModelFamily::new("step3")
             // The name may also come before the function.
             CallGrammar::tags(STEP).or_text(TextRules::Tags(STEP)),
         ),
-        CallForm::of(
+        CallForm::from_markers(
             Marker::exact("<｜tool_call_begin｜>").before(b"<"),
             Markers::One(Marker::exact("<｜tool_call_end｜>")),
             CallGrammar::tags(STEP),

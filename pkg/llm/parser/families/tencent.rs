@@ -9,14 +9,14 @@ const fn suffixed(
     closer: &'static str,
     grammar: CallGrammar,
 ) -> CallForm<'static> {
-    CallForm::of(opener, Markers::One(Marker::suffixed_tag(closer)), grammar)
+    CallForm::from_markers(opener, Markers::One(Marker::suffixed_tag(closer)), grammar)
 }
 
 /// Hunyuan: an array of calls in `<tool_calls>` (A13B), or calls with keys and values inside it (3 and
 /// 4), which think if an effort is requested; their tags may have a suffix.
 pub(super) const HUNYUAN_FAMILY: ModelFamily = ModelFamily::new("hunyuan")
     .example(r#"<tool_calls>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</tool_calls>"#)
-    .wrappers(&[Wrapper::of(
+    .wrappers(&[Wrapper::from_markers(
         Marker::suffixed_tag("<tool_calls").before(b"<"),
         Marker::suffixed_tag("</tool_calls"),
     )])
@@ -61,11 +61,11 @@ pub(super) const HUNYUAN_FAMILY: ModelFamily = ModelFamily::new("hunyuan")
 /// Hunyuan 4: keys and values in tags that may have a suffix.
 pub(super) const HY4: ModelFamily = ModelFamily::new("hy4")
     .example("<tool_calls><tool_call>calculator<tool_sep><arg_key>expression</arg_key><arg_value>6 * 7</arg_value></tool_call></tool_calls>")
-    .wrappers(&[Wrapper::of(
+    .wrappers(&[Wrapper::from_markers(
         Marker::suffixed_tag("<tool_calls"),
         Marker::suffixed_tag("</tool_calls"),
     )])
-    .calls(&[CallForm::of(
+    .calls(&[CallForm::from_markers(
         Marker::suffixed_tag("<tool_call"),
         Markers::One(Marker::suffixed_tag("</tool_call")),
         CallGrammar::JSON.or_text(TextRules::Tags(HUNYUAN)),

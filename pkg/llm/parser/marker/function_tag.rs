@@ -30,7 +30,7 @@ impl FunctionTag {
     }
 
     /// Creates the tag of a function among `tags`.
-    pub(crate) fn of(tags: &Tags) -> Self {
+    pub(crate) fn from_tags(tags: &Tags) -> Self {
         Self::new(tags.function, tags.tag_end).before(tags.behind_function())
     }
 

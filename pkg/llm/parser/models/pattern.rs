@@ -30,7 +30,7 @@ fn skip_past<'a>(part: &str, words: &mut PatternWords<'a>) -> Option<&'a str> {
     loop {
         let mut here = words.clone();
         let begins = here.clone().next().is_some_and(|word| word.joint != WordJoint::None);
-        if begins && take(part, &mut here) {
+        if begins && take_word(part, &mut here) {
             let found = words.rest;
             *words = here;
             return Some(found);
@@ -40,7 +40,7 @@ fn skip_past<'a>(part: &str, words: &mut PatternWords<'a>) -> Option<&'a str> {
 }
 
 /// Takes the words of `part` from the front of `words`; nothing that follows may belong to the last one.
-fn take(part: &str, words: &mut PatternWords<'_>) -> bool {
+fn take_word(part: &str, words: &mut PatternWords<'_>) -> bool {
     for wanted in PatternWords::new(part) {
         let Some(mut word) = words.next() else { return false };
         // Patterns may omit the v of a version: hy-v3, llama-v3p1.

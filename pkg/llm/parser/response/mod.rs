@@ -54,7 +54,7 @@ impl ResponseParser {
     /// Parses the next piece of text and emits its content.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
-        self.thinking.take(text, out);
+        self.thinking.take_text(text, out);
     }
 
     /// Parses the next piece of text, for which the caller knows the kind of tokens, see

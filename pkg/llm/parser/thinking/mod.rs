@@ -195,12 +195,12 @@ impl ThinkingParser {
     /// Parses the next piece of text and emits its content.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        self.take(text, &mut |piece| give(piece, out));
+        self.take_text(text, &mut |piece| give(piece, out));
     }
 
     /// Does the same, and also emits the content of calls.
     #[inline(always)]
-    pub(super) fn take(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
+    pub(super) fn take_text(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if !self.pass(text, out) {
             self.take_token(text, TokenKind::Unknown, out);
         }
@@ -429,7 +429,7 @@ impl ThinkingParser {
 /// Emits a piece without examining its calls.
 #[inline(always)]
 fn give(piece: ResponsePiece<'_>, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-    if let Some(piece) = ThinkingPiece::of(piece) {
+    if let Some(piece) = ThinkingPiece::from_response(piece) {
         out(piece);
     }
 }

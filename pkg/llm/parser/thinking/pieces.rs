@@ -32,7 +32,7 @@ pub enum ThinkingPiece<'a> {
 impl<'a> ThinkingPiece<'a> {
     /// Returns the piece if calls are not examined; `None` for the content of calls.
     #[inline(always)]
-    pub(super) fn of(piece: ResponsePiece<'a>) -> Option<Self> {
+    pub(super) fn from_response(piece: ResponsePiece<'a>) -> Option<Self> {
         Some(match piece {
             ResponsePiece::Thinking(text) => Self::Thinking(text),
             ResponsePiece::Answer(content) => Self::Message(text_of(content)?),
@@ -183,7 +183,7 @@ pub(super) fn check_closer(
     if rest.is_empty() || rest == b"\r" {
         return (if is_last { MarkerMatch::No } else { MarkerMatch::Maybe }, 0);
     }
-    match closers.check_below(usize::MAX, rest, TextAhead::of(is_last)) {
+    match closers.check_below(usize::MAX, rest, TextAhead::at_end(is_last)) {
         (MarkerMatch::Yes(length), which) => (MarkerMatch::Yes(skipped + length), which),
         other => other,
     }

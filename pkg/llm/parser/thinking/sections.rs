@@ -171,11 +171,12 @@ impl ThinkingParser {
             if closer.0 != MarkerMatch::No {
                 return (closer.0, CLOSER);
             }
-            let inline = compiled.inline.check_below(usize::MAX, bytes, TextAhead::of(is_last));
+            let inline = compiled.inline.check_below(usize::MAX, bytes, TextAhead::at_end(is_last));
             if inline.0 != MarkerMatch::No {
                 return (inline.0, INLINE);
             }
-            let header = compiled.headers.check_below(usize::MAX, bytes, TextAhead::of(is_last));
+            let header =
+                compiled.headers.check_below(usize::MAX, bytes, TextAhead::at_end(is_last));
             if header.0 != MarkerMatch::No || !reports_opener {
                 return (header.0, HEADER);
             }

@@ -187,7 +187,7 @@ impl ToolCallParser {
             code: CodeSpans::START,
             region: None,
             spare: None,
-            start: MessageStart::of(dialect.compiled(), false),
+            start: MessageStart::new(dialect.compiled(), false),
             pending: String::new(),
             may_unwrap: false,
             is_in_wrapper: false,
@@ -400,7 +400,7 @@ impl ToolCallParser {
         self.code = CodeSpans::START;
         self.is_before_text = true;
         if let start @ MessageStart::Open { .. } =
-            MessageStart::of(self.dialect.compiled(), after_call)
+            MessageStart::new(self.dialect.compiled(), after_call)
         {
             self.start = start;
         }

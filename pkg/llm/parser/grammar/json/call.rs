@@ -120,7 +120,7 @@ impl PayloadReader for JsonCall {
         }
         let mut at = 0;
         if self.skip.is_none() {
-            at = self.read(text, out);
+            at = self.read_tokens(text, out);
             if self.ends_itself {
                 return at;
             }
@@ -136,7 +136,7 @@ impl PayloadReader for JsonCall {
             self.skip = None;
             self.lexer.resume_in_array();
             let behind = at;
-            at += self.read(slice(text, at..), &mut |piece| out(piece.behind(behind)));
+            at += self.read_tokens(slice(text, at..), &mut |piece| out(piece.behind(behind)));
             if self.ends_itself {
                 break;
             }
@@ -210,7 +210,7 @@ impl PayloadReader for JsonCall {
 
 impl JsonCall {
     /// Reads a piece, up to a mistake in an item of an array, in which each call is independent.
-    fn read(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize {
+    fn read_tokens(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize {
         let Self { lexer, call, .. } = self;
         if call.mode == ReadMode::FindEnd {
             return self.find_end(text);

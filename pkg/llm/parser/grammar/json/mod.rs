@@ -9,4 +9,4 @@ mod value;
 
 pub(crate) use call::{JsonCall, guard_of};
 pub(crate) use role::JsonShape;
-pub(crate) use value::{JsonValue, take};
+pub(crate) use value::{JsonValue, take_token};

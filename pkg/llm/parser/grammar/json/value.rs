@@ -24,7 +24,7 @@ impl JsonValue {
     /// Reads the next piece.
     pub(crate) fn feed(&mut self, text: &str, out: &mut impl JsonOut) {
         let Self { lexer, repairs } = self;
-        lexer.feed(text, &mut |token| take(token, repairs, out));
+        lexer.feed(text, &mut |token| take_token(token, repairs, out));
     }
 
     /// Returns `true` if the next byte is inside a string in `"` and passes unchanged,
@@ -46,18 +46,18 @@ impl JsonValue {
     /// Ends the value: adds missing brackets, or returns the fault and its position.
     pub(crate) fn close(&mut self, out: &mut impl JsonOut) -> Result<(), PayloadFault> {
         let Self { lexer, repairs } = self;
-        let is_whole = lexer.close_at_end(&mut |token| take(token, repairs, out));
+        let is_whole = lexer.close_at_end(&mut |token| take_token(token, repairs, out));
         if is_whole { Ok(()) } else { Err(lexer.fault()) }
     }
 
     /// Completes the emitted part of an incomplete value, so that it is valid JSON.
     pub(crate) fn abandon(&mut self, out: &mut impl JsonOut) {
         let Self { lexer, repairs } = self;
-        lexer.abandon(&mut |token| take(token, repairs, out));
+        lexer.abandon(&mut |token| take_token(token, repairs, out));
     }
 
     /// Returns `text` as strict JSON, if it is exactly one complete lenient value.
-    pub(crate) fn read(text: &str) -> Option<(String, RepairSet)> {
+    pub(crate) fn parse(text: &str) -> Option<(String, RepairSet)> {
         let (mut value, mut json) = (Self::new(), String::new());
         let mut out = |piece: &str| json.push_str(piece);
         value.feed(text, &mut out);
@@ -76,7 +76,11 @@ impl JsonValue {
 }
 
 /// Processes a token of a value of which only the JSON text and the repairs are needed.
-pub(crate) fn take(token: Token<'_>, repairs: &mut RepairSet, out: &mut impl JsonOut) -> bool {
+pub(crate) fn take_token(
+    token: Token<'_>,
+    repairs: &mut RepairSet,
+    out: &mut impl JsonOut,
+) -> bool {
     if let Token::Text(text) = token {
         out(text);
     } else if let Token::ValueEnd { repairs: mended, .. } = token {

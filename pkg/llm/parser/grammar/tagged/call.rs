@@ -128,7 +128,7 @@ impl ParamsCall {
     }
 
     /// Reads the part of the piece that is certain.
-    fn read(&mut self, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) -> ReadPart {
+    fn read_part(&mut self, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) -> ReadPart {
         // The call cannot end before the byte that revealed a mistake: the text before it may have
         // arrived, and been emitted, in an earlier piece.
         let mut known = 0;
@@ -211,7 +211,7 @@ impl ParamsCall {
                 let is_data = suspect.feed(text, &mut at)?;
                 self.settle_suspect(is_data, place.of_held(0, at), out);
             } else if self.held.is_empty() {
-                match self.read(&mut TextPiece::new(text, place, at), out) {
+                match self.read_part(&mut TextPiece::new(text, place, at), out) {
                     ReadPart::All => return None,
                     ReadPart::Upto(upto) => {
                         self.held.push_str(slice(text, upto..));
@@ -233,7 +233,7 @@ impl ParamsCall {
                 let mut held = mem::take(&mut self.held);
                 held.push_str(next);
                 let place = place.of_held(held.len(), at);
-                match self.read(&mut TextPiece::new(&held, place, 0), out) {
+                match self.read_part(&mut TextPiece::new(&held, place, 0), out) {
                     ReadPart::All => held.clear(),
                     ReadPart::Upto(upto) => drop(held.drain(..upto)),
                     ReadPart::Suspect(upto, stands_in) => {

@@ -14,7 +14,7 @@ pub(super) enum LineEnd {
 
 impl LineEnd {
     /// Returns the line end at the end of `text`.
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn at_end_of(text: &str) -> Self {
         match text.as_bytes() {
             [.., b'\r', b'\n'] => Self::Both,
             [.., b'\n'] => Self::Feed,

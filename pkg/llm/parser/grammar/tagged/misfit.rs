@@ -54,7 +54,7 @@ fn write_decoded(types: Types, string: &str, out: &mut impl JsonOut) -> Option<R
     if !types.is_unknown() && !types.has(Types::beginning_with(first)) {
         return None;
     }
-    let (json, mended) = JsonValue::read(value)?;
+    let (json, mended) = JsonValue::parse(value)?;
     out(&json);
     repairs.extend(mended);
     Some(repairs)

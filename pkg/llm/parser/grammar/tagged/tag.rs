@@ -154,7 +154,7 @@ pub(crate) struct TagAttributes<'t> {
 }
 
 impl<'t> TagAttributes<'t> {
-    pub(crate) fn read(inside: &'t str) -> Self {
+    pub(crate) fn parse(inside: &'t str) -> Self {
         let mut read = Self::read_exact(inside);
         if let Cow::Borrowed(name) = read.name {
             read.name = name.trim().into();

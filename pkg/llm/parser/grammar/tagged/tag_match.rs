@@ -155,7 +155,7 @@ impl TagMarks {
                 second.is_none() || second == tag.as_bytes().get(1)
             };
             self.tags.all().any(goes_on)
-                && (self.classify(TagPhase::Value(LineEnd::of(before)), false, rest)
+                && (self.classify(TagPhase::Value(LineEnd::at_end_of(before)), false, rest)
                     != TagClass::Nothing
                     || self.begins_with_value_end(rest))
         })
@@ -169,7 +169,7 @@ impl TagMarks {
         if self.tags.has_entities {
             TagAttributes::read_exact(inside).unescaped()
         } else {
-            TagAttributes::read(inside)
+            TagAttributes::parse(inside)
         }
     }
 

@@ -130,7 +130,7 @@ impl ParamsCall {
         if text.is_empty() {
             return;
         }
-        let mut end = LineEnd::of(text);
+        let mut end = LineEnd::at_end_of(text);
         let mut body = slice(text, ..text.len() - end.text().len());
         match (before, text.strip_prefix('\n')) {
             (LineEnd::None, _) => {}

@@ -37,7 +37,7 @@ impl WrapperParameter {
     /// Returns the object as strict JSON, if it contains a member that the tool has.
     pub(super) fn object(&self, schema: ValueSchema<'_>) -> Option<(String, RepairSet)> {
         let text = self.text.trim();
-        let (json, mut repairs) = JsonValue::read(text).filter(|_| text.starts_with('{'))?;
+        let (json, mut repairs) = JsonValue::parse(text).filter(|_| text.starts_with('{'))?;
         let members: Map<String, Value> = serde_json::from_str(&json).ok()?;
         let properties = schema.properties()?;
         members.keys().any(|key| properties.contains_key(key)).then(|| {

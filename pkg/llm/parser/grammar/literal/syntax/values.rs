@@ -4,7 +4,7 @@ use std::{borrow::Cow, mem};
 
 use super::call::{NextOpener, SyntaxCall, SyntaxPhase, TICK};
 use crate::grammar::{
-    json::take,
+    json::take_token,
     reader::{PayloadFault, PayloadOut, PayloadSink, is_blank, json_to},
     schema::Types,
 };
@@ -58,7 +58,7 @@ impl SyntaxCall {
                 *state = SyntaxPhase::Behind(NextOpener::Nothing);
             }
             place.follow(token);
-            take(token, repairs, &mut json_to(out));
+            take_token(token, repairs, &mut json_to(out));
             true
         });
         if lexer.has_failed() {
@@ -308,7 +308,7 @@ impl SyntaxCall {
         out: &mut PayloadSink<'_>,
     ) -> Result<(), PayloadFault> {
         let Self { lexer, repairs, .. } = self;
-        if lexer.close_at_end(&mut |token| take(token, repairs, &mut json_to(out))) {
+        if lexer.close_at_end(&mut |token| take_token(token, repairs, &mut json_to(out))) {
             self.state = SyntaxPhase::Behind(NextOpener::Nothing);
             return Ok(());
         }

@@ -110,7 +110,7 @@ impl PayloadReader for ElementsCall {
         let search = MarkerSearch {
             stops,
             check: |bytes: &[u8], is_last| {
-                tags.check_below(usize::MAX, bytes, TextAhead::of(is_last))
+                tags.check_below(usize::MAX, bytes, TextAhead::at_end(is_last))
             },
             counts: true,
         };
@@ -250,7 +250,7 @@ impl ElementBody {
 
     fn begin_call(&mut self, tag: &str, at: usize, out: &mut PayloadSink<'_>) {
         let TagAttributes { name, .. } =
-            TagAttributes::read(tag.strip_prefix(CALL).unwrap_or_default());
+            TagAttributes::parse(tag.strip_prefix(CALL).unwrap_or_default());
         if name.is_empty() {
             return self.fail(NO_NAME, self.taken);
         }

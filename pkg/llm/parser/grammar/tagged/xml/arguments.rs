@@ -111,7 +111,7 @@ impl XmlArguments {
         }
         if self.state == ValuePhase::Whole {
             let mut json = String::new();
-            tree::read(&self.held)?.write_object(self.tools.schema(), &mut json)?;
+            tree::parse_element(&self.held)?.write_object(self.tools.schema(), &mut json)?;
             out(&json);
         } else if self.state == ValuePhase::Between {
             if self.open_list.is_some() {
@@ -349,7 +349,7 @@ impl XmlArguments {
                 Ok(())
             }
             ValuePhase::Waiting(_) => {
-                tree::read(&self.held).and_then(|element| match self.open_list {
+                tree::parse_element(&self.held).and_then(|element| match self.open_list {
                     Some(_) => element.write_items(member(), &mut json),
                     None => element.write(member(), &mut json),
                 })

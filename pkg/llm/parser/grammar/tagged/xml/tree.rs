@@ -25,7 +25,7 @@ pub(crate) struct XmlElement {
 }
 
 /// Reads the content of an element.
-pub(crate) fn read(xml: &str) -> Result<XmlElement, &'static str> {
+pub(crate) fn parse_element(xml: &str) -> Result<XmlElement, &'static str> {
     let mut open = vec![XmlElement::default()];
     let mut fault = None;
     let mut tokens = XmlTokens::default();
