@@ -1,5 +1,6 @@
 //! The driver of a run, which performs the effects of its state and supplies its inputs.
 
+mod accepted_input;
 mod answer;
 mod answer_reader;
 mod approval_proposal;

@@ -8,6 +8,7 @@ use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use super::{
+    accepted_input::AcceptedInput,
     calls::{self, RunningCalls},
     conversation::RunConversation,
     event_emitter::EventEmitter,
@@ -110,15 +111,6 @@ struct ResumePoint {
     untold: Vec<RunEffect>,
     /// The calls that were announced before, some of which run again.
     told: Vec<CallId>,
-}
-
-/// An accepted input.
-struct AcceptedInput {
-    at: UnixMillis,
-    input: JournaledInput,
-    record: InputRecord,
-    /// `true` when the input ended the run.
-    done: bool,
 }
 
 /// Work of which at most one piece is in progress at a time.

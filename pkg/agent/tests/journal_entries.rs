@@ -116,9 +116,8 @@ async fn an_answer_is_in_its_entry_once_and_not_in_the_head() {
     let journal = TwoTables::default();
     run_all(&agent_of(turns(), journal.clone())).await;
     let count = |text: &str, in_heads: bool| {
-        let written = |entry: &JournalEntry| match in_heads {
-            true => entry.head().to_owned(),
-            false => entry.to_string(),
+        let written = |entry: &JournalEntry| {
+            if in_heads { entry.head().to_owned() } else { entry.to_string() }
         };
         journal.entries().iter().map(|entry| written(entry).matches(text).count()).sum::<usize>()
     };
@@ -132,7 +131,8 @@ async fn a_journal_of_two_tables_is_restored_at_any_entry() {
     let want = run_all(&agent_of(turns(), journal.clone())).await;
     let entries = journal.entries();
     for count in 1..=entries.len() {
-        let text: String = entries[..count].iter().map(|entry| format!("{entry}\n")).collect();
+        let lines: Vec<_> = entries[..count].iter().map(ToString::to_string).collect();
+        let text = lines.join("\n");
         let of_text = agent_of([], MemoryJournal::from(text.as_str()));
         let of_tables = agent_of([], journal.cut(count));
         let (one, other) = (of_text.resume_stream().await, of_tables.resume_stream().await);

@@ -1,5 +1,7 @@
 //! The input of a run and what was sent to it since, stored until the run has ended: a process that resumes the run needs both.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -11,10 +13,10 @@ use super::{
 use forgeline_agent::RunInput;
 use forgeline_store::{RunNote, RunRecord};
 use forgeline_types::{Message, Text};
-use std::sync::Arc;
 
 /// The stored form of a request. Up to schema version 4 it also contained what was sent to the run since.
 #[derive(Debug, Default, Deserialize, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 struct StoredRequest {
     input: String,
     #[serde(default)]
@@ -162,7 +164,7 @@ impl StoredInput {
     pub(crate) fn answers(&self) -> Vec<PendingAnswer> {
         let answer = |(sent, _): &(SentInput, usize)| match sent {
             SentInput::Answer(answer) => Some(answer.clone()),
-            _ => None,
+            SentInput::Message { .. } | SentInput::Cancelled | SentInput::Left => None,
         };
         self.sent.iter().filter_map(answer).collect()
     }
@@ -170,7 +172,7 @@ impl StoredInput {
     fn messages(&self) -> impl Iterator<Item = (u64, &QueuedMessage)> {
         self.sent.iter().filter_map(|(sent, _)| match sent {
             SentInput::Message { number, message } => Some((*number, message)),
-            _ => None,
+            SentInput::Answer(_) | SentInput::Cancelled | SentInput::Left => None,
         })
     }
 
@@ -211,8 +213,8 @@ impl StoredInput {
 
     /// Returns the notes that are in place of these names now: those that must be stored again if others with these names are withdrawn.
     pub(crate) fn notes_named(&self, names: &[Text]) -> Vec<RunNote> {
-        let named = self.sent.iter().filter(|(sent, _)| names.contains(&sent.name()));
-        named.filter_map(|(sent, _)| sent.write().ok()).collect()
+        let replaced = self.sent.iter().filter(|(sent, _)| names.contains(&sent.name()));
+        replaced.filter_map(|(sent, _)| sent.write().ok()).collect()
     }
 
     /// Returns the names of the notes that are not needed any more: the journal contains what they say, or the request that they answer is over.

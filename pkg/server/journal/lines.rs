@@ -2,10 +2,12 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::PAGE;
 use forgeline_agent::journal::{JournalLine, JournalStep};
 use forgeline_store::{ConversationKey, ConversationStore, StoreError, StoredMessage};
 use forgeline_types::Message;
+
+/// Maximum number of lines or messages read at a time.
+const PAGE: usize = 256;
 
 /// A line of a stored journal.
 pub(super) struct StoredLine {

@@ -28,11 +28,8 @@ use forgeline_agent::journal::{
 use forgeline_store::{ConversationKey, ConversationStore, Entry, StoreError, private::now_ms};
 use forgeline_types::{AgentError, ErrorCode, Message, Text};
 
-/// Maximum number of lines read at a time.
-const PAGE: usize = 256;
-
 /// Number of last messages that are searched for one that an earlier process may have added.
-const LAST_SAID: u64 = 200;
+const LAST_SAID: usize = 200;
 
 /// The journal of a conversation. A line is stored together with the messages that it adds, and after the events that preceded it are in the log: the
 /// events of a process that resumes the run follow on from those.
@@ -178,8 +175,8 @@ impl StoredJournal {
         // The lock keeps lines from being added in between.
         let mut entries = entries.lock().await;
         let head = store.get(key).await?;
-        let last = head.messages.saturating_sub(LAST_SAID);
-        let said = store.messages(key, last, PAGE).await?;
+        let last = head.messages.saturating_sub(LAST_SAID as u64);
+        let said = store.messages(key, last, LAST_SAID).await?;
         if said.iter().any(|it| it.at_ms == at_ms && it.message == message) {
             return Ok(());
         }

@@ -153,7 +153,9 @@ impl RunLifecycle {
             let journaled = self.conversations.journal_of(&record).journaled(run.id());
             let mut notes = RunNotes::new(&record, &journaled);
             notes.add_answers(&answers)?;
-            let change = notes.change(*progress).note(stored_input::left_note().map_err(damaged)?);
+            let change = notes
+                .change(*progress)
+                .note(stored_input::left_note().map_err(|error| damaged(&error))?);
             match self.stores.runs.change(key, change).await {
                 Ok(()) | Err(StoreError::Ended { .. }) => Ok(()),
                 Err(error) => Err(error.into()),
@@ -192,7 +194,7 @@ impl RunLifecycle {
         }
         let cancel = RunGuard::new(run.cancel.clone());
         let (key, progress) = (&run.key, run.kept_progress().await);
-        let note = stored_input::cancelled_note().map_err(damaged)?;
+        let note = stored_input::cancelled_note().map_err(|error| damaged(&error))?;
         let change = RunChange::to(*progress, now_ms()).note(note);
         match self.stores.runs.change(key, change).await {
             Ok(()) | Err(StoreError::Ended { .. }) => {}
@@ -249,7 +251,10 @@ impl RunNotes {
 
     /// Adds a message, unless too much waits for the run.
     fn add_message(&mut self, message: QueuedMessage) -> Result<(), Problem> {
-        let note = self.stored.note_message(message, self.journaled.words).map_err(damaged)?;
+        let note = self
+            .stored
+            .note_message(message, self.journaled.words)
+            .map_err(|error| damaged(&error))?;
         let waiting = self.stored.bytes_without(&self.outdated);
         if waiting.saturating_add(note.data.len()) > MAX_KEPT_BYTES {
             let detail = "the inputs that wait for the run would have more than 16 MiB; send this one once they are delivered";
@@ -261,8 +266,8 @@ impl RunNotes {
 
     /// Adds answers, unless too many wait for the run.
     fn add_answers(&mut self, answers: &[PendingAnswer]) -> Result<(), Problem> {
-        let notes =
-            StoredInput::note_answers(answers, &self.journaled.answered).map_err(damaged)?;
+        let notes = StoredInput::note_answers(answers, &self.journaled.answered)
+            .map_err(|error| damaged(&error))?;
         let gone: Vec<_> =
             self.outdated.iter().chain(notes.iter().map(|note| &note.name)).cloned().collect();
         let bytes: usize = notes.iter().map(|note| note.data.len()).sum();
@@ -292,7 +297,7 @@ impl RunNotes {
 }
 
 /// Returns the response to an input that cannot be serialized.
-fn damaged(error: serde_json::Error) -> Problem {
+fn damaged(error: &serde_json::Error) -> Problem {
     StoreError::Corrupt { reason: error.to_string() }.into()
 }
 

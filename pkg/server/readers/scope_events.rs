@@ -71,7 +71,7 @@ pub(crate) async fn note(log: &dyn EventLog, run: &ServiceRun) -> Result<(), Sto
             }
             Err(StoreError::Behind { end, .. }) => at = end,
             Err(StoreError::NotFound { .. } | StoreError::Retired { .. }) => {
-                begin(log, &key).await?
+                begin(log, &key).await?;
             }
             Err(error) => last = Some(error),
         }
@@ -209,7 +209,7 @@ impl ScopeSources {
     /// Returns the number of the next notification.
     async fn notes_end(&self) -> Result<u64, StoreError> {
         let Some(notes) = &self.notes else { return Ok(0) };
-        Ok(notes.end(&self.scope).await?)
+        notes.end(&self.scope).await
     }
 
     /// Returns the numbers and ids of the runs between two numbers, and the number of the first one that is kept.

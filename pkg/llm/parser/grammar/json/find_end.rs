@@ -1,6 +1,6 @@
 //! The search for the end of a payload, for readers that need nothing else of it.
 
-use super::call::{CurrentCall, JsonCall};
+use super::{call::JsonCall, current_call::CurrentCall};
 use crate::grammar::{ReadMode, skip::ElementSkip};
 use forgeline_json::{Kind, Token};
 

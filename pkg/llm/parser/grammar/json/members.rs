@@ -1,7 +1,7 @@
 //! The members of a call: the beginnings of its arguments' values, and the end of each value.
 
 use super::{
-    call::CurrentCall,
+    current_call::CurrentCall,
     role::{ArgumentsProgress, ValueRole},
     value::{StringArguments, TOO_LONG},
 };

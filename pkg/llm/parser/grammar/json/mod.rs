@@ -1,6 +1,7 @@
 //! Calls written as JSON, and JSON values inside other grammars.
 
 mod call;
+mod current_call;
 mod find_end;
 pub(crate) mod header;
 mod members;

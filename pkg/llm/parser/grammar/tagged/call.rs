@@ -8,6 +8,7 @@ use super::{
     arguments::TagArguments,
     line_end::LineEnd,
     piece::{PieceOrigin, TextPiece},
+    read_part::ReadPart,
     suspect_tag::{SuspectPlace, SuspectTag},
     tag_match::{TagClass, TagMark, TagMarks, TagPhase},
     tags::Tags,
@@ -28,18 +29,6 @@ const STEP_BYTES: usize = 64;
 
 /// The fault of arguments that should be a single object.
 pub(super) const NO_OBJECT: &str = "the arguments are not a JSON object";
-
-/// The part of a piece that has been read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ReadPart {
-    All,
-    /// From this byte on, more text is needed.
-    Upto(usize),
-    /// From this byte on, where a tag may be data, the end of the surrounding text decides.
-    Suspect(usize, SuspectPlace),
-    /// The call ended before this byte.
-    Ended(usize),
-}
 
 /// A reader of functions with named parameters, in pieces of any size.
 #[derive(Debug)]

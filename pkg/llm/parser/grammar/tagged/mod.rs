@@ -7,6 +7,7 @@ mod elements;
 mod line_end;
 mod misfit;
 mod piece;
+mod read_part;
 mod scalar;
 mod suspect_tag;
 mod tag;

@@ -1,6 +1,9 @@
 //! The ends of brackets.
 
-use super::values::{OpenBracket, PythonValues, ValuesPhase};
+use super::{
+    open_bracket::OpenBracket,
+    values::{PythonValues, ValuesPhase},
+};
 use crate::grammar::arguments::JsonOut;
 use forgeline_types::Repair;
 

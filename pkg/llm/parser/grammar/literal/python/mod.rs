@@ -4,6 +4,7 @@ mod brackets;
 mod calls;
 mod name;
 mod number;
+mod open_bracket;
 mod quote;
 mod string;
 mod suspect;

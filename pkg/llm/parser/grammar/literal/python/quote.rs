@@ -2,8 +2,9 @@
 
 use super::{
     name::{is_name_start, is_word_byte},
+    open_bracket::OpenBracket,
     suspect::{SuspectQuote, SuspectRole},
-    values::{OpenBracket, PythonValues, ValueMistake, ValuesPhase},
+    values::{PythonValues, ValueMistake, ValuesPhase},
 };
 use forgeline_types::Repair;
 

@@ -5,6 +5,7 @@ use compact_str::CompactString;
 use super::{
     name::is_name_start,
     number::NumberPhase,
+    open_bracket::OpenBracket,
     string::StringText,
     suspect::{QuotedText, SuspectQuote, SuspectRole},
 };
@@ -86,20 +87,6 @@ pub(super) enum ValuesPhase {
     Colon,
     /// A value.
     AfterValue,
-}
-
-/// An open bracket, by its content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OpenBracket {
-    /// `(` after a name: arguments.
-    Call,
-    List,
-    Dict,
-    Set,
-    /// A tuple, which contains a comma or nothing at all.
-    Tuple,
-    /// `(`, possibly with one value, without a comma so far.
-    Parenthesis,
 }
 
 impl PythonValues {
