@@ -369,7 +369,7 @@ async fn arguments_that_a_person_changes_are_checked_like_those_of_the_model() {
         .unwrap();
     agent.run("Go.").await.unwrap();
     assert_eq!(fixture.removed(), 0);
-    assert!(fixture.results()[0].contains("do not fit"), "{:?}", fixture.results());
+    assert!(fixture.results()[0].contains("are not valid"), "{:?}", fixture.results());
 }
 
 #[tokio::test(start_paused = true)]

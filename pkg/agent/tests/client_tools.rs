@@ -221,7 +221,7 @@ async fn arguments_that_do_not_fit_are_not_sent() {
     let (mut stream, mut events) = (builder.build().unwrap().run_stream("Go."), Vec::new());
     to_the_end(&mut stream, &mut events).await;
     assert_eq!(count(&events, "client_tool_request"), 0);
-    assert!(results(&provider)[0].contains("do not fit"), "{:?}", results(&provider));
+    assert!(results(&provider)[0].contains("are not valid"), "{:?}", results(&provider));
 }
 
 // Covers: T-57
