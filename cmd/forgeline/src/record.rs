@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use forgeline::{llm::transport::ReqwestTransport, testing::record::RecordingTransport};
+use forgeline::llm::transport::ReqwestTransport;
+use forgeline_testing::record::RecordingTransport;
 
 use crate::exit::{UsageResult as _, note};
 

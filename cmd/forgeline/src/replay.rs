@@ -12,9 +12,9 @@ use clap::{
 };
 use forgeline::{
     llm::{Protocol, parser::Dialect},
-    testing::replay::Pace,
     types::{AgentEvent, Completion},
 };
+use forgeline_testing::replay::Pace;
 
 use crate::{
     dialects::{thinking_dialect, tool_dialect},

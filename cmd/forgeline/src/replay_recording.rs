@@ -8,11 +8,11 @@ use forgeline::{
         Protocol, Provider as _, ProviderError, Request,
         transport::{HttpRequest, Transport as _},
     },
-    testing::{
-        record::{Exchange, Recording},
-        replay::{ChunkSizes, Pace, ReplayProvider, ReplayTransport},
-    },
     types::Completion,
+};
+use forgeline_testing::{
+    record::{Exchange, Recording},
+    replay::{ChunkSizes, Pace, ReplayProvider, ReplayTransport},
 };
 use futures_util::StreamExt as _;
 

@@ -66,7 +66,7 @@ impl Report {
             Some(value) if value.is_nan() => {}
             Some(value) if value.is_infinite() => self.failed.push(gate),
             Some(value) if value > must && is_timed(unit) => self.slow.push(gate),
-            Some(value) if value > must * (1.0 + slack()) => self.failed.push(gate),
+            Some(value) if value > must => self.failed.push(gate),
             Some(_) => {}
             None => self.missing.push(gate),
         }
@@ -156,13 +156,6 @@ impl Gate {
         let Self { name, must, aim, unit, .. } = self;
         format!("{name:<36} {value:>12} {must:>9} {aim:>9}  {unit}{mark}")
     }
-}
-
-/// Returns the share by which a figure may exceed its bound: `FORGELINE_GATES_SLACK` in percent, none by default. For the
-/// time between a change of the build and the day on which the bounds are set anew.
-fn slack() -> f64 {
-    let percent = env::var("FORGELINE_GATES_SLACK").ok().and_then(|percent| percent.parse().ok());
-    percent.map_or(0.0, |percent: f64| percent / 100.0)
 }
 
 /// Whether a figure of this unit is a time or a ratio of times.

@@ -70,7 +70,7 @@ const ROWS: [Row; 5] = [
     Row {
         name: "anthropic",
         gates: gates!("anthropic"),
-        most: (2_650.0, 4_100.0),
+        most: (2_650.0, 4_300.0),
         provider: over::<Messages>,
         tags: Tags::Text,
         event: |delta| {
@@ -85,7 +85,7 @@ const ROWS: [Row; 5] = [
     Row {
         name: "responses",
         gates: gates!("responses"),
-        most: (3_500.0, 4_950.0),
+        most: (3_500.0, 5_200.0),
         provider: over::<Responses>,
         tags: Tags::Read,
         event: |delta| {
@@ -102,7 +102,7 @@ const ROWS: [Row; 5] = [
     Row {
         name: "gemini",
         gates: gates!("gemini"),
-        most: (3_000.0, 4_450.0),
+        most: (3_000.0, 4_650.0),
         provider: over::<GenerateContent>,
         tags: Tags::Text,
         event: |delta| {
@@ -120,7 +120,7 @@ const ROWS: [Row; 5] = [
     Row {
         name: "ollama",
         gates: gates!("ollama"),
-        most: (2_500.0, 3_950.0),
+        most: (2_500.0, 4_200.0),
         provider: over::<OllamaChat>,
         tags: Tags::Read,
         event: |delta| {
@@ -135,7 +135,7 @@ const ROWS: [Row; 5] = [
     Row {
         name: "cohere",
         gates: gates!("cohere"),
-        most: (2_600.0, 4_050.0),
+        most: (2_600.0, 4_250.0),
         provider: over::<ChatV2>,
         tags: Tags::Text,
         event: |delta| {

@@ -42,7 +42,7 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     report.take(
         "pipeline_instructions",
         instructions_per_chunk("pipeline", LENGTHS),
-        (4_700.0, 4_000.0),
+        (4_950.0, 4_000.0),
         "instructions/chunk",
     );
     report.take(

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     AnswerId, CallFailure, CallId, CallOrder, CallResult, FailureKind, RunEffect, RunRules,
     ToolEnd,
+    after_calls::AfterCalls,
     breaker::FailureBreaker,
     ending_call::outcome_of_call,
     repeats::{EndedCall, RepeatGuard, digest_of},
@@ -14,7 +15,7 @@ use super::{
 use crate::approval::{CallGate, SessionGrant};
 use crate::{prompts::feedback, run::OutcomeKind};
 use forgeline_types::{
-    AgentError, AgentEvent, CallOutcome, Json, Part, Text, TextOrigin, ToolCall, ToolResult,
+    AgentEvent, CallOutcome, Json, Part, Text, TextOrigin, ToolCall, ToolResult,
 };
 
 /// The calls of one answer, in its order, and their results.
@@ -29,26 +30,6 @@ pub(super) struct AnswerCalls {
     broken: Option<String>,
     /// The next step, when the answer did not complete: no further call starts.
     then: Option<AfterCalls>,
-}
-
-/// The step after the calls of an answer that did not complete.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum AfterCalls {
-    /// The next turn.
-    Turn,
-    /// The end of the run.
-    Fail(AgentError),
-}
-
-impl AfterCalls {
-    /// Returns the text that the model reads for a call that had not started.
-    pub(super) fn why(&self) -> &str {
-        match self {
-            Self::Turn => feedback::CUT_BEFORE,
-            Self::Fail(_) => feedback::NOT_RUN,
-        }
-    }
 }
 
 /// The results of calls that have all ended, and the next step.

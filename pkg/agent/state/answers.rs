@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::{
     AskKind, CancelReason, ModelAnswer, RunEffect, RunRules,
-    answer_calls::{AfterCalls, RunCall},
+    after_calls::AfterCalls,
+    answer_calls::RunCall,
     run_state::{AnswerRepeats, RunPhase, RunState},
 };
 use crate::{

@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::{
     AskKind, CallId, CompleteCall, ModelAnswer, RunEffect, RunRules,
-    answer_calls::{AfterCalls, RunCall},
+    after_calls::AfterCalls,
+    answer_calls::RunCall,
     answers::joined,
     partial_answer::PartialAnswer,
     run_state::{RunPhase, RunState},

@@ -1,5 +1,6 @@
 //! The loop of a run as data: one value advanced step by step, without I/O, clock, randomness or hash order.
 
+mod after_calls;
 mod answer_calls;
 mod answers;
 mod approvals;

@@ -4,7 +4,8 @@ use std::{mem, sync::Arc, time::Duration};
 
 use super::{
     AnswerId, AskKind, CallId, CancelReason, RunEffect, RunPrompt, RunRules, StepInput, UnixMillis,
-    answer_calls::{AfterCalls, AnswerCalls, CallPhase, CallPolicy, ClosedCalls, RunCall},
+    after_calls::AfterCalls,
+    answer_calls::{AnswerCalls, CallPhase, CallPolicy, ClosedCalls, RunCall},
     breaker::FailureBreaker,
     message_inbox::MessageInbox,
     partial_answer::PartialAnswer,

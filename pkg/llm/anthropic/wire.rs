@@ -98,4 +98,5 @@ in_place! { AnthropicDelta<'a> as delta, map, ignoring [bool number null string 
         delta.said = DeltaKind::Citation;
     },
     StopReason => delta.stop_reason = map.next_value()?,
+    ; else name => delta.rest.push(name.0, map.next_value()?)
 }

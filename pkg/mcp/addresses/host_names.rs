@@ -232,7 +232,7 @@ mod tests {
         let resolver = GuardedResolver(Arc::clone(&names));
         let found = resolver.resolve("turns.example".parse().unwrap()).await;
         let error = found.map(Iterator::count).unwrap_err().to_string();
-        assert!(error.contains("leads to this machine"), "{error}");
+        assert!(error.contains("resolves to this machine"), "{error}");
     }
 
     #[tokio::test]

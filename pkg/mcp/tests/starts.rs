@@ -56,7 +56,7 @@ async fn a_change_of_the_list_counts_until_the_new_list_has_come() {
     let answer = scripted.answer("tools/list", json!({ "tools": [listed("g")] }));
     let (result, ()) = tokio::join!(call, answer);
     let error = result.unwrap_err().to_string();
-    assert!(error.contains("`mcp.s.f` is gone"), "{error}");
+    assert!(error.contains("`mcp.s.f` no longer exists"), "{error}");
     // One list is enough.
     let call = tool.execute(ToolContext::default(), json!({}).into());
     assert!(call.await.unwrap_err().to_string().contains("is gone"));

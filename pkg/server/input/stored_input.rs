@@ -71,7 +71,7 @@ impl SentInput {
 pub(crate) struct StoredInput {
     input: Option<RunInput>,
     tools: Vec<OfferedTool>,
-    /// What was sent, each with its size in bytes.
+    /// The inputs that were sent since, each with its size in bytes.
     sent: Vec<(SentInput, usize)>,
     /// The size of the request, in bytes.
     request_bytes: usize,

@@ -88,11 +88,11 @@ const MANY: usize = 3;
 /// The figures, in the order of [`figures`], each with the most that it may be. A figure that falls
 /// by more than 2 % lowers its maximum.
 const MAXIMA: [(&str, usize); 6] = [
-    ("types of one word, per 1,000", 157),
-    ("types named State", 4),
-    ("names of three types or more", 4),
-    ("types that are participles", 9),
-    ("cfg(feature) in pkg", 87),
+    ("types of one word, per 1,000", 95),
+    ("types named State", 0),
+    ("names of three types or more", 0),
+    ("types that are participles", 2),
+    ("cfg(feature) in pkg", 86),
     ("items of the modules `private`", 51),
 ];
 /// The figures that the library is to reach, in the order of `MAXIMA`.

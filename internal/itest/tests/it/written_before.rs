@@ -99,7 +99,7 @@ async fn a_journal_of_an_earlier_version_is_read_at_any_line_and_continued() {
     fs::write(&path, lines.join("\n") + "\n{\"n\":").unwrap();
     let agent = builder(&folder).journal(FileJournal::new(&path)).build().unwrap();
     let texts = finish(&agent).await;
-    assert_eq!(texts.last().unwrap(), "It is 13.5, and Be careful.", "{texts:?}");
+    assert_eq!(texts.last().unwrap(), "It is 13.5, and Now remove the draft.", "{texts:?}");
     let numbers = format!("{:?}", agent.transcript());
     assert!(numbers.contains("12.5"), "{numbers}");
     fs::remove_dir_all(&folder).unwrap();
@@ -147,7 +147,7 @@ async fn a_database_of_an_earlier_version_is_read_continued_and_erased() {
     let log = store.read(&runs[0].key, 0, 1_000).await.unwrap().records;
     let request = log.iter().find(|record| record.kind == "tool_approval_request").unwrap();
     let request: Value = serde_json::from_slice(&request.data).unwrap();
-    let decision = json!({ "approval_id": request["event"]["approval_id"], "decision": "grant" });
+    let decision = json!({ "approval_id": request["approval_id"], "decision": "grant" });
     let answer = post(&format!("{run}/approvals"), decision).await;
     assert!(answer.get("code").is_none(), "{answer}");
     while get(&run).await["status"] != "completed" {

@@ -3,6 +3,7 @@
 mod ambiguous_close;
 mod body;
 pub(crate) mod echo;
+mod end_reason;
 mod region;
 pub(crate) mod unmarked;
 

@@ -3,6 +3,7 @@
 use super::{
     ambiguous_close::{AmbiguousClose, CloseVerdict},
     body::CallBody,
+    end_reason::CallEndReason,
 };
 use crate::{
     ahead::found::TextAhead,
@@ -17,20 +18,6 @@ use crate::{
 };
 use forgeline_json::slice;
 use forgeline_types::Repair;
-
-/// The reason why a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CallEndReason {
-    Closer,
-    /// The grammar itself ended the call.
-    Grammar,
-    /// The closer of a block around the call.
-    Block,
-    /// The next opener, or the end of a stream from which the closer may be missing.
-    Implicit,
-    /// The stream was truncated.
-    Cut,
-}
 
 /// A reader of one call, from after its opener to after its closer.
 ///

@@ -1,4 +1,4 @@
-//! What the entries of families are made of.
+//! The parts of the entries of families.
 
 pub(super) use super::{
     family::{FamilyModels, InAuto, ModelFamily, call, named, open},

@@ -1,4 +1,4 @@
-//! How much of a payload is read.
+//! The part of a payload that is read.
 
 /// The part of a payload that a reader is to find.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

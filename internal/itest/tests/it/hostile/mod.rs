@@ -168,7 +168,7 @@ async fn what_is_no_answer_is_said_to_be_none() {
         let cases = [
             ("a page",          ok(Body::new(page)),                                       ErrorCode::Decode,         "a web page"),
             ("a page, named",   Answer::Status(200, typed("text/html"), Body::new(page)),  ErrorCode::Decode,         "a web page"),
-            ("a redirect",      Answer::Status(307, location, Body::new("")),              ErrorCode::InvalidRequest, "https://elsewhere/v1,"),
+            ("a redirect",      Answer::Status(307, location, Body::new("")),              ErrorCode::InvalidRequest, "https://elsewhere/v1;"),
             ("a page as error", Answer::Status(404, typed("text/html"), Body::new(page)),  ErrorCode::InvalidRequest, "Sign in"),
             ("nothing",         ok(Body::new("")),                                         ErrorCode::EndedEarly,     "ended early"),
             ("an error as 200", ok(Body::new(refusal)),                                    ErrorCode::InvalidRequest, "no such model"),

@@ -1,4 +1,4 @@
-//! What is known of the call that is being read.
+//! The call that is being read.
 
 use compact_str::CompactString;
 

@@ -1,4 +1,4 @@
-//! How far a piece has been read.
+//! The part of a piece that has been read.
 
 use super::suspect_tag::SuspectPlace;
 
