@@ -8,7 +8,7 @@ use forgeline_types::{Text, setters};
 /// An entry is stored completely or not at all, and never changes. A conversation has one writer at a time: each append states the position of its entry.
 /// The store does not decide who may see a conversation: it finds conversations in the scope of the key, and the service compares the owner.
 ///
-/// Every operation completes within 10 s, if necessary with [`StoreError::Slow`]. Unreadable data is an error, and is never overwritten. Long runs of
+/// Every operation completes within 10 s, if necessary with [`StoreError::Slow`](crate::StoreError::Slow). Unreadable data is an error, and is never overwritten. Long runs of
 /// base64 in entries, such as images, are stored once per content.
 ///
 /// # Cancel safety
@@ -19,28 +19,28 @@ pub trait ConversationStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::Exists`] if there is a conversation with this key.
+    /// Returns [`StoreError::Exists`](crate::StoreError::Exists) if there is a conversation with this key.
     fn begin(&self, conversation: Conversation) -> StoreFuture<'_, ()>;
 
     /// Returns a conversation, without its messages.
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::NotFound`] if there is no such conversation.
+    /// Returns [`StoreError::NotFound`](crate::StoreError::NotFound) if there is no such conversation.
     fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, Conversation>;
 
     /// Returns the conversations of a scope, most recently changed first.
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::BadCursor`] if `after` is not the `next` of a page.
+    /// Returns [`StoreError::BadCursor`](crate::StoreError::BadCursor) if `after` is not the `next` of a page.
     fn list(&self, query: ConversationQuery) -> StoreFuture<'_, ConversationPage>;
 
     /// Adds an entry to a conversation that has `at` entries.
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::Behind`] if it has more or fewer, [`StoreError::Ended`], or [`StoreError::NotFound`].
+    /// Returns [`StoreError::Behind`](crate::StoreError::Behind) if it has more or fewer, [`StoreError::Ended`](crate::StoreError::Ended), or [`StoreError::NotFound`](crate::StoreError::NotFound).
     fn append<'a>(&'a self, key: &'a ConversationKey, at: u64, entry: Entry)
     -> StoreFuture<'a, ()>;
 
@@ -48,7 +48,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::NotFound`] or [`StoreError::Corrupt`].
+    /// Returns [`StoreError::NotFound`](crate::StoreError::NotFound) or [`StoreError::Corrupt`](crate::StoreError::Corrupt).
     fn lines<'a>(
         &'a self,
         key: &'a ConversationKey,
@@ -60,7 +60,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::NotFound`] or [`StoreError::Corrupt`].
+    /// Returns [`StoreError::NotFound`](crate::StoreError::NotFound) or [`StoreError::Corrupt`](crate::StoreError::Corrupt).
     fn messages<'a>(
         &'a self,
         key: &'a ConversationKey,
@@ -72,7 +72,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::NotFound`], or [`StoreError::Ended`] for an erased conversation.
+    /// Returns [`StoreError::NotFound`](crate::StoreError::NotFound), or [`StoreError::Ended`](crate::StoreError::Ended) for an erased conversation.
     fn rename<'a>(
         &'a self,
         key: &'a ConversationKey,
@@ -84,7 +84,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::NotFound`], or [`StoreError::Ended`] if the current status [is the last](ConversationStatus::is_last).
+    /// Returns [`StoreError::NotFound`](crate::StoreError::NotFound), or [`StoreError::Ended`](crate::StoreError::Ended) if the current status [is the last](ConversationStatus::is_last).
     fn set_status<'a>(
         &'a self,
         key: &'a ConversationKey,

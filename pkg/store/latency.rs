@@ -10,7 +10,7 @@ pub(super) const MAX_RECORDS: usize = 10_000;
 
 /// The latencies of turns, by scope. The last 10,000 records of each scope are kept.
 ///
-/// Every operation completes within 10 s, if necessary with [`StoreError::Slow`].
+/// Every operation completes within 10 s, if necessary with [`StoreError::Slow`](crate::StoreError::Slow).
 pub trait LatencyStore: Send + Sync + 'static {
     /// Adds a record.
     ///

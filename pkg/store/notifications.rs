@@ -11,7 +11,7 @@ pub(super) const MAX_KEPT: usize = 10_000;
 /// A notification is stored before a reader sees it. The last 10,000 of each scope are kept; a reader that is further behind learns where it can continue.
 /// A reader reads at its own pace, and blocks neither publishers nor other readers.
 ///
-/// Every operation except [`wait`](Self::wait) completes within 10 s, if necessary with [`StoreError::Slow`].
+/// Every operation except [`wait`](Self::wait) completes within 10 s, if necessary with [`StoreError::Slow`](crate::StoreError::Slow).
 ///
 /// # Cancel safety
 ///
@@ -35,7 +35,7 @@ pub trait NotificationChannel: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::Dropped`] if notification `from` was dropped.
+    /// Returns [`StoreError::Dropped`](crate::StoreError::Dropped) if notification `from` was dropped.
     fn read<'a>(
         &'a self,
         scope: &'a str,

@@ -5,7 +5,7 @@ use forgeline_types::{Text, setters};
 
 /// Runs by scope and id: their data, their progress, and what a process needs to resume them.
 ///
-/// Every operation completes within 10 s, if necessary with [`StoreError::Slow`].
+/// Every operation completes within 10 s, if necessary with [`StoreError::Slow`](crate::StoreError::Slow).
 ///
 /// # Cancel safety
 ///
@@ -21,7 +21,7 @@ pub trait RunStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::Exists`] if there is a run with this id.
+    /// Returns [`StoreError::Exists`](crate::StoreError::Exists) if there is a run with this id.
     fn begin(&self, run: RunRecord) -> StoreFuture<'_, RunBegun>;
 
     /// Returns the run that a request of this owner with this key started, if any.
@@ -40,14 +40,14 @@ pub trait RunStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::NotFound`] if there is no such run.
+    /// Returns [`StoreError::NotFound`](crate::StoreError::NotFound) if there is no such run.
     fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord>;
 
     /// Changes a run and its notes. A run that ends loses its input and its notes.
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::NotFound`], or [`StoreError::Ended`] if the run has ended.
+    /// Returns [`StoreError::NotFound`](crate::StoreError::NotFound), or [`StoreError::Ended`](crate::StoreError::Ended) if the run has ended.
     fn change<'a>(&'a self, key: &'a LogKey, change: RunChange) -> StoreFuture<'a, ()>;
 
     /// Returns at most `most` runs of all scopes that have not ended, in the order in which they were created.
@@ -61,7 +61,7 @@ pub trait RunStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::BadCursor`] if `after` is not the `next` of a page.
+    /// Returns [`StoreError::BadCursor`](crate::StoreError::BadCursor) if `after` is not the `next` of a page.
     fn list(&self, query: RunQuery) -> StoreFuture<'_, RunPage>;
 
     /// Deletes the runs that ended before `before_ms`, and the oldest of the other ended runs beyond the number `keep`; returns their keys, at most 1,000

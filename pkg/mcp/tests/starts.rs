@@ -59,7 +59,7 @@ async fn a_change_of_the_list_counts_until_the_new_list_has_come() {
     assert!(error.contains("`mcp.s.f` no longer exists"), "{error}");
     // One list is enough.
     let call = tool.execute(ToolContext::default(), json!({}).into());
-    assert!(call.await.unwrap_err().to_string().contains("is gone"));
+    assert!(call.await.unwrap_err().to_string().contains("no longer exists"));
 }
 
 /// Begins a call once the session has read what came before.
