@@ -49,7 +49,8 @@ impl Chain {
         record: &RawValue,
         messages: &[Arc<Message>],
     ) -> serde_json::Result<(JournalEntry, Self)> {
-        let texts = messages.iter().map(to_raw_value).collect::<Result<Vec<_>, _>>()?;
+        let texts =
+            messages.iter().map(|it| to_raw_value(&as_read(it)?)).collect::<Result<Vec<_>, _>>()?;
         let next = self.after(record.get(), texts.iter().map(|text| text.get()));
         let digest = format!("{:016x}", next.digest);
         let line = Line { n: self.number, digest, record, messages: Box::default() };
@@ -70,8 +71,11 @@ impl Chain {
         let number = self.number + 1;
         let edited = || RestoreError::Edited { line: number };
         let read: Line<'_> = serde_json::from_str(&line.text).map_err(|_| edited())?;
-        let mut messages = line.messages.clone();
-        let beside = line.messages.iter().map(to_raw_value).collect::<Result<Vec<_>, _>>();
+        // A store in memory returns messages that were never written.
+        let beside = line.messages.iter().map(|it| as_read(it)).collect::<Result<Vec<_>, _>>();
+        let mut messages: Vec<_> =
+            beside.map_err(|_| edited())?.into_iter().map(Arc::new).collect();
+        let beside = messages.iter().map(to_raw_value).collect::<Result<Vec<_>, _>>();
         let beside = beside.map_err(|_| edited())?;
         let texts = read.messages.iter().copied().chain(beside.iter().map(|text| &**text));
         let next = self.after(read.record.get(), texts.map(RawValue::get));
@@ -85,4 +89,9 @@ impl Chain {
         *self = next;
         Ok((read.record.get().to_owned(), messages))
     }
+}
+
+/// Returns a message as it is after it was stored and read once: reading writes escapes in arguments anew and merges repeated keys.
+pub(super) fn as_read(message: &Message) -> serde_json::Result<Message> {
+    serde_json::from_str(&serde_json::to_string(message)?)
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::value::RawValue;
 
 use super::answer_link::AnswerLink;
 use crate::{
@@ -42,11 +43,22 @@ pub(crate) enum Record<S = Box<RunState>, I = StepInput> {
 }
 
 /// The messages of a record: the number of those written beside it, or, as of format 4, the messages.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum MessageList {
     Beside(usize),
     Here(Vec<Arc<Message>>),
+}
+
+impl<'de> Deserialize<'de> for MessageList {
+    /// Reads the source of the list: an enum without tags would lose the spelling of its numbers.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let source = Box::<RawValue>::deserialize(deserializer)?;
+        if let Ok(count) = serde_json::from_str(source.get()) {
+            return Ok(Self::Beside(count));
+        }
+        serde_json::from_str(source.get()).map(Self::Here).map_err(D::Error::custom)
+    }
 }
 
 impl MessageList {
@@ -87,4 +99,26 @@ pub(super) fn difference(written: &[ToolMark], own: &[ToolMark]) -> Option<Strin
     }
     let added = own.iter().find(|tool| by_name(written, &tool.name).is_none());
     added.map(|tool| format!("`{}` was added", tool.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message with a call, as a model spells its numbers.
+    const MESSAGE: &str = r#"{"role":"assistant","parts":[{"type":"tool_call","index":0,"id":"c","name":"f","server_name":null,"arguments_raw":"","arguments":{"n":1.50,"m":123456789012345678901234567890},"outcome":"complete","reason":null,"offset":null,"repairs":[]}]}"#;
+
+    #[test]
+    fn messages_in_records_keep_the_spelling_of_numbers() {
+        let list: MessageList = serde_json::from_str(&format!("[{MESSAGE}]")).unwrap();
+        assert_eq!(serde_json::to_string(&list).unwrap(), format!("[{MESSAGE}]"));
+        let link = format!(r#"{{"message":{MESSAGE},"has_text":true}}"#);
+        let read: AnswerLink = serde_json::from_str(&link).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), link);
+        let took = format!(
+            r#"{{"took":{{"at":1,"input":"resumed","answer":{link},"messages":[{MESSAGE}],"events":0,"done":false}}}}"#
+        );
+        let read: Record = serde_json::from_str(&took).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), took);
+    }
 }

@@ -215,7 +215,7 @@ async fn a_broken_journal_is_repaired_or_refused_with_words() {
                 RawLine { record, messages: Vec::new() }
             }
         };
-        let is_answer = whole.lines()[at].contains(r#""answer":{"message""#);
+        let is_answer = whole.lines()[at].contains(r#""answer":{"at""#);
         let with_link = resumed(journal_of(emptied(true)).await).await;
         assert_eq!(with_link.is_err(), is_answer, "an answer without its message, at {at}");
         let emptied = emptied(false);
