@@ -95,3 +95,26 @@ impl Chain {
 pub(super) fn as_read(message: &Message) -> serde_json::Result<Message> {
     serde_json::from_str(&serde_json::to_string(message)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forgeline_types::{Json, MessageRole, Part, ToolCall};
+
+    #[test]
+    fn a_message_that_was_read_is_read_as_it_is() {
+        for arguments in [
+            r#"{"a":"\u00e9 \/ \u2028","a":1,"n":[1.50e+3,-0,12345678901234567890123]}"#,
+            r#"{"half":"\ud83d","other":"\udc00 x","pair":"\ud83d\ude00"}"#,
+            r#"{"":null,"$serde_json::private::RawValue":"1","$forgeline::number":"2"}"#,
+            r#""text""#,
+            r#"[{"b":1,"a":{"b":1,"a":2,"b":3}}]"#,
+        ] {
+            let json = Json::parse(arguments).unwrap();
+            let call = Part::ToolCall(ToolCall::new("c", "f", json));
+            let message = Message::new(MessageRole::Assistant, vec![call]);
+            let read = as_read(&message).unwrap_or_else(|error| panic!("{arguments}: {error}"));
+            assert_eq!(as_read(&read).unwrap(), read, "{arguments}");
+        }
+    }
+}
