@@ -12,6 +12,7 @@ use crate::{
     tools::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolEffects, ToolPlace},
 };
 use forgeline_types::{Text, ToolCall};
+use serde_json::Value;
 
 impl AgentSetup {
     /// Returns the marks of the tools, on which the runs of a journal depend.
@@ -44,10 +45,9 @@ impl RunRules for AgentSetup {
         Some(ToolFacts { name, module, order, is_idempotent, may_repeat, is_at_client })
     }
 
-    fn check(&self, call: &ToolCall) -> Result<(), String> {
-        let entry = self.tools.find(&call.name).zip(call.arguments.as_ref());
-        let Some((entry, arguments)) = entry else { return Ok(()) };
-        entry.check(&arguments.to_value()).map_err(|error| error.to_string())
+    fn check(&self, call: &ToolCall, arguments: &Value) -> Result<(), String> {
+        let Some(entry) = self.tools.find(&call.name) else { return Ok(()) };
+        entry.check(arguments).map_err(|error| error.to_string())
     }
 
     fn identity(&self, call: &ToolCall) -> Option<String> {

@@ -38,12 +38,12 @@ const MAX_BYTES: u64 = 256 << 20;
 pub struct FileJournal {
     path: Arc<Path>,
     /// The file, once it is open. A task that is writing holds the lock, even if its future is dropped.
-    file: Arc<Mutex<Option<Open>>>,
+    file: Arc<Mutex<Option<OpenFile>>>,
 }
 
-/// An open file.
+/// The open file of a journal.
 #[derive(Debug)]
-struct Open {
+struct OpenFile {
     file: File,
     /// The length of the complete lines, in bytes.
     length: u64,
@@ -61,7 +61,7 @@ impl FileJournal {
     /// Runs `work` on the open file, on a thread that may block on a disk.
     fn with<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Open) -> io::Result<T> + Send + 'static,
+        work: impl FnOnce(&mut OpenFile) -> io::Result<T> + Send + 'static,
     ) -> JournalFuture<T> {
         let (path, file) = (Arc::clone(&self.path), Arc::clone(&self.file));
         Box::pin(async move {
@@ -69,7 +69,7 @@ impl FileJournal {
             let shown = path.display().to_string();
             let work = move || match &mut *file {
                 Some(open) => work(open),
-                closed => work(closed.insert(Open::at(&path)?)),
+                closed => work(closed.insert(OpenFile::at(&path)?)),
             };
             let done = spawn_blocking(work).await.map_err(io::Error::other).flatten();
             done.map_err(|error| JournalError::new(format!("the journal {shown}: {error}")))
@@ -77,7 +77,7 @@ impl FileJournal {
     }
 }
 
-impl Open {
+impl OpenFile {
     fn at(path: &Path) -> io::Result<Self> {
         let file = own_file().read(true).append(true).create(true).open(path)?;
         let mut open = Self { file, length: 0, torn: 0 };
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn line_beyond_the_file_limit_is_refused() {
         let path = std::env::temp_dir().join(format!("forgeline-long-{}", std::process::id()));
-        let mut open = Open::at(&path).unwrap();
+        let mut open = OpenFile::at(&path).unwrap();
         open.length = MAX_BYTES - 4;
         open.file.set_len(open.length).unwrap();
         let error = open.append("four".to_owned()).unwrap_err().to_string();
@@ -159,7 +159,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("forgeline-torn-{}", std::process::id()));
         let mut other = own_file().append(true).create(true).open(&path).unwrap();
         other.write_all(b"one\ntw").unwrap();
-        let mut open = Open::at(&path).unwrap();
+        let mut open = OpenFile::at(&path).unwrap();
         other.write_all(b"o\n").unwrap();
         let error = open.append("three".to_owned()).unwrap_err().to_string();
         assert_eq!(error, "another process has written to it");

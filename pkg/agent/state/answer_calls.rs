@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{
     AnswerId, CallFailure, CallId, CallOrder, CallResult, FailureKind, RunEffect, RunRules,
@@ -307,10 +308,10 @@ impl CallPolicy<'_> {
     }
 
     /// Returns the digest of a call's identity, which two equal calls share.
-    pub(super) fn digest(&self, call: &ToolCall) -> u64 {
+    fn digest(&self, call: &ToolCall, arguments: Option<&Value>) -> u64 {
         let facts = self.rules.tool(&call.name);
         let name = facts.map_or(call.name.as_str(), |facts| facts.name);
-        digest_of(name, call, facts.and_then(|_| self.rules.identity(call)))
+        digest_of(name, call, arguments, facts.and_then(|_| self.rules.identity(call)))
     }
 
     /// Passes a call that has ended to the guard; returns the reason to end the run, if there is one.
@@ -332,8 +333,22 @@ impl CallPolicy<'_> {
         if repeats { self.guard.pause(digest) } else { Duration::ZERO }
     }
 
-    /// Checks a call before it runs and returns the name of its tool.
-    pub(super) fn check(&self, held: &RunCall, digest: u64) -> Result<Text, CallFailure> {
+    /// Checks a call before it runs; returns its digest, with the name of its tool.
+    ///
+    /// Both read the arguments, which are parsed once.
+    pub(super) fn check(&self, held: &RunCall) -> (u64, Result<Text, CallFailure>) {
+        let arguments = held.made.arguments.as_ref().map(Json::to_value);
+        let digest = self.digest(&held.made, arguments.as_ref());
+        (digest, self.tool_of(held, digest, arguments.as_ref()))
+    }
+
+    /// Returns the name of the tool of a call that may run.
+    fn tool_of(
+        &self,
+        held: &RunCall,
+        digest: u64,
+        arguments: Option<&Value>,
+    ) -> Result<Text, CallFailure> {
         let call = &held.made;
         match &call.outcome {
             CallOutcome::Complete => {}
@@ -368,17 +383,17 @@ impl CallPolicy<'_> {
                 feedback::forbidden(facts.name, facts.module),
             ));
         }
-        if call.arguments.is_none() {
+        let Some(arguments) = arguments else {
             return Err(CallFailure(
                 FailureKind::Malformed,
                 feedback::malformed("it has no arguments", 0),
             ));
-        }
+        };
         let name = facts.name;
         if self.guard.would_fail(digest) {
             return Err(CallFailure(FailureKind::Repeated, feedback::repeated(name)));
         }
-        match self.rules.check(call) {
+        match self.rules.check(call, arguments) {
             Ok(()) => Ok(name.clone()),
             Err(problem) => {
                 Err(CallFailure(FailureKind::Arguments, feedback::bad_arguments(&problem)))
@@ -416,8 +431,7 @@ impl AnswerCalls {
             if !self.may_begin(around, place, &held.made) {
                 break;
             }
-            let digest = around.digest(&held.made);
-            let checked = around.check(held, digest);
+            let (digest, checked) = around.check(held);
             let Some(held) = self.list.get_mut(place) else { break };
             match checked {
                 Ok(name) if around.gate(&held.made) == CallGate::Ask => {

@@ -112,8 +112,7 @@ impl AnswerCalls {
             call.change(arguments);
         }
         // The conditions may have changed since the person was asked, so the call is checked again.
-        let digest = around.digest(&call.made);
-        let checked = around.check(call, digest);
+        let (digest, checked) = around.check(call);
         call.start(digest, checked, place, around, out);
     }
 }

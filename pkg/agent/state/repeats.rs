@@ -84,12 +84,17 @@ pub(super) struct EndedCall<'a> {
     pub(super) turn: u32,
 }
 
-/// Returns the digest of a call, made from its tool and the identity of the call.
-pub(super) fn digest_of(tool_name: &str, call: &ToolCall, identity: Option<String>) -> u64 {
+/// Returns the digest of a call, made from its tool and its identity: `identity`, or else its `arguments`.
+pub(super) fn digest_of(
+    tool_name: &str,
+    call: &ToolCall,
+    arguments: Option<&Value>,
+    identity: Option<String>,
+) -> u64 {
     let mut same = vec![];
-    match (identity, &call.arguments) {
+    match (identity, arguments) {
         (Some(identity), _) => same.extend(identity.bytes()),
-        (None, Some(arguments)) => canonical(&arguments.to_value(), &mut same),
+        (None, Some(arguments)) => canonical(arguments, &mut same),
         (None, None) => same.extend(call.arguments_raw.bytes()),
     }
     digest(tool_name.as_bytes().iter().chain(&[0]).chain(&same))

@@ -2,18 +2,19 @@
 
 use crate::approval::{CallGate, SessionGrant};
 use forgeline_types::{Text, ToolCall};
+use serde_json::Value;
 
 /// The setup of an agent as a run sees it: each answer depends only on the arguments.
 pub(crate) trait RunRules {
     /// Returns the facts about the tool with this name.
     fn tool(&self, name: &str) -> Option<ToolFacts<'_>>;
 
-    /// Checks the arguments of a call against the schema of its tool.
+    /// Checks `arguments`, those of the call, against the schema of its tool.
     ///
     /// # Errors
     ///
     /// Returns the problem, worded for the model.
-    fn check(&self, call: &ToolCall) -> Result<(), String>;
+    fn check(&self, call: &ToolCall, arguments: &Value) -> Result<(), String>;
 
     /// Returns the identity that equal calls of the tool share, if the tool defines one; otherwise all arguments count.
     fn identity(&self, call: &ToolCall) -> Option<String>;

@@ -12,4 +12,4 @@ mod tests;
 
 pub use bounded::channel;
 pub use receiver::Receiver;
-pub use sender::{Closed, Place, Sender};
+pub use sender::{ChannelClosed, Place, Sender};

@@ -13,19 +13,19 @@ pub struct Sender<T>(pub(super) Arc<ChannelQueue<T>>);
 /// The error of a channel whose receiver was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the receiver is gone")]
-pub struct Closed;
+pub struct ChannelClosed;
 
 impl<T> Sender<T> {
     /// Waits for a place and sends `item`.
     ///
     /// # Errors
     ///
-    /// [`Closed`] if the receiver was dropped.
+    /// [`ChannelClosed`] if the receiver was dropped.
     ///
     /// # Cancel safety
     ///
     /// If the future is dropped before it completes, nothing is sent.
-    pub async fn send(&self, item: T) -> Result<(), Closed> {
+    pub async fn send(&self, item: T) -> Result<(), ChannelClosed> {
         self.reserve().await?.send(item);
         Ok(())
     }
@@ -34,13 +34,13 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// [`Closed`] if the receiver was dropped.
+    /// [`ChannelClosed`] if the receiver was dropped.
     ///
     /// # Cancel safety
     ///
     /// If the future is dropped before it completes, no place is reserved; dropping a place frees it.
-    pub async fn reserve(&self) -> Result<Place<'_, T>, Closed> {
-        let permit = self.0.places.acquire().await.map_err(|_| Closed)?;
+    pub async fn reserve(&self) -> Result<Place<'_, T>, ChannelClosed> {
+        let permit = self.0.places.acquire().await.map_err(|_| ChannelClosed)?;
         Ok(Place { permit, shared: &self.0 })
     }
 

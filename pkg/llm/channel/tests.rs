@@ -53,7 +53,7 @@ async fn last_items_come_after_a_full_queue_and_nothing_is_dropped() {
 async fn a_dropped_receiver_fails_the_next_send() {
     let (sender, receiver) = channel(1);
     drop(receiver);
-    assert_eq!(sender.send(1).await, Err(Closed));
+    assert_eq!(sender.send(1).await, Err(ChannelClosed));
     sender.closed().await;
     assert!(sender.is_closed());
 }
@@ -144,7 +144,7 @@ async fn those_that_wait_for_a_place_hear_that_the_receiver_is_gone() {
     yield_now().await;
     drop(receiver);
     for wait in waits {
-        assert_eq!(wait.await.unwrap().0, Err(Closed));
+        assert_eq!(wait.await.unwrap().0, Err(ChannelClosed));
     }
     listening.await.unwrap();
     assert_eq!(sender.try_send(2), Err(2));

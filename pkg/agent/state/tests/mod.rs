@@ -6,7 +6,7 @@ mod worlds;
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{
@@ -42,8 +42,8 @@ impl RunRules for Setup {
         })
     }
 
-    fn check(&self, call: &ToolCall) -> Result<(), String> {
-        let is_bad = call.arguments.as_ref().is_some_and(|it| it.as_str().contains("bad"));
+    fn check(&self, _call: &ToolCall, arguments: &Value) -> Result<(), String> {
+        let is_bad = arguments.to_string().contains("bad");
         if is_bad { Err("it is bad".to_owned()) } else { Ok(()) }
     }
 

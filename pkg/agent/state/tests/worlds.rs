@@ -135,7 +135,8 @@ impl World {
         let call = self.state.call(id).expect("a call of this answer");
         assert_eq!(call.name == "client", place == "client", "where its tool says");
         assert!(call.is_complete(), "only complete calls run");
-        assert!(Setup::new().check(call).is_ok(), "only checked calls run");
+        let arguments = call.arguments.as_ref().unwrap().to_value();
+        assert!(Setup::new().check(call, &arguments).is_ok(), "only checked calls run");
         let gate = Setup::new().gate(call, &self.state.grants);
         assert!(gate == CallGate::Run || self.allowed.contains(&id), "no person has allowed it");
     }
