@@ -48,6 +48,38 @@ fn chapters_are_short_and_name_tests_that_exist() {
 }
 
 #[test]
+fn folders_that_chapters_name_exist() {
+    let mut count = 0;
+    for page in pages(&["pkg"]).into_iter().filter(|page| page.starts_with("pkg/")) {
+        let (text, root) = (read_file(&page), root());
+        let folder = root.join(&page).parent().unwrap().to_owned();
+        for name in text.split('`').skip(1).step_by(2).filter(|name| name.ends_with('/')) {
+            let is_there = [&folder, &root].iter().any(|base| base.join(name).is_dir());
+            assert!(is_there, "{page} names the folder `{name}`, which does not exist");
+            count += 1;
+        }
+    }
+    assert!(count > 50, "{count} folders are named");
+}
+
+#[test]
+fn features_that_pages_name_exist() {
+    let manifest = read_file("Cargo.toml");
+    let (_, features) = manifest.split_once("[features]").unwrap();
+    let (features, _) = features.split_once("\n[").unwrap();
+    let mut count = 0;
+    for page in pages(&["docs", "pkg"]) {
+        for rest in read_file(&page).split("feature = \"").skip(1) {
+            let name = rest.split('"').next().unwrap();
+            let is_one = features.contains(&format!("\n{name} = "));
+            assert!(is_one, "{page} names the feature `{name}`, which does not exist");
+            count += 1;
+        }
+    }
+    assert!(count > 0, "no page names a feature");
+}
+
+#[test]
 fn links_lead_to_files() {
     let mut count = 0;
     for page in pages(&["docs", "pkg", "internal"]) {

@@ -12,7 +12,7 @@ use crate::builder::{ThinkingDialectBuilder, ToolDialectBuilder};
 
 /// All families, in the order in which their dialects are listed; `none`, `auto`, Forge's and
 /// `<think>` come first.
-const FAMILIES: [&ModelFamily; 55] = [
+const FAMILIES: &[&ModelFamily] = &[
     &common::NONE,
     &common::AUTO,
     &common::FORGE,
@@ -77,7 +77,7 @@ pub(crate) const THINKING_COUNT: usize = counts().1;
 
 const fn counts() -> (usize, usize) {
     let (mut tools, mut thinking) = (0, 0);
-    let mut families = FAMILIES.as_slice();
+    let mut families = FAMILIES;
     while let [family, rest @ ..] = families {
         if family.tools.is_some() {
             tools += 1;
@@ -92,7 +92,7 @@ const fn counts() -> (usize, usize) {
 
 /// Returns every family.
 pub(crate) fn all() -> impl Iterator<Item = &'static ModelFamily> {
-    FAMILIES.into_iter()
+    FAMILIES.iter().copied()
 }
 
 /// Returns the description of tool-call dialect number `at`.
