@@ -14,7 +14,7 @@ KILLS    ?= 200
 PROMPT   ?= Which file here mentions cancellation most, and how many lines has it times 3?
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check fmt clippy doc features crates size gates kills kills-serve tasks
+.PHONY: help demo serve test quick check fmt clippy doc features crates size gates kills kills-serve tasks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -28,6 +28,9 @@ serve: ## serve the demo model, to browsers at http://127.0.0.1:8787/
 
 test: ## run all tests (needs Rust and a C compiler); of one crate: cargo test -p forgeline-llm
 	$(CARGO) test --workspace
+
+quick: ## run all tests, with one cut in 16 of those that CI makes
+	FORGELINE_QUICK=1 $(CARGO) test --workspace
 
 check: fmt clippy doc crates features test ## run everything that must be green before a merge
 	@echo "check: all green"

@@ -9,6 +9,7 @@
 )]
 
 use std::{
+    env,
     fmt::Display,
     io::{self, Write as _},
 };
@@ -25,6 +26,13 @@ pub mod server;
 pub mod service;
 
 pub use forgeline::testing::conformance;
+
+/// Returns the distance between the places at which tests cut: 16 where `FORGELINE_QUICK` is set, as in `make quick`; otherwise each
+/// place is one.
+#[must_use]
+pub fn cut_step() -> usize {
+    if env::var_os("FORGELINE_QUICK").is_some() { 16 } else { 1 }
+}
 
 /// Prints a line that must be seen although the test passes, such as what was skipped. The test
 /// harness captures `println!`.

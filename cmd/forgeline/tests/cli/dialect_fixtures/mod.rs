@@ -19,6 +19,7 @@ use forgeline::{
     types::{FinishReason, Text},
 };
 use forgeline_cli::{parse::parse_chunks, pipeline::ReadOptions};
+use forgeline_testkit::cut_step;
 
 use self::format::{File, Fixture, Kind, Meaning};
 use crate::cuts::{Joined, joined};
@@ -131,7 +132,7 @@ fn read_fixture(reading: &ReadOptions, fixture: &Fixture, pieces: &[&[u8]]) -> J
 /// Whole, byte by byte, in two at every byte, and at random: each with how it is called.
 fn cuts(bytes: &[u8]) -> impl Iterator<Item = (String, Vec<&[u8]>)> {
     let single = ("byte by byte".to_owned(), bytes.chunks(1).collect());
-    let two = (0..=bytes.len()).map(|at| {
+    let two = (0..=bytes.len()).step_by(cut_step()).map(|at| {
         let (head, tail) = bytes.split_at(at);
         (format!("cut at byte {at}"), vec![head, tail])
     });
