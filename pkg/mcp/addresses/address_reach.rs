@@ -75,7 +75,7 @@ fn ipv6_reach(address: Ipv6Addr) -> AddressReach {
         AddressReach::Machine
     } else if address.is_unicast_link_local() {
         AddressReach::Link
-    } else if address.is_unique_local() {
+    } else if address.is_unique_local() || is_local_translation(address) {
         AddressReach::Private
     } else {
         AddressReach::Public
@@ -97,12 +97,20 @@ fn ipv4_reach(address: Ipv4Addr) -> AddressReach {
     }
 }
 
-/// Returns the IPv4 address that an IPv6 address is translated to: `64:ff9b::/96` and `2002::/16`.
+/// Returns `true` for `64:ff9b:1::/48`, behind which a network translates to IPv4 addresses of its own, and for the site addresses
+/// `fec0::/10` of older networks.
+fn is_local_translation(address: Ipv6Addr) -> bool {
+    matches!(address.segments(), [0x64, 0xff9b, 1, ..] | [0xfec0..=0xfeff, ..])
+}
+
+/// Returns the IPv4 address that an IPv6 address is translated to: `64:ff9b::/96`, `2002::/16`, and the older `::/96` without `::` and
+/// `::1`.
 fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let older = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match address.segments() {
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(older(high, low)),
         [0x2002, high, low, ..] => Some(older(high, low)),
+        [0, 0, 0, 0, 0, 0, high, low] if high != 0 || low > 1 => Some(older(high, low)),
         _ => None,
     }
 }
@@ -172,6 +180,11 @@ mod tests {
             ("https://100.64.0.1/token", false, true),
             ("https://[fd00::1]/token", false, true),
             ("https://[2002:c0a8:1::]/token", false, true),
+            ("https://[::127.0.0.1]/token", false, true),
+            ("https://[::169.254.169.254]/token", false, true),
+            ("https://[::8.8.8.8]/token", true, true),
+            ("https://[64:ff9b:1::808:808]/token", false, true),
+            ("https://[fec0::1]/token", false, true),
             ("http://10.0.0.1/token", false, false),
             ("http://[fe80::1]/token", false, false),
             ("https://8.8.8.8/token", true, true),

@@ -121,7 +121,8 @@ impl OAuthAccess {
             let words = answer.words(&self.secrets);
             return Err(format!("its authorization server does not register a client: {words}"));
         }
-        let registered: ClientRegistration = answer.json("the registration of a client")?;
+        let mut registered: ClientRegistration = answer.json("the registration of a client")?;
+        registered.client_secret.take_if(|secret| secret.is_empty());
         let proof = match registered.token_endpoint_auth_method.as_deref() {
             Some(name) => {
                 ClientAuthMethod::parse(name).ok_or("it asks for a proof that is not supported")?

@@ -65,9 +65,10 @@ impl TokenResponse {
         Some(self.scope.as_ref()?.split(' ').map(str::to_owned).collect())
     }
 
-    /// Returns the expiry of the token, in seconds since the Unix epoch.
+    /// Returns the expiry of the token, in seconds since the Unix epoch. A token of less than a minute gets a later one, so that it is
+    /// used for half of its time.
     pub(crate) fn expires_at(&self) -> Option<u64> {
-        self.expires_in.map(|seconds| now().saturating_add(seconds))
+        self.expires_in.map(|seconds| now().saturating_add(seconds.max(EARLY + seconds / 2)))
     }
 }
 
@@ -186,4 +187,21 @@ impl ClientAuthMethod {
 /// Returns the seconds since the Unix epoch.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_used_for_half_of_its_time_or_until_30_seconds_before_its_end() {
+        for (seconds, want) in [(0, 0), (1, 0), (10, 5), (59, 29), (60, 30), (3600, 3570)] {
+            let response =
+                format!(r#"{{"access_token":"a","token_type":"bearer","expires_in":{seconds}}}"#);
+            let response: TokenResponse = serde_json::from_str(&response).unwrap();
+            let begun = now();
+            let used = response.expires_at().unwrap() - EARLY - begun;
+            assert!(used == want || used == want + 1, "{seconds} s: used for {used} s");
+        }
+    }
 }

@@ -341,6 +341,20 @@ async fn an_answer_that_belongs_to_another_question_or_server_is_refused() {
 }
 
 #[tokio::test]
+async fn an_empty_secret_of_a_registration_is_none() {
+    let world = world(|request| {
+        let client = json!({ "client_id": "client-1", "client_secret": "" });
+        request.url.ends_with("/register").then_some((201, client))
+    });
+    let (access, _) = access_of(&world, &options(&willing()));
+    access.answer(&BearerChallenge::default(), None).await.unwrap();
+    let all = world.seen();
+    let asked = all.iter().find(|request| request.url.ends_with("/token")).unwrap();
+    assert!(asked.headers.iter().all(|(name, _)| *name != "authorization"), "no proof is sent");
+    assert!(body(asked).contains("client_id=client-1") && !body(asked).contains("client_secret"));
+}
+
+#[tokio::test]
 async fn an_error_repeats_no_secret() {
     let world = world(|request| {
         let is_token = request.url.ends_with("/token");

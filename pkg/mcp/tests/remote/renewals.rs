@@ -13,11 +13,11 @@ async fn a_token_that_is_over_is_renewed_before_it_is_sent() {
     let count = AtomicUsize::new(0);
     let world = world(move |request| {
         // The first token is over at once.
-        let seconds = || if count.fetch_add(1, Ordering::SeqCst) == 0 { 10 } else { 3_600 };
+        let seconds = || if count.fetch_add(1, Ordering::SeqCst) == 0 { 1 } else { 3_600 };
         let is_token = request.url.ends_with("/token");
         is_token.then(|| {
             let seconds = seconds();
-            (200, issued(if seconds == 10 { 1 } else { 2 }, seconds))
+            (200, issued(if seconds == 1 { 1 } else { 2 }, seconds))
         })
     });
     let person = willing();
@@ -43,7 +43,7 @@ async fn a_renewal_is_kept_though_its_request_was_dropped_or_another_process_was
             let form = body(request);
             let is_used = form.contains("refresh_token=refresh-1");
             let is_new = form.contains("grant_type=authorization_code");
-            is_new.then(|| (200, issued(1, 10))).or(is_used.then(|| (200, issued(2, 3_600))))
+            is_new.then(|| (200, issued(1, 1))).or(is_used.then(|| (200, issued(2, 3_600))))
         }),
         gate: Some(Arc::clone(&gate)),
         ..World::default()
@@ -87,7 +87,7 @@ fn gated() -> (Arc<World>, Arc<tokio::sync::Notify>) {
         change: Box::new(|request| {
             let is_new = body(request).contains("grant_type=authorization_code");
             let is_token = request.url.ends_with("/token");
-            is_token.then(|| if is_new { (200, issued(1, 10)) } else { (200, issued(2, 3_600)) })
+            is_token.then(|| if is_new { (200, issued(1, 1)) } else { (200, issued(2, 3_600)) })
         }),
         gate: Some(Arc::clone(&gate)),
         ..World::default()
