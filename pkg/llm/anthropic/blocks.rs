@@ -4,7 +4,10 @@ use super::items;
 use crate::{
     StreamChunk, ToolCallDelta,
     decode::tool_name,
-    decode::{EventFault, JsonMembers, lax_json::plain},
+    decode::{
+        EventFault, JsonMembers,
+        lax_json::{arguments, plain},
+    },
 };
 use forgeline_types::{Json, Text};
 
@@ -75,10 +78,8 @@ impl OpenBlocks {
     ) -> Result<ToolCallDelta, EventFault> {
         let call = self.calls;
         self.calls += 1;
-        let input = members.get("input").filter(|input| input.starts_with('{'));
-        let input = input.and_then(|input| Json::parse(input).ok());
-        let input = input.map(|input| plain(input.as_str())).filter(|input| input != "{}");
-        let arguments = BlockArguments::Start(input.map(Text::from).unwrap_or_default());
+        let input = Some(arguments(members.get("input"))).filter(|input| input != "{}");
+        let arguments = BlockArguments::Start(input.unwrap_or_default());
         self.begin(index, OpenBlock::Call { index: call, arguments })?;
         let mut delta = ToolCallDelta::new(call).name(tool_name(&members.text("name")));
         delta.id = Some(members.text("id")).filter(|id| !id.is_empty());

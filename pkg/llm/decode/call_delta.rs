@@ -86,6 +86,6 @@ pub(crate) struct CallArguments(pub(crate) Text);
 impl<'de> Deserialize<'de> for CallArguments {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw: &RawValue = Deserialize::deserialize(deserializer)?;
-        Ok(Self(arguments(Some(raw))))
+        Ok(Self(arguments(Some(raw.get()))))
     }
 }

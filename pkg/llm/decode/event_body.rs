@@ -3,7 +3,9 @@
 
 use std::mem::take;
 
-use super::{EmitChunk, EventFault, EventReader, EventStream, Progress, in_stream, vendor_error};
+use super::{
+    EmitChunk, EventFault, EventReader, EventStream, JsonEntries, Progress, in_stream, vendor_error,
+};
 use crate::{
     ProviderError,
     sse::{SseDecoder, SseLimits, lossy},
@@ -128,7 +130,12 @@ impl<R: EventReader + Default> EventBody<R> {
             let text = text(take(&mut self.head), self.limits.max_event_bytes);
             let text = text.ok_or_else(too_long)?;
             let whole = text.trim_start_matches('\u{FEFF}').trim();
-            let read = self.stream.whole(whole, emit);
+            let mut read = self.stream.whole(whole, emit);
+            if matches!(read, Err(EventFault::Data(_)))
+                && let Some(answer) = enveloped(whole)
+            {
+                read = self.stream.whole(answer, emit);
+            }
             let reported = (read.is_err() && vendor_error::is_error(whole))
                 .then(|| in_stream(Some(whole), whole));
             self.head.extend(whole.bytes().take(HEAD_BYTES));
@@ -146,6 +153,13 @@ impl<R: EventReader + Default> EventBody<R> {
     pub(crate) fn progress(&self) -> Progress {
         self.stream.progress()
     }
+}
+
+/// Returns the object inside an envelope of a gateway, such as `{"success":true,"data":{…}}`.
+fn enveloped(body: &str) -> Option<&str> {
+    let envelope = JsonEntries::parse(body);
+    let inner = ["data", "result", "response"].iter().find_map(|name| envelope.get(name))?;
+    Some(inner.get()).filter(|inner| inner.starts_with('{'))
 }
 
 /// Returns the error of a body that is not a stream and too long.

@@ -286,12 +286,17 @@ pub(crate) fn is_text(raw: &RawValue) -> bool {
     raw.get().starts_with('"')
 }
 
-/// Returns the arguments of a call: a string as it is, an object or a list as its JSON.
-pub(crate) fn arguments(raw: Option<&RawValue>) -> Text {
-    match raw.map(RawValue::get) {
-        Some(json) if json.starts_with(['{', '[']) => {
+/// Returns the arguments of a call: a string as it is, any other value as its JSON, and nothing for `null`.
+///
+/// A value that is no object stays what it is: as "no arguments" it would run a call that says something else.
+pub(crate) fn arguments(json: Option<&str>) -> Text {
+    match json {
+        None | Some("null") => Text::default(),
+        Some(text) if text.starts_with('"') => {
+            serde_json::from_str::<LaxText>(text).unwrap_or_default().0
+        }
+        Some(json) => {
             Json::parse(json).map(|json| Text::from(plain(json.as_str()))).unwrap_or_default()
         }
-        _ => text(raw),
     }
 }

@@ -33,4 +33,4 @@ pub(crate) use members::JsonMembers;
 pub(crate) use sink::{EmitChunk, OutSink, item};
 pub(crate) use text_input::CallInput;
 pub(crate) use tool_name::tool_name;
-pub(crate) use vendor_error::{in_stream, reported};
+pub(crate) use vendor_error::{in_stream, is_error, reported};

@@ -59,13 +59,16 @@ pub(crate) fn reported(raw: Option<&RawValue>) -> Option<&str> {
 /// is not part of an answer, which may have such members too.
 pub(crate) fn is_error(json: &str) -> bool {
     let said = JsonEntries::parse(json);
-    let reports = |path: &str| said.get(path).is_some_and(is_failure_value);
-    ["error", "errors", "detail", "error_msg", "error_message", "error_code"]
-        .iter()
-        .any(|it| reports(it))
+    said.get("detail").is_some_and(is_failure_value)
+        || said.present_members().any(|(name, value)| names_error(name) && is_failure_value(value))
         || said.get("base_resp").is_some_and(is_failure)
         || !said.text("message").is_empty()
         || ["object", "type"].iter().any(|key| said.text(key) == "error")
+}
+
+/// Returns `true` for the name of a member that reports errors: `error`, `error_code`, `error parsing tool call`.
+fn names_error(name: &str) -> bool {
+    name.get(..5).is_some_and(|begin| begin.eq_ignore_ascii_case("error"))
 }
 
 /// Returns `true` if `MiniMax`'s response state reports a failure.
@@ -159,11 +162,16 @@ fn message(value: &Value) -> Option<String> {
     }
     let candidates =
         ["message", "detail", "error", "msg", "error_msg", "error_message", "status_msg", "title"];
-    candidates.iter().find_map(|key| match value.get(key)? {
+    let words = candidates.iter().find_map(|key| match value.get(key)? {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Array(details) => details.first().map(detail),
         inner @ Value::Object(_) => message(inner),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    });
+    // A name that says what went wrong is part of the words.
+    words.or_else(|| {
+        let named = value.as_object()?.iter().filter(|(name, _)| names_error(name));
+        named.filter_map(|(name, value)| Some(format!("{name}: {}", value.as_str()?))).next()
     })
 }
 

@@ -1,5 +1,7 @@
 //! Decoding of one part of an answer into chunks.
 
+use std::collections::HashMap;
+
 use serde_json::{json, value::RawValue};
 
 use super::{PROTOCOL, partial_args::PartialArgs, wire::GeminiPart};
@@ -8,7 +10,7 @@ use crate::{
     decode::tool_name,
     decode::{
         EventFault, JsonEntries, OutSink, fill,
-        lax_json::{list, plain},
+        lax_json::{self, list},
     },
 };
 use forgeline_types::{ItemKind, Json, Signature, Text};
@@ -23,6 +25,8 @@ pub(super) struct GeminiCalls {
     count: u32,
     /// The call whose arguments arrive in pieces.
     open: Option<PartialArgs>,
+    /// The names and arguments of whole calls, by their ids.
+    whole: HashMap<Text, (Text, Text)>,
 }
 
 /// Emits the chunks of a part.
@@ -61,9 +65,18 @@ impl GeminiCalls {
         let call = JsonEntries::from_raw(part.function_call);
         let goes_on = call.get("willContinue").is_some_and(|raw| raw.get() == "true");
         let pieces = list(call.get("partialArgs"));
-        let begins = !call.text("name").is_empty() || !call.text("id").is_empty();
+        let (id, args) = (call.text("id"), call.get("args").map(RawValue::get));
+        let begins = !call.text("name").is_empty() || !id.is_empty();
+        if !id.is_empty() && args.is_some() {
+            // Some servers send a call again with what follows it: one id is one call.
+            let call = (call.text("name"), lax_json::arguments(args));
+            if self.whole.get(&id) == Some(&call) {
+                return Ok(());
+            }
+            self.whole.insert(id, call);
+        }
         let mut delta = ToolCallDelta::default();
-        if begins || call.get("args").is_some() {
+        if begins || args.is_some() {
             delta.index = self.count;
             self.count += 1;
             delta.name = Some(tool_name(&call.text("name")));
@@ -80,8 +93,8 @@ impl GeminiCalls {
         for piece in pieces.into_iter().map(|raw| JsonEntries::from_raw(Some(raw))) {
             delta.arguments.push_str(&arguments.piece(&piece)?);
         }
-        if let Some(args) = call.get("args").and_then(|args| Json::parse(args.get()).ok()) {
-            delta.arguments.push_str(&plain(args.as_str()));
+        if args.is_some() {
+            delta.arguments.push_str(&lax_json::arguments(args));
         } else if !goes_on {
             delta.arguments.push_str(&arguments.end());
         }

@@ -2,6 +2,8 @@
 
 use serde::de::IgnoredAny;
 
+use serde_json::value::RawValue;
+
 use super::{
     PROTOCOL,
     wire::{self, AnswerPhase, OllamaLine},
@@ -11,7 +13,7 @@ use crate::{
     decode::tool_name,
     decode::{
         EmitChunk, EventFault, EventReader, EventStream, OutSink, fill, finish_reason, in_stream,
-        item, lax_json::arguments, reported, wrong_body,
+        is_error, item, lax_json::arguments, reported, wrong_body,
     },
     ndjson::NdjsonDecoder,
     sse::SseLimits,
@@ -124,7 +126,8 @@ impl EventReader for LineReader {
     fn event(&mut self, _name: &str, line: &str, sink: &mut OutSink<'_>) -> Result<(), EventFault> {
         let mut answer = OllamaLine::default();
         fill(line, &mut answer)?;
-        let error = reported(answer.error);
+        let is_error = answer.phase == AnswerPhase::Unknown && is_error(line);
+        let error = reported(answer.error).or_else(|| is_error.then_some(line));
         if self.phase.max(answer.phase) == AnswerPhase::Unknown && error.is_none() {
             sink.stray(line);
             if sink.has_failed() {
@@ -160,7 +163,7 @@ impl LineReader {
             if call.present_members().next().is_none() {
                 continue;
             }
-            let arguments = arguments(call.get("function.arguments"));
+            let arguments = arguments(call.get("function.arguments").map(RawValue::get));
             let mut delta = ToolCallDelta::new(self.calls).arguments(arguments);
             delta.id = call.first_text(&["id"]);
             let name = call.first_text(&["function.name"]);

@@ -353,7 +353,7 @@ impl ResponsesOutput {
     fn say_new_arguments(&mut self, at: usize, raw: Option<&RawValue>, sink: &mut OutSink<'_>) {
         let Some(item) = self.items.get_mut(at) else { return };
         if matches!(&item.kind, OutputItemKind::Call(call) if !call.has_arguments) {
-            self.say_arguments(at, arguments(raw), sink);
+            self.say_arguments(at, arguments(raw.map(RawValue::get)), sink);
         }
     }
 
