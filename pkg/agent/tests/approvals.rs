@@ -389,7 +389,10 @@ async fn arguments_from_outside_that_do_not_fit_leave_the_request_open() {
         (json!({ "path": 7 }), "`path` must be of type string"),
         (json!({}), "`path` is missing"),
     ] {
+        let decision = Decision::GrantChanged { arguments: Json::from(&arguments) };
+        let checked = approvals.check(&request.approval_id, &decision).unwrap_err();
         let error = answer(arguments).unwrap_err();
+        assert_eq!(checked, error, "a check says what an answer would");
         let is_told = error.message.contains("do not fit") && error.message.contains(why);
         assert!(is_told && error.code == ErrorCode::InvalidInput, "{error}");
         assert_eq!(approvals.open(), std::slice::from_ref(&request));

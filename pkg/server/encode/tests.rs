@@ -4,7 +4,7 @@ use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::*;
+use super::{message_writer::MessageWriter, *};
 use forgeline_agent::{
     DefaultAgent, RunStream,
     tools::{Calculator, ToolContext, ToolEffects, tool_fn},
@@ -53,6 +53,23 @@ fn each_kind_has_its_frames() {
         }
         let want = std::fs::read_to_string(path).unwrap();
         assert_eq!(frames, want, "{name}: FORGELINE_WRITE_GOLDEN=1 writes the file anew");
+    }
+}
+
+#[test]
+fn the_texts_of_each_encoder_are_the_data_of_its_frames() {
+    let (events, end) = (kinds(), RunEnd::new("run", 7, RunStatus::Completed));
+    let writers: [Box<dyn EncodeMessages>; 3] =
+        [Box::new(Native::new()), Box::new(UiMessageStream::new()), Box::new(AgUi::new("thread"))];
+    for ((name, mut frames), mut writer) in FILES.into_iter().zip(encoders()).zip(writers) {
+        let (mut out, mut places) = (Vec::new(), Vec::new());
+        for envelope in &events {
+            writer.encode_event(envelope, &mut MessageWriter::texts(&mut out, &mut places));
+        }
+        writer.encode_end(&end, &mut MessageWriter::texts(&mut out, &mut places));
+        let texts = places.into_iter().map(|place| serde_json::from_slice(&out[place]).unwrap());
+        let want = data(&encoded(&mut *frames, &events, &end));
+        assert_eq!(texts.collect::<Vec<Value>>(), want, "{name}");
     }
 }
 

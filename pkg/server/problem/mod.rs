@@ -199,3 +199,6 @@ impl IntoResponse for Problem {
         response.body(body).unwrap_or_else(|_| status.into_response())
     }
 }
+
+#[cfg(test)]
+mod tests;
