@@ -76,7 +76,7 @@ repairs! {
     /// A tag that repeats the one before it, or ends nothing, was dropped.
     DuplicateTag = "duplicate_tag",
     /// The name of the tool was spelled otherwise, as that of only one of the offered tools may be.
-    MendedName = "mended_name",
+    CorrectedName = "corrected_name",
 }
 
 impl fmt::Display for Repair {

@@ -139,7 +139,7 @@ fn a_name_ends_at_markup_or_its_call_is_malformed() {
         ("glm",         "<tool_call>gateport</arg_key><arg_value>Kiel</arg_value></tool_call>", &["-"], ""),
         // An object behind the name.
         ("glm",         "<tool_call>tide{\"port\":\"Kiel\"}</tool_call>", &[TIDE], ""),
-        ("auto",        "<tool_call>call:tide{port: \"Kiel\"}</tool_call>", &[r#"tide {"port":"Kiel"} +unquoted_key +mended_name"#], ""),
+        ("auto",        "<tool_call>call:tide{port: \"Kiel\"}</tool_call>", &[r#"tide {"port":"Kiel"} +unquoted_key +corrected_name"#], ""),
         // Other markup.
         ("glm",         "<tool_call>tide<b>\n</tool_call>", &["-"], ""),
         ("glm",         "<tool_call>tide<arg_value>Kiel</arg_value></tool_call>", &["-"], ""),
@@ -157,12 +157,12 @@ fn a_name_ends_at_markup_or_its_call_is_malformed() {
 fn a_name_that_no_tool_has_means_the_only_one_that_it_fits() {
     #[rustfmt::skip]
     check(&[
-        ("kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions_tide_2<|tool_call_argument_begin|>{\"port\": \"Kiel\"}<|tool_call_end|><|tool_calls_section_end|>", &[r#"tide {"port":"Kiel"} +mended_name"#], ""),
-        ("kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.level.2:0<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>", &["level_2 {} +mended_name"], ""),
-        ("hermes",  "<tool_call>{\"name\": \"functions.tide\", \"arguments\": {\"port\": \"Kiel\"}}</tool_call>", &[r#"tide {"port":"Kiel"} +mended_name"#], ""),
-        ("gemma4",  "<|tool_call>call:default_api:tide{port:<|\"|>Kiel<|\"|>}<tool_call|>", &[r#"tide {"port":"Kiel"} +mended_name"#], ""),
-        ("qwen3-coder", "<tool_call>\n<function=tools.bell>\n</function>\n</tool_call>", &["bell {} +mended_name"], ""),
-        ("pythonic", "[functions.tide(port=\"Kiel\"), bell()]", &[r#"tide {"port":"Kiel"} +mended_name"#, "bell {}"], ""),
+        ("kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions_tide_2<|tool_call_argument_begin|>{\"port\": \"Kiel\"}<|tool_call_end|><|tool_calls_section_end|>", &[r#"tide {"port":"Kiel"} +corrected_name"#], ""),
+        ("kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.level.2:0<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>", &["level_2 {} +corrected_name"], ""),
+        ("hermes",  "<tool_call>{\"name\": \"functions.tide\", \"arguments\": {\"port\": \"Kiel\"}}</tool_call>", &[r#"tide {"port":"Kiel"} +corrected_name"#], ""),
+        ("gemma4",  "<|tool_call>call:default_api:tide{port:<|\"|>Kiel<|\"|>}<tool_call|>", &[r#"tide {"port":"Kiel"} +corrected_name"#], ""),
+        ("qwen3-coder", "<tool_call>\n<function=tools.bell>\n</function>\n</tool_call>", &["bell {} +corrected_name"], ""),
+        ("pythonic", "[functions.tide(port=\"Kiel\"), bell()]", &[r#"tide {"port":"Kiel"} +corrected_name"#, "bell {}"], ""),
         // Nothing fits.
         ("hermes",  "<tool_call>{\"name\": \"functions.ebb\", \"arguments\": {}}</tool_call>", &["functions.ebb {}"], ""),
     ]);

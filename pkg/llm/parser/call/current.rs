@@ -51,7 +51,7 @@ impl CurrentCall {
             PayloadOut::Name { name, .. } => {
                 let meant = tools.meant(name).unwrap_or(name);
                 if meant != name {
-                    self.repairs.insert(Repair::MendedName);
+                    self.repairs.insert(Repair::CorrectedName);
                 }
                 if !is_name(name) && !tools.may_be_called(name) {
                     self.faulty_name = Some(self.bytes);
