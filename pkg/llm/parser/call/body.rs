@@ -1,6 +1,6 @@
 //! The body of a call: its length, checked against the limit, and the grammar that reads it.
 
-use super::current::CurrentCall;
+use super::body_call::BodyCall;
 use crate::{
     builder::description::{CallGrammar, MarkupRules, TextRules},
     content::parsed::{CallEnd, ContentSink, ParsedContent},
@@ -25,7 +25,7 @@ pub(super) struct CallBody {
     ends_itself: bool,
     state: BodyPhase,
     max_bytes: usize,
-    call: CurrentCall,
+    call: BodyCall,
     /// Repairs outside of the grammar.
     repairs: RepairSet,
     /// `true` after a mistake in a call without a closer, which other calls may follow.
@@ -67,7 +67,7 @@ impl CallBody {
             ends_itself,
             state: BodyPhase::Lookahead,
             max_bytes,
-            call: CurrentCall::default(),
+            call: BodyCall::default(),
             repairs: RepairSet::default(),
             is_lost: false,
             blank: Some(BlankBody::default()),
@@ -77,7 +77,7 @@ impl CallBody {
     /// Begins the body of another call.
     pub(super) fn restart(&mut self) {
         self.state = BodyPhase::Lookahead;
-        self.call = CurrentCall::default();
+        self.call = BodyCall::default();
         self.repairs = RepairSet::default();
         self.is_lost = false;
         self.blank = Some(BlankBody::default());

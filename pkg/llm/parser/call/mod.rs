@@ -3,7 +3,7 @@
 mod ambiguous_close;
 mod ambiguous_end;
 mod body;
-mod current;
+mod body_call;
 pub(crate) mod echo;
 mod end_reason;
 mod region;

@@ -11,7 +11,7 @@ use forgeline_types::Repair;
 
 /// The call that is being read.
 #[derive(Debug, Default)]
-pub(super) struct CurrentCall {
+pub(super) struct BodyCall {
     /// Its length so far, and that of the earlier calls in the same body, in bytes.
     pub(super) bytes: usize,
     pub(super) earlier_bytes: usize,
@@ -23,7 +23,7 @@ pub(super) struct CurrentCall {
     faulty_name: Option<usize>,
 }
 
-impl CurrentCall {
+impl BodyCall {
     /// Emits the body text from `given` up to `to`.
     pub(super) fn give_body(
         &mut self,
