@@ -73,6 +73,10 @@ repairs! {
     RecoveredFromCode = "recovered_from_code",
     /// A word without quotes was read as a string.
     UnquotedString = "unquoted_string",
+    /// A tag that repeats the one before it, or ends nothing, was dropped.
+    DuplicateTag = "duplicate_tag",
+    /// The name of the tool was spelled otherwise, as that of only one of the offered tools may be.
+    CorrectedName = "corrected_name",
 }
 
 impl fmt::Display for Repair {

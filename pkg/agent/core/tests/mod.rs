@@ -10,6 +10,7 @@
 
 mod bugs;
 mod chunk_writer;
+mod damaged;
 mod dialect_properties;
 mod documented;
 mod families;

@@ -34,3 +34,10 @@ pub(crate) enum MarkerMatch {
     /// The text of a marker, of this number of bytes, that is only mentioned.
     Mention(usize),
 }
+
+impl MarkerMatch {
+    /// Returns what `then` returns for the length of a marker, and any other result unchanged.
+    pub(crate) fn and_then(self, then: impl FnOnce(usize) -> Self) -> Self {
+        if let Self::Yes(bytes) = self { then(bytes) } else { self }
+    }
+}

@@ -177,7 +177,7 @@ pub(crate) fn check_attributes(text: &[u8]) -> MarkerMatch {
 
 /// Returns `true` for a byte in the header of a channel; rules out prose early.
 pub(crate) fn is_header_byte(byte: u8) -> bool {
-    is_tool_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=')
+    is_tool_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=' | b'?')
 }
 
 /// Returns `true` for a byte of the name of a tool.

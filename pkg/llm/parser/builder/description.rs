@@ -43,8 +43,8 @@ pub(crate) enum BareCall {
     NextJson,
     /// A list of Python calls.
     Python,
-    /// `call:name{…}`, with `quote` on both sides of a string. In `auto`, only with the name of an
-    /// offered tool.
+    /// `call:name{…}`, or `name{…}` with the name of an offered tool, with `quote` on both sides of a string. In `auto`,
+    /// only the former, and only with such a name.
     Syntax { quote: &'static str, offered: NameCheck },
     /// The rest of a header whose beginning is in the prompt: `to=name`.
     Recipient,
@@ -54,16 +54,17 @@ pub(crate) enum BareCall {
     Name(&'static str),
     /// An id that ends with a colon and a number, if this marker and an object follow.
     Id(&'static str),
+    /// A header in this style, whose opener is missing: a name, if this marker follows.
+    Header(&'static str, HeaderStyle),
 }
 
 impl BareCall {
     /// Returns the literal text that the call contains.
     pub(crate) fn word(self) -> Option<&'static str> {
-        match self {
-            Self::Word(word) | Self::Name(word) | Self::Id(word) => Some(word),
-            Self::Json | Self::NextJson | Self::Python | Self::Syntax { .. } | Self::Recipient => {
-                None
-            }
+        if let Self::Word(word) | Self::Name(word) | Self::Id(word) | Self::Header(word, _) = self {
+            Some(word)
+        } else {
+            None
         }
     }
 
@@ -73,7 +74,7 @@ impl BareCall {
             Self::Json => Some(Self::NextJson),
             Self::Syntax { quote, .. } => Some(Self::Syntax { quote, offered: NameCheck::Always }),
             Self::Word(_) | Self::NextJson => Some(self),
-            Self::Python | Self::Recipient | Self::Name(_) | Self::Id(_) => None,
+            Self::Python | Self::Recipient | Self::Name(_) | Self::Id(_) | Self::Header(..) => None,
         }
     }
 }

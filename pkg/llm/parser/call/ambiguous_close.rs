@@ -1,4 +1,4 @@
-//! A closer inside a string or value: data, or the end of a call whose string is broken.
+//! A closer inside a string or value, or an opener inside a string: data, or the end of a call whose string is broken.
 
 use super::body::CallBody;
 use crate::{
@@ -10,6 +10,9 @@ use forgeline_json::slice;
 
 /// Maximum length of the held text, in bytes including the closer; if it is exceeded, the closer was data.
 const MAX_HELD_BYTES: usize = 64 << 10;
+
+/// The same after an opener in a string, which is data if the string does not end before.
+const MAX_OPENER_BYTES: usize = 256;
 
 /// The meaning of an ambiguous closer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,13 +103,14 @@ impl AmbiguousClose {
         body: &CallBody,
         form: &CompiledForm,
     ) -> CloseVerdict {
+        let most = if self.role == BodyRole::Opener { MAX_OPENER_BYTES } else { MAX_HELD_BYTES };
         while let Some(next) = slice(text, *at..).chars().next() {
-            if self.held.len() >= MAX_HELD_BYTES {
+            if self.held.len() >= most {
                 return CloseVerdict::Data;
             }
             if let ClosePhase::InString { string, .. } = self.state {
                 let plain = string.plain_bytes(slice(text, *at..));
-                let room = (*at + plain.min(MAX_HELD_BYTES - self.held.len())).min(text.len());
+                let room = (*at + plain.min(most - self.held.len())).min(text.len());
                 let to = text.ceil_char_boundary(room);
                 if to > *at {
                     self.held.push_str(slice(text, *at..to));

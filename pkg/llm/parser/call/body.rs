@@ -1,11 +1,12 @@
 //! The body of a call: its length, checked against the limit, and the grammar that reads it.
 
+use super::body_call::BodyCall;
 use crate::{
     builder::description::{CallGrammar, MarkupRules, TextRules},
     content::parsed::{CallEnd, ContentSink, ParsedContent},
     grammar::{
         ElementsCall, HeaderCall, JsonCall, JsonShape, KnownTools, MarkerGuard, ParamsCall,
-        PayloadOut, PayloadReader, PlainText, PythonCalls, SyntaxCall, ValueTag, XmlCall,
+        PayloadReader, PayloadSink, PlainText, PythonCalls, SyntaxCall, ValueTag, XmlCall,
     },
 };
 use forgeline_json::{RepairSet, slice};
@@ -24,11 +25,7 @@ pub(super) struct CallBody {
     ends_itself: bool,
     state: BodyPhase,
     max_bytes: usize,
-    /// The length of the current call, and of the earlier calls in the same body, in bytes.
-    bytes: usize,
-    earlier_bytes: usize,
-    /// The number of bytes before the first one that the grammar reads.
-    lead_bytes: usize,
+    call: BodyCall,
     /// Repairs outside of the grammar.
     repairs: RepairSet,
     /// `true` after a mistake in a call without a closer, which other calls may follow.
@@ -70,9 +67,7 @@ impl CallBody {
             ends_itself,
             state: BodyPhase::Lookahead,
             max_bytes,
-            bytes: 0,
-            earlier_bytes: 0,
-            lead_bytes: 0,
+            call: BodyCall::default(),
             repairs: RepairSet::default(),
             is_lost: false,
             blank: Some(BlankBody::default()),
@@ -82,7 +77,7 @@ impl CallBody {
     /// Begins the body of another call.
     pub(super) fn restart(&mut self) {
         self.state = BodyPhase::Lookahead;
-        (self.bytes, self.earlier_bytes, self.lead_bytes) = (0, 0, 0);
+        self.call = BodyCall::default();
         self.repairs = RepairSet::default();
         self.is_lost = false;
         self.blank = Some(BlankBody::default());
@@ -94,7 +89,7 @@ impl CallBody {
 
     /// Returns the length so far, in bytes.
     fn len(&self) -> usize {
-        self.earlier_bytes + self.bytes
+        self.call.earlier_bytes + self.call.bytes
     }
 
     /// Returns `true` before the first byte.
@@ -130,7 +125,7 @@ impl CallBody {
 
     /// Counts text that was passed on without being examined.
     pub(super) fn skip(&mut self, bytes: usize) {
-        self.bytes += bytes;
+        self.call.bytes += bytes;
         if let BodyPhase::Reading(reader) = &mut self.state {
             reader.skip(bytes);
         }
@@ -179,34 +174,6 @@ impl CallBody {
         self.reader()?.value_tag(text, anywhere)
     }
 
-    /// Ends a value that has no end marker of its own.
-    pub(super) fn end_value(&mut self, out: &mut ContentSink<'_>) {
-        if let BodyPhase::Reading(reader) = &mut self.state {
-            reader.end_value(&mut |piece| give_late(piece, out));
-        }
-    }
-
-    /// Counts the opener of a call inside a value.
-    pub(super) fn begin_inner_call(&mut self) {
-        if let BodyPhase::Reading(reader) = &mut self.state {
-            reader.begin_inner_call();
-        }
-    }
-
-    /// Counts the closer of a call inside a value.
-    pub(super) fn end_inner_call(&mut self, out: &mut ContentSink<'_>) {
-        if let BodyPhase::Reading(reader) = &mut self.state {
-            reader.end_inner_call(&mut |piece| give_late(piece, out));
-        }
-    }
-
-    /// Treats the JSON string of a value as broken.
-    pub(super) fn break_string(&mut self, out: &mut ContentSink<'_>) {
-        if let BodyPhase::Reading(reader) = &mut self.state {
-            reader.break_string(&mut |piece| give_late(piece, out));
-        }
-    }
-
     /// Adds a repair of the text around the body.
     pub(super) fn note(&mut self, repair: Repair) {
         self.repairs.insert(repair);
@@ -215,6 +182,7 @@ impl CallBody {
     /// Returns the repairs of the current call.
     pub(super) fn repairs(&self) -> RepairSet {
         let mut repairs = self.repairs;
+        repairs.extend(self.call.repairs);
         repairs.extend(self.reader().map(PayloadReader::repairs).unwrap_or_default());
         repairs
     }
@@ -241,7 +209,7 @@ impl CallBody {
         if read == text.len() {
             let outcome = &self.broken("the call is longer than its limit");
             out(ParsedContent::CallEnd { outcome, repairs: RepairSet::default() });
-            self.bytes = self.max_bytes + 1;
+            self.call.bytes = self.max_bytes + 1;
         }
         read
     }
@@ -285,35 +253,15 @@ impl CallBody {
         let is_read = self.ends_itself && (!self.has_failed() || self.may_recover());
         let is_known = !matches!(self.state, BodyPhase::Unknown);
         let lead = self.lead(text);
-        let Self { ends_itself, state, bytes, earlier_bytes, lead_bytes, .. } = self;
-        let lead_bytes = *lead_bytes;
+        let Self { ends_itself, state, call, tools, .. } = self;
         let mut given = 0;
         let read = match state {
             BodyPhase::Reading(reader) if lead < text.len() && (is_read || !*ends_itself) => {
-                let read = reader.feed(slice(text, lead..), &mut |piece| match piece {
-                    PayloadOut::Name { name, at } => {
-                        give_body(text, &mut given, lead + at, bytes, out);
-                        out(ParsedContent::CallName(name));
+                let read = reader.feed(slice(text, lead..), &mut |piece| {
+                    if let Some(at) = piece.at() {
+                        call.give_body(text, &mut given, lead + at, out);
                     }
-                    PayloadOut::NextCall { at, repairs, fault } => {
-                        give_body(text, &mut given, lead + at, bytes, out);
-                        let outcome = &fault.map_or(CallEnd::Complete, |(reason, offset)| {
-                            malformed(reason, offset + lead_bytes, *earlier_bytes, *bytes)
-                        });
-                        out(ParsedContent::CallEnd { outcome, repairs });
-                        *earlier_bytes += std::mem::take(bytes);
-                        out(ParsedContent::CallStart);
-                    }
-                    PayloadOut::Id { id, at } => {
-                        give_body(text, &mut given, lead + at, bytes, out);
-                        out(ParsedContent::CallId(id));
-                    }
-                    PayloadOut::Server { name, at } => {
-                        give_body(text, &mut given, lead + at, bytes, out);
-                        out(ParsedContent::CallServer(name));
-                    }
-                    PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
-                    PayloadOut::Source(source) => out(ParsedContent::CallSource(source)),
+                    call.give(piece, tools, out);
                 });
                 lead + read
             }
@@ -324,7 +272,7 @@ impl CallBody {
             | BodyPhase::Unknown => text.len(),
         };
         let read = if is_read { read } else { text.len() };
-        give_body(text, &mut given, read, bytes, out);
+        call.give_body(text, &mut given, read, out);
         self.is_lost |= *ends_itself && self.may_recover();
         read
     }
@@ -343,7 +291,7 @@ impl CallBody {
                     self.state = BodyPhase::Fence;
                 }
                 _ => {
-                    self.lead_bytes = self.len() + at;
+                    self.call.lead_bytes = self.len() + at;
                     self.state =
                         self.reader_of(byte).map_or(BodyPhase::Unknown, BodyPhase::Reading);
                     return at;
@@ -387,23 +335,29 @@ impl CallBody {
 
     /// Ends the current call at its closer, completing what is missing.
     pub(super) fn close(&mut self, out: &mut ContentSink<'_>) -> CallEnd {
-        let (length, lead) = (self.len(), self.lead_bytes);
-        let closed = match &mut self.state {
-            BodyPhase::Reading(reader) => reader
-                .close(&mut |piece| give_late(piece, out))
-                .map_err(|(reason, offset)| (reason, offset + lead)),
-            BodyPhase::Lookahead | BodyPhase::Fence => Err(("the call is empty", length)),
-            BodyPhase::Unknown => Err(("the payload is not what this dialect writes", lead)),
+        let fault = match &self.state {
+            BodyPhase::Reading(_) => None,
+            BodyPhase::Lookahead | BodyPhase::Fence => Some(("the call is empty", self.len())),
+            BodyPhase::Unknown => Some(("the payload is not what this dialect writes", 0)),
         };
-        match closed {
-            Ok(()) => CallEnd::Complete,
-            Err((reason, offset)) => malformed(reason, offset, self.earlier_bytes, self.bytes),
-        }
+        let closed = self.tell(out, |reader, out| reader.close(out)).unwrap_or(Ok(()));
+        self.call.end(fault.map_or(closed, Err))
+    }
+
+    /// Tells the reader something, and emits its content, all of whose text has been emitted.
+    pub(super) fn tell<T>(
+        &mut self,
+        out: &mut ContentSink<'_>,
+        tell: impl FnOnce(&mut dyn PayloadReader, &mut PayloadSink<'_>) -> T,
+    ) -> Option<T> {
+        let Self { call, tools, .. } = self;
+        let BodyPhase::Reading(reader) = &mut self.state else { return None };
+        Some(tell(reader.as_mut(), &mut |piece| call.give(piece, tools, out)))
     }
 
     /// Returns the outcome of a call that is malformed at the current position.
     pub(super) fn broken(&self, reason: &'static str) -> CallEnd {
-        CallEnd::Malformed { reason, offset: self.bytes }
+        CallEnd::Malformed { reason, offset: self.call.bytes }
     }
 }
 
@@ -434,36 +388,4 @@ impl BlankBody {
 fn lists_calls(grammar: &CallGrammar) -> bool {
     let is_json = grammar.json.is_some_and(|shape| shape != JsonShape::OneCall);
     is_json || grammar.text == Some(TextRules::Python)
-}
-
-/// Returns the outcome of a call with a mistake at byte `offset` of a body, after `earlier_bytes` of other
-/// calls; the call itself is `bytes` long.
-fn malformed(reason: &'static str, offset: usize, earlier_bytes: usize, bytes: usize) -> CallEnd {
-    CallEnd::Malformed { reason, offset: offset.saturating_sub(earlier_bytes).min(bytes) }
-}
-
-/// Emits content that must follow the text that contains it.
-fn give_late(piece: PayloadOut<'_>, out: &mut ContentSink<'_>) {
-    match piece {
-        PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),
-        PayloadOut::Name { name, .. } => out(ParsedContent::CallName(name)),
-        PayloadOut::Id { id, .. } => out(ParsedContent::CallId(id)),
-        PayloadOut::Server { .. } | PayloadOut::Source(_) | PayloadOut::NextCall { .. } => {}
-    }
-}
-
-/// Emits the body text from `given` up to `to`.
-fn give_body(
-    text: &str,
-    given: &mut usize,
-    to: usize,
-    bytes: &mut usize,
-    out: &mut ContentSink<'_>,
-) {
-    let body = slice(text, (*given).min(to)..to);
-    if !body.is_empty() {
-        *given = to;
-        *bytes += body.len();
-        out(ParsedContent::CallBody(body));
-    }
 }

@@ -1,7 +1,9 @@
 //! The reader of one call: the text between its markers, and its end.
 
 mod ambiguous_close;
+mod ambiguous_end;
 mod body;
+mod body_call;
 pub(crate) mod echo;
 mod end_reason;
 mod region;

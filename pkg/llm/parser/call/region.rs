@@ -25,15 +25,15 @@ use forgeline_types::Repair;
 /// may end; otherwise the string was broken and the call ended at that closer.
 #[derive(Debug)]
 pub(crate) struct CallRegion {
-    dialect: ToolDialect,
+    pub(super) dialect: ToolDialect,
     form: usize,
     /// `true` if a function in tags may be the call.
     has_functions: bool,
-    body: CallBody,
+    pub(super) body: CallBody,
     scan: MarkerScan,
-    ambiguous: Option<AmbiguousClose>,
+    pub(super) ambiguous: Option<AmbiguousClose>,
     /// Message text after a closer that was ambiguous for a while.
-    rest: String,
+    pub(super) rest: String,
 }
 
 impl CallRegion {
@@ -94,8 +94,12 @@ impl CallRegion {
         loop {
             if let Some(ambiguous) = &mut self.ambiguous {
                 let form = self.dialect.compiled().form(self.form);
+                let is_opener = ambiguous.role() == BodyRole::Opener;
                 let has_ended = match ambiguous.feed(text, at, &self.body, form) {
                     CloseVerdict::Unknown => return false,
+                    verdict if is_opener => {
+                        self.end_at_opener(verdict == CloseVerdict::Closer, out)
+                    }
                     CloseVerdict::Data => {
                         self.take_ambiguous_as_data(out);
                         self.is_too_long()
@@ -132,7 +136,12 @@ impl CallRegion {
     }
 
     /// Reads held text again; returns `true` if the call ended in it.
-    fn feed_again(&mut self, held: &str, token: TokenKind, out: &mut ContentSink<'_>) -> bool {
+    pub(super) fn feed_again(
+        &mut self,
+        held: &str,
+        token: TokenKind,
+        out: &mut ContentSink<'_>,
+    ) -> bool {
         let mut to = 0;
         let has_ended = self.feed(held, &mut to, token, out);
         if has_ended {
@@ -142,7 +151,7 @@ impl CallRegion {
     }
 
     /// Returns `true` if the function that forms the call has ended.
-    fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         let is_looked_for = self.has_functions && self.body.ends_itself();
         (is_looked_for || self.body.is_lost()) && self.body.has_ended()
     }
@@ -301,6 +310,11 @@ impl CallRegion {
         let is_closer = matches!(role, BodyRole::Closer | BodyRole::BlockCloser);
         // A special token is a marker anywhere.
         let is_special = token == TokenKind::Special;
+        let is_opener = role == BodyRole::Opener && self.scan.found().starts_with('<');
+        if is_opener && !is_special && matches!(guard, MarkerGuard::InString(_)) {
+            self.ambiguous = AmbiguousClose::new(self.scan.found(), role, guard);
+            return false;
+        }
         let is_data = match (guard, role) {
             (MarkerGuard::Closed, _) => true,
             (MarkerGuard::InValue | MarkerGuard::InValueString(_), BodyRole::FunctionEnd) => false,
@@ -316,7 +330,7 @@ impl CallRegion {
         if is_data {
             pass_all(&mut self.body, &mut self.rest, self.scan.found(), out);
             if role == BodyRole::Opener && guard == MarkerGuard::InValue {
-                self.body.begin_inner_call();
+                self.body.tell(out, |reader, _| reader.begin_inner_call());
             }
             let has_ended = self.has_ended();
             if has_ended {
@@ -352,54 +366,6 @@ impl CallRegion {
     /// Emits an opener that is the beginning of the body.
     pub(crate) fn pass(&mut self, text: &str, out: &mut ContentSink<'_>) {
         self.body.pass(text, out);
-    }
-
-    fn take_ambiguous_as_data(&mut self, out: &mut ContentSink<'_>) {
-        if let Some(ambiguous) = self.ambiguous.take() {
-            self.body.end_inner_call(out);
-            pass_all(&mut self.body, &mut self.rest, ambiguous.text(), out);
-        }
-    }
-
-    /// Ends the call at the ambiguous closer; in a string of a value, that string is broken instead, and the value's
-    /// tags decide what the closer means. Returns `true` if the call ended.
-    fn end_or_break_string(&mut self, out: &mut ContentSink<'_>) -> bool {
-        let broken = self.ambiguous.take_if(|ambiguous| ambiguous.is_in_value_string());
-        let Some(broken) = broken else { return self.end_at_ambiguous(out) };
-        self.body.break_string(out);
-        let guard = self.body.guard();
-        self.ambiguous = AmbiguousClose::new(broken.closer(), broken.role(), guard);
-        if self.ambiguous.is_none() {
-            self.ambiguous = Some(broken);
-            return self.end_at_ambiguous(out);
-        }
-        self.feed_again(broken.behind_closer(), TokenKind::Unknown, out)
-    }
-
-    /// Treats the ambiguous closer as a real one: ends the call there, or the function whose end it was.
-    /// Returns `true` if the call ended.
-    fn end_at_ambiguous(&mut self, out: &mut ContentSink<'_>) -> bool {
-        let Some(ambiguous) = self.ambiguous.take() else { return false };
-        let behind = ambiguous.behind_closer();
-        if ambiguous.is_in_string() {
-            let outcome = self.body.broken("a string is not closed before the end of the call");
-            self.give_end(outcome, out);
-        } else if ambiguous.role() == BodyRole::FunctionEnd {
-            self.body.end_value(out);
-            pass_all(&mut self.body, &mut self.rest, ambiguous.closer(), out);
-            if !self.has_ended() {
-                return self.feed_again(behind, TokenKind::Unknown, out);
-            }
-            self.end(CallEndReason::Grammar, out);
-            self.rest.push_str(behind);
-            return true;
-        } else {
-            let is_block = ambiguous.role() == BodyRole::BlockCloser;
-            self.end(if is_block { CallEndReason::Block } else { CallEndReason::Closer }, out);
-        }
-        self.rest.push_str(behind);
-        out(ParsedContent::Marker(ambiguous.closer()));
-        true
     }
 
     /// Ends the call because content of another kind follows: if that `is_outside` a call, or
@@ -453,7 +419,7 @@ impl CallRegion {
         }
     }
 
-    fn end(&mut self, end: CallEndReason, out: &mut ContentSink<'_>) {
+    pub(super) fn end(&mut self, end: CallEndReason, out: &mut ContentSink<'_>) {
         self.body.begin(out);
         let is_open = match end {
             CallEndReason::Closer | CallEndReason::Grammar => false,
@@ -464,6 +430,9 @@ impl CallRegion {
         if is_open && !self.body.has_failed() {
             return self.give_end(CallEnd::Incomplete, out);
         }
+        if matches!(end, CallEndReason::Implicit | CallEndReason::Block) {
+            self.body.tell(out, |reader, _| reader.end_without_closer());
+        }
         let outcome = self.body.close(out);
         if outcome == CallEnd::Complete
             && matches!(end, CallEndReason::Implicit | CallEndReason::Block)
@@ -473,13 +442,18 @@ impl CallRegion {
         self.give_end(outcome, out);
     }
 
-    fn give_end(&mut self, outcome: CallEnd, out: &mut ContentSink<'_>) {
+    pub(super) fn give_end(&mut self, outcome: CallEnd, out: &mut ContentSink<'_>) {
         out(ParsedContent::CallEnd { outcome: &outcome, repairs: self.body.repairs() });
     }
 }
 
 /// Emits text of the body; text after its end is added to `rest`.
-fn pass_all(body: &mut CallBody, rest: &mut String, text: &str, out: &mut ContentSink<'_>) {
+pub(super) fn pass_all(
+    body: &mut CallBody,
+    rest: &mut String,
+    text: &str,
+    out: &mut ContentSink<'_>,
+) {
     let mut read = body.pass(text, out);
     while read < text.len() && !body.has_ended() {
         // After a mistake, everything up to the end of the call is body.

@@ -3,6 +3,7 @@
 use crate::{
     ahead::{
         found::{MarkerMatch, TextAhead},
+        name_check::NameCheck,
         shape::check_name,
     },
     builder::description::BareCall,
@@ -40,15 +41,16 @@ pub(crate) fn looks_like_call(kind: BareCall, text: &str, after_call: bool) -> M
         BareCall::Json | BareCall::NextJson => json(rest),
         BareCall::Recipient => recipient(rest),
         BareCall::Python => looks_like_calls(rest),
-        BareCall::Syntax { .. } => Marker::call("call:").check(rest, TextAhead::More),
-        BareCall::Name(marker) => check_name(rest, marker.as_bytes()),
+        BareCall::Syntax { offered, .. } => {
+            let call = Marker::call("call:").check(rest, TextAhead::More);
+            let is_name = offered == NameCheck::IfKnown && !matches!(call, MarkerMatch::Yes(_));
+            if is_name { check_name(rest, b"{") } else { call }
+        }
+        BareCall::Name(marker) | BareCall::Header(marker, _) => check_name(rest, marker.as_bytes()),
         BareCall::Id(marker) => id(rest, marker.as_bytes()),
         BareCall::Word(word) => return after_word(word, rest, lead),
     };
-    match found {
-        MarkerMatch::Yes(_) => MarkerMatch::Yes(lead),
-        other @ (MarkerMatch::No | MarkerMatch::Maybe | MarkerMatch::Mention(_)) => other,
-    }
+    found.and_then(|_| MarkerMatch::Yes(lead))
 }
 
 /// Returns the name that a call without a marker begins with; `None` if its arguments come first.
@@ -259,7 +261,6 @@ fn skip_value(text: &[u8], at: &mut usize) -> Result<(), MarkerMatch> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ahead::name_check::NameCheck;
 
     #[test]
     fn the_name_is_read_where_it_stands_before_the_arguments() {

@@ -364,6 +364,7 @@ impl CompiledForm {
             }
             BareCall::Python => CallGrammar::text(TextRules::Python),
             BareCall::Syntax { quote, .. } => CallGrammar::text(TextRules::Syntax { quote }),
+            BareCall::Header(_, style) => CallGrammar::text(TextRules::Named(style)),
             BareCall::Recipient => CallGrammar::text(TextRules::Named(HeaderStyle::HARMONY)),
             BareCall::Id(_) => CallGrammar::text(TextRules::Named(HeaderStyle::KIMI)),
         };

@@ -53,6 +53,8 @@ pub(super) const DSML_FAMILY: ModelFamily = ModelFamily::new("dsml")
         Wrapper::new("<｜DSML｜function_calls>", "</｜DSML｜function_calls>"),
         Wrapper::new("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"),
         Wrapper::new("<｜DSML｜ calls>", "</｜DSML｜ calls>"),
+        // A slip of the model.
+        Wrapper::new("<｜DSML｜toolcalls>", "</｜DSML｜toolcalls>"),
     ])
     .calls(&[CallForm::tagged(DSML), CallForm::tagged(SPACED_DSML)])
     .results(ResultForm::new("<tool_result>{content}</tool_result>", "\n\n"))

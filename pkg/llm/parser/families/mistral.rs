@@ -10,6 +10,8 @@ pub(super) const MISTRAL: ModelFamily = ModelFamily::new("mistral")
         "[TOOL_CALLS]",
         CallGrammar::json(JsonShape::CallsWithIds).or_text(TextRules::Named(HeaderStyle::MISTRAL)),
     )])
+    // Some servers strip the marker before the name.
+    .bare(BareCall::Header("[ARGS]", HeaderStyle::MISTRAL))
     .thinking(
         Thinking::new("mistral")
             .example("[THINK]Six times seven.[/THINK]It is 42.")

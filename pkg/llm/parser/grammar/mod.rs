@@ -13,6 +13,7 @@ mod skip;
 mod tagged;
 #[cfg(test)]
 mod tests;
+mod tool_name;
 mod unnamed;
 
 pub(super) use crate::grammar::json::header::{HeaderCall, HeaderStyle};
@@ -20,7 +21,10 @@ pub(super) use json::{JsonCall, JsonShape};
 pub(super) use literal::{PythonCalls, SyntaxCall, looks_like_calls};
 pub(super) use open_string::OpenString;
 pub(super) use read_mode::ReadMode;
-pub(super) use reader::{MarkerGuard, PayloadOut, PayloadReader, PlainText, ValueTag};
+pub(super) use reader::{
+    MarkerGuard, PayloadFault, PayloadOut, PayloadReader, PayloadSink, PlainText, ValueTag,
+};
+pub(super) use reader::{NO_TOOL_NAME, is_name};
 pub(super) use schema::KnownTools;
 pub use tagged::Tags;
 pub(super) use tagged::{ElementsCall, ParamsCall, XmlCall, end_of_tag};

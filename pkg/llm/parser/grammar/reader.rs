@@ -25,17 +25,25 @@ pub(crate) enum PayloadOut<'a> {
 }
 
 impl PayloadOut<'_> {
-    /// Returns the same content for a piece that begins `bytes` bytes earlier.
-    pub(crate) fn behind(self, bytes: usize) -> Self {
+    fn place(&mut self) -> Option<&mut usize> {
         match self {
-            Self::Name { name, at } => Self::Name { name, at: at + bytes },
-            Self::Id { id, at } => Self::Id { id, at: at + bytes },
-            Self::Server { name, at } => Self::Server { name, at: at + bytes },
-            Self::NextCall { at, repairs, fault } => {
-                Self::NextCall { at: at + bytes, repairs, fault }
-            }
-            Self::Arguments(_) | Self::Source(_) => self,
+            Self::Name { at, .. }
+            | Self::Id { at, .. }
+            | Self::Server { at, .. }
+            | Self::NextCall { at, .. } => Some(at),
+            Self::Arguments(_) | Self::Source(_) => None,
         }
+    }
+
+    /// Returns the offset at which the reader knew it; `None` for text of the arguments.
+    pub(crate) fn at(mut self) -> Option<usize> {
+        self.place().copied()
+    }
+
+    /// Returns the same content for a piece that begins `bytes` bytes earlier.
+    pub(crate) fn behind(mut self, bytes: usize) -> Self {
+        self.place().into_iter().for_each(|at| *at += bytes);
+        self
     }
 }
 
@@ -53,6 +61,14 @@ pub(crate) const MAX_NAME_BYTES: usize = 1024;
 pub(crate) const LONG_NAME: &str = "a name is longer than 1024 bytes";
 /// The fault of a call without a name.
 pub(crate) const NO_NAME: &str = "the call names no tool";
+
+/// The fault of a call whose name no tool can have.
+pub(crate) const NO_TOOL_NAME: &str = "the name of the tool is not one";
+
+/// Returns `false` for text that templates and code contain in place of a name, and for markup.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.contains(|letter: char| letter.is_whitespace() || "(){}[]<>=\"',".contains(letter))
+}
 
 /// Returns `true` for whitespace that may surround names and values.
 pub(crate) fn is_blank(letter: char) -> bool {
@@ -183,24 +199,12 @@ impl PlainText {
 
     /// Returns `true` if all of `text`, in which no marker begins, passes unchanged.
     pub(crate) fn passes_between_markers(self, text: &[u8]) -> bool {
-        match self {
-            Self::JsonString => {
-                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL]);
-                has_only_escapes(text, stops, is_simple_escape)
-            }
-            Self::PythonString => {
-                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, APOSTROPHE]);
-                has_only_escapes(text, stops, is_python_escape)
-            }
-            Self::Nothing
-            | Self::PythonRaw
-            | Self::MarkupRules
-            | Self::Framed
-            | Self::Entities
-            | Self::MarkupTail
-            | Self::Verbatim
-            | Self::InBrackets => false,
+        if self == Self::JsonString {
+            let stops = Finder::new([BACKSLASH, QUOTE, CONTROL]);
+            return has_only_escapes(text, stops, is_simple_escape);
         }
+        let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, APOSTROPHE]);
+        self == Self::PythonString && has_only_escapes(text, stops, is_python_escape)
     }
 }
 
@@ -293,6 +297,9 @@ pub(crate) trait PayloadReader: Debug + Send + Sync {
     fn repairs(&self) -> RepairSet {
         RepairSet::default()
     }
+
+    /// Records that the call, which is complete, ends without a closer of its own.
+    fn end_without_closer(&mut self) {}
 
     /// Ends the payload at its closer: completes what can be completed, or returns the fault and
     /// its offset, in bytes from the first that was fed.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::ReadMode;
+use super::{ReadMode, tool_name::meant};
 use crate::ahead::name_check::NameCheck;
 pub(crate) use forgeline_json::JsonTypes as Types;
 use forgeline_json::SchemaView;
@@ -43,12 +43,18 @@ impl KnownTools {
 
     /// Sets the name of the tool that is called.
     pub(crate) fn call(&mut self, name: &str) {
-        self.called = self.known().iter().position(|(known, _)| known == name);
+        let name = self.meant(name);
+        self.called = name.and_then(|name| self.known().iter().position(|(it, _)| it == name));
     }
 
-    /// Returns `true` for the name of a known tool, or if no tools are known.
+    /// Returns the known tool that `name` means.
+    pub(crate) fn meant(&self, name: &str) -> Option<&str> {
+        meant(name, self.known().iter().map(|(known, _)| known.as_str()))
+    }
+
+    /// Returns `true` for a name that means a known tool, or if no tools are known.
     pub(crate) fn may_be_called(&self, name: &str) -> bool {
-        self.known().is_empty() || self.known().iter().any(|(known, _)| known == name)
+        self.known().is_empty() || self.meant(name).is_some()
     }
 
     /// Returns `true` if a call with this name counts. If only the ends of calls are needed, no tools
@@ -59,6 +65,18 @@ impl KnownTools {
             NameCheck::IfKnown => self.mode != ReadMode::FindEnd && self.may_be_called(name),
             NameCheck::Always => !self.known().is_empty() && self.may_be_called(name),
         }
+    }
+
+    /// Returns the length of the name of the only tool at the beginning of `text`, the rest of which is the key of a
+    /// parameter.
+    pub(crate) fn split(&self, text: &str) -> Option<usize> {
+        let fits = |(name, schema): &(Text, Value)| {
+            let key = text.strip_prefix(name.as_str())?.trim_start();
+            let properties = ValueSchema::new(Some(schema)).properties()?;
+            properties.contains_key(key).then_some(name.len())
+        };
+        let mut all = self.known().iter().filter_map(fits);
+        all.next().filter(|_| all.next().is_none())
     }
 
     /// Returns the only tool that `fits`.
@@ -151,12 +169,18 @@ impl<'s> ValueSchema<'s> {
         properties
     }
 
+    /// Returns `true` if an object that `holds` these members has all required ones.
+    pub(crate) fn requires_only(self, mut holds: impl FnMut(&str) -> bool) -> bool {
+        let mut has_all = true;
+        self.visit(&mut |part| has_all &= part.required().all(&mut holds));
+        has_all
+    }
+
     /// Returns `true` if an object with these members has all required members and no unknown ones.
     pub(crate) fn covers(self, members: &Map<String, Value>) -> bool {
-        let mut has_all = true;
-        self.visit(&mut |part| has_all &= part.required().all(|key| members.contains_key(key)));
         let properties = self.properties();
-        has_all && members.keys().all(|key| properties.is_some_and(|all| all.contains_key(key)))
+        self.requires_only(|key| members.contains_key(key))
+            && members.keys().all(|key| properties.is_some_and(|all| all.contains_key(key)))
     }
 
     /// Returns the schema of a member of an object.

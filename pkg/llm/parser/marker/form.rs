@@ -67,11 +67,7 @@ impl MarkerForm {
                 None => MarkerMatch::Maybe,
                 Some(first @ (b'[' | b'{')) => {
                     let next = if *first == b'[' { b"{" } else { b"\"" };
-                    match check_ahead(rest, 1, next) {
-                        MarkerMatch::Yes(_) => MarkerMatch::Yes(0),
-                        other
-                        @ (MarkerMatch::No | MarkerMatch::Maybe | MarkerMatch::Mention(_)) => other,
-                    }
+                    check_ahead(rest, 1, next).and_then(|_| MarkerMatch::Yes(0))
                 }
                 Some(_) => MarkerMatch::No,
             },
@@ -84,10 +80,7 @@ impl MarkerForm {
             Self::TagWithAttributes => check_attributes(rest),
             Self::NumberedTag => check_numbers(rest),
             Self::BeforeTag => check_any_tag(rest),
-            Self::Call => match check_name(rest, b"{") {
-                MarkerMatch::Yes(end) => MarkerMatch::Yes(end - 1),
-                other @ (MarkerMatch::No | MarkerMatch::Maybe | MarkerMatch::Mention(_)) => other,
-            },
+            Self::Call => check_name(rest, b"{").and_then(|end| MarkerMatch::Yes(end - 1)),
             Self::Header { end, kind } => check_header(rest, end, kind),
         }
     }

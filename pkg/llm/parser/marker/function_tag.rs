@@ -70,13 +70,11 @@ impl FunctionTag {
         is_last: bool,
     ) -> MarkerMatch {
         let (text, is_last) = window(text, is_last);
-        match check_name(opener, subslice(text, opener.len()..), is_typed, is_last) {
-            MarkerMatch::Yes(_) if !is_in_block => self.check(text, is_typed, is_last),
-            other @ (MarkerMatch::No
-            | MarkerMatch::Maybe
-            | MarkerMatch::Yes(_)
-            | MarkerMatch::Mention(_)) => other,
+        let found = check_name(opener, subslice(text, opener.len()..), is_typed, is_last);
+        if is_in_block {
+            return found;
         }
+        found.and_then(|_| self.check(text, is_typed, is_last))
     }
 
     /// Checks that parameters, one object or a closer may follow the tag that `text` begins with. A self-closing tag

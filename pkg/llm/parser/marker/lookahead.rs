@@ -89,12 +89,11 @@ impl Lookahead {
         let found = match &self.tag {
             // Some models write the opener twice.
             Some(TagLead::Function(tag)) => {
-                match begins_with_any(rest, &[tag.open(), opener], undecided) {
-                    MarkerMatch::Yes(_) if self.is_typed => tag.check(rest, true, is_last),
-                    other @ (MarkerMatch::No
-                    | MarkerMatch::Maybe
-                    | MarkerMatch::Yes(_)
-                    | MarkerMatch::Mention(_)) => other,
+                let found = begins_with_any(rest, &[tag.open(), opener], undecided);
+                if self.is_typed {
+                    found.and_then(|_| tag.check(rest, true, is_last))
+                } else {
+                    found
                 }
             }
             Some(TagLead::OneOf(fronts)) => match behind_notes(rest) {
@@ -128,6 +127,11 @@ impl BareName {
 
     /// Checks for a name and the text that must follow it, after `before`.
     fn check(self, before: &[u8], text: &[u8], is_last: bool) -> MarkerMatch {
+        let text = match text {
+            [b'-'] if self == Self::Syntax && !is_last => return MarkerMatch::Maybe,
+            [b'-', rest @ ..] if self == Self::Syntax => rest,
+            _ => text,
+        };
         let name = name_bytes(text);
         if name == 0 {
             return MarkerMatch::No;

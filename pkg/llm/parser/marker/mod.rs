@@ -274,10 +274,8 @@ impl<'a> Marker<'a> {
 
     /// Matches the beginning of `text`, which is followed by `ahead`.
     pub(super) fn check(&self, text: &[u8], ahead: TextAhead) -> MarkerMatch {
-        match self.form.check_text(self.text, text) {
-            MarkerMatch::Yes(length) => self.check_behind(length, text, ahead),
-            other @ (MarkerMatch::No | MarkerMatch::Maybe | MarkerMatch::Mention(_)) => other,
-        }
+        let found = self.form.check_text(self.text, text);
+        found.and_then(|length| self.check_behind(length, text, ahead))
     }
 
     /// Checks the part of `text` after the marker's own `length` bytes.
@@ -344,10 +342,8 @@ impl OwnedMarker {
 
     #[inline]
     fn check(&self, text: &[u8], ahead: TextAhead) -> MarkerMatch {
-        match self.form.check_text(&self.text, text) {
-            MarkerMatch::Yes(length) => self.get().check_behind(length, text, ahead),
-            other @ (MarkerMatch::No | MarkerMatch::Maybe | MarkerMatch::Mention(_)) => other,
-        }
+        let found = self.form.check_text(&self.text, text);
+        found.and_then(|length| self.get().check_behind(length, text, ahead))
     }
 
     fn is_closer(&self) -> bool {

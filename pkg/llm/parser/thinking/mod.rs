@@ -3,6 +3,7 @@
 mod pieces;
 mod plain;
 mod sections;
+mod span_closer;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +18,10 @@ use crate::{
 };
 
 pub use self::pieces::ThinkingPiece;
-use self::pieces::{PieceSink, SectionKind, SectionOutput, give_message};
+use self::{
+    pieces::{PieceSink, SectionKind, SectionOutput, give_message},
+    span_closer::ClosedSpan,
+};
 use forgeline_json::slice;
 
 /// Maximum length of the whitespace before an opener that repeats the prompt's, in bytes.
@@ -73,6 +77,8 @@ pub struct ThinkingParser {
     /// An opener inside a section that the next characters will decide, with the character that was read
     /// since.
     undecided: Option<(usize, &'static str)>,
+    /// A closer in a code span that is still open.
+    in_span: Option<ClosedSpan>,
     /// The families, as one bit each, whose markers have opened something.
     at_work: u64,
     /// `true` while a tag around the answer is open, until its closer.
@@ -124,6 +130,7 @@ impl ThinkingParser {
             framing_return: false,
             mentions: MentionCount::default(),
             undecided: None,
+            in_span: None,
             at_work: 0,
             is_in_answer: false,
             skips_blank: false,
@@ -253,6 +260,12 @@ impl ThinkingParser {
                 self.decide(opener, text, &mut at, token, out);
                 continue;
             }
+            if let Some(span) = &mut self.in_span {
+                if let Some(is_text) = span.feed(text, &mut at) {
+                    self.end_span(is_text, token, out);
+                }
+                continue;
+            }
             match self.state {
                 ThinkingPhase::Message => {
                     self.message(Some((text, &mut at)), token, out);
@@ -366,6 +379,9 @@ impl ThinkingParser {
             self.open(which, out);
             self.parse_markers(read, TokenKind::Unknown, out);
         }
+        if let Some(span) = &self.in_span {
+            self.end_span(span.is_closed(), TokenKind::Unknown, out);
+        }
         if mem::take(&mut self.framing_return) {
             self.framing_left = 0;
             self.parse_markers("\r", TokenKind::Unknown, out);
@@ -394,8 +410,17 @@ impl ThinkingParser {
         }
         self.end_opener(out);
         self.read_tail(out);
-        while self.state == ThinkingPhase::Message && self.message(None, TokenKind::Unknown, out) {}
-        self.end_opener(out);
+        loop {
+            while self.state == ThinkingPhase::Message
+                && self.message(None, TokenKind::Unknown, out)
+            {}
+            // The text after a closer in a span is read once that has been decided.
+            let has_rest = self.in_span.is_some();
+            self.end_opener(out);
+            if !has_rest {
+                break;
+            }
+        }
         if let ThinkingPhase::Thinking(_) = self.state {
             let held = self.scan.take_held();
             if self.dialect.compiled().is_cut_in_thinking(&held, self.calls.dialect().compiled()) {

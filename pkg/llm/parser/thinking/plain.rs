@@ -27,7 +27,8 @@ impl ThinkingParser {
             && !self.skips_blank
             && self.scan.is_almost_idle()
             && self.opening.is_none()
-            && self.undecided.is_none();
+            && self.undecided.is_none()
+            && self.in_span.is_none();
         self.way = match (self.state, self.output.section) {
             (ThinkingPhase::Message, Some(SectionKind::Message)) if is_open => {
                 ThinkingPath::Message

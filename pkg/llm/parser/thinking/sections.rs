@@ -5,6 +5,7 @@ use std::mem;
 use super::{
     MAX_OPENING_BYTES, ThinkingParser, ThinkingPhase,
     pieces::{PieceSink, SectionKind, check_closer, give_message},
+    span_closer::ClosedSpan,
 };
 use crate::{
     ahead::found::{MarkerMatch, TextAhead},
@@ -83,8 +84,11 @@ impl ThinkingParser {
             // A special token that closes nothing.
             output.end_section(out);
         } else if which >= first_closer {
-            self.late_thinking_bytes = self.message_bytes;
-            self.end_thinking(None, out);
+            let span = ClosedSpan::around(calls.code(), *message_bytes);
+            self.in_span = span.filter(|_| token != TokenKind::Special);
+            if self.in_span.is_none() {
+                self.close_late(out);
+            }
         } else {
             if which >= openers && is_typed {
                 *is_in_answer = markers.is_hidable(which);
@@ -94,7 +98,8 @@ impl ThinkingParser {
             let is_told = token == TokenKind::Special;
             if is_told || !is_inside || which >= openers && (!is_strange || is_typed) {
                 self.open(which, out);
-            } else if is_strange && !markers.may_be_mention(which) && self.calls.is_in_code() {
+            } else if is_strange && !markers.may_be_mention(which) && self.calls.code().hides_next()
+            {
                 // The header of a channel in an example.
                 self.pass_found(out);
             } else if markers.may_be_mention(which) {
@@ -127,7 +132,7 @@ impl ThinkingParser {
             return;
         }
         let is_before_token = !read.is_empty() && matches!(next, Some('|' | '｜'));
-        if is_before_token && !self.calls.is_in_code() {
+        if is_before_token && !self.calls.code().hides_next() {
             self.open(which, out);
         } else {
             self.pass_found(out);
@@ -251,6 +256,12 @@ impl ThinkingParser {
                 }
             }
         }
+    }
+
+    /// Ends reasoning that was emitted as message.
+    pub(super) fn close_late(&mut self, out: &mut PieceSink<'_>) {
+        self.late_thinking_bytes = self.message_bytes;
+        self.end_thinking(None, out);
     }
 
     fn end_thinking(&mut self, which: Option<usize>, out: &mut PieceSink<'_>) {

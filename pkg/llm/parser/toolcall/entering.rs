@@ -117,9 +117,12 @@ impl ToolCallParser {
     /// Returns `true` if a call of `form` that begins with `text` counts.
     pub(super) fn counts(&self, form: usize, text: &str) -> bool {
         let offered = self.dialect.compiled().form(form).offered;
-        let name = text.split_once([':', '>']).map_or("", |(_, name)| name);
-        let name = name.split('{').next().unwrap_or_default();
-        offered == NameCheck::Any || self.tools.counts(name, offered)
+        let text = text.trim_start();
+        let name = ["call:", "<call>"].iter().find_map(|word| text.strip_prefix(word));
+        // A name alone is evidence only if it is an offered one.
+        let check = if name.is_some() { offered } else { NameCheck::Always };
+        let name = name.unwrap_or(text).split('{').next().unwrap_or_default();
+        offered == NameCheck::Any || self.tools.counts(name, check)
     }
 
     /// Processes an opener of `form` that contains the name, possibly after the end of the previous line.

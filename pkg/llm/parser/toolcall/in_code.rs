@@ -42,9 +42,9 @@ impl ToolCallParser {
         }
     }
 
-    /// Returns `true` if the next byte is inside a code span or fence.
-    pub(crate) fn is_in_code(&self) -> bool {
-        self.code.hides_next()
+    /// Returns the state of code spans and fences.
+    pub(crate) fn code(&self) -> CodeSpans {
+        self.code
     }
 
     /// Returns `true` if the stream ended in a fence that hid a call.

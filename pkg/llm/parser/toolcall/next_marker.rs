@@ -59,21 +59,20 @@ impl ToolCallParser {
             (false, true) => compiled.first_orphan,
             (false, false) => compiled.first_closer,
         };
-        let is_behind_block = *is_behind_call && self.is_in_wrapper && compiled.drops_strays();
+        let is_directly_behind = *is_behind_call;
+        let is_behind_block = is_directly_behind && self.is_in_wrapper && compiled.drops_strays();
         let block = CallBlock::new(self.is_in_block, scan.is_idle(), text.as_ref());
         let check = |bytes: &[u8], is_last| {
             let ahead = if is_last && breaks { TextAhead::Break } else { token.ahead(is_last) };
             if let Some(foreign) = foreign {
                 let (found, which) = foreign.markers.check_below(foreign.count, bytes, ahead);
                 if found != MarkerMatch::No {
-                    let header = match found {
-                        MarkerMatch::Yes(length) if which >= foreign.openers => {
-                            compiled.longer_header(length, bytes, ahead)
-                        }
-                        MarkerMatch::No
-                        | MarkerMatch::Maybe
-                        | MarkerMatch::Yes(_)
-                        | MarkerMatch::Mention(_) => None,
+                    let header = if let MarkerMatch::Yes(length) = found
+                        && which >= foreign.openers
+                    {
+                        compiled.longer_header(length, bytes, ahead)
+                    } else {
+                        None
                     };
                     return header.unwrap_or((found, which + FOREIGN));
                 }
@@ -87,7 +86,10 @@ impl ToolCallParser {
             if is_behind_block && ahead == TextAhead::Nothing && compiled.is_cut_closer(bytes) {
                 return (MarkerMatch::Yes(bytes.len()), CUT);
             }
-            let may_be_cut = ahead == TextAhead::Nothing && bytes.len() >= min_cut_bytes;
+            // Otherwise the beginning of a token is text.
+            let is_of_markers = is_directly_behind || memchr::memchr(b'>', bytes).is_some();
+            let may_be_cut =
+                is_of_markers && ahead == TextAhead::Nothing && bytes.len() >= min_cut_bytes;
             let is_stray = || compiled.role(found.1) == MarkerRole::Stray;
             if !may_be_cut || found.0 != MarkerMatch::No && !is_stray() {
                 return found;

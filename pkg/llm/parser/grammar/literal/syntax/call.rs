@@ -23,6 +23,7 @@ pub(super) const STRAY: &str = "this belongs in no call";
 
 /// A reader of the calls of one payload, in pieces of any size.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct SyntaxCall {
     /// The text on both sides of a string: ASCII, with a first byte that does not occur again in it.
     pub(super) delimiter: &'static str,
@@ -37,6 +38,8 @@ pub(crate) struct SyntaxCall {
     pub(super) fault: Option<PayloadFault>,
     /// `true` if no closer follows the arguments.
     ends_itself: bool,
+    /// `true` if the arguments are in parentheses, with `=` after the keys.
+    pub(super) is_in_parentheses: bool,
     /// The tools, whose schemas determine the types of values, and the position of the current value in them.
     pub(super) tools: KnownTools,
     pub(super) place: ValuePosition,
@@ -119,6 +122,7 @@ impl SyntaxCall {
         Self {
             delimiter,
             ends_itself,
+            is_in_parentheses: false,
             state: SyntaxPhase::Start(0),
             name: CompactString::const_new(""),
             lexer: new_lexer(),
@@ -164,7 +168,10 @@ impl PayloadReader for SyntaxCall {
                     self.named(is_called, next, byte, &mut at, out);
                     source = self.is_in_arguments().then_some(at);
                 }
-                SyntaxPhase::Parenthesis => self.parenthesis(byte, &mut at),
+                SyntaxPhase::Parenthesis => {
+                    self.parenthesis(byte, &mut at, out);
+                    source = self.is_in_arguments().then_some(at);
+                }
                 SyntaxPhase::Arguments => self.arguments(text, &mut at, out),
                 SyntaxPhase::Opening(seen) => self.opening(seen, text, &mut at, out),
                 SyntaxPhase::Quoted(seen) | SyntaxPhase::Held(seen) => {

@@ -22,11 +22,20 @@ impl SyntaxCall {
         match OPENER.get(seen) {
             _ if seen == 0 && byte.is_ascii_whitespace() => {}
             // The word is missing.
-            _ if seen == 0 && byte == b':' => self.state = SyntaxPhase::Name,
+            _ if seen == 0 && matches!(byte, b':' | b'-') => self.state = SyntaxPhase::Name,
             _ if seen == 0 && byte == b'<' => self.state = SyntaxPhase::Tag(1),
             Some(wanted) if byte.eq_ignore_ascii_case(wanted) => {
+                self.name.push(char::from(byte));
                 let is_all = seen + 1 == OPENER.len();
                 self.state = if is_all { SyntaxPhase::Name } else { SyntaxPhase::Start(seen + 1) };
+                if is_all {
+                    self.name.clear();
+                }
+            }
+            // The name itself.
+            _ if is_name_byte(byte) || (seen > 0 && matches!(byte, b'{' | b'(')) => {
+                self.state = SyntaxPhase::Name;
+                return;
             }
             _ => return self.fail(NO_CALL, self.taken + *at),
         }
@@ -104,12 +113,17 @@ impl SyntaxCall {
         };
     }
 
-    /// Reads the byte after a name and `(`.
-    pub(super) fn parenthesis(&mut self, byte: u8, at: &mut usize) {
+    /// Reads the byte after a name and `(`: arguments in parentheses are read as an object.
+    pub(super) fn parenthesis(&mut self, byte: u8, at: &mut usize, out: &mut PayloadSink<'_>) {
         if byte == b')' {
             self.state = SyntaxPhase::Named { is_called: true, next: NextOpener::Nothing };
         } else if !byte.is_ascii_whitespace() {
-            return self.fail("arguments stand in parentheses", self.taken + *at);
+            self.state = SyntaxPhase::Arguments;
+            self.is_in_parentheses = byte != b'{';
+            if self.is_in_parentheses {
+                self.lex("{", self.taken + *at - 1, out);
+            }
+            return;
         }
         *at += 1;
     }
@@ -142,6 +156,7 @@ impl SyntaxCall {
         out(PayloadOut::NextCall { at, repairs: self.repairs(), fault: None });
         self.state = SyntaxPhase::Name;
         self.name.clear();
+        self.is_in_parentheses = false;
         self.lexer = new_lexer();
         self.lexed = 0;
         self.place = ValuePosition::default();

@@ -23,8 +23,15 @@ impl SyntaxCall {
             return;
         }
         let is_value = self.lexer.wants_value();
-        if is_value && matches!(first, b'}' | b',') {
+        let ends_parentheses = first == b')' && self.ends_at_parenthesis();
+        if is_value && (ends_parentheses || matches!(first, b'}' | b',')) {
             self.empty_value(self.taken + *at, out);
+        }
+        let is_equals = self.is_in_parentheses && first == b'=' && !is_value;
+        if ends_parentheses || (is_equals && !self.lexer.wants_key()) {
+            self.lex(if is_equals { ":" } else { "}" }, self.taken + *at, out);
+            *at += 1;
+            return;
         }
         self.state = match first {
             _ if self.lexer.is_at_comment() || is_blank(char::from(first)) => {
@@ -51,7 +58,7 @@ impl SyntaxCall {
     }
 
     /// Passes `text`, which represents the source at `offset`, to the lexer. Returns the number of bytes read.
-    fn lex(&mut self, text: &str, offset: usize, out: &mut PayloadSink<'_>) -> usize {
+    pub(super) fn lex(&mut self, text: &str, offset: usize, out: &mut PayloadSink<'_>) -> usize {
         let Self { lexer, repairs, state, place, .. } = self;
         let taken = lexer.feed(text, &mut |token| {
             if let Token::ValueEnd { depth: 0, .. } = token {
@@ -67,6 +74,11 @@ impl SyntaxCall {
         }
         self.lexed += taken;
         taken
+    }
+
+    /// Returns `true` if `)` ends the arguments here.
+    fn ends_at_parenthesis(&self) -> bool {
+        self.is_in_parentheses && self.lexer.nesting() == (1, true)
     }
 
     /// Adds the value of a key that nothing follows: an empty string, if one is allowed.
@@ -202,8 +214,9 @@ impl SyntaxCall {
         let rest = slice(text, *at..);
         let ends = |byte: &u8| match byte {
             b':' => is_key,
+            b'=' => is_key && self.is_in_parentheses,
             b',' | b'}' | b']' => true,
-            b')' => self.lexer.is_in_tuple(),
+            b')' => self.lexer.is_in_tuple() || self.ends_at_parenthesis(),
             _ => false,
         };
         let end = rest.as_bytes().iter().position(ends);

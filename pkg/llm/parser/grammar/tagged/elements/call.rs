@@ -239,7 +239,7 @@ impl ElementBody {
                     self.end_element(name, out);
                 }
             } else {
-                self.begin_element(inside, out);
+                self.begin_element(inside, at, out);
             }
             if !matches!(self.state, ElementPhase::Ended) {
                 out(PayloadOut::Source(tag));
@@ -259,8 +259,19 @@ impl ElementBody {
         self.state = ElementPhase::Between;
     }
 
-    fn begin_element(&mut self, name: &str, out: &mut PayloadSink<'_>) {
+    /// Ends a call that was not closed, and begins another one with `tag`.
+    fn next_call(&mut self, tag: &str, at: usize, out: &mut PayloadSink<'_>) {
+        let fault = self.fault.take().or(Some((NOT_CLOSED, self.taken)));
+        out(PayloadOut::NextCall { at, repairs: mem::take(&mut self.repairs), fault });
+        let (tools, taken) = (mem::take(&mut self.tools), self.taken);
+        *self = Self { tools, taken, ..Self::default() };
+        self.begin_call(tag, at, out);
+    }
+
+    fn begin_element(&mut self, name: &str, at: usize, out: &mut PayloadSink<'_>) {
+        let is_call = name.strip_prefix(CALL).is_some_and(|rest| rest.starts_with(is_blank));
         match &mut self.state {
+            _ if is_call => self.next_call(name, at, out),
             ElementPhase::Between => self.begin_argument(name, out),
             ElementPhase::Text => {
                 self.note_implicit_close();
@@ -290,6 +301,9 @@ impl ElementBody {
     fn end_element(&mut self, name: &str, out: &mut PayloadSink<'_>) {
         let is_own = name == self.key;
         match &mut self.state {
+            ElementPhase::Between if is_own && !matches!(name, CALL | SECTION) => {
+                return self.repairs.insert(Repair::DuplicateTag);
+            }
             ElementPhase::Head { .. } | ElementPhase::Text if is_own => {
                 return self.end_argument(out);
             }

@@ -1,0 +1,338 @@
+//! Calls whose tags are lost, repeated or misplaced: what is read, and what must never be.
+
+use serde_json::{Value, json};
+
+use super::harness::{Run, Setup};
+use forgeline_parser::{ThinkingDialect, ToolDialect};
+use forgeline_types::{CallOutcome, Text};
+
+/// The tools that are offered.
+fn offered() -> Vec<(Text, Value)> {
+    let text = json!({"type": "string"});
+    let tool = |name: &str, keys: &[&str]| {
+        let properties: Value = keys.iter().map(|key| ((*key).to_owned(), text.clone())).collect();
+        let schema = json!({"type": "object", "properties": properties, "required": keys});
+        (Text::from(name), schema)
+    };
+    vec![
+        tool("save", &["body", "file"]),
+        tool("tide", &["port"]),
+        tool("calculator", &["expression"]),
+        tool("bell", &[]),
+        tool("level_2", &[]),
+    ]
+}
+
+fn setup(dialect: &str) -> Setup {
+    let setup = Setup::default();
+    let options = setup.options.tools(ToolDialect::by_name(dialect).unwrap());
+    Setup { options: options.schemas(offered()), thinking: ThinkingDialect::AUTO, ..setup }
+}
+
+/// The calls that may run, and `-` for each other one.
+fn calls(run: &Run) -> Vec<String> {
+    let calls = run.completion.tool_calls.iter();
+    calls
+        .map(|call| match (&call.outcome, &call.arguments) {
+            (CallOutcome::Complete, Some(arguments)) => {
+                let json: Value = serde_json::from_str(arguments.as_str()).unwrap();
+                let repairs: Vec<_> = call.repairs.iter().map(|it| format!(" +{it}")).collect();
+                format!("{} {json}{}", call.name, repairs.concat())
+            }
+            _ => "-".to_owned(),
+        })
+        .collect()
+}
+
+/// Runs each text at every cut, and compares the calls and the message.
+fn check(cases: &[(&str, &str, &[&str], &str)]) {
+    let mut wrong = Vec::new();
+    for (dialect, text, want, message) in cases {
+        let run = setup(dialect).run_at_every_cut(dialect, text);
+        let got = calls(&run);
+        if got != *want || run.completion.text.trim() != *message {
+            wrong.push(format!("{dialect}: {text:?}\n  {got:?} {:?}", run.completion.text));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+const TIDE: &str = r#"tide {"port":"Kiel"}"#;
+const SAVED: &str = r#"save {"body":"b","file":"f"} +duplicate_tag"#;
+
+// Found: N-30
+#[test]
+fn a_call_in_an_open_value_ends_the_one_before_it_and_is_read() {
+    #[rustfmt::skip]
+    check(&[
+        ("qwen3-coder", "<tool_call>\n<function=save>\n<parameter=body>\nb\n<function=tide>\n<parameter=port>\nKiel\n</parameter>\n</function>\n</tool_call>", &["-", TIDE], ""),
+        ("seed-oss",    "<seed:tool_call><function=save>\n<parameter=body>b\n<function=tide>\n<parameter=port>Kiel</parameter>\n</function></seed:tool_call>", &["-", TIDE], ""),
+        ("minimax-m2",  "<minimax:tool_call>\n<invoke name=\"save\">\n<parameter name=\"body\">b\n<invoke name=\"tide\">\n<parameter name=\"port\">Kiel</parameter>\n</invoke>\n</minimax:tool_call>", &["-", TIDE], ""),
+        ("step3",       "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"save\"><steptml:parameter name=\"body\">b\n<steptml:invoke name=\"tide\"><steptml:parameter name=\"port\">Kiel</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>", &["-", TIDE], ""),
+        ("minicpm5",    "<function name=\"save\"><param name=\"body\">b\n<function name=\"tide\"><param name=\"port\">Kiel</param></function>", &["-", TIDE], ""),
+        ("minimax-m3",  "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"save\">]<]minimax[>[<body>b]<]minimax[>[<invoke name=\"tide\">]<]minimax[>[<port>Kiel]<]minimax[>[</port>]<]minimax[>[</invoke>]<]minimax[>[</tool_call>", &["-", TIDE], ""),
+        // A special token counts anywhere.
+        ("dsml",        "<｜DSML｜tool_calls><｜DSML｜invoke name=\"save\"><｜DSML｜parameter name=\"body\" string=\"true\">b<｜DSML｜invoke name=\"tide\"><｜DSML｜parameter name=\"port\" string=\"true\">Kiel</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜tool_calls>", &["-", TIDE], ""),
+        ("kimi-k3",     "<|open|>tools<|sep|><|open|>call tool=\"save\" index=\"1\"<|sep|><|open|>argument key=\"body\" type=\"string\"<|sep|>b<|open|>call tool=\"tide\" index=\"2\"<|sep|><|open|>argument key=\"port\" type=\"string\"<|sep|>Kiel<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>", &["-", TIDE], ""),
+        // A name, then keys; and a call without arguments.
+        ("glm",         "<tool_call>save\n<arg_key>body</arg_key>\n<arg_value>b\n<tool_call>tide\n<arg_key>port</arg_key>\n<arg_value>Kiel</arg_value>\n</tool_call>", &["-", TIDE], ""),
+        ("glm",         "<tool_call>save\n<arg_key>body</arg_key>\n<arg_value>b\n<tool_call>bell</tool_call>", &["-", "bell {}"], ""),
+        ("iquest",      "<iquest_tool_call>save<arg_key>body</arg_key><arg_value>b\n<iquest_tool_call>tide<arg_key>port</arg_key><arg_value>Kiel</arg_value></iquest_tool_call>", &["-", TIDE], ""),
+        ("qwen3-coder", "<tool_call>\n<function=save>\n<parameter=body>\nb\n<function=bell>\n</function>\n</tool_call>", &["-", "bell {}"], ""),
+        // In a string.
+        ("hermes",      "<tool_call>{\"name\": \"save\", \"arguments\": {\"body\": \"b\n<tool_call>{\"name\": \"tide\", \"arguments\": {\"port\": \"Kiel\"}}</tool_call>", &["-", TIDE], ""),
+        ("longcat",     "<longcat_tool_call>{\"name\": \"save\", \"arguments\": {\"body\": \"b\n<longcat_tool_call>{\"name\": \"tide\", \"arguments\": {\"port\": \"Kiel\"}}</longcat_tool_call>", &["-", TIDE], ""),
+        ("kimi-k2",     "<|tool_calls_section_begin|><|tool_call_begin|>functions.save:0<|tool_call_argument_begin|>{\"body\": \"b<|tool_call_begin|>functions.tide:1<|tool_call_argument_begin|>{\"port\": \"Kiel\"}<|tool_call_end|><|tool_calls_section_end|>", &["-", TIDE], ""),
+        ("gemma4",      "<|tool_call>call:save{body:<|\"|>b<|tool_call>call:tide{port:<|\"|>Kiel<|\"|>}<tool_call|>", &["-", TIDE], ""),
+        ("forge",       "<tool>{\"tool_name\": \"save\", \"arguments\": {\"body\": \"b\n<tool>{\"tool_name\": \"tide\", \"arguments\": {\"port\": \"Kiel\"}}</tool>", &["-", TIDE], ""),
+    ]);
+}
+
+// Found: N-30
+#[test]
+fn a_call_in_a_value_that_is_closed_is_data() {
+    #[rustfmt::skip]
+    check(&[
+        ("qwen3-coder", "<tool_call>\n<function=save>\n<parameter=body>\nSo:\n<function=tide>\n<parameter=port>\nKiel\n</parameter>\n</function>\n</parameter>\n<parameter=file>\nf\n</parameter>\n</function>\n</tool_call>",
+            &[r#"save {"body":"So:\n<function=tide>\n<parameter=port>\nKiel\n</parameter>\n</function>","file":"f"}"#], ""),
+        ("hermes",      "<tool_call>{\"name\": \"save\", \"arguments\": {\"body\": \"b\n<tool_call>{\\\"name\\\": \\\"x\\\"}\", \"file\": \"<tool_call>\"}}</tool_call>",
+            &[r#"save {"body":"b\n<tool_call>{\"name\": \"x\"}","file":"<tool_call>"} +raw_control"#], ""),
+        ("glm",         "<tool_call>save<arg_key>body</arg_key><arg_value>b\n<tool_call>tide\n</arg_value><arg_key>file</arg_key><arg_value>f</arg_value></tool_call>",
+            &[r#"save {"body":"b\n<tool_call>tide\n","file":"f"}"#], ""),
+    ]);
+}
+
+// Found: N-31
+#[test]
+fn a_tag_that_repeats_the_one_before_it_is_dropped() {
+    #[rustfmt::skip]
+    check(&[
+        ("qwen3-coder", "<tool_call>\n<function=save>\n<parameter=body>\nb\n</parameter>\n</parameter>\n<parameter=file>\nf\n</parameter>\n</function>\n</tool_call>", &[SAVED], ""),
+        ("qwen3-coder", "<tool_call>\n<function=save>\n<parameter=body>\n<parameter=body>\nb\n</parameter>\n<parameter=file>\nf\n</parameter>\n</function>\n</tool_call>", &[SAVED], ""),
+        ("minimax-m2",  "<minimax:tool_call><invoke name=\"save\"><parameter name=\"body\">b</parameter><parameter name=\"file\">f</parameter></parameter></invoke></minimax:tool_call>", &[SAVED], ""),
+        ("minimax-m3",  "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"save\">]<]minimax[>[<body>b]<]minimax[>[</body>]<]minimax[>[</body>]<]minimax[>[<file>f]<]minimax[>[</file>]<]minimax[>[</invoke>]<]minimax[>[</tool_call>", &[SAVED], ""),
+        ("dsml",        "<｜DSML｜tool_calls><｜DSML｜invoke name=\"save\"><｜DSML｜parameter name=\"body\">b</｜DSML｜parameter></｜DSML｜parameter><｜DSML｜parameter name=\"file\">f</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜tool_calls>", &[SAVED], ""),
+        ("muse",        "<atem:function_calls><atem:invoke name=\"save\"><atem:parameter name=\"body\">b</atem:parameter>\n</atem:parameter><atem:parameter name=\"file\">f</atem:parameter></atem:invoke></atem:function_calls>", &[SAVED], ""),
+        ("glm",         "<tool_call>save<arg_key>body</arg_key><arg_value>b</arg_value><arg_key>file</arg_key><arg_value>f</arg_value></arg_value></tool_call>", &[SAVED], ""),
+        ("glm",         "<tool_call>save<arg_key><arg_key>body</arg_key><arg_value>b</arg_value><arg_key>file</arg_key><arg_value>f</arg_value></tool_call>", &[SAVED], ""),
+        ("hy4",         "<tool_calls><tool_call>save<tool_sep><arg_key>body</arg_key></arg_key><arg_value>b</arg_value><arg_key>file</arg_key><arg_value>f</arg_value></tool_call></tool_calls>", &[SAVED], ""),
+        ("k2-horizon",  "<ifm|tool_calls><ifm|tool_call>save<ifm|arg_key>body</ifm|arg_key><ifm|arg_value><ifm|arg_value>b</ifm|arg_value><ifm|arg_key>file</ifm|arg_key><ifm|arg_value>f</ifm|arg_value></ifm|tool_call></ifm|tool_calls>", &[SAVED], ""),
+        ("solar-open2", "<|tool_call:start|>save<|tool_arg:start|><|tool_arg:start|>body<|tool_arg:value|>b<|tool_arg:end|><|tool_arg:start|>file<|tool_arg:value|>f<|tool_arg:end|><|tool_call:end|>", &[SAVED], ""),
+        // A value that opens a parameter itself keeps its tags.
+        ("seed-oss",    "<seed:tool_call><function=save><parameter=body>a <parameter=x>1</parameter></parameter><parameter=file>f</parameter></function></seed:tool_call>",
+            &[r#"save {"body":"a <parameter=x>1</parameter>","file":"f"}"#], ""),
+    ]);
+}
+
+// Found: N-32
+#[test]
+fn a_name_ends_at_markup_or_its_call_is_malformed() {
+    #[rustfmt::skip]
+    check(&[
+        ("glm",         "<tool_call>bell</arg_value></tool_call>", &["bell {} +duplicate_tag"], ""),
+        ("solar-open2", "<|tool_call:start|>bell<|tool_arg:end|><|tool_call:end|>", &["bell {} +duplicate_tag"], ""),
+        ("iquest",      "<iquest_tool_call>bell</arg_value>\n</iquest_tool_call>", &["bell {} +duplicate_tag"], ""),
+        ("hunyuan",     "<tool_calls><tool_call>tide<tool_sep></arg_value><arg_key>port</arg_key><arg_value>Kiel</arg_value></tool_call></tool_calls>", &[r#"tide {"port":"Kiel"} +duplicate_tag"#], ""),
+        // The opener of a key is missing: the offered tools say where the name ends.
+        ("glm",         "<tool_call>tideport</arg_key><arg_value>Kiel</arg_value></tool_call>", &[TIDE], ""),
+        ("k2-horizon",  "<ifm|tool_calls><ifm|tool_call>tideport</ifm|arg_key><ifm|arg_value>Kiel</ifm|arg_value></ifm|tool_call></ifm|tool_calls>", &[TIDE], ""),
+        ("glm",         "<tool_call>gateport</arg_key><arg_value>Kiel</arg_value></tool_call>", &["-"], ""),
+        // An object behind the name.
+        ("glm",         "<tool_call>tide{\"port\":\"Kiel\"}</tool_call>", &[TIDE], ""),
+        ("auto",        "<tool_call>call:tide{port: \"Kiel\"}</tool_call>", &[r#"tide {"port":"Kiel"} +unquoted_key +corrected_name"#], ""),
+        // Other markup.
+        ("glm",         "<tool_call>tide<b>\n</tool_call>", &["-"], ""),
+        ("glm",         "<tool_call>tide<arg_value>Kiel</arg_value></tool_call>", &["-"], ""),
+        ("deepseek-v3", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜><｜tool▁sep｜>bell\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", &["-"], ""),
+        ("mistral",     "[TOOL_CALLS]tide[AR{\"port\": \"Kiel\"}", &["-"], ""),
+        ("hermes",      "<tool_call>{\"name\": \"tide</b>\", \"arguments\": {}}</tool_call>", &["-"], ""),
+        // A tag in a key.
+        ("glm",         "<tool_call>tide<arg_key>port<arg_value></arg_key>Kiel</arg_value></tool_call>", &["-"], ""),
+        ("dsml",        "<｜DSML｜tool_calls><｜DSML｜invoke name=\"save\"><｜DSML｜parameter name=\"b</｜DSML｜parameter><｜DSML｜parameter name=\"file\">f</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜tool_calls>", &["-"], ""),
+    ]);
+}
+
+// Found: N-33
+#[test]
+fn a_name_that_no_tool_has_means_the_only_one_that_it_fits() {
+    #[rustfmt::skip]
+    check(&[
+        ("kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions_tide_2<|tool_call_argument_begin|>{\"port\": \"Kiel\"}<|tool_call_end|><|tool_calls_section_end|>", &[r#"tide {"port":"Kiel"} +corrected_name"#], ""),
+        ("kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.level.2:0<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>", &["level_2 {} +corrected_name"], ""),
+        ("hermes",  "<tool_call>{\"name\": \"functions.tide\", \"arguments\": {\"port\": \"Kiel\"}}</tool_call>", &[r#"tide {"port":"Kiel"} +corrected_name"#], ""),
+        ("gemma4",  "<|tool_call>call:default_api:tide{port:<|\"|>Kiel<|\"|>}<tool_call|>", &[r#"tide {"port":"Kiel"} +corrected_name"#], ""),
+        ("qwen3-coder", "<tool_call>\n<function=tools.bell>\n</function>\n</tool_call>", &["bell {} +corrected_name"], ""),
+        ("pythonic", "[functions.tide(port=\"Kiel\"), bell()]", &[r#"tide {"port":"Kiel"} +corrected_name"#, "bell {}"], ""),
+        // Nothing fits.
+        ("hermes",  "<tool_call>{\"name\": \"functions.ebb\", \"arguments\": {}}</tool_call>", &["functions.ebb {}"], ""),
+    ]);
+}
+
+// Found: N-34
+#[test]
+fn variants_of_a_notation_are_read() {
+    #[rustfmt::skip]
+    check(&[
+        ("gemma4", "<|tool_call>tide{port:<|\"|>Kiel<|\"|>}<tool_call|>", &[TIDE], ""),
+        ("gemma4", "<|tool_call>-tide{port:<|\"|>Kiel<|\"|>}<tool_call|>", &[TIDE], ""),
+        ("gemma4", "<|tool_call>call:tide(port=<|\"|>Kiel<|\"|>)<tool_call|>", &[TIDE], ""),
+        ("gemma4", "<|tool_call>sea.north:tide{port:<|\"|>Kiel<|\"|>}<tool_call|>", &[r#"sea.north:tide {"port":"Kiel"}"#], ""),
+        ("gemma4", "tide{port:<|\"|>Kiel<|\"|>}", &[TIDE], ""),
+        ("gemma4", "ebb{port:<|\"|>Kiel<|\"|>}", &[], "ebb{port:<|\"|>Kiel<|\"|>}"),
+        ("functiongemma", "<start_function_call>tide{port:<escape>Kiel<escape>}<end_function_call>", &[TIDE], ""),
+        ("granite", "<|tool_call|>[{\"name\": \"bell\", \"arguments\": {}}]", &["bell {}"], ""),
+        ("dsml", "<｜DSML｜toolcalls>\n<｜DSML｜invoke name=\"tide\">\n<｜DSML｜parameter name=\"port\" string=\"true\">Kiel</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>", &[TIDE], ""),
+        ("mistral", "tide[ARGS]{\"port\": \"Kiel\"}", &[TIDE], ""),
+        ("mistral", "bell[ARGS]{}", &["bell {}"], ""),
+        ("mistral", "bell [ARGS]", &[], "bell [ARGS]"),
+        ("harmony", "<|channel|>commentary? to=functions.tide<|message|>{\"port\": \"Kiel\"}<|call|>", &[TIDE], ""),
+        ("harmony", "<|channel|>commentary?<|message|>Soon.<|end|>", &[], "Soon."),
+    ]);
+}
+
+// Found: N-35
+#[test]
+fn a_lone_closer_in_a_closed_span_is_text() {
+    #[rustfmt::skip]
+    let cases = [
+        ("closed",             "Write `</think>` at the end.",     "Write `</think>` at the end.", 0),
+        ("two ticks",          "Write ``a ` </think>`` there.",    "Write ``a ` </think>`` there.", 0),
+        ("another tag",        "It is `</reasoning>`",             "It is `</reasoning>`", 0),
+        ("two spans",          "`a` or `</think>`, `</think>`.",   "`a` or `</think>`, `</think>`.", 0),
+        ("open",               "so `a </think>b\nc`",              "so `a b\nc", 6),
+        ("no span",            "plan</think>b",                    "planb", 4),
+        ("nothing before it",  "`</think>`b",                      "``b", 1),
+        ("a span, then one",   "see `</think>` so</think>b",       "see `</think>` sob", 17),
+    ];
+    for (name, text, want, late) in cases {
+        for dialect in ["glm", "qwen3-coder", "auto"] {
+            let run = setup(dialect).run_at_every_cut(name, text);
+            let want = if name == "open" { "so `a b\nc`" } else { want };
+            assert_eq!(run.completion.text, want, "{dialect}: {name}");
+            assert_eq!(run.completion.late_thinking_bytes, late, "{dialect}: {name}");
+        }
+    }
+}
+
+// Found: N-35a
+#[test]
+fn the_beginning_of_a_token_at_the_end_of_an_answer_is_text() {
+    for dialect in ToolDialect::all() {
+        for text in ["a <|", "a <｜", "a <|tool", "let f = x <|", "a </", "a [TOOL"] {
+            let run = setup(dialect.name()).run_at_every_cut(dialect.name(), text);
+            assert_eq!(run.completion.text, text, "{}", dialect.name());
+        }
+    }
+}
+
+/// Right calls with two arguments, beside the dialects' own examples.
+#[rustfmt::skip]
+const RIGHT: [(&str, &str); 12] = [
+    ("qwen3-coder", "<tool_call>\n<function=save>\n<parameter=body>\nb\n</parameter>\n<parameter=file>\nf\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=bell>\n</function>\n</tool_call>"),
+    ("glm",         "<tool_call>save\n<arg_key>body</arg_key>\n<arg_value>b</arg_value>\n<arg_key>file</arg_key>\n<arg_value>f</arg_value>\n</tool_call><tool_call>bell\n</tool_call>"),
+    ("poolside",    "<tool_call>save<arg_key>body</arg_key><arg_value>b</arg_value><arg_key>file</arg_key><arg_value>f</arg_value></tool_call>"),
+    ("seed-oss",    "<seed:tool_call>\n<function=save>\n<parameter=body>b</parameter>\n<parameter=file>f</parameter>\n</function>\n</seed:tool_call>"),
+    ("dsml",        "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"save\">\n<｜DSML｜parameter name=\"body\" string=\"true\">b</｜DSML｜parameter>\n<｜DSML｜parameter name=\"file\" string=\"true\">f</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>"),
+    ("minimax-m2",  "<minimax:tool_call>\n<invoke name=\"save\">\n<parameter name=\"body\">b</parameter>\n<parameter name=\"file\">f</parameter>\n</invoke>\n<invoke name=\"bell\">\n</invoke>\n</minimax:tool_call>"),
+    ("minimax-m3",  "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"save\">]<]minimax[>[<body>b]<]minimax[>[</body>]<]minimax[>[<file>f]<]minimax[>[</file>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>"),
+    ("minicpm5",    "<function name=\"save\"><param name=\"body\">b</param><param name=\"file\">f</param></function>"),
+    ("solar-open2", "<|tool_call:start|>save\n<|tool_arg:start|>body<|tool_arg:value|>b<|tool_arg:end|>\n<|tool_arg:start|>file<|tool_arg:value|>f<|tool_arg:end|>\n<|tool_call:end|>"),
+    ("k2-horizon",  "<ifm|tool_calls>\n<ifm|tool_call>save\n<ifm|arg_key>body</ifm|arg_key>\n<ifm|arg_value>b</ifm|arg_value>\n<ifm|arg_key>file</ifm|arg_key>\n<ifm|arg_value>f</ifm|arg_value>\n</ifm|tool_call>\n</ifm|tool_calls>"),
+    ("gemma4",      "<|tool_call>call:save{body:<|\"|>b<|\"|>,file:<|\"|>f<|\"|>}<tool_call|>"),
+    ("hermes",      "<tool_call>\n{\"name\": \"save\", \"arguments\": {\"body\": \"b\", \"file\": \"f\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"bell\", \"arguments\": {}}\n</tool_call>"),
+];
+
+/// The places of the tags and special tokens of `text`.
+fn tokens(text: &str) -> Vec<(usize, usize)> {
+    const MINIMAX: &str = "]<]minimax[>[";
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text[at..].find(['<', ']']).map(|start| at + start) {
+        let skipped = if text[start..].starts_with(MINIMAX) { MINIMAX.len() } else { 0 };
+        let rest = &text[start + skipped..];
+        let end = rest
+            .find('>')
+            .filter(|end| rest.starts_with('<') && !rest[1..*end].contains(['<', '\n']));
+        at = start + skipped + end.map_or(1, |end| end + 1);
+        // The tags of Kimi K3 consist of several tokens.
+        if ["<|open|>", "<|close|>"].contains(&&text[start..at]) {
+            at += text[at..].find("<|sep|>").unwrap() + "<|sep|>".len();
+        }
+        if end.is_some() {
+            tokens.push((start, at));
+        }
+        at = at.min(text.len());
+    }
+    tokens
+}
+
+/// `text` with one of its tags dropped, doubled, cut or exchanged with the next one.
+fn damaged(text: &str) -> Vec<String> {
+    let tokens = tokens(text);
+    let mut all = Vec::new();
+    for (at, &(start, end)) in tokens.iter().enumerate() {
+        let (front, tag, behind) = (&text[..start], &text[start..end], &text[end..]);
+        let middle = tag.ceil_char_boundary(tag.len() / 2);
+        all.push(format!("{front}{behind}"));
+        all.push(format!("{front}{tag}{tag}{behind}"));
+        all.push(format!("{front}{tag}\n{tag}{behind}"));
+        all.push(format!("{front}{}{behind}", &tag[..middle]));
+        all.push(format!("{front}{}{behind}", &tag[middle..]));
+        if let Some(&(next, last)) = tokens.get(at + 1) {
+            let (between, other) = (&text[end..next], &text[next..last]);
+            all.push(format!("{front}{other}{between}{tag}{}", &text[last..]));
+        }
+    }
+    all
+}
+
+/// The names and keys of the calls that may run.
+fn runnable(run: &Run) -> Vec<(String, Vec<String>, String)> {
+    let calls = run.completion.tool_calls.iter();
+    let complete = calls.filter(|call| call.outcome == CallOutcome::Complete);
+    complete
+        .map(|call| {
+            let json = call.arguments.as_ref().map_or("{}", |it| it.as_str());
+            let arguments: Value = serde_json::from_str(json).unwrap();
+            let keys = arguments.as_object().into_iter().flatten();
+            (
+                call.name.to_string(),
+                keys.map(|(key, _)| key.clone()).collect(),
+                arguments.to_string(),
+            )
+        })
+        .collect()
+}
+
+// Found: N-30
+#[test]
+fn no_damaged_tag_gets_into_a_call_that_may_run_and_none_is_invented() {
+    let examples = ToolDialect::all();
+    let examples = examples.iter().map(|dialect| (dialect.name(), dialect.example()));
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for (dialect, text) in examples.chain(RIGHT).filter(|(name, _)| *name != "auto") {
+        let setup = setup(dialect);
+        let right = runnable(&setup.run([text]));
+        let quoted = |tag: &str| tag.replace('"', "\\\"");
+        let tags: Vec<_> = tokens(text)
+            .into_iter()
+            .map(|(start, end)| quoted(&text[start..end]))
+            .filter(|tag| !matches!(tag.as_str(), "<escape>" | "<|\\\"|>"))
+            .collect();
+        for text in damaged(text) {
+            checked += 1;
+            let run = setup.run_at_random_cuts(dialect, &text, 3);
+            for (name, keys, arguments) in runnable(&run) {
+                let is_known = right.iter().any(|(known, all, _)| {
+                    *known == name && keys.iter().all(|key| all.contains(key))
+                });
+                let holds = tags.iter().any(|tag| name.contains(tag) || arguments.contains(tag));
+                if !is_known || holds {
+                    wrong.push(format!("{dialect}: {text:?}\n  {name} {arguments}"));
+                }
+            }
+        }
+    }
+    assert!(checked > 1000, "{checked} texts");
+    assert!(wrong.is_empty(), "{}\n{} of {checked}", wrong.join("\n"), wrong.len());
+}

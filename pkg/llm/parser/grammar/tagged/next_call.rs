@@ -1,0 +1,113 @@
+//! Tags of calls inside a value: data, or the beginning of the next call, whose predecessor was not ended.
+
+use std::mem;
+
+use compact_str::CompactString;
+
+use super::{
+    call::ParamsCall,
+    piece::{PieceOrigin, TextPiece},
+    tag_match::TagPhase,
+};
+use crate::{
+    ahead::name_check::NameCheck,
+    grammar::reader::{PayloadOut, PayloadSink},
+};
+
+/// The fault of a call in whose open value another call begins.
+pub(super) const NOT_ENDED: &str = "a value is not closed before the next call";
+/// Maximum length of the text between the beginning of a call inside a value and its first parameter, in bytes.
+const MAX_INNER_BYTES: usize = 256;
+
+/// The beginning of another call in a value.
+#[derive(Debug, Default)]
+pub(super) struct InnerCall {
+    /// The name in the tag of its function; empty if the name is text.
+    name: CompactString,
+    /// `true` if the tag is at the start of a line, or people do not type it.
+    is_sure: bool,
+    /// The text after that tag, or after the beginning of a call that begins with its name.
+    text: CompactString,
+}
+
+impl InnerCall {
+    /// Adds the next text, as long as a call may still begin.
+    pub(super) fn with(mut self, text: &str) -> Option<Self> {
+        self.text.push_str(text);
+        (self.text.len() <= MAX_INNER_BYTES).then_some(self)
+    }
+
+    /// Returns the name, if the call has one and nothing else follows it.
+    pub(super) fn called(&self) -> Option<&str> {
+        let text = self.text.trim();
+        match (self.name.as_str(), text) {
+            ("", "") => None,
+            ("", name) => (!name.contains(char::is_whitespace)).then_some(name),
+            (name, "") => Some(name),
+            _ => None,
+        }
+    }
+}
+
+impl ParamsCall {
+    /// Records the beginning of another call in a value.
+    pub(super) fn begin_inner(&mut self, name: CompactString, place: usize) {
+        let is_sure = name.is_empty()
+            || !self.marks.is_typed()
+            || self.marks.is_fresh
+            || matches!(self.state, TagPhase::Value(end) if end.is_whole());
+        self.inner = Some(InnerCall { name, is_sure, ..InnerCall::default() });
+        self.opener.get_or_insert(place);
+    }
+
+    /// Processes the text held from a tag in a string on: as data, or as it reads outside a string. It comes
+    /// before `place`.
+    pub(super) fn settle_suspect(
+        &mut self,
+        is_data: bool,
+        place: PieceOrigin,
+        out: &mut PayloadSink<'_>,
+    ) {
+        let Some(suspect) = self.suspect.take() else { return };
+        let is_of_call = suspect.is_of_call();
+        let held = suspect.into_text();
+        if !is_data && is_of_call {
+            self.begin_next_call(place.fed(0), out);
+        }
+        self.inner = None;
+        let place = place.of_held(held.len(), 0);
+        if is_data {
+            let mut piece = TextPiece::new(&held, place, 0);
+            self.text_to(held.len(), &mut piece, out);
+            self.give_source(&mut piece, out);
+        } else {
+            self.has_broken_string |= !is_of_call;
+            self.read_all(&held, place, out);
+        }
+    }
+
+    /// Ends the current call with a fault and begins the one inside its open value; what reveals this
+    /// ends before byte `at` of the fed piece. Returns `false` if none begins there.
+    pub(super) fn begin_next_call(&mut self, at: usize, out: &mut PayloadSink<'_>) -> bool {
+        let inner = self.inner.take().unwrap_or_default();
+        let may_begin = |name: &&str| inner.is_sure || self.tools.counts(name, NameCheck::Always);
+        let Some(name) = inner.called().filter(may_begin) else { return false };
+        let fault = self.fault.take().or(Some((NOT_ENDED, self.opener.unwrap_or_default())));
+        out(PayloadOut::NextCall { at, repairs: mem::take(&mut self.repairs), fault });
+        self.arguments.restart();
+        (self.opener, self.inner_end, self.stray) = (None, None, None);
+        self.has_broken_string = false;
+        self.name = name.into();
+        self.state = TagPhase::Name;
+        self.end_name(at, self.taken, out);
+        true
+    }
+
+    /// Checks arguments with a tag of the grammar in a value: it is data of a call that is complete otherwise.
+    pub(super) fn check_strays(&mut self, is_closed: bool) {
+        let Some(place) = self.stray.take() else { return };
+        if !is_closed || self.arguments.lack_required(self.tools.schema()) {
+            self.fault.get_or_insert(("a value holds a tag of the call", place));
+        }
+    }
+}
