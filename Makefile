@@ -24,7 +24,7 @@ demo: ## run the agent offline: the demo model reads files of this repository an
 	$(CARGO) run -q -p $(BINARY) -- run --provider demo "$(PROMPT)"
 
 serve: ## serve the demo model, to browsers at http://127.0.0.1:8787/
-	$(CARGO) run -p $(BINARY) --features serve -- serve --provider demo
+	$(CARGO) run -p $(BINARY) --features serve -- serve --provider demo --no-auth
 
 test: ## run all tests (needs Rust and a C compiler); of one crate: cargo test -p forgeline-llm
 	$(CARGO) test --workspace

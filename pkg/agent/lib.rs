@@ -62,7 +62,7 @@ pub use tokio_util::sync::CancellationToken;
 #[doc(hidden)]
 pub mod private {
     #[cfg(feature = "process")]
-    pub use crate::tools::process_group::{PASSED, ProcessGroup};
+    pub use crate::tools::process_group::{PASSED, ProcessGroup, TOOLCHAINS};
     pub use crate::{
         default_agent::{RunHandles, RunInJournal},
         nesting::{BudgetDraw, current_draw},

@@ -127,8 +127,8 @@ pub mod private {
     #[cfg(feature = "runtime")]
     pub mod media {
         pub use crate::media::{
-            AcceptedMedia, CheckedPart, MediaRefusal, OmittedPart, inline, of_result, unfit,
-            unreadable,
+            AcceptedMedia, CheckedPart, MediaRefusal, OmittedPart, document_text, inline, is_text,
+            of_result, unfit, unreadable,
         };
     }
 }

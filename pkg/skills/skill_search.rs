@@ -89,11 +89,39 @@ impl SkillSearch {
             Err(error) => return self.problem(path.to_owned(), None, error.message.to_string()),
         };
         root.shows_hidden = false;
-        let entries = root.folder().and_then(|folder| folder.entries());
-        let Ok(entries) = entries else {
-            return self.problem(path.to_owned(), None, "it cannot be listed; check its rights");
+        for (name, is_link) in self.names(&root, path) {
+            self.entry(&root, path, &name, is_link);
+        }
+    }
+
+    /// Adds the skill in the folder `name`, or, if it is a group, the skills in the folders below it.
+    fn entry(&mut self, root: &FolderRoot, path: &Path, name: &str, is_link: bool) {
+        let group = path.join(name);
+        let opened = if is_link { followed(&group) } else { below(root, name) };
+        let Some((_, folder)) = opened.ok().filter(|(_, folder)| !is_skill(folder)) else {
+            return self.skill(root, path, name, is_link);
         };
+        let mut inner = self.names(&folder, &group);
+        inner.retain(|(name, is_link)| {
+            let opened = if *is_link { followed(&group.join(name)) } else { below(&folder, name) };
+            opened.is_ok_and(|(_, folder)| is_skill(&folder))
+        });
+        if inner.is_empty() {
+            return self.skill(root, path, name, is_link);
+        }
+        for (name, is_link) in inner {
+            self.skill(&folder, &group, &name, is_link);
+        }
+    }
+
+    /// Returns the names of the folders, and of the links to folders, in an open folder.
+    fn names(&mut self, root: &FolderRoot, path: &Path) -> Vec<(String, bool)> {
+        let entries = root.folder().and_then(|folder| folder.entries());
         let mut names = Vec::new();
+        let Ok(entries) = entries else {
+            self.problem(path.to_owned(), None, "it cannot be listed; check its rights");
+            return names;
+        };
         for (count, entry) in entries.flatten().enumerate() {
             if count == MAX_ENTRIES {
                 let problem = format!("entries past the first {MAX_ENTRIES} are not looked at");
@@ -117,9 +145,7 @@ impl SkillSearch {
             }
         }
         names.sort_unstable();
-        for (name, is_link) in names {
-            self.skill(&root, path, &name, is_link);
-        }
+        names
     }
 
     /// Adds the skill in the folder `name` below `root`, which is at `path`.
@@ -159,6 +185,11 @@ impl SkillSearch {
         };
         self.found.insert(name, SkillEntry { skill, place });
     }
+}
+
+/// Returns `true` for a folder with a skill's file, good or bad.
+fn is_skill(folder: &FolderRoot) -> bool {
+    folder.folder().is_ok_and(|folder| folder.symlink_metadata(FILE).is_ok())
 }
 
 /// Opens the folder of a skill below the folder of skills.

@@ -105,6 +105,9 @@ pub struct Preview {
     pub kind: PreviewKind,
     /// The text.
     pub text: String,
+    /// The digest of what the preview was made from, such as the content of a file; the call is not run once this has changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Text>,
 }
 
 /// The form of a [`Preview`].
@@ -121,21 +124,32 @@ pub enum PreviewKind {
 }
 
 impl Preview {
+    fn new(kind: PreviewKind, text: String) -> Self {
+        Self { kind, text, digest: None }
+    }
+
+    /// Binds the approval to the state of the world with this digest.
+    #[must_use]
+    pub fn bound_to(mut self, digest: impl Into<Text>) -> Self {
+        self.digest = Some(digest.into());
+        self
+    }
+
     /// Returns a preview in plain text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self { kind: PreviewKind::Text, text: text.into() }
+        Self::new(PreviewKind::Text, text.into())
     }
 
     /// Returns a preview that is a unified diff.
     #[must_use]
     pub fn diff(text: impl Into<String>) -> Self {
-        Self { kind: PreviewKind::Diff, text: text.into() }
+        Self::new(PreviewKind::Diff, text.into())
     }
 
     /// Returns a preview that is a command.
     #[must_use]
     pub fn command(text: impl Into<String>) -> Self {
-        Self { kind: PreviewKind::Command, text: text.into() }
+        Self::new(PreviewKind::Command, text.into())
     }
 }

@@ -106,7 +106,7 @@ pub fn build(
     let provider = args.setup.connect(&choice, recorder.as_ref())?;
     let is_quiet = args.amount.is_quiet();
     let system = SYSTEM;
-    let at = SetupContext { runtime, interrupts, system, is_served: false, is_quiet, is_chat };
+    let at = SetupContext { runtime, interrupts, system, own_files: None, is_quiet, is_chat };
     let mut builder = DefaultAgent::builder(provider).memory(ConversationMemory::from(messages));
     if let Some(requests) = &trace {
         builder = builder.observer(requests.clone());

@@ -12,6 +12,7 @@ mod context;
 pub mod dialects;
 mod environment;
 pub mod exit;
+mod files;
 pub mod forms;
 mod helpers;
 pub mod hint;

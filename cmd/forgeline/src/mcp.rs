@@ -4,7 +4,7 @@ use std::{
     convert::Infallible,
     future::pending,
     io::{self, IsTerminal as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     pin::pin,
     sync::Arc,
     time::Duration,
@@ -52,6 +52,11 @@ impl McpArgs {
         Ok(Some(config))
     }
 
+    /// Returns the path of the file.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.mcp.as_deref()
+    }
+
     /// Returns `true` when there may be servers.
     #[cfg(feature = "serve")]
     pub(crate) fn is_given(&self) -> bool {
@@ -91,7 +96,8 @@ impl McpArgs {
         let limit = if is_patient { Duration::MAX } else { CHAT_PATIENCE };
         let started = at.runtime.block_on(async {
             let count = config.servers.len();
-            let mut start = pin!(McpServers::connect_within(config, options(at.is_served), limit));
+            let mut start =
+                pin!(McpServers::connect_within(config, options(at.is_served()), limit));
             let waiting = async {
                 tokio::time::sleep(PATIENCE).await;
                 note(&format!("waiting for MCP servers to start ({count} in the file)"));

@@ -7,7 +7,7 @@ use forgeline::{
     agent::{
         AgentBuilder, Budget, CallMode,
         mcp::McpServers,
-        tools::{Calculator, CommandTool, FileTools, Tool},
+        tools::{Calculator, Tool},
     },
     llm::{Cost, Provider},
     types::Text,
@@ -23,6 +23,7 @@ use crate::{
     dialects::{thinking_dialect, tool_dialect},
     environment::Environment,
     exit::{UsageResult as _, note, usage},
+    files::FileArgs,
     helpers::HelperArgs,
     interrupt::InterruptHandler,
     mcp::McpArgs,
@@ -35,6 +36,9 @@ use crate::{
     skills::SkillArgs,
     vendors::connect,
 };
+
+/// The wait for people of a service, if no flag says another: a week.
+const SERVED_WAIT: Duration = Duration::from_hours(7 * 24);
 
 /// What an agent is, as flags.
 #[derive(Debug, Clone, Args)]
@@ -88,6 +92,10 @@ pub(crate) struct SetupArgs {
     /// they are rejected), and the tools in NAMES run unasked
     #[arg(long, value_name = "never|ask|NAMES", default_value = "ask")]
     approve: ApprovalMode,
+    /// How long a call waits for approval, and a question for its answer: a number of seconds, or of minutes, hours or days with
+    /// `m`, `h` or `d`, such as 12h [default: 5m; with `serve` 7d]
+    #[arg(long, value_name = "TIME", value_parser = waiting_time)]
+    approval_timeout: Option<Duration>,
     /// Give the model no tools
     #[arg(long)]
     no_tools: bool,
@@ -103,11 +111,18 @@ pub(crate) struct SetupContext<'a> {
     pub(crate) interrupts: &'a InterruptHandler,
     /// The system prompt, where none is given.
     pub(crate) system: &'a str,
-    /// `true` when people answer over the network, and not at the terminal.
-    pub(crate) is_served: bool,
+    /// The files of the service; `None` without one.
+    pub(crate) own_files: Option<&'a [PathBuf]>,
     pub(crate) is_quiet: bool,
     /// `true` for a chat, which does not wait for what may come later.
     pub(crate) is_chat: bool,
+}
+
+impl SetupContext<'_> {
+    /// Returns `true` when people answer over the network, and not at the terminal.
+    pub(crate) fn is_served(&self) -> bool {
+        self.own_files.is_some()
+    }
 }
 
 /// An agent that is set up.
@@ -191,6 +206,7 @@ impl SetupArgs {
     #[cfg(feature = "serve")]
     pub(crate) fn mistakes(
         &self,
+        own_files: &[PathBuf],
         more: impl FnOnce(&ProviderChoice) -> Vec<Arc<dyn Tool>>,
     ) -> Vec<anyhow::Error> {
         let choice = self.choice();
@@ -205,7 +221,8 @@ impl SetupArgs {
             Err(error) => (Err(error), None),
         };
         let dialect = self.dialect.as_deref().map(tool_dialect).transpose().map(drop);
-        let tools = if self.no_tools { Ok(()) } else { self.files.tools().map(drop) };
+        let own_files = self.own_files(Some(own_files));
+        let tools = self.file_tools(own_files.as_deref()).map(drop);
         let results = [
             provider,
             dialect,
@@ -218,19 +235,24 @@ impl SetupArgs {
         let mut mistakes: Vec<_> = results.into_iter().filter_map(Result::err).collect();
         // The rest shows once all is put together.
         if let Some(choice) = chosen.filter(|_| mistakes.is_empty()) {
-            mistakes.extend(self.rehearse(&choice, more(&choice)).err());
+            mistakes.extend(self.rehearse(&choice, more(&choice), own_files.as_deref()).err());
         }
         mistakes
     }
 
     /// Puts it together as far as that goes without its servers.
     #[cfg(feature = "serve")]
-    fn rehearse(&self, choice: &ProviderChoice, more: Vec<Arc<dyn Tool>>) -> anyhow::Result<()> {
+    fn rehearse(
+        &self,
+        choice: &ProviderChoice,
+        more: Vec<Arc<dyn Tool>>,
+        own_files: Option<&[PathBuf]>,
+    ) -> anyhow::Result<()> {
         let mut builder = DefaultAgent::builder(self.connect(choice, None)?);
         for (name, provider) in self.connect_models(choice)? {
             builder = builder.model(name, provider);
         }
-        let (builder, tools) = self.begun(choice, builder, more, true)?;
+        let (builder, tools) = self.begun(choice, builder, (more, own_files), true)?;
         let mut names = names_of(&tools);
         if self.mcp.is_given() && !self.no_tools {
             names.extend(self.approve.of_servers().cloned());
@@ -267,11 +289,13 @@ impl SetupArgs {
         more: Vec<Arc<dyn Tool>>,
         at: &SetupContext<'_>,
     ) -> anyhow::Result<PreparedAgent> {
-        if !self.models.is_empty() && !at.is_served {
+        if !self.models.is_empty() && !at.is_served() {
             return Err(usage("--models works only with `serve`; use --model here"));
         }
         let builder = builder.system(self.system.clone().unwrap_or_else(|| at.system.to_owned()));
-        let (mut builder, tools) = self.begun(choice, builder, more, at.is_quiet)?;
+        let own_files = self.own_files(at.own_files);
+        let (mut builder, tools) =
+            self.begun(choice, builder, (more, own_files.as_deref()), at.is_quiet)?;
         let connected = if self.no_tools {
             None
         } else {
@@ -285,9 +309,20 @@ impl SetupArgs {
             names.extend(names_of(&connected.tools));
             builder = builder.tool_source(connected.servers);
         }
-        let (builder, helpers) = self.ended(builder.tools(tools), names, at.is_served)?;
+        let (builder, helpers) = self.ended(builder.tools(tools), names, at.is_served())?;
         described.extend(helpers.iter().map(describe));
         Ok(PreparedAgent { builder: builder.tools(helpers), tools: described, servers })
+    }
+
+    /// Returns the files of a service with this agent; `None` without one.
+    fn own_files(&self, of_service: Option<&[PathBuf]>) -> Option<Vec<PathBuf>> {
+        let of_agent = self.mcp.file().map(PathBuf::from);
+        of_service.map(|files| files.iter().cloned().chain(of_agent).collect())
+    }
+
+    /// Returns the tools for files and commands, if it may have tools.
+    fn file_tools(&self, own_files: Option<&[PathBuf]>) -> anyhow::Result<Vec<Arc<dyn Tool>>> {
+        if self.no_tools { Ok(Vec::new()) } else { self.files.tools(own_files) }
     }
 
     /// Sets up what does not depend on servers; returns the tools besides.
@@ -295,7 +330,7 @@ impl SetupArgs {
         &self,
         choice: &ProviderChoice,
         builder: AgentBuilder,
-        more: Vec<Arc<dyn Tool>>,
+        (more, own_files): (Vec<Arc<dyn Tool>>, Option<&[PathBuf]>),
         is_quiet: bool,
     ) -> anyhow::Result<(AgentBuilder, Vec<Arc<dyn Tool>>)> {
         let mut builder = builder
@@ -304,11 +339,16 @@ impl SetupArgs {
             .budget(self.budget.budget())
             .call_mode(self.call_mode.into());
         builder = self.context.set_up(builder, self.window(choice))?;
-        if let Some(part) = self.project.find(&self.files.root, is_quiet)? {
+        if let Some(part) = self.project.find(self.files.folder(), is_quiet)? {
             builder = builder.system(part);
         }
         if let Some(timeout) = self.timeout {
             builder = builder.run_timeout(timeout);
+        }
+        // People who answer over the network may come days later.
+        let waiting = self.approval_timeout.or(own_files.map(|_| SERVED_WAIT));
+        if let Some(waiting) = waiting {
+            builder = builder.approval_timeout(waiting);
         }
         if let Some(name) = &self.dialect {
             builder = builder.tool_dialect(tool_dialect(name)?);
@@ -317,9 +357,10 @@ impl SetupArgs {
         if !self.no_tools {
             tools.push(Arc::new(Calculator) as Arc<dyn Tool>);
             tools.extend(more);
-            tools.extend(self.files.tools()?);
-            let skills =
-                self.skills.find(self.project.is_taken().then_some(&self.files.root), is_quiet)?;
+            tools.extend(self.file_tools(own_files)?);
+            let skills = self
+                .skills
+                .find(self.project.is_taken().then_some(self.files.folder()), is_quiet)?;
             if !skills.is_empty() {
                 builder = builder.system(skills.prompt());
                 tools.push(skills.tool());
@@ -394,6 +435,15 @@ fn seconds(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| "expected a number of seconds greater than 0".to_owned())
 }
 
+/// Reads a time with a unit; without one, it is of seconds.
+fn waiting_time(text: &str) -> Result<Duration, String> {
+    let units = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)];
+    let unit = units.iter().find_map(|(unit, times)| Some((text.strip_suffix(*unit)?, *times)));
+    let (number, times) = unit.unwrap_or((text, 1));
+    let time = seconds(number).ok().and_then(|time| time.checked_mul(times));
+    time.ok_or_else(|| "expected a time greater than 0, such as 90, 15m, 12h or 7d".to_owned())
+}
+
 /// The exchange of calls, as a flag.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CallModeFlag {
@@ -415,37 +465,29 @@ impl From<CallModeFlag> for CallMode {
     }
 }
 
-/// The files that tools may read, as flags.
-#[derive(Debug, Clone, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
-struct FileArgs {
-    /// The folder that the file tools may read
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    root: PathBuf,
-    /// Let the file tools read hidden files and keys
-    #[arg(long)]
-    hidden: bool,
-    /// Let the model change files below the folder; each change needs approval
-    #[arg(long)]
-    write: bool,
-    /// Let the model run this command below the folder, such as "cargo test", without a shell; each run needs
-    /// approval; may be given several times
-    #[arg(long, value_name = "COMMAND")]
-    allow_command: Vec<String>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl FileArgs {
-    /// Returns the tools that work below the folder.
-    fn tools(&self) -> anyhow::Result<Vec<Arc<dyn Tool>>> {
-        let unreadable =
-            || format!("cannot read the folder {}; name another with --root", self.root.display());
-        let files = FileTools::new(&self.root).usage_context(unreadable)?.show_hidden(self.hidden);
-        let mut tools = if self.write { files.into_changing_tools() } else { files.into_tools() };
-        if !self.allow_command.is_empty() {
-            let commands = CommandTool::new(&self.root, &self.allow_command)
-                .usage_context(|| "--allow-command".to_owned())?;
-            tools.push(Arc::new(commands.show_hidden(self.hidden)));
+    // Found: N-62
+    #[test]
+    fn n62_a_wait_has_a_unit() {
+        let rows = [
+            ("90", Some(90)),
+            ("0.5m", Some(30)),
+            ("15m", Some(900)),
+            ("12h", Some(43_200)),
+            ("7d", Some(604_800)),
+            ("30s", Some(30)),
+            ("0", None),
+            ("0d", None),
+            ("-1h", None),
+            ("d", None),
+            ("2w", None),
+            ("1e300d", None),
+        ];
+        for (text, want) in rows {
+            assert_eq!(waiting_time(text).ok(), want.map(Duration::from_secs), "{text}");
         }
-        Ok(tools)
     }
 }

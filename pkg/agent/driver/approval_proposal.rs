@@ -72,9 +72,15 @@ impl ApprovalProposal {
         &self.request.approval_id
     }
 
-    /// Returns the verdict for a call that cannot be shown.
-    pub(super) fn refusal(&self) -> Option<ApprovalVerdict> {
-        self.shown.as_ref().err().cloned()
+    /// Returns the verdict for a call that cannot be shown, or that was shown otherwise by an earlier process.
+    pub(super) fn refusal(&self, emitter: &EventEmitter) -> Option<ApprovalVerdict> {
+        let changed = || emitter.has_shown_other(&self.request).then_some(ApprovalVerdict::Changed);
+        self.shown.as_ref().err().cloned().or_else(changed)
+    }
+
+    /// Returns the digest of what the preview was made from.
+    pub(super) fn digest(&self) -> Option<Text> {
+        self.request.preview.as_ref()?.digest.clone()
     }
 
     /// Shows the request to everyone who may answer it; returns a future of the answer.

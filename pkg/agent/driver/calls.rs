@@ -78,6 +78,8 @@ pub(super) struct RunningCalls<'a> {
     purse: Arc<BudgetPool>,
     /// The means by which the calls ask people.
     desk: Arc<QuestionDesk>,
+    /// The digests of the previews that were shown.
+    shown: Vec<(CallId, Text)>,
 }
 
 impl<'a> RunningCalls<'a> {
@@ -94,7 +96,8 @@ impl<'a> RunningCalls<'a> {
         let desk = QuestionDesk::new(emitter.steering().cloned(), limit);
         let desk = desk.approved_by(site.parts.approver.clone());
         let desk = Arc::new(desk);
-        Self { halt, running: FuturesUnordered::new(), site, events_in, events, purse, desk }
+        let (running, shown) = (FuturesUnordered::new(), Vec::new());
+        Self { halt, running, site, events_in, events, purse, desk, shown }
     }
 
     /// Tells the running calls to stop.
@@ -142,7 +145,9 @@ impl<'a> RunningCalls<'a> {
         let state = parts.state.clone();
         let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run);
         let (desk, own_id) = (Arc::clone(&self.desk), call.id.clone());
-        let context = context.asking(Arc::clone(&desk) as _);
+        let shown = self.shown.iter().find(|(shown, _)| *shown == id);
+        let shown = shown.map(|(_, digest)| digest.clone());
+        let context = context.asking(Arc::clone(&desk) as _).approved_as(shown);
         let (config, origin) = (&parts.config, tool.origin());
         let work =
             within_call(agent.key(), above, async move { tool.execute(context, arguments).await });
@@ -330,10 +335,11 @@ impl<'a> RunningCalls<'a> {
         match news {
             CallEvent::Proposed(proposal) => {
                 let (id, approval_id) = (proposal.id, proposal.approval_id().clone());
-                if let Some(verdict) = proposal.refusal() {
+                if let Some(verdict) = proposal.refusal(emitter) {
                     let decided = ApprovalAnswer { approval_id, verdict };
                     return Some(StepInput::Decided(id, Box::new(decided)));
                 }
+                self.shown.extend(proposal.digest().map(|digest| (id, digest)));
                 let answered = proposal.show(self.site.parts, emitter, self.halt.clone()).await;
                 self.running.push(Box::pin(async move {
                     let verdict = answered.await;

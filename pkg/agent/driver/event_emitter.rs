@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::run_recorder::RunRecorder;
 use crate::{state::CancelReason, steering::Steering, support::clock};
 use forgeline_llm::channel::Sender;
-use forgeline_types::{AgentEvent, Envelope, Text};
+use forgeline_types::{AgentEvent, ApprovalRequest, Envelope, Text};
 
 /// The emitter, which numbers the events of one run and sends them.
 ///
@@ -25,6 +25,8 @@ pub(crate) struct EventEmitter {
     backlog: VecDeque<Envelope>,
     /// The next events that a log of the run already contains.
     reported: VecDeque<AgentEvent>,
+    /// The requests for approval that an earlier process has shown, with the digests of their previews.
+    shown_before: Vec<(Text, Text)>,
     cancel: CancellationToken,
     /// The time limit that the run has exceeded.
     expired: Arc<OnceLock<CancelReason>>,
@@ -59,6 +61,7 @@ impl EventEmitter {
             sink,
             backlog,
             reported: VecDeque::new(),
+            shown_before: Vec::new(),
             cancel,
             expired,
             failed: false,
@@ -85,7 +88,20 @@ impl EventEmitter {
     /// Continues after this number of events of the run. The events that follow in the log, `reported`, are not
     /// sent again as long as the run repeats them; events that differ come after all of them.
     pub(crate) fn go_on(&mut self, events: u64, reported: Vec<AgentEvent>) {
+        let shown = reported.iter().filter_map(|event| match event {
+            AgentEvent::ToolApprovalRequest(request) => {
+                Some((request.approval_id.clone(), digest_shown(request)?.clone()))
+            }
+            _ => None,
+        });
+        self.shown_before = shown.collect();
         (self.seq, self.reported) = (events, reported.into());
+    }
+
+    /// Returns `true` if an earlier process has shown this request with a preview of another state, which the answers to it mean.
+    pub(crate) fn has_shown_other(&self, request: &ApprovalRequest) -> bool {
+        let now = digest_shown(request);
+        self.shown_before.iter().any(|(id, then)| *id == request.approval_id && Some(then) != now)
     }
 
     /// Returns the number of the run's events so far.
@@ -201,4 +217,8 @@ impl EventEmitter {
     pub(crate) fn into_backlog(self) -> VecDeque<Envelope> {
         self.backlog
     }
+}
+
+fn digest_shown(request: &ApprovalRequest) -> Option<&Text> {
+    request.preview.as_ref()?.digest.as_ref()
 }

@@ -25,7 +25,11 @@ pub(crate) fn read_result(
         Ok(ToolOutput { content, parts, .. }) => {
             let words = || parts.iter().filter_map(Part::as_text);
             match over(words().chain([&*content]), limit) {
-                Some(chars) => (Ok(feedback::elided(tool_name, chars, limit)), Vec::new()),
+                Some(chars) => {
+                    let words: Vec<_> = [&*content].into_iter().chain(words()).collect();
+                    let text = words.concat();
+                    (Ok(feedback::elided(tool_name, &text, chars, limit)), Vec::new())
+                }
                 None => (Ok(content), parts),
             }
         }
@@ -149,6 +153,35 @@ mod tests {
         for word in ["é", "error", "failed", "policy", "denied", "forbidden"] {
             assert!(!text.contains(word), "{word} in {text}");
         }
+    }
+
+    // Found: N-42
+    #[test]
+    fn n42_of_a_long_result_the_beginning_and_the_end_are_passed_on() {
+        let text = format!("first {} last", "é\n\"".repeat(100_000));
+        for limit in [500, 1_000, 20_000, 299_000] {
+            let (seen, parts) = seen(ToolOutput::new(&text), limit);
+            let seen = seen.unwrap();
+            assert!(feedback::is_elided(&seen) && parts.is_empty(), "{limit}");
+            let (note, rest) = seen.split_once('\n').unwrap();
+            let note: Value = serde_json::from_str(note).unwrap();
+            assert!(note["steer"].as_str().unwrap().starts_with("Ask for less"), "{note}");
+            assert!(
+                rest.starts_with("first é") && rest.ends_with("é\n\" last"),
+                "{limit}: {rest:.40}"
+            );
+            let (passed, most) = (seen.chars().count(), limit);
+            assert!(passed <= most && passed > most * 9 / 10 - 60, "{passed} of {most}");
+            let left: usize =
+                rest.split_once("[… ").unwrap().1.split(' ').next().unwrap().parse().unwrap();
+            let gap = format!("\n[… {left} characters are left out …]\n").chars().count();
+            let shown = rest.chars().count() - gap;
+            assert_eq!(shown + left, text.chars().count(), "{limit}");
+        }
+        // Words among the parts of a result, and one character too many.
+        let words = ToolOutput::new("a".repeat(600)).part(Part::Text { text: "z".repeat(600) });
+        let seen = seen(words, 1_199).0.unwrap();
+        assert!(seen.contains("\naaaa") && seen.ends_with("zzzz"), "{seen}");
     }
 
     #[test]

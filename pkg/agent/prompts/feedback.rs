@@ -181,6 +181,13 @@ pub(crate) fn not_shown(tool_name: &str, problem: &str) -> String {
     )
 }
 
+pub(crate) fn changed_since_shown(tool_name: &str) -> String {
+    format!(
+        "This call of `{tool_name}` was not run: what it would do has changed since it was shown for approval. Look at \
+         the present state, then make the call again; it will be shown anew."
+    )
+}
+
 /// Returns the refusal of a call of a tool that the caller may not use.
 pub(crate) fn forbidden(tool_name: &str, module: Option<&str>) -> String {
     let of = module.map(|module| format!(" of module `{module}`")).unwrap_or_default();
@@ -301,14 +308,34 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     format!("{}\n[… {left_out} bytes are left out …]\n{tail}", slice(text, ..head))
 }
 
-/// Returns `true` for a note in place of a result that exceeded its limit.
+/// Returns `true` for what is passed on of a result that exceeded its limit.
 pub(crate) fn is_elided(content: &str) -> bool {
     content.starts_with(r#"{"toolResultElided":true,"#)
 }
 
-/// Returns the note in place of a result that exceeds its limit: JSON that names the tool, both
-/// lengths, and what to do. The note does not count as a failure.
-pub(crate) fn elided(tool: &str, chars: usize, limit: usize) -> String {
+/// Returns what the model reads of a result that exceeds its limit: a line of JSON that names the tool, both lengths, and what to do, and as
+/// much of the beginning and the end of the result as the limit allows. It does not count as a failure.
+pub(crate) fn elided(tool: &str, text: &str, chars: usize, limit: usize) -> String {
+    let note = elided_note(tool, chars, limit, true);
+    // The words between the two, with a number.
+    let words = note.chars().count() + MAX_GAP_CHARS;
+    let each = limit.saturating_sub(words) / 2;
+    if each < MIN_PART_CHARS {
+        return elided_note(tool, chars, limit, false);
+    }
+    let at = |count: usize| text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
+    let (head, tail) = (slice(text, ..at(each)), slice(text, at(chars - each)..));
+    let left_out = chars - 2 * each;
+    format!("{note}\n{head}\n[… {left_out} characters are left out …]\n{tail}")
+}
+
+/// Maximum number of characters between the beginning and the end of a result.
+const MAX_GAP_CHARS: usize = 60;
+
+/// The least number of characters of a result that are worth showing.
+const MIN_PART_CHARS: usize = 40;
+
+fn elided_note(tool: &str, chars: usize, limit: usize, has_parts: bool) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct FeedbackNote<'a> {
@@ -319,14 +346,19 @@ pub(crate) fn elided(tool: &str, chars: usize, limit: usize) -> String {
         reason: &'a str,
         steer: &'a str,
     }
-    let note = FeedbackNote {
-        tool_result_elided: true,
-        tool,
-        result_chars: chars,
-        budget_chars: limit,
-        reason: "the result is longer than its budget, so none of it was passed on",
-        steer: "Ask for less: for a part, for fewer fields, or with a narrower query.",
+    let (reason, steer) = if has_parts {
+        (
+            "the result is longer than its budget, so only its beginning and its end follow",
+            "Ask for less: for the part in between, for fewer fields, or with a narrower query.",
+        )
+    } else {
+        (
+            "the result is longer than its budget, so none of it was passed on",
+            "Ask for less: for a part, for fewer fields, or with a narrower query.",
+        )
     };
+    let (tool_result_elided, result_chars, budget_chars) = (true, chars, limit);
+    let note = FeedbackNote { tool_result_elided, tool, result_chars, budget_chars, reason, steer };
     // Serializing a struct of strings and numbers does not fail.
     serde_json::to_string(&note).unwrap_or_default()
 }

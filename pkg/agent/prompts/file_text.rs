@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use crate::tools::files_root::{FolderRoot, OpenedPath};
+use crate::tools::files_root::{FolderRoot, OpenedPath, is_hidden};
 use forgeline_types::{AgentError, ErrorCode};
 
 /// A text file, or the beginning of one.
@@ -52,7 +52,8 @@ pub fn read_trimmed(
     Ok(file.map(|file| FileText { text: file.text.trim().to_owned(), ..file }))
 }
 
-/// Returns at most `max_bytes` of the file `name` below `root`, unchanged; `None` when the file does not exist.
+/// Returns at most `max_bytes` of the file `name` below `root`, unchanged; `None` when the file does not exist. Links are followed if they stay
+/// below the root.
 ///
 /// # Errors
 ///
@@ -68,7 +69,8 @@ pub fn read_whole(
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         _ => {}
     }
-    let opened = root.open(name).map_err(|error| error.to_string())?;
+    let target = followed(root, name)?;
+    let opened = root.open(target.as_deref().unwrap_or(name)).map_err(|error| error.to_string())?;
     let OpenedPath::File(file) = opened else { return Err(format!("`{name}` is a folder")) };
     let limit = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
@@ -89,6 +91,22 @@ pub fn read_whole(
     let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     Ok(Some(FileText { text, is_cut }))
+}
+
+/// Returns the path below `root` to which links on the path `name` lead; `None` if there are none.
+///
+/// The result is opened without following a link: one that is swapped in meanwhile leads nowhere.
+fn followed(root: &FolderRoot, name: &str) -> Result<Option<String>, String> {
+    // Opening the link itself tells what is wrong with one that leads nowhere, or out of the root.
+    let Some(Ok(target)) = root.target(name) else { return Ok(None) };
+    // A link must not bring to light what is hidden by its name.
+    let mut parts = target.rsplit('/');
+    if parts.next().is_none_or(is_hidden) || parts.any(|part| part == ".git" || part == ".ssh") {
+        return Err(format!(
+            "`{name}` is a link to a file that is hidden or may contain keys; it is not followed"
+        ));
+    }
+    Ok((target != name).then_some(target))
 }
 
 /// Runs file operations on a thread for blocking work.

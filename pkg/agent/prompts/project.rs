@@ -41,7 +41,7 @@ pub struct ProjectFile {
 ///
 /// The nearest file comes last; each file is preceded by its path. All files together are limited to 32 KiB:
 /// the nearest are taken first, and the text states what is left out. A file that cannot be used, such as one
-/// that is not UTF-8 or is a link, is left out, and the text says so. Others may have written the files:
+/// that is not UTF-8 or is a link out of the project, is left out, and the text says so. Others may have written the files:
 /// markers with which models write calls, roles and reasoning are broken in them.
 ///
 /// # Examples

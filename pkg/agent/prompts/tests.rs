@@ -271,6 +271,68 @@ async fn nobody_can_lead_a_file_of_a_prompt_out_of_its_folder() {
     assert_eq!(made(tools, &context(&names, &[], 0)).await.as_deref(), Ok(""));
 }
 
+// Found: N-46
+#[cfg(unix)]
+#[tokio::test]
+async fn n46_links_that_stay_in_the_project_are_followed() {
+    use std::os::unix::fs::symlink;
+
+    let folder = Folder::new("inner-links");
+    let at = |name: &str| folder.0.join("project").join(name);
+    let whole = at("whole.md").display().to_string();
+    folder.write("outside.md", "OUTSIDE");
+    for name in [
+        "CLAUDE.md",
+        "docs/agents.md",
+        ".github/rules.md",
+        "whole.md",
+        ".env",
+        ".git/config.md",
+        "keys.pem",
+    ] {
+        folder.write(&format!("project/{name}"), format!("RULES OF {name}"));
+    }
+    symlink("CLAUDE.md", at("chain.md")).unwrap();
+    symlink("docs", at("folder")).unwrap();
+    #[rustfmt::skip]
+    let rows = [
+        ("CLAUDE.md",             Some("RULES OF CLAUDE.md")),
+        ("docs/agents.md",        Some("RULES OF docs/agents.md")),
+        ("./docs/../CLAUDE.md",   Some("RULES OF CLAUDE.md")),
+        (".github/rules.md",      Some("RULES OF .github/rules.md")),
+        ("chain.md",              Some("RULES OF CLAUDE.md")),
+        ("folder/agents.md",      Some("RULES OF docs/agents.md")),
+        (whole.as_str(),          Some("RULES OF whole.md")),
+        ("../outside.md",         None),
+        ("../project/../outside.md", None),
+        ("/etc/hostname",         None),
+        ("not-there.md",          None),
+        ("AGENTS.md",             None),
+        ("docs",                  None),
+        (".env",                  None),
+        (".git/config.md",        None),
+        ("keys.pem",              None),
+    ];
+    for (target, want) in rows {
+        drop(fs::remove_file(at("AGENTS.md")));
+        symlink(target, at("AGENTS.md")).unwrap();
+        let project = folder.project().working_folder("");
+        let files = project.files().unwrap();
+        let text = made(project, &PromptContext::default()).await.unwrap_or_else(|error| error);
+        assert!(!text.contains("OUTSIDE"), "{target}: {text}");
+        assert_eq!(files[0].problem.is_none(), want.is_some(), "{target}: {files:?}");
+        match want {
+            Some(want) => assert!(text.contains(want), "{target}: {text}"),
+            None => assert!(!text.contains("RULES"), "{target}: {text}"),
+        }
+    }
+    // Of the files about tools too.
+    symlink("docs/agents.md", at("tool-x.md")).unwrap();
+    let tools = ToolFilesPrompt::new(folder.0.join("project"));
+    let text = made(tools, &context(&["x"], &[], 0)).await.unwrap();
+    assert!(text.contains("RULES OF docs/agents.md"), "{text}");
+}
+
 #[tokio::test]
 async fn files_about_tools_that_are_found_later_are_read_then() {
     let folder = Folder::new("found");

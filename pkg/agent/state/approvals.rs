@@ -67,6 +67,10 @@ impl RunCall {
                 let reason = format!("what it would do could not be shown: {problem}");
                 (reason, feedback::not_shown(&tool_name, problem))
             }
+            ApprovalVerdict::Changed => {
+                let reason = "what it would do has changed since it was shown";
+                (reason.to_owned(), feedback::changed_since_shown(&tool_name))
+            }
         };
         (AgentEvent::ToolApprovalRejected { approval_id, id, tool_name, reason }, Some(why))
     }

@@ -7,6 +7,8 @@ mod background_agents;
 mod broken_histories;
 mod budgets_below;
 mod cancel;
+#[cfg(feature = "local-tools")]
+mod changed_files;
 mod circles;
 mod client_tools;
 mod covered;

@@ -14,11 +14,40 @@ pub const PASSED: &[&str] = if cfg!(windows) {
     &["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
 };
 
+/// Variables that say where toolchains and their caches are; none has a secret.
+pub const TOOLCHAINS: &[&str] = &[
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOMODCACHE",
+    "JAVA_HOME",
+    "GRADLE_USER_HOME",
+    "ANDROID_HOME",
+    "NVM_DIR",
+    "PNPM_HOME",
+    "VOLTA_HOME",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "RBENV_ROOT",
+    "GEM_HOME",
+    "GEM_PATH",
+    "DOTNET_ROOT",
+    "ASDF_DIR",
+    "ASDF_DATA_DIR",
+    "MISE_DATA_DIR",
+    "PKG_CONFIG_PATH",
+];
+
 /// A process group, which is killed when this is dropped.
 pub struct ProcessGroup(Box<dyn ChildWrapper>);
 
 impl ProcessGroup {
-    /// Starts a program as the leader of a group.
+    /// Starts a program as the leader of a group; on Unix, of a session without a terminal.
     #[doc(hidden)]
     pub fn spawn(
         program: impl AsRef<OsStr>,
@@ -27,7 +56,7 @@ impl ProcessGroup {
         let mut command = CommandWrap::with_new(program, set_up);
         command.wrap(KillOnDrop);
         #[cfg(unix)]
-        command.wrap(process_wrap::tokio::ProcessGroup::leader());
+        command.wrap(process_wrap::tokio::ProcessSession);
         #[cfg(windows)]
         command.wrap(process_wrap::tokio::JobObject);
         command.spawn().map(Self)

@@ -14,7 +14,10 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use crate::{ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec, http::tool_names};
+use crate::{
+    ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec, http::tool_names,
+    media::document_text,
+};
 use forgeline_types::{Message, MessageRole, Part, Text, ToolCall, ToolResult};
 
 /// Returns the name of a role; text next to tool results has the user's role.
@@ -60,6 +63,21 @@ pub fn beside_results(message: &Message) -> Cow<'_, Message> {
         parts.extend(result.parts.iter().cloned());
     }
     Cow::Owned(Message::new(message.role, parts))
+}
+
+/// Returns the message for protocols without documents of text: parts of tool results are [beside](beside_results) them, and text documents are text.
+#[must_use]
+pub fn with_texts(message: &Message) -> Cow<'_, Message> {
+    let mut message = beside_results(message);
+    let is_text = |part: &Part| document_text(part).is_some();
+    if message.parts.iter().any(is_text) {
+        for part in &mut message.to_mut().parts {
+            if let Some(text) = document_text(part) {
+                *part = Part::Text { text };
+            }
+        }
+    }
+    message
 }
 
 /// Returns the entry for [`dropped_fields`](crate::http::WireFormat::dropped_fields) about a request whose last

@@ -1,6 +1,6 @@
 //! Checks of a request against the model's capabilities, before anything is sent.
 
-use crate::{ProviderError, Request, Thinking, ToolChoice};
+use crate::{ProviderError, Request, Thinking, ToolChoice, media::document_text};
 use forgeline_types::{Capabilities, Part, Text};
 
 /// Checks that the model supports what the request needs, and that there are tools if a call is
@@ -45,7 +45,9 @@ pub(super) fn check(
     if !model.vision && parts().any(|part| matches!(part, Part::Image { .. })) {
         return lacks("images");
     }
-    if !model.documents && parts().any(|part| matches!(part, Part::Document { .. })) {
+    let is_document =
+        |part: &Part| matches!(part, Part::Document { .. }) && document_text(part).is_none();
+    if !model.documents && parts().any(is_document) {
         return lacks("documents");
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::{
     kind::{PDF, essence, is_url},
-    part::unreadable,
+    part::{document_text, unreadable},
 };
 use forgeline_types::{Capabilities, MediaRules, ModelInfo, Part};
 
@@ -51,7 +51,10 @@ impl AcceptedMedia {
                 };
                 Some(MediaRefusal::This("picture", why))
             }
-            Part::Document { .. } if !able.documents => Some(MediaRefusal::Kind("documents")),
+            // Text is put into the message.
+            Part::Document { .. } if !able.documents => {
+                document_text(part).is_none().then_some(MediaRefusal::Kind("documents"))
+            }
             Part::Document { media_type, data, .. } => {
                 let kind = essence(media_type);
                 let why = if is_url(data) && !rules.document_addresses {

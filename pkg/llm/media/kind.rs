@@ -43,7 +43,12 @@ pub(super) fn short(media_type: &str) -> String {
     media_type.chars().filter(|sign| !sign.is_control()).take(MAX_TYPE).collect()
 }
 
-/// Returns `true` for the media type of text.
-pub(super) fn is_text(kind: &str) -> bool {
-    kind.starts_with("text/") || matches!(kind, "application/json" | "application/xml")
+/// Returns `true` for the media type of text, such as `text/csv`, `application/json` and `image/svg+xml`.
+#[must_use]
+pub fn is_text(kind: &str) -> bool {
+    const APPLICATION: [&str; 10] =
+        ["json", "xml", "yaml", "x-yaml", "toml", "csv", "x-ndjson", "jsonl", "sql", "javascript"];
+    let is_one = |name: &str| APPLICATION.contains(&name);
+    let suffixed = kind.ends_with("+json") || kind.ends_with("+xml") || kind.ends_with("+yaml");
+    kind.starts_with("text/") || suffixed || kind.strip_prefix("application/").is_some_and(is_one)
 }

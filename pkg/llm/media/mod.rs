@@ -11,5 +11,5 @@ mod part;
 mod tests;
 
 pub use accepted::{AcceptedMedia, MediaRefusal, unfit};
-pub use kind::picture_kind;
-pub use part::{CheckedPart, OmittedPart, inline, of_result, unreadable};
+pub use kind::{is_text, picture_kind};
+pub use part::{CheckedPart, OmittedPart, document_text, inline, of_result, unreadable};

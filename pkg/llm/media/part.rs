@@ -98,6 +98,19 @@ pub fn inline(part: Part) -> Result<CheckedPart, OmittedPart> {
     Ok(CheckedPart(part))
 }
 
+/// Returns the text of a text document, marked with its name, for models that read no documents; `None` for a part of another kind, for a URL, and for
+/// bytes that are not text in UTF-8.
+pub fn document_text(part: &Part) -> Option<String> {
+    let Part::Document { media_type, data, name } = part else { return None };
+    let kind = essence(media_type);
+    if is_url(data) || !is_text(&kind) {
+        return None;
+    }
+    let text = String::from_utf8(decode(data)?).ok().filter(|text| !text.contains('\0'))?;
+    let name = short(name.as_deref().filter(|name| !name.is_empty()).unwrap_or(&kind));
+    Some(format!("[The attached file `{name}`]\n{text}\n[The end of `{name}`]"))
+}
+
 /// Returns the fault of a part of a user's input that no model can read; `None` if a model may accept the part.
 pub(super) fn problem(part: &Part) -> Option<OmittedPart> {
     let (what, media_type, data) = match part {

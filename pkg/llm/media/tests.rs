@@ -1,5 +1,5 @@
 use super::{
-    AcceptedMedia, inline,
+    AcceptedMedia, document_text, inline,
     kind::{MAX_TYPE, PDF},
     of_result,
     part::{NOT_BASE64, NOT_TEXT, PICTURES, problem},
@@ -124,4 +124,36 @@ fn what_a_provider_takes_is_the_same_for_inputs_and_results() {
     let want = "the model `m` does not accept image URLs; send the data, or choose another model";
     assert_eq!(problem, Some((want.to_owned(), false)));
     assert!(unfit(&[image("image/png", "!")], &all()).is_some_and(|(_, is_bad)| is_bad));
+}
+
+// Found: N-47
+#[test]
+fn n47_text_documents_are_text_for_models_without_documents() {
+    let document = |kind: &str, data: &str, name: Option<&str>| Part::Document {
+        media_type: kind.to_owned(),
+        data: data.to_owned(),
+        name: name.map(str::to_owned),
+    };
+    #[rustfmt::skip]
+    let rows = [
+        (document("text/plain", "aGk=", Some("a.txt")),             Some("[The attached file `a.txt`]\nhi\n[The end of `a.txt`]")),
+        (document("text/csv", "YSxi", Some("t.csv")),               Some("[The attached file `t.csv`]\na,b\n[The end of `t.csv`]")),
+        (document("text/markdown", "IyBo", None),                   Some("[The attached file `text/markdown`]\n# h\n[The end of `text/markdown`]")),
+        (document("application/json", "e30=", Some("")),            Some("[The attached file `application/json`]\n{}\n[The end of `application/json`]")),
+        (document("Text/HTML; charset=utf-8", "PHA+", Some("p")),   Some("[The attached file `p`]\n<p>\n[The end of `p`]")),
+        (document("application/ld+json", "e30=", Some("l")),        Some("[The attached file `l`]\n{}\n[The end of `l`]")),
+        (document("application/yaml", "YTog", Some("y\n\u{1b}[m")), Some("[The attached file `y[m`]\na: \n[The end of `y[m`]")),
+        (document("application/pdf", "JVBERg==", Some("a.pdf")),    None),
+        (document("text/plain", "/w==", Some("latin.txt")),         None),
+        (document("text/plain", "AA==", Some("nul.txt")),           None),
+        (document("text/plain", "https://x.example/a", None),       None),
+        (document("text/plain", "not base64!", None),               None),
+        (Part::Text { text: "hi".to_owned() },                      None),
+    ];
+    let accepts = AcceptedMedia::from(Capabilities::ALL.documents(false));
+    for (part, want) in rows {
+        assert_eq!(document_text(&part).as_deref(), want, "{part:?}");
+        let is_document = matches!(part, Part::Document { .. });
+        assert_eq!(accepts.refusal(&part).is_some(), is_document && want.is_none(), "{part:?}");
+    }
 }

@@ -11,7 +11,7 @@ use secrecy::ExposeSecret as _;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use crate::config::mcp_server::McpServer;
-use forgeline_agent::private::{PASSED, ProcessGroup};
+use forgeline_agent::private::{PASSED, ProcessGroup, TOOLCHAINS};
 
 /// Variables passed to servers in addition to those passed to commands, since programs that start servers use them.
 const OF_SERVERS: [&str; 2] = ["USER", "APPDATA"];
@@ -134,7 +134,7 @@ pub(crate) struct ServerProcess {
 
 /// Starts a server.
 pub(crate) fn start(server: &McpServer) -> io::Result<ServerProcess> {
-    let passed = PASSED.iter().chain(&OF_SERVERS);
+    let passed = PASSED.iter().chain(TOOLCHAINS).chain(&OF_SERVERS);
     let passed = passed.filter_map(|name| Some((*name, std::env::var_os(name)?)));
     let mut group = ProcessGroup::spawn(&server.command, |command| {
         command

@@ -1,9 +1,11 @@
 //! Images and documents in messages of both chat protocols.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{Problem, problem::MAX_SHOWN};
+use forgeline_llm::private::media;
 use forgeline_types::{Part, private::clipped};
 
 /// The members of a part that describe a file; each version of each protocol uses some of them.
@@ -50,8 +52,16 @@ impl FileFields {
         let (media_type, data) = match given_as.strip_prefix("data:") {
             Some(rest) => {
                 let (head, bytes) = rest.split_once(',').ok_or_else(missing)?;
-                let media_type = head.strip_suffix(";base64").ok_or_else(missing)?;
-                (media_type.to_owned(), bytes.to_owned())
+                match head.strip_suffix(";base64") {
+                    Some(media_type) => (media_type.to_owned(), bytes.to_owned()),
+                    // Text may be written as in other URLs.
+                    None => {
+                        let kind = head.split(';').next().unwrap_or_default();
+                        let kind = if kind.is_empty() { "text/plain" } else { kind };
+                        let bytes = unescaped(bytes).filter(|_| media::is_text(kind));
+                        (kind.to_owned(), BASE64_STANDARD.encode(bytes.ok_or_else(missing)?))
+                    }
+                }
             }
             None if is_url(&given_as) => (told.unwrap_or_default(), given_as),
             None if told.is_some() && !given_as.contains("://") => {
@@ -72,6 +82,19 @@ impl FileFields {
         }
         Ok(Part::Document { media_type, data, name: text(filename) })
     }
+}
+
+/// Returns the bytes of the data of a URL, in which `%` and two digits stand for a byte; `None` if digits are missing.
+fn unescaped(text: &str) -> Option<Vec<u8>> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        let is_number = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        bytes.push(u8::from_str_radix(digits, 16).ok().filter(|_| is_number)?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    Some(bytes)
 }
 
 #[cfg(test)]
@@ -110,6 +133,25 @@ mod tests {
             let kind = part["type"].as_str().unwrap().to_owned();
             let fields: FileFields = serde_json::from_value(part.clone()).unwrap();
             assert_eq!(fields.part(&kind).unwrap().ok(), want, "{part}");
+        }
+        // Found: N-47
+        let text = |kind: &str, data: &str| {
+            let (media_type, data) = (kind.to_owned(), BASE64_STANDARD.encode(data));
+            Some(Part::Document { media_type, data, name: Some("f".to_owned()) })
+        };
+        for (url, want) in [
+            ("data:text/plain;charset=utf-8,hello%20world", text("text/plain", "hello world")),
+            ("data:text/csv,a%2Cb%0A1,2", text("text/csv", "a,b\n1,2")),
+            ("data:,%C3%A9", text("text/plain", "é")),
+            ("data:application/json,%7B%22a%22%3A1%7D", text("application/json", "{\"a\":1}")),
+            ("data:text/plain,100%", None),
+            ("data:text/plain,%+1", None),
+            ("data:application/pdf,%25PDF", None),
+        ] {
+            let part =
+                json!({ "type": "file", "mediaType": "text/plain", "filename": "f", "url": url });
+            let fields: FileFields = serde_json::from_value(part).unwrap();
+            assert_eq!(fields.part("file").unwrap().ok(), want, "{url}");
         }
         let fields: FileFields = serde_json::from_value(json!({ "data": { "a": 1 } })).unwrap();
         assert!(fields.part("data-weather").is_none());

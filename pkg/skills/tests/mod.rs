@@ -469,3 +469,45 @@ async fn a_linked_skill_is_confined_to_the_folder_that_the_link_led_to() {
     let problems = folder.problems(&skills);
     assert_eq!(problems, ["s/pdf: it is not used: `t/pdf` has the same name and comes first"]);
 }
+
+// Found: N-46
+#[cfg(unix)]
+#[tokio::test]
+async fn n46_skills_are_found_one_group_deep() {
+    use std::os::unix::fs::symlink;
+
+    let folder = Folder::new("groups");
+    let at = |name: &str| folder.0.join(name);
+    for name in ["plain", "office/pdf", "office/zip", "office/deep/inner", "links/target"] {
+        let last = name.rsplit('/').next().unwrap();
+        folder.write(&format!("s/{name}/SKILL.md"), skill(last, "Fills."));
+    }
+    // A folder inside of a skill is no group, and neither is one of other files.
+    folder.write("s/plain/examples/SKILL.md", skill("examples", "No skill of its own."));
+    folder.write("s/assets/images/a.txt", "a");
+    folder.write("s/office/notes/a.txt", "a");
+    folder.write("s/office/.hidden/SKILL.md", skill("hidden", "Hidden."));
+    folder.write("store/far/SKILL.md", skill("far", "Elsewhere."));
+    folder.write("store/near/SKILL.md", skill("near", "Elsewhere."));
+    symlink(at("store"), at("s/shared")).unwrap();
+    folder.write("s/twice/pdf/SKILL.md", skill("pdf", "Another."));
+    // The file of a skill may be a link, and one of its files as well.
+    folder.write("s/linked/texts/skill.md", skill("linked", "Linked."));
+    symlink("texts/skill.md", at("s/linked/SKILL.md")).unwrap();
+    symlink("texts/skill.md", at("s/linked/more.md")).unwrap();
+    let skills = folder.find(&["s"]);
+    let names: Vec<_> = skills.iter().map(|skill| skill.name.as_str()).collect();
+    assert_eq!(names, ["far", "linked", "near", "pdf", "plain", "target", "zip"]);
+    let problems = folder.problems(&skills);
+    let want = [
+        "s/assets: it has no `SKILL.md`; add one, or move the folder elsewhere",
+        "s/twice/pdf: it is not used: `s/office/pdf` has the same name and comes first",
+    ];
+    assert_eq!(problems, want);
+    let calls = ["pdf", "zip", "near", "linked"].map(|name| json!({ "name": name }));
+    for (result, call) in loaded(&skills, &calls).await.iter().zip(&calls) {
+        assert!(result.starts_with("# Skill: "), "{call}: {result}");
+    }
+    let more = loaded(&skills, &[json!({ "name": "linked", "path": "more.md" })]).await;
+    assert!(more[0].contains("Linked."), "{more:?}");
+}

@@ -1,6 +1,6 @@
 //! The agents of the service.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use forgeline::{
     agent::{DefaultAgent, tools::Tool},
@@ -33,9 +33,11 @@ pub(super) struct ServedAgents(Vec<(String, PreparedAgent)>);
 pub(super) fn surroundings<'a>(
     runtime: &'a Runtime,
     interrupts: &'a InterruptHandler,
+    own_files: &'a [PathBuf],
     is_quiet: bool,
 ) -> SetupContext<'a> {
-    SetupContext { runtime, interrupts, system: SYSTEM, is_served: true, is_quiet, is_chat: false }
+    let own_files = Some(own_files);
+    SetupContext { runtime, interrupts, system: SYSTEM, own_files, is_quiet, is_chat: false }
 }
 
 impl ServedAgents {

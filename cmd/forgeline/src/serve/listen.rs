@@ -44,10 +44,11 @@ impl ListenAddress {
     }
 }
 
-/// Prints the address as a link.
-pub(super) fn announce(address: SocketAddr) -> io::Result<()> {
+/// Prints the address as a link, with a token that the console takes from it. Browsers send this part of an address to no one.
+pub(super) fn announce(address: SocketAddr, token: Option<&str>) -> io::Result<()> {
     let mut stdout = anstream::stdout().lock();
-    writeln!(stdout, "forgeline serves at http://{address}/")?;
+    let token = token.map(|token| format!("#token={token}")).unwrap_or_default();
+    writeln!(stdout, "forgeline serves at http://{address}/{token}")?;
     stdout.flush()
 }
 

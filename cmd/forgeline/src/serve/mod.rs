@@ -8,6 +8,7 @@ mod erase;
 mod files;
 mod listen;
 mod log;
+mod own_files;
 mod refused;
 mod tokens;
 
@@ -53,7 +54,7 @@ pub(crate) struct ServeArgs {
     /// The address to listen on; port 0 picks a free port [default: 127.0.0.1:8787]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Read this TOML file: `listen`, `tokens`, `database`, `database_megabytes`, `dev`, `origins`, `[limits]`, `[keep]`, and a table `[agents.NAME]` for each agent, whose
+    /// Read this TOML file: `listen`, `tokens`, `database`, `no_auth`, `database_megabytes`, `dev`, `origins`, `[limits]`, `[keep]`, and a table `[agents.NAME]` for each agent, whose
     /// keys are the flags of an agent. Variables such as `FORGELINE_LISTEN` override it, and flags override both; the flags of
     /// an agent count where the file defines no agent
     #[arg(long, value_name = "FILE")]
@@ -61,6 +62,10 @@ pub(crate) struct ServeArgs {
     /// Accept only the callers in this tokens file; `forgeline token` creates a token
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
+    /// Let every program on this machine call without a token; otherwise, without a tokens file, a token is made at each start and
+    /// printed in the console's address
+    #[arg(long, conflicts_with = "tokens")]
+    no_auth: bool,
     /// Store runs, their events and conversations in this `SQLite` file [default: in memory]
     #[arg(long, value_name = "FILE")]
     database: Option<PathBuf>,
@@ -82,12 +87,14 @@ impl ServeArgs {
     /// Reads the configuration, and what is wrong with it.
     fn config(&self) -> (ServeConfig, Vec<String>) {
         let above = OverridingFlags {
+            config: self.config.as_deref(),
             listen: self.listen,
             tokens: self.tokens.as_deref(),
             database: self.database.as_deref(),
             is_dev: self.dev,
+            is_open: self.no_auth,
         };
-        ServeConfig::load(self.config.as_deref(), &above)
+        ServeConfig::load(&above)
     }
 }
 
@@ -115,7 +122,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     log::start(args.quiet);
     files::allow_many();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let at = agents::surroundings(&runtime, &interrupts, args.quiet);
+    let at = agents::surroundings(&runtime, &interrupts, &config.own_files, args.quiet);
     let agents = ServedAgents::prepare(&args.setup, &config.agents, &at)?;
     let stop = interrupts.begin(false);
     let listening = ListenAddress::at(config.listen, config.tokens.is_some())?;
@@ -129,18 +136,30 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
             builder = builder.agent(name, agent);
         }
         builder = agents.checks(builder);
-        let has_tokens = config.tokens.is_some();
-        if let Some(tokens) = config.tokens {
-            builder = builder.identify(tokens);
-        }
+        let start_token = match config.tokens {
+            Some(tokens) => {
+                builder = builder.identify(tokens);
+                None
+            }
+            None if config.is_open => None,
+            None => {
+                let (token, tokens) = tokens::start_token()?;
+                builder = builder.identify(tokens);
+                Some(token)
+            }
+        };
         let service = builder.build().usage_context(|| "cannot set up the service".to_owned())?;
         let recovered = service.recover().await;
         let advice = || "cannot recover the runs of the previous process".to_owned();
         tracing::info!(recovered = ?recovered.usage_context(advice)?, "recovery finished");
         let listener = listening.open().await?;
-        listen::announce(listener.local_addr()?)?;
-        if !args.quiet && !has_tokens {
-            note("No tokens are set: only programs on this machine can connect.");
+        listen::announce(listener.local_addr()?, start_token.as_deref())?;
+        if !args.quiet && config.is_open {
+            note("--no-auth: every program on this machine can connect, and all that a proxy passes on.");
+        } else if !args.quiet && start_token.is_some() {
+            note(
+                "no tokens file: the address has a token for this start alone; other programs send it as `Authorization: Bearer TOKEN`",
+            );
         }
         let connections = OpenConnections::default();
         connections.accept(listener, router(service.clone()), stop.stopped()).await;
@@ -164,7 +183,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
 fn check(args: &ServeArgs, config: &ServeConfig, mut mistakes: Vec<String>) -> Exit {
     let told = |error: anyhow::Error| format!("{error:#}");
     if !config.has_agents {
-        let of_agent = args.setup.mistakes(agents::tools_of);
+        let of_agent = args.setup.mistakes(&config.own_files, agents::tools_of);
         mistakes.extend(of_agent.into_iter().map(told));
     }
     let database = config.database.as_deref();

@@ -50,15 +50,32 @@ fn word(text: &str) -> Result<String, String> {
     is_word.then(|| text.to_owned()).ok_or_else(|| expected.to_owned())
 }
 
+fn draw_token() -> anyhow::Result<String> {
+    let mut drawn = [0; TOKEN_BYTES];
+    getrandom::fill(&mut drawn)?;
+    Ok(format!("{PREFIX}{}", hex(&drawn)))
+}
+
+/// Makes the token of a start without a tokens file; its caller may do all that programs of this machine may.
+///
+/// # Errors
+///
+/// When the system has no random numbers.
+pub(super) fn start_token() -> anyhow::Result<(String, Tokens)> {
+    let token = draw_token()?;
+    let caller = Caller::new("local").scope("local");
+    let caller = caller.permission("service.observe").permission("service.notify");
+    let tokens = Tokens::new().token(&token, caller);
+    Ok((token, tokens))
+}
+
 /// Makes a token, and shows it once.
 ///
 /// # Errors
 ///
 /// When the file cannot be written.
 pub(crate) fn new_token(args: &TokenArgs) -> anyhow::Result<Exit> {
-    let mut drawn = [0; TOKEN_BYTES];
-    getrandom::fill(&mut drawn)?;
-    let token = format!("{PREFIX}{}", hex(&drawn));
+    let token = draw_token()?;
     let scope = args.scope.as_deref().unwrap_or("-");
     let permissions = args.permission.join(",");
     let digest = hex(&Sha256::digest(&token));

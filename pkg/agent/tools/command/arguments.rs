@@ -2,7 +2,10 @@
 
 use std::{fmt, path::Component, path::Path};
 
-use super::error::CommandToolError;
+use super::{
+    error::CommandToolError,
+    operands::{self, ArgumentKind},
+};
 use crate::tools::{ToolError, files::root::FolderRoot};
 
 /// The commands that may run, each by its first words.
@@ -28,6 +31,11 @@ impl AllowedCommands {
             };
             if !words.first().is_some_and(is_name) {
                 return Err(CommandToolError::InvalidEntry(entry.into()));
+            }
+            let is_shells = |(at, word): &(usize, &String)| needs_shell(word, *at == 0);
+            if let Some((_, word)) = words.iter().enumerate().find(is_shells) {
+                let (entry, word) = (entry.into(), word.as_str().into());
+                return Err(CommandToolError::NeedsShell { entry, word });
             }
             allowed.push(words);
         }
@@ -64,13 +72,43 @@ impl AllowedCommands {
     }
 }
 
-/// Checks that no argument names a path outside the root, a link, or a hidden file.
+/// Commands of a shell that are no programs.
+const BUILT_IN: [&str; 12] = [
+    "cd", "export", "source", "alias", "unset", "set", "eval", "exec", "ulimit", "umask", ".", ":",
+];
+
+/// Returns `true` for a word that means something to a shell alone: commands run without one, so that it would be an argument.
+fn needs_shell(word: &str, is_program: bool) -> bool {
+    let is_assignment = || {
+        let name = word.split_once('=').map_or("", |(name, _)| name);
+        !name.is_empty() && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
+    };
+    word.contains(['|', ';', '&', '`', '<', '>', '"', '\''])
+        || word.contains("$(")
+        || is_program && (is_assignment() || BUILT_IN.contains(&word))
+}
+
+/// The place where a command runs, from which its arguments are read.
+pub(super) struct CommandPlace<'a> {
+    pub(super) root: &'a FolderRoot,
+    /// The path of the root.
+    pub(super) path: &'a Path,
+    /// The folder in which the command runs, relative to the root.
+    pub(super) folder: &'a str,
+}
+
+/// Checks that no argument names a path outside the root, a link, or a hidden file. What is no operand that names a file counts as a path
+/// if such a file exists.
 pub(super) fn confined(
-    root: &FolderRoot,
-    folder: &str,
+    place: &CommandPlace<'_>,
+    program: &str,
     arguments: &[String],
 ) -> Result<(), ToolError> {
-    for (at, argument) in arguments.iter().enumerate() {
+    let kinds = operands::kinds(program, arguments);
+    for (at, (argument, kind)) in arguments.iter().zip(kinds).enumerate() {
+        if kind == ArgumentKind::Text {
+            continue;
+        }
         let value = argument.split_once('=').filter(|_| argument.starts_with('-'));
         let named = value.map_or(argument.as_str(), |(_, value)| value);
         let refused = |problem: &str| {
@@ -80,18 +118,39 @@ pub(super) fn confined(
         let leads_up = |part| matches!(part, Component::ParentDir);
         let is_rooted = |part| matches!(part, Component::RootDir | Component::Prefix(_));
         if parts().any(leads_up) || parts().any(is_rooted) {
-            return refused("must not be outside of the root; use a path below the folder");
-        }
-        if named.starts_with('-') {
+            let exists = || place.path.join(place.folder).join(named).symlink_metadata().is_ok();
+            if kind == ArgumentKind::Path || exists() {
+                return refused("must not be outside of the root; use a path below the folder");
+            }
             continue;
         }
-        match root.is_shown(&format!("{folder}/{named}")) {
+        if named.starts_with('-') || parts().all(is_harmless) {
+            continue;
+        }
+        match place.root.is_shown(&format!("{}/{named}", place.folder)) {
             Ok(true) => {}
             Ok(false) => return refused("is a link; links are not followed"),
             Err(_) => return refused("refers to a hidden file or one that may contain keys"),
         }
     }
     Ok(())
+}
+
+/// Hidden files of a project in which no one keeps secrets.
+const HARMLESS: [&str; 7] = [
+    ".gitignore",
+    ".gitattributes",
+    ".gitmodules",
+    ".gitkeep",
+    ".editorconfig",
+    ".dockerignore",
+    ".github",
+];
+
+/// Returns `true` for a part of a path that names such a file.
+fn is_harmless(part: Component<'_>) -> bool {
+    matches!(part, Component::CurDir)
+        || part.as_os_str().to_str().is_some_and(|name| HARMLESS.contains(&name))
 }
 
 /// Returns a command as it would be written for a shell.

@@ -7,7 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::tools::process_group::PASSED;
+use crate::tools::process_group::{PASSED, TOOLCHAINS};
+
+/// Variables that keep programs from asking a person who is not there.
+const SET: [(&str, &str); 2] = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true")];
 
 /// The environment of commands: variables with their values, and variables whose values come from this process.
 #[derive(Debug, Clone)]
@@ -15,7 +18,9 @@ pub(super) struct CommandEnvironment(BTreeMap<String, Option<String>>);
 
 impl Default for CommandEnvironment {
     fn default() -> Self {
-        Self(PASSED.iter().map(|name| ((*name).to_owned(), None)).collect())
+        let passed = PASSED.iter().chain(TOOLCHAINS).map(|name| ((*name).to_owned(), None));
+        let set = SET.iter().map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())));
+        Self(passed.chain(set).collect())
     }
 }
 

@@ -17,6 +17,17 @@ pub enum CommandToolError {
     /// An entry of the allow-list names no program.
     #[error("the entry {0:?} of the allow-list names no program; write it as `cargo` or `git log`")]
     InvalidEntry(Text),
+    /// An entry of the allow-list can never run, as it needs a shell.
+    #[error(
+        "the entry {entry:?} of the allow-list can never run: {word:?} needs a shell, and commands run without one; allow the programs each by \
+         itself, or a script that has the whole line"
+    )]
+    NeedsShell {
+        /// The entry.
+        entry: Text,
+        /// The word that needs a shell.
+        word: Text,
+    },
     /// The root cannot be opened.
     #[error("the root of `command.run` cannot be opened")]
     Root(#[from] io::Error),

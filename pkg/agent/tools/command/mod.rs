@@ -3,6 +3,7 @@
 mod arguments;
 mod environment;
 mod error;
+mod operands;
 mod output;
 mod running_command;
 #[cfg(test)]
@@ -20,11 +21,16 @@ use serde_json::Value;
 
 pub use self::error::CommandToolError;
 use self::{
-    arguments::AllowedCommands, environment::CommandEnvironment, running_command::RunningCommand,
+    arguments::{AllowedCommands, CommandPlace},
+    environment::CommandEnvironment,
+    running_command::RunningCommand,
 };
 use super::{
     PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture, ToolOutput,
-    files::root::{FolderRoot, OpenedPath},
+    files::{
+        WithheldFiles,
+        root::{FolderRoot, OpenedPath},
+    },
     typed,
 };
 use forgeline_llm::private::schema_of;
@@ -32,11 +38,14 @@ use forgeline_types::{Json, Preview, TextOrigin, debug_fields};
 
 /// The tool `command.run`: it runs a program with arguments, without a shell, below a folder.
 ///
-/// Only commands of the allow-list run. They see a few environment variables and have no input. Their output is sent in events as they write it, and the
+/// Only commands of the allow-list run. They see a few environment variables, and have neither input nor a terminal: a program that would ask there is
+/// told that it cannot. Their output is sent in events as they write it, and the
 /// result contains its beginning and its end. A command is the leader of a process group: when it times out, is cancelled, or ends, the rest of the group
 /// is killed.
 ///
-/// An argument that names a place outside the root, a link or a hidden file is refused, unless [`free_arguments`](Self::free_arguments) is set. This keeps
+/// An argument that names a place outside the root, a link or a hidden file is refused, unless [`free_arguments`](Self::free_arguments) is set. An argument
+/// is taken as a path if such a file exists, or if the program is one whose operands name files, as those of `cp` do; the pattern of `grep`, the script
+/// of `sed` and the message of `git commit` are text. This keeps
 /// well-meant calls inside the root; it does not confine the program: allowing `sh`, `python` or `find` allows everything that they can do.
 ///
 /// # Examples
@@ -75,7 +84,7 @@ impl CommandTool {
     ///
     /// # Errors
     ///
-    /// Returns an error if the list is empty, an entry names no program, or `root` is not a folder that can be opened.
+    /// Returns an error if the list is empty, an entry names no program or needs a shell, or `root` is not a folder that can be opened.
     pub fn new(
         root: impl AsRef<Path>,
         allowed: impl IntoIterator<Item: AsRef<str>>,
@@ -113,8 +122,9 @@ impl CommandTool {
         self
     }
 
-    /// Passes an environment variable of this process to commands. Default: `PATH`, `HOME`, `LANG`, `LC_ALL`, `TMPDIR` and, on Windows, those without
-    /// which programs do not start.
+    /// Passes an environment variable of this process to commands. Default: `PATH`, `HOME`, `LANG`, `LC_ALL`, `TMPDIR`, those that say where toolchains
+    /// are, such as `CARGO_HOME` and `JAVA_HOME`, and, on Windows, those without which programs do not start. `GIT_TERMINAL_PROMPT` and `GIT_EDITOR` are
+    /// set so that Git asks nothing.
     #[must_use]
     pub fn pass_variable(mut self, name: impl Into<String>) -> Self {
         self.environment.pass(name.into());
@@ -133,6 +143,19 @@ impl CommandTool {
     pub fn show_hidden(mut self, shows_hidden: bool) -> Self {
         self.root.shows_hidden = shows_hidden;
         self
+    }
+
+    /// Withholds files of the program itself: no argument may name one, as with [`FileTools::withhold`](crate::tools::FileTools::withhold).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one of them, or a link on its path, is below the root.
+    pub fn withhold(
+        mut self,
+        files: impl IntoIterator<Item = PathBuf>,
+    ) -> Result<Self, CommandToolError> {
+        self.root.withheld = WithheldFiles::new(&self.path, files.into_iter().collect())?;
+        Ok(self)
     }
 
     /// Sets whether arguments may name any path. Default: `false`.
@@ -162,7 +185,8 @@ impl CommandTool {
             return Err(ToolError::invalid("path", "must be a folder"));
         };
         if !self.free_arguments {
-            arguments::confined(&self.root, path, rest)?;
+            let place = CommandPlace { root: &self.root, path: &self.path, folder: path };
+            arguments::confined(&place, program, rest)?;
         }
         let program = self.environment.find(program).ok_or_else(|| {
             let all = self.allowed.words();

@@ -10,8 +10,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{CommandTool, CommandToolError};
-use crate::tools::{Tool as _, ToolContext, ToolError};
+use super::{
+    CommandTool, CommandToolError,
+    arguments::{self, CommandPlace},
+};
+use crate::tools::{Tool as _, ToolContext, ToolError, process_group};
 
 struct Folder(PathBuf);
 
@@ -126,6 +129,13 @@ async fn refused_commands_say_what_to_do() {
     let free = tool.clone().free_arguments(true);
     let outside = json!({ "command": ["cat", "../outside/c.txt"] });
     assert_eq!(run(&free, ToolContext::default(), outside).await.unwrap(), "exit code 0\noutside");
+    // Found: N-60
+    fs::hard_link(folder.0.join("outside/c.txt"), folder.0.join("root/h.txt")).unwrap();
+    let own = tool.clone().withhold([folder.0.join("outside/c.txt")]).unwrap();
+    let linked = json!({ "command": ["cat", "h.txt"] });
+    let error = run(&own, ToolContext::default(), linked).await.unwrap_err().to_string();
+    assert!(error.contains("refers to"), "{error}");
+    assert!(tool.clone().withhold([folder.0.join("root/sub/c.txt")]).is_err());
     let here = folder.tool(&["cat", "echo -n"]);
     let said = json!({ "command": ["echo", "-n", "it's"], "path": "sub" });
     assert_eq!(preview(&here, said.clone()).await.unwrap(), r"cd sub && echo -n 'it'\''s'");
@@ -141,6 +151,27 @@ fn an_allow_list_that_allows_nothing_is_refused() {
     let nothing = CommandTool::new(&root, [""; 0]).unwrap_err();
     assert!(matches!(nothing, CommandToolError::NothingAllowed));
     assert!(nothing.to_string().contains("name the commands that may run"), "{nothing}");
+    // Found: N-43
+    for (entry, word) in [
+        ("ls | wc", "|"),
+        ("cargo test && cargo run", "&&"),
+        ("make; ls", "make;"),
+        ("ls > out.txt", ">"),
+        ("make 2>&1", "2>&1"),
+        ("echo `id`", "`id`"),
+        ("echo $(id)", "$(id)"),
+        ("RUST_LOG=debug cargo run", "RUST_LOG=debug"),
+        ("cd src", "cd"),
+        ("sh -c 'ls -l'", "'ls"),
+        ("git commit -m \"fix\"", "\"fix\""),
+    ] {
+        let error = CommandTool::new(&root, ["cat", entry]).unwrap_err().to_string();
+        let named = format!("{word:?} needs a shell");
+        assert!(error.contains("can never run") && error.contains(&named), "{error}");
+    }
+    for entry in ["make PREFIX=/usr", "git log --format=%h", "sh -c", "[", "g++ -O2"] {
+        assert!(CommandTool::new(&root, [entry]).is_ok(), "{entry}");
+    }
     for entry in ["", "  ", "./x", "sub/x"] {
         let error = CommandTool::new(&root, ["cat", entry]).unwrap_err();
         assert!(error.to_string().contains("names no program"), "{error}");
@@ -155,8 +186,23 @@ async fn a_command_sees_a_few_variables_only() {
     let names: Vec<_> =
         got.lines().filter_map(|line| line.split_once('=')).map(|it| it.0).collect();
     let known = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "OWN", "CARGO_PKG_NAME", "PWD"];
+    let set = ["GIT_TERMINAL_PROMPT", "GIT_EDITOR"];
     assert!(names.contains(&"OWN") && names.contains(&"PATH"), "{got}");
-    assert!(names.iter().all(|name| known.contains(name)), "{got}");
+    let is_known = |name: &&str| {
+        known.contains(name) || set.contains(name) || process_group::TOOLCHAINS.contains(name)
+    };
+    assert!(names.iter().all(is_known), "{got}");
+    // Found: N-43
+    assert!(
+        got.contains("\nGIT_TERMINAL_PROMPT=0\n") && got.contains("\nGIT_EDITOR=true\n"),
+        "{got}"
+    );
+    for name in ["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "JAVA_HOME", "VIRTUAL_ENV"] {
+        assert_eq!(names.contains(&name), std::env::var_os(name).is_some(), "{name}: {got}");
+    }
+    let tool = folder.tool(&["env"]).variable("GIT_EDITOR", "vi");
+    let got = run(&tool, ToolContext::default(), json!({ "command": ["env"] })).await.unwrap();
+    assert!(got.contains("\nGIT_EDITOR=vi\n"), "what the application sets counts: {got}");
 }
 
 // Covers: G-49
@@ -264,4 +310,87 @@ async fn a_link_swapped_in_lets_no_command_out_of_the_root() {
     is_over.store(true, Ordering::Relaxed);
     let swaps = swapper.join().unwrap();
     assert!(inside > 0 && swaps > 0, "{inside} inside, {swaps} swaps");
+}
+
+// Found: N-43
+#[tokio::test]
+async fn n43_what_is_no_path_is_no_path() {
+    let folder = Folder::new("operands");
+    fs::write(folder.0.join("root/a.txt"), "alpha /api/v1 .. x\n").unwrap();
+    fs::write(folder.0.join("root/.gitignore"), "x\n").unwrap();
+    let outside = folder.0.join("outside/c.txt").display().to_string();
+    let new = folder.0.join("outside/new.txt").display().to_string();
+    let alone = format!("--out={outside}");
+    let text: &[&[&str]] = &[
+        &["sed", "-n", "/alpha/p", "a.txt"],
+        &["sed", "-e", "/usr/d", "-e", "s/../x/", "a.txt"],
+        &["awk", "/alpha/ {print $1}", "a.txt"],
+        &["grep", "-n", "/api/v1", "a.txt"],
+        &["grep", "..", "a.txt"],
+        &["grep", "-e", "../x", "a.txt"],
+        &["grep", "--regexp=/tmp", "a.txt"],
+        &["rg", "/tmp", "a.txt"],
+        &["jq", "..", "a.txt"],
+        &["git", "commit", "--allow-empty", "-m", "/api: fix"],
+        &["git", "commit", "--message=/tmp: fix"],
+        &["git", "commit", "-am", ".."],
+        &["git", "log", "--grep", "/tmp"],
+        &["git", "add", ".gitignore"],
+        &["git", "diff", "main..topic"],
+        &["echo", "/etc/passwd", ".."],
+        &["curl", "/no/such/place"],
+        &["pytest", "-k", "/tmp"],
+    ];
+    let paths: Vec<Vec<&str>> = vec![
+        vec!["sed", "-n", "p", &outside],
+        vec!["sed", "-f", &outside, "a.txt"],
+        vec!["sed", "-e", "p", &outside],
+        vec!["grep", "x", &outside],
+        vec!["grep", "-e", "x", &outside],
+        vec!["grep", "x", "../outside/c.txt"],
+        vec!["grep", "x", ".env"],
+        vec!["cat", "--", &outside],
+        vec!["cp", "a.txt", &new],
+        vec!["tee", "../outside/new.txt"],
+        vec!["touch", "/no/such/place"],
+        vec!["git", "add", "../outside/c.txt"],
+        vec!["git", "add", ".env"],
+        vec!["git", "commit", "-m", "x", &outside],
+        vec!["tool", &outside],
+        vec!["tool", &alone],
+        vec!["cat", "link.txt"],
+    ];
+    let place = |command: &[&str]| {
+        let words: Vec<_> = command.iter().map(|word| (*word).to_owned()).collect();
+        let tool = folder.tool(&[command[0]]);
+        let path = folder.0.join("root");
+        let place = CommandPlace { root: &tool.root, path: &path, folder: "." };
+        arguments::confined(&place, &words[0], &words[1..])
+    };
+    for command in text {
+        assert_eq!(place(command), Ok(()), "{command:?}");
+    }
+    for command in &paths {
+        assert!(place(command).is_err(), "{command:?}");
+    }
+}
+
+// Found: N-43
+/// A program that would ask at the terminal is told at once that there is none.
+#[tokio::test]
+async fn n43_a_command_has_no_terminal() {
+    let folder = Folder::new("terminal");
+    let sh = |script: &str| json!({ "command": ["sh", "-c", script] });
+    for script in [
+        "(exec < /dev/tty) 2> /dev/null || echo none",
+        "(echo question > /dev/tty) 2> /dev/null || echo none",
+        "(sh -c 'exec 3<> /dev/tty') 2> /dev/null || echo none",
+    ] {
+        let got = folder.run(&["sh -c"], sh(script)).await.unwrap();
+        assert_eq!(got, "exit code 0\nnone\n", "{script}");
+    }
+    // It leads a session of its own, in which the whole group is.
+    let got = folder.run(&["sh -c"], sh("ps -o sid= -p $$; echo $$")).await.unwrap();
+    let numbers: Vec<_> = got.lines().skip(1).map(str::trim).collect();
+    assert!(numbers.len() == 2 && numbers[0] == numbers[1], "{got}");
 }

@@ -91,6 +91,8 @@ pub struct ToolContext {
     run: RunContext,
     /// The people whom the call may ask.
     people: Option<Arc<dyn CallPeople>>,
+    /// The digest that the call's preview had when a person approved it.
+    shown: Option<Text>,
 }
 
 /// The ids of a call.
@@ -111,13 +113,26 @@ impl ToolContext {
         state: SharedState,
         run: RunContext,
     ) -> Self {
-        Self { place, cancel, events: Some(events), state, run, people: None }
+        Self { place, cancel, events: Some(events), state, run, people: None, shown: None }
     }
 
     /// Lets the call ask these people.
     pub(crate) fn asking(mut self, people: Arc<dyn CallPeople>) -> Self {
         self.people = Some(people);
         self
+    }
+
+    /// Binds the call to what was shown when it was approved.
+    pub(crate) fn approved_as(mut self, digest: Option<Text>) -> Self {
+        self.shown = digest;
+        self
+    }
+
+    /// Returns the [digest](forgeline_types::Preview::digest) of the preview with which a person approved the call; `None` if no one was asked, or the
+    /// preview had none. A tool that finds another state of the world does nothing, and returns an error that says what has changed.
+    #[must_use]
+    pub fn shown(&self) -> Option<&str> {
+        self.shown.as_deref()
     }
 
     /// Returns the ids of the call.

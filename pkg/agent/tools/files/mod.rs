@@ -1,19 +1,27 @@
 //! File tools, confined to a folder.
 
 mod change;
+mod known_files;
 mod list;
 mod read;
 pub(crate) mod root;
 mod search;
 #[cfg(test)]
 mod tests;
+mod text_form;
+mod withheld;
 
-use std::{io, path::Path, sync::Arc};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use self::root::FolderRoot;
+pub(crate) use self::withheld::WithheldFiles;
 use super::{Tool, ToolContext, ToolEffects, ToolError, tool_fn};
 use forgeline_types::TextOrigin;
 
@@ -36,6 +44,8 @@ use forgeline_types::TextOrigin;
 #[derive(Debug, Clone)]
 pub struct FileTools {
     root: FolderRoot,
+    /// The path of the root.
+    path: PathBuf,
 }
 
 /// The work of a file tool on its arguments; its last argument returns `true` when the work should stop.
@@ -48,7 +58,31 @@ impl FileTools {
     ///
     /// Returns an error if `root` is not a readable folder.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
-        Ok(Self { root: FolderRoot::new(root.as_ref())? })
+        let path = root.as_ref().to_owned();
+        Ok(Self { root: FolderRoot::new(&path)?, path })
+    }
+
+    /// Withholds files of the program itself, such as its configuration or its database: they are neither shown nor changed, not even through a hard
+    /// link below the root. They need not exist yet.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one of them, or a link on its path, is below the root.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::agent::tools::FileTools;
+    ///
+    /// let root = std::env::temp_dir();
+    /// let below = root.join("tokens.txt");
+    /// let error = FileTools::new(&root)?.withhold([below]).unwrap_err();
+    /// assert!(error.to_string().contains("is a file of this program"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn withhold(mut self, files: impl IntoIterator<Item = PathBuf>) -> io::Result<Self> {
+        self.root.withheld = WithheldFiles::new(&self.path, files.into_iter().collect())?;
+        Ok(self)
     }
 
     /// Sets whether hidden files and files that contain keys are shown. Default: `false`.
@@ -88,7 +122,7 @@ impl FileTools {
     ) -> Arc<dyn Tool> {
         let root = self.root.clone();
         let tool = tool_fn(name, description, move |context, arguments: A| {
-            let root = root.clone();
+            let root = root.of_call(&context);
             blocking(context, move |stop| work(&root, &arguments, stop))
         });
         // These tools only read.

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Read as _},
-    path::{Component, Path},
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -12,10 +12,11 @@ use cap_fs_ext::{
 };
 use cap_std::{
     ambient_authority,
-    fs::{Dir, File, OpenOptions},
+    fs::{Dir, File, Metadata, OpenOptions},
 };
 
-use crate::tools::ToolError;
+use super::{known_files::KnownFiles, text_form::FormedText, withheld::WithheldFiles};
+use crate::tools::{ToolContext, ToolError};
 use forgeline_types::TextOrigin;
 
 /// The depth to which folders are walked.
@@ -38,11 +39,17 @@ const KEY_NAMES: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 #[derive(Debug, Clone)]
 pub struct FolderRoot {
     folder: Arc<Dir>,
+    /// The path of the folder, for links that name a place by its whole path.
+    path: Arc<Path>,
     /// `true` to show hidden files and keys.
     #[doc(hidden)]
     pub shows_hidden: bool,
     /// The origin of the text of the folder's files.
     pub(crate) origin: TextOrigin,
+    /// Files of the program itself.
+    pub(crate) withheld: WithheldFiles,
+    /// The files that the conversation knows.
+    pub(super) known: KnownFiles,
 }
 
 /// An opened path.
@@ -79,7 +86,20 @@ impl FolderRoot {
         if !folder.dir_metadata()?.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "the root is not a folder"));
         }
-        Ok(Self { folder: Arc::new(folder), shows_hidden: false, origin: TextOrigin::Project })
+        let (shows_hidden, origin) = (false, TextOrigin::Project);
+        let (withheld, known) = (WithheldFiles::default(), KnownFiles::default());
+        let path = path.canonicalize()?.into();
+        Ok(Self { folder: Arc::new(folder), path, shows_hidden, origin, withheld, known })
+    }
+
+    /// Returns the root as a call works with it.
+    pub(super) fn of_call(&self, context: &ToolContext) -> Self {
+        Self { known: self.known.of_call(context), ..self.clone() }
+    }
+
+    /// Returns the one spelling of a path below the root.
+    pub(super) fn spelled(&self, name: &str) -> Result<String, ToolError> {
+        Ok(self.parts(name)?.join("/"))
     }
 
     /// Opens the folder or regular file of this name.
@@ -94,7 +114,9 @@ impl FolderRoot {
             folder = folder.open_dir_nofollow(part).map_err(failed)?;
         }
         // Merely opening a device can have effects.
-        let kind = folder.symlink_metadata(last).map_err(failed)?.file_type();
+        let found = folder.symlink_metadata(last).map_err(failed)?;
+        self.check_withheld(name, &found)?;
+        let kind = found.file_type();
         if kind.is_symlink() {
             return Err(ToolError::failed(format!("`{name}` is a link; links are not followed")));
         }
@@ -108,19 +130,55 @@ impl FolderRoot {
         }
         let file = open_file(&folder, last).map_err(failed)?;
         // Another file may have taken its place.
-        if !file.metadata().map_err(failed)?.is_file() {
+        let found = file.metadata().map_err(failed)?;
+        if !found.is_file() {
             return Err(special());
         }
+        self.check_withheld(name, &found)?;
         Ok(OpenedPath::File(file))
+    }
+
+    /// Refuses a file of the program itself.
+    pub(crate) fn check_withheld(&self, name: &str, found: &Metadata) -> Result<(), ToolError> {
+        if !self.withheld.contains(found) {
+            return Ok(());
+        }
+        let problem =
+            format!("`{name}` is a file of this program; it is neither shown nor changed");
+        Err(ToolError::failed(problem))
     }
 
     /// Returns the folder of this name as a root of its own.
     #[doc(hidden)]
     pub fn below(&self, name: &str) -> Result<Self, ToolError> {
         match self.open(name)? {
-            OpenedPath::Folder(folder) => Ok(Self { folder: Arc::new(folder), ..self.clone() }),
+            OpenedPath::Folder(folder) => {
+                let path = self.path.join(name).into();
+                Ok(Self { folder: Arc::new(folder), path, ..self.clone() })
+            }
             OpenedPath::File(_) => Err(ToolError::failed(format!("`{name}` is not a folder"))),
         }
+    }
+
+    /// Returns the path below the root to which links on the path `name` lead; `None` if there are none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if they lead nowhere, or out of the root.
+    pub(crate) fn target(&self, name: &str) -> Option<io::Result<String>> {
+        let parts = self.parts(name).ok()?;
+        let mut folder = PathBuf::new();
+        let is_link = |part: &&str| {
+            folder.push(part);
+            self.folder.symlink_metadata(&folder).is_ok_and(|found| found.is_symlink())
+        };
+        parts.iter().any(is_link).then(|| {
+            let outside = || io::Error::from(io::ErrorKind::PermissionDenied);
+            let target = self.path.join(name).canonicalize()?;
+            let below = target.strip_prefix(&self.path).map_err(|_| outside())?;
+            let names: Option<Vec<_>> = below.iter().map(|part| part.to_str()).collect();
+            names.map(|names| names.join("/")).ok_or_else(outside)
+        })
     }
 
     /// Returns the open root.
@@ -167,6 +225,7 @@ impl FolderRoot {
             if found.is_symlink() {
                 return Ok(false);
             }
+            self.check_withheld(name, &found)?;
             if !self.shows_hidden && is_hidden(part) {
                 return Err(ToolError::failed(format!("`{name}` is hidden or may contain keys")));
             }
@@ -218,6 +277,7 @@ impl FolderRoot {
                     }
                 } else if kind.is_file()
                     && let Ok(metadata) = entry.metadata()
+                    && !self.withheld.contains(&metadata)
                 {
                     let name = format!("{prefix}{name}");
                     walk.files.push(FoundFile { name, bytes: metadata.len() });
@@ -243,14 +303,14 @@ impl FolderWalk {
 }
 
 /// Opens a file for reading; a pipe or a device does not block.
-fn open_file(folder: &Dir, name: &str) -> io::Result<File> {
+pub(super) fn open_file(folder: &Dir, name: &str) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true).maybe_dir(true);
     folder.open_with(name, &options)
 }
 
 /// Returns `true` for names of hidden files and of files that contain keys.
-pub(super) fn is_hidden(name: &str) -> bool {
+pub(crate) fn is_hidden(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let stem = name.strip_suffix(".pub").unwrap_or(&name);
     name.starts_with('.')
@@ -258,13 +318,16 @@ pub(super) fn is_hidden(name: &str) -> bool {
         || KEY_NAMES.contains(&stem)
 }
 
-/// Returns the text of a file of at most `max_bytes`; `None` when it is binary or larger.
-pub(super) fn text(file: File, max_bytes: u64) -> io::Result<Option<String>> {
+/// Returns the bytes of a file of at most `max_bytes`; `None` when it is larger.
+pub(super) fn bytes(file: File, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     // The size that a file reports may be wrong.
     file.take(max_bytes + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > max_bytes || bytes.contains(&0) {
-        return Ok(None);
-    }
-    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    Ok((bytes.len() as u64 <= max_bytes).then_some(bytes))
+}
+
+/// Returns the text of a file of at most `max_bytes`; `None` when it is binary or larger.
+pub(super) fn text(file: File, max_bytes: u64) -> io::Result<Option<String>> {
+    let bytes = bytes(file, max_bytes)?;
+    Ok(bytes.and_then(|bytes| FormedText::read(&bytes, true)).map(|(formed, _)| formed.text))
 }

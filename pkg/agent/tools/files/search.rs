@@ -66,9 +66,9 @@ pub(super) fn search(
         for (at, line) in text.lines().enumerate().filter(|(_, line)| fold(line).contains(&query)) {
             hits += 1;
             if hits <= max_hits {
-                let line: String = line.trim().chars().take(MAX_LINE_CHARS).collect();
+                let place = excerpt(line, &fold(line), &query);
                 // Writing to a string cannot fail.
-                let _written = writeln!(told, "{}:{}: {line}", file.name, at + 1);
+                let _written = writeln!(told, "{}:{}:{place}", file.name, at + 1);
             }
         }
         in_files += usize::from(hits > before);
@@ -83,4 +83,20 @@ pub(super) fn search(
         let _written = writeln!(out, "not searched: {left_out}");
     }
     Ok(out)
+}
+
+/// Returns a line as it is told; of a long one, the place of the first hit after its column.
+fn excerpt(line: &str, folded: &str, query: &str) -> String {
+    let trimmed = line.trim();
+    let total = trimmed.chars().count();
+    if total <= MAX_LINE_CHARS {
+        return format!(" {trimmed}");
+    }
+    let before = folded.find(query).and_then(|at| folded.get(..at));
+    let column = before.map_or(0, |before| before.chars().count());
+    let start = column.saturating_sub(MAX_LINE_CHARS / 4);
+    let shown: String = line.chars().skip(start).take(MAX_LINE_CHARS).collect();
+    let cut = |is_cut| if is_cut { "…" } else { "" };
+    let is_longer = line.chars().count() > start + MAX_LINE_CHARS;
+    format!("{}: {}{}{}", column + 1, cut(start > 0), shown.trim(), cut(is_longer))
 }

@@ -231,3 +231,157 @@ async fn folders_are_walked_32_deep() {
     assert!(!listed.contains("at-33"), "{listed}");
     assert!(listed.ends_with("\nnot listed: 1 folders below depth 32"), "{listed}");
 }
+
+// Found: N-60
+#[cfg(unix)]
+#[tokio::test]
+async fn n60_a_file_of_the_program_is_never_below_a_root() {
+    use std::os::unix::fs::symlink;
+
+    let folder = Folder::new("own-start");
+    let at = |name: &str| folder.0.join(name);
+    symlink("root/b.txt", at("to-inside")).unwrap();
+    symlink("root/not-yet", at("to-nothing")).unwrap();
+    symlink(at("root"), at("alias")).unwrap();
+    fs::create_dir_all(at("data")).unwrap();
+    symlink("../data", at("root/through")).unwrap();
+    #[rustfmt::skip]
+    let cases = [
+        ("secret.txt",             true,  "beside the root"),
+        ("root.db",                true,  "a name that begins as the root does"),
+        ("data/tokens",            true,  "it need not exist"),
+        ("root/b.txt",             false, "below the root"),
+        ("root/sub/new.db-wal",    false, "below the root, and does not exist yet"),
+        ("data/../root/b.txt",     false, "a way around"),
+        ("to-inside",              false, "a link that leads below the root"),
+        ("to-nothing",             false, "a link to what will be below the root"),
+        ("alias/sub/c.txt",        false, "another name of the root"),
+        ("root/link.txt",          false, "a link below the root, which a tool could replace"),
+        ("root/through/tokens",    false, "a folder on the way is a link below the root"),
+    ];
+    for (name, is_taken, why) in cases {
+        for root in ["root", "alias"] {
+            let tools = FileTools::new(at(root)).unwrap().withhold([at(name)]);
+            assert_eq!(tools.is_ok(), is_taken, "{name} in {root}: {why}");
+            let error = tools.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(is_taken || error.contains("is a file of this program"), "{error}");
+        }
+    }
+}
+
+// Found: N-60
+#[cfg(unix)]
+#[tokio::test]
+async fn n60_a_file_of_the_program_is_reached_through_no_hard_link() {
+    let folder = Folder::new("own-link");
+    let (own, other) = (folder.0.join("secret.txt"), folder.0.join("root/sub/other.txt"));
+    fs::hard_link(&own, folder.0.join("root/sub/h.txt")).unwrap();
+    fs::write(&other, "secret too").unwrap();
+    let before = fs::read(&own).unwrap();
+    let tools = FileTools::new(folder.0.join("root")).unwrap().withhold([own.clone()]).unwrap();
+    let tools = tools.into_changing_tools();
+    let named = "is a file of this program";
+    #[rustfmt::skip]
+    let cases = [
+        ("files.read",   json!({ "path": "sub/h.txt" }),                                       named),
+        ("files.search", json!({ "path": "sub/h.txt", "query": "secret" }),                    named),
+        ("files.search", json!({ "path": "sub", "query": "secret" }),                          "1 hits in 1 of 2 files\nsub/other.txt:1: secret too\n"),
+        ("files.list",   json!({ "path": "sub" }),                                             "c.txt (3 bytes)\nsub/other.txt (10 bytes)"),
+        ("files.write",  json!({ "path": "sub/h.txt", "content": "x" }),                       named),
+        ("files.edit",   json!({ "path": "sub/h.txt", "old": "secret", "new": "x" }),          named),
+        ("files.copy",   json!({ "from": "sub/h.txt", "to": "copy.txt" }),                     named),
+        ("files.copy",   json!({ "from": "b.txt", "to": "sub/h.txt", "overwrite": true }),     named),
+        ("files.move",   json!({ "from": "sub/h.txt", "to": "moved.txt" }),                    named),
+        ("files.remove", json!({ "path": "sub/h.txt" }),                                       named),
+    ];
+    for (name, arguments, want) in cases {
+        let tool = tools.iter().find(|tool| tool.name() == name).unwrap();
+        let shown = tool.preview(ToolContext::default(), arguments.clone().into()).await;
+        let made = tool.execute(ToolContext::default(), arguments.clone().into()).await;
+        let made = made.map_or_else(|error| error.to_string(), |output| output.content);
+        assert!(made.contains(want), "{name} {arguments}: {made}");
+        let shown = shown.map_or_else(|error| error.to_string(), |_| String::new());
+        assert!(shown.is_empty() || shown.contains(named), "{name} {arguments}: {shown}");
+    }
+    assert_eq!(fs::read(&own).unwrap(), before);
+    assert!(!folder.0.join("root/copy.txt").exists());
+}
+
+// Found: N-41
+#[tokio::test]
+async fn n41_the_form_of_a_text_is_told() {
+    let folder = Folder::new("told");
+    let wide: Vec<u8> = "\u{feff}né\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    #[rustfmt::skip]
+    let cases: [(&[u8], &str); 8] = [
+        (b"a\nb\n",                "t: lines 1 to 2 of 2\na\nb\n"),
+        (b"a\r\nb\r\n",            "t: lines 1 to 2 of 2, CRLF line ends\na\nb\n"),
+        (b"a\r\nb\n",              "t: lines 1 to 2 of 2, mixed line ends (LF and CRLF)\na\nb\n"),
+        (b"\xef\xbb\xbfa\r\n",     "t: lines 1 to 1 of 1, UTF-8 with a BOM, CRLF line ends\na\n"),
+        (&wide,                    "t: lines 1 to 1 of 1, UTF-16LE with a BOM, CRLF line ends\nné\n"),
+        (b"n\xe9 \x80\n",          "t: lines 1 to 1 of 1, read as Windows-1252\nné €\n"),
+        (b"n\xc3\xa9 \xff\n",      "t: lines 1 to 1 of 1, 1 places that are not UTF-8 and are shown as U+FFFD\nné \u{fffd}\n"),
+        (b"\xef\xbb\xbf",          "t: lines 1 to 0 of 0, UTF-8 with a BOM\n"),
+    ];
+    for (bytes, want) in cases {
+        fs::write(folder.0.join("root/t"), bytes).unwrap();
+        let read = folder.call("files.read", json!({ "path": "t" })).await.unwrap();
+        assert_eq!(read, want, "{bytes:?}");
+    }
+    fs::write(folder.0.join("root/t"), &wide).unwrap();
+    let found = folder.call("files.search", json!({ "path": "t", "query": "NÉ" })).await.unwrap();
+    assert_eq!(found, "1 hits in 1 of 1 files\nt:1: né\n");
+}
+
+// Found: N-42
+#[tokio::test]
+async fn n42_a_long_line_is_read_in_parts_and_its_hits_have_a_place() {
+    let folder = Folder::new("columns");
+    let line = format!("first{}é needle{}last", ".".repeat(10_000), "x".repeat(300_000));
+    fs::write(folder.0.join("root/t"), format!("short\n{line}\n")).unwrap();
+    let read = |more: Value| {
+        let mut arguments = json!({ "path": "t" });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        folder.call("files.read", arguments)
+    };
+    let all = read(json!({})).await.unwrap();
+    assert!(all.starts_with("t: lines 1 to 2 of 2\nshort\nfirst..."), "{all:.60}");
+    assert!(
+        all.ends_with("[… 306017 more characters of this line; `column`: 4001 reads on]\n"),
+        "{}",
+        all.len()
+    );
+    // The places that it names lead through the whole line.
+    let (mut column, mut joined) = (1, String::new());
+    loop {
+        let asked = json!({ "offset": 2, "column": column, "columns": 16_000 });
+        let part = read(asked).await.unwrap();
+        let part = part.split_once('\n').unwrap().1.trim_end_matches('\n').to_owned();
+        let Some((part, note)) = part.split_once("[… ") else {
+            joined.push_str(&part);
+            break;
+        };
+        joined.push_str(part);
+        let next = note.split("`column`: ").nth(1).unwrap().split(' ').next().unwrap();
+        column = next.parse::<usize>().unwrap();
+    }
+    assert_eq!(joined, line);
+    let end = read(json!({ "column": 310_014, "columns": 2 })).await.unwrap();
+    assert!(
+        end.ends_with("of 2\n\nla[… 2 more characters of this line; `column`: 310016 reads on]\n"),
+        "{end}"
+    );
+    let past = read(json!({ "column": 400_000 })).await.unwrap();
+    assert!(past.ends_with("of 2\n\n\n"), "{past}");
+    let found = folder.call("files.search", json!({ "query": "É NEEDLE" })).await.unwrap();
+    let hit = found.lines().nth(1).unwrap();
+    assert!(
+        hit.starts_with("t:2:10006: …....") && hit.contains("é needlexx") && hit.ends_with("xx…"),
+        "{hit}"
+    );
+    assert!(hit.chars().count() < 220, "{hit}");
+    for (query, starts) in [("first", "t:2:1: first"), ("LAST", "t:2:310014: …xx")] {
+        let found = folder.call("files.search", json!({ "query": query })).await.unwrap();
+        assert!(found.lines().nth(1).unwrap().starts_with(starts), "{found}");
+    }
+}

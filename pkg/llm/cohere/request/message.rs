@@ -12,7 +12,7 @@ use forgeline_types::{Message, Part};
 /// Writes a message; one that answers several calls becomes several messages on the wire, and one
 /// without anything that Cohere accepts is left out.
 pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(), ProviderError> {
-    let message = &*chat::beside_results(message);
+    let message = &*chat::with_texts(message);
     message.tool_results().for_each(|result| items.push(&chat::tool_result(result)));
     let mut fields = Map::from_iter([("role".to_owned(), json!(chat::role(message.role)))]);
     let calls: Vec<_> = message.tool_calls().map(chat::tool_call).collect();

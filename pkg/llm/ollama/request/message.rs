@@ -13,7 +13,7 @@ use forgeline_types::{Message, Part, ToolCall, ToolResult};
 /// Ollama's messages have a single text, so the order of text, thinking and images within a message is lost.
 /// Signatures of reasoning by other vendors are left out, and so are images made by the model.
 pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(), ProviderError> {
-    let message = &*chat::beside_results(message);
+    let message = &*chat::with_texts(message);
     message.tool_results().for_each(|result| items.object(tool_result(result)));
     let has_result = message.tool_results().next().is_some();
     let unsupported = |feature| Err(ProviderError::unsupported(PROTOCOL, feature));

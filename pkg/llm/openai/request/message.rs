@@ -23,7 +23,7 @@ pub(super) fn encode(
     takes_reasoning: bool,
     items: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
-    let message = &*chat::beside_results(message);
+    let message = &*chat::with_texts(message);
     message.tool_results().for_each(|result| items.push(&chat::tool_result(result)));
     let calls = message.tool_calls().map(|call| tool_call(call, takes_reasoning));
     let calls: Vec<_> = calls.collect();

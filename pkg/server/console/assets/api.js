@@ -19,6 +19,15 @@ export function askAgain() {
   isDeclined = false;
 }
 
+/// Takes the token from the address with which a service without tokens of its own begins, and removes it there.
+function takeToken() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given === null) return;
+  if (given !== "") sessionStorage.setItem(TOKEN, given);
+  history.replaceState(history.state, "", location.pathname + location.search);
+}
+takeToken();
+
 export const token = () => sessionStorage.getItem(TOKEN);
 
 export function forgetToken() {

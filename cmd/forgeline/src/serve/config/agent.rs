@@ -1,5 +1,7 @@
 //! The tables `[agents.NAME]`: their members are the flags of an agent, by the same names and with the same meaning.
 
+use std::path::PathBuf;
+
 use clap::{Arg, ArgAction, Args as _, Command, FromArgMatches as _, error::ErrorKind};
 
 use super::{
@@ -11,6 +13,7 @@ use crate::{setup::SetupArgs, shown::is_secret};
 /// Reads the agents in the order of the file.
 pub(super) fn read_agents(
     file: &ConfigFile<'_>,
+    own_files: &[PathBuf],
     mistakes: &mut Vec<String>,
 ) -> Vec<(String, SetupArgs)> {
     let mut agents = Vec::new();
@@ -38,7 +41,7 @@ pub(super) fn read_agents(
         }
         match parse(&flags) {
             Ok(setup) => {
-                let wrong = setup.mistakes(tools_of);
+                let wrong = setup.mistakes(own_files, tools_of);
                 let place = file.place(table);
                 mistakes.extend(wrong.iter().map(|error| format!("{place}: {error:#}")));
                 agents.push((name.clone(), setup));

@@ -19,7 +19,7 @@ use self::{
     file::ConfigFile,
     variables::{ServiceVariables, variable},
 };
-use super::{listen::ListenAddress, tokens};
+use super::{listen::ListenAddress, own_files::own_files, tokens};
 use crate::{
     input::read_text,
     setup::SetupArgs,
@@ -36,9 +36,13 @@ pub(super) struct ServeConfig {
     pub(super) listen: SocketAddr,
     pub(super) tokens: Option<Tokens>,
     pub(super) database: Option<PathBuf>,
+    /// The files of the service itself.
+    pub(super) own_files: Vec<PathBuf>,
     /// Largest database file, in bytes.
     pub(super) database_bytes: Option<u64>,
     pub(super) is_dev: bool,
+    /// `true` when programs of this machine need no token.
+    pub(super) is_open: bool,
     pub(super) limits: Limits,
     pub(super) keep: Keep,
     /// The origins of pages that may ask.
@@ -54,16 +58,20 @@ pub(super) struct ServeConfig {
 /// Flags that are above the file.
 #[derive(Debug, Default)]
 pub(super) struct OverridingFlags<'a> {
+    /// The file that they are above.
+    pub(super) config: Option<&'a Path>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) tokens: Option<&'a Path>,
     pub(super) database: Option<&'a Path>,
     pub(super) is_dev: bool,
+    pub(super) is_open: bool,
 }
 
 impl ServeConfig {
     /// Reads the file, if there is one, and what is above it; returns it with its mistakes, a line each. Where there are some,
     /// it is good for looking on alone.
-    pub(super) fn load(path: Option<&Path>, above: &OverridingFlags<'_>) -> (Self, Vec<String>) {
+    pub(super) fn load(above: &OverridingFlags<'_>) -> (Self, Vec<String>) {
+        let path = above.config;
         let (text, unread) = match path.map(read_text).transpose() {
             Ok(text) => (text.unwrap_or_default(), None),
             Err(error) => (String::new(), Some(format!("{error:#}"))),
@@ -92,6 +100,7 @@ impl ServeConfig {
         let megabytes: Option<NonZeroU32> =
             values.parsed("database_megabytes", "a whole number of at least 1");
         let is_dev = values.parsed("dev", "true or false").unwrap_or(false);
+        let is_open = values.parsed("no_auth", "true or false").unwrap_or(false) || above.is_open;
         let limits = limits::read_limits(&mut values);
         let keep = keep::read_keep(&mut values);
         let origins = values.origins();
@@ -100,7 +109,13 @@ impl ServeConfig {
         let listen = above.listen.or(listen).unwrap_or(LISTEN);
         // A file of tokens that cannot be taken is reported by itself.
         let has_tokens = tokens.is_some() || values.is_given("tokens", above.tokens);
+        if is_open && has_tokens {
+            let problem = "`no_auth` and a tokens file exclude each other; omit one of them";
+            mistakes.push(problem.to_owned());
+        }
         mistakes.extend(ListenAddress::at(listen, has_tokens).err().map(|it| it.to_string()));
+        let named = above.config.into_iter().chain(tokens.as_deref());
+        let own_files = own_files(named, database.as_deref());
         let tokens = tokens.and_then(|path| match tokens::read_tokens(&path) {
             Ok(tokens) => Some(tokens),
             Err(wrong) => {
@@ -108,13 +123,15 @@ impl ServeConfig {
                 None
             }
         });
-        let agents = agent::read_agents(file, &mut mistakes);
+        let agents = agent::read_agents(file, &own_files, &mut mistakes);
         let config = Self {
             listen,
             tokens,
             database,
+            own_files,
             database_bytes: megabytes.map(|number| u64::from(number.get()) << 20),
             is_dev: above.is_dev || is_dev,
+            is_open,
             limits,
             keep,
             origins,
@@ -134,7 +151,8 @@ struct ConfigValues<'a, 'f> {
 }
 
 /// The members that the file may have besides agents.
-const MEMBERS: [&str; 6] = ["listen", "tokens", "database", "database_megabytes", "dev", "origins"];
+const MEMBERS: [&str; 7] =
+    ["listen", "tokens", "no_auth", "database", "database_megabytes", "dev", "origins"];
 
 /// The tables that it may have besides agents, with their members.
 const TABLES: [(&str, &[&str]); 2] = [("limits", &limits::NAMES), ("keep", &keep::NAMES)];

@@ -5,6 +5,7 @@ mod clients;
 mod curl;
 mod hostile;
 mod http;
+mod own_files;
 mod page;
 mod settings;
 mod started;

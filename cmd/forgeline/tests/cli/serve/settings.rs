@@ -151,7 +151,7 @@ async fn a_request_chooses_among_the_models_of_the_configuration() {
     let chosen = [(None, "small-1"), (Some("large-2"), "large-2"), (Some("small-1"), "small-1")];
     let mut server = ScriptedServer::start(chosen.map(|_| answer("Hello.")).to_vec()).await;
     let config = format!(
-        "[agents.a]\nprovider = \"openai\"\nbase_url = \"{}/v1\"\nmodel = \"small-1\"\nmodels = [\"large-1\", \"large-2\"]\n",
+        "no_auth = true\n[agents.a]\nprovider = \"openai\"\nbase_url = \"{}/v1\"\nmodel = \"small-1\"\nmodels = [\"large-1\", \"large-2\"]\n",
         server.url()
     );
     let config = file("models.toml", config.as_bytes());

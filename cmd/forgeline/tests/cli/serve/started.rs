@@ -30,8 +30,15 @@ impl Started {
         Self::with(&["--provider", "demo"])
     }
 
-    /// Starts with these arguments, on a port that is free.
+    /// Starts with these arguments, on a port that is free; without tokens for programs of this machine, unless the arguments decide.
     pub(crate) fn with(arguments: &[&str]) -> Self {
+        let decides = ["--tokens", "--config"].iter().any(|flag| arguments.contains(flag));
+        let open: &[&str] = if decides { &[] } else { &["--no-auth"] };
+        Self::exactly(&[open, arguments].concat())
+    }
+
+    /// Starts with these arguments alone.
+    pub(crate) fn exactly(arguments: &[&str]) -> Self {
         let mut child = forgeline(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat())
             .spawn()
             .unwrap();
@@ -136,5 +143,6 @@ impl Drop for Started {
 }
 
 fn host(link: &str) -> &str {
+    let link = link.split('#').next().unwrap();
     link.strip_prefix("http://").unwrap().trim_end_matches('/')
 }

@@ -15,6 +15,14 @@ pub(super) trait FileChange: DeserializeOwned + JsonSchema + Send + Sync + 'stat
     /// The effects; text that was overwritten or removed cannot be restored.
     const EFFECTS: ToolEffects = ToolEffects::Irreversible;
 
+    /// Returns the paths whose state the change depends on.
+    fn paths(&self) -> Vec<&str>;
+
+    /// Returns the path of the file whose content is lost, or of the folder that is lost with its files.
+    fn lost(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns what the change will do, without doing it.
     ///
     /// # Errors

@@ -8,7 +8,10 @@ use std::{
 use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, FileType, Metadata, OpenOptions, Permissions};
 
-use super::super::root::{FolderRoot, OpenedPath};
+use super::super::{
+    root::{FolderRoot, OpenedPath},
+    text_form::FormedText,
+};
 use crate::tools::ToolError;
 
 /// Maximum size of a file that is written, copied or shown before it changes, in bytes.
@@ -17,8 +20,9 @@ pub(super) const MAX_BYTES: u64 = 8 << 20;
 /// A name in an open folder. Operations act on this folder, whatever takes its place in the
 /// meantime, and follow no link.
 pub(super) struct FolderEntry<'n> {
-    folder: Dir,
-    last: &'n str,
+    pub(super) root: FolderRoot,
+    pub(super) folder: Dir,
+    pub(super) last: &'n str,
     /// The complete path, for messages.
     pub(super) path: &'n str,
 }
@@ -78,7 +82,7 @@ impl<'n> FolderEntry<'n> {
             };
             folder = opened.map_err(|error| ("opened", error))?;
         }
-        Ok(Ok(Self { folder, last, path }))
+        Ok(Ok(Self { root: root.clone(), folder, last, path }))
     }
 
     /// Returns what exists at the place; a link or a device is an error.
@@ -88,6 +92,7 @@ impl<'n> FolderEntry<'n> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(EntryKind::Nothing),
             Err(error) => return Err(failed(self.path, "opened", &error)),
         };
+        self.root.check_withheld(self.path, &metadata)?;
         let kind = metadata.file_type();
         if kind.is_dir() {
             return Ok(EntryKind::Folder);
@@ -203,6 +208,11 @@ fn empty(
     Ok(parent.remove_dir(name))
 }
 
+/// Returns what exists at `path`; below a missing folder, nothing exists.
+pub(super) fn found(root: &FolderRoot, path: &str) -> Result<EntryKind, ToolError> {
+    FolderEntry::find(root, path)?.map_or(Ok(EntryKind::Nothing), |place| place.found())
+}
+
 /// Returns the bytes of a regular file.
 pub(super) fn bytes(root: &FolderRoot, path: &str) -> Result<Vec<u8>, ToolError> {
     let OpenedPath::File(file) = root.open(path)? else {
@@ -218,10 +228,11 @@ pub(super) fn bytes(root: &FolderRoot, path: &str) -> Result<Vec<u8>, ToolError>
     Ok(bytes)
 }
 
-/// Returns the text of a regular file, unchanged.
-pub(super) fn text(root: &FolderRoot, path: &str) -> Result<String, ToolError> {
-    let text = String::from_utf8(bytes(root, path)?);
-    text.map_err(|_| ToolError::failed(format!("`{path}` is not text in UTF-8; it is not edited")))
+/// Returns the text of a regular file, with its form.
+pub(super) fn text(root: &FolderRoot, path: &str) -> Result<FormedText, ToolError> {
+    let text = FormedText::read(&bytes(root, path)?, false);
+    let refused = || ToolError::failed(format!("`{path}` is not text in UTF-8; it is not edited"));
+    text.map(|(formed, _)| formed).ok_or_else(refused)
 }
 
 fn failed(path: &str, what: &str, error: &io::Error) -> ToolError {

@@ -5,8 +5,12 @@ mod diff;
 mod edit;
 mod file_change;
 mod folder_entry;
+mod matching;
 mod remove;
 mod rename;
+mod shown_state;
+#[cfg(test)]
+mod shown_tests;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -53,18 +57,23 @@ impl<C: FileChange> Tool for ChangeTool<C> {
     }
 
     fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {
-        let root = self.root.clone();
+        let root = self.root.of_call(&context);
         Box::pin(async move {
             let change: C = typed::read_arguments(&arguments)?;
-            blocking(context, move |_| change.preview(&root)).await.map(Some)
+            blocking(context, move |_| shown_state::preview(&root, &change)).await.map(Some)
         })
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
-        let root = self.root.clone();
+        let root = self.root.of_call(&context);
+        let shown = context.shown().map(str::to_owned);
         Box::pin(async move {
             let change: C = typed::read_arguments(&arguments)?;
-            blocking(context, move |stop| change.make(&root, stop)).await.map(ToolOutput::from)
+            let work = move |stop: &dyn Fn() -> bool| {
+                shown_state::check(&root, &change, shown.as_deref())?;
+                change.make(&root, stop)
+            };
+            blocking(context, work).await.map(ToolOutput::from)
         })
     }
 }
@@ -77,6 +86,10 @@ impl FileTools {
     /// something is replaced while they work. A file is written under another name and then takes the name of the one that it replaces, so that it is
     /// replaced completely or not at all. Files over 8 MiB are neither written nor copied. Before a call is approved, its
     /// [preview](crate::tools::Tool::preview) shows a unified diff, or what is moved or removed.
+    ///
+    /// A call does nothing, and its error says so, once a person has changed what it would overwrite, move or remove: since its preview was shown, or,
+    /// when no one was asked, since the conversation last read or wrote the file. If a file that it never read is overwritten, the preview and the result
+    /// say so. Encoding, byte order mark and line ends of a file are kept.
     ///
     /// # Examples
     ///

@@ -53,6 +53,14 @@ impl FileChange for RemoveArguments {
     const NAME: &'static str = "files.remove";
     const ABOUT: &'static str = "Permanently removes a file, or a folder and its contents.";
 
+    fn paths(&self) -> Vec<&str> {
+        vec![&self.path]
+    }
+
+    fn lost(&self) -> Option<&str> {
+        Some(&self.path)
+    }
+
     fn preview(&self, root: &FolderRoot) -> Result<Preview, ToolError> {
         self.checked(root).map(|(_, words)| Preview::text(words))
     }
@@ -64,6 +72,7 @@ impl FileChange for RemoveArguments {
             EntryKind::Folder => place.remove_folder(stop)?,
             EntryKind::File(_) | EntryKind::Nothing => place.remove_file()?,
         }
+        root.known.forget(&root.spelled(&self.path)?);
         Ok(format!("removed `{}`", self.path))
     }
 }

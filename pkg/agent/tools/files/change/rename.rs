@@ -6,9 +6,8 @@ use serde::Deserialize;
 use super::{
     copy::taken,
     file_change::FileChange,
-    folder_entry::{EntryKind, FolderEntry},
+    folder_entry::{EntryKind, FolderEntry, found},
     remove::inside,
-    write::found,
 };
 use crate::tools::{ToolEffects, ToolError, files::root::FolderRoot};
 use forgeline_types::Preview;
@@ -49,6 +48,10 @@ impl FileChange for MoveArguments {
     // A move can be undone.
     const EFFECTS: ToolEffects = ToolEffects::Writes;
 
+    fn paths(&self) -> Vec<&str> {
+        vec![&self.from, &self.to]
+    }
+
     fn preview(&self, root: &FolderRoot) -> Result<Preview, ToolError> {
         self.checked(root).map(Preview::text)
     }
@@ -57,6 +60,7 @@ impl FileChange for MoveArguments {
         self.checked(root)?;
         let from = FolderEntry::open(root, &self.from)?;
         from.rename(&FolderEntry::create(root, &self.to)?)?;
+        root.known.rename(&root.spelled(&self.from)?, &root.spelled(&self.to)?);
         Ok(format!("moved `{}` to `{}`", self.from, self.to))
     }
 }

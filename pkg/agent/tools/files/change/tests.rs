@@ -275,3 +275,59 @@ async fn large_files_and_long_previews_have_limits() {
     let left = folder.all().into_iter().filter(|(name, _)| name.contains(".forgeline-"));
     assert_eq!(left.count(), 0);
 }
+
+// Found: N-41
+#[tokio::test]
+async fn n41_the_form_of_a_text_is_kept() {
+    let bom = |text: &str| [b"\xef\xbb\xbf", text.as_bytes()].concat();
+    let wide = |text: &str, unit: fn(u16) -> [u8; 2]| {
+        format!("\u{feff}{text}").encode_utf16().flat_map(unit).collect::<Vec<u8>>()
+    };
+    let (le, be) = (u16::to_le_bytes as fn(u16) -> [u8; 2], u16::to_be_bytes as fn(u16) -> [u8; 2]);
+    let edit =
+        |old: &str, new: &str| ("files.edit", json!({ "path": "t", "old": old, "new": new }));
+    let write = |content: &str| ("files.write", json!({ "path": "t", "content": content }));
+    let latin = b"caf\xe9 \x93x\x94\n".to_vec();
+    #[rustfmt::skip]
+    let cases: Vec<(&str, Vec<u8>, (&str, Value), Result<Vec<u8>, &str>, &str)> = vec![
+        ("LF text in a CRLF file",     b"a\r\nb\r\nc\r\n".to_vec(), edit("a\nb\n", "a\nx\nb\n"),  Ok(b"a\r\nx\r\nb\r\nc\r\n".to_vec()), "kept: CRLF line ends"),
+        ("a line more",                b"a\r\nb\r\n".to_vec(),      edit("b", "b\nc"),            Ok(b"a\r\nb\r\nc\r\n".to_vec()),      "CRLF"),
+        ("a line less",                b"a\r\nb\r\nc".to_vec(),     edit("\nb\n", "\n"),          Ok(b"a\r\nc".to_vec()),               "CRLF"),
+        ("CRLF text in an LF file",    b"a\nb\nc\n".to_vec(),       edit("a\r\nb", "x\r\nb"),     Ok(b"x\nb\nc\n".to_vec()),            "kept: LF line ends"),
+        ("mixed, CRLF at the place",   b"a\r\nb\nc\n".to_vec(),     edit("a\nb", "x\nb"),         Ok(b"x\r\nb\nc\n".to_vec()),          ""),
+        ("mixed, both at the place",   b"a\r\nb\nc\r\n".to_vec(),   edit("a\nb\nc", "x\ny\nz"),   Ok(b"x\r\ny\nz\r\n".to_vec()),        ""),
+        ("a lone CR is a character",   b"a\rb\r\n".to_vec(),        edit("a\rb", "c\rd"),         Ok(b"c\rd\r\n".to_vec()),             "CRLF"),
+        ("no line end at all",         b"ab".to_vec(),              edit("b", "c\nd"),            Ok(b"ac\nd".to_vec()),                ""),
+        ("line ends alone",            b"a\r\nb\r\n".to_vec(),      edit("a\r\nb", "a\nb"),       Err("line ends only"),                ""),
+        ("BOM, edited",                bom("a\r\nb\r\n"),           edit("a\nb", "c\nb"),         Ok(bom("c\r\nb\r\n")),                "UTF-8 with a BOM, CRLF line ends"),
+        ("UTF-16LE, edited",           wide("é\r\nb\r\n", le),      edit("é\nb", "ü\nb"),         Ok(wide("ü\r\nb\r\n", le)),           "UTF-16LE with a BOM"),
+        ("UTF-16BE, written",          wide("a\n", be),             write("→ 𝒳\n"),               Ok(wide("→ 𝒳\n", be)),                "UTF-16BE with a BOM"),
+        ("Windows-1252, edited",       latin.clone(),               edit("café", "thé"),          Ok(b"th\xe9 \x93x\x94\n".to_vec()),   "Windows-1252"),
+        ("Windows-1252, written",      latin.clone(),               write("“é”\n"),               Ok(b"\x93\xe9\x94\n".to_vec()),       "Windows-1252"),
+        ("what it does not have",      latin.clone(),               edit("café", "→"),            Err("Windows-1252, which has no '→'"), ""),
+        ("what it does not have, written", latin,                   write("日"),                  Err("nothing was done"),              ""),
+        ("damaged UTF-8",              b"\xc3\xa9 \xff\n".to_vec(), edit("\n", "x"),              Err("not text in UTF-8"),             ""),
+        ("CRLF, written",              b"a\r\nb\r\n".to_vec(),      write("a\nc\n"),              Ok(b"a\r\nc\r\n".to_vec()),           "kept: CRLF line ends"),
+        ("BOM, written",               bom("a\n"),                  write("\u{feff}b\n"),         Ok(bom("b\n")),                       "kept: UTF-8 with a BOM"),
+        ("mixed, written",             b"a\r\nb\n".to_vec(),        write("c\n"),                 Ok(b"c\n".to_vec()),                  "were mixed, and are now as given"),
+        ("CRLF, as given",             b"a\nb\n".to_vec(),          write("a\r\n"),               Ok(b"a\n".to_vec()),                  "kept: LF line ends"),
+    ];
+    for (what, before, (name, arguments), want, told) in cases {
+        let folder = Folder::new("form");
+        let path = folder.0.join("root/t");
+        fs::write(&path, &before).unwrap();
+        let shown = folder.preview(name, arguments.clone()).await;
+        let made = folder.call(name, arguments).await.map_err(|error| error.to_string());
+        match want {
+            Ok(after) => {
+                assert_eq!(fs::read(&path).unwrap(), after, "{what}: {made:?}");
+                assert!(shown.is_ok() && made.unwrap().contains(told), "{what}: {told}");
+            }
+            Err(problem) => {
+                assert_eq!(fs::read(&path).unwrap(), before, "{what}");
+                let (shown, made) = (shown.unwrap_err(), made.unwrap_err());
+                assert!(shown.contains(problem) && made.contains(problem), "{what}: {made}");
+            }
+        }
+    }
+}
