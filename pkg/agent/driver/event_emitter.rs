@@ -88,11 +88,9 @@ impl EventEmitter {
     /// Continues after this number of events of the run. The events that follow in the log, `reported`, are not
     /// sent again as long as the run repeats them; events that differ come after all of them.
     pub(crate) fn go_on(&mut self, events: u64, reported: Vec<AgentEvent>) {
-        let shown = reported.iter().filter_map(|event| match event {
-            AgentEvent::ToolApprovalRequest(request) => {
-                Some((request.approval_id.clone(), digest_shown(request)?.clone()))
-            }
-            _ => None,
+        let shown = reported.iter().filter_map(|event| {
+            let AgentEvent::ToolApprovalRequest(request) = event else { return None };
+            Some((request.approval_id.clone(), digest_shown(request)?.clone()))
         });
         self.shown_before = shown.collect();
         (self.seq, self.reported) = (events, reported.into());

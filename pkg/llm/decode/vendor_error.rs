@@ -170,8 +170,8 @@ fn message(value: &Value) -> Option<String> {
     });
     // A name that says what went wrong is part of the words.
     words.or_else(|| {
-        let named = value.as_object()?.iter().filter(|(name, _)| names_error(name));
-        named.filter_map(|(name, value)| Some(format!("{name}: {}", value.as_str()?))).next()
+        let mut named = value.as_object()?.iter().filter(|(name, _)| names_error(name));
+        named.find_map(|(name, value)| Some(format!("{name}: {}", value.as_str()?)))
     })
 }
 

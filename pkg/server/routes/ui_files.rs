@@ -52,15 +52,14 @@ impl FileFields {
         let (media_type, data) = match given_as.strip_prefix("data:") {
             Some(rest) => {
                 let (head, bytes) = rest.split_once(',').ok_or_else(missing)?;
-                match head.strip_suffix(";base64") {
-                    Some(media_type) => (media_type.to_owned(), bytes.to_owned()),
+                if let Some(media_type) = head.strip_suffix(";base64") {
+                    (media_type.to_owned(), bytes.to_owned())
+                } else {
                     // Text may be written as in other URLs.
-                    None => {
-                        let kind = head.split(';').next().unwrap_or_default();
-                        let kind = if kind.is_empty() { "text/plain" } else { kind };
-                        let bytes = unescaped(bytes).filter(|_| media::is_text(kind));
-                        (kind.to_owned(), BASE64_STANDARD.encode(bytes.ok_or_else(missing)?))
-                    }
+                    let kind = head.split(';').next().unwrap_or_default();
+                    let kind = if kind.is_empty() { "text/plain" } else { kind };
+                    let bytes = unescaped(bytes).filter(|_| media::is_text(kind));
+                    (kind.to_owned(), BASE64_STANDARD.encode(bytes.ok_or_else(missing)?))
                 }
             }
             None if is_url(&given_as) => (told.unwrap_or_default(), given_as),

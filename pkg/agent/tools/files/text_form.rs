@@ -55,8 +55,8 @@ impl FormedText {
         let (text, encoding, bad) = match encoding {
             Encoding::Utf16Le => (utf_16(bytes, u16::from_le_bytes)?, encoding, 0),
             Encoding::Utf16Be => (utf_16(bytes, u16::from_be_bytes)?, encoding, 0),
-            _ if bytes.contains(&0) => return None,
-            _ => match str::from_utf8(bytes) {
+            Encoding::Utf8 | Encoding::Windows1252 if bytes.contains(&0) => return None,
+            Encoding::Utf8 | Encoding::Windows1252 => match str::from_utf8(bytes) {
                 Ok(text) => (text.to_owned(), encoding, 0),
                 Err(_) if !has_mark && !has_wide_characters(bytes) => {
                     let text = bytes.iter().map(|byte| character(*byte)).collect();
