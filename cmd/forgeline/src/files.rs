@@ -76,7 +76,7 @@ impl FileArgs {
                 .and_then(|tool| tool.withhold(own_files.to_vec()))
                 .usage_context(|| "--allow-command".to_owned())?;
             let passed = self.pass_env.iter();
-            let commands = passed.fold(commands, |tool, name| tool.pass_variable(name));
+            let commands = passed.fold(commands, CommandTool::pass_variable);
             tools.push(Arc::new(commands.show_hidden(self.hidden)));
         }
         Ok(tools)

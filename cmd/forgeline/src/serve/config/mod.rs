@@ -57,6 +57,7 @@ pub(super) struct ServeConfig {
 
 /// Flags that are above the file.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(super) struct OverridingFlags<'a> {
     /// The file that they are above.
     pub(super) config: Option<&'a Path>,
