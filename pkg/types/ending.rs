@@ -217,11 +217,10 @@ mod tests {
     // Covers: N-01, N-02, N-09, R18a
     #[test]
     fn each_answer_has_one_ending() {
+        use FinishReason::{ContentFilter, Length, Malformed, Refusal, Stop, ToolCalls};
         let answer = |text: &str, finish: Option<FinishReason>| {
-            let mut completion = Completion::default();
-            completion.text = text.to_owned();
-            completion.finish_reason = finish;
-            completion
+            let text = text.to_owned();
+            Completion { text, finish_reason: finish, ..Completion::default() }
         };
         let with = |mut completion: Completion, part: Part| {
             completion.parts.push(part);
@@ -243,7 +242,6 @@ mod tests {
             ItemKind::ServerToolResult { id: "i".into(), tool_name: "t".into(), is_error: false };
         let image = ItemKind::Media { media_type: "image/png".into() };
         let note = ItemKind::Other { name: "finishMessage".into() };
-        use FinishReason::{ContentFilter, Length, Malformed, Refusal, Stop, ToolCalls};
         #[rustfmt::skip]
         let rows = [
             ("text",               answer("Hi.", Some(Stop)),                              Ending::Answered),

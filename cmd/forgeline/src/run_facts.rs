@@ -65,7 +65,7 @@ impl RunFacts {
         let TurnFacts { text, refusal, .. } = last;
         let is_joined = self.ending == Ending::Answered || self.ending == Ending::Cut;
         let is_whole = is_joined && !text.is_empty() && said.ends_with(text.as_str());
-        completion.text = if is_whole { said } else { text }.to_owned();
+        if is_whole { said } else { text }.clone_into(&mut completion.text);
         completion.refusal.clone_from(refusal);
     }
 }

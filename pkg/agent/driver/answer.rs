@@ -17,7 +17,12 @@ pub(super) fn message(parts: Vec<Part>, native: bool, is_paused: bool) -> Option
             Part::Text { text } => push_text(&mut kept, &text),
             Part::ToolCall(call) if native => kept.push(Part::ToolCall(readable(call))),
             Part::ToolCall(call) => push_call(&mut kept, &render_call(&call)),
-            part => kept.push(part),
+            part @ (Part::Thinking { .. }
+            | Part::ToolResult(_)
+            | Part::ProviderItem(_)
+            | Part::Image { .. }
+            | Part::Document { .. }
+            | _) => kept.push(part),
         }
     }
     says_something.then(|| Message::new(MessageRole::Assistant, kept))

@@ -22,7 +22,14 @@ pub(super) fn withheld(completion: &Completion, info: &ModelInfo) -> Option<Agen
             let what = format!("{} could not read the answer of {model}", provider(info));
             (ErrorCode::MalformedAnswer, what)
         }
-        _ => return None,
+        Ending::Answered
+        | Ending::Limit
+        | Ending::Empty
+        | Ending::Invalid
+        | Ending::Cut
+        | Ending::Cancelled
+        | Ending::Failed
+        | _ => return None,
     };
     let words = completion.vendor_words();
     let message = words.map_or_else(|| what.clone(), |words| format!("{what}: {words}"));

@@ -23,11 +23,16 @@ impl AfterCalls {
         match self {
             Self::Turn => feedback::CUT_BEFORE,
             Self::Reread => feedback::MALFORMED_BEFORE,
-            Self::Fail(error) => match Ending::from(error.code) {
-                Ending::Refused | Ending::Filtered => feedback::WITHHELD,
-                Ending::Malformed => feedback::MALFORMED_BEFORE,
-                _ => feedback::NOT_RUN,
-            },
+            Self::Fail(error) => {
+                let ending = Ending::from(error.code);
+                if matches!(ending, Ending::Refused | Ending::Filtered) {
+                    feedback::WITHHELD
+                } else if ending == Ending::Malformed {
+                    feedback::MALFORMED_BEFORE
+                } else {
+                    feedback::NOT_RUN
+                }
+            }
         }
     }
 

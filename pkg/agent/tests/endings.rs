@@ -258,6 +258,7 @@ async fn an_answer_that_was_withheld_is_told_as_such_and_none_of_its_calls_runs(
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_cannot_be_read_is_asked_for_once_more_and_none_of_its_calls_runs() {
     use FinishReason::{Malformed, Pause, Stop, ToolCalls};
+    type Row<'a> = (&'a str, &'a dyn Fn() -> ScriptedTurn, ErrorCode, &'a str);
     let turn = ScriptedTurn::new;
     let call = |turn: ScriptedTurn| turn.call("echo", json!({ "text": "x" }));
     let said = || other("gemini", "finishMessage", r#""Malformed call: f(""#);
@@ -271,7 +272,6 @@ async fn an_answer_that_cannot_be_read_is_asked_for_once_more_and_none_of_its_ca
             ItemKind::ServerToolCall { id: "s".into(), tool_name: "search".into(), arguments };
         item("responses", kind, "{}")
     };
-    type Row<'a> = (&'a str, &'a dyn Fn() -> ScriptedTurn, ErrorCode, &'a str);
     let (malformed, empty) = (ErrorCode::MalformedAnswer, ErrorCode::EmptyAnswer);
     #[rustfmt::skip]
     let rows: [Row<'_>; 12] = [
@@ -333,6 +333,7 @@ async fn an_answer_that_cannot_be_read_is_asked_for_once_more_and_none_of_its_ca
 // Covers: N-04, R18a
 #[tokio::test(start_paused = true)]
 async fn a_limit_without_a_last_answer_is_told_as_the_limit() {
+    type Row<'a> = (&'a str, Limit, ScriptedTurn, Result<&'a str, &'a str>);
     let turn = ScriptedTurn::new;
     let used = || {
         let mut usage = UsageInfo::default();
@@ -342,7 +343,6 @@ async fn a_limit_without_a_last_answer_is_told_as_the_limit() {
     let call = || turn().call("echo", json!({ "text": "x" })).usage(used());
     let turns = "the limit of 1 turns is reached; raise max_turns or ask for less";
     let tokens = "the budget of 100 tokens is spent (";
-    type Row<'a> = (&'a str, Limit, ScriptedTurn, Result<&'a str, &'a str>);
     #[rustfmt::skip]
     let rows: [Row<'_>; 6] = [
         ("an answer",        Limit::Turns,  turn().text("So far."),                               Ok("So far.")),

@@ -7,7 +7,7 @@ use std::{
 
 use super::*;
 use crate::{
-    AtLimit, Budget, BuildError, Caller, Limit, OutcomeKind, RunContext, RunInput,
+    AgentBuilder, AtLimit, Budget, BuildError, Caller, Limit, OutcomeKind, RunContext, RunInput,
     journal::MemoryJournal, prompts::PromptContext, tools::Calculator,
 };
 use forgeline_llm::{Cost, Prices};
@@ -218,7 +218,7 @@ async fn limit_of_cost_needs_a_price_before_the_first_request() {
         let provider = endless(model);
         let builder = builder(&provider).max_turns(9).at_limit(AtLimit::Fail);
         let builder = if is_of_input { builder } else { builder.budget(budget()) };
-        let builder = prices.into_iter().fold(builder, |builder, prices| builder.prices(prices));
+        let builder = prices.into_iter().fold(builder, AgentBuilder::prices);
         let input = RunInput::from("Go");
         let input = if is_of_input { input.budget(budget()) } else { input };
         let error = builder.build().unwrap().run(input).await.unwrap_err();

@@ -24,7 +24,8 @@ fn provider<W: WireFormat>(server: Server) -> Arc<dyn Provider> {
 }
 
 fn sse(events: &[Value]) -> Bytes {
-    events.iter().map(|event| format!("data: {event}\n\n")).collect::<String>().into()
+    let frames: Vec<_> = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    frames.concat().into()
 }
 
 /// An answer of Chat Completions.

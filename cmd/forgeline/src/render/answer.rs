@@ -51,7 +51,7 @@ impl AnswerText {
                 self.flow = TextFlow::InLine;
                 return added;
             }
-            added.answer = "\n".to_owned();
+            added.answer.push('\n');
         }
         if let AgentEvent::MessageContent { content, .. } = event {
             self.held.push_str(content);

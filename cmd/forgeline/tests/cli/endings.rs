@@ -14,10 +14,19 @@ fn ends(content: &Value, finish: &str) -> Vec<Step> {
     vec![Step::stream(), delta(content, None), delta(&json!({}), Some(finish)), done, Step::End]
 }
 
+fn refused_key() -> Vec<Step> {
+    let head = Step::Head(401, vec![("content-type", "application/json".to_owned())]);
+    let body = Step::chunk(r#"{"error":{"message":"No such key.","code":"invalid_api_key"}}"#);
+    vec![head, body, Step::End]
+}
+
 fn call() -> Value {
     let function = json!({ "name": "calculator", "arguments": "{\"expression\":\"6*7\"}" });
     json!({ "tool_calls": [{ "index": 0, "id": "c", "type": "function", "function": function }] })
 }
+
+/// Ending, code of the error, flags, answers of the server, the answer on stdout, words on stderr.
+type Row<'a> = (&'a str, &'a str, &'a [&'a str], Vec<Vec<Step>>, &'a str, &'a str);
 
 /// The rows of the table in the documentation: ending, codes of the error, exit status.
 fn documented() -> Vec<(String, String, String)> {
@@ -41,7 +50,7 @@ async fn each_ending_is_told_on_stderr_by_the_exit_status_and_in_json_as_documen
     let (limit, typed) = (["--max-turns", "1"], ["--schema", schema]);
     let refusal = json!({ "refusal": "I must not." });
     #[rustfmt::skip]
-    let rows: [(&str, &str, &[&str], Vec<Vec<Step>>, &str, &str); 17] = [
+    let rows: [Row<'_>; 17] = [
         ("answered",  "",                 &[],    vec![answer("Hi.")],                                          "Hi.",      ""),
         ("answered",  "",                 &[],    vec![ends(&call(), "tool_calls"), answer("42.")],             "42.",      ""),
         ("answered",  "",                 &[],    vec![nothing(), answer("Hi.")],                               "Hi.",      ""),
@@ -58,14 +67,14 @@ async fn each_ending_is_told_on_stderr_by_the_exit_status_and_in_json_as_documen
         ("empty",     "empty_answer",     &[],    vec![ends(&json!({ "reasoning_content": "Hm." }), "stop"), nothing()], "", "The model gave no answer"),
         ("invalid",   "invalid_answer",   &typed, vec![answer("Hi."), answer("Ho.")],                           "Ho.",      "not JSON"),
         ("cut",       "cut_answer",       &[],    vec![ends(&text("a"), "length"), ends(&text("b"), "length"), ends(&text("c"), "length")], "abc", "cut off"),
-        ("failed",    "in_stream",        &[],    vec![vec![Step::stream(), Step::chunk("data: {\"error\":{\"message\":\"It broke.\"}}\n\n"), Step::End]], "", "It broke."),
+        ("failed",    "auth",             &[],    vec![refused_key()],                                           "",         "No such key."),
     ];
     let documented = documented();
     assert_eq!(documented.len(), 10);
     for (ending, code, flags, script, said, told) in rows {
         let name = format!("{ending}, {told:?}, {} answers", script.len());
         let status = i32::from(!code.is_empty());
-        let script = || script.iter().map(|steps| steps.to_vec()).collect::<Vec<_>>();
+        let script = || script.clone();
         let server = ScriptedServer::start(script()).await;
         let outcome = ask(&server, &[&["--json"], flags].concat());
         let completion = outcome.completion();
