@@ -177,7 +177,7 @@ impl Completion {
     }
 }
 
-/// What Anthropic says of an answer that the model refused.
+/// The details that Anthropic sends of an answer that the model refused.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct StopDetails {
@@ -214,7 +214,7 @@ mod tests {
         Part::ProviderItem(ProviderItem::new("p", kind, Json::default()))
     }
 
-    // Covers: N-01, N-02, N-09, R18a
+    // Rows: N-01, N-02, N-09
     #[test]
     fn each_answer_has_one_ending() {
         use FinishReason::{ContentFilter, Length, Malformed, Refusal, Stop, ToolCalls};

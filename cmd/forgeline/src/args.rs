@@ -9,8 +9,8 @@ use crate::{
 
 /// The exit statuses, for the help.
 pub(crate) const EXIT_STATUS: &str = "Exit status: 0 on success; 1 if the run failed or ended without what was asked for \
-    (refused, filtered, malformed, empty, invalid, cut, a limit without an answer); 2 for wrong usage or if nobody can \
-    answer; 130 if interrupted.";
+    (refused, filtered, malformed, empty, invalid, cut, a limit without an answer); 2 for wrong usage or without a \
+    provider; 130 if interrupted.";
 
 /// Streams an agent's thinking, tool calls and answers as they are written.
 #[derive(Debug, Parser)]

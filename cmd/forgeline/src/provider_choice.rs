@@ -36,7 +36,7 @@ pub struct ProviderArgs {
     pub any_model: bool,
 }
 
-/// What to do where nobody can answer.
+/// The advice for a command without a provider.
 const NOBODY: &str = "no provider was found: no OPENAI_BASE_URL, no API key of a provider, and no local server on \
     port 11434 or 8080; set OPENAI_API_KEY or ANTHROPIC_API_KEY, name a server with --base-url, or try the offline \
     model with --provider demo";
@@ -65,7 +65,7 @@ impl ProviderChoice {
         Self { provider, base_url, model, key_env: None, why: why.to_owned(), is_found: false }
     }
 
-    /// Returns `true` for the demo, where nobody was named and nobody else was found.
+    /// Returns `true` for the demo, where no provider was named and none was found.
     fn is_unnamed_demo(&self) -> bool {
         self.provider == ProviderName::Demo && self.is_found
     }
@@ -75,7 +75,7 @@ impl ProviderChoice {
     ///
     /// # Errors
     ///
-    /// A usage error when the user does not agree; and for the demo that nobody named, unless a person sees who
+    /// A usage error when the user does not agree; and for the demo that was not named, unless a person sees who
     /// answers: a program that reads the output would take it for a model.
     pub fn confirm(&self, is_quiet: bool) -> anyhow::Result<()> {
         let can_answer = io::stdin().is_terminal() && io::stderr().is_terminal();
@@ -107,7 +107,7 @@ impl ProviderChoice {
         let url = without_secrets(&self.base_url);
         if self.is_unnamed_demo() {
             return Some(
-                "warning: the demo follows a few rules and is no model; set OPENAI_API_KEY or \
+                "warning: the demo follows a few rules and is not a model; set OPENAI_API_KEY or \
                  ANTHROPIC_API_KEY, or name a server with --base-url"
                     .to_owned(),
             );

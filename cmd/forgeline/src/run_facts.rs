@@ -90,7 +90,7 @@ mod tests {
         builder.finish()
     }
 
-    // Covers: N-11
+    // Rows: N-11
     #[test]
     fn a_completion_has_the_last_turn_and_the_others_stand_beside_it() {
         #[rustfmt::skip]

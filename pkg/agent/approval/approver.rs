@@ -31,9 +31,9 @@ pub enum Decision {
         /// The reason, for the model; may be empty.
         reason: String,
     },
-    /// The call does not run, without anybody having decided: there is no one to ask, or the request was taken back.
+    /// The call does not run, without a decision: there is no one to ask, or the request was taken back.
     Unanswered {
-        /// Who or what kept the call from running, for the model.
+        /// The reason, for the model.
         reason: String,
     },
 }
@@ -45,7 +45,7 @@ impl Decision {
         Self::Reject { reason: reason.into() }
     }
 
-    /// Returns the end of a request about which nobody decided; `reason` says who or what kept the call from running.
+    /// Returns the end of a request without a decision; `reason` says who or what kept the call from running.
     #[must_use]
     pub fn unanswered(reason: impl Into<String>) -> Self {
         Self::Unanswered { reason: reason.into() }

@@ -42,7 +42,7 @@ pub(crate) enum ApprovalVerdict {
     },
     /// The request was not answered within this time.
     TimedOut(Duration),
-    /// Nobody decided, for this reason.
+    /// The request ended without a decision, for this reason.
     Undecided {
         reason: String,
     },

@@ -41,7 +41,7 @@ pub struct AgentConfig {
     /// conversation and one text of the outcome; a custom event named [`ANSWER_CONTINUED`] precedes each further part. Default: 2; with 0, the answer
     /// stays cut off.
     pub continue_cut: u32,
-    /// The number of times that the model is asked again for an answer that does not match its schema, with what is wrong with it; as long as turns are
+    /// The number of times that the model is asked again for an answer that does not match its schema, with the problem, as long as turns are
     /// left. Default: 1; with 0, the first such answer ends the run with [`ErrorCode::InvalidAnswer`](forgeline_types::ErrorCode::InvalidAnswer).
     pub answer_repairs: u32,
     /// The way calls are exchanged with the model. Default: natively if the provider supports it.

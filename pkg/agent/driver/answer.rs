@@ -4,7 +4,7 @@ use crate::{memory::readable, prompts::render_call, setup::push_text};
 use forgeline_types::{Message, MessageRole, Part};
 
 /// Returns the message to keep of an answer with these parts; `None` when the answer is empty: items that only the provider
-/// can read are no answer, unless it has paused and continues once it gets them back.
+/// can read are not an answer, unless it has paused and continues once it gets them back.
 ///
 /// In text mode the text is kept as the model wrote it, calls included: in the next turn the model
 /// reads its own output unchanged, and the request begins with the same bytes as the previous one.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::run::Limit;
+pub(crate) use crate::run::NO_ANSWER;
 use forgeline_json::slice;
 use forgeline_llm::private::media::OmittedPart;
 use forgeline_types::Text;
@@ -50,10 +51,6 @@ pub(crate) fn invalid_answer(problem: &str) -> String {
         "Your last answer is not valid: {problem}. Answer again, with the requested JSON value alone."
     )
 }
-
-/// The text for the user if the model has not answered.
-pub(crate) const NO_ANSWER: &str = "The model gave no answer. Ask again in other words, or for less at \
-    once.";
 
 /// Returns the feedback for an answer without a call where one is required.
 pub(crate) fn no_call(fenced: bool) -> String {

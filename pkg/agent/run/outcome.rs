@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::budget::{Limit, Spending};
-use crate::prompts::feedback;
 use forgeline_llm::Cost;
 use forgeline_types::{AgentError, Ending, ErrorCode, FinishReason, Message, Text, UsageInfo};
 
@@ -54,6 +53,10 @@ pub struct RunOutcome {
     /// The messages that this run added to the conversation, the user's first.
     pub messages: Vec<Arc<Message>>,
 }
+
+/// The text for the user if the model has not answered.
+pub(crate) const NO_ANSWER: &str = "The model gave no answer. Ask again in other words, or for less at \
+    once.";
 
 /// The reason for which a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -149,7 +152,7 @@ impl OutcomeKind {
     pub fn error(&self) -> Option<AgentError> {
         match self {
             Self::Failed { error } => Some(error.clone()),
-            Self::Empty => Some(AgentError::new(ErrorCode::EmptyAnswer, feedback::NO_ANSWER)),
+            Self::Empty => Some(AgentError::new(ErrorCode::EmptyAnswer, NO_ANSWER)),
             Self::Answer
             | Self::TaskCompleted { .. }
             | Self::QuestionAsked { .. }

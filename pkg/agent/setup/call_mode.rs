@@ -253,7 +253,7 @@ fn blames_tools(message: &str) -> bool {
 mod tests {
     use super::*;
 
-    // Covers: N-10
+    // Rows: N-10
     #[test]
     fn only_words_about_tools_blame_them() {
         let rows = [

@@ -192,7 +192,7 @@ impl RunState {
             && self.limit().is_none()
     }
 
-    /// Asks again for an answer that does not match its schema, with what is wrong with it.
+    /// Asks again for an answer that does not match its schema, and states the problem.
     fn repair(&mut self, error: &AgentError, is_typed: bool, out: &mut Vec<RunEffect>) {
         self.repaired += 1;
         self.announce_again(Ending::Invalid, &error.message, out);
@@ -246,7 +246,7 @@ impl RunState {
         }
         let error = self.limit_error(limit);
         if !said {
-            // The text kept is the text told. A run of an older version kept another one.
+            // The text kept is the text shown. A run of an older version kept another one.
             let told = if self.is_older { feedback::NO_ANSWER } else { error.message.as_str() };
             self.remember(Message::assistant(told));
         }

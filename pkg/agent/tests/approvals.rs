@@ -102,7 +102,7 @@ async fn the_policy_says_which_calls_are_asked_about() {
     }
 }
 
-// Covers: N-12
+// Rows: N-12
 #[tokio::test(start_paused = true)]
 async fn the_model_reads_who_kept_a_call_from_running() {
     type Decide = fn() -> Decision;

@@ -204,7 +204,7 @@ fn other(protocol: &str, name: &str, raw: &str) -> StreamChunk {
     item(protocol, ItemKind::Other { name: name.into() }, raw)
 }
 
-// Covers: N-01, N-03, R18a
+// Rows: N-01, N-03
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_was_withheld_is_told_as_such_and_none_of_its_calls_runs() {
     use Ending::{Filtered, Refused};
@@ -254,7 +254,7 @@ async fn an_answer_that_was_withheld_is_told_as_such_and_none_of_its_calls_runs(
     }
 }
 
-// Covers: N-02, N-03, N-09, R18a
+// Rows: N-02, N-03, N-09
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_cannot_be_read_is_asked_for_once_more_and_none_of_its_calls_runs() {
     use FinishReason::{Malformed, Pause, Stop, ToolCalls};
@@ -330,7 +330,7 @@ async fn an_answer_that_cannot_be_read_is_asked_for_once_more_and_none_of_its_ca
     assert_eq!(provider.requests()[1].messages.len(), 2, "with the item of the provider");
 }
 
-// Covers: N-04, R18a
+// Rows: N-04
 #[tokio::test(start_paused = true)]
 async fn a_limit_without_a_last_answer_is_told_as_the_limit() {
     type Row<'a> = (&'a str, Limit, ScriptedTurn, Result<&'a str, &'a str>);

@@ -199,7 +199,7 @@ async fn unmeasured_limit_is_reported_once_and_not_enforced() {
     assert_eq!(told, want, "the answer reports neither");
 }
 
-// Covers: N-07
+// Rows: N-07
 #[tokio::test]
 async fn limit_of_cost_needs_a_price_before_the_first_request() {
     let budget = || Budget::default().cost(Cost::from_micro_dollars(34));

@@ -154,7 +154,7 @@ async fn what_is_not_the_value_is_an_error_that_has_what_came() {
     assert!(!error.outcome.text.is_empty());
 }
 
-// Covers: N-06, R18a
+// Rows: N-06
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_does_not_match_is_asked_for_again_with_what_is_wrong() {
     let wrong = || ScriptedTurn::new().json(r#"{"total":"x","lines":[]}"#);

@@ -76,7 +76,7 @@ fn ollama(message: &Value, done: &str) -> Bytes {
 
 type Connect = fn(Server) -> Arc<dyn Provider>;
 
-// Covers: N-01, N-02, N-03, N-09, R18a
+// Rows: N-01, N-02, N-03, N-09
 #[tokio::test(start_paused = true)]
 async fn each_vendors_answer_ends_as_what_it_is_and_no_withheld_call_runs() {
     use Ending::{Empty, Filtered, Malformed, Refused};

@@ -366,7 +366,7 @@ fn an_error_behind_calls_is_cut() {
     }
 }
 
-// Covers: N-01, N-02, N-03, N-04, R18a
+// Rows: N-01, N-02, N-03, N-04
 #[tokio::test]
 async fn each_ending_is_told_by_each_encoder() {
     use FinishReason::{ContentFilter, Length, Malformed, Refusal};

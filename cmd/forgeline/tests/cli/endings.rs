@@ -40,7 +40,7 @@ fn documented() -> Vec<(String, String, String)> {
     rows.map(row).collect()
 }
 
-// Covers: N-01, N-02, N-03, N-04, N-05, N-06, N-09, N-11, R18a
+// Rows: N-01, N-02, N-03, N-04, N-05, N-06, N-09, N-11
 #[tokio::test(flavor = "multi_thread")]
 async fn each_ending_is_told_on_stderr_by_the_exit_status_and_in_json_as_documented() {
     let text = |words: &str| json!({ "content": words });
@@ -101,7 +101,7 @@ async fn each_ending_is_told_on_stderr_by_the_exit_status_and_in_json_as_documen
     }
 }
 
-// Covers: N-07, N-08
+// Rows: N-07, N-08
 #[test]
 fn what_cannot_work_is_refused_before_the_first_request() {
     let at = ["run", "--base-url", "http://127.0.0.1:9/v1", "-m", "of-nobody"];
