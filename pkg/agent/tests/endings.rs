@@ -183,7 +183,7 @@ async fn an_empty_answer_is_asked_for_once_more_and_then_told() {
         assert_eq!((failed.error.code, failed.error.message.as_str()), (code, want), "{turns}");
         assert_eq!((failed.outcome.text.as_str(), count(&events, "error")), (want, 1));
         let kept = agent.transcript().last().unwrap().text();
-        assert_eq!(kept, want, "what is told is what is kept");
+        assert_eq!(kept, want, "what is reported is what is kept");
     }
 }
 
@@ -246,10 +246,11 @@ async fn an_answer_that_was_withheld_is_told_as_such_and_none_of_its_calls_runs(
         assert!(message.contains(verb) && message.ends_with(words), "{name}: {message}");
         assert_eq!(failed.outcome.text, text, "{name}: what had arrived is kept");
         assert_eq!((count(&events, "error"), count(&events, "tool_call")), (1, 0), "{name}");
-        let told = kinds(&events);
-        let told: Vec<_> = told.iter().filter(|kind| kind.starts_with("failure ")).collect();
-        assert_eq!(told.len(), usize::from(has_call), "{name}: {told:?}");
-        assert!(told.iter().all(|it| it.contains("was not run")), "{name}: {told:?}");
+        let failures = kinds(&events);
+        let failures: Vec<_> =
+            failures.iter().filter(|kind| kind.starts_with("failure ")).collect();
+        assert_eq!(failures.len(), usize::from(has_call), "{name}: {failures:?}");
+        assert!(failures.iter().all(|it| it.contains("was not run")), "{name}: {failures:?}");
         assert_history_is_whole(&agent);
     }
 }

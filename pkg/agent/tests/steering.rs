@@ -173,7 +173,7 @@ async fn every_scenario_is_steered_and_cancelled_at_every_event() {
                 match &outcome.reason {
                     // The scripts of a limit say nothing more once a message has come between.
                     OutcomeKind::Failed { error } if error.code == ErrorCode::MaxTurns => {
-                        assert!(last != SAID, "{name}: the limit is told behind it");
+                        assert!(last != SAID, "{name}: the limit comes after it");
                     }
                     OutcomeKind::Failed { error } => {
                         assert!(cancels, "{name}: {error}");

@@ -42,7 +42,7 @@ fn documented() -> Vec<(String, String, String)> {
 
 // Rows: N-01, N-02, N-03, N-04, N-05, N-06, N-09, N-11
 #[tokio::test(flavor = "multi_thread")]
-async fn each_ending_is_told_on_stderr_by_the_exit_status_and_in_json_as_documented() {
+async fn each_ending_is_reported_on_stderr_by_the_exit_status_and_in_json_as_documented() {
     let text = |words: &str| json!({ "content": words });
     let nothing = || ends(&json!({}), "stop");
     let schema = concat!(env!("CARGO_TARGET_TMPDIR"), "/endings-schema.json");
@@ -71,8 +71,8 @@ async fn each_ending_is_told_on_stderr_by_the_exit_status_and_in_json_as_documen
     ];
     let documented = documented();
     assert_eq!(documented.len(), 10);
-    for (ending, code, flags, script, said, told) in rows {
-        let name = format!("{ending}, {told:?}, {} answers", script.len());
+    for (ending, code, flags, script, said, words) in rows {
+        let name = format!("{ending}, {words:?}, {} answers", script.len());
         let status = i32::from(!code.is_empty());
         let script = || script.clone();
         let server = ScriptedServer::start(script()).await;
@@ -87,7 +87,7 @@ async fn each_ending_is_told_on_stderr_by_the_exit_status_and_in_json_as_documen
         assert_eq!(completion["complete"].as_bool(), Some(status == 0), "{name}");
         assert_eq!(completion["text"], said, "{name}: the last turn's text");
         assert!(!completion["turns"].as_array().unwrap().is_empty(), "{name}");
-        assert!(outcome.stderr.contains(told), "{name}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(words), "{name}: {}", outcome.stderr);
         let (_, codes, statuses) = documented.iter().find(|row| row.0 == ending).unwrap();
         assert!(statuses.contains(&status.to_string()), "{name}: {statuses}");
         assert!(codes.contains(code) || ending == "failed", "{name}: {codes}");
@@ -97,7 +97,7 @@ async fn each_ending_is_told_on_stderr_by_the_exit_status_and_in_json_as_documen
         assert_eq!(outcome.code, Some(status), "{name}: {outcome:?}");
         assert!(outcome.stdout.trim_end().ends_with(said), "{name}: {outcome:?}");
         assert!(!outcome.stdout.contains("The model gave no answer"), "{name}: {outcome:?}");
-        assert!(outcome.stderr.contains(told), "{name}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(words), "{name}: {}", outcome.stderr);
     }
 }
 
