@@ -34,6 +34,16 @@ pub enum ErrorCode {
     ContextExceeded,
     /// A content filter rejected the request or the answer.
     ContentFiltered,
+    /// The model declined to answer.
+    Refused,
+    /// The provider could not read what the model wrote, or the answer contradicts itself.
+    MalformedAnswer,
+    /// The model gave no answer.
+    EmptyAnswer,
+    /// The answer does not match the schema that was asked for.
+    InvalidAnswer,
+    /// A token limit truncated the answer.
+    CutAnswer,
     /// The key is missing, wrong or lacks permission.
     Auth,
     /// The server rejected the request as invalid.

@@ -31,6 +31,8 @@ pub enum FinishReason {
     ContentFilter,
     /// The model declined to answer.
     Refusal,
+    /// The provider could not read what the model wrote, such as a call with broken arguments.
+    Malformed,
     /// The provider paused; sending the conversation again continues it.
     Pause,
     /// The conversation no longer fits the model's context.
@@ -74,6 +76,7 @@ names! {
     ToolCalls = "tool_calls",
     ContentFilter = "content_filter",
     Refusal = "refusal",
+    Malformed = "malformed",
     Pause = "pause",
     ContextExceeded = "context_exceeded",
     Repetition = "repetition",
@@ -91,7 +94,8 @@ impl FinishReason {
     #[doc(hidden)]
     pub const fn truncates(&self) -> bool {
         let is_cut = matches!(self, Self::Repetition | Self::Interrupted);
-        is_cut || self.is_limit() || matches!(self, Self::ContentFilter | Self::Refusal)
+        let is_withheld = matches!(self, Self::ContentFilter | Self::Refusal | Self::Malformed);
+        is_cut || self.is_limit() || is_withheld
     }
 }
 

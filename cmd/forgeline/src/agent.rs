@@ -95,7 +95,7 @@ pub fn build(
     is_chat: bool,
 ) -> anyhow::Result<BuiltAgent> {
     let trace = args.amount.is_traced().then(trace::start);
-    let choice = args.setup.choose()?;
+    let choice = args.setup.choose(args.amount.is_quiet())?;
     if args.record.is_set() && choice.provider == ProviderName::Demo {
         return Err(usage(
             "the demo has no server to record; omit --record, or name a server with --base-url",

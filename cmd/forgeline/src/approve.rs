@@ -66,7 +66,8 @@ impl ApprovalMode {
     ) -> anyhow::Result<AgentBuilder> {
         let builder = match self {
             Self::Never => {
-                let why = "calls like this are rejected here";
+                let why =
+                    "the program was started with `--approve never`, which lets no such call run";
                 return Ok(reject(builder, why, why));
             }
             Self::Ask => builder,
@@ -91,7 +92,7 @@ impl ApprovalMode {
 fn reject(builder: AgentBuilder, why: &'static str, again: &'static str) -> AgentBuilder {
     builder.approver(move |asked: ApprovalContext| async move {
         let is_again = asked.request.reason == ApprovalReason::OutsideText;
-        Decision::reject(if is_again { again } else { why })
+        Decision::unanswered(if is_again { again } else { why })
     })
 }
 
@@ -184,7 +185,7 @@ impl UserPrompter {
     pub fn leave(&self, ends: &RequestHandles) {
         for request in ends.approvals.open() {
             // One that was answered meanwhile needs no rejection.
-            let left = Decision::reject("the user has left");
+            let left = Decision::unanswered("the user has left");
             let _late = ends.approvals.answer(&request.approval_id, left);
         }
         self.forms.leave(&ends.questions);
@@ -214,7 +215,10 @@ impl UserPrompter {
         let said = match &decision {
             Decision::Grant => Some("(allowed)"),
             Decision::GrantAlways => Some("(allowed from now on)"),
-            Decision::GrantChanged { .. } | Decision::Reject { .. } | _ => None,
+            Decision::GrantChanged { .. }
+            | Decision::Reject { .. }
+            | Decision::Unanswered { .. }
+            | _ => None,
         };
         let is_taken = ends.approvals.answer(&request.approval_id, decision).is_ok();
         if is_taken { said } else { Some("(too late)") }.map(str::to_owned)

@@ -7,9 +7,14 @@ use crate::{
     parse::ParseArgs, replay::ReplayArgs, run::RunArgs,
 };
 
+/// The exit statuses, for the help.
+pub(crate) const EXIT_STATUS: &str = "Exit status: 0 on success; 1 if the run failed or ended without what was asked for \
+    (refused, filtered, malformed, empty, invalid, cut, a limit without an answer); 2 for wrong usage or without a \
+    provider; 130 if interrupted.";
+
 /// Streams an agent's thinking, tool calls and answers as they are written.
 #[derive(Debug, Parser)]
-#[command(name = "forgeline", version, arg_required_else_help = true)]
+#[command(name = "forgeline", version, arg_required_else_help = true, after_help = EXIT_STATUS)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: CliCommand,
@@ -18,6 +23,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
     /// Ask once and stream the answer
+    #[command(after_help = EXIT_STATUS)]
     Run(RunArgs),
     /// Chat with the agent
     Chat(ChatArgs),

@@ -16,7 +16,9 @@ pub fn hint(error: &AgentError) -> &'static str {
         ErrorCode::ContextExceeded => {
             "shorten the prompt, or choose a model with a larger context window"
         }
-        ErrorCode::ContentFiltered => "rephrase the question",
+        ErrorCode::ContentFiltered | ErrorCode::Refused => "rephrase the question",
+        ErrorCode::MalformedAnswer | ErrorCode::InvalidAnswer => "try again, or use another model",
+        ErrorCode::CutAnswer => "raise --max-tokens, or ask for less at once",
         ErrorCode::Auth => "check the key in the environment, or name another with --api-key-env",
         ErrorCode::InvalidRequest => "check --model and the flags; the server's message is above",
         ErrorCode::Decode => "check that this is a response body, and that --protocol fits it",

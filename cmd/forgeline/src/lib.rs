@@ -35,6 +35,7 @@ pub mod render;
 pub mod replay;
 pub mod replay_recording;
 pub mod run;
+pub mod run_facts;
 #[cfg(feature = "serve")]
 mod serve;
 mod setup;

@@ -6,7 +6,10 @@ use forgeline::types::{AgentEvent, Completion, Envelope};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::render::{EventRenderer, SafeJson, completion_summary};
+use crate::{
+    render::{EventRenderer, SafeJson, completion_summary},
+    run_facts::RunFacts,
+};
 
 /// Writes events and the completion in the form that the user chose.
 #[derive(Debug)]
@@ -92,6 +95,20 @@ impl<W: Write> EventOutput<W> {
         self.flush()
     }
 
+    /// Writes the last words of a run as [`completion`](Self::completion) does; as JSON, with its ending and its turns.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails.
+    pub fn run_completion(&mut self, completion: &Completion, facts: &RunFacts) -> io::Result<()> {
+        if self.renderer.is_some() {
+            return self.completion(completion);
+        }
+        let run = Some(facts);
+        json_line(&mut self.out, &EventLine { kind: "completion", id: None, completion, run })?;
+        self.flush()
+    }
+
     /// Flushes the text written so far.
     ///
     /// # Errors
@@ -115,7 +132,7 @@ impl EventOutput<Vec<u8>> {
 ///
 /// When writing fails.
 pub fn completion_line(out: &mut impl Write, completion: &Completion) -> io::Result<()> {
-    json_line(out, &EventLine { kind: "completion", id: None, completion })
+    json_line(out, &EventLine { kind: "completion", id: None, completion, run: None })
 }
 
 /// Writes the completion of one item of a batch, with the item's id.
@@ -124,7 +141,7 @@ pub fn completion_line(out: &mut impl Write, completion: &Completion) -> io::Res
 ///
 /// When writing fails.
 pub fn batch_line(out: &mut impl Write, id: &Value, completion: &Completion) -> io::Result<()> {
-    json_line(out, &EventLine { kind: "completion", id: Some(id), completion })
+    json_line(out, &EventLine { kind: "completion", id: Some(id), completion, run: None })
 }
 
 #[derive(Serialize)]
@@ -135,6 +152,8 @@ struct EventLine<'a> {
     id: Option<&'a Value>,
     #[serde(flatten)]
     completion: &'a Completion,
+    #[serde(flatten)]
+    run: Option<&'a RunFacts>,
 }
 
 /// Writes a value as a line of JSON that shows nothing a terminal obeys.

@@ -19,7 +19,7 @@ use crate::{
 /// The provider, as flags.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ProviderArgs {
-    /// The provider [default: from the environment, else a local server, else demo]
+    /// The provider [default: from the environment, else a local server, else on a terminal the demo]
     #[arg(long, value_enum)]
     pub provider: Option<ProviderName>,
     /// The model's id, as the server spells it [default: the provider's variable, such as `OPENAI_MODEL`, else a small model of the vendor or the server's choice]
@@ -36,6 +36,11 @@ pub struct ProviderArgs {
     pub any_model: bool,
 }
 
+/// The advice for a command without a provider.
+const NOBODY: &str = "no provider was found: no OPENAI_BASE_URL, no API key of a provider, and no local server on \
+    port 11434 or 8080; set OPENAI_API_KEY or ANTHROPIC_API_KEY, name a server with --base-url, or try the offline \
+    model with --provider demo";
+
 /// The provider that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderChoice {
@@ -49,7 +54,7 @@ pub struct ProviderChoice {
     pub key_env: Option<String>,
     /// The reason, for the user.
     pub why: String,
-    /// `true` for a server that was found without being named.
+    /// `true` for a server that was found without being named, and for the demo when nothing else was.
     pub is_found: bool,
 }
 
@@ -60,14 +65,24 @@ impl ProviderChoice {
         Self { provider, base_url, model, key_env: None, why: why.to_owned(), is_found: false }
     }
 
+    /// Returns `true` for the demo, where no provider was named and none was found.
+    fn is_unnamed_demo(&self) -> bool {
+        self.provider == ProviderName::Demo && self.is_found
+    }
+
     /// Asks on a terminal whether a server that was not named may answer: any program of this computer
     /// can list a model, and whoever answers reads the question and steers the tools.
     ///
     /// # Errors
     ///
-    /// A usage error when the user does not agree.
-    pub fn confirm(&self) -> anyhow::Result<()> {
+    /// A usage error when the user does not agree; and for the demo that was not named, unless a person sees who
+    /// answers: a program that reads the output would take it for a model.
+    pub fn confirm(&self, is_quiet: bool) -> anyhow::Result<()> {
         let can_answer = io::stdin().is_terminal() && io::stderr().is_terminal();
+        if self.is_unnamed_demo() {
+            let is_seen = can_answer && io::stdout().is_terminal() && !is_quiet;
+            return if is_seen { Ok(()) } else { Err(usage(NOBODY)) };
+        }
         if !can_answer || !self.is_found {
             return Ok(());
         }
@@ -90,6 +105,13 @@ impl ProviderChoice {
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let url = without_secrets(&self.base_url);
+        if self.is_unnamed_demo() {
+            return Some(
+                "warning: the demo follows a few rules and is not a model; set OPENAI_API_KEY or \
+                 ANTHROPIC_API_KEY, or name a server with --base-url"
+                    .to_owned(),
+            );
+        }
         if self.is_found {
             return Some(format!(
                 "warning: this server was found, not named; the program at {url} reads your prompts and \
@@ -175,9 +197,9 @@ pub fn choose(
             "no provider found for model {model}; set OPENAI_API_KEY, name a server with --base-url, or omit --model",
         )));
     }
-    Ok(ProviderChoice::demo(
-        "no OPENAI_BASE_URL, no API key of a provider, and no local server on port 11434 or 8080",
-    ))
+    let why =
+        "no OPENAI_BASE_URL, no API key of a provider, and no local server on port 11434 or 8080";
+    Ok(ProviderChoice { is_found: true, ..ProviderChoice::demo(why) })
 }
 
 /// Says that the variable of the key is not set. What does not look like the name of one may be the key itself, and is not shown.

@@ -46,6 +46,11 @@ fn temperature(text: &str) -> Result<f32, String> {
 }
 
 impl RequestArgs {
+    /// Returns `true` when the answer must match a schema.
+    pub(crate) fn has_schema(&self) -> bool {
+        self.schema.is_some()
+    }
+
     /// Returns the template of all requests.
     ///
     /// # Errors

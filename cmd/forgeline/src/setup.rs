@@ -9,7 +9,7 @@ use forgeline::{
         mcp::McpServers,
         tools::{Calculator, Tool},
     },
-    llm::{Cost, Provider},
+    llm::{Cost, ModelCard, Prices, Provider},
     types::Text,
 };
 use tokio::runtime::Runtime;
@@ -156,9 +156,9 @@ impl SetupArgs {
     /// # Errors
     ///
     /// A usage error for flags that contradict each other or the environment, or when the user does not agree.
-    pub(crate) fn choose(&self) -> anyhow::Result<ProviderChoice> {
+    pub(crate) fn choose(&self, is_quiet: bool) -> anyhow::Result<ProviderChoice> {
         let choice = self.choice()?;
-        choice.confirm()?;
+        choice.confirm(is_quiet || self.request.has_schema())?;
         Ok(choice)
     }
 
@@ -336,11 +336,14 @@ impl SetupArgs {
         let mut builder = builder
             .request(self.request.template()?)
             .max_turns(self.max_turns)
-            .budget(self.budget.budget())
+            .budget(self.budget.checked(choice)?)
             .call_mode(self.call_mode.into());
         builder = self.context.set_up(builder, self.window(choice))?;
         if let Some(part) = self.project.find(self.files.folder(), is_quiet)? {
             builder = builder.system(part);
+        }
+        if let Some(prices) = self.budget.price {
+            builder = builder.prices(prices);
         }
         if let Some(timeout) = self.timeout {
             builder = builder.run_timeout(timeout);
@@ -406,7 +409,6 @@ fn describe(tool: &Arc<dyn Tool>) -> String {
 
 /// The budget of an answer, as flags.
 #[derive(Debug, Clone, Args)]
-#[expect(clippy::struct_field_names, reason = "the fields are the names of flags")]
 struct BudgetArgs {
     /// Token budget of one answer; at the limit, the model is asked to finish
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -417,9 +419,29 @@ struct BudgetArgs {
     /// Cost budget of one answer, in US dollars at list prices, such as 0.05
     #[arg(long, value_name = "DOLLARS")]
     budget_cost: Option<Cost>,
+    /// Prices of the model in US dollars per million tokens of input and output, such as 2.5,10 [default: the
+    /// vendor's list prices, where known]
+    #[arg(long, value_name = "INPUT,OUTPUT", value_parser = Prices::from_dollars)]
+    price: Option<Prices>,
 }
 
 impl BudgetArgs {
+    /// Returns the budget; a budget of cost needs a price that is known.
+    fn checked(&self, choice: &ProviderChoice) -> anyhow::Result<Budget> {
+        let has_price = |card: &ModelCard| card.prices.is_some();
+        let is_known =
+            self.price.is_some() || ModelCard::for_model(&choice.model).is_some_and(has_price);
+        if let Some(most) = self.budget_cost.filter(|_| !is_known) {
+            let model = if choice.model.is_empty() { "the server's choice" } else { &choice.model };
+            return Err(usage(format!(
+                "--budget-cost {most} cannot be kept: the price of the model {} is not known; give --price \
+                 INPUT,OUTPUT, or a model that `forgeline models` lists with a price",
+                escape_controls(model)
+            )));
+        }
+        Ok(self.budget())
+    }
+
     fn budget(&self) -> Budget {
         let mut budget = Budget::default();
         budget.tokens = self.budget_tokens;

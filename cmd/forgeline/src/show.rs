@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use forgeline::{
-    agent::CALL_MODE_FALLBACK,
+    agent::{ANSWER_ASKED_AGAIN, CALL_MODE_FALLBACK},
     types::{AgentEvent, Completion, Envelope},
 };
 use serde_json::Value;
@@ -15,6 +15,7 @@ use crate::{
     interrupt::StopHandle,
     output::{EventOutput, is_watched, stdout},
     render::{AnswerText, EventRenderer, escape_controls},
+    run_facts::RunFacts,
     spinner::Spinner,
     trace::{self, RequestSizes, TraceLines},
     writer::{OutputTarget, OutputWriter},
@@ -175,6 +176,11 @@ impl EventDisplay {
                 "the provider does not accept tools, so calls are now written as text ({reason})\n"
             );
             self.push(OutputTarget::Err, note);
+        } else if let AgentEvent::Custom { name, data } = event
+            && name == ANSWER_ASKED_AGAIN
+        {
+            let reason = line(data.get("reason").and_then(Value::as_str).unwrap_or_default());
+            self.push(OutputTarget::Err, format!("the model is asked once more: {reason}\n"));
         }
     }
 
@@ -224,13 +230,14 @@ impl EventDisplay {
     pub async fn end(
         &mut self,
         completion: &Completion,
+        facts: &RunFacts,
         footer: &str,
         stop: &StopHandle,
     ) -> io::Result<()> {
         self.clear_spinner();
         match self.form {
             ShowForm::Json => {
-                self.json.completion(completion)?;
+                self.json.run_completion(completion, facts)?;
                 let line = self.json.take();
                 self.push(OutputTarget::Out, line);
             }

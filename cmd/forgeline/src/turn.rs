@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use forgeline::{
     agent::{Budget, DefaultAgent, OutcomeKind, RunOutcome, RunStream, Steering},
     llm::Cost,
-    types::{AgentError, AgentEvent, Completion, CompletionBuilder, Message, Text},
+    types::{AgentError, AgentEvent, Completion, CompletionBuilder, ErrorCode, Message, Text},
 };
 use tokio::time;
 
@@ -15,6 +15,7 @@ use crate::{
     context::WindowUse,
     interrupt::StopHandle,
     render::{left_line, usage_line},
+    run_facts::{RunFacts, TurnBuilder},
     show::EventDisplay,
     spinner,
 };
@@ -24,10 +25,12 @@ use crate::{
 pub struct TurnOutcome {
     /// The run's outcome; of one that failed, what it had come to.
     pub outcome: RunOutcome,
-    /// The error, if the run failed.
+    /// The error, if the run failed or ended without what was asked for.
     pub error: Option<AgentError>,
-    /// The completion of its events.
+    /// The completion of its last answer.
     pub completion: Completion,
+    /// Its ending and its turns.
+    pub facts: RunFacts,
     /// The cost of its calls, where it is known.
     pub cost: Option<Cost>,
     /// Its duration.
@@ -78,8 +81,8 @@ pub async fn take(
     let mut stream = agent.run_stream(input);
     stop.include(stream.cancel_token());
     show.begin();
-    let (mut builder, mut bill, mut model) =
-        (CompletionBuilder::default(), RunBill::default(), None);
+    let (mut builder, mut turns) = (CompletionBuilder::default(), TurnBuilder::default());
+    let (mut bill, mut model) = (RunBill::default(), None);
     let mut used = WindowUse::with_window(window);
     let (steering, mut ends) = (stream.steering(), RequestHandles::for_stream(&stream));
     let mut ticks = time::interval(spinner::TURN);
@@ -98,6 +101,7 @@ pub async fn take(
                 show.event(&envelope, stop).await?;
                 ends.has_shown(&envelope.event);
                 builder.push(&envelope.event);
+                turns.push(&envelope);
                 bill.event(&envelope.event);
                 used.event(&envelope.event);
                 if let AgentEvent::ApiCallStart { model: name, .. } = envelope.event {
@@ -107,17 +111,24 @@ pub async fn take(
         }
     }
     let (outcome, error) = outcome(stream).await;
-    let completion = complete(builder, &outcome, model, error.as_ref());
-    let cost = bill.total();
+    let mut completion = complete(builder, &outcome, model, error.as_ref());
+    let facts = RunFacts { ending: outcome.reason.ending(), turns: turns.finish() };
+    facts.narrow(&mut completion, &outcome.text);
+    let cost = bill.total().or(outcome.spent.cost);
     let (took, budget) = (start.elapsed(), agent.config().budget);
     let window = used.line(agent.context_tokens());
-    let turn = TurnOutcome { outcome, error, completion, cost, took, budget, window };
-    show.end(&turn.completion, &turn.footer(), stop).await?;
+    let turn = TurnOutcome { outcome, error, completion, facts, cost, took, budget, window };
+    show.end(&turn.completion, &turn.facts, &turn.footer(), stop).await?;
     Ok(turn)
 }
 
 async fn outcome(stream: RunStream) -> (RunOutcome, Option<AgentError>) {
     match stream.outcome().await {
+        Ok(outcome) if outcome.reason == OutcomeKind::Cut => {
+            let message =
+                "the answer was cut off at its limit of tokens; raise it, or ask for less at once";
+            (outcome, Some(AgentError::new(ErrorCode::CutAnswer, message)))
+        }
         Ok(outcome) => (outcome, None),
         Err(failed) => (*failed.outcome, Some(failed.error)),
     }

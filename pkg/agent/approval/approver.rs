@@ -26,9 +26,14 @@ pub enum Decision {
         /// The complete arguments.
         arguments: Json,
     },
-    /// The call does not run.
+    /// The call does not run: the user does not allow it.
     Reject {
         /// The reason, for the model; may be empty.
+        reason: String,
+    },
+    /// The call does not run, without a decision: there is no one to ask, or the request was taken back.
+    Unanswered {
+        /// The reason, for the model.
         reason: String,
     },
 }
@@ -38,6 +43,12 @@ impl Decision {
     #[must_use]
     pub fn reject(reason: impl Into<String>) -> Self {
         Self::Reject { reason: reason.into() }
+    }
+
+    /// Returns the end of a request without a decision; `reason` says who or what kept the call from running.
+    #[must_use]
+    pub fn unanswered(reason: impl Into<String>) -> Self {
+        Self::Unanswered { reason: reason.into() }
     }
 }
 
@@ -49,6 +60,7 @@ impl From<Decision> for ApprovalVerdict {
             Decision::GrantAlways => granted(true, None),
             Decision::GrantChanged { arguments } => granted(false, Some(arguments)),
             Decision::Reject { reason } => Self::Rejected { reason },
+            Decision::Unanswered { reason } => Self::Undecided { reason },
         }
     }
 }
@@ -148,6 +160,6 @@ pub(crate) async fn decided(
     let Some(approver) = approver else { return std::future::pending().await };
     let decision = AssertUnwindSafe(async { approver.decide(asked).await }).catch_unwind().await;
     decision.unwrap_or_else(|panic| {
-        Decision::reject(format!("the approver panicked: {}", text(&*panic)))
+        Decision::unanswered(format!("the approver panicked: {}", text(&*panic)))
     })
 }

@@ -42,6 +42,10 @@ pub(crate) enum ApprovalVerdict {
     },
     /// The request was not answered within this time.
     TimedOut(Duration),
+    /// The request ended without a decision, for this reason.
+    Undecided {
+        reason: String,
+    },
     /// The run cannot ask anyone.
     Unasked,
     /// The call could not be shown.

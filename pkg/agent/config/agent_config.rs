@@ -9,6 +9,7 @@ use crate::{
     run::Budget,
     search::ToolSearch,
 };
+use forgeline_llm::Prices;
 use forgeline_parser::ToolDialect;
 use forgeline_types::setters;
 
@@ -40,6 +41,9 @@ pub struct AgentConfig {
     /// conversation and one text of the outcome; a custom event named [`ANSWER_CONTINUED`] precedes each further part. Default: 2; with 0, the answer
     /// stays cut off.
     pub continue_cut: u32,
+    /// The number of times that the model is asked again for an answer that does not match its schema, with the problem, as long as turns are
+    /// left. Default: 1; with 0, the first such answer ends the run with [`ErrorCode::InvalidAnswer`](forgeline_types::ErrorCode::InvalidAnswer).
+    pub answer_repairs: u32,
     /// The way calls are exchanged with the model. Default: natively if the provider supports it.
     pub call_mode: CallMode,
     /// The time at which calls start. Default: after their answer.
@@ -57,8 +61,12 @@ pub struct AgentConfig {
     /// Adds the tools `task_completion`, `ask_question` and `converse`, with which a model ends a run. Their texts are in the
     /// [outcome](crate::RunOutcome), not in the events of the message. Default: `false`; an answer without a call ends a run.
     pub loop_breaking_tools: bool,
-    /// The limits of each run, besides `max_turns`; an input may narrow them. Default: none.
+    /// The limits of each run, besides `max_turns`; an input may narrow them. A limit of cost needs a price that is known: see
+    /// [`prices`](Self::prices). Default: none.
     pub budget: Budget,
+    /// The prices of the model, in place of those of the [catalog](forgeline_llm::ModelCard). Without any, a run with a limit of cost is refused before
+    /// its first request. Default: `None`.
+    pub prices: Option<Prices>,
     /// The maximum duration of a whole run, including the wait for an earlier run of the agent. Content received until then is kept, and the run fails
     /// with [`ErrorCode::Timeout`]. Default: `None`, no limit.
     ///
@@ -144,6 +152,8 @@ impl Default for AgentConfig {
             keep_thinking: KeepThinking::WithCalls,
             loop_breaking_tools: false,
             budget: Budget::default(),
+            answer_repairs: 1,
+            prices: None,
             run_timeout: None,
             max_parallel_calls: 8,
             tool_timeout: Duration::from_mins(1),
@@ -183,7 +193,9 @@ impl AgentConfig {
         tool_dialect(some ToolDialect),
         keep_thinking(KeepThinking),
         loop_breaking_tools(bool),
+        answer_repairs(u32),
         budget(Budget),
+        prices(some Prices),
         run_timeout(some Duration),
         max_parallel_calls(usize),
         tool_timeout(Duration),
@@ -273,9 +285,9 @@ pub enum KeepThinking {
 pub enum CallMode {
     /// Native if the provider's capabilities include tools, else text.
     ///
-    /// Some servers announce tools but refuse them. If a request with native tools fails before its answer begins, with an error that may be about the
-    /// tools (status 400, 422, 500 or 501 that is not about keys, quota, rate or length; 404 with a message that names tools; or `Unsupported`), the same
-    /// turn is retried once in text mode. If that works, the agent and its clones stay in text mode, and a custom event named [`CALL_MODE_FALLBACK`]
+    /// Some servers announce tools but refuse them. If a request with native tools fails before its answer begins, with an error whose message names tools
+    /// or function calling (status 400, 404, 422, 500 or 501 that is not about keys, quota, rate or length; or `Unsupported`), the same turn is retried
+    /// once in text mode. If that works, the agent and its clones stay in text mode, and a custom event named [`CALL_MODE_FALLBACK`]
     /// contains the reason; else the run fails with the first error. This happens only until the provider has answered once, and never while the
     /// conversation contains native calls.
     #[default]
@@ -318,6 +330,10 @@ pub const CONTEXT_SUMMARIZED: &str = "context_summarized";
 /// The name of the custom event sent when a summary failed; see [`AgentConfig::summarize_at`]. Its data is an object with the number of `requests` made
 /// for it, and the `error`.
 pub const CONTEXT_SUMMARY_FAILED: &str = "context_summary_failed";
+
+/// The name of the custom event sent when the model is asked once more, because its last answer was empty, malformed, or not what the schema asks for.
+/// Its data is an object with the `turn` of that answer, its `ending` and a `reason`.
+pub const ANSWER_ASKED_AGAIN: &str = "answer_asked_again";
 
 /// The name of the custom event sent when a run was resumed in the middle of an answer: the answer is requested again, and the content of its events so
 /// far is to be dropped. Its data is an object with the `turn` and the `attempt` that begins.

@@ -24,7 +24,7 @@ use crate::{
         ToolSource,
     },
 };
-use forgeline_llm::{Provider, ProviderError, Request, TokenEstimator};
+use forgeline_llm::{Prices, Provider, ProviderError, Request, TokenEstimator};
 use forgeline_parser::ToolDialect;
 use forgeline_types::{AgentError, Text, setters};
 
@@ -312,6 +312,8 @@ impl AgentBuilder {
         keep_thinking(KeepThinking),
         loop_breaking_tools(bool),
         budget(Budget),
+        answer_repairs(u32),
+        prices(some Prices),
         run_timeout(some Duration),
         tool_timeout(Duration),
         max_parallel_calls(usize),

@@ -27,7 +27,7 @@ impl DefaultAgent {
     ///
     /// # Errors
     ///
-    /// The same as for [`run`](Self::run), and [`ErrorCode::Decode`] if the answer is not a `T`, or the run ended with a question or a refusal. The text
+    /// The same as for [`run`](Self::run), and [`ErrorCode::InvalidAnswer`] if the answer is not a `T`, or the run ended with a question or a refusal. The text
     /// of the error's outcome is the model's answer.
     ///
     /// # Cancel safety
@@ -78,11 +78,11 @@ impl RunOutcome {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorCode::Decode`], with the actual answer, if the answer is not a `T`.
+    /// Returns [`ErrorCode::InvalidAnswer`], with the actual answer, if the answer is not a `T`.
     pub fn value<T: DeserializeOwned>(&self) -> Result<T, AgentError> {
         let unlike = |problem: String| {
             AgentError::new(
-                ErrorCode::Decode,
+                ErrorCode::InvalidAnswer,
                 format!("the answer is not the requested value: {problem}"),
             )
         };

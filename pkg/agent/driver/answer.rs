@@ -3,36 +3,27 @@
 use crate::{memory::readable, prompts::render_call, setup::push_text};
 use forgeline_types::{Message, MessageRole, Part};
 
-/// Returns the message to keep of an answer with these parts; `None` when the answer is empty.
+/// Returns the message to keep of an answer with these parts; `None` when the answer is empty: items that only the provider
+/// can read are not an answer, unless it has paused and continues once it gets them back.
 ///
 /// In text mode the text is kept as the model wrote it, calls included: in the next turn the model
 /// reads its own output unchanged, and the request begins with the same bytes as the previous one.
-pub(super) fn message(parts: Vec<Part>, native: bool) -> Option<Message> {
+pub(super) fn message(parts: Vec<Part>, native: bool, is_paused: bool) -> Option<Message> {
     let mut kept = Vec::with_capacity(parts.len());
     let mut says_something = false;
     for part in parts {
+        says_something |= part.is_answer() || (is_paused && matches!(part, Part::ProviderItem(_)));
         match part {
-            Part::Text { text } => {
-                says_something |= !text.trim().is_empty();
-                push_text(&mut kept, &text);
-                continue;
-            }
+            Part::Text { text } => push_text(&mut kept, &text),
             Part::ToolCall(call) if native => kept.push(Part::ToolCall(readable(call))),
             Part::ToolCall(call) => push_call(&mut kept, &render_call(&call)),
-            Part::ProviderItem(_) => kept.push(part),
-            Part::Thinking { .. }
+            part @ (Part::Thinking { .. }
             | Part::ToolResult(_)
+            | Part::ProviderItem(_)
             | Part::Image { .. }
-            | Part::Document { .. } => {
-                kept.push(part);
-                continue;
-            }
-            _ => {
-                kept.push(part);
-                continue;
-            }
+            | Part::Document { .. }
+            | _) => kept.push(part),
         }
-        says_something = true;
     }
     says_something.then(|| Message::new(MessageRole::Assistant, kept))
 }
@@ -64,7 +55,7 @@ mod tests {
         for chunk in chunks {
             assert!(machine.chunk(chunk, &mut |_| {}).is_continue());
         }
-        message(machine.finish(StreamEnd::Done, &mut |_| {}).parts, native)
+        message(machine.finish(StreamEnd::Done, &mut |_| {}).parts, native, false)
     }
 
     fn call(index: u32, arguments: &str) -> StreamChunk {

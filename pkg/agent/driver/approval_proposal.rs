@@ -39,10 +39,15 @@ pub(super) async fn prepare(
     let (shown, preview) = match or_cancelled(&halt, made).await {
         Some(Ok(preview)) => (Ok(()), preview),
         Some(Err(problem)) => (Err(ApprovalVerdict::NotShown(problem)), None),
-        None => (Err(ApprovalVerdict::Unasked), None),
+        None => (Err(stopped()), None),
     };
     let request = request.preview(preview);
     Box::new(ApprovalProposal { id, request, shown, run })
+}
+
+/// Returns the verdict on a call of a run that was stopped before anybody decided.
+fn stopped() -> ApprovalVerdict {
+    ApprovalVerdict::Undecided { reason: "the run was stopped first".to_owned() }
 }
 
 async fn preview(
@@ -109,7 +114,7 @@ impl ApprovalProposal {
             };
             tokio::select! {
                 biased;
-                () = halt.cancelled() => ApprovalVerdict::Unasked,
+                () = halt.cancelled() => stopped(),
                 decision = decided => decision.into(),
                 () = sleep(limit) => ApprovalVerdict::TimedOut(limit),
             }

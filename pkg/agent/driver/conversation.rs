@@ -15,6 +15,7 @@ use super::{
     run_recorder::RunRecorder,
     shared_agent::{SharedAgent, locked},
     spans,
+    withheld::withheld,
 };
 use crate::{
     config::{CALL_MODE_FALLBACK, CallStart},
@@ -193,7 +194,7 @@ impl<'a> RunConversation<'a> {
                         unwrap_call(&mut call);
                         unwrap_all(&mut parts);
                     }
-                    let message = answer::message(parts, self.mode.native).map(Arc::new);
+                    let message = answer::message(parts, self.mode.native, false).map(Arc::new);
                     let sealed = CompleteCall { call, body_bytes, message, ends };
                     return Some(StepInput::Called(id, Box::new(sealed)));
                 }
@@ -276,6 +277,12 @@ impl<'a> RunConversation<'a> {
         goal: Option<&AnswerSchema>,
     ) -> impl Future<Output = Box<ModelAnswer>> {
         let (mut response, events) = reading.span.clone().in_scope(|| reading.end(end));
+        let withheld = withheld(&response.completion, self.parts.provider.info());
+        response.completion.error = response.completion.error.take().or(withheld);
+        if goal.is_none() {
+            let format = self.parts.request.response_format.as_ref();
+            bound_answer::check_format(&mut response.completion, format);
+        }
         if let Some(goal) = goal {
             bound_answer::parse_answer(&mut response.completion, goal);
         }
@@ -297,20 +304,20 @@ impl<'a> RunConversation<'a> {
         }
         let Completion { mut parts, text, refusal, tool_calls: mut calls, finish_reason, .. } =
             *completion;
+        let is_paused = finish_reason == Some(FinishReason::Pause);
         if self.mode.indirect {
             calls.iter_mut().for_each(unwrap_call);
             unwrap_all(&mut parts);
         }
         let usage = completion.usage;
-        let cost = usage.as_ref().and_then(|usage| self.parts.card()?.cost(usage));
+        let cost = usage.as_ref().and_then(|usage| self.parts.cost(usage));
         if let Some(recorder) = self.emitter.recorder() {
             let error = completion.error.as_ref().map(|error| error.code);
             recorder.answered(finish_reason.as_ref(), usage, cost, error);
         }
-        let is_refusal = finish_reason == Some(FinishReason::Refusal) && text.is_empty();
         ModelAnswer {
-            message: answer::message(parts, self.mode.native).map(Arc::new),
-            text: if is_refusal { refusal } else { text },
+            message: answer::message(parts, self.mode.native, is_paused).map(Arc::new),
+            text: if text.is_empty() { refusal } else { text },
             calls,
             body_bytes,
             fenced_calls: completion.fenced_calls,

@@ -26,6 +26,7 @@ mod session_grants;
 mod shared_agent;
 mod spans;
 mod start_messages;
+mod withheld;
 mod written_messages;
 
 pub(super) use self::{

@@ -140,6 +140,7 @@ impl<'a> RunDriver<'a> {
                 breaker_failures: config.breaker_failures,
                 loop_guard: config.loop_guard,
                 continue_cut: config.continue_cut,
+                answer_repairs: config.answer_repairs,
             };
             let run_id = emitter.run_id().clone();
             let is_outside = agent.has_outside_text() || context.has_outside_text();

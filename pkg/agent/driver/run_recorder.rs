@@ -14,7 +14,7 @@ use crate::{
         RequestPrefix, RequestSent, RunBegan, RunRecord, TurnRecord,
     },
     prompts::feedback,
-    run::{OutcomeKind, RunOutcome},
+    run::RunOutcome,
     setup::AgentSetup,
     state::{FailureKind, RunState},
     support::text,
@@ -313,9 +313,7 @@ impl RunRecorder {
 
     /// Notifies the observers of the end of the run.
     pub(crate) fn end(&mut self, outcome: &RunOutcome) {
-        if let OutcomeKind::Failed { error } = &outcome.reason {
-            self.run.error = Some(error.code);
-        }
+        self.run.error = outcome.reason.error().map(|error| error.code).or(self.run.error);
         self.close(Some(outcome));
     }
 

@@ -26,7 +26,8 @@ impl RunStart {
             Self::Input(input) => {
                 let provider = agent.parts.chosen(&input.context)?;
                 let provider = provider.unwrap_or(&agent.parts.provider);
-                input.check(provider.info(), clock::system_now())
+                input.check(provider.info(), clock::system_now())?;
+                agent.parts.check_price(input.budget, provider.info())
             }
             Self::Open(..) => Ok(()),
         }

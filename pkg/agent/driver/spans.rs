@@ -4,7 +4,7 @@ use tracing::{Span, field::Empty};
 
 use crate::{
     observe::{error_type, provider_name},
-    run::{OutcomeKind, RunOutcome},
+    run::RunOutcome,
     setup::AgentSetup,
 };
 use forgeline_types::{AgentError, Completion, FinishReason, ModelInfo, Text, UsageInfo};
@@ -99,8 +99,8 @@ pub(super) fn ended(span: &Span, outcome: &RunOutcome) {
     used(span, outcome.usage.as_ref());
     let reason = outcome.finish_reason.as_ref().map(FinishReason::as_str);
     span.record("gen_ai.response.finish_reasons", reason);
-    if let OutcomeKind::Failed { error } = &outcome.reason {
-        failed(span, error);
+    if let Some(error) = outcome.reason.error() {
+        failed(span, &error);
     }
 }
 

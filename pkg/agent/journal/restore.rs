@@ -103,7 +103,8 @@ pub(crate) fn restore(lines: &[JournalLine], open: OpenIs<'_>) -> Result<Restore
             return Err(RestoreError::Unknown { line });
         };
         match record {
-            Record::Began { tools, state, .. } => {
+            Record::Began { version, tools, mut state } => {
+                state.set_older(version < VERSION);
                 // The open calls of a dropped run are answered by the next run.
                 let missing = restored.messages.last().and_then(|last| missing_results(last));
                 restored.messages.extend(missing.map(Arc::new));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::run::Limit;
+pub(crate) use crate::run::NO_ANSWER;
 use forgeline_json::slice;
 use forgeline_llm::private::media::OmittedPart;
 use forgeline_types::Text;
@@ -37,9 +38,19 @@ pub(crate) const ANSWER_TYPED: &str = "Give the result now, as the requested JSO
 pub(crate) const ANSWER_AGAIN: &str = "Your last answer was empty. Give the answer now, or call the tool \
     that does the next step.";
 
-/// The text for the user if the model has not answered.
-pub(crate) const NO_ANSWER: &str = "The model gave no answer. Ask again in other words, or for less at \
-    once.";
+/// The reason, for the user, for which the model is asked once more after an empty answer.
+pub(crate) const EMPTY: &str = "the answer was empty";
+
+/// The request after an answer that the provider could not read.
+pub(crate) const MALFORMED_AGAIN: &str = "Your last answer could not be read: a call in it was malformed, \
+    or missing. Give the answer now, or make the call again with arguments that are valid JSON.";
+
+/// Returns the request after an answer that does not match its schema.
+pub(crate) fn invalid_answer(problem: &str) -> String {
+    format!(
+        "Your last answer is not valid: {problem}. Answer again, with the requested JSON value alone."
+    )
+}
 
 /// Returns the feedback for an answer without a call where one is required.
 pub(crate) fn no_call(fenced: bool) -> String {
@@ -167,6 +178,14 @@ pub(crate) fn unanswered(tool_name: &str, limit: Duration) -> String {
     )
 }
 
+pub(crate) fn undecided(tool_name: &str, reason: &str) -> String {
+    let reason = reason.trim();
+    format!(
+        "This call of `{tool_name}` was not run, and no person has decided about it: {reason}. Try another way, \
+         or say what is left to do."
+    )
+}
+
 pub(crate) fn unasked(tool_name: &str) -> String {
     format!(
         "This call of `{tool_name}` needs a person's approval, and there is no one to ask, so it \
@@ -283,6 +302,14 @@ pub(crate) fn after_loop_break(name: &Text) -> String {
 
 /// The result of calls that a cancelled or failed run did not run.
 pub(crate) const NOT_RUN: &str = "This call was not run: the run ended first.";
+
+/// The result of the calls of an answer that was refused or filtered.
+pub(crate) const WITHHELD: &str = "This call was not run: the answer that made it was refused or \
+    filtered.";
+
+/// The result of the calls of an answer that the provider could not read.
+pub(crate) const MALFORMED_BEFORE: &str = "This call was not run: the provider could not read the \
+    answer that made it. Make the call again if it is still needed.";
 
 /// The result of calls that had not started when their answer was truncated.
 pub(crate) const CUT_BEFORE: &str = "This call was not run: the answer was cut off before the end \

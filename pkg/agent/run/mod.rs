@@ -9,7 +9,6 @@ mod outcome;
 mod shared_state;
 mod surface;
 
-pub(crate) use self::input::fit;
 pub use self::{below::SpentBelow, shared_state::SharedState};
 pub use self::{
     budget::{Budget, Limit, Spending},
@@ -19,3 +18,4 @@ pub use self::{
     outcome::{OutcomeKind, RunError, RunOutcome},
     surface::Surface,
 };
+pub(crate) use self::{input::fit, outcome::NO_ANSWER};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::{Limit, Spending};
 use forgeline_llm::Cost;
-use forgeline_types::{AgentError, FinishReason, Message, Text, UsageInfo};
+use forgeline_types::{AgentError, Ending, ErrorCode, FinishReason, Message, Text, UsageInfo};
 
 /// The outcome of a run.
 ///
@@ -54,6 +54,10 @@ pub struct RunOutcome {
     pub messages: Vec<Arc<Message>>,
 }
 
+/// The text for the user if the model has not answered.
+pub(crate) const NO_ANSWER: &str = "The model gave no answer. Ask again in other words, or for less at \
+    once.";
+
 /// The reason for which a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -88,7 +92,7 @@ pub enum OutcomeKind {
     /// The model answered without a call, and the length limit cut off the answer, which was not, or no longer,
     /// [continued](crate::AgentConfig::continue_cut).
     Cut,
-    /// The model gave no answer, even after it was asked once more. The outcome's text, which was shown and is in the conversation, says so to the user.
+    /// The model gave no answer, even after it was asked once more. The outcome's text, which is in the conversation, says so to the user.
     Empty,
     /// A part of the system prompt [answered](crate::prompts::PromptContext::answer); the model was not called.
     PromptAnswered,
@@ -97,14 +101,14 @@ pub enum OutcomeKind {
         /// The limit.
         limit: Limit,
     },
-    /// The run failed or was cancelled; its content so far is kept.
+    /// The run failed, was cancelled, or ended without what was asked for: [`ending`](Self::ending) says which. Its content so far is kept.
     Failed {
         /// The cause.
         error: AgentError,
     },
 }
 
-/// The error of a run that failed or was cancelled, with its outcome so far.
+/// The error of a run that failed, was cancelled, or ended without an answer, with its outcome so far.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{error}")]
 #[non_exhaustive]
@@ -116,6 +120,50 @@ pub struct RunError {
 }
 
 impl OutcomeKind {
+    /// Returns the way in which the run ended, in the vocabulary that events, records and encoders share.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::{agent::OutcomeKind, types::{AgentError, Ending, ErrorCode}};
+    ///
+    /// let error = AgentError::new(ErrorCode::Refused, "m refused to answer");
+    /// assert_eq!(OutcomeKind::Failed { error }.ending(), Ending::Refused);
+    /// assert_eq!(OutcomeKind::Answer.ending(), Ending::Answered);
+    /// ```
+    #[must_use]
+    pub fn ending(&self) -> Ending {
+        match self {
+            Self::Answer
+            | Self::TaskCompleted { .. }
+            | Self::QuestionAsked { .. }
+            | Self::Conversed { .. }
+            | Self::Tool { .. }
+            | Self::PromptAnswered => Ending::Answered,
+            Self::Cut => Ending::Cut,
+            Self::Empty => Ending::Empty,
+            Self::LimitReached { .. } => Ending::Limit,
+            Self::Failed { error } => Ending::from(error.code),
+        }
+    }
+
+    /// Returns the error of a run that ended without what was asked for.
+    #[must_use]
+    pub fn error(&self) -> Option<AgentError> {
+        match self {
+            Self::Failed { error } => Some(error.clone()),
+            Self::Empty => Some(AgentError::new(ErrorCode::EmptyAnswer, NO_ANSWER)),
+            Self::Answer
+            | Self::TaskCompleted { .. }
+            | Self::QuestionAsked { .. }
+            | Self::Conversed { .. }
+            | Self::Tool { .. }
+            | Self::PromptAnswered
+            | Self::Cut
+            | Self::LimitReached { .. } => None,
+        }
+    }
+
     /// Returns the text of the tool that ended the run, if any.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
@@ -172,11 +220,11 @@ impl RunOutcome {
     ///
     /// # Errors
     ///
-    /// Returns the cause if the run failed or was cancelled.
+    /// Returns the cause if the run failed, was cancelled, or ended without an answer.
     pub fn into_result(self) -> Result<Self, RunError> {
-        if let OutcomeKind::Failed { error } = &self.reason {
-            return Err(RunError { error: error.clone(), outcome: Box::new(self) });
+        match self.reason.error() {
+            Some(error) => Err(RunError { error, outcome: Box::new(self) }),
+            None => Ok(self),
         }
-        Ok(self)
     }
 }

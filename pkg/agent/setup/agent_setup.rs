@@ -9,15 +9,16 @@ use crate::{
     access::{AuditSink, Authorizer, Permissions},
     approval::{Approver, SessionGrant},
     config::AgentConfig,
+    nesting,
     observe::Observer,
     prompts::SystemPrompt,
-    run::{RunContext, SharedState},
+    run::{Budget, RunContext, SharedState},
     search::{FoundTools, ToolIndex},
     steering::AnswerGate,
     tools::{RegistryError, TOOL_SEARCH, Tool, ToolRegistry, ToolSearchTool, ToolSource},
 };
-use forgeline_llm::{ModelCard, Provider, Request, TokenEstimator, ToolSpec};
-use forgeline_types::{AgentError, ErrorCode, ModelInfo, Text, private::clipped};
+use forgeline_llm::{Cost, ModelCard, Provider, Request, TokenEstimator, ToolSpec};
+use forgeline_types::{AgentError, ErrorCode, ModelInfo, Text, UsageInfo, private::clipped};
 
 /// The parts that an agent was built from, which its forks share. A run with tools from sources has its own.
 #[derive(Clone)]
@@ -152,6 +153,33 @@ impl AgentSetup {
         let index = Arc::new(ToolIndex::new(&self.tools, Arc::clone(&self.specs), search));
         *last = Some(Arc::clone(&index));
         index
+    }
+
+    /// Returns the cost of these tokens by the prices of the agent, or else of the catalog.
+    pub(crate) fn cost(&self, usage: &UsageInfo) -> Option<Cost> {
+        match self.config.prices {
+            Some(prices) => prices.cost(usage),
+            None => self.card()?.cost(usage),
+        }
+    }
+
+    /// Checks that a limit of cost can be kept: the price of the model is known. A sub-agent, which shares the limit of the run above it, may have none.
+    pub(crate) fn check_price(&self, own: Budget, model: &ModelInfo) -> Result<(), AgentError> {
+        let has_price = |card: &ModelCard| card.prices.is_some();
+        let is_known = || {
+            self.config.prices.is_some()
+                || ModelCard::for_model(&model.model).is_some_and(has_price)
+        };
+        let limit = self.config.budget.narrowed(own).cost;
+        let Some(most) = limit.filter(|_| nesting::depth() == 0 && !is_known()) else {
+            return Ok(());
+        };
+        let message = format!(
+            "the cost budget of {most} cannot be kept: the price of the model `{}` is not known; expected \
+             `AgentConfig::prices` (`--price` of the command), or a model that the catalog prices",
+            model.model
+        );
+        Err(AgentError::new(ErrorCode::InvalidInput, message))
     }
 
     /// Returns the catalog's entry for the model.

@@ -210,27 +210,67 @@ impl RequestModes {
     }
 }
 
-/// Returns `true` for an error before the first output that may be caused by the native tools.
+/// Returns `true` for an error before the first output whose words blame the native tools.
 ///
-/// Servers without function calling have no common error for it: some respond with 400, 404, 422 or
-/// 501, and a chat template that does not fit the server's grammar causes a plain 500. A 404
-/// usually means a wrong path or model, so its message must name the tools.
+/// Servers without function calling have no common status for it: some respond with 400, 404, 422, 500 or 501, and
+/// the same statuses say that memory is used up or that an option is out of range. Only the message tells.
 pub(crate) fn is_refusal(error: &ProviderError) -> bool {
     let error = error.root();
     if let ProviderError::Status(status) = error {
         let kinds = [ErrorCode::InvalidRequest, ErrorCode::Unsupported, ErrorCode::Status];
-        let may_be_tools = match status.status {
-            400 | 422 | 500 | 501 => true,
-            404 => {
-                let message = status.message.to_ascii_lowercase();
-                ["tool", "function"].iter().any(|word| message.contains(word))
-            }
-            _ => false,
-        };
-        may_be_tools && kinds.contains(&status.kind)
-    } else if let ProviderError::InStream { kind, .. } = error {
-        [ErrorCode::InvalidRequest, ErrorCode::Unsupported].contains(kind)
+        matches!(status.status, 400 | 404 | 422 | 500 | 501)
+            && kinds.contains(&status.kind)
+            && blames_tools(&status.message)
+    } else if let ProviderError::InStream { kind, message, .. } = error {
+        [ErrorCode::InvalidRequest, ErrorCode::Unsupported].contains(kind) && blames_tools(message)
+    } else if let ProviderError::Unsupported { feature, .. } = error {
+        blames_tools(feature)
     } else {
-        matches!(error, ProviderError::Unsupported { .. })
+        false
+    }
+}
+
+/// Returns `true` for words about tools or function calling; a function of a program, as in a server's trace, is neither.
+fn blames_tools(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    let mut words = message.split(|sign: char| !sign.is_ascii_alphanumeric());
+    let mut before = "";
+    words.any(|word| {
+        let is_call = matches!(word, "call" | "calls" | "calling");
+        let is_it = matches!(
+            word,
+            "tool" | "tools" | "toolchoice" | "toolcall" | "toolcalls" | "functions"
+        ) || (before == "function" && is_call)
+            || matches!(word, "functioncall" | "functioncalling");
+        if !word.is_empty() {
+            before = word;
+        }
+        is_it
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Rows: N-10
+    #[test]
+    fn only_words_about_tools_blame_them() {
+        let rows = [
+            ("m does not support tools", true),
+            ("`tool_choice` is not supported", true),
+            ("tools param requires --jinja flag", true),
+            ("Function calling is not enabled for this model", true),
+            ("Unknown name \"functionDeclarations\": functions are not available", true),
+            ("unknown field: function_call", true),
+            ("CUDA error: out of memory, in function alloc_pool at cuda.cu:71", false),
+            ("install the CUDA toolkit", false),
+            ("temperature must be at most 1", false),
+            ("the function failed", false),
+            ("", false),
+        ];
+        for (message, want) in rows {
+            assert_eq!(blames_tools(message), want, "{message}");
+        }
     }
 }

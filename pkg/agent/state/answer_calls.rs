@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::{
     AnswerId, CallFailure, CallId, CallOrder, CallResult, FailureKind, RunEffect, RunRules,
@@ -11,13 +10,11 @@ use super::{
     after_calls::AfterCalls,
     breaker::FailureBreaker,
     ending_call::outcome_of_call,
-    repeats::{EndedCall, RepeatGuard, digest_of},
+    repeats::{EndedCall, RepeatGuard},
 };
 use crate::approval::{CallGate, SessionGrant};
 use crate::{prompts::feedback, run::OutcomeKind};
-use forgeline_types::{
-    AgentEvent, CallOutcome, Json, Part, Text, TextOrigin, ToolCall, ToolResult,
-};
+use forgeline_types::{AgentEvent, Json, Part, Text, TextOrigin, ToolCall, ToolResult};
 
 /// The calls of one answer, in its order, and their results.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -48,7 +45,7 @@ pub(super) struct ClosedCalls {
 pub(super) struct RunCall {
     pub(super) made: ToolCall,
     /// The number of bytes of the call that arrived.
-    body_bytes: usize,
+    pub(super) body_bytes: usize,
     /// The digest of the call's identity, which two equal calls share, once it has been computed.
     digest: u64,
     /// The delay before the call runs.
@@ -307,13 +304,6 @@ impl CallPolicy<'_> {
         self.rules.tool(&call.name).map_or(CallOrder::Free, |facts| facts.order)
     }
 
-    /// Returns the digest of a call's identity, which two equal calls share.
-    fn digest(&self, call: &ToolCall, arguments: Option<&Value>) -> u64 {
-        let facts = self.rules.tool(&call.name);
-        let name = facts.map_or(call.name.as_str(), |facts| facts.name);
-        digest_of(name, call, arguments, facts.and_then(|_| self.rules.identity(call)))
-    }
-
     /// Passes a call that has ended to the guard; returns the reason to end the run, if there is one.
     fn circle(&mut self, call: &RunCall, result: &CallResult, parts: &[Part]) -> Option<String> {
         let facts = self.rules.tool(&call.made.name);
@@ -331,74 +321,6 @@ impl CallPolicy<'_> {
     fn pause(&self, name: &Text, digest: u64) -> Duration {
         let repeats = self.rules.tool(name).is_some_and(|facts| facts.may_repeat);
         if repeats { self.guard.pause(digest) } else { Duration::ZERO }
-    }
-
-    /// Checks a call before it runs; returns its digest, with the name of its tool.
-    ///
-    /// Both read the arguments, which are parsed once.
-    pub(super) fn check(&self, held: &RunCall) -> (u64, Result<Text, CallFailure>) {
-        let arguments = held.made.arguments.as_ref().map(Json::to_value);
-        let digest = self.digest(&held.made, arguments.as_ref());
-        (digest, self.tool_of(held, digest, arguments.as_ref()))
-    }
-
-    /// Returns the name of the tool of a call that may run.
-    fn tool_of(
-        &self,
-        held: &RunCall,
-        digest: u64,
-        arguments: Option<&Value>,
-    ) -> Result<Text, CallFailure> {
-        let call = &held.made;
-        match &call.outcome {
-            CallOutcome::Complete => {}
-            CallOutcome::Incomplete => {
-                return Err(CallFailure(FailureKind::Cut, feedback::cut(held.body_bytes)));
-            }
-            CallOutcome::Malformed { reason, offset } => {
-                return Err(CallFailure(
-                    FailureKind::Malformed,
-                    feedback::malformed(reason, *offset),
-                ));
-            }
-            _ => {
-                return Err(CallFailure(
-                    FailureKind::Malformed,
-                    feedback::malformed("it is not complete", 0),
-                ));
-            }
-        }
-        if call.hosted && call.arguments.is_some() {
-            return self.check_hosted(call, digest);
-        }
-        let Some(facts) = self.rules.tool(&call.name) else {
-            return Err(CallFailure(
-                FailureKind::UnknownTool,
-                self.rules.unknown_tool(&call.name, self.withheld),
-            ));
-        };
-        if self.withheld.contains(facts.name) {
-            return Err(CallFailure(
-                FailureKind::Forbidden,
-                feedback::forbidden(facts.name, facts.module),
-            ));
-        }
-        let Some(arguments) = arguments else {
-            return Err(CallFailure(
-                FailureKind::Malformed,
-                feedback::malformed("it has no arguments", 0),
-            ));
-        };
-        let name = facts.name;
-        if self.guard.would_fail(digest) {
-            return Err(CallFailure(FailureKind::Repeated, feedback::repeated(name)));
-        }
-        match self.rules.check(call, arguments) {
-            Ok(()) => Ok(name.clone()),
-            Err(problem) => {
-                Err(CallFailure(FailureKind::Arguments, feedback::bad_arguments(&problem)))
-            }
-        }
     }
 }
 

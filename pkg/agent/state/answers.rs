@@ -11,11 +11,14 @@ use super::{
     run_state::{AnswerRepeats, RunPhase, RunState},
 };
 use crate::{
-    config::{ANSWER_CONTINUED, NoToolCall},
+    Limit,
+    config::{ANSWER_ASKED_AGAIN, ANSWER_CONTINUED, NoToolCall},
     prompts::feedback,
     run::OutcomeKind,
 };
-use forgeline_types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, Part, UsageInfo};
+use forgeline_types::{
+    AgentError, AgentEvent, Ending, ErrorCode, FinishReason, Message, Part, UsageInfo,
+};
 
 impl RunState {
     /// Returns the messages that the request for this answer appends to the conversation, which does not keep them.
@@ -24,6 +27,7 @@ impl RunState {
         match kind {
             AskKind::Turn | AskKind::Typed | AskKind::LastAnswer(_) => Vec::new(),
             AskKind::Continue => self.cut.iter().cloned().chain([says(feedback::GO_ON)]).collect(),
+            AskKind::Again if self.malformed > 0 => vec![says(feedback::MALFORMED_AGAIN)],
             AskKind::Again => vec![says(feedback::ANSWER_AGAIN)],
         }
     }
@@ -77,16 +81,20 @@ impl RunState {
             return self.finish(OutcomeKind::Cut, out);
         }
         if let Some(error) = answer.error.or_else(|| self.cancelled.map(CancelReason::error)) {
+            if last.is_none() && self.may_reread(&error) {
+                return self.reread(rules, calls, &error, said, out);
+            }
+            if last.is_none() && self.may_repair(&error) {
+                return self.repair(&error, is_typed, out);
+            }
             return self.end_calls(rules, calls, AfterCalls::Fail(error), out);
         }
+        self.malformed = 0;
         if is_typed && !self.has_finished(&FinishReason::Interrupted) {
             return self.finish(OutcomeKind::Answer, out);
         }
         if let Some(limit) = last {
-            self.refuse(&calls, feedback::NOT_RUN);
-            let reached = OutcomeKind::LimitReached { limit };
-            let reason = if said { reached } else { self.say_nothing(out) };
-            return self.finish(reason, out);
+            return self.end_at_limit(limit, &calls, said, out);
         }
         if self.has_finished(&FinishReason::Interrupted) {
             self.empty = 0;
@@ -160,16 +168,89 @@ impl RunState {
     /// Asks once more after an empty answer; after the second one the run ends.
     fn answer_is_empty(&mut self, out: &mut Vec<RunEffect>) {
         if self.empty < 2 && self.limit().is_none() {
+            self.announce_again(Ending::Empty, feedback::EMPTY, out);
             return self.ask(AskKind::Again, out);
         }
-        let reason = self.say_nothing(out);
-        self.finish(reason, out);
+        feedback::NO_ANSWER.clone_into(&mut self.outcome.text);
+        self.remember(Message::assistant(feedback::NO_ANSWER));
+        self.finish(OutcomeKind::Empty, out);
     }
 
-    /// Adds the notice, in place of the model's answer, that the model has not answered.
-    fn say_nothing(&mut self, out: &mut Vec<RunEffect>) -> OutcomeKind {
-        self.say(feedback::NO_ANSWER, out);
-        OutcomeKind::Empty
+    /// Returns `true` when the model is asked once more after an answer that the provider could not read.
+    fn may_reread(&self, error: &AgentError) -> bool {
+        error.code == ErrorCode::MalformedAnswer
+            && self.malformed == 0
+            && !self.is_cancelled()
+            && self.limit().is_none()
+    }
+
+    /// Returns `true` when the model is asked again for an answer that does not match its schema.
+    fn may_repair(&self, error: &AgentError) -> bool {
+        error.code == ErrorCode::InvalidAnswer
+            && self.repaired < self.spec.answer_repairs
+            && !self.is_cancelled()
+            && self.limit().is_none()
+    }
+
+    /// Asks again for an answer that does not match its schema, and states the problem.
+    fn repair(&mut self, error: &AgentError, is_typed: bool, out: &mut Vec<RunEffect>) {
+        self.repaired += 1;
+        self.announce_again(Ending::Invalid, &error.message, out);
+        self.remember(Message::user(feedback::invalid_answer(&error.message)));
+        if is_typed { self.ask_typed(out) } else { self.next_turn(out) }
+    }
+
+    /// Asks once more after an answer that the provider could not read; its calls do not run.
+    fn reread(
+        &mut self,
+        rules: &dyn RunRules,
+        calls: Vec<RunCall>,
+        error: &AgentError,
+        said: bool,
+        out: &mut Vec<RunEffect>,
+    ) {
+        self.malformed += 1;
+        self.announce_again(Ending::Malformed, &error.message, out);
+        if !calls.is_empty() || !self.calls.is_empty() {
+            return self.end_calls(rules, calls, AfterCalls::Reread, out);
+        }
+        if self.phase == RunPhase::Asking(AskKind::Typed) {
+            self.remember(Message::user(feedback::MALFORMED_AGAIN));
+            return self.ask_typed(out);
+        }
+        if said {
+            self.remember(Message::user(feedback::MALFORMED_AGAIN));
+            return self.next_turn(out);
+        }
+        self.ask(AskKind::Again, out);
+    }
+
+    /// Emits an event about an answer after which the model is asked once more.
+    pub(super) fn announce_again(&self, ending: Ending, reason: &str, out: &mut Vec<RunEffect>) {
+        let data = json!({ "turn": self.answer.turn, "ending": ending, "reason": reason });
+        let event = AgentEvent::Custom { name: ANSWER_ASKED_AGAIN.into(), data };
+        out.push(RunEffect::Emit(Box::new(event)));
+    }
+
+    /// Ends the run with its last answer at a limit: without a text it is the limit that the run ends with.
+    fn end_at_limit(
+        &mut self,
+        limit: Limit,
+        calls: &[RunCall],
+        said: bool,
+        out: &mut Vec<RunEffect>,
+    ) {
+        self.refuse(calls, feedback::NOT_RUN);
+        if !self.outcome.text.trim().is_empty() {
+            return self.finish(OutcomeKind::LimitReached { limit }, out);
+        }
+        let error = self.limit_error(limit);
+        if !said {
+            // The text kept is the text shown. A run of an older version kept another one.
+            let told = if self.is_older { feedback::NO_ANSWER } else { error.message.as_str() };
+            self.remember(Message::assistant(told));
+        }
+        self.fail(error, out);
     }
 
     /// Adds this text in place of the model's answer: the text shown is the text kept.

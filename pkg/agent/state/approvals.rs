@@ -59,6 +59,9 @@ impl RunCall {
             ApprovalVerdict::Rejected { reason } => {
                 (reason.clone(), feedback::rejected(&tool_name, reason))
             }
+            ApprovalVerdict::Undecided { reason } => {
+                (reason.clone(), feedback::undecided(&tool_name, reason))
+            }
             ApprovalVerdict::Unasked => {
                 let reason = "there is no one to ask; give the agent an approver";
                 (reason.to_owned(), feedback::unasked(&tool_name))

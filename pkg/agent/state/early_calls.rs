@@ -47,14 +47,16 @@ impl RunState {
         then: AfterCalls,
         out: &mut Vec<RunEffect>,
     ) {
-        if self.calls.is_empty() {
+        if self.calls.is_empty() && (calls.is_empty() || !then.tells_calls()) {
             self.refuse(&calls, then.why());
             return match then {
-                AfterCalls::Turn => self.next_turn(out),
+                AfterCalls::Turn | AfterCalls::Reread => self.next_turn(out),
                 AfterCalls::Fail(error) => self.fail(error, out),
             };
         }
-        if matches!(then, AfterCalls::Fail(_)) && self.calls.running().next().is_some() {
+        if matches!(then, AfterCalls::Fail(_) | AfterCalls::Reread)
+            && self.calls.running().next().is_some()
+        {
             out.push(RunEffect::Stop);
         }
         self.phase = RunPhase::Calling;

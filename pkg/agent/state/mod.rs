@@ -7,6 +7,7 @@ mod approvals;
 mod at_client;
 mod audit;
 mod breaker;
+mod call_check;
 mod delivery;
 mod early_calls;
 mod effect;
@@ -17,6 +18,7 @@ mod hosted;
 mod input;
 mod limits;
 mod message_inbox;
+mod missing_results;
 mod outside;
 mod partial_answer;
 mod refusals;
@@ -35,7 +37,8 @@ pub(super) use self::{
         AnswerId, CallId, CancelReason, CompleteCall, ModelAnswer, ReturnedCall, RunPrompt,
         StepInput, ToolEnd, UnixMillis,
     },
+    missing_results::missing_results,
     rules::{CallOrder, RunRules, ToolFacts},
-    run_state::{RunSpec, RunState, missing_results},
+    run_state::{RunSpec, RunState},
     window_state::{ConversationSummary, SummaryEnd, SummaryRange, WindowCut, WindowState},
 };

@@ -5,7 +5,7 @@ use std::{mem, sync::Arc, time::Duration};
 use super::{
     AnswerId, AskKind, CallId, CancelReason, RunEffect, RunPrompt, RunRules, StepInput, UnixMillis,
     after_calls::AfterCalls,
-    answer_calls::{AnswerCalls, CallPhase, CallPolicy, ClosedCalls, RunCall},
+    answer_calls::{AnswerCalls, CallPhase, CallPolicy, ClosedCalls},
     breaker::FailureBreaker,
     message_inbox::MessageInbox,
     partial_answer::PartialAnswer,
@@ -20,9 +20,7 @@ use crate::{
     run::{OutcomeKind, RunOutcome},
 };
 use forgeline_llm::AnswerSchema;
-use forgeline_types::{
-    AgentError, AgentEvent, ErrorCode, Message, MessageRole, Part, Text, ToolCall, ToolResult,
-};
+use forgeline_types::{AgentError, AgentEvent, Ending, ErrorCode, Message, Text, ToolCall};
 use serde::{Deserialize, Serialize};
 
 /// The limits and policies of a run.
@@ -37,6 +35,8 @@ pub(crate) struct RunSpec {
     pub(crate) breaker_failures: u32,
     pub(crate) loop_guard: bool,
     pub(crate) continue_cut: u32,
+    #[serde(default)]
+    pub(crate) answer_repairs: u32,
 }
 
 /// The stage of a run.
@@ -90,6 +90,15 @@ pub(crate) struct RunState {
     pub(super) continued: u32,
     /// Consecutive empty answers.
     pub(super) empty: u32,
+    /// Consecutive answers that the provider could not read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) malformed: u32,
+    /// The number of times that the model was asked again for an answer that does not match its schema.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) repaired: u32,
+    /// `true` for a run that an older version of the library has journaled.
+    #[serde(skip)]
+    pub(super) is_older: bool,
     pub(super) calls: AnswerCalls,
     /// The answer in progress up to its last complete call. Boxed, since most runs have none.
     pub(super) early: Option<Box<PartialAnswer>>,
@@ -145,6 +154,9 @@ impl RunState {
             cut: None,
             continued: 0,
             empty: 0,
+            malformed: 0,
+            repaired: 0,
+            is_older: false,
             calls: AnswerCalls::default(),
             early: None,
             goal: None,
@@ -191,6 +203,11 @@ impl RunState {
     /// Returns the outcome so far, without its reason.
     pub(crate) fn outcome(&self) -> &RunOutcome {
         &self.outcome
+    }
+
+    /// Marks the state of a run that an older version of the library has journaled.
+    pub(crate) fn set_older(&mut self, is_older: bool) {
+        self.is_older = is_older;
     }
 
     /// Returns the outcome of a run that has ended.
@@ -450,12 +467,13 @@ impl RunState {
             return self.next_turn(out);
         }
         self.hand_back(out);
-        if let OutcomeKind::Failed { error } = &reason
-            && !self.told
-        {
-            let partial = !self.outcome.text.is_empty();
-            let event = AgentEvent::Error { error: error.clone(), partial };
-            out.push(RunEffect::Emit(Box::new(event)));
+        if let Some(error) = reason.error().filter(|_| !self.told) {
+            let is_text_ours = reason == OutcomeKind::Empty;
+            let partial = !self.outcome.text.is_empty() && !is_text_ours;
+            if reason.ending() == Ending::Limit && self.outcome.text.is_empty() {
+                error.message.as_str().clone_into(&mut self.outcome.text);
+            }
+            out.push(RunEffect::Emit(Box::new(AgentEvent::Error { error, partial })));
             self.told = true;
         }
         out.push(RunEffect::Finished);
@@ -463,34 +481,10 @@ impl RunState {
         self.phase = RunPhase::Done;
     }
 
-    /// Adds results for calls that do not run, so that the history has a result for each call.
-    pub(super) fn refuse(&mut self, calls: &[RunCall], why: &str) {
-        self.remember_results(calls.iter().map(|call| not_run(call.made(), why)).collect());
-    }
-
-    fn remember_results(&mut self, results: Vec<ToolResult>) {
-        if !results.is_empty() {
-            let results = results.into_iter().map(Part::ToolResult).collect();
-            self.remember(Message::new(MessageRole::Tool, results));
-        }
-    }
-
     pub(super) fn remember(&mut self, message: Message) {
         self.look_outside(Some(&message));
         self.outcome.messages.push(Arc::new(message));
     }
-}
-
-/// Returns results for the calls in a conversation's last message; `None` when it has none.
-pub(crate) fn missing_results(last: &Message) -> Option<Message> {
-    let results: Vec<_> =
-        last.tool_calls().map(|call| Part::ToolResult(not_run(call, feedback::NOT_RUN))).collect();
-    (!results.is_empty()).then(|| Message::new(MessageRole::Tool, results))
-}
-
-/// Returns the result of a call that does not run.
-fn not_run(call: &ToolCall, why: &str) -> ToolResult {
-    ToolResult::new(call.id.clone(), call.name.clone(), why).error(true)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]

@@ -102,6 +102,35 @@ async fn the_policy_says_which_calls_are_asked_about() {
     }
 }
 
+// Rows: N-12
+#[tokio::test(start_paused = true)]
+async fn the_model_reads_who_kept_a_call_from_running() {
+    type Decide = fn() -> Decision;
+    #[rustfmt::skip]
+    let rows: [(&str, Option<Decide>, &str); 6] = [
+        ("a person",          Some(|| Decision::reject("not that file")),                       "The user did not allow this call of `remove`: not that file."),
+        ("a person, no word", Some(|| Decision::reject("")),                                    "The user did not allow this call of `remove`. "),
+        ("a pipe",            Some(|| Decision::unanswered("the input is no terminal")),        "no person has decided about it: the input is no terminal."),
+        ("a taken-back request", Some(|| Decision::unanswered("the client took it back")),      "no person has decided about it: the client took it back."),
+        ("a broken approver", Some(|| std::panic::panic_any("boom")),                           "no person has decided about it: the approver panicked: boom."),
+        ("nobody",            None,                                                             "there is no one to ask"),
+    ];
+    for (name, decide, want) in rows {
+        let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
+        let builder = fixture.builder.clone().approval(ApprovalPolicy::Always);
+        let builder = match decide {
+            Some(decide) => builder.approver(move |_: ApprovalContext| async move { decide() }),
+            None => builder,
+        };
+        builder.build().unwrap().run("Go.").await.unwrap();
+        let [result] = &fixture.results()[..] else { panic!("{name}: one result") };
+        assert!(result.contains(want), "{name}: {result}");
+        let is_a_person = name.starts_with("a person");
+        assert_eq!(result.contains("The user did not allow"), is_a_person, "{name}: {result}");
+        assert_eq!(fixture.removed(), 0, "{name}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn each_approval_answer_is_an_event_and_decides_the_call() {
     let decisions: [(Decision, usize, &str, &str); 4] = [

@@ -4,8 +4,8 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::*;
-use crate::{AgentConfig, OutcomeKind, memory::ConversationMemory};
-use forgeline_types::Transcript;
+use crate::{AgentConfig, memory::ConversationMemory};
+use forgeline_types::{ErrorCode, Transcript};
 
 #[derive(Deserialize, JsonSchema)]
 struct Nap {
@@ -38,11 +38,8 @@ async fn ten_turns_and_a_last_answer_are_the_default_limit() {
         let n = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         ScriptedTurn::new().call("echo", json!({ "text": format!("{n}") }))
     });
-    let outcome = agent(&provider).run("Go.").await.unwrap();
-    assert_eq!(
-        (outcome.reason, outcome.turns),
-        (OutcomeKind::LimitReached { limit: crate::Limit::Turns }, 11)
-    );
+    let failed = agent(&provider).run("Go.").await.unwrap_err();
+    assert_eq!((failed.error.code, failed.outcome.turns), (ErrorCode::MaxTurns, 11));
 }
 
 // Covers: E-09, E-28

@@ -1,11 +1,12 @@
 //! Answers that are cut or empty.
 
-use super::*;
-use crate::{OutcomeKind, RunOutcome};
-use forgeline_llm::{ProviderError, Request, StatusError};
+use super::{whole::assert_history_is_whole, *};
+use crate::{Limit, OutcomeKind, RunError, RunOutcome};
+use forgeline_llm::{ContentType, ProviderError, Request, StatusError, StreamChunk};
 use forgeline_types::{
-    ErrorCode, FinishReason,
+    Ending, ErrorCode, FinishReason, ItemKind, Json,
     MessageRole::{self, Assistant, Tool, User},
+    ProviderItem, UsageInfo,
 };
 
 fn cut(text: &str) -> ScriptedTurn {
@@ -168,36 +169,219 @@ async fn an_empty_answer_is_asked_for_once_more_and_then_told() {
 
     // With reasoning alone there is no answer; the limit of turns leaves no second chance.
     let thinks = || ScriptedTurn::new().thinking("Hm.").text(" \n");
-    for (script, turns) in [
-        (vec![call(), thinks(), nothing()], 10),
-        (vec![call(), nothing()], 2),
-        (vec![call(), nothing()], 1),
+    let empty = "The model gave no answer. Ask again in other words, or for less at once.";
+    let limit = "the limit of 1 turns is reached; raise max_turns or ask for less";
+    for (script, turns, want, code) in [
+        (vec![call(), thinks(), nothing()], 10, empty, ErrorCode::EmptyAnswer),
+        (vec![call(), nothing()], 2, empty, ErrorCode::EmptyAnswer),
+        (vec![call(), nothing()], 1, limit, ErrorCode::MaxTurns),
     ] {
         let agent = builder(&ScriptedProvider::new(script)).max_turns(turns).build().unwrap();
-        let mut stream = agent.run_stream("Go.");
-        let (mut shown, mut events) = (String::new(), Vec::new());
-        while let Some(envelope) = stream.next().await {
-            shown.push_str(envelope.event.text().trim());
-            events.push(envelope);
-        }
-        assert_whole(&events);
-        let outcome = stream.outcome().await.unwrap();
-        assert_eq!(outcome.reason, OutcomeKind::Empty, "{turns}");
-        let want = "The model gave no answer. Ask again in other words, or for less at once.";
-        assert_eq!((shown.as_str(), outcome.text.as_str()), (want, want));
-        assert_eq!(
-            agent.transcript().last().unwrap().text(),
-            want,
-            "what is shown is what is kept"
-        );
+        let (events, failed) = failure(&agent).await;
+        let shown: String = events.iter().map(|envelope| envelope.event.text().trim()).collect();
+        assert_eq!(shown, "", "{turns}: our own words are no answer of the model");
+        assert_eq!((failed.error.code, failed.error.message.as_str()), (code, want), "{turns}");
+        assert_eq!((failed.outcome.text.as_str(), count(&events, "error")), (want, 1));
+        let kept = agent.transcript().last().unwrap().text();
+        assert_eq!(kept, want, "what is reported is what is kept");
     }
 }
 
+/// Runs an agent that fails, and returns its events and its error.
+async fn failure(agent: &DefaultAgent) -> (Vec<Envelope>, RunError) {
+    let mut stream = agent.run_stream("Go.");
+    let mut events = Vec::new();
+    to_the_end(&mut stream, &mut events).await;
+    (events, stream.outcome().await.unwrap_err())
+}
+
+fn item(protocol: &str, kind: ItemKind, raw: &str) -> StreamChunk {
+    let item = ProviderItem::new(protocol, kind, Json::parse(raw).unwrap());
+    StreamChunk::events(vec![AgentEvent::ProviderItem(item)])
+}
+
+fn other(protocol: &str, name: &str, raw: &str) -> StreamChunk {
+    item(protocol, ItemKind::Other { name: name.into() }, raw)
+}
+
+// Rows: N-01, N-03
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_was_withheld_is_not_asked_for_again() {
-    for reason in [FinishReason::ContentFilter, FinishReason::Refusal] {
-        let provider = ScriptedProvider::new([ScriptedTurn::new().finish(reason.clone())]);
-        let outcome = agent(&provider).run("Go.").await.unwrap();
-        assert_eq!((outcome.reason, outcome.finish_reason), (OutcomeKind::Answer, Some(reason)));
+async fn an_answer_that_was_withheld_is_told_as_such_and_none_of_its_calls_runs() {
+    use Ending::{Filtered, Refused};
+    use FinishReason::{ContentFilter, Refusal, Stop};
+    let turn = ScriptedTurn::new;
+    let call = |turn: ScriptedTurn| turn.call("echo", json!({ "text": "x" }));
+    let details =
+        other("anthropic", "stop_details", r#"{"category":"bio","explanation":"Not that."}"#);
+    let category = other("anthropic", "stop_details", r#"{"category":"cyber","explanation":null}"#);
+    let said = other("gemini", "finishMessage", r#""Stopped for safety.""#);
+    let refuses = || {
+        let mut chunk = StreamChunk::message("I will not.");
+        chunk.content_type = ContentType::Refusal;
+        chunk
+    };
+    #[rustfmt::skip]
+    let rows = [
+        ("filter, nothing",      turn().finish(ContentFilter),                          Filtered, "content_filter", ""),
+        ("filter, text",         turn().text("I can").finish(ContentFilter),            Filtered, "content_filter", "I can"),
+        ("filter, words",        turn().text("I").chunk(said).finish(ContentFilter),    Filtered, "Stopped for safety.", "I"),
+        ("filter, a call",       call(turn().text("I")).finish(ContentFilter),          Filtered, "content_filter", "I"),
+        ("refusal, nothing",     turn().finish(Refusal),                                Refused,  "refusal", ""),
+        ("refusal, explained",   turn().chunk(details).finish(Refusal),                 Refused,  "Not that.", ""),
+        ("refusal, a category",  turn().text("So").chunk(category).finish(Refusal),     Refused,  "cyber", "So"),
+        ("refusal, a call",      call(turn()).finish(Refusal),                          Refused,  "refusal", ""),
+        ("refusal text, stop",   turn().chunk(refuses()).finish(Stop),                  Refused,  "I will not.", "I will not."),
+        ("refusal text, a call", call(turn().chunk(refuses())).finish(Stop),            Refused,  "I will not.", "I will not."),
+    ];
+    for (name, script, ending, words, text) in rows {
+        let has_call = name.ends_with("a call");
+        let provider = ScriptedProvider::new([script, ScriptedTurn::new().text("It ran.")]);
+        let agent = agent(&provider);
+        let (events, failed) = failure(&agent).await;
+        assert_whole(&events);
+        assert_eq!(provider.requests().len(), 1, "{name}: asking again would have the same result");
+        assert_eq!(failed.outcome.reason.ending(), ending, "{name}");
+        let message = failed.error.message.as_str();
+        let verb = if ending == Refused { "refused to answer" } else { "content filter of" };
+        assert!(message.contains(verb) && message.ends_with(words), "{name}: {message}");
+        assert_eq!(failed.outcome.text, text, "{name}: what had arrived is kept");
+        assert_eq!((count(&events, "error"), count(&events, "tool_call")), (1, 0), "{name}");
+        let failures = kinds(&events);
+        let failures: Vec<_> =
+            failures.iter().filter(|kind| kind.starts_with("failure ")).collect();
+        assert_eq!(failures.len(), usize::from(has_call), "{name}: {failures:?}");
+        assert!(failures.iter().all(|it| it.contains("was not run")), "{name}: {failures:?}");
+        assert_history_is_whole(&agent);
+    }
+}
+
+// Rows: N-02, N-03, N-09
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_cannot_be_read_is_asked_for_once_more_and_none_of_its_calls_runs() {
+    use FinishReason::{Malformed, Pause, Stop, ToolCalls};
+    type Row<'a> = (&'a str, &'a dyn Fn() -> ScriptedTurn, ErrorCode, &'a str);
+    let turn = ScriptedTurn::new;
+    let call = |turn: ScriptedTurn| turn.call("echo", json!({ "text": "x" }));
+    let said = || other("gemini", "finishMessage", r#""Malformed call: f(""#);
+    let signature = || item("gemini", ItemKind::Reasoning, r#"{"thoughtSignature":"c2ln"}"#);
+    let grounding = || other("gemini", "groundingMetadata", r#"{"webSearchQueries":["a"]}"#);
+    let reasoning = || item("responses", ItemKind::Reasoning, r#"{"type":"reasoning","id":"r"}"#);
+    let container = || other("anthropic", "container", r#"{"id":"c"}"#);
+    let search = || {
+        let arguments = Json::parse("{}").unwrap();
+        let kind =
+            ItemKind::ServerToolCall { id: "s".into(), tool_name: "search".into(), arguments };
+        item("responses", kind, "{}")
+    };
+    let (malformed, empty) = (ErrorCode::MalformedAnswer, ErrorCode::EmptyAnswer);
+    #[rustfmt::skip]
+    let rows: [Row<'_>; 12] = [
+        ("malformed",          &|| turn().finish(Malformed),                          malformed, "could not read the answer of scripted: malformed"),
+        ("malformed, words",   &|| turn().chunk(said()).finish(Malformed),            malformed, "Malformed call: f("),
+        ("malformed, text",    &|| turn().text("Let me").finish(Malformed),           malformed, "malformed"),
+        ("malformed, a call",  &|| call(turn()).chunk(said()).finish(Malformed),      malformed, "Malformed call: f("),
+        ("calls, none",        &|| turn().finish(ToolCalls),                          malformed, "has no call: tool_calls"),
+        ("calls, text",        &|| turn().text("Let me look.").finish(ToolCalls),     malformed, "has no call: tool_calls"),
+        ("a signature",        &|| turn().chunk(signature()).finish(Stop),            empty,     "gave no answer"),
+        ("sources",            &|| turn().chunk(grounding()).finish(Stop),            empty,     "gave no answer"),
+        ("reasoning",          &|| turn().chunk(reasoning()).finish(Stop),            empty,     "gave no answer"),
+        ("reasoning, thought", &|| turn().thinking("Hm.").chunk(reasoning()).finish(Stop), empty, "gave no answer"),
+        ("a container",        &|| turn().chunk(container()).finish(Stop),            empty,     "gave no answer"),
+        ("a search alone",     &|| turn().chunk(search()).finish(Stop),               empty,     "gave no answer"),
+    ];
+    for (name, script, code, words) in rows {
+        let provider = ScriptedProvider::new([script(), ScriptedTurn::new().text("Here.")]);
+        let agent = agent(&provider);
+        let mut stream = agent.run_stream("Go.");
+        let mut events = Vec::new();
+        to_the_end(&mut stream, &mut events).await;
+        let outcome = stream.outcome().await.unwrap();
+        assert_eq!(
+            (outcome.reason.clone(), outcome.text.as_str()),
+            (OutcomeKind::Answer, "Here."),
+            "{name}"
+        );
+        assert_eq!(count(&events, "tool_call"), 0, "{name}: no call ran");
+        assert!(kinds(&events).iter().any(|it| it.starts_with("answer_asked_again ")), "{name}");
+        let asked = texts(provider.requests().last().unwrap()).join("\n");
+        let wanted = if code == malformed { "could not " } else { "Your last answer was empty." };
+        let results = outcome.messages.iter().flat_map(|it| it.tool_results());
+        let results: Vec<_> = results.map(|result| result.content.clone()).collect();
+        assert!(
+            asked.contains(wanted) || results.iter().any(|it| it.contains(wanted)),
+            "{name}: {asked}"
+        );
+        assert_eq!(results.len(), usize::from(name.ends_with("a call")), "{name}");
+        assert_history_is_whole(&agent);
+
+        let provider = ScriptedProvider::new([script(), script(), ScriptedTurn::new().text("No.")]);
+        let failed = self::agent(&provider).run("Go.").await.unwrap_err();
+        assert_eq!((failed.error.code, provider.requests().len()), (code, 2), "{name}");
+        assert!(failed.error.message.contains(words), "{name}: {}", failed.error.message);
+    }
+    // The result of a hosted tool is an answer, and what has paused goes on.
+    let kind =
+        ItemKind::ServerToolResult { id: "s".into(), tool_name: "run".into(), is_error: false };
+    let found = turn().chunk(item("gemini", kind, "{}")).finish(Stop);
+    let outcome = agent(&ScriptedProvider::new([found])).run("Go.").await.unwrap();
+    assert_eq!((outcome.reason, outcome.turns), (OutcomeKind::Answer, 1));
+    let script = [turn().chunk(search()).finish(Pause), turn().text("Here.")];
+    let provider = ScriptedProvider::new(script);
+    assert_eq!(agent(&provider).run("Go.").await.unwrap().text, "Here.");
+    assert_eq!(provider.requests()[1].messages.len(), 2, "with the item of the provider");
+}
+
+// Rows: N-04
+#[tokio::test(start_paused = true)]
+async fn a_limit_without_a_last_answer_is_told_as_the_limit() {
+    type Row<'a> = (&'a str, Limit, ScriptedTurn, Result<&'a str, &'a str>);
+    let turn = ScriptedTurn::new;
+    let used = || {
+        let mut usage = UsageInfo::default();
+        (usage.input_tokens, usage.output_tokens) = (Some(90), Some(20));
+        usage
+    };
+    let call = || turn().call("echo", json!({ "text": "x" })).usage(used());
+    let turns = "the limit of 1 turns is reached; raise max_turns or ask for less";
+    let tokens = "the budget of 100 tokens is spent (";
+    #[rustfmt::skip]
+    let rows: [Row<'_>; 6] = [
+        ("an answer",        Limit::Turns,  turn().text("So far."),                               Ok("So far.")),
+        ("text and a call",  Limit::Turns,  turn().text("So far.").call("echo", json!({})),       Ok("So far.")),
+        ("a call",           Limit::Turns,  call(),                                               Err(turns)),
+        ("nothing",          Limit::Turns,  turn(),                                               Err(turns)),
+        ("tokens, a call",   Limit::Tokens, call(),                                               Err(tokens)),
+        ("tokens, thoughts", Limit::Tokens, turn().thinking("Hm.").usage(used()),                 Err(tokens)),
+    ];
+    for (name, limit, last, want) in rows {
+        let provider = ScriptedProvider::new([call(), last]);
+        let mut budget = crate::Budget::default();
+        let builder = builder(&provider);
+        budget.tokens = (limit == Limit::Tokens).then_some(100);
+        let most = if limit == Limit::Turns { 1 } else { 9 };
+        let builder = builder.max_turns(most).budget(budget);
+        let agent = builder.build().unwrap();
+        let mut stream = agent.run_stream("Go.");
+        let mut events = Vec::new();
+        to_the_end(&mut stream, &mut events).await;
+        assert_eq!(count(&events, "tool_call"), 1, "{name}: no call runs at the limit");
+        assert_eq!(provider.requests().len(), 2, "{name}");
+        match (stream.outcome().await, want) {
+            (Ok(outcome), Ok(text)) => {
+                assert_eq!((outcome.reason.ending(), outcome.text.as_str()), (Ending::Limit, text));
+            }
+            (Err(failed), Err(message)) => {
+                assert_eq!(failed.outcome.reason.ending(), Ending::Limit, "{name}");
+                assert!(
+                    failed.error.message.starts_with(message),
+                    "{name}: {}",
+                    failed.error.message
+                );
+                assert_eq!(failed.outcome.text, failed.error.message.as_str(), "{name}");
+                assert_eq!(count(&events, "error"), 1, "{name}");
+            }
+            (got, _) => panic!("{name}: {got:?}"),
+        }
+        assert_history_is_whole(&agent);
     }
 }

@@ -18,9 +18,13 @@ fn status(status: u16, kind: ErrorCode) -> ProviderError {
     ProviderError::Status(Box::new(StatusError::new(status, kind, format!("no: {status}"))))
 }
 
-/// What llama.cpp says when a chat template does not fit its grammar.
+/// What a server says whose chat template has no place for tools.
 fn grammar() -> ProviderError {
-    status(500, ErrorCode::Status)
+    worded(500, ErrorCode::Status, "the template takes no tools")
+}
+
+fn worded(status: u16, kind: ErrorCode, message: &str) -> ProviderError {
+    ProviderError::Status(Box::new(StatusError::new(status, kind, message)))
 }
 
 /// Refuses every request with native tools by `error`; text is answered by `text`, turn by turn.
@@ -65,7 +69,7 @@ async fn refused_tools_are_told_of_in_text_for_the_rest_of_the_agents_life() {
     let template = Request::default().system("Template.");
     let agent = builder(&provider).system("Be brief.").request(template).build().unwrap();
     let (events, outcome) = run_stream_of(&agent, "Go.").await;
-    let reason = "the server answered 500: no: 500";
+    let reason = "the server answered 500: the template takes no tools";
     let fallback = format!(
         "{CALL_MODE_FALLBACK} {}",
         json!({ "from": "native", "to": "text", "reason": reason })
@@ -108,21 +112,34 @@ async fn only_what_may_be_about_the_tools_is_tried_again() {
     let text = || Text::from("x");
     let in_stream =
         move |kind| ProviderError::InStream { kind, code: None, message: text(), raw: None };
+    let told_in_stream = |kind, message: &str| {
+        let message = message.into();
+        ProviderError::InStream { kind, code: None, message, raw: None }
+    };
+    let by_words = |number, kind, message: &'static str| {
+        Box::new(move || worded(number, kind, message)) as Make
+    };
     let by_status = |number, kind| Box::new(move || status(number, kind)) as Make;
     let after = SOON;
     #[rustfmt::skip]
     let cases: Vec<(&str, Make, bool)> = vec![
-        ("400",            by_status(400, InvalidRequest), true),
+        ("400",            by_words(400, InvalidRequest, "m does not support tools"), true),
+        ("400, no words",  by_status(400, InvalidRequest), false),
+        ("400, option",    by_words(400, InvalidRequest, "temperature must be at most 1"), false),
+        ("500, memory",    by_words(500, Status, "CUDA error: out of memory in function alloc"), false),
+        ("422, body",      by_words(422, InvalidRequest, "messages.0.content: field required"), false),
         ("404, tools",     Box::new(|| ProviderError::Status(Box::new(StatusError::new(404, InvalidRequest, "No endpoints found that support Tool use")))), true),
         ("404, functions", Box::new(|| ProviderError::Status(Box::new(StatusError::new(404, Status, "function calling is not available")))), true),
         ("404, path",      by_status(404, InvalidRequest), false),
         ("404, no words",  by_status(404, Status), false),
-        ("422",            by_status(422, InvalidRequest), true),
-        ("500",            by_status(500, Status), true),
-        ("501",            by_status(501, Status), true),
-        ("unsupported",    Box::new(move || ProviderError::Unsupported { provider: text(), feature: text() }), true),
-        ("stream, 400",    Box::new(move || in_stream(InvalidRequest)), true),
-        ("stream, unable", Box::new(move || in_stream(Unsupported)), true),
+        ("422",            by_words(422, InvalidRequest, "extra field: tool_choice"), true),
+        ("500",            by_words(500, Status, "tools param requires --jinja"), true),
+        ("501",            by_words(501, Status, "function calling is not implemented"), true),
+        ("unsupported",    Box::new(move || ProviderError::Unsupported { provider: text(), feature: "tools".into() }), true),
+        ("not audio",      Box::new(move || ProviderError::Unsupported { provider: text(), feature: "audio".into() }), false),
+        ("stream, 400",    Box::new(move || told_in_stream(InvalidRequest, "no tools here")), true),
+        ("stream, unable", Box::new(move || told_in_stream(Unsupported, "`functions` is unknown")), true),
+        ("stream, words",  Box::new(move || in_stream(InvalidRequest)), false),
         ("401",            by_status(401, Auth), false),
         ("400, key",       by_status(400, Auth), false),
         ("403",            by_status(403, Auth), false),
@@ -163,7 +180,11 @@ fn retrying(scripted: &ScriptedProvider, policy: RetryPolicy) -> DefaultAgent {
 async fn a_server_that_always_fails_is_asked_once_more_than_the_policy_says() {
     for (number, attempts, want) in [(500, 3, 4), (500, 1, 2), (500, 5, 6), (400, 3, 2)] {
         let scripted = ScriptedProvider::from_fn(move |_| {
-            ScriptedTurn::new().fail(status(number, ErrorCode::Status))
+            ScriptedTurn::new().fail(worded(
+                number,
+                ErrorCode::Status,
+                &format!("no tools: {number}"),
+            ))
         });
         let agent = retrying(&scripted, RetryPolicy::default().max_attempts(attempts));
         let error = agent.run("Go.").await.unwrap_err();
@@ -172,7 +193,8 @@ async fn a_server_that_always_fails_is_asked_once_more_than_the_policy_says() {
     }
     // What native tools did not use up is left for the text.
     let text = || ScriptedTurn::new().fail(status(503, ErrorCode::Overloaded));
-    let scripted = refusing(|| status(400, ErrorCode::InvalidRequest), [text(), text()]);
+    let scripted =
+        refusing(|| worded(400, ErrorCode::InvalidRequest, "no tools"), [text(), text()]);
     assert!(retrying(&scripted, RetryPolicy::default()).run("Go.").await.is_err());
     assert_eq!(scripted.requests().len(), 3);
 }
@@ -190,7 +212,7 @@ async fn when_text_fails_too_the_first_error_is_told_and_nothing_is_settled() {
         let agent = agent(&provider);
         let (events, result) = run_stream_of(&agent, "Go.").await;
         let error = result.unwrap_err().error;
-        assert_eq!(error.message, "the server answered 500: no: 500", "{name}");
+        assert_eq!(error.message, "the server answered 500: the template takes no tools", "{name}");
         let errors = kinds(&events).into_iter().filter(|kind| kind.starts_with("error"));
         assert_eq!(errors.collect::<Vec<_>>(), ["error Status"], "{name}: one error event");
         assert_eq!(agent.transcript().len(), 1, "{name}: no empty message");

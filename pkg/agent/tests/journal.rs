@@ -214,9 +214,9 @@ async fn a_journal_of_another_version_is_refused_by_its_name() {
     let (_, record) = lines[0].split_once(r#""record":"#).unwrap();
     let record = record.strip_suffix('}').unwrap();
     assert_eq!(first_line(record), lines[0], "the line as it was written");
-    let other = record.replacen(r#""version":5"#, r#""version":99,"more":true"#, 1);
+    let other = record.replacen(r#""version":6"#, r#""version":99,"more":true"#, 1);
     let cases = [
-        (other, "line 1 of the journal has version 99, and this library reads 5"),
+        (other, "line 1 of the journal has version 99, and this library reads 6"),
         (
             r#"{"forgotten":{}}"#.to_owned(),
             "line 1 of the journal is not a record that this library knows",

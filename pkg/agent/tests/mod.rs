@@ -57,6 +57,7 @@ mod tool_search;
 mod tool_search_of_provider;
 mod typed;
 mod untrusted_text;
+mod vendor_endings;
 mod waiting;
 mod whole;
 mod window;

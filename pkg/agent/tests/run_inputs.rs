@@ -7,10 +7,10 @@ use std::{
 
 use super::*;
 use crate::{
-    AtLimit, Budget, BuildError, Caller, Limit, OutcomeKind, RunContext, RunInput,
+    AgentBuilder, AtLimit, Budget, BuildError, Caller, Limit, OutcomeKind, RunContext, RunInput,
     journal::MemoryJournal, prompts::PromptContext, tools::Calculator,
 };
-use forgeline_llm::Cost;
+use forgeline_llm::{Cost, Prices};
 use forgeline_types::{Capabilities, ErrorCode, Message, ModelInfo, Part, UsageInfo};
 
 /// A context in short.
@@ -184,33 +184,55 @@ async fn at_each_limit_the_answer_is_asked_for_or_the_run_fails() {
 #[tokio::test]
 async fn unmeasured_limit_is_reported_once_and_not_enforced() {
     let budget = Budget::default().cost(Cost::from_micro_dollars(1)).tokens(1_000_000);
-    for (provider, limit) in [(endless("of nobody"), "cost"), (endless("gpt-4o-mini"), "")] {
-        let agent = builder(&provider).max_turns(4).build().unwrap();
-        let mut stream = agent.run_stream(RunInput::from("Go").budget(budget));
-        let mut told = Vec::new();
-        while let Some(envelope) = stream.next().await {
-            if let AgentEvent::Custom { name, data } = envelope.event
-                && name == crate::BUDGET_UNMEASURED
-            {
-                told.push(data);
-            }
-        }
-        let limits: Vec<_> =
-            if limit.is_empty() { vec![] } else { vec![json!({ "limit": limit })] };
-        assert_eq!(told, limits);
-        let outcome = stream.outcome().await.unwrap();
-        let want = if limit.is_empty() { Limit::Cost } else { Limit::Turns };
-        assert_eq!(outcome.reason, OutcomeKind::LimitReached { limit: want });
-        assert_eq!(outcome.spent.cost.is_none(), !limit.is_empty());
-    }
-    let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]);
+    let info = ModelInfo::new("scripted", "gpt-4o-mini");
+    let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]).info_of(info);
     let mut stream =
         builder(&provider).build().unwrap().run_stream(RunInput::from("Go").budget(budget));
-    let mut told = 0;
+    let mut told = Vec::new();
     while let Some(envelope) = stream.next().await {
-        told += u32::from(matches!(envelope.event, AgentEvent::Custom { .. }));
+        if let AgentEvent::Custom { name, data } = envelope.event {
+            assert_eq!(name, crate::BUDGET_UNMEASURED);
+            told.push(data);
+        }
     }
-    assert_eq!(told, 2, "neither tokens nor cost");
+    let want = [json!({ "limit": "tokens" }), json!({ "limit": "cost" })];
+    assert_eq!(told, want, "the answer reports neither");
+}
+
+// Rows: N-07
+#[tokio::test]
+async fn limit_of_cost_needs_a_price_before_the_first_request() {
+    let budget = || Budget::default().cost(Cost::from_micro_dollars(34));
+    let price = Some(Prices::new(150_000, 600_000));
+    // 60 tokens in and 40 out cost 33 millionths of a dollar.
+    let rows = [
+        ("of nobody", None, true, None),
+        ("", None, true, None),
+        ("of nobody", None, false, None),
+        ("of nobody", price, true, Some(66)),
+        ("of nobody", price, false, Some(66)),
+        ("gpt-4o-mini", None, true, Some(66)),
+        ("gpt-4o-mini", Some(Prices::new(1_000_000, 0)), true, Some(60)),
+    ];
+    for (model, prices, is_of_input, spent) in rows {
+        let provider = endless(model);
+        let builder = builder(&provider).max_turns(9).at_limit(AtLimit::Fail);
+        let builder = if is_of_input { builder } else { builder.budget(budget()) };
+        let builder = prices.into_iter().fold(builder, AgentBuilder::prices);
+        let input = RunInput::from("Go");
+        let input = if is_of_input { input.budget(budget()) } else { input };
+        let error = builder.build().unwrap().run(input).await.unwrap_err();
+        let Some(spent) = spent else {
+            assert_eq!((error.error.code, provider.requests().len()), (ErrorCode::InvalidInput, 0));
+            let message = &error.error.message;
+            for word in ["$0.000034", "price of the model", "--price", "catalog"] {
+                assert!(message.contains(word), "{word} in {message}");
+            }
+            continue;
+        };
+        assert_eq!(error.error.code, ErrorCode::Budget, "{model}");
+        assert_eq!(error.outcome.spent.cost.unwrap().micro_dollars(), spent, "{model}");
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::sync::{
 use super::{journal::Broken, whole::assert_history_is_whole, *};
 use crate::{
     ApprovalContext, ApprovalPolicy, Budget, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED,
-    CONTEXT_TRIMMED, Decision, Limit, OutcomeKind, RunInput, journal::MemoryJournal,
+    CONTEXT_TRIMMED, Decision, OutcomeKind, RunInput, journal::MemoryJournal,
     memory::ConversationMemory,
 };
 use forgeline_llm::{ProviderError, Request, TokenEstimator};
@@ -429,9 +429,9 @@ async fn what_a_summary_takes_counts_in_the_run_and_its_budget() {
     assert_eq!((outcome.spent.tokens, outcome.turns), (99 * count, 2), "a summary is no turn");
     let agent = builder_of(&model()).memory(memory).build().unwrap();
     let input = RunInput::from(question(turn).as_str()).budget(Budget::default().tokens(50));
-    let outcome = agent.run(input).await.unwrap();
-    assert_eq!(outcome.reason, OutcomeKind::LimitReached { limit: Limit::Tokens });
-    assert_eq!((outcome.spent.tokens, outcome.turns), (99 * count, 2));
+    let failed = agent.run(input).await.unwrap_err();
+    assert_eq!(failed.error.code, ErrorCode::Budget, "the last answer has no text");
+    assert_eq!((failed.outcome.spent.tokens, failed.outcome.turns), (99 * count, 2));
 }
 
 #[tokio::test(start_paused = true)]

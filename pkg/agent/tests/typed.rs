@@ -4,8 +4,8 @@ use super::{whole::assert_history_is_whole, *};
 use crate::{
     ANSWER_TYPED, AtLimit, CallMode, OutcomeKind, RunInput, RunStream, journal::MemoryJournal,
 };
-use forgeline_llm::{AnswerSchema, ToolChoice, demo::DemoProvider};
-use forgeline_types::{Capabilities, ErrorCode, MessageRole, PartialJson};
+use forgeline_llm::{AnswerSchema, Request, ResponseFormat, ToolChoice, demo::DemoProvider};
+use forgeline_types::{Capabilities, Ending, ErrorCode, MessageRole, PartialJson, UsageInfo};
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Bill {
@@ -124,33 +124,104 @@ async fn an_agent_without_tools_is_asked_once() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_not_the_value_is_an_error_that_has_what_came() {
+    type Row = (&'static str, fn() -> ScriptedTurn, &'static str, &'static str);
     #[rustfmt::skip]
-    let cases = [
-        ("words",      ScriptedTurn::new().text("It is 42."),             "It is 42.",          "the answer is not JSON"),
-        ("a type",     ScriptedTurn::new().json(r#"{"total":"x","lines":[]}"#),      r#"{"total":"x","lines":[]}"#,   "`total` must be of type integer"),
-        ("a member",   ScriptedTurn::new().json(r#"{"total":1}"#),        r#"{"total":1}"#,     "lines"),
-        ("nothing",    ScriptedTurn::new(),                               "",                   "the answer is empty"),
-        ("out of range", ScriptedTurn::new().json(r#"{"total":-1,"lines":[]}"#), r#"{"total":-1,"lines":[]}"#, "-1"),
+    let cases: [Row; 5] = [
+        ("words",      || ScriptedTurn::new().text("It is 42."),             "It is 42.",          "the answer is not JSON"),
+        ("a type",     || ScriptedTurn::new().json(r#"{"total":"x","lines":[]}"#),      r#"{"total":"x","lines":[]}"#,   "`total` must be of type integer"),
+        ("a member",   || ScriptedTurn::new().json(r#"{"total":1}"#),        r#"{"total":1}"#,     "lines"),
+        ("nothing",    || ScriptedTurn::new(),                               "",                   "the answer is empty"),
+        ("out of range", || ScriptedTurn::new().json(r#"{"total":-1,"lines":[]}"#), r#"{"total":-1,"lines":[]}"#, "-1"),
     ];
     for (name, turn, came, why) in cases {
-        let (_, builder) = typed_agent(
-            vec![ScriptedTurn::new().text("Well."), turn],
-            Capabilities::ALL,
-            CallMode::Native,
-        );
+        let script = vec![ScriptedTurn::new().text("Well."), turn(), turn()];
+        let (provider, builder) = typed_agent(script, Capabilities::ALL, CallMode::Native);
         let error = builder.build().unwrap().run_typed::<Bill>("The bill?").await.unwrap_err();
         assert_eq!(
             (error.error.code, error.outcome.text.as_str()),
-            (ErrorCode::Decode, came),
+            (ErrorCode::InvalidAnswer, came),
             "{name}"
         );
+        // The schema of an unsigned number lets a negative one through; only the type does not.
+        let requests = if name == "out of range" { 2 } else { 3 };
+        assert_eq!(provider.requests().len(), requests, "{name}: asked again once");
         assert!(error.error.message.contains(why), "{name}: {}", error.error.message);
     }
     // The demo model knows of no schema.
     let agent = DefaultAgent::builder(DemoProvider::new()).build().unwrap();
     let error = agent.run_typed::<Bill>("What is 6 * 7?").await.unwrap_err();
-    assert_eq!(error.error.code, ErrorCode::Decode);
+    assert_eq!(error.error.code, ErrorCode::InvalidAnswer);
     assert!(!error.outcome.text.is_empty());
+}
+
+// Rows: N-06
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_does_not_match_is_asked_for_again_with_what_is_wrong() {
+    let wrong = || ScriptedTurn::new().json(r#"{"total":"x","lines":[]}"#);
+    let words = || ScriptedTurn::new().text("It is 42.");
+    let usage = UsageInfo::default().input_tokens(7).output_tokens(3);
+    #[rustfmt::skip]
+    let rows = [
+        ("words, then right",  1, vec![words(), ScriptedTurn::new().json(BILL)],          true,  2),
+        ("a type, then right", 1, vec![wrong(), ScriptedTurn::new().json(BILL)],          true,  2),
+        ("twice wrong",        1, vec![wrong(), words()],                                  false, 2),
+        ("three times",        2, vec![wrong(), words(), ScriptedTurn::new().json(BILL)], true,  3),
+        ("not asked again",    0, vec![wrong()],                                           false, 1),
+    ];
+    for (name, repairs, script, is_right, requests) in rows {
+        let script = script.into_iter().map(|turn| turn.usage(usage));
+        let provider = ScriptedProvider::new(script).capabilities(Capabilities::ALL);
+        let agent =
+            DefaultAgent::builder(provider.clone()).answer_repairs(repairs).build().unwrap();
+        match agent.run_typed::<Bill>("The bill?").await {
+            Ok(typed) => assert_eq!((typed.value, is_right), (bill(), true), "{name}"),
+            Err(error) => {
+                assert_eq!(
+                    (error.error.code, is_right),
+                    (ErrorCode::InvalidAnswer, false),
+                    "{name}"
+                );
+                let used = error.outcome.usage.unwrap().output_tokens;
+                assert_eq!(used, Some(3 * requests as u64), "{name}: its usage is kept");
+            }
+        }
+        let asked = provider.requests();
+        assert_eq!(asked.len(), requests, "{name}");
+        let complaint = asked.last().unwrap().messages.last().unwrap().text();
+        assert_eq!(
+            complaint.contains("is not valid: the answer"),
+            requests > 1,
+            "{name}: {complaint}"
+        );
+        assert_history_is_whole(&agent);
+    }
+    // The format that a template asks for is checked in the last answer alone.
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    let format = ResponseFormat::JsonSchema { name: "n".into(), schema, strict: false };
+    let call = || ScriptedTurn::new().text("I look.").call("echo", json!({ "text": "x" }));
+    #[rustfmt::skip]
+    let rows = [
+        ("right",      vec![call(), ScriptedTurn::new().text("{\"n\": 1}")],                                 Ok(2)),
+        ("words",      vec![call(), words(), ScriptedTurn::new().text("{\"n\": 1}")],                        Ok(3)),
+        ("a fence",    vec![ScriptedTurn::new().text("```json\n{\"n\": 1}\n```"), ScriptedTurn::new().text("{\"n\": 1}")], Ok(2)),
+        ("a type",     vec![ScriptedTurn::new().text("{\"n\": \"1\"}"), words()],                            Err("not JSON")),
+        ("a member",   vec![words(), ScriptedTurn::new().text("{}")],                                         Err("`n`")),
+    ];
+    for (name, script, want) in rows {
+        let provider = ScriptedProvider::new(script);
+        let request = Request::default().response_format(format.clone());
+        let agent = builder(&provider).request(request).build().unwrap();
+        match (agent.run("Go.").await, want) {
+            (Ok(outcome), Ok(turns)) => {
+                assert_eq!((outcome.text.as_str(), outcome.turns), ("{\"n\": 1}", turns), "{name}");
+            }
+            (Err(error), Err(problem)) => {
+                assert_eq!(error.outcome.reason.ending(), Ending::Invalid, "{name}");
+                assert!(error.error.message.contains(problem), "{name}: {}", error.error.message);
+            }
+            (got, _) => panic!("{name}: {got:?}"),
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

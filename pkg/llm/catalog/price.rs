@@ -9,7 +9,7 @@ use forgeline_types::UsageInfo;
 /// The prices of tokens, in micro-dollars (millionths of a US dollar) per million tokens:
 /// 2,500,000 is
 /// 2.50 dollars.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Prices {
     /// Tokens of the prompt.
@@ -17,9 +17,11 @@ pub struct Prices {
     /// Tokens of the answer, reasoning included.
     pub output: u64,
     /// Tokens of the prompt that were read from a cache, when known.
+    #[serde(default)]
     pub cache_read: Option<u64>,
     /// Tokens of the prompt that were written to a cache and kept there for the vendor's default
     /// time, when known.
+    #[serde(default)]
     pub cache_write: Option<u64>,
 }
 
@@ -34,8 +36,25 @@ pub struct LongPrices {
 }
 
 impl Prices {
+    /// Creates the prices of a model in micro-dollars per million tokens; tokens of a cache are priced as input.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::{llm::Prices, types::UsageInfo};
+    ///
+    /// let usage = UsageInfo::default().input_tokens(1_000).output_tokens(10);
+    /// let cost = Prices::new(2_500_000, 10_000_000).cost(&usage);
+    /// assert_eq!(cost.unwrap().to_string(), "$0.0026");
+    /// ```
+    #[must_use]
+    pub const fn new(input: u64, output: u64) -> Self {
+        Self { input, output, cache_read: Some(input), cache_write: Some(input) }
+    }
+
     /// Returns the cost of these tokens; `None` if a price or a count that is needed is unknown.
-    pub(super) fn cost(self, usage: &UsageInfo) -> Option<Cost> {
+    #[must_use]
+    pub fn cost(self, usage: &UsageInfo) -> Option<Cost> {
         let read = usage.cache_read_tokens.unwrap_or(0);
         let written = usage.cache_write_tokens.unwrap_or(0);
         // Both are part of the input. If they exceed it, the server is wrong, and nothing is left over.
@@ -47,6 +66,19 @@ impl Prices {
             priced(written, self.cache_write)?,
         ];
         Some(parts.into_iter().sum())
+    }
+
+    /// Parses two prices in dollars per million tokens, those of input and output, such as `2.5,10`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is anything else.
+    pub fn from_dollars(text: &str) -> Result<Self, InvalidCost> {
+        let invalid = || InvalidCost { text: text.to_owned() };
+        let (input, output) = text.split_once(',').ok_or_else(invalid)?;
+        let price = |dollars: &str| micro_dollars(dollars.trim().trim_start_matches('$'));
+        let (input, output) = price(input).zip(price(output)).ok_or_else(invalid)?;
+        Ok(Self::new(input, output))
     }
 
     /// Parses four prices in dollars, such as `2.5/10/0.25/-`.

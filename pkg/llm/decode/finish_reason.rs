@@ -18,8 +18,19 @@ pub(crate) fn finish_reason(word: &str) -> FinishReason {
         | "image_safety"
         | "image_prohibited_content"
         | "image_recitation"
-        | "model_armor" => FinishReason::ContentFilter,
+        | "model_armor"
+        | "content_filtered"
+        | "guardrail_intervened"
+        | "sensitive" => FinishReason::ContentFilter,
         "refusal" => FinishReason::Refusal,
+        "malformed_function_call"
+        | "malformed_response"
+        | "malformed_model_output"
+        | "malformed_tool_use"
+        | "malformed_tool_call"
+        | "unexpected_tool_call"
+        | "too_many_tool_calls"
+        | "missing_thought_signature" => FinishReason::Malformed,
         "pause_turn" => FinishReason::Pause,
         "model_context_window_exceeded" | "error_limit" => FinishReason::ContextExceeded,
         _ => FinishReason::Other(Text::from(word)),

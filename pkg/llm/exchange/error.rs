@@ -95,8 +95,15 @@ pub enum ProviderError {
         #[source]
         last: Box<ProviderError>,
     },
-    /// The provider cannot enforce a feature of the schema, or the answer does not match the
-    /// schema.
+    /// The answer is empty, truncated, refused or not JSON, or does not match its schema; the provider is not to blame.
+    #[error("the answer is not what its schema asks for: {problem}")]
+    InvalidAnswer {
+        /// The fault, worded so that the model can correct it.
+        problem: Text,
+        /// The answer, with its usage.
+        completion: Box<Completion>,
+    },
+    /// The provider cannot enforce a feature of the schema.
     #[error("the schema feature {feature} is not honoured by the provider: {detail}")]
     SchemaUnsupported {
         /// The feature, such as `oneOf` or `structured-output`.
@@ -227,6 +234,7 @@ impl ProviderError {
             // Another provider would repeat the part that was already delivered.
             Self::Aborted { source, .. } => (source.code(), source.is_retryable(), false),
             Self::Decode { .. } => (ErrorCode::Decode, false, false),
+            Self::InvalidAnswer { .. } => (ErrorCode::InvalidAnswer, false, false),
             Self::Cancelled => (ErrorCode::Cancelled, false, false),
             Self::Panicked { .. } => (ErrorCode::Internal, false, false),
             Self::Unsupported { .. } | Self::SchemaUnsupported { .. } => {
@@ -253,6 +261,7 @@ impl ProviderError {
             | Self::Timeout { .. }
             | Self::Status(_)
             | Self::Decode { .. }
+            | Self::InvalidAnswer { .. }
             | Self::EndedEarly { .. }
             | Self::Body { .. }
             | Self::InStream { .. }
@@ -278,10 +287,16 @@ impl ProviderError {
         }
     }
 
-    /// Returns the part of an answer that arrived before it broke off.
+    /// Returns the part of an answer that arrived before it broke off, or the answer that does not match its schema.
     #[must_use]
     pub fn partial(&self) -> Option<&Completion> {
-        if let Self::Aborted { partial, .. } = self { Some(partial) } else { None }
+        if let Self::Aborted { partial: answer, .. }
+        | Self::InvalidAnswer { completion: answer, .. } = self
+        {
+            Some(answer)
+        } else {
+            None
+        }
     }
 
     /// Returns the error object that the vendor sent in the stream.

@@ -29,33 +29,48 @@ impl<T: DeserializeOwned> Structured<T> {
     ///
     /// # Errors
     ///
-    /// [`ProviderError::SchemaUnsupported`] with the feature `structured-output` if the answer is empty,
-    /// truncated, refused, not JSON, or not a `T`. Such an error is not retryable by itself.
+    /// [`ProviderError::InvalidAnswer`], with the completion, if the answer is empty, truncated, refused, not JSON, or
+    /// not a `T`. Such an error is not retryable by itself.
     pub(super) fn from_completion(
         completion: Completion,
         method: StructuredMethod,
         may_have_input: bool,
     ) -> Result<Self, ProviderError> {
-        if completion.finish_reason == Some(FinishReason::Length) {
-            return Err(unfit("the answer was truncated at the limit of tokens; raise max_tokens"));
-        }
-        if !completion.refusal.is_empty() {
-            return Err(unfit(&format!("the model refused: {}", completion.refusal)));
-        }
-        let json = match method {
-            StructuredMethod::ForcedTool => of_call(&completion, may_have_input),
-            StructuredMethod::Native | StructuredMethod::Prompt => of_text(&completion.text),
-        };
-        let read = json.and_then(|json| {
-            let unlike = |error| unfit(&format!("the answer does not match its type: {error}"));
-            json.read().map_err(unlike).map(|value| (json, value))
-        });
-        match read {
-            Ok((json, value)) => Ok(Self { value, json, method, repairs: Vec::new(), completion }),
-            Err(error) => {
-                let (json, value, repair) = recovered(&completion).ok_or(error)?;
-                Ok(Self { value, json, method, repairs: vec![repair], completion })
+        match read(&completion, method, may_have_input) {
+            Ok((value, json, repairs)) => Ok(Self { value, json, method, repairs, completion }),
+            Err(problem) => {
+                let (problem, completion) = (Text::from(problem), Box::new(completion));
+                Err(ProviderError::InvalidAnswer { problem, completion })
             }
+        }
+    }
+}
+
+/// Reads the value of an answer, or returns what is wrong with it.
+fn read<T: DeserializeOwned>(
+    completion: &Completion,
+    method: StructuredMethod,
+    may_have_input: bool,
+) -> Result<(T, Json, Vec<Repair>), String> {
+    if completion.finish_reason == Some(FinishReason::Length) {
+        return Err("the answer was truncated at the limit of tokens; raise max_tokens".to_owned());
+    }
+    if !completion.refusal.is_empty() {
+        return Err(format!("the model refused: {}", completion.refusal));
+    }
+    let json = match method {
+        StructuredMethod::ForcedTool => of_call(completion, may_have_input),
+        StructuredMethod::Native | StructuredMethod::Prompt => of_text(&completion.text),
+    };
+    let read = json.and_then(|json| {
+        let unlike = |error| format!("the answer does not match its type: {error}");
+        json.read().map_err(unlike).map(|value| (value, json))
+    });
+    match read {
+        Ok((value, json)) => Ok((value, json, Vec::new())),
+        Err(problem) => {
+            let (json, value, repair) = recovered(completion).ok_or(problem)?;
+            Ok((value, json, vec![repair]))
         }
     }
 }
@@ -81,19 +96,12 @@ impl AnswerSchema {
     }
 }
 
-fn unfit(detail: &str) -> ProviderError {
-    ProviderError::SchemaUnsupported {
-        feature: Text::from("structured-output"),
-        detail: Text::from(detail),
-    }
-}
-
-fn of_text(text: &str) -> Result<Json, ProviderError> {
+fn of_text(text: &str) -> Result<Json, String> {
     let text = without_fence(text.trim());
     if text.is_empty() {
-        return Err(unfit("the answer is empty"));
+        return Err("the answer is empty".to_owned());
     }
-    Json::parse(text).map_err(|error| unfit(&format!("the answer is not JSON: {error}")))
+    Json::parse(text).map_err(|error| format!("the answer is not JSON: {error}"))
 }
 
 /// Returns the content of the code fence, if `text` is one; otherwise `text`.
@@ -146,7 +154,7 @@ fn values(text: &str) -> Vec<(bool, Json)> {
     values
 }
 
-fn of_call(completion: &Completion, may_have_input: bool) -> Result<Json, ProviderError> {
+fn of_call(completion: &Completion, may_have_input: bool) -> Result<Json, String> {
     let call = completion.tool_calls.iter().find(|call| call.is_complete());
     if let Some(arguments) = call.and_then(|call| call.arguments.clone()) {
         let inner = if may_have_input { None } else { unwrapped(&arguments) };

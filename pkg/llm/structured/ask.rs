@@ -47,7 +47,8 @@ pub trait StructuredExt: Provider {
     ///
     /// The errors of the request;
     /// [`ProviderError::SchemaUnsupported`](crate::ProviderError::SchemaUnsupported) for a schema
-    /// that the provider does not honor, and for an answer that is not a `T`.
+    /// that the provider does not honor; [`ProviderError::InvalidAnswer`](crate::ProviderError::InvalidAnswer), with the
+    /// answer and its usage, for an answer that is not a `T`.
     fn complete_structured<T>(&self, request: Request) -> ProviderFuture<Structured<T>>
     where
         T: JsonSchema + DeserializeOwned + Send + 'static,

@@ -83,8 +83,8 @@ impl<T: DeserializeOwned> StructuredStream<T> {
     ///
     /// # Errors
     ///
-    /// The errors of the stream; [`ProviderError::SchemaUnsupported`] if the answer is empty,
-    /// truncated, refused, not JSON, or not a `T`.
+    /// The errors of the stream; [`ProviderError::InvalidAnswer`] if the answer is empty, truncated, refused, not
+    /// JSON, or not a `T`.
     pub async fn finish(mut self) -> Result<Structured<T>, ProviderError> {
         loop {
             match self.advance().await {

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use forgeline_agent::{OutcomeKind, RunOutcome, Spending};
-use forgeline_types::{AgentError, ErrorCode, FinishReason, Text, UsageInfo};
+use forgeline_agent::{RunOutcome, Spending};
+use forgeline_types::{AgentError, Ending, ErrorCode, FinishReason, Text, UsageInfo};
 
 /// The end of a run, sent after its last event.
 ///
@@ -29,7 +29,10 @@ pub struct RunEnd {
     kind: RunEndTag,
     /// The status with which the run ended.
     pub status: RunStatus,
-    /// The cause, if the run failed or was cancelled.
+    /// The way in which the run ended; `None` for one that an older version or a dead process ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// The cause, if the run failed, was cancelled, or ended without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<AgentError>,
     /// The finish reason of the model's last answer.
@@ -78,22 +81,22 @@ impl RunEnd {
     #[must_use]
     pub fn new(run_id: impl Into<Text>, seq: u64, status: RunStatus) -> Self {
         let (run_id, kind) = (run_id.into(), RunEndTag::RunEnd);
-        let (error, finish_reason, usage, spent) = (None, None, None, None);
-        Self { run_id, seq, kind, status, error, finish_reason, usage, spent }
+        let (ending, error, finish_reason, usage, spent) = (None, None, None, None, None);
+        Self { run_id, seq, kind, status, ending, error, finish_reason, usage, spent }
     }
 
     /// Returns the end of a run with this outcome and `seq` events.
     #[must_use]
     pub fn of(outcome: &RunOutcome, seq: u64) -> Self {
-        let error =
-            if let OutcomeKind::Failed { error } = &outcome.reason { Some(error) } else { None };
-        let status = match error.map(|error| error.code) {
+        let error = outcome.reason.error();
+        let status = match error.as_ref().map(|error| error.code) {
             None => RunStatus::Completed,
             Some(ErrorCode::Cancelled) => RunStatus::Cancelled,
             Some(_) => RunStatus::Failed,
         };
         Self {
-            error: error.cloned(),
+            ending: Some(outcome.reason.ending()),
+            error,
             finish_reason: outcome.finish_reason.clone(),
             usage: outcome.usage,
             spent: Some(outcome.spent),

@@ -382,3 +382,48 @@ fn an_error_behind_calls_is_cut() {
         assert_eq!(error["errorText"], want);
     }
 }
+
+// Rows: N-01, N-02, N-03, N-04
+#[tokio::test]
+async fn each_ending_is_told_by_each_encoder() {
+    use FinishReason::{ContentFilter, Length, Malformed, Refusal};
+    let turn = ScriptedTurn::new;
+    let call = || turn().call("calculator", json!({ "expression": "1 + 1" }));
+    let unread = || turn().finish(Malformed);
+    #[rustfmt::skip]
+    let rows = [
+        ("answered",  vec![turn().text("Hi.")],                    RunStatus::Completed, "",                 "stop"),
+        ("refused",   vec![turn().finish(Refusal)],                RunStatus::Failed,    "refused",          "content-filter"),
+        ("filtered",  vec![turn().text("I").finish(ContentFilter)], RunStatus::Failed,   "content_filtered", "content-filter"),
+        ("filtered",  vec![call().finish(ContentFilter)],          RunStatus::Failed,    "content_filtered", "content-filter"),
+        ("malformed", vec![unread(), unread()],                    RunStatus::Failed,    "malformed_answer", "error"),
+        ("empty",     vec![turn(), turn()],                        RunStatus::Failed,    "empty_answer",     "error"),
+        ("limit",     vec![call(), call(), call()],                RunStatus::Failed,    "max_turns",        "error"),
+        ("limit",     vec![call(), call(), turn().text("So far.")], RunStatus::Completed, "",                "stop"),
+        ("cut",       vec![turn().text("a").finish(Length)],       RunStatus::Completed, "",                 "length"),
+    ];
+    for (ending, script, status, code, finish) in rows {
+        let builder = DefaultAgent::builder(ScriptedProvider::new(script)).tool(Calculator);
+        let agent = builder.max_turns(2).continue_cut(0).build().unwrap();
+        let mut stream = agent.run_stream("Go.");
+        let mut events = Vec::new();
+        while let Some(envelope) = stream.next().await {
+            events.push(envelope);
+        }
+        let outcome = stream.outcome().await.unwrap_or_else(|failed| *failed.outcome);
+        let end = RunEnd::of(&outcome, events.len() as u64);
+        assert_eq!(end.status, status, "{ending}");
+        let [native, ui, ag_ui] =
+            encoders().map(|mut encoder| data(&encoded(&mut *encoder, &events, &end)));
+        let last = native.last().unwrap();
+        assert_eq!(last["ending"], ending);
+        assert_eq!(last["error"]["code"].as_str().unwrap_or_default(), code, "{ending}");
+        let of_kind = |frames: &[Value], kind: &str| {
+            frames.iter().rev().find(|frame| frame["type"] == kind).cloned().unwrap_or_default()
+        };
+        assert_eq!(of_kind(&ui, "finish")["finishReason"], finish, "{ending}");
+        assert_eq!(of_kind(&ui, "error").is_null(), code.is_empty(), "{ending}");
+        let failed = of_kind(&ag_ui, "RUN_ERROR");
+        assert_eq!(failed["code"].as_str().unwrap_or_default(), code, "{ending}");
+    }
+}

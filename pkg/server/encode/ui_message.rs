@@ -10,7 +10,7 @@ use super::{
 };
 use forgeline_agent::{ANSWER_RESTARTED, SUB_AGENT};
 use forgeline_types::{
-    AgentEvent, CallOutcome, Citation, Envelope, FinishReason, ItemKind, Json, Text,
+    AgentEvent, CallOutcome, Citation, Ending, Envelope, FinishReason, ItemKind, Json, Text,
     private::clipped,
 };
 
@@ -335,7 +335,10 @@ impl EncodeMessages for UiMessageStream {
                 let message =
                     end.error.as_ref().map_or("the run was interrupted", |error| &error.message);
                 out.send(&UiPart::Error { error_text: &self.error_text(message) });
-                "error"
+                match end.ending {
+                    Some(Ending::Refused | Ending::Filtered) => "content-filter",
+                    _ => "error",
+                }
             }
         };
         let message_metadata =

@@ -186,7 +186,7 @@ fn parse_resume(run: &ServiceRun, resume: InterruptAnswer) -> Result<PendingAnsw
     let is_resolved = status == InterruptStatus::Resolved;
     if run.approvals.open().iter().any(|open| open.approval_id == id) {
         let decision = match payload {
-            _ if !is_resolved => Decision::reject("the request was cancelled"),
+            _ if !is_resolved => Decision::unanswered("the client took the request back"),
             Some(payload) => decision(&payload)?,
             None => return Err(wrong_approval()),
         };

@@ -30,7 +30,7 @@ use forgeline_store::{
     private::now_ms,
 };
 use forgeline_types::{
-    AgentError, AgentEvent, ClientToolRequest, Envelope, ErrorCode, Text, UsageInfo,
+    AgentError, AgentEvent, ClientToolRequest, Ending, Envelope, ErrorCode, Text, UsageInfo,
 };
 
 /// The kind of the last record of a run.
@@ -320,6 +320,7 @@ impl ServiceRun {
         let lost_journal = end.error.as_ref().is_some_and(|error| error.code == ErrorCode::Journal);
         if let Some(error) = &failed {
             end.status = RunStatus::Failed;
+            end.ending = Some(Ending::Failed);
             end.error = Some(not_kept(error));
         }
         let lacks_user_messages =

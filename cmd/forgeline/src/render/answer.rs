@@ -1,6 +1,6 @@
 //! The answer alone, for a pipe.
 
-use forgeline::types::AgentEvent;
+use forgeline::{agent::ANSWER_CONTINUED, types::AgentEvent};
 
 use super::escape_controls;
 
@@ -15,6 +15,8 @@ const HELD_BYTES: usize = 1 << 10;
 pub struct AnswerText {
     held: String,
     flow: TextFlow,
+    /// `true` when the line of a text that has ended is still open: the rest of a truncated answer continues it.
+    owes_end: bool,
 }
 
 /// What becomes of the text of a turn.
@@ -42,17 +44,26 @@ impl AnswerText {
     /// Returns what `event` adds.
     pub fn event(&mut self, event: &AgentEvent) -> AddedText {
         let mut added = AddedText::default();
+        if std::mem::take(&mut self.owes_end) {
+            let is_continued =
+                matches!(event, AgentEvent::Custom { name, .. } if name == ANSWER_CONTINUED);
+            if is_continued {
+                self.flow = TextFlow::InLine;
+                return added;
+            }
+            added.answer.push('\n');
+        }
         if let AgentEvent::MessageContent { content, .. } = event {
             self.held.push_str(content);
             if self.flow != TextFlow::Held || self.held.len() > HELD_BYTES {
-                added.answer = self.let_go();
+                added.answer.push_str(&self.let_go());
             }
         } else if let AgentEvent::ToolCallStart { .. } = event {
             added.remark = std::mem::take(&mut self.held);
-            added.answer = self.end_line();
+            added.answer.push_str(self.end_line());
         } else if let AgentEvent::ApiCallEnd { .. } = event {
-            added.answer = self.let_go();
-            added.answer.push_str(&self.end_line());
+            added.answer.push_str(&self.let_go());
+            self.owes_end = !self.end_line().is_empty();
         }
         added
     }
@@ -66,9 +77,9 @@ impl AnswerText {
         text
     }
 
-    fn end_line(&mut self) -> String {
+    fn end_line(&mut self) -> &'static str {
         let is_in_line = std::mem::take(&mut self.flow) == TextFlow::InLine;
-        if is_in_line { "\n".to_owned() } else { String::new() }
+        if is_in_line { "\n" } else { "" }
     }
 }
 
@@ -78,7 +89,8 @@ mod tests {
 
     fn shown(events: &[AgentEvent]) -> (String, String) {
         let mut text = AnswerText::default();
-        let added: Vec<_> = events.iter().map(|event| text.event(event)).collect();
+        let all = events.iter().chain([&AgentEvent::TurnEnd]);
+        let added: Vec<_> = all.map(|event| text.event(event)).collect();
         let answer = added.iter().map(|added| added.answer.as_str()).collect();
         (answer, added.iter().map(|added| added.remark.as_str()).collect())
     }
@@ -95,6 +107,10 @@ mod tests {
         AgentEvent::ApiCallEnd { duration_ms: 1, first_token_ms: None }
     }
 
+    fn goes_on() -> AgentEvent {
+        AgentEvent::Custom { name: ANSWER_CONTINUED.into(), data: serde_json::Value::Null }
+    }
+
     // Found: F13
     #[test]
     fn a_remark_before_a_call_is_not_the_answer() {
@@ -106,6 +122,8 @@ mod tests {
             ("a remark",       vec![says("Wait."), call(), end(), says("42"), end()], "42\n", "Wait."),
             ("controls",       vec![says("\u{1b}c"), end()],                  "\\x1bc\n",     ""),
             ("nothing",        vec![call(), end()],                           "",             ""),
+            ("continued",      vec![says("One, "), end(), goes_on(), says("two."), end()], "One, two.\n", ""),
+            ("two answers",    vec![says("One."), end(), says("Two."), end()], "One.\nTwo.\n", ""),
         ];
         for (name, events, answer, remark) in cases {
             assert_eq!(shown(&events), (answer.to_owned(), remark.to_owned()), "{name}");

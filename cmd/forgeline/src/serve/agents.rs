@@ -109,7 +109,7 @@ fn prepare(
     setup: &SetupArgs,
     at: &SetupContext<'_>,
 ) -> anyhow::Result<(String, PreparedAgent)> {
-    let choice = setup.choose()?;
+    let choice = setup.choose(at.is_quiet)?;
     let more = tools_of(&choice);
     let mut builder = DefaultAgent::builder(setup.connect(&choice, None)?);
     for (name, provider) in setup.connect_models(&choice)? {

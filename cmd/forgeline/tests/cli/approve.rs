@@ -58,7 +58,11 @@ pub(crate) fn arguments<'a>(
 async fn a_pipe_rejects_and_says_so_unless_the_tool_is_named() {
     let rows: [(&[&str], bool, &str); 3] = [
         (&["--write"], false, "the input is not a terminal"),
-        (&["--write", "--approve", "never"], false, "calls like this are rejected here"),
+        (
+            &["--write", "--approve", "never"],
+            false,
+            "the program was started with `--approve never`",
+        ),
         (&["--write", "--approve", "files.write"], true, "notes.md"),
     ];
     for (flags, is_written, said) in rows {

@@ -12,6 +12,7 @@ mod context;
 mod cut_places;
 mod cuts;
 mod dialect_fixtures;
+mod endings;
 mod failures;
 mod fixtures;
 mod flags;

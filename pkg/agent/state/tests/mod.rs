@@ -77,6 +77,7 @@ impl RunRules for Setup {
 
 fn spec() -> RunSpec {
     RunSpec {
+        answer_repairs: 1,
         max_turns: 2,
         budget: Budget::default(),
         at_limit: AtLimit::AskForAnswer,

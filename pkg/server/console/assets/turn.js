@@ -11,6 +11,11 @@ import { count, duration } from "./values.js";
 
 const STATES = { completed: "Completed", failed: "Failed", cancelled: "Stopped", interrupted: "Interrupted: the service ended meanwhile" };
 
+const ENDINGS = {
+  limit: "Stopped at a limit", refused: "Refused by the model", filtered: "Stopped by a content filter",
+  malformed: "Not readable by the provider", empty: "No answer", invalid: "Not what its schema asks for", cut: "Cut off at the length limit",
+};
+
 function bubble(text) {
   return el("article", { class: "turn user" }, el("h2", { class: "hidden", text: "You said" }), el("div", { class: "said" }, el("p", { text })));
 }
@@ -113,7 +118,7 @@ export class Turn {
     this.isOpen = false;
     this.view.ends(this.at, end.status);
     this.node.classList.remove("is-open");
-    this.state.textContent = [STATES[end.status] ?? end.status, ...this.facts(end)].join(" · ");
+    this.state.textContent = [ENDINGS[end.ending] ?? STATES[end.status] ?? end.status, ...this.facts(end)].join(" · ");
     if (this.isPast) {
       this.content.replaceWith(this.whole);
       this.content = this.whole;

@@ -65,11 +65,10 @@ pub(super) async fn faults(suite: &CheckSuite<'_>) -> CheckVerdict {
 }
 
 fn is_unfit(answer: &StructuredResult) -> CheckVerdict {
-    let Err(error @ ProviderError::SchemaUnsupported { feature, detail }) = answer else {
+    let Err(error @ ProviderError::InvalidAnswer { problem, .. }) = answer else {
         return hold(false, || format!("it is {answer:?}"));
     };
     let shown = error.to_string();
-    hold(feature == "structured-output", || format!("the feature is {feature}"))?;
-    hold(shown.contains(feature.as_str()) && shown.contains(detail.as_str()), || shown.clone())?;
+    hold(shown.contains(problem.as_str()), || shown.clone())?;
     hold(!error.is_retryable(), || "it is to be tried again".to_owned())
 }

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use crate::tools::{FileTools, Tool, ToolContext, ToolError};
 
+/// The name of a case, the file before it, the call, the file after it or its error, and words of the result.
+type FormCase<'a> = (&'a str, Vec<u8>, (&'a str, Value), Result<Vec<u8>, &'a str>, &'a str);
+
 struct Folder(PathBuf);
 
 impl Folder {
@@ -289,7 +292,7 @@ async fn n41_the_form_of_a_text_is_kept() {
     let write = |content: &str| ("files.write", json!({ "path": "t", "content": content }));
     let latin = b"caf\xe9 \x93x\x94\n".to_vec();
     #[rustfmt::skip]
-    let cases: Vec<(&str, Vec<u8>, (&str, Value), Result<Vec<u8>, &str>, &str)> = vec![
+    let cases: Vec<FormCase<'_>> = vec![
         ("LF text in a CRLF file",     b"a\r\nb\r\nc\r\n".to_vec(), edit("a\nb\n", "a\nx\nb\n"),  Ok(b"a\r\nx\r\nb\r\nc\r\n".to_vec()), "kept: CRLF line ends"),
         ("a line more",                b"a\r\nb\r\n".to_vec(),      edit("b", "b\nc"),            Ok(b"a\r\nb\r\nc\r\n".to_vec()),      "CRLF"),
         ("a line less",                b"a\r\nb\r\nc".to_vec(),     edit("\nb\n", "\n"),          Ok(b"a\r\nc".to_vec()),               "CRLF"),
