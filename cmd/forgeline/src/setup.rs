@@ -491,7 +491,7 @@ impl From<CallModeFlag> for CallMode {
 mod tests {
     use super::*;
 
-    // Found: N-62
+    // Rows: N-62
     #[test]
     fn n62_a_wait_has_a_unit() {
         let rows = [

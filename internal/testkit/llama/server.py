@@ -111,7 +111,7 @@ def main(seconds, *boosts):
     write_model(path, {token: float(boost) for token, _, boost in pairs})
     params = xllamacpp.CommonParams()
     params.model.path = path
-    params.n_ctx, params.n_parallel = CONTEXT, 2
+    params.n_ctx, params.n_parallel = 2 * CONTEXT, 2
     params.port, params.use_jinja = 0, True
     server = xllamacpp.Server(params)
     print("url", server.listening_address, flush=True)

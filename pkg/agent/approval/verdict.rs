@@ -50,6 +50,6 @@ pub(crate) enum ApprovalVerdict {
     Unasked,
     /// The call could not be shown.
     NotShown(String),
-    /// What the call would do has changed since another process showed it.
+    /// The effect of the call has changed since another process showed it.
     Changed,
 }

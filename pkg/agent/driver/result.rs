@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    // Found: N-42
+    // Rows: N-42
     #[test]
     fn n42_of_a_long_result_the_beginning_and_the_end_are_passed_on() {
         let text = format!("first {} last", "é\n\"".repeat(100_000));

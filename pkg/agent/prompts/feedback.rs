@@ -335,7 +335,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     format!("{}\n[… {left_out} bytes are left out …]\n{tail}", slice(text, ..head))
 }
 
-/// Returns `true` for what is passed on of a result that exceeded its limit.
+/// Returns `true` for the parts of a result that are passed on although the result exceeded its limit.
 pub(crate) fn is_elided(content: &str) -> bool {
     content.starts_with(r#"{"toolResultElided":true,"#)
 }

@@ -51,6 +51,7 @@ impl Folder {
 
     fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, bytes).unwrap();
         path
     }
@@ -271,7 +272,7 @@ async fn nobody_can_lead_a_file_of_a_prompt_out_of_its_folder() {
     assert_eq!(made(tools, &context(&names, &[], 0)).await.as_deref(), Ok(""));
 }
 
-// Found: N-46
+// Rows: N-46
 #[cfg(unix)]
 #[tokio::test]
 async fn n46_links_that_stay_in_the_project_are_followed() {

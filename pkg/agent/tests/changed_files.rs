@@ -58,7 +58,7 @@ fn results(provider: &ScriptedProvider) -> Vec<String> {
     results.map(|result| result.content.clone()).collect()
 }
 
-// Found: N-40
+// Rows: N-40
 #[tokio::test]
 async fn n40_what_a_person_changes_meanwhile_is_asked_about_again() {
     let folder = Folder::new("again");
@@ -88,7 +88,7 @@ async fn n40_what_a_person_changes_meanwhile_is_asked_about_again() {
     assert_eq!(folder.text(), "agent\n");
 }
 
-// Found: N-40
+// Rows: N-40
 /// The process that showed the call is gone; its answer means what it showed.
 #[tokio::test]
 async fn n40_a_call_that_was_put_away_is_what_was_shown_before() {

@@ -45,7 +45,7 @@ impl Prices {
     ///
     /// let usage = UsageInfo::default().input_tokens(1_000).output_tokens(10);
     /// let cost = Prices::new(2_500_000, 10_000_000).cost(&usage);
-    /// assert_eq!(cost.unwrap().to_string(), "$0.0026");
+    /// assert_eq!(cost.unwrap().to_string(), "$0.002600");
     /// ```
     #[must_use]
     pub const fn new(input: u64, output: u64) -> Self {

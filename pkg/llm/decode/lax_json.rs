@@ -288,7 +288,7 @@ pub(crate) fn is_text(raw: &RawValue) -> bool {
 
 /// Returns the arguments of a call: a string as it is, any other value as its JSON, and nothing for `null`.
 ///
-/// A value that is no object stays what it is: as "no arguments" it would run a call that says something else.
+/// A value that is not an object is kept as written: without it, a call would run that the model did not write.
 pub(crate) fn arguments(json: Option<&str>) -> Text {
     match json {
         None | Some("null") => Text::default(),

@@ -126,7 +126,7 @@ fn what_a_provider_takes_is_the_same_for_inputs_and_results() {
     assert!(unfit(&[image("image/png", "!")], &all()).is_some_and(|(_, is_bad)| is_bad));
 }
 
-// Found: N-47
+// Rows: N-47
 #[test]
 fn n47_text_documents_are_text_for_models_without_documents() {
     let document = |kind: &str, data: &str, name: Option<&str>| Part::Document {

@@ -146,12 +146,11 @@ async fn an_answer_that_does_not_fit_is_reported_and_not_retried() {
     for (name, turn, want) in cases {
         let error = native([turn]).complete_structured::<Place>(Request::prompt("x")).await;
         let error = error.unwrap_err();
-        assert!(!error.is_retryable() && error.code() == ErrorCode::Unsupported, "{name}");
-        let message = error.to_string();
-        assert!(
-            message.contains("structured-output") && message.contains(want),
-            "{name}: {message}"
-        );
+        assert!(!error.is_retryable() && error.code() == ErrorCode::InvalidAnswer, "{name}");
+        let ProviderError::InvalidAnswer { problem, .. } = &error else {
+            panic!("{name}: {error:?}")
+        };
+        assert!(problem.contains(want) && error.to_string().contains(want), "{name}: {error}");
     }
     let turn = ScriptedTurn::refuse(ProviderError::Cancelled);
     let error = native([turn]).complete_json(Request::prompt("x"), any()).await.unwrap_err();

@@ -133,7 +133,7 @@ mod tests {
             let fields: FileFields = serde_json::from_value(part.clone()).unwrap();
             assert_eq!(fields.part(&kind).unwrap().ok(), want, "{part}");
         }
-        // Found: N-47
+        // Rows: N-47
         let text = |kind: &str, data: &str| {
             let (media_type, data) = (kind.to_owned(), BASE64_STANDARD.encode(data));
             Some(Part::Document { media_type, data, name: Some("f".to_owned()) })

@@ -470,7 +470,7 @@ async fn a_linked_skill_is_confined_to_the_folder_that_the_link_led_to() {
     assert_eq!(problems, ["s/pdf: it is not used: `t/pdf` has the same name and comes first"]);
 }
 
-// Found: N-46
+// Rows: N-46
 #[cfg(unix)]
 #[tokio::test]
 async fn n46_skills_are_found_one_group_deep() {

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 20] = [
+const RANKS: [(&str, u8); 21] = [
     ("json", 0),
     ("types", 1),
     ("llm::sse", 2),
@@ -17,6 +17,7 @@ const RANKS: [(&str, u8); 20] = [
     ("agent::knowledge", 5),
     ("agent::lexical", 5),
     ("agent::run", 5),
+    ("agent::support", 5),
     ("agent::tools", 5),
     ("agent", 6),
     ("mcp", 7),

@@ -60,7 +60,7 @@ fn check(cases: &[(&str, &str, &[&str], &str)]) {
 const TIDE: &str = r#"tide {"port":"Kiel"}"#;
 const SAVED: &str = r#"save {"body":"b","file":"f"} +duplicate_tag"#;
 
-// Found: N-30
+// Rows: N-30
 #[test]
 fn a_call_in_an_open_value_ends_the_one_before_it_and_is_read() {
     #[rustfmt::skip]
@@ -88,7 +88,7 @@ fn a_call_in_an_open_value_ends_the_one_before_it_and_is_read() {
     ]);
 }
 
-// Found: N-30
+// Rows: N-30
 #[test]
 fn a_call_in_a_value_that_is_closed_is_data() {
     #[rustfmt::skip]
@@ -102,7 +102,7 @@ fn a_call_in_a_value_that_is_closed_is_data() {
     ]);
 }
 
-// Found: N-31
+// Rows: N-31
 #[test]
 fn a_tag_that_repeats_the_one_before_it_is_dropped() {
     #[rustfmt::skip]
@@ -124,7 +124,7 @@ fn a_tag_that_repeats_the_one_before_it_is_dropped() {
     ]);
 }
 
-// Found: N-32
+// Rows: N-32
 #[test]
 fn a_name_ends_at_markup_or_its_call_is_malformed() {
     #[rustfmt::skip]
@@ -152,7 +152,7 @@ fn a_name_ends_at_markup_or_its_call_is_malformed() {
     ]);
 }
 
-// Found: N-33
+// Rows: N-33
 #[test]
 fn a_name_that_no_tool_has_means_the_only_one_that_it_fits() {
     #[rustfmt::skip]
@@ -168,7 +168,7 @@ fn a_name_that_no_tool_has_means_the_only_one_that_it_fits() {
     ]);
 }
 
-// Found: N-34
+// Rows: N-34
 #[test]
 fn variants_of_a_notation_are_read() {
     #[rustfmt::skip]
@@ -190,7 +190,7 @@ fn variants_of_a_notation_are_read() {
     ]);
 }
 
-// Found: N-35
+// Rows: N-35
 #[test]
 fn a_lone_closer_in_a_closed_span_is_text() {
     #[rustfmt::skip]
@@ -214,7 +214,7 @@ fn a_lone_closer_in_a_closed_span_is_text() {
     }
 }
 
-// Found: N-35a
+// Rows: N-35a
 #[test]
 fn the_beginning_of_a_token_at_the_end_of_an_answer_is_text() {
     for dialect in ToolDialect::all() {
@@ -304,7 +304,7 @@ fn runnable(run: &Run) -> Vec<(String, Vec<String>, String)> {
         .collect()
 }
 
-// Found: N-30
+// Rows: N-30
 #[test]
 fn no_damaged_tag_gets_into_a_call_that_may_run_and_none_is_invented() {
     let examples = ToolDialect::all();

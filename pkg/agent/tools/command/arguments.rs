@@ -72,7 +72,7 @@ impl AllowedCommands {
     }
 }
 
-/// Commands of a shell that are no programs.
+/// Commands of a shell that are not programs.
 const BUILT_IN: [&str; 12] = [
     "cd", "export", "source", "alias", "unset", "set", "eval", "exec", "ulimit", "umask", ".", ":",
 ];
@@ -97,8 +97,8 @@ pub(super) struct CommandPlace<'a> {
     pub(super) folder: &'a str,
 }
 
-/// Checks that no argument names a path outside the root, a link, or a hidden file. What is no operand that names a file counts as a path
-/// if such a file exists.
+/// Checks that no argument names a path outside the root, a link, or a hidden file. Any other argument counts as a path if such a file
+/// exists.
 pub(super) fn confined(
     place: &CommandPlace<'_>,
     program: &str,

@@ -38,8 +38,8 @@ use forgeline_types::{Json, Preview, TextOrigin, debug_fields};
 
 /// The tool `command.run`: it runs a program with arguments, without a shell, below a folder.
 ///
-/// Only commands of the allow-list run. They see a few environment variables, and have neither input nor a terminal: a program that would ask there is
-/// told that it cannot. Their output is sent in events as they write it, and the
+/// Only commands of the allow-list run. They see a few environment variables, and have neither input nor a terminal: a program that would ask there
+/// fails. Their output is sent in events as they write it, and the
 /// result contains its beginning and its end. A command is the leader of a process group: when it times out, is cancelled, or ends, the rest of the group
 /// is killed.
 ///

@@ -1,6 +1,6 @@
-//! Which arguments of a program name files, and which are text.
+//! The arguments of programs that name files.
 
-/// What is known of a program.
+/// The known facts about a program.
 struct ProgramOperands {
     programs: &'static [&'static str],
     operands: OperandKind,
@@ -21,7 +21,7 @@ enum OperandKind {
     Unknown,
 }
 
-/// What an argument is.
+/// The kind of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ArgumentKind {
     Text,

@@ -129,7 +129,7 @@ async fn refused_commands_say_what_to_do() {
     let free = tool.clone().free_arguments(true);
     let outside = json!({ "command": ["cat", "../outside/c.txt"] });
     assert_eq!(run(&free, ToolContext::default(), outside).await.unwrap(), "exit code 0\noutside");
-    // Found: N-60
+    // Rows: N-60
     fs::hard_link(folder.0.join("outside/c.txt"), folder.0.join("root/h.txt")).unwrap();
     let own = tool.clone().withhold([folder.0.join("outside/c.txt")]).unwrap();
     let linked = json!({ "command": ["cat", "h.txt"] });
@@ -151,7 +151,7 @@ fn an_allow_list_that_allows_nothing_is_refused() {
     let nothing = CommandTool::new(&root, [""; 0]).unwrap_err();
     assert!(matches!(nothing, CommandToolError::NothingAllowed));
     assert!(nothing.to_string().contains("name the commands that may run"), "{nothing}");
-    // Found: N-43
+    // Rows: N-43
     for (entry, word) in [
         ("ls | wc", "|"),
         ("cargo test && cargo run", "&&"),
@@ -192,7 +192,7 @@ async fn a_command_sees_a_few_variables_only() {
         known.contains(name) || set.contains(name) || process_group::TOOLCHAINS.contains(name)
     };
     assert!(names.iter().all(is_known), "{got}");
-    // Found: N-43
+    // Rows: N-43
     assert!(
         got.contains("\nGIT_TERMINAL_PROMPT=0\n") && got.contains("\nGIT_EDITOR=true\n"),
         "{got}"
@@ -312,7 +312,7 @@ async fn a_link_swapped_in_lets_no_command_out_of_the_root() {
     assert!(inside > 0 && swaps > 0, "{inside} inside, {swaps} swaps");
 }
 
-// Found: N-43
+// Rows: N-43
 #[tokio::test]
 async fn n43_what_is_no_path_is_no_path() {
     let folder = Folder::new("operands");
@@ -375,8 +375,8 @@ async fn n43_what_is_no_path_is_no_path() {
     }
 }
 
-// Found: N-43
-/// A program that would ask at the terminal is told at once that there is none.
+// Rows: N-43
+/// A program that would ask at the terminal fails at once, because it has none.
 #[tokio::test]
 async fn n43_a_command_has_no_terminal() {
     let folder = Folder::new("terminal");

@@ -1,4 +1,4 @@
-//! What the model knows of files: their state when it last read or wrote them.
+//! The state of files when the model last read or wrote them.
 
 use std::{
     collections::VecDeque,
@@ -26,14 +26,14 @@ struct KnownFile {
     digest: u64,
 }
 
-/// What a conversation knows of a file.
+/// The state of a file as a conversation knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Knowledge {
     /// The call belongs to no conversation.
     NotTracked,
-    /// It was neither read nor written.
+    /// Neither read nor written.
     NeverRead,
-    /// It had this digest.
+    /// Read or written, with this digest.
     Read(u64),
 }
 

@@ -85,7 +85,7 @@ pub(super) fn search(
     Ok(out)
 }
 
-/// Returns a line as it is told; of a long one, the place of the first hit after its column.
+/// Returns a line as the result shows it; of a long one, the place of the first hit after its column.
 fn excerpt(line: &str, folded: &str, query: &str) -> String {
     let trimmed = line.trim();
     let total = trimmed.chars().count();

@@ -232,7 +232,7 @@ async fn folders_are_walked_32_deep() {
     assert!(listed.ends_with("\nnot listed: 1 folders below depth 32"), "{listed}");
 }
 
-// Found: N-60
+// Rows: N-60
 #[cfg(unix)]
 #[tokio::test]
 async fn n60_a_file_of_the_program_is_never_below_a_root() {
@@ -269,7 +269,7 @@ async fn n60_a_file_of_the_program_is_never_below_a_root() {
     }
 }
 
-// Found: N-60
+// Rows: N-60
 #[cfg(unix)]
 #[tokio::test]
 async fn n60_a_file_of_the_program_is_reached_through_no_hard_link() {
@@ -307,10 +307,10 @@ async fn n60_a_file_of_the_program_is_reached_through_no_hard_link() {
     assert!(!folder.0.join("root/copy.txt").exists());
 }
 
-// Found: N-41
+// Rows: N-41
 #[tokio::test]
-async fn n41_the_form_of_a_text_is_told() {
-    let folder = Folder::new("told");
+async fn n41_the_form_of_a_text_is_shown() {
+    let folder = Folder::new("shown-form");
     let wide: Vec<u8> = "\u{feff}né\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     #[rustfmt::skip]
     let cases: [(&[u8], &str); 8] = [
@@ -333,7 +333,7 @@ async fn n41_the_form_of_a_text_is_told() {
     assert_eq!(found, "1 hits in 1 of 1 files\nt:1: né\n");
 }
 
-// Found: N-42
+// Rows: N-42
 #[tokio::test]
 async fn n42_a_long_line_is_read_in_parts_and_its_hits_have_a_place() {
     let folder = Folder::new("columns");

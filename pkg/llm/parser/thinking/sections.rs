@@ -272,3 +272,16 @@ impl ThinkingParser {
         self.framing_left = self.dialect.compiled().section(which).framing.after_closer;
     }
 }
+
+impl ThinkingParser {
+    /// Processes the closer found last as text or as the end of reasoning, and the text held after it.
+    pub(super) fn end_span(&mut self, is_text: bool, token: TokenKind, out: &mut PieceSink<'_>) {
+        let Some(span) = self.in_span.take() else { return };
+        if is_text {
+            self.pass_found(out);
+        } else {
+            self.close_late(out);
+        }
+        self.parse_markers(&span.held, token, out);
+    }
+}

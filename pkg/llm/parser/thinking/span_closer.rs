@@ -1,7 +1,6 @@
 //! A lone closer in a code span of the answer: text if the span is closed on its line.
 
-use super::{ThinkingParser, pieces::PieceSink};
-use crate::{content::token::TokenKind, scan::code_spans::CodeSpans};
+use crate::scan::code_spans::CodeSpans;
 use forgeline_json::slice;
 
 /// Maximum length of the text that is held after the closer, in bytes; if it is exceeded, the closer counts.
@@ -10,7 +9,7 @@ const MAX_BYTES: usize = 4096;
 /// The rest of a code span after a closer in it.
 #[derive(Debug)]
 pub(super) struct ClosedSpan {
-    held: String,
+    pub(super) held: String,
     code: CodeSpans,
 }
 
@@ -42,18 +41,5 @@ impl ClosedSpan {
             *at += next.len_utf8();
         }
         None
-    }
-}
-
-impl ThinkingParser {
-    /// Processes the closer found last as text or as the end of reasoning, and the text held after it.
-    pub(super) fn end_span(&mut self, is_text: bool, token: TokenKind, out: &mut PieceSink<'_>) {
-        let Some(span) = self.in_span.take() else { return };
-        if is_text {
-            self.pass_found(out);
-        } else {
-            self.close_late(out);
-        }
-        self.parse_markers(&span.held, token, out);
     }
 }

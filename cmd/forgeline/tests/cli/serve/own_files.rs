@@ -26,7 +26,7 @@ fn tools(sent: &Value) -> Vec<String> {
     tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
-// Found: N-60
+// Rows: N-60
 #[tokio::test(flavor = "multi_thread")]
 async fn n60_a_service_has_file_tools_only_if_they_are_asked_for() {
     let folder = folder("own-asked");
@@ -44,7 +44,7 @@ async fn n60_a_service_has_file_tools_only_if_they_are_asked_for() {
         let all = [&["--base-url", &url, "--model", "my-own", "--no-project"], flags].concat();
         block_in_place(|| {
             let serve = Started::with(&all);
-            serve.answer(&serve.begin("What is there?"))
+            serve.answer(&serve.begin("Look around."))
         });
         let names = tools(&body(&mut server).await);
         assert_eq!(names.iter().any(|it| it.starts_with(name)), has, "{flags:?}: {names:?}");
@@ -54,7 +54,7 @@ async fn n60_a_service_has_file_tools_only_if_they_are_asked_for() {
     assert!(hidden.stderr.contains("--root DIR"), "{hidden:?}");
 }
 
-// Found: N-60
+// Rows: N-60
 #[test]
 fn n60_a_service_whose_files_are_below_a_root_does_not_start() {
     let folder = folder("own-below");
@@ -112,14 +112,14 @@ fn n60_a_service_whose_files_are_below_a_root_does_not_start() {
     let all = ["serve", "--listen", "127.0.0.1:0", "--provider", "demo", "--root", &root];
     let status = forgeline(&all).stderr(log).status().unwrap();
     assert_eq!(status.code(), Some(2));
-    let told = fs::read_to_string(at("root/forgeline.log")).unwrap();
-    assert!(told.contains("forgeline.log is a file of this program"), "{told}");
+    let log = fs::read_to_string(at("root/forgeline.log")).unwrap();
+    assert!(log.contains("forgeline.log is a file of this program"), "{log}");
     // Without file tools, nothing is reached.
     let none = ["serve", "--provider", "demo", "--check", "--tokens", &at("root/tokens.txt")];
     assert_eq!(run(&none, b"").code, Some(0));
 }
 
-// Found: N-60
+// Rows: N-60
 #[tokio::test(flavor = "multi_thread")]
 async fn n60_a_caller_reaches_no_file_of_the_service_through_a_hard_link() {
     let folder = folder("own-linked");
@@ -152,7 +152,7 @@ async fn n60_a_caller_reaches_no_file_of_the_service_through_a_hard_link() {
     assert!(sent.contains("is a file of this program"), "{sent}");
 }
 
-// Found: N-61
+// Rows: N-61
 #[test]
 fn n61_without_tokens_a_start_token_is_made() {
     let serve = Started::exactly(&["--provider", "demo"]);
@@ -183,7 +183,7 @@ fn n61_without_tokens_a_start_token_is_made() {
     assert_ne!(other.link.split_once("#token=").unwrap().1, token, "each start makes its own");
 }
 
-// Found: N-61
+// Rows: N-61
 #[test]
 fn n61_no_auth_is_a_word_of_its_own() {
     let open = Started::exactly(&["--provider", "demo", "--no-auth"]);
@@ -218,7 +218,7 @@ fn n61_no_auth_is_a_word_of_its_own() {
     assert_eq!(served.get("/v1/agents").status, 200);
 }
 
-// Found: N-62
+// Rows: N-62
 #[test]
 fn n62_the_wait_for_approval_is_set_and_is_of_days() {
     let folder = folder("own-wait");
@@ -234,7 +234,9 @@ fn n62_the_wait_for_approval_is_set_and_is_of_days() {
         let serve = Started::exactly(flags);
         let run = serve.begin("Call notes.keep with \"Buy milk.\"");
         serve.until(&run, "tool_approval_request");
-        std::thread::sleep(std::time::Duration::from_millis(600));
+        if ends {
+            serve.until(&run, "run_end");
+        }
         let state = serve.get(&format!("/v1/runs/{run}")).json();
         assert_eq!(state["status"] == "completed", ends, "{flags:?}: {state}");
     }

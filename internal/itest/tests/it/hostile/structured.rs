@@ -49,8 +49,8 @@ async fn ask(
 fn check(name: &str, ends: &Ends, got: Result<(Value, String), ProviderError>) {
     match (ends, got) {
         (Is(want), Ok((value, _))) => assert_eq!(&value, want, "{name}"),
-        (Unfit(words), Err(ProviderError::SchemaUnsupported { detail, .. })) => {
-            assert!(detail.contains(words) && detail.len() < 1000, "{name}: {detail}");
+        (Unfit(words), Err(ProviderError::InvalidAnswer { problem, .. })) => {
+            assert!(problem.contains(words) && problem.len() < 1000, "{name}: {problem}");
         }
         (Broken(code), Err(error)) => {
             assert_eq!(error.code(), *code, "{name}: {error:?}");
@@ -149,7 +149,7 @@ async fn a_call_that_was_asked_for_is_held_to_the_same() {
             format!("{}{}", wire.begin, wire.end),
         ] {
             let got = ask(wire, Body::new(&body), StructuredMethod::ForcedTool).await;
-            let is_unfit = matches!(got, Err(ProviderError::SchemaUnsupported { .. }));
+            let is_unfit = matches!(got, Err(ProviderError::InvalidAnswer { .. }));
             assert!(is_unfit, "{}: {got:?}", wire.name);
         }
         let silent = ask(wire, Body::new("").end(End::Stalls), StructuredMethod::ForcedTool).await;

@@ -81,7 +81,7 @@ pub(super) fn is_known(root: &FolderRoot, path: &str) -> Result<bool, ToolError>
     Ok(digest(&folder_entry::bytes(root, path)?) == known)
 }
 
-/// Returns the digest of what is at the paths of a change.
+/// Returns the digest of the files at the paths of a change.
 fn state<C: FileChange>(root: &FolderRoot, change: &C) -> String {
     let (mut facts, mut left) = (Vec::new(), MAX_READ);
     for path in change.paths() {

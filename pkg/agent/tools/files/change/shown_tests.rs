@@ -149,7 +149,7 @@ fn part(world: &World, paths: &[&str]) -> World {
         .collect()
 }
 
-// Found: N-40
+// Rows: N-40
 /// Whatever a person does between the steps, a call does what was shown, or nothing.
 #[tokio::test]
 async fn n40_a_granted_change_is_what_was_shown_or_nothing() {
@@ -213,7 +213,7 @@ async fn n40_a_granted_change_is_what_was_shown_or_nothing() {
     assert!(made > 100 && refused > 30, "{made} made, {refused} refused");
 }
 
-// Found: N-40
+// Rows: N-40
 /// No one is asked: what a person has changed since the conversation read it is not lost.
 #[tokio::test]
 async fn n40_what_changed_since_it_was_read_is_not_lost_unasked() {
@@ -262,7 +262,7 @@ async fn n40_what_changed_since_it_was_read_is_not_lost_unasked() {
     }
 }
 
-// Found: N-40
+// Rows: N-40
 #[tokio::test]
 async fn n40_overwriting_what_was_never_read_says_so() {
     let own = |arguments: Value| ("files.write", arguments);

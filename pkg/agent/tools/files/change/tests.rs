@@ -279,7 +279,7 @@ async fn large_files_and_long_previews_have_limits() {
     assert_eq!(left.count(), 0);
 }
 
-// Found: N-41
+// Rows: N-41
 #[tokio::test]
 async fn n41_the_form_of_a_text_is_kept() {
     let bom = |text: &str| [b"\xef\xbb\xbf", text.as_bytes()].concat();
@@ -315,7 +315,7 @@ async fn n41_the_form_of_a_text_is_kept() {
         ("mixed, written",             b"a\r\nb\n".to_vec(),        write("c\n"),                 Ok(b"c\n".to_vec()),                  "were mixed, and are now as given"),
         ("CRLF, as given",             b"a\nb\n".to_vec(),          write("a\r\n"),               Ok(b"a\n".to_vec()),                  "kept: LF line ends"),
     ];
-    for (what, before, (name, arguments), want, told) in cases {
+    for (what, before, (name, arguments), want, words) in cases {
         let folder = Folder::new("form");
         let path = folder.0.join("root/t");
         fs::write(&path, &before).unwrap();
@@ -324,7 +324,7 @@ async fn n41_the_form_of_a_text_is_kept() {
         match want {
             Ok(after) => {
                 assert_eq!(fs::read(&path).unwrap(), after, "{what}: {made:?}");
-                assert!(shown.is_ok() && made.unwrap().contains(told), "{what}: {told}");
+                assert!(shown.is_ok() && made.unwrap().contains(words), "{what}: {words}");
             }
             Err(problem) => {
                 assert_eq!(fs::read(&path).unwrap(), before, "{what}");

@@ -29,7 +29,7 @@ struct FileContent {
     before: Option<String>,
     after: String,
     bytes: Vec<u8>,
-    /// What is kept of the form of the file, for the model.
+    /// The kept form of the file, for the model.
     kept: String,
 }
 

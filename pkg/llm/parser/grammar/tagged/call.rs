@@ -6,14 +6,13 @@ use compact_str::CompactString;
 
 use super::{
     arguments::TagArguments,
+    inner_call::{InnerCall, TAG_IN_KEY},
     line_end::LineEnd,
-    next_call::InnerCall,
     piece::{PieceOrigin, TextPiece},
     read_part::ReadPart,
     suspect_tag::{SuspectPlace, SuspectTag},
     tag_match::{TagClass, TagMark, TagMarks, TagPhase},
     tags::Tags,
-    transitions::TAG_IN_KEY,
 };
 use crate::grammar::{
     reader::{

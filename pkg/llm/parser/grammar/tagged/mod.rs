@@ -4,6 +4,7 @@
 mod arguments;
 mod call;
 mod elements;
+mod inner_call;
 mod line_end;
 mod misfit;
 mod next_call;

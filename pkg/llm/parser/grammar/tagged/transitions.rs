@@ -4,8 +4,8 @@ use std::mem;
 
 use super::{
     call::{NO_OBJECT, ParamsCall},
+    inner_call::{NOT_ENDED, TAG_IN_KEY},
     line_end::LineEnd,
-    next_call::NOT_ENDED,
     piece::{PieceOrigin, TextPiece},
     tag::TagAttributes,
     tag_match::{TagMark, TagPhase},
@@ -429,9 +429,6 @@ impl ParamsCall {
 fn ends_name(letter: char) -> bool {
     "<>{(\"'".contains(letter)
 }
-
-/// The fault of a key that contains a tag of the grammar.
-pub(super) const TAG_IN_KEY: &str = "a tag stands in a key";
 
 /// The fault of text between parameters.
 const NO_PARAMETER: &str = "text stands where only parameters can";
