@@ -1,4 +1,4 @@
-//! Problems of stores: what callers are told, and what only the operator is.
+//! Problems of stores: what callers read, and what only the operator does.
 
 use axum::response::IntoResponse as _;
 use forgeline_store::StoreError;

@@ -9,7 +9,7 @@ use std::{
 
 use crate::tools::process_group::{PASSED, TOOLCHAINS};
 
-/// Variables that keep programs from asking a person: nobody would answer.
+/// Variables that keep programs from asking a person, who could not answer.
 const SET: [(&str, &str); 2] = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true")];
 
 /// The environment of commands: variables with their values, and variables whose values come from this process.

@@ -48,7 +48,7 @@ mod tests {
             ("a word before it",           "functions.run",        &["run", "stop"],        Some("run")),
             ("the same with an underscore", "default_api_run",     &["run"],                Some("run")),
             ("the word of another syntax", "call:run",             &["run"],                Some("run")),
-            ("a number behind it",         "functions_Run_2",      &["Run", "Stop"],        Some("Run")),
+            ("a number after it",          "functions_Run_2",      &["Run", "Stop"],        Some("Run")),
             ("a name that has a number",   "functions.level_2:4",  &["level_2"],            Some("level_2")),
             ("two that fit",               "functions_level_2",    &["level", "level_2"],   None),
             ("points for underscores",     "lights.turn.on",       &["lights_turn_on"],     Some("lights_turn_on")),

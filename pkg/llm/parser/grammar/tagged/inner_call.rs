@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 
 /// The fault of a key that contains a tag of the grammar.
-pub(super) const TAG_IN_KEY: &str = "a tag stands in a key";
+pub(super) const TAG_IN_KEY: &str = "a key contains a tag";
 /// The fault of a call in whose open value another call begins.
 pub(super) const NOT_ENDED: &str = "a value is not closed before the next call";
 /// Maximum length of the text between the beginning of a call inside a value and its first parameter, in bytes.
