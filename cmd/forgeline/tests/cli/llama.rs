@@ -9,7 +9,7 @@ use crate::process::run;
 #[test]
 fn a_real_servers_noise_is_shown_and_the_command_succeeds() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("llama");
-    let Some(server) = LlamaServer::start(&folder, &["<|im_end|>=2"]) else { return };
+    let Some(server) = LlamaServer::start(&folder, &["<|im_end|>=13"]) else { return };
     for flags in [&[][..], &["--json"]] {
         let arguments = ["run", "--provider", "openai", "--base-url", &server.base_url];
         let outcome = run(&[&arguments[..], flags, &["hello"]].concat(), b"");
