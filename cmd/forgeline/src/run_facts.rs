@@ -1,4 +1,4 @@
-//! What the completion line of a run says besides its last answer.
+//! The facts about a run in its completion line, besides the last answer.
 
 use forgeline::types::{AgentEvent, Completion, CompletionBuilder, Ending, Envelope, ToolCall};
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub struct RunFacts {
     pub turns: Vec<TurnFacts>,
 }
 
-/// What the model said in one turn.
+/// The answer of the model in one turn.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TurnFacts {
     turn: u32,

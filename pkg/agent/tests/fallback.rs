@@ -18,7 +18,7 @@ fn status(status: u16, kind: ErrorCode) -> ProviderError {
     ProviderError::Status(Box::new(StatusError::new(status, kind, format!("no: {status}"))))
 }
 
-/// What a server says whose chat template has no place for tools.
+/// The error of a server whose chat template has no place for tools.
 fn grammar() -> ProviderError {
     worded(500, ErrorCode::Status, "the template takes no tools")
 }

@@ -1,4 +1,4 @@
-//! How answers of each vendor end, from the bytes of its server to the outcome.
+//! The ends of each vendor's answers, from the bytes of its server to the outcome.
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What `SQLite` keeps beside a database.
+/// The endings of the files that `SQLite` keeps beside a database.
 const BESIDE_DATABASE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// Returns the files of the service: those that these paths name, what belongs to a database, and a file into which the log goes.

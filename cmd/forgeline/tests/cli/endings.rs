@@ -1,4 +1,4 @@
-//! How a run of the command ends: stdout, stderr, the exit status and the last line of `--json`.
+//! The end of a run of the command: stdout, stderr, the exit status and the last line of `--json`.
 
 use forgeline_testkit::server::{ScriptedServer, Step};
 use serde_json::{Value, json};

@@ -28,7 +28,7 @@ struct KnownFile {
 
 /// The state of a file as a conversation knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Knowledge {
+pub(crate) enum FileKnowledge {
     /// The call belongs to no conversation.
     NotTracked,
     /// Neither read nor written.
@@ -48,11 +48,11 @@ impl KnownFiles {
     }
 
     /// Returns what is known of a file.
-    pub(super) fn find(&self, path: &str) -> Knowledge {
-        let Some(reader) = &self.reader else { return Knowledge::NotTracked };
+    pub(super) fn find(&self, path: &str) -> FileKnowledge {
+        let Some(reader) = &self.reader else { return FileKnowledge::NotTracked };
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known.iter().find(|it| it.path == path && it.reader == *reader);
-        found.map_or(Knowledge::NeverRead, |found| Knowledge::Read(found.digest))
+        found.map_or(FileKnowledge::NeverRead, |found| FileKnowledge::Read(found.digest))
     }
 
     /// Returns the files that are known at a path or below it, with their digests.

@@ -13,7 +13,7 @@ const WINDOWS_1252: [char; 32] = [
 
 /// The encoding of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Encoding {
+enum TextEncoding {
     Utf8,
     Utf16Le,
     Utf16Be,
@@ -32,7 +32,7 @@ enum LineEnds {
 /// The form in which a file has its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TextForm {
-    encoding: Encoding,
+    encoding: TextEncoding,
     has_mark: bool,
     ends: LineEnds,
 }
@@ -47,20 +47,20 @@ impl FormedText {
     /// Reads the bytes of a file; `None` if they are not text. With `repairs`, bytes in a text in UTF-8 that are not UTF-8 become U+FFFD.
     pub(super) fn read(bytes: &[u8], repairs: bool) -> Option<(Self, usize)> {
         let (encoding, has_mark, bytes) = match bytes {
-            [0xef, 0xbb, 0xbf, rest @ ..] => (Encoding::Utf8, true, rest),
-            [0xff, 0xfe, rest @ ..] if rest.len() % 2 == 0 => (Encoding::Utf16Le, true, rest),
-            [0xfe, 0xff, rest @ ..] if rest.len() % 2 == 0 => (Encoding::Utf16Be, true, rest),
-            _ => (Encoding::Utf8, false, bytes),
+            [0xef, 0xbb, 0xbf, rest @ ..] => (TextEncoding::Utf8, true, rest),
+            [0xff, 0xfe, rest @ ..] if rest.len() % 2 == 0 => (TextEncoding::Utf16Le, true, rest),
+            [0xfe, 0xff, rest @ ..] if rest.len() % 2 == 0 => (TextEncoding::Utf16Be, true, rest),
+            _ => (TextEncoding::Utf8, false, bytes),
         };
         let (text, encoding, bad) = match encoding {
-            Encoding::Utf16Le => (utf_16(bytes, u16::from_le_bytes)?, encoding, 0),
-            Encoding::Utf16Be => (utf_16(bytes, u16::from_be_bytes)?, encoding, 0),
-            Encoding::Utf8 | Encoding::Windows1252 if bytes.contains(&0) => return None,
-            Encoding::Utf8 | Encoding::Windows1252 => match str::from_utf8(bytes) {
+            TextEncoding::Utf16Le => (utf_16(bytes, u16::from_le_bytes)?, encoding, 0),
+            TextEncoding::Utf16Be => (utf_16(bytes, u16::from_be_bytes)?, encoding, 0),
+            TextEncoding::Utf8 | TextEncoding::Windows1252 if bytes.contains(&0) => return None,
+            TextEncoding::Utf8 | TextEncoding::Windows1252 => match str::from_utf8(bytes) {
                 Ok(text) => (text.to_owned(), encoding, 0),
                 Err(_) if !has_mark && !has_wide_characters(bytes) => {
                     let text = bytes.iter().map(|byte| character(*byte)).collect();
-                    (text, Encoding::Windows1252, 0)
+                    (text, TextEncoding::Windows1252, 0)
                 }
                 Err(_) if repairs => {
                     let text = String::from_utf8_lossy(bytes).into_owned();
@@ -90,11 +90,11 @@ impl TextForm {
     /// Returns what is unusual about the form, such as `CRLF line ends`; empty for UTF-8 with LF.
     pub(super) fn note(self) -> String {
         let encoding = match (self.encoding, self.has_mark) {
-            (Encoding::Utf8, false) => "",
-            (Encoding::Utf8, true) => "UTF-8 with a BOM",
-            (Encoding::Utf16Le, _) => "UTF-16LE with a BOM",
-            (Encoding::Utf16Be, _) => "UTF-16BE with a BOM",
-            (Encoding::Windows1252, _) => "read as Windows-1252",
+            (TextEncoding::Utf8, false) => "",
+            (TextEncoding::Utf8, true) => "UTF-8 with a BOM",
+            (TextEncoding::Utf16Le, _) => "UTF-16LE with a BOM",
+            (TextEncoding::Utf16Be, _) => "UTF-16BE with a BOM",
+            (TextEncoding::Windows1252, _) => "read as Windows-1252",
         };
         let ends = match self.ends {
             LineEnds::Lf => "",
@@ -139,10 +139,10 @@ impl TextForm {
         let mark = if self.has_mark { MARK.to_string() } else { String::new() };
         let units = || mark.encode_utf16().chain(text.encode_utf16());
         Ok(match self.encoding {
-            Encoding::Utf8 => (mark + text).into_bytes(),
-            Encoding::Utf16Le => units().flat_map(u16::to_le_bytes).collect(),
-            Encoding::Utf16Be => units().flat_map(u16::to_be_bytes).collect(),
-            Encoding::Windows1252 => {
+            TextEncoding::Utf8 => (mark + text).into_bytes(),
+            TextEncoding::Utf16Le => units().flat_map(u16::to_le_bytes).collect(),
+            TextEncoding::Utf16Be => units().flat_map(u16::to_be_bytes).collect(),
+            TextEncoding::Windows1252 => {
                 let foreign = |it| {
                     ToolError::failed(format!(
                         "`{path}` is not UTF-8, and is written as Windows-1252, which has no {it:?}; nothing was done"

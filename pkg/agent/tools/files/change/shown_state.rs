@@ -5,7 +5,7 @@ use cap_std::fs::Dir;
 
 use super::{
     super::{
-        known_files::Knowledge,
+        known_files::FileKnowledge,
         root::{self, FolderRoot, MAX_DEPTH, MAX_FILES},
     },
     file_change::FileChange,
@@ -72,12 +72,14 @@ fn check_known<C: FileChange>(root: &FolderRoot, change: &C) -> Result<(), ToolE
 /// Returns `true` if there is a file that the conversation has never read.
 pub(super) fn is_unread(root: &FolderRoot, path: &str) -> Result<bool, ToolError> {
     let is_file = matches!(folder_entry::found(root, path)?, EntryKind::File(_));
-    Ok(is_file && root.known.find(&root.spelled(path)?) == Knowledge::NeverRead)
+    Ok(is_file && root.known.find(&root.spelled(path)?) == FileKnowledge::NeverRead)
 }
 
 /// Returns `true` if the conversation knows the present content of a file.
 pub(super) fn is_known(root: &FolderRoot, path: &str) -> Result<bool, ToolError> {
-    let Knowledge::Read(known) = root.known.find(&root.spelled(path)?) else { return Ok(false) };
+    let FileKnowledge::Read(known) = root.known.find(&root.spelled(path)?) else {
+        return Ok(false);
+    };
     Ok(digest(&folder_entry::bytes(root, path)?) == known)
 }
 

@@ -1,4 +1,4 @@
-//! What a person changes between the steps of a call: it is shown, granted, executed.
+//! Changes that a person makes between the steps of a call: it is shown, granted, executed.
 
 use std::{collections::BTreeMap, fs, path::Path, path::PathBuf, sync::Arc};
 
@@ -12,7 +12,7 @@ use crate::{
     tools::{CallPlace, FileTools, Tool, ToolContext},
 };
 
-/// What is below a root: folders have no bytes.
+/// The files and folders below a root: folders have no bytes.
 type World = BTreeMap<String, Option<Vec<u8>>>;
 
 struct Root(PathBuf);
@@ -100,7 +100,7 @@ fn operations() -> Vec<(&'static str, Value, &'static [&'static str])> {
     operations
 }
 
-/// What a person does meanwhile.
+/// A change that a person makes meanwhile.
 type Deed = (&'static str, fn(&Path));
 
 fn put(root: &Path, name: &str, text: &str) {
