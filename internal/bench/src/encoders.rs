@@ -11,7 +11,7 @@ use crate::{
     callgrind::instructions_per_chunk,
     corpus, fault,
     gate::Report,
-    measure::{allocations, median, own_nanoseconds, per},
+    measure::{allocations, median, own_nanoseconds, per, runs},
 };
 
 /// A protocol, the names of its figures, and the instructions that a delta may cost in it.
@@ -54,9 +54,6 @@ const ROWS: [Row; 3] = [
 
 /// The kinds of deltas.
 const KINDS: usize = 3;
-
-/// Times of which the median counts.
-const TIMES: usize = 11;
 
 pub(crate) fn gates(report: &mut Report) {
     for row in &ROWS {
@@ -107,7 +104,7 @@ impl Row {
             let mut deltas = self.deltas(kind)?;
             let each = |whole: f64| whole / per(corpus::EVENTS as u64, 1);
             let mut failed = Ok(());
-            let times = (0..TIMES).map(|_| {
+            let times = (0..runs()).map(|_| {
                 own_nanoseconds(&mut || {
                     if let Err(wrong) = deltas.encode() {
                         failed = Err(wrong);

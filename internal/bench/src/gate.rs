@@ -8,7 +8,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::Result;
+use crate::{Result, measure::TIMES_MAY_FAIL};
 
 /// One figure that must not pass its bound.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -141,7 +141,7 @@ impl Report {
             }
         }
         let is_missing_fatal = env::var_os("FORGELINE_REQUIRE_VALGRIND").is_some();
-        let is_slow_fatal = env::var_os("FORGELINE_TIMES_MAY_FAIL").is_none();
+        let is_slow_fatal = env::var_os(TIMES_MAY_FAIL).is_none();
         let failed = !self.failed.is_empty()
             || (is_slow_fatal && !self.slow.is_empty())
             || (is_missing_fatal && !self.missing.is_empty());

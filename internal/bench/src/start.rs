@@ -7,7 +7,12 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Result, callgrind::instructions_of, gate::Report, measure::per};
+use crate::{
+    Result,
+    callgrind::instructions_of,
+    gate::Report,
+    measure::{per, runs},
+};
 
 /// The arguments, and the millions of instructions from the first to the last: 15 million take about 5 ms.
 const STARTS: [(&str, &[&str], (f64, f64)); 4] = [
@@ -34,14 +39,14 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
 const RUNS: u32 = 100;
 
 /// Means of which the least counts.
-const ROUNDS: u32 = 3;
+const ROUNDS: usize = 3;
 
 /// The ms of CPU, system included, that the slowest start takes.
 fn slowest(command: &Path) -> Result<Option<f64>> {
     let mut slowest = 0.0_f64;
     for (_, arguments, _) in STARTS {
         let mut least = f64::INFINITY;
-        for _ in 0..ROUNDS {
+        for _ in 0..runs().min(ROUNDS) {
             let Some(before) = ended_ticks()? else { return Ok(None) };
             for _ in 0..RUNS {
                 start(command, arguments)?;

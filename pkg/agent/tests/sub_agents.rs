@@ -175,7 +175,7 @@ async fn an_agent_too_deep_is_a_result_that_says_so() {
 #[tokio::test(start_paused = true)]
 async fn three_levels_of_eight_with_two_places_come_to_their_end() {
     let places = Places::new(2);
-    for _ in 0..100 {
+    for _ in 0..10 {
         let crowd = Arc::default();
         let run = async { tree(3, &places, &crowd).run("Go.").await.unwrap() };
         assert_eq!(timeout(LONG, run).await.unwrap().text, "done");
@@ -188,7 +188,7 @@ async fn three_levels_of_eight_with_two_places_come_to_their_end() {
 async fn three_levels_of_eight_with_two_places_come_to_their_end_on_several_threads() {
     let places = Places::new(2);
     let mut most = 0;
-    for _ in 0..100 {
+    for _ in 0..30 {
         let crowd = Arc::default();
         assert_eq!(tree(3, &places, &crowd).run("Go.").await.unwrap().text, "done");
         assert_eq!((crowd.all.load(Ordering::SeqCst), places.free()), (512, 2));

@@ -138,12 +138,13 @@ impl SqliteStore {
     /// Makes each write fail as in a file that cannot be written.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
-    #[expect(clippy::unwrap_used, reason = "a test whose fault cannot be made fails")]
     pub async fn refuse_writes(&self) {
         let set = |connection: &Connection| {
             connection.execute_batch("PRAGMA query_only = 1").map_err(errors::store_error)
         };
-        self.0.writer.write(0, set).await.unwrap();
+        let set = self.0.writer.write(0, set).await;
+        // Writes of the same commit make it fail: the setting holds all the same.
+        assert!(matches!(set, Ok(()) | Err(StoreError::ReadOnly { .. })), "{set:?}");
         self.0.writer.turns.close().await;
     }
 

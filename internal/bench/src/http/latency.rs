@@ -29,7 +29,7 @@ use crate::{
     Result,
     callgrind::NO_PROXY,
     gate::Report,
-    measure::{median, nanoseconds_of},
+    measure::{median, nanoseconds_of, runs},
     provider::runtime,
 };
 
@@ -77,7 +77,8 @@ const EVENTS: usize = 15;
 const ROUNDS: usize = 3;
 
 pub(super) fn gates(report: &mut Report, address: &str) {
-    let pairs = (0..ROUNDS).map(|_| Ok((run("bare", address)?, run("agent", address)?)));
+    let pairs =
+        (0..runs().min(ROUNDS)).map(|_| Ok((run("bare", address)?, run("agent", address)?)));
     let added = pairs.collect::<Result<Vec<_>>>().map(|pairs| {
         for (bare, ours) in &pairs {
             report.note(&format!("p50: reqwest {bare:.1} µs, run_stream {ours:.1} µs"));

@@ -24,7 +24,7 @@ use forgeline::{
 use crate::{
     Result,
     gate::Report,
-    measure::median,
+    measure::{median, runs},
     provider::{provider, runtime},
     transport::FixedReads,
 };
@@ -32,7 +32,6 @@ use crate::{
 const TURNS: u32 = 500;
 /// Turns of the first and of the last stretch that are compared.
 const STRETCH: usize = 50;
-const RUNS: usize = 11;
 
 pub(crate) fn gates(report: &mut Report) -> Result<()> {
     turns(report, ["tool_turn", "tool_turn_flatness"], Setup::default)?;
@@ -104,7 +103,7 @@ impl Setup {
 /// Reports the time that a question to a person adds to a turn, which is answered at once.
 fn approval(report: &mut Report) -> Result<()> {
     let mut added = Vec::new();
-    for _ in 0..RUNS {
+    for _ in 0..runs() {
         let plain = run(TURNS, "", Setup::default())?;
         let asked = run(TURNS, "", Setup { rules: Rules::Ask, ..Setup::default() })?;
         added.push(median(asked) - median(plain));
@@ -121,7 +120,7 @@ fn approval(report: &mut Report) -> Result<()> {
 /// Reports the time that a call of an agent below adds to a turn: a run of its own, whose model answers at once.
 fn sub_agent(report: &mut Report) -> Result<()> {
     let mut added = Vec::new();
-    for _ in 0..RUNS {
+    for _ in 0..runs() {
         let plain = run(TURNS, "", Setup::default())?;
         let below = run(TURNS, "", Setup { below: true, ..Setup::default() })?;
         added.push(median(below) - median(plain));
@@ -152,7 +151,7 @@ const FEW_TURNS: u32 = 60;
 /// Reports the growth of a turn with the number of tools that are not called.
 fn many_tools(report: &mut Report) -> Result<()> {
     let mut growths = Vec::new();
-    for _ in 0..RUNS {
+    for _ in 0..runs() {
         let [few, many] = [10, 1_000]
             .map(|others| run(FEW_TURNS, "", Setup { others, ..Setup::default() }).map(median));
         growths.push(many? / few?);
@@ -169,7 +168,7 @@ fn many_tools(report: &mut Report) -> Result<()> {
 /// Reports the time that records add to a turn.
 fn record(report: &mut Report) -> Result<()> {
     let mut added = Vec::new();
-    for _ in 0..RUNS {
+    for _ in 0..runs() {
         let (plain, recorded) = (run(TURNS, "", Setup::default())?, {
             let latency = LatencyRecords::default();
             let observer = Some(latency.clone());
@@ -193,7 +192,7 @@ fn turns(
     setup: impl Fn() -> Setup,
 ) -> Result<()> {
     let (mut times, mut growths) = (Vec::new(), Vec::new());
-    for _ in 0..RUNS {
+    for _ in 0..runs() {
         let turns = run(TURNS, "", setup())?;
         let (first, last) = (turns.iter().skip(1).take(STRETCH), turns.iter().rev().take(STRETCH));
         growths.push(median(last.copied().collect()) / median(first.copied().collect()));
@@ -215,7 +214,7 @@ fn snapshot(report: &mut Report) -> Result<()> {
     let setup = Setup { journal: Some(journal.clone()), ..Setup::default() };
     run(KEPT_TURNS, &"a".repeat(RESULT), setup)?;
     let mut times = Vec::new();
-    for _ in 0..RUNS {
+    for _ in 0..runs() {
         let started = Instant::now();
         let text = std::hint::black_box(&journal).to_string();
         times.push(started.elapsed().as_secs_f64() * 1e6);
@@ -237,7 +236,7 @@ fn snapshot(report: &mut Report) -> Result<()> {
 /// Reports the time from a call's last byte to its tool, while the answer goes on.
 pub(crate) fn early_start(report: &mut Report) -> Result<()> {
     let mut times = Vec::new();
-    for _ in 0..RUNS {
+    for _ in 0..runs() {
         times.push(wait_for_tool()?);
     }
     report.add(

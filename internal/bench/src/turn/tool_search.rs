@@ -9,11 +9,11 @@ use forgeline::{
 };
 use serde_json::json;
 
-use super::{RUNS, runtime};
+use super::runtime;
 use crate::{
     Result,
     gate::Report,
-    measure::{median, per},
+    measure::{median, per, runs},
 };
 
 const TOOLS: usize = 1_000;
@@ -29,7 +29,7 @@ struct Entry {
 
 /// Reports the time of a turn: that of a whole run by its turns, as events of several turns may come together.
 pub(super) fn gate(report: &mut Report) -> Result<()> {
-    let times = (0..RUNS).map(|_| search()).collect::<Result<Vec<_>>>()?;
+    let times = (0..runs()).map(|_| search()).collect::<Result<Vec<_>>>()?;
     report.add("tool_search", median(times), (1000.0, 500.0), "µs/turn that searches 1,000 tools");
     Ok(())
 }
