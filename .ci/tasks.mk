@@ -2,6 +2,7 @@
 
 # Seconds that each fuzz target runs.
 FUZZ_SECONDS ?= 600
+FUZZ_SHORT   ?= 30
 FUZZ_TARGETS := $(shell sed -n 's/^name = "\([a-z_]*\)"$$/\1/p' fuzz/Cargo.toml)
 FUZZ_FLAGS   := -dict=fuzz/markers.dict -max_len=4096 -print_final_stats=1
 # Decoders start from the bodies of their protocol.
@@ -63,11 +64,11 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo ins
 			-max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done
 
-fuzz-short: ## run each fuzz target 20,000 times or for 30 seconds, the same each time
+fuzz-short: ## run each fuzz target 20,000 times or for FUZZ_SHORT seconds, 30 by default, the same each time
 	@for target in $(FUZZ_TARGETS); do \
 		rm -rf target/fuzz-short && mkdir -p target/fuzz-short; \
 		$(CARGO) fuzz run -s none $$target target/fuzz-short $$($(FUZZ_SEEDS)) -- $(FUZZ_FLAGS) \
-			-seed=1 -runs=20000 -max_total_time=30 || exit 1; \
+			-seed=1 -runs=20000 -max_total_time=$(FUZZ_SHORT) || exit 1; \
 	done
 
 bench-serve: ## start the service and measure it with up to 10,000 readers, beside a server of prepared frames (Linux, 3 minutes)

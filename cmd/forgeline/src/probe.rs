@@ -3,6 +3,7 @@
 use std::{
     io::{Read as _, Write as _},
     net::{Ipv4Addr, SocketAddr, TcpStream},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -10,11 +11,18 @@ use serde_json::Value;
 
 use crate::vendors::ProviderName;
 
-/// The default port of Ollama.
-const OLLAMA_PORT: u16 = 11434;
-/// The default port of llama.cpp.
-const LLAMA_CPP_PORT: u16 = 8080;
-/// The time limit for one port.
+/// The ports that are looked at, by preference, and the protocols of each: Ollama; llama.cpp; LM Studio; vLLM; another llama.cpp;
+/// the server of the Hugind runtime; SGLang.
+const PORTS: [(u16, &[ProviderName]); 7] = [
+    (11434, &[ProviderName::Ollama, ProviderName::Openai]),
+    (8080, &[ProviderName::Openai]),
+    (1234, &[ProviderName::Openai]),
+    (8000, &[ProviderName::Openai]),
+    (8081, &[ProviderName::Openai]),
+    (9931, &[ProviderName::Openai]),
+    (30000, &[ProviderName::Openai]),
+];
+/// The time limit for a port; all are looked at in the same time.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Longest answer that is read, in bytes.
 const MAX_ANSWER_BYTES: usize = 256 << 10;
@@ -36,9 +44,26 @@ pub struct LocalServer {
 /// list first, since its own protocol has thinking and options that its OpenAI-compatible one lacks.
 #[must_use]
 pub fn find_local_server() -> Option<LocalServer> {
+    look_at_all(&PORTS)
+}
+
+/// The ports that are looked at, for messages.
+#[must_use]
+pub fn ports() -> String {
+    let ports = PORTS.map(|(port, _)| port.to_string());
+    let (last, others) = ports.split_last().map_or(("", &[][..]), |(last, rest)| (last, rest));
+    format!("{} or {last}", others.join(", "))
+}
+
+/// Looks at all ports at once; the first of them that lists a model wins.
+fn look_at_all(ports: &[(u16, &[ProviderName])]) -> Option<LocalServer> {
     let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    look(at(OLLAMA_PORT), &[ProviderName::Ollama, ProviderName::Openai])
-        .or_else(|| look(at(LLAMA_CPP_PORT), &[ProviderName::Openai]))
+    thread::scope(|scope| {
+        let look = |&(port, protocols)| scope.spawn(move || look(at(port), protocols));
+        let looks: Vec<_> = ports.iter().map(look).collect();
+        let mut found = looks.into_iter().map(|look| look.join().ok().flatten());
+        found.find_map(|server| server)
+    })
 }
 
 /// Asks in each of these protocols in turn.
@@ -89,7 +114,7 @@ fn first_model(answer: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::{net::TcpListener, thread};
+    use std::net::TcpListener;
 
     use super::*;
 
@@ -127,6 +152,26 @@ mod tests {
             assert_eq!(found.as_ref().map(|server| server.model.as_str()), want, "{name}");
             assert!(found.is_none_or(|server| server.base_url == format!("http://{address}/v1")));
         }
+    }
+
+    // Rows: N-38.
+    #[test]
+    fn the_first_of_the_ports_that_lists_a_model_wins_whatever_the_others_do() {
+        const LIST: &str = "HTTP/1.0 200 OK\r\n\r\n{\"data\":[{\"id\":\"m\"}]}";
+        // A server that says nothing, one that is gone, one that is none, and two that list models.
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let served = [&["hello"][..], &[LIST], &[LIST]].map(serve);
+        let [none, first, second] = [0, 1, 2].map(|at: usize| served[at].0.port());
+        let openai: &[ProviderName] = &[ProviderName::Openai];
+        let ports = [silent.local_addr().unwrap().port(), gone, none, first, second];
+        let found = look_at_all(&ports.map(|port| (port, openai))).unwrap();
+        assert_eq!(found.base_url, format!("http://127.0.0.1:{first}/v1"));
+        for (_, server) in served {
+            assert_eq!(server.join().unwrap().len(), 1, "each is asked once");
+        }
+        assert_eq!(look_at_all(&[(gone, openai)]), None);
+        assert_eq!(super::ports(), "11434, 8080, 1234, 8000, 8081, 9931 or 30000");
     }
 
     #[test]

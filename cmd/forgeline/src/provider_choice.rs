@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::{
     exit::usage,
-    probe::LocalServer,
+    probe::{LocalServer, ports},
     render::escape_controls,
     shown::{is_secret, without_secrets},
     vendors::{ProviderFacts, ProviderName},
@@ -37,9 +37,13 @@ pub struct ProviderArgs {
 }
 
 /// The advice for a command without a provider.
-const NOBODY: &str = "no provider was found: no OPENAI_BASE_URL, no API key of a provider, and no local server on \
-    port 11434 or 8080; set OPENAI_API_KEY or ANTHROPIC_API_KEY, name a server with --base-url, or try the offline \
-    model with --provider demo";
+fn nobody() -> String {
+    format!(
+        "no provider was found: no OPENAI_BASE_URL, no API key of a provider, and no local server on port {}; set \
+         OPENAI_API_KEY or ANTHROPIC_API_KEY, name a server with --base-url, or try the offline model with --provider demo",
+        ports()
+    )
+}
 
 /// The provider that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +85,7 @@ impl ProviderChoice {
         let can_answer = io::stdin().is_terminal() && io::stderr().is_terminal();
         if self.is_unnamed_demo() {
             let is_seen = can_answer && io::stdout().is_terminal() && !is_quiet;
-            return if is_seen { Ok(()) } else { Err(usage(NOBODY)) };
+            return if is_seen { Ok(()) } else { Err(usage(nobody())) };
         }
         if !can_answer || !self.is_found {
             return Ok(());
@@ -197,9 +201,11 @@ pub fn choose(
             "no provider found for model {model}; set OPENAI_API_KEY, name a server with --base-url, or omit --model",
         )));
     }
-    let why =
-        "no OPENAI_BASE_URL, no API key of a provider, and no local server on port 11434 or 8080";
-    Ok(ProviderChoice { is_found: true, ..ProviderChoice::demo(why) })
+    let why = format!(
+        "no OPENAI_BASE_URL, no API key of a provider, and no local server on port {}",
+        ports()
+    );
+    Ok(ProviderChoice { is_found: true, ..ProviderChoice::demo(&why) })
 }
 
 /// Says that the variable of the key is not set. What does not look like the name of one may be the key itself, and is not shown.
