@@ -49,8 +49,8 @@ pub struct AgentConfig {
     /// The time at which calls start. Default: after their answer.
     pub call_start: CallStart,
     /// The dialect of calls in the answer's text and, in text mode, of the instructions for writing them and of their results. Default: in text mode, that
-    /// of the model, by its name, or else every dialect that is known by its opener; in native mode, that of a model whose name is known, if the server
-    /// may leave calls in the text ([`ModelInfo::text_calls`]), else none.
+    /// of the model, by its name, or else every dialect that is known by its opener; in native mode, the same if the server may leave calls in the text
+    /// ([`ModelInfo::text_calls`]), else none.
     ///
     /// [`ModelInfo::text_calls`]: forgeline_types::ModelInfo::text_calls
     #[serde(with = "dialect_name")]

@@ -44,8 +44,8 @@ impl RequestMode {
         let info = parts.provider.info();
         let models = Dialect::for_model(&info.model);
         // A server without a parser for the model's calls leaves native calls in the text; when the
-        // model is not known, its text is not searched for them.
-        let is_left = !specs.is_empty() && info.text_calls && models.tools != ToolDialect::AUTO;
+        // model is not known, they may be in any dialect.
+        let is_left = !specs.is_empty() && info.text_calls;
         let default =
             || if described || is_left { models.tools.clone() } else { ToolDialect::NONE };
         let dialect = parts.config.tool_dialect.clone().unwrap_or_else(default);

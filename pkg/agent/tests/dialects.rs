@@ -166,6 +166,7 @@ async fn a_dialect_of_ones_own_is_shown_to_the_model_and_drives_the_loop() {
 }
 
 // Found: F2
+// Rows: N-38.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_a_server_left_in_the_text_is_a_call_in_native_mode() {
     let (_, call, _) = FAMILIES.iter().find(|(name, ..)| *name == "hermes").unwrap();
@@ -176,7 +177,8 @@ async fn a_call_that_a_server_left_in_the_text_is_a_call_in_native_mode() {
     let cases = [
         ("a server that is not the vendor's", info("Qwen/Qwen3-8B", true),  true),
         ("the vendor's own",                  info("Qwen/Qwen3-8B", false), false),
-        ("a model that nobody knows",         info("my-model", true),       false),
+        ("a model that nobody knows",         info("my-model", true),       true),
+        ("that model at the vendor's",        info("my-model", false),      false),
     ];
     let llama = || info("meta-llama/Llama-3.1-8B-Instruct", true);
     let offered = r#"{"name": "echo", "parameters": {"text": "one"}}"#;
