@@ -11,6 +11,9 @@ FUZZ_SEEDS   := case $$target in decode_*) echo testdata/bodies/$${target\#decod
 CASES    ?= 300000
 # What `make deny` checks; without a network, `licenses bans sources`.
 DENY     ?= advisories licenses bans sources
+# The commit whose difference `make mutants` changes, and its further arguments.
+SINCE    ?= HEAD~1
+MUTANTS  ?=
 # Arguments of `make bench-parsers`, such as `--json`, `--chunk 64` or names of workloads.
 PEERS    ?=
 # The commit that `make bench-build` compares with.
@@ -18,7 +21,7 @@ BASE     ?= 2f39a830
 # Arguments of `make bench-clients`: `--json`, names of clients.
 CLIENTS  ?=
 
-.PHONY: deny msrv found-table coverage-table mentions properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record
+.PHONY: deny msrv mutants found-table coverage-table mentions properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record
 
 deny: ## check licences, advisories and duplicate crates (needs `cargo install cargo-deny --locked`)
 	$(CARGO) deny check $(DENY)
@@ -43,6 +46,11 @@ mentions: ## read ten times as many texts without calls as the tests do, and tex
 
 properties: ## draw a hundred times as many random cases as the tests do, other ones in each run (minutes)
 	PROPTEST_CASES=$(CASES) $(CARGO) test -q --release $(CRATES:%=-p forgeline-%) --all-features --lib
+
+mutants: ## change the lines that differ from SINCE, one at a time, and list what the tests of their crate do not notice (needs `cargo install cargo-mutants --locked`)
+	@mkdir -p target
+	git diff $(SINCE) -- '*.rs' > target/mutants.diff
+	$(CARGO) mutants --in-diff target/mutants.diff --output target --test-workspace false $(MUTANTS)
 
 adr-index: ## rewrite docs/adr/README.md from the decisions beside it
 	FORGELINE_WRITE_ADR_INDEX=1 $(CARGO) test -q --workspace --test it adr_index -- --nocapture

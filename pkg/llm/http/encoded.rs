@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::fields::{JsonItems, to_bytes};
+use super::{
+    fields::{JsonItems, to_bytes},
+    history::{HistoryFacts, repair},
+};
 use crate::{ProviderError, ToolSpec};
 use forgeline_types::MessageRole;
 use forgeline_types::{Message, Transcript};
@@ -26,9 +29,22 @@ impl EncodedCache {
     /// Takes out the longest encoding of a prefix of `history`.
     pub(crate) fn take(&self, history: &Transcript) -> EncodedHistory {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fitting = kept.iter().enumerate().filter(|(_, encoded)| encoded.begins(history));
-        let longest = fitting.max_by_key(|(_, encoded)| encoded.count()).map(|(at, _)| at);
-        longest.map(|at| kept.remove(at)).unwrap_or_default()
+        longest(&kept, history).map(|at| kept.remove(at)).unwrap_or_default()
+    }
+
+    /// Puts `history` right unless it can be sent as it is. What is put right is encoded anew in each request: it is not made of
+    /// the conversation's own messages.
+    pub(crate) fn repair(&self, history: &mut Transcript) {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let encoded = longest(&kept, history).and_then(|at| kept.get(at));
+        let is_sound = match encoded {
+            Some(encoded) => encoded.facts.is_sound(history, encoded.count()),
+            None => HistoryFacts::default().is_sound(history, 0),
+        };
+        drop(kept);
+        if !is_sound {
+            *history = repair(history);
+        }
     }
 
     /// Keeps an encoding for the next request.
@@ -42,6 +58,12 @@ impl EncodedCache {
     }
 }
 
+/// Returns the place of the longest encoding of a prefix of `history`.
+fn longest(kept: &[EncodedHistory], history: &Transcript) -> Option<usize> {
+    let fitting = kept.iter().enumerate().filter(|(_, encoded)| encoded.begins(history));
+    fitting.max_by_key(|(_, encoded)| encoded.count()).map(|(at, _)| at)
+}
+
 /// The encoding of the first messages of a history, and of the parts that stay the same from turn to turn.
 #[derive(Debug, Default)]
 pub(crate) struct EncodedHistory {
@@ -50,6 +72,7 @@ pub(crate) struct EncodedHistory {
     messages: Vec<Weak<Message>>,
     /// The encoded messages. Each segment is at least twice as long as the next, so there are few.
     segments: Vec<Bytes>,
+    facts: HistoryFacts,
     /// The variant of encoding messages.
     variant: u8,
     /// The tools that the messages may refer to or describe.
@@ -107,6 +130,7 @@ impl EncodedHistory {
         for run in new.chunk_by(joined) {
             encode(run, &mut items)?;
         }
+        self.facts.add(new);
         self.messages.extend(new.iter().map(Arc::downgrade));
         if !out.is_empty() {
             self.segments.push(Bytes::from(out));
@@ -142,6 +166,7 @@ impl EncodedHistory {
     pub(crate) fn restart(&mut self) {
         self.messages.clear();
         self.segments.clear();
+        self.facts.clear();
     }
 
     /// Returns the number of encoded messages.

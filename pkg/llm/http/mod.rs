@@ -13,6 +13,7 @@ mod encoded;
 mod fields;
 mod fitted_tools;
 mod health;
+mod history;
 pub(crate) mod http_error;
 pub(super) mod instructions;
 mod origins;

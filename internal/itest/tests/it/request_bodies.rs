@@ -269,6 +269,100 @@ fn shared(before: &[Bytes], after: &[Bytes]) -> usize {
     before.iter().filter(|segment| segment.len() > 1).filter(is_there).map(Bytes::len).sum()
 }
 
+/// Gives the calls of a message ids of their turn.
+fn number_ids(message: &mut Message, turn: usize) {
+    for part in &mut message.parts {
+        match part {
+            Part::ToolCall(call) => call.id = format!("{} of {turn}", call.id).into(),
+            Part::ToolResult(result) => {
+                result.call_id = format!("{} of {turn}", result.call_id).into();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The ids of calls in a body: the values of these members, in all places.
+fn ids_of(value: &Value, members: &[&str], ids: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            let is_call = fields.contains_key("function") || fields.contains_key("arguments");
+            let is_call = is_call || fields.contains_key("input") || fields.contains_key("args");
+            let id = members.iter().find_map(|member| fields.get(*member)?.as_str());
+            ids.extend(id.filter(|_| is_call).map(str::to_owned));
+            fields.values().for_each(|value| ids_of(value, members, ids));
+        }
+        Value::Array(items) => items.iter().for_each(|item| ids_of(item, members, ids)),
+        _ => {}
+    }
+}
+
+// Rows: N-21, N-22.
+#[tokio::test]
+async fn ids_that_come_again_and_messages_in_a_row_are_put_right_for_every_vendor() {
+    let call = |name: &str| {
+        Message::new(
+            MessageRole::Assistant,
+            vec![Part::ToolCall(ToolCall::new("call_0", name, json!({})))],
+        )
+    };
+    let result = |name: &str| Message::tool_result(ToolResult::new("call_0", name, name));
+    let messages = [
+        Message::user("One."),
+        Message::new(MessageRole::Assistant, Vec::new()),
+        Message::user("Two."),
+        call("now"),
+        result("now"),
+        call("later"),
+        result("later"),
+        call("never"),
+        result("never"),
+        Message::new(MessageRole::Assistant, vec![text("Done.")]),
+        Message::user("Three."),
+        Message::user("Four."),
+    ];
+    let mut history = Transcript::default();
+    messages.into_iter().for_each(|message| history.push(message));
+    for (vendor, build, urls) in SERVERS {
+        for url in urls {
+            let server = Canned::new("");
+            let provider = build(url, &server);
+            sent(&*provider, &server, Request::new(history.clone())).await.unwrap();
+            let body: Value = serde_json::from_slice(&server.last().body.concat()).unwrap();
+            let list =
+                ["messages", "input", "contents"].iter().find_map(|key| body[key].as_array());
+            let list = list.unwrap();
+            let roles: Vec<_> =
+                list.iter().filter_map(|message| message["role"].as_str()).collect();
+            // A message of the user that carries results is not one of the person's.
+            let is_said = |message: &Value| {
+                message["role"] == "user"
+                    && !message.to_string().contains("call_0")
+                    && !message.to_string().contains("functionResponse")
+            };
+            let in_a_row = list.windows(2).filter(|pair| pair.iter().all(is_said)).count();
+            assert_eq!(in_a_row, 0, "{vendor} {url}: {roles:?}");
+            let whole = body.to_string();
+            for said in ["One.", "Two.", "Three.", "Four.", "Done."] {
+                assert_eq!(whole.matches(said).count(), 1, "{vendor} {url}: {said}");
+            }
+            let mut ids = Vec::new();
+            ids_of(&json!(list), &["call_id", "id"], &mut ids);
+            let all = ids.len();
+            ids.sort_unstable();
+            ids.dedup();
+            // Gemini's calls need no ids.
+            assert!(
+                ids.len() == all && (all == 3 || vendor == "gemini"),
+                "{vendor} {url}: {ids:?}"
+            );
+            for id in ids {
+                assert_eq!(whole.matches(&format!("\"{id}\"")).count(), 2, "{vendor} {url}: {id}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_provider_that_knows_a_conversation_sends_what_any_other_sends() {
     for (vendor, build, urls) in SERVERS {
@@ -285,8 +379,10 @@ async fn a_provider_that_knows_a_conversation_sends_what_any_other_sends() {
             for turn in 0..30 {
                 for (which, history) in histories.iter_mut().enumerate() {
                     let mut messages = conversation();
-                    messages.push(Message::user(format!("turn {turn} of {}", which * turn)));
-                    for message in messages {
+                    let said = format!("turn {turn} of {}", which * turn);
+                    messages.push(Message::new(MessageRole::Assistant, vec![text(&said)]));
+                    for mut message in messages {
+                        number_ids(&mut message, turn);
                         history.push(message);
                     }
                     let known = sent(&*provider, &server, request(history)).await.unwrap();
