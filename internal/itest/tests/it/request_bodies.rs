@@ -306,7 +306,10 @@ async fn ids_that_come_again_and_messages_in_a_row_are_put_right_for_every_vendo
             vec![Part::ToolCall(ToolCall::new("call_0", name, json!({})))],
         )
     };
-    let result = |name: &str| Message::tool_result(ToolResult::new("call_0", name, name));
+    let result = |name: &str| {
+        let result = ToolResult::new("call_0", name, name);
+        Message::new(MessageRole::Tool, vec![Part::ToolResult(result)])
+    };
     let messages = [
         Message::user("One."),
         Message::new(MessageRole::Assistant, Vec::new()),

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::reasoning_rules::ReasoningRules;
+
 use crate::{
     ProviderError,
     decode::JsonEntries,
@@ -16,20 +18,20 @@ use forgeline_types::{ItemKind, Message, Part, Text, ToolCall};
 
 /// Writes a message; one that answers several calls becomes several messages on the wire.
 ///
-/// Reasoning is sent back in the member that it came in, if the server `takes_reasoning`. Reasoning that
+/// Reasoning is sent back in the member that it came in, as far as the `rules` of the server and model go. Reasoning that
 /// came in no member, such as text between tags or from another protocol, is not sent.
 pub(super) fn encode(
     message: &Message,
-    takes_reasoning: bool,
+    rules: ReasoningRules,
     items: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
     let message = &*chat::with_texts(message);
     message.tool_results().for_each(|result| items.push(&chat::tool_result(result)));
-    let calls = message.tool_calls().map(|call| tool_call(call, takes_reasoning));
+    let calls = message.tool_calls().map(|call| tool_call(call, rules.is_taken));
     let calls: Vec<_> = calls.collect();
     let has_result = message.tool_results().next().is_some();
     let content = chat::content(message, rich)?;
-    let mut reasoning = if takes_reasoning { reasoning(message) } else { Map::new() };
+    let mut reasoning = if rules.is_taken { reasoning(message, rules) } else { Map::new() };
     let content = match reasoning.remove("content") {
         Some(Value::Array(before)) => with_parts(before, content),
         _ => content,
@@ -50,8 +52,9 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Returns the members with the message's reasoning. If there are details, they contain the whole reasoning.
-fn reasoning(message: &Message) -> Map<String, Value> {
+/// Returns the members with the message's reasoning. If there are details, they contain the whole reasoning, and its text stands
+/// beside them only where the rules want it.
+fn reasoning(message: &Message, rules: ReasoningRules) -> Map<String, Value> {
     let (mut members, mut own_members) = (Map::new(), Map::new());
     for part in &message.parts {
         if let Part::Thinking { text, signature: Some(signature) } = part {
@@ -75,8 +78,17 @@ fn reasoning(message: &Message) -> Map<String, Value> {
             }
         }
     }
-    if own_members.contains_key(DETAILS) {
+    if rules.must_have_content && message.tool_calls().next().is_some() {
+        let texts = [REASONING_CONTENT, REASONING, REASONING_TEXT];
+        let text = texts.iter().find_map(|name| members.remove(*name)).unwrap_or_else(|| json!(""));
+        members = Map::from_iter([(REASONING_CONTENT.to_owned(), text)]);
+    } else if own_members.contains_key(DETAILS) {
         members = Map::new();
+    }
+    if let Some(Value::Array(details)) = own_members.get_mut(DETAILS).filter(|_| rules.drops_index)
+    {
+        let objects = details.iter_mut().filter_map(Value::as_object_mut);
+        objects.for_each(|entry| drop(entry.remove("index")));
     }
     members.extend(own_members);
     members
@@ -141,4 +153,54 @@ fn rich(part: &Part) -> Result<Option<Value>, ProviderError> {
         }
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use forgeline_types::{Json, MessageRole, ProviderItem, Signature};
+
+    use super::*;
+
+    // Rows: N-20.
+    #[test]
+    fn reasoning_beside_calls_goes_back_as_the_server_wants_it() {
+        let thought = |member: &str| Part::Thinking {
+            text: "hm".into(),
+            signature: Some(Signature::new(PROTOCOL, member)),
+        };
+        let details = || {
+            let entry = json!({ "type": "reasoning.text", "text": "hm", "index": 0 });
+            let raw = Json::from(json!({ DETAILS: [entry] }));
+            Part::ProviderItem(ProviderItem::new(PROTOCOL, ItemKind::Reasoning, raw))
+        };
+        let call = || Part::ToolCall(ToolCall::new("c", "find", json!({})));
+        let indexed = json!([{ "type": "reasoning.text", "text": "hm", "index": 0 }]);
+        let plain = json!([{ "type": "reasoning.text", "text": "hm" }]);
+        let (host, other) = ("https://openrouter.ai/api/v1", "https://opencode.ai/v1");
+        #[rustfmt::skip]
+        let rows = [
+            ("nothing to say",     host,  "kimi-k2.6",   vec![call()],                         json!(""),   Value::Null),
+            ("another model",      host,  "gpt-5",       vec![call()],                         Value::Null, Value::Null),
+            ("another host",       other, "kimi-k2.6",   vec![call()],                         Value::Null, Value::Null),
+            ("an answer in words", host,  "kimi-k2.6",   vec![Part::Text { text: "Hi".into() }], Value::Null, Value::Null),
+            ("its own member",     host,  "deepseek-v4", vec![thought(REASONING_CONTENT), call()], json!("hm"), Value::Null),
+            ("a member renamed",   host,  "deepseek-v4", vec![thought(REASONING), call()],     json!("hm"), Value::Null),
+            ("text and details",   host,  "deepseek-v4", vec![thought(REASONING), details(), call()], json!("hm"), indexed.clone()),
+            ("details alone",      host,  "gpt-5",       vec![thought(REASONING), details(), call()], Value::Null, indexed),
+            ("no index",           host,  "k3",          vec![thought(REASONING_CONTENT), details(), call()], json!("hm"), plain.clone()),
+            ("no index there",     other, "k3",          vec![details(), call()],              Value::Null, plain),
+        ];
+        for (name, url, model, parts, content, details) in rows {
+            let message = Message::new(MessageRole::Assistant, parts);
+            let mut out = Vec::new();
+            let rules = ReasoningRules::of(url, model);
+            encode(&message, rules, &mut JsonItems::new(&mut out, false)).unwrap();
+            let sent: Value = serde_json::from_slice(&out).unwrap();
+            assert_eq!(
+                (&sent[REASONING_CONTENT], &sent[DETAILS]),
+                (&content, &details),
+                "{name}: {sent}"
+            );
+        }
+    }
 }

@@ -3,5 +3,6 @@
 mod host;
 mod message;
 mod provider;
+mod reasoning_rules;
 
 pub use provider::{ChatCompletions, OpenAi};

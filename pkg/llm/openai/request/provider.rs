@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{host::ServerHost, message};
+use super::{host::ServerHost, message, reasoning_rules::ReasoningRules};
 use crate::{
     ProviderError, Request, SchemaRules, Thinking, ToolSchemaRules, ToolSpec,
     http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat},
@@ -85,7 +85,8 @@ impl WireFormat for ChatCompletions {
         let host = ServerHost::from_url(&body.config().base_url);
         options(&mut body, host)?;
         body.tools("tools", 0, |tools| tools.iter().map(tool).collect());
-        body.chat_messages(|message, items| message::encode(message, host.takes_reasoning(), items))
+        let rules = ReasoningRules::of(&body.config().base_url, &body.config().model);
+        body.chat_messages(|message, items| message::encode(message, rules, items))
     }
 
     fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {

@@ -1,0 +1,97 @@
+//! What servers and models want back of the reasoning of their answers.
+
+use super::host::ServerHost;
+use crate::http::url;
+
+/// How the reasoning of an answer goes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ReasoningRules {
+    /// `true` if a message may have members for reasoning.
+    pub(super) is_taken: bool,
+    /// `true` if an answer with calls must have the text of its reasoning in `reasoning_content`, which is empty if there was none,
+    /// and stands beside other members.
+    pub(super) must_have_content: bool,
+    /// `true` if the entries of `reasoning_details` must not have the `index` of the stream.
+    pub(super) drops_index: bool,
+}
+
+/// Nothing special: reasoning goes back in the members in which it came.
+const AS_IT_CAME: ReasoningRules =
+    ReasoningRules { is_taken: true, must_have_content: false, drops_index: false };
+/// The text always.
+const WITH_CONTENT: ReasoningRules = ReasoningRules { must_have_content: true, ..AS_IT_CAME };
+/// The text always, and details without their places in the stream.
+const WITHOUT_INDEX: ReasoningRules = ReasoningRules { drops_index: true, ..WITH_CONTENT };
+/// No reasoning at all.
+const NONE: ReasoningRules = ReasoningRules { is_taken: false, ..AS_IT_CAME };
+
+/// The end of the host's name, words of the model's id, and the rules; the first row that fits counts. A host or words that are
+/// empty fit any.
+///
+/// Each row comes from what users of other programs reported of the vendor: OpenCode's hosts reject an empty `reasoning_content`
+/// (oh-my-pi 1071); Kimi K3 rejects details with an index (opencode 50232); Kimi (obsidian-yolo 243, openclaw 82550) and DeepSeek
+/// V4 (hermes-agent 15325, oh-my-pi 904) reject an answer with calls whose `reasoning_content` is missing.
+const ROWS: [(&str, &[&str], ReasoningRules); 7] = [
+    ("opencode.ai", &["k3"], ReasoningRules { drops_index: true, ..AS_IT_CAME }),
+    ("opencode.ai", &[], AS_IT_CAME),
+    ("", &["k3"], WITHOUT_INDEX),
+    ("", &["kimi"], WITH_CONTENT),
+    ("", &["deepseek", "v4"], WITH_CONTENT),
+    ("api.moonshot.ai", &[], WITH_CONTENT),
+    ("api.moonshot.cn", &[], WITH_CONTENT),
+];
+
+impl ReasoningRules {
+    /// Returns the rules for a model at a base URL.
+    pub(super) fn of(base_url: &str, model: &str) -> Self {
+        if !ServerHost::from_url(base_url).takes_reasoning() {
+            return NONE;
+        }
+        let host = url::host(base_url).split(':').next().unwrap_or_default().to_ascii_lowercase();
+        let model = model.to_ascii_lowercase();
+        let has = |word: &str| {
+            model.split(|sign: char| !sign.is_ascii_alphanumeric()).any(|it| it == word)
+        };
+        let fits = |(end, words, _): &&(&str, &[&str], Self)| {
+            let is_host = end.is_empty() || host == *end || host.ends_with(&format!(".{end}"));
+            is_host && words.iter().all(|word| has(word))
+        };
+        ROWS.iter().find(fits).map_or(AS_IT_CAME, |(.., rules)| *rules)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Rows: N-20.
+    #[test]
+    fn rules_are_of_a_host_and_a_model() {
+        for (url, model, want) in [
+            ("https://api.openai.com/v1", "kimi-k3", NONE),
+            ("https://api.mistral.ai/v1", "devstral", NONE),
+            ("https://api.deepseek.com", "deepseek-chat", AS_IT_CAME),
+            ("https://api.deepseek.com", "deepseek-v4-pro", WITH_CONTENT),
+            ("https://openrouter.ai/api/v1", "deepseek/deepseek-v4", WITH_CONTENT),
+            ("https://openrouter.ai/api/v1", "deepseek/deepseek-v40", AS_IT_CAME),
+            ("https://openrouter.ai/api/v1", "moonshotai/kimi-k2.6:free", WITH_CONTENT),
+            ("https://openrouter.ai/api/v1", "openai/gpt-5", AS_IT_CAME),
+            ("https://openrouter.ai/api/v1", "moonshotai/Kimi-K3", WITHOUT_INDEX),
+            ("http://127.0.0.1:8000/v1", "k3", WITHOUT_INDEX),
+            ("https://api.moonshot.ai/v1", "", WITH_CONTENT),
+            ("https://API.moonshot.cn/v1", "new-model", WITH_CONTENT),
+            ("https://notmoonshot.example/v1", "m", AS_IT_CAME),
+            ("https://opencode.ai/zen/v1", "kimi-k2.6", AS_IT_CAME),
+            ("https://eu.opencode.ai/zen/v1", "deepseek-v4", AS_IT_CAME),
+            (
+                "https://opencode.ai/zen/v1",
+                "k3",
+                ReasoningRules { drops_index: true, ..AS_IT_CAME },
+            ),
+            ("https://api.perplexity.ai", "sonar", AS_IT_CAME),
+            ("http://127.0.0.1:8080/v1", "qwen3", AS_IT_CAME),
+        ] {
+            assert_eq!(ReasoningRules::of(url, model), want, "{model} at {url}");
+        }
+    }
+}
