@@ -5,6 +5,7 @@ use super::{
     answer_calls::{AnswerCalls, SentProgress},
     key::{CallKey, SectionKey},
     message_writer::MessageWriter,
+    notice::ResponseNotice,
     sub_agent_requests::SubAgentRequests,
     ui_part::{DataPart, MessageMetadata, UiPart},
 };
@@ -23,7 +24,8 @@ const MAX_ERROR_CHARS: usize = 220;
 /// transient part `data-<kind>` with the event, and a custom one `data-<name>` with its data. The response has the headers `content-type:
 /// text/event-stream` and [`HEADER`](Self::HEADER).
 ///
-/// An answer that is requested again after a restart of the process is reported by `reset-step`, so that its text appears once.
+/// An answer that is requested again after a restart of the process is reported by `reset-step`, so that its text appears once. `useChat` of the AI SDK 6
+/// does not know that part and breaks off: with `?client=ai-6` the routes begin another step instead.
 ///
 /// A sub-agent's call that asks for approval, or is at the client, is a part, too, in a step of its own after the answer that called the agent. All other
 /// events of a sub-agent are only in transient parts.
@@ -58,6 +60,21 @@ pub struct UiMessageStream {
     sections: u32,
     progress: MessageProgress,
     has_results: bool,
+    client: UiClient,
+    /// What the client is told at the beginning of the response, if anything.
+    notice: Option<ResponseNotice>,
+}
+
+/// A version of the AI SDK, as far as the stream depends on it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum UiClient {
+    /// Breaks off at kinds of parts that it does not know, such as `reset-step`.
+    #[serde(rename = "ai-6", alias = "ai-5")]
+    Ai6,
+    #[default]
+    #[serde(rename = "ai-7")]
+    Ai7,
 }
 
 /// The part of the message that has begun.
@@ -83,10 +100,25 @@ impl UiMessageStream {
         Self::default()
     }
 
+    /// Writes the stream for a version of the AI SDK.
+    pub(crate) fn client(mut self, client: UiClient) -> Self {
+        self.client = client;
+        self
+    }
+
+    /// Tells the client this at the beginning.
+    pub(crate) fn noting(mut self, notice: Option<ResponseNotice>) -> Self {
+        self.notice = notice;
+        self
+    }
+
     fn begin(&mut self, run_id: &str, out: &mut MessageWriter<'_>) {
         if self.progress == MessageProgress::Nothing {
             out.send(&UiPart::Start { message_id: run_id });
             self.progress = MessageProgress::Message;
+            if let Some(notice) = self.notice.take() {
+                data(notice.name(), &notice.data(), out);
+            }
         }
     }
 
@@ -103,8 +135,14 @@ impl UiMessageStream {
     /// Retracts the parts of the current answer, which is requested again.
     fn reset_step(&mut self, out: &mut MessageWriter<'_>) {
         if self.progress == MessageProgress::Step {
-            out.send(&UiPart::ResetStep);
-            self.progress = MessageProgress::EmptyStep;
+            match self.client {
+                UiClient::Ai7 => {
+                    out.send(&UiPart::ResetStep);
+                    self.progress = MessageProgress::EmptyStep;
+                }
+                // It cannot take parts back: those of the first attempt stay in a step of their own.
+                UiClient::Ai6 => self.end_step(out),
+            }
             self.calls.clear();
             // Sections that were open are never ended.
             self.sections += 1;

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::{body, context::ReaderContext, shared_reader::SharedReader};
 use crate::{
     Problem,
-    encode::{AgUi, EncodeMessages, UiMessageStream, message_writer::MessageWriter},
+    encode::{AgUi, EncodeMessages, UiClient, UiMessageStream, message_writer::MessageWriter},
     runs::{
         piece_allocator::PieceAllocator,
         record_stream::RecordStream,
@@ -58,11 +58,15 @@ impl PausableEncoder for AgUi {
 
 /// The query of a request that starts a run and reads it.
 #[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ReadingQuery {
     pub(crate) agent: Option<Text>,
-    model: Option<Text>,
+    pub(crate) model: Option<Text>,
     /// The action on the run when its reader disconnects.
     on_disconnect: Option<DisconnectAction>,
+    /// The version of the client that reads a chat.
+    #[serde(default)]
+    pub(crate) client: UiClient,
 }
 
 /// The action on a run whose reader disconnects.

@@ -15,7 +15,9 @@ async fn readiness_names_each_part() {
     let degraded = || async { CheckState::Degraded("half of it".into()) };
     let service = observed(chatty()).check("billing", degraded).build().unwrap();
     let app = router(service.clone());
-    assert_eq!(get(&app, "/ready", "").await.status(), 401);
+    // Rows: N-64
+    let (status, report) = value(get(&app, "/ready", "").await).await;
+    assert_eq!((status, report), (200, json!({ "status": "degraded" })), "no name without a token");
     let (status, report) = value(get(&app, "/ready", "eve").await).await;
     assert_eq!((status, &report["status"]), (200, &json!("degraded")), "{report}");
     let state = |name: &str| {
@@ -33,7 +35,11 @@ async fn readiness_names_each_part() {
     assert_eq!(get(&app, "/health", "").await.status(), 200, "it lives");
 
     service.shutdown(Duration::ZERO).await;
-    assert_eq!(get(&router(service), "/ready", "eve").await.status(), 503);
+    for token in ["", "eve"] {
+        let response = get(&router(service.clone()), "/ready", token).await;
+        assert_eq!(response.headers()["retry-after"], "30");
+        assert_eq!(value(response).await, (503, json!({ "status": "ending" })));
+    }
 }
 
 // Covers: T-95

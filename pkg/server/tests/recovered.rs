@@ -177,6 +177,20 @@ fn an_answer_that_is_asked_for_again_is_in_a_message_once() {
         let steps = parts.iter().filter(|part| part["type"] == "start-step").count();
         assert_eq!(steps, 1, "what was reset is the step that goes on: {seen}");
 
+        // Rows: N-65
+        let path = "/api/chat/c/stream?client=ai-6";
+        let mut chat = get(&app, path, "ann").await.into_body().into_data_stream();
+        let mut seen = String::new();
+        while !seen.contains("a time.") {
+            seen.push_str(std::str::from_utf8(&chat.next().await.unwrap().unwrap()).unwrap());
+        }
+        let kinds = seen.lines().filter_map(|line| line.strip_prefix("data: "));
+        let kinds: Vec<Value> = kinds.map(|data| serde_json::from_str(data).unwrap()).collect();
+        let kinds: Vec<_> = kinds.iter().map(|part| part["type"].as_str().unwrap()).collect();
+        let steps = |kind| kinds.iter().filter(|it| **it == kind).count();
+        assert!(!kinds.contains(&"reset-step"), "{kinds:?}");
+        assert_eq!((steps("start-step"), steps("finish-step")), (2, 1), "{kinds:?}");
+
         let path = format!("{run}/stream?as=ag-ui&offset=-1");
         let (_, events) = value(get(&app, &path, "ann").await).await;
         let events = events.as_array().unwrap();
