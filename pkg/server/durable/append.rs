@@ -178,7 +178,7 @@ mod tests {
     fn state() -> StreamState {
         let config: StreamConfig =
             serde_json::from_value(serde_json::json!({ "content_type": "text/plain" })).unwrap();
-        StreamState::begin(&StreamState::created(1, config)).unwrap()
+        StreamState::begin(&StreamState::created(1, "ann", config)).unwrap()
     }
 
     /// Judges an append of a producer; applies what it adds, and returns a word for the verdict.

@@ -64,7 +64,7 @@ pub(super) async fn create(
     let location = location(request.headers(), &uri);
     let data = body::read_body(request).await?;
     retention.start_sweeping();
-    let (state, is_new) = streams.create(&key, config, &data, closes).await?;
+    let (state, is_new) = streams.create((&key, &caller.id), config, &data, closes).await?;
     let mut response = shown(&state);
     if is_new {
         *response.status_mut() = StatusCode::CREATED;
