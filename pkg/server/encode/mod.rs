@@ -27,4 +27,4 @@ pub use self::{
     native::Native,
     ui_message::UiMessageStream,
 };
-pub(super) use self::{encoder::EncodeMessages, notice::ResponseNotice, ui_message::UiClient};
+pub(super) use self::{encoder::EncodeMessages, notice::ResponseNotice};

@@ -24,8 +24,8 @@ const MAX_ERROR_CHARS: usize = 220;
 /// transient part `data-<kind>` with the event, and a custom one `data-<name>` with its data. The response has the headers `content-type:
 /// text/event-stream` and [`HEADER`](Self::HEADER).
 ///
-/// An answer that is requested again after a restart of the process is reported by `reset-step`, so that its text appears once. `useChat` of the AI SDK 6
-/// does not know that part and breaks off: with `?client=ai-6` the routes begin another step instead.
+/// An answer that is requested again after a restart of the process begins another step, or takes the first attempt back: see
+/// [`with_reset_step`](Self::with_reset_step).
 ///
 /// A sub-agent's call that asks for approval, or is at the client, is a part, too, in a step of its own after the answer that called the agent. All other
 /// events of a sub-agent are only in transient parts.
@@ -60,21 +60,10 @@ pub struct UiMessageStream {
     sections: u32,
     progress: MessageProgress,
     has_results: bool,
-    client: UiClient,
+    /// `true` for a client that knows `reset-step`.
+    resets: bool,
     /// What the client is told at the beginning of the response, if anything.
     notice: Option<ResponseNotice>,
-}
-
-/// A version of the AI SDK, as far as the stream depends on it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum UiClient {
-    /// Breaks off at kinds of parts that it does not know, such as `reset-step`.
-    #[serde(rename = "ai-6", alias = "ai-5")]
-    Ai6,
-    #[default]
-    #[serde(rename = "ai-7")]
-    Ai7,
 }
 
 /// The part of the message that has begun.
@@ -100,9 +89,11 @@ impl UiMessageStream {
         Self::default()
     }
 
-    /// Writes the stream for a version of the AI SDK.
-    pub(crate) fn client(mut self, client: UiClient) -> Self {
-        self.client = client;
+    /// Takes back the first attempt of an answer that is requested again after a restart, by `reset-step`. `useChat` knows that part since version 7 of
+    /// the AI SDK, and breaks off at it before.
+    #[must_use]
+    pub fn with_reset_step(mut self, resets: bool) -> Self {
+        self.resets = resets;
         self
     }
 
@@ -135,13 +126,12 @@ impl UiMessageStream {
     /// Retracts the parts of the current answer, which is requested again.
     fn reset_step(&mut self, out: &mut MessageWriter<'_>) {
         if self.progress == MessageProgress::Step {
-            match self.client {
-                UiClient::Ai7 => {
-                    out.send(&UiPart::ResetStep);
-                    self.progress = MessageProgress::EmptyStep;
-                }
-                // It cannot take parts back: those of the first attempt stay in a step of their own.
-                UiClient::Ai6 => self.end_step(out),
+            if self.resets {
+                out.send(&UiPart::ResetStep);
+                self.progress = MessageProgress::EmptyStep;
+            } else {
+                // Parts cannot be taken back: those of the first attempt stay in a step of their own.
+                self.end_step(out);
             }
             self.calls.clear();
             // Sections that were open are never ended.

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::{body, context::ReaderContext, shared_reader::SharedReader};
 use crate::{
     Problem,
-    encode::{AgUi, EncodeMessages, UiClient, UiMessageStream, message_writer::MessageWriter},
+    encode::{AgUi, EncodeMessages, UiMessageStream, message_writer::MessageWriter},
     runs::{
         piece_allocator::PieceAllocator,
         record_stream::RecordStream,
@@ -64,9 +64,6 @@ pub(crate) struct ReadingQuery {
     pub(crate) model: Option<Text>,
     /// The action on the run when its reader disconnects.
     on_disconnect: Option<DisconnectAction>,
-    /// The version of the client that reads a chat.
-    #[serde(default)]
-    pub(crate) client: UiClient,
 }
 
 /// The action on a run whose reader disconnects.

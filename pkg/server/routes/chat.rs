@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::State,
-    http::{HeaderName, HeaderValue},
+    extract::{FromRequestParts, State},
+    http::{HeaderName, HeaderValue, request::Parts},
     response::Response,
 };
 
@@ -16,7 +16,7 @@ use crate::{
     Problem, Service,
     access::caller::RequestCaller,
     conversations::directory::ConversationDirectory,
-    encode::{ResponseNotice, UiClient, UiMessageStream},
+    encode::{ResponseNotice, UiMessageStream},
     http::extract::{JsonBody, PathParameters, QueryParameters},
     input::pending::PendingAnswer,
     lifecycle::{RunLifecycle, start::StartRun},
@@ -36,10 +36,40 @@ use forgeline_agent as agent;
 use forgeline_agent::private::RequestAnswer;
 use forgeline_types::Text;
 
+/// The version of the AI SDK whose client asks, as far as the stream depends on it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UiClient {
+    major: u32,
+}
+
+/// The header in which a client tells its version.
+const VERSION: HeaderName = HeaderName::from_static("x-ai-sdk-version");
+
+/// The first version that knows the part `reset-step`; earlier ones break off at parts that they do not know.
+const RESETS: u32 = 7;
+
+impl UiClient {
+    fn encoder(self) -> UiMessageStream {
+        UiMessageStream::new().with_reset_step(self.major >= RESETS)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for UiClient {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        let Some(version) = parts.headers.get(VERSION) else { return Ok(Self { major: 0 }) };
+        let major = version.to_str().ok().and_then(|text| text.split('.').next()?.parse().ok());
+        let wrong = || Problem::bad("`x-ai-sdk-version` must be a version such as `7` or `7.0.1`");
+        major.map(|major| Self { major }).ok_or_else(wrong)
+    }
+}
+
 pub(super) async fn begin(
     State(service): State<Service>,
     RequestCaller(caller): RequestCaller,
     QueryParameters(reading): QueryParameters<ReadingQuery>,
+    client: UiClient,
     JsonBody(mut chat): JsonBody<ChatRequest>,
 ) -> Result<Response, Problem> {
     let ServiceHandles { runs, lifecycle, readers, conversations, .. } = &*service.0;
@@ -49,7 +79,6 @@ pub(super) async fn begin(
         let run = runs.open_run(&caller, &conversation);
         let run = run.filter(|run| answered.run_id().is_none_or(|id| id == run.id()));
         let Some(run) = run else {
-            let client = reading.client;
             return ended((runs, readers), &caller, (&conversation, client), &answered).await;
         };
         run.recovered().await?;
@@ -64,11 +93,11 @@ pub(super) async fn begin(
             .answer(&run, answers.into_iter().filter_map(|it| open(&run, it)).collect())
             .await?;
         let guard = reading.guard(&run);
-        let encoder = UiMessageStream::new().client(reading.client);
+        let encoder = client.encoder();
         let response = answer(readers, run, from, encoder, guard).await?;
         return Ok(marked(response, &conversation));
     }
-    let encoder = UiMessageStream::new().client(reading.client);
+    let encoder = client.encoder();
     let key = chat.message_key(&reading).filter(|_| again.is_none());
     let request = match key {
         Some(key) => lifecycle.request_named(&caller, &key).await?,
@@ -137,7 +166,7 @@ async fn ended(
     if run.conversation != *conversation || !run.has_ended() {
         return Err(missing());
     }
-    let encoder = UiMessageStream::new().client(client);
+    let encoder = client.encoder();
     let response = answer(readers, run, from, encoder, None).await?;
     Ok(marked(response, conversation))
 }
@@ -213,10 +242,11 @@ pub(super) async fn resume(
     RequestCaller(caller): RequestCaller,
     PathParameters(id): PathParameters<String>,
     QueryParameters(reading): QueryParameters<ReadingQuery>,
+    client: UiClient,
 ) -> Result<Response, Problem> {
     let Some(run) = runs.open_run(&caller, &id) else { return Ok(body::nothing()) };
     let guard = reading.guard(&run);
-    let encoder = UiMessageStream::new().client(reading.client);
+    let encoder = client.encoder();
     let response = answer(&readers, run, 0, encoder, guard).await?;
     Ok(marked(response, &id))
 }
