@@ -106,7 +106,7 @@ const outside = (page) => page.evaluate(() => {
     const seen = range.getBoundingClientRect();
     const size = Number.parseFloat(getComputedStyle(node).fontSize);
     const isCut = getComputedStyle(node).overflow !== "visible";
-    if (!isCut && seen.right > innerWidth + 1 && !node.closest(".plot")) wrong.push(`off the page: ${node.className} ${text.slice(0, 40)}`);
+    if (!isCut && seen.right > innerWidth + 1) wrong.push(`off the page: ${node.className} ${text.slice(0, 40)}`);
     if (text.length > 3 && box.width < size * 2.2 && seen.height > size * 4) wrong.push(`narrow: ${node.tagName} ${node.className} ${text.slice(0, 40)}`);
   }
   return wrong;
