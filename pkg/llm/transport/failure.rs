@@ -43,20 +43,21 @@ fn words(raw: &reqwest::Error) -> &'static str {
     }
 }
 
+/// What people are told of a kind of failure.
+const WORDS_OF_IO: [(io::ErrorKind, &str); 9] = [
+    (io::ErrorKind::ConnectionRefused, "the connection was refused"),
+    (io::ErrorKind::ConnectionReset, "the other side ended the connection"),
+    (io::ErrorKind::ConnectionAborted, "the other side ended the connection"),
+    (io::ErrorKind::BrokenPipe, "the other side ended the connection"),
+    (io::ErrorKind::UnexpectedEof, "the connection was closed before the answer was complete"),
+    (io::ErrorKind::TimedOut, "it did not answer in time"),
+    (io::ErrorKind::HostUnreachable, "the host cannot be reached from here"),
+    (io::ErrorKind::NetworkUnreachable, "the host cannot be reached from here"),
+    (io::ErrorKind::AddrNotAvailable, "the address is not available"),
+];
+
 fn words_of_io(error: &io::Error) -> Option<&'static str> {
-    Some(match error.kind() {
-        io::ErrorKind::ConnectionRefused => "the connection was refused",
-        io::ErrorKind::ConnectionReset
-        | io::ErrorKind::ConnectionAborted
-        | io::ErrorKind::BrokenPipe => "the other side ended the connection",
-        io::ErrorKind::UnexpectedEof => "the connection was closed before the answer was complete",
-        io::ErrorKind::TimedOut => "it did not answer in time",
-        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
-            "the host cannot be reached from here"
-        }
-        io::ErrorKind::AddrNotAvailable => "the address is not available",
-        _ => return None,
-    })
+    WORDS_OF_IO.iter().find(|(kind, _)| *kind == error.kind()).map(|(_, words)| *words)
 }
 
 impl fmt::Display for ConnectionFailure {

@@ -193,7 +193,9 @@ mod tests {
         let append = StreamAppend::parse(&headers(&fields), Bytes::from_static(b"x")).unwrap();
         match append.judge(state) {
             AppendVerdict::Append(records) => {
-                records.iter().for_each(|record| state.apply(record));
+                for record in &records {
+                    state.apply(record);
+                }
                 "appended".to_owned()
             }
             AppendVerdict::Repeated => "repeated".to_owned(),

@@ -19,7 +19,7 @@ pub(crate) fn check_id(what: &str, id: &str) -> Result<(), Problem> {
 
 /// Returns the SHA-256 of bytes as text.
 pub(crate) fn digest_text(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 /// Returns a digest of a request that is stable across processes, to recognize the request when it is repeated.

@@ -47,9 +47,9 @@ impl UserMessage {
 
 /// Returns the error for a file that would be fetched without encryption: whoever is on the way could change what the model sees.
 fn insecure_address(parts: &[Part]) -> Option<Problem> {
-    let data = |part: &Part| match part {
-        Part::Image { data, .. } | Part::Document { data, .. } => Some(scheme(data)),
-        _ => None,
+    let data = |part: &Part| {
+        let (Part::Image { data, .. } | Part::Document { data, .. }) = part else { return None };
+        Some(scheme(data))
     };
     let is_http = parts.iter().filter_map(data).any(|scheme| scheme == Some(false));
     is_http.then(|| Problem::bad("a file needs an `https:` URL, not an `http:` one, or its bytes"))

@@ -120,8 +120,9 @@ mod tests {
     use super::*;
 
     fn line(token: &str, caller: &str) -> String {
-        let digest = Sha256::digest(token).iter().map(|byte| format!("{byte:02x}"));
-        format!("sha256:{} {caller}\n", digest.collect::<String>())
+        let digest = Sha256::digest(token);
+        let digits: Vec<_> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("sha256:{} {caller}\n", digits.concat())
     }
 
     fn is_in(file: &TokenFile, token: &str) -> bool {

@@ -107,6 +107,7 @@ export async function without_locks_a_page_that_is_not_seen_has_no_connection(br
     await tab.waitForFunction(() => true);
     for (let at = 0; at < 100 && open().length > 0; at += 1) await tab.evaluate(() => new Promise((resolve) => setTimeout(resolve, 20)));
     assert.equal(open().length, 0);
+    assert.doesNotMatch(await tab.locator("#talk").innerText(), /word150/, "the run goes on");
     await tab.evaluate(() => window.see(true));
     assert.match(await ended(tab), /^Completed/);
     assert.equal(await tab.locator(".turn.agent .md").innerText(), WORDS);
