@@ -51,9 +51,27 @@ pub(super) struct HealthCheck {
 /// The results of all checks.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct HealthReport {
-    /// `ready`, `degraded` or `unready`.
+    /// `ready`, `degraded`, `unready` or `ending`.
     pub(super) status: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     checks: Vec<CheckResult>,
+}
+
+impl HealthReport {
+    /// Returns the report of a service that is shutting down.
+    pub(super) fn ending() -> Self {
+        Self { status: "ending", checks: Vec::new() }
+    }
+
+    /// Returns the report for a caller who may not see the dependencies.
+    pub(super) fn without_checks(self) -> Self {
+        Self { checks: Vec::new(), ..self }
+    }
+
+    /// Returns `true` if the service takes requests.
+    pub(super) fn is_ready(&self) -> bool {
+        !["unready", "ending"].contains(&self.status)
+    }
 }
 
 #[derive(Debug, Clone, Serialize)]

@@ -90,8 +90,8 @@ impl Service {
         self.0.retention.delete_conversation(caller, id).await
     }
 
-    /// Erases the conversations of an owner in a scope, with the runs, their events and their latencies; an owner with an empty name has none. Active runs
-    /// are cancelled. With [`EraseMode::Count`], nothing changes.
+    /// Erases the conversations of an owner in a scope, with the runs, their events and their latencies, and the streams that the owner created; an owner
+    /// with an empty name has none. Active runs are cancelled. With [`EraseMode::Count`], nothing changes.
     ///
     /// # Errors
     ///

@@ -148,13 +148,17 @@ pub struct Erased {
     pub conversations: u64,
     /// The number of messages in them.
     pub messages: u64,
+    /// The number of runs.
+    pub runs: u64,
+    /// The number of streams that the owner created.
+    pub streams: u64,
 }
 
 impl Erased {
-    /// Returns the numbers.
+    /// Returns the numbers of conversations and messages, without runs and streams.
     #[must_use]
     pub fn new(conversations: u64, messages: u64) -> Self {
-        Self { conversations, messages }
+        Self { conversations, messages, ..Self::default() }
     }
 }
 

@@ -1,10 +1,23 @@
 //! Erasure of an owner's data in the stores.
 
-use super::{EraseMode, Erased, LogKey, RunQuery, StoreError, Stores};
+use serde::{Deserialize, Serialize};
+
+use super::{EraseMode, Erased, LogInfo, LogKey, RunQuery, StoreError, Stores};
 use forgeline_types::Text;
 
-/// Number of runs read at a time.
+/// Number of runs, and of streams, read at a time.
 const PAGE: usize = 100;
+
+/// Prefix of the names of logs that are streams of hosts.
+pub const STREAM_PREFIX: &str = "stream/";
+
+/// The caller that a stream belongs to, a part of the first record of its log. Streams of earlier versions have none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamOwner {
+    /// The id of the caller that created the stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Text>,
+}
 
 /// Prefix of the names of logs that list the runs of an owner.
 pub(super) const RUNS_OF: &str = "runs-of/";
@@ -15,8 +28,8 @@ pub fn runs_of(scope: &Text, owner: &str) -> LogKey {
 }
 
 impl Stores {
-    /// Erases the data of an owner in a scope: conversations, runs, their events, and latency records; an owner with an empty name has none. With
-    /// [`EraseMode::Count`], nothing changes. If a service uses the stores, call `Service::erase` instead, which first
+    /// Erases the data of an owner in a scope: conversations, runs, their events, latency records, and the streams that the owner created; an owner with
+    /// an empty name has none. With [`EraseMode::Count`], nothing changes. If a service uses the stores, call `Service::erase` instead, which first
     /// ends the active runs.
     ///
     /// # Errors
@@ -29,22 +42,63 @@ impl Stores {
         mode: EraseMode,
     ) -> Result<Erased, StoreError> {
         let scope = scope.into();
-        if !mode.is_dry_run() && !owner.is_empty() {
-            let mut query = RunQuery::new(scope.clone(), PAGE).owner(owner);
-            loop {
-                let page = self.runs.list(query.clone()).await?;
-                for run in &page.runs {
-                    gone(self.log.retire(&run.key).await)?;
+        let (mut runs, mut streams) = (0, 0);
+        if !owner.is_empty() {
+            if !mode.is_dry_run() {
+                let mut query = RunQuery::new(scope.clone(), PAGE).owner(owner);
+                loop {
+                    let page = self.runs.list(query.clone()).await?;
+                    for run in &page.runs {
+                        gone(self.log.retire(&run.key).await)?;
+                    }
+                    let Some(next) = page.next else { break };
+                    query.after = Some(next);
                 }
-                let Some(next) = page.next else { break };
-                query.after = Some(next);
+                // The name of the log is free again: the next run of the owner is the first.
+                gone(self.log.remove(&runs_of(&scope, owner)).await)?;
+                self.latency.erase(&scope, owner, mode).await?;
             }
-            // The name of the log is free again: the next run of the owner is the first.
-            gone(self.log.remove(&runs_of(&scope, owner)).await)?;
-            self.runs.erase(&scope, owner, mode).await?;
-            self.latency.erase(&scope, owner, mode).await?;
+            streams = self.erase_streams(&scope, owner, mode).await?;
+            runs = self.runs.erase(&scope, owner, mode).await?;
         }
-        self.conversations.erase(&scope, owner, mode).await
+        let erased = self.conversations.erase(&scope, owner, mode).await?;
+        Ok(Erased { runs, streams, ..erased })
+    }
+
+    /// Removes the streams that an owner created; returns their number.
+    async fn erase_streams(
+        &self,
+        scope: &Text,
+        owner: &str,
+        mode: EraseMode,
+    ) -> Result<u64, StoreError> {
+        let (mut after, mut count) = (None::<LogKey>, 0);
+        loop {
+            let page = self.log.list(STREAM_PREFIX, after.as_ref(), PAGE).await?;
+            let Some(last) = page.last() else { return Ok(count) };
+            after = Some(last.key.clone());
+            for LogInfo { key, .. } in page.iter().filter(|info| info.key.scope == *scope) {
+                if self.stream_owner(key).await?.owner.as_deref() != Some(owner) {
+                    continue;
+                }
+                count += 1;
+                if !mode.is_dry_run() {
+                    gone(self.log.remove(key).await)?;
+                }
+            }
+        }
+    }
+
+    async fn stream_owner(&self, key: &LogKey) -> Result<StreamOwner, StoreError> {
+        let page = match self.log.read(key, 0, 1).await {
+            Err(StoreError::NotFound { .. } | StoreError::Retired { .. }) => {
+                return Ok(StreamOwner::default());
+            }
+            page => page?,
+        };
+        let first = page.records.first();
+        let read = first.and_then(|first| serde_json::from_slice(&first.data).ok());
+        Ok(read.unwrap_or_default())
     }
 }
 

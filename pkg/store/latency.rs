@@ -76,8 +76,10 @@ pub struct LatencyRecord {
     pub model: Text,
     /// The time from the request to the first text; `None` if the turn had none.
     pub first_text_ms: Option<u64>,
-    /// The duration of the whole turn.
+    /// The duration of the whole turn, without the time that people took.
     pub turn_ms: u64,
+    /// The time for which the turn waited for people.
+    pub waited_ms: u64,
     /// The tool calls.
     pub calls: Vec<CallLatency>,
     /// The reason for which the model stopped.

@@ -51,7 +51,7 @@ pub(crate) fn sqlite_folder(name: &str) -> std::path::PathBuf {
 #[doc(hidden)]
 pub mod private {
     pub use crate::{
-        erase::runs_of,
+        erase::{STREAM_PREFIX, StreamOwner, runs_of},
         ids::{new_id, now_ms},
     };
 }

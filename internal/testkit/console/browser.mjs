@@ -77,9 +77,11 @@ async function served(route, url) {
   const folder = process.env.CONSOLE_ASSETS;
   const name = url.pathname === "/" ? "index.html" : /^\/console\/([\w.]+)$/.exec(url.pathname)?.[1];
   if (!folder || !name) return route.continue();
-  const response = await route.fetch();
+  // The page may be closed meanwhile.
+  const response = await route.fetch().catch(() => null);
+  if (response === null) return undefined;
   const body = readFileSync(path.join(folder, name), "utf8").replaceAll("{base}", "");
-  return route.fulfill({ response, body, status: 200, contentType: TYPES[path.extname(name)] });
+  return route.fulfill({ response, body, status: 200, contentType: TYPES[path.extname(name)] }).catch(() => {});
 }
 
 /// Fails where axe finds something serious.

@@ -55,6 +55,33 @@ struct OpenTurn {
     received: Option<Instant>,
     /// `true` while the answer is in progress.
     is_answering: bool,
+    /// The ids of what people are asked, and the time since which at least one is open.
+    asked: Vec<Text>,
+    waits_since: Option<Instant>,
+}
+
+impl OpenTurn {
+    /// Records that a person is asked.
+    fn ask(&mut self, id: &Text) {
+        if !self.asked.contains(id) {
+            self.asked.push(id.clone());
+        }
+        self.waits_since.get_or_insert_with(Instant::now);
+    }
+
+    /// Records that a request to a person is over.
+    fn answered(&mut self, id: &Text) {
+        self.asked.retain(|asked| asked != id);
+        if self.asked.is_empty() {
+            self.end_wait();
+        }
+    }
+
+    fn end_wait(&mut self) {
+        if let Some(since) = self.waits_since.take() {
+            self.record.waited += since.elapsed();
+        }
+    }
 }
 
 impl RunRecorder {
@@ -120,6 +147,17 @@ impl RunRecorder {
         } else if let AgentEvent::ToolResultError { id, tool_name, content, duration_ms } = event {
             let end = self.failure.take().map_or(CallEnd::Failed, CallEnd::from);
             self.end_call(turn, id, tool_name, content, *duration_ms, end);
+        } else if let AgentEvent::ToolApprovalRequest(request) = event {
+            self.open(turn).ask(&request.approval_id);
+        } else if let AgentEvent::ToolQuestion(question) = event {
+            self.open(turn).ask(&question.question_id);
+        } else if let AgentEvent::ToolApprovalGranted { approval_id: id, .. }
+        | AgentEvent::ToolApprovalRejected { approval_id: id, .. }
+        | AgentEvent::ToolApprovalTimeout { approval_id: id, .. }
+        | AgentEvent::ToolApprovalCancelled { approval_id: id, .. }
+        | AgentEvent::ToolQuestionEnd { question_id: id, .. } = event
+        {
+            self.open(turn).answered(id);
         } else if let AgentEvent::Custom { name, data } = event {
             self.notify_observers(|observer| observer.progress(&self.run.run_id, name, data));
         }
@@ -144,6 +182,7 @@ impl RunRecorder {
                 time_to_first_token: None,
                 answer_time: Duration::ZERO,
                 duration: Duration::ZERO,
+                waited: Duration::ZERO,
                 emission: Emission::default(),
                 calls: Vec::new(),
                 stop_reason: None,
@@ -154,6 +193,8 @@ impl RunRecorder {
             began: Instant::now(),
             received: None,
             is_answering: false,
+            asked: Vec::new(),
+            waits_since: None,
         })
     }
 
@@ -306,7 +347,9 @@ impl RunRecorder {
 
     fn end_turn(&mut self) {
         self.end_answer();
-        if let Some(OpenTurn { record, .. }) = self.turn.take() {
+        if let Some(mut open) = self.turn.take() {
+            open.end_wait();
+            let OpenTurn { record, .. } = open;
             self.notify_observers(|observer| observer.turn_ended(&record));
         }
     }

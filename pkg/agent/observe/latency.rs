@@ -98,7 +98,7 @@ impl Observer for LatencyRecords {
             windows.emission.record(turn.emission.longest);
         }
         if turn.requests > 0 {
-            windows.turn.record(turn.duration);
+            windows.turn.record(turn.working_time());
         }
     }
 }

@@ -40,6 +40,9 @@ pub struct TurnRecord {
     pub answer_time: Duration,
     /// The time from the request to the end of the last call, including the time that people took.
     pub duration: Duration,
+    /// The part of [`duration`](Self::duration) in which an approval or the answer to a tool's question was awaited from a person.
+    #[serde(default, skip_serializing_if = "Duration::is_zero")]
+    pub waited: Duration,
     /// The time from each chunk of the answer to the last event of that chunk.
     pub emission: Emission,
     /// The calls, in the order in which they ended.
@@ -55,6 +58,12 @@ pub struct TurnRecord {
 }
 
 impl TurnRecord {
+    /// Returns the time that the model and the calls took, without the time that people took.
+    #[must_use]
+    pub fn working_time(&self) -> Duration {
+        self.duration.saturating_sub(self.waited)
+    }
+
     /// Returns the share of the prompt's tokens that came from a cache, from 0 to 1; `None` when it is not known.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a share")]

@@ -3,6 +3,8 @@
 mod address;
 mod error;
 #[cfg(feature = "http")]
+mod failure;
+#[cfg(feature = "http")]
 mod reqwest;
 mod timeouts;
 #[cfg(feature = "tls")]

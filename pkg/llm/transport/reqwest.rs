@@ -18,7 +18,10 @@ use reqwest::{
     redirect::Policy,
 };
 
-use super::{HttpRequest, HttpResponse, Transport, TransportError, TransportFuture};
+use super::{
+    HttpRequest, HttpResponse, Transport, TransportError, TransportFuture,
+    failure::ConnectionFailure,
+};
 use crate::Timeouts;
 use forgeline_types::{Text, debug_fields};
 
@@ -143,7 +146,10 @@ impl Transport for ReqwestTransport {
                     Some(after) if error.is_connect() && error.is_timeout() => {
                         TransportError::ConnectTimeout { host, after }
                     }
-                    _ => TransportError::Connect { host, source: Box::new(error) },
+                    _ => TransportError::Connect {
+                        host,
+                        source: Box::new(ConnectionFailure::of(error)),
+                    },
                 }
             })?;
             let headers = response.headers().iter().map(|(name, value)| {
@@ -154,7 +160,7 @@ impl Transport for ReqwestTransport {
             let status = response.status().as_u16();
             let body = response.bytes_stream().map(|read| {
                 read.map_err(|error| TransportError::Broken {
-                    source: Box::new(error.without_url()),
+                    source: Box::new(ConnectionFailure::of(error.without_url())),
                 })
             });
             Ok(HttpResponse { status, headers, body: Box::pin(body) })

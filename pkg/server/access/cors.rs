@@ -14,7 +14,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use super::control::AccessControl;
 
 /// Request headers that a page of another origin may send.
-const SENT: [&str; 14] = [
+const SENT: [&str; 15] = [
     "authorization",
     "content-type",
     "idempotency-key",
@@ -27,6 +27,7 @@ const SENT: [&str; 14] = [
     "stream-expires-at",
     "stream-seq",
     "stream-ttl",
+    "x-ai-sdk-version",
     "x-request-id",
     "accept",
 ];

@@ -34,7 +34,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (header::CACHE_CONTROL, "no-cache"),
 ];
 
-/// The placeholder in the page for the base path of the service.
+/// The placeholder in the page for the path of the service, relative to the page: a proxy may have put something before it.
 const BASE: &str = "{base}";
 
 /// The entity tags of the assets, in the same order.
@@ -47,8 +47,7 @@ pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
 }
 
 async fn page(OriginalUri(uri): OriginalUri, headers: HeaderMap) -> Response {
-    // Below the path of a host's application, if the routes are nested in one.
-    let page = PAGE.replace(BASE, &escaped(uri.path().trim_end_matches('/')));
+    let page = PAGE.replace(BASE, relative_base(uri.path()));
     let tag = tag(&page);
     answer(&headers, "text/html; charset=utf-8", &tag, page)
 }
@@ -90,14 +89,11 @@ fn tag(text: &str) -> String {
     tag
 }
 
-/// Returns a path that is safe in an attribute of the page; an empty one if `path` is not.
-fn escaped(path: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-._~%".contains(c);
-    if path.starts_with("//") || !path.chars().all(is_plain) {
-        String::new()
-    } else {
-        path.to_owned()
-    }
+/// Returns the path of the service, relative to the address of its page: the last part of that address, or its folder.
+fn relative_base(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~%".contains(c);
+    if name.is_empty() || !name.chars().all(is_plain) { "." } else { name }
 }
 
 #[cfg(test)]

@@ -65,19 +65,39 @@ async fn each_file_is_sent_with_its_policy_and_once() {
     }
 }
 
+// Rows: N-64
 #[tokio::test]
-async fn the_page_stands_in_an_application_of_its_host() {
+async fn the_page_stands_in_an_application_of_its_host_and_behind_a_prefix() {
     let host = Router::new()
         .route("/", axum::routing::get(async || "the host's own"))
         .merge(app(false))
-        .nest("/ai", app(true));
+        .nest("/ai", app(true))
+        .nest("/deep/er", app(true));
     assert_eq!(text(get(&host, "/", None).await).await, "the host's own");
-    let page = text(get(&host, "/ai", None).await).await;
-    assert!(page.contains("src=\"/ai/console/main.js\""), "{page}");
-    assert_eq!(get(&host, "/ai/console/main.js", None).await.status(), StatusCode::OK);
     assert_eq!(get(&host, "/console/main.js", None).await.status(), StatusCode::NOT_FOUND);
-    assert_eq!(super::escaped("/a\"onload=x"), "");
-    assert_eq!(super::escaped("//evil.example"), "");
+    // Where the page is seen, behind what a proxy puts before it and takes away again.
+    for (page, prefix) in [("/ai", ""), ("/ai", "/before"), ("/deep/er", ""), ("/deep/er", "/a/b")]
+    {
+        let seen = text(get(&host, page, None).await).await;
+        let address = format!("{prefix}{page}");
+        let (folder, _) = address.rsplit_once('/').unwrap();
+        for name in named(&seen, "src=\"").into_iter().chain(named(&seen, "href=\"")) {
+            if name.starts_with('#') {
+                continue;
+            }
+            assert!(!name.starts_with('/'), "{page}: {name}");
+            let file = format!("{folder}/{name}").replace("/./", "/");
+            let at = file.strip_prefix(prefix).unwrap();
+            assert_eq!(get(&host, at, None).await.status(), StatusCode::OK, "{page}: {name}");
+        }
+    }
+    let alone = text(get(&app(true), "/", None).await).await;
+    assert!(alone.contains("src=\"./console/main.js\""), "{alone}");
+    for (path, base) in
+        [("/a\"onload=x", "."), ("//evil.example/", "."), ("//evil.example", "evil.example")]
+    {
+        assert_eq!(super::relative_base(path), base);
+    }
 }
 
 /// What the files name in quotes behind `words`.

@@ -11,13 +11,14 @@ use crate::{
     http::ids::check_id,
     input::client_tools::ClientTools,
     journal::{LogProgress, StoredJournal, rewound::TakenBack},
+    problem::MAX_SHOWN,
 };
 use forgeline_agent::{Caller, DefaultAgent, RunInput};
 use forgeline_store::{
     Conversation as StoredConversation, ConversationKey, ConversationStore, RunRecord, StoreError,
     private::{new_id, now_ms},
 };
-use forgeline_types::{AgentError, ErrorCode, Text};
+use forgeline_types::{AgentError, ErrorCode, Text, private::clipped};
 
 /// The conversations in memory and in the store, and the agents that they are with.
 pub(crate) struct ConversationDirectory {
@@ -54,9 +55,11 @@ impl ConversationDirectory {
         if let Some(id) = &id {
             check_id("`conversation_id`", id)?;
             if let Some(known) = self.find(&scope, id).await? {
-                let other = agent.filter(|agent| *agent != known.agent_name);
-                if known.owner != caller.id || other.is_some() {
+                if known.owner != caller.id {
                     return Err(missing(id));
+                }
+                if let Some(other) = agent.filter(|agent| *agent != known.agent_name) {
+                    return Err(other_agent(&known.agent_name, &other));
                 }
                 check_run(&known.agent, input, tools)?;
                 return Ok(known);
@@ -83,6 +86,19 @@ impl ConversationDirectory {
             return Err(missing(&added.id));
         }
         Ok(added)
+    }
+
+    /// Returns `true` for a conversation that exists, of whichever caller.
+    pub(crate) async fn has(&self, caller: &Caller, id: &Text) -> Result<bool, Problem> {
+        let scope = scope(caller);
+        if self.cache.find(&scope, id).is_some() {
+            return Ok(true);
+        }
+        match self.store.get(&ConversationKey::new(scope, id.clone())).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn of_stored(&self, stored: &StoredConversation, agent: &DefaultAgent) -> LiveConversation {
@@ -163,6 +179,15 @@ impl ConversationDirectory {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Returns the error for a request that names another agent than that of its conversation.
+fn other_agent(own: &str, named: &str) -> Problem {
+    let named = clipped(named, MAX_SHOWN);
+    let detail = format!(
+        "the conversation is with the agent `{own}`, not with `{named}`; name `{own}` or none, or start another conversation"
+    );
+    Problem::new(StatusCode::CONFLICT, "other_agent", detail)
 }
 
 /// Refuses a model that the agent does not offer (the host decides which models a request may choose), an input that the model cannot read, and a tool of

@@ -160,3 +160,98 @@ fn producer(headers: &HeaderMap) -> Result<Option<(Text, ProducerPosition)>, Pro
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderName, HeaderValue};
+
+    use super::{super::config::StreamConfig, *};
+
+    fn headers(fields: &[(&str, &str)]) -> HeaderMap {
+        let pairs = fields.iter().map(|(name, value)| {
+            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+            (name, HeaderValue::from_str(value).unwrap())
+        });
+        pairs.collect()
+    }
+
+    fn state() -> StreamState {
+        let config: StreamConfig =
+            serde_json::from_value(serde_json::json!({ "content_type": "text/plain" })).unwrap();
+        StreamState::begin(&StreamState::created(1, "ann", config)).unwrap()
+    }
+
+    /// Judges an append of a producer; applies what it adds, and returns a word for the verdict.
+    fn append(state: &mut StreamState, (id, epoch, seq): (&str, u64, u64)) -> String {
+        let (epoch, seq) = (epoch.to_string(), seq.to_string());
+        let fields = [
+            ("content-type", "text/plain"),
+            ("producer-id", id),
+            ("producer-epoch", &epoch),
+            ("producer-seq", &seq),
+        ];
+        let append = StreamAppend::parse(&headers(&fields), Bytes::from_static(b"x")).unwrap();
+        match append.judge(state) {
+            AppendVerdict::Append(records) => {
+                for record in &records {
+                    state.apply(record);
+                }
+                "appended".to_owned()
+            }
+            AppendVerdict::Repeated => "repeated".to_owned(),
+            AppendVerdict::Stale(epoch) => format!("stale {epoch}"),
+            AppendVerdict::Gap { expected, received } => format!("gap {expected} {received}"),
+            AppendVerdict::Closed => "closed".to_owned(),
+            AppendVerdict::Refused(problem) => {
+                format!("refused {}", axum::response::IntoResponse::into_response(problem).status())
+            }
+        }
+    }
+
+    #[test]
+    fn a_producer_appends_once_and_in_order_and_a_new_epoch_begins_at_0() {
+        let mut state = state();
+        #[rustfmt::skip]
+        let rows = [
+            (("p", 0, 1), "gap 0 1"),      // The first append of a producer is number 0.
+            (("p", 0, 0), "appended"),
+            (("p", 0, 0), "repeated"),     // The last append again, whose response was lost.
+            (("p", 0, 1), "appended"),
+            (("p", 0, 1), "repeated"),
+            (("p", 0, 0), "repeated"),     // An older one.
+            (("p", 0, 3), "gap 2 3"),
+            (("p", 0, 2), "appended"),
+            (("p", 1, 3), "refused 400 Bad Request"),
+            (("p", 1, 1), "refused 400 Bad Request"),
+            (("p", 5, 0), "appended"),
+            (("p", 5, 0), "repeated"),
+            (("p", 4, 0), "stale 5"),
+            (("p", 0, 3), "stale 5"),
+            (("q", 0, 0), "appended"),     // Another producer is counted by itself.
+            (("p", 5, 1), "appended"),
+        ];
+        let mut bytes = 0;
+        for (place, want) in rows {
+            assert_eq!(append(&mut state, place), want, "{place:?}");
+            bytes += usize::from(want == "appended");
+            assert_eq!(state.bytes, bytes, "{place:?}");
+        }
+        state.apply(&LogRecord::new(CLOSED, Bytes::new()));
+        assert_eq!(append(&mut state, ("p", 5, 1)), "repeated", "it was appended before the end");
+        assert_eq!(append(&mut state, ("p", 5, 2)), "closed");
+        assert_eq!(append(&mut state, ("r", 0, 0)), "closed");
+    }
+
+    #[test]
+    fn a_stream_remembers_so_many_producers() {
+        let mut state = state();
+        for number in 0..MAX_PRODUCERS {
+            assert_eq!(append(&mut state, (&format!("p{number}"), 0, 0)), "appended");
+        }
+        assert_eq!(append(&mut state, ("one more", 0, 0)), "refused 400 Bad Request");
+        assert_eq!(state.producers.len(), MAX_PRODUCERS);
+        // Those that it has go on.
+        assert_eq!(append(&mut state, ("p7", 0, 1)), "appended");
+        assert_eq!(append(&mut state, ("p8", 1, 0)), "appended");
+    }
+}

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::{config::StreamConfig, offset::StreamOffset};
-use forgeline_store::LogRecord;
+use forgeline_store::{LogRecord, private::StreamOwner};
 use forgeline_types::Text;
 
 /// The kinds of records.
@@ -47,6 +47,8 @@ pub(crate) struct ProducerPosition {
 struct CreationRecord {
     created: u64,
     #[serde(flatten)]
+    owner: StreamOwner,
+    #[serde(flatten)]
     config: StreamConfig,
 }
 
@@ -60,8 +62,9 @@ struct ProducerRecord {
 
 impl StreamState {
     /// Returns the first record of a stream.
-    pub(crate) fn created(created: u64, config: StreamConfig) -> LogRecord {
-        LogRecord::new(CREATED, json(&CreationRecord { created, config }))
+    pub(crate) fn created(created: u64, owner: &str, config: StreamConfig) -> LogRecord {
+        let owner = StreamOwner { owner: Some(owner.into()) };
+        LogRecord::new(CREATED, json(&CreationRecord { created, owner, config }))
     }
 
     /// Returns the record of an append of a producer.
@@ -72,7 +75,7 @@ impl StreamState {
     /// Returns the state after the first record; `None` if `record` is not a first record.
     pub(crate) fn begin(record: &LogRecord) -> Option<Self> {
         let is_first = record.kind == CREATED;
-        let CreationRecord { created, config } =
+        let CreationRecord { created, config, .. } =
             is_first.then(|| serde_json::from_slice(&record.data).ok()).flatten()?;
         let (is_closed, seq, producers) = (false, None, BTreeMap::new());
         let size = record.bytes() as u64;

@@ -21,7 +21,10 @@ use super::{
     state::{CLOSED, DATA, StreamState},
 };
 use crate::{Limits, Problem};
-use forgeline_store::{EventLog, LogKey, LogRecord, StoreError, private::now_ms};
+use forgeline_store::{
+    EventLog, LogKey, LogRecord, StoreError,
+    private::{STREAM_PREFIX, now_ms},
+};
 use forgeline_types::Text;
 
 /// Maximum number of records read at a time.
@@ -124,7 +127,7 @@ impl HostStreams {
         let mut state = self.known().get(key).map(|known| Arc::clone(&known.state));
         let was_known = state.is_some();
         if !was_known {
-            self.room.load_sizes(&*self.log, PREFIX).await?;
+            self.room.load_sizes(&*self.log, STREAM_PREFIX).await?;
         }
         loop {
             let at = state.as_ref().map_or(0, |state| state.end);
@@ -201,7 +204,7 @@ impl HostStreams {
     ///
     /// Returns a [`Problem`] if the log cannot be used.
     pub(crate) async fn sweep(&self) -> Result<(), Problem> {
-        self.room.load_sizes(&*self.log, PREFIX).await?;
+        self.room.load_sizes(&*self.log, STREAM_PREFIX).await?;
         self.sweep_of(None).await
     }
 
@@ -281,10 +284,10 @@ impl HostStreams {
         self.room.take(key, bytes)
     }
 
-    /// Creates a stream. Returns it, and `false` if an identical one already existed.
+    /// Creates a stream of a caller. Returns it, and `false` if an identical one already existed.
     pub(crate) async fn create(
         &self,
-        key: &LogKey,
+        (key, owner): (&LogKey, &str),
         config: StreamConfig,
         data: &Bytes,
         closes: bool,
@@ -299,7 +302,8 @@ impl HostStreams {
                 let detail = format!("stream `{}` already exists with other settings", name(key));
                 return Err(Problem::new(StatusCode::CONFLICT, "other_stream", detail));
             }
-            let mut records = vec![StreamState::created(self.next_created(), config.clone())];
+            let created = self.next_created();
+            let mut records = vec![StreamState::created(created, owner, config.clone())];
             records.extend(data.iter().map(|data| LogRecord::new(DATA, data.clone())));
             if closes {
                 records.push(LogRecord::new(CLOSED, Bytes::new()));
@@ -393,14 +397,11 @@ fn size(records: &[LogRecord]) -> u64 {
 
 /// Returns the key of a stream's log.
 pub(crate) fn key(scope: &str, name: &str) -> LogKey {
-    LogKey::new(scope, format!("{PREFIX}{name}"))
+    LogKey::new(scope, format!("{STREAM_PREFIX}{name}"))
 }
 
-/// Prefix of the names of logs that are streams of hosts.
-const PREFIX: &str = "stream/";
-
 fn name(key: &LogKey) -> &str {
-    key.name.strip_prefix(PREFIX).unwrap_or(&key.name)
+    key.name.strip_prefix(STREAM_PREFIX).unwrap_or(&key.name)
 }
 
 fn contended() -> Problem {

@@ -10,6 +10,7 @@ use super::{
     answer_calls::{AnswerCalls, SentProgress},
     key::{CallKey, ResultKey, SectionKey},
     message_writer::MessageWriter,
+    notice::ResponseNotice,
 };
 use forgeline_agent::{ANSWER_RESTARTED, SubAgentEvent};
 use forgeline_types::{AgentEvent, Envelope, Json, Text, UsageInfo};
@@ -47,6 +48,10 @@ pub struct AgUi {
     below: Vec<(Text, RunScope)>,
     /// The approval requests and questions that are open.
     open: Vec<AgUiInterrupt>,
+    /// The ids of the calls whose results the client sent itself.
+    sent_results: Vec<Text>,
+    /// What the client is told at the beginning of the response, if anything.
+    notice: Option<ResponseNotice>,
 }
 
 /// A run whose events are encoded: the one that is read, or one of a sub-agent.
@@ -264,7 +269,31 @@ impl AgUi {
     #[must_use]
     pub fn new(thread_id: impl Into<Text>) -> Self {
         let (root, below, open) = (RunScope::default(), Vec::new(), Vec::new());
-        Self { thread_id: thread_id.into(), has_begun: false, root, below, open }
+        let (thread_id, sent_results, notice) = (thread_id.into(), Vec::new(), None);
+        Self { thread_id, has_begun: false, root, below, open, sent_results, notice }
+    }
+
+    /// Leaves out the results of these calls: the client has them in its messages, and would have them twice.
+    pub(crate) fn without_results(mut self, calls: Vec<Text>) -> Self {
+        self.sent_results = calls;
+        self
+    }
+
+    /// Tells the client this at the beginning.
+    pub(crate) fn noting(mut self, notice: Option<ResponseNotice>) -> Self {
+        self.notice = notice;
+        self
+    }
+
+    /// Returns `true` for the result of a call that the client sent itself.
+    fn is_sent_result(&self, envelope: &Envelope) -> bool {
+        let (AgentEvent::ToolResult { id, .. } | AgentEvent::ToolResultError { id, .. }) =
+            &envelope.event
+        else {
+            return false;
+        };
+        let key = || CallKey { run: None, turn: envelope.turn, id }.to_string();
+        !self.sent_results.is_empty() && self.sent_results.contains(&key().into())
     }
 
     fn begin(&mut self, run_id: &str, at: Option<u64>, out: &mut MessageWriter<'_>) {
@@ -272,6 +301,12 @@ impl AgUi {
             let thread_id = &self.thread_id;
             let event = AgUiEvent::RunStarted { thread_id, run_id, protocol_version: "1.0" };
             out.send(&AgUiMessage { event, timestamp: at, subagent_run_id: None });
+            if let Some(notice) = self.notice.take() {
+                let data = notice.data();
+                let value = CustomValue::Value(&data);
+                let event = AgUiEvent::Custom { name: notice.name(), value };
+                out.send(&AgUiMessage { event, timestamp: at, subagent_run_id: None });
+            }
         }
     }
 
@@ -403,6 +438,9 @@ impl EncodeMessages for AgUi {
     fn encode_event(&mut self, envelope: &Envelope, out: &mut MessageWriter<'_>) {
         let Envelope { run_id, turn, at, event, .. } = envelope;
         self.begin(run_id, Some(*at), out);
+        if self.is_sent_result(envelope) {
+            return;
+        }
         if let Some(below) = SubAgentEvent::read(event) {
             return self.below(&below, envelope, None, out);
         }

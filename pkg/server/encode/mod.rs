@@ -12,6 +12,7 @@ mod key;
 pub(super) mod message_writer;
 mod native;
 pub(super) mod nested;
+mod notice;
 mod sub_agent_requests;
 mod ui_message;
 mod ui_part;
@@ -19,7 +20,6 @@ mod ui_part;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::encoder::EncodeMessages;
 pub use self::{
     ag_ui::AgUi,
     encoder::Encode,
@@ -27,3 +27,4 @@ pub use self::{
     native::Native,
     ui_message::UiMessageStream,
 };
+pub(super) use self::{encoder::EncodeMessages, notice::ResponseNotice};

@@ -5,6 +5,7 @@ use super::{
     answer_calls::{AnswerCalls, SentProgress},
     key::{CallKey, SectionKey},
     message_writer::MessageWriter,
+    notice::ResponseNotice,
     sub_agent_requests::SubAgentRequests,
     ui_part::{DataPart, MessageMetadata, UiPart},
 };
@@ -23,7 +24,8 @@ const MAX_ERROR_CHARS: usize = 220;
 /// transient part `data-<kind>` with the event, and a custom one `data-<name>` with its data. The response has the headers `content-type:
 /// text/event-stream` and [`HEADER`](Self::HEADER).
 ///
-/// An answer that is requested again after a restart of the process is reported by `reset-step`, so that its text appears once.
+/// An answer that is requested again after a restart of the process begins another step, or takes the first attempt back: see
+/// [`with_reset_step`](Self::with_reset_step).
 ///
 /// A sub-agent's call that asks for approval, or is at the client, is a part, too, in a step of its own after the answer that called the agent. All other
 /// events of a sub-agent are only in transient parts.
@@ -58,6 +60,10 @@ pub struct UiMessageStream {
     sections: u32,
     progress: MessageProgress,
     has_results: bool,
+    /// `true` for a client that knows `reset-step`.
+    resets: bool,
+    /// What the client is told at the beginning of the response, if anything.
+    notice: Option<ResponseNotice>,
 }
 
 /// The part of the message that has begun.
@@ -83,10 +89,27 @@ impl UiMessageStream {
         Self::default()
     }
 
+    /// Takes back the first attempt of an answer that is requested again after a restart, by `reset-step`. `useChat` knows that part since version 7 of
+    /// the AI SDK, and breaks off at it before.
+    #[must_use]
+    pub fn with_reset_step(mut self, resets: bool) -> Self {
+        self.resets = resets;
+        self
+    }
+
+    /// Tells the client this at the beginning.
+    pub(crate) fn noting(mut self, notice: Option<ResponseNotice>) -> Self {
+        self.notice = notice;
+        self
+    }
+
     fn begin(&mut self, run_id: &str, out: &mut MessageWriter<'_>) {
         if self.progress == MessageProgress::Nothing {
             out.send(&UiPart::Start { message_id: run_id });
             self.progress = MessageProgress::Message;
+            if let Some(notice) = self.notice.take() {
+                data(notice.name(), &notice.data(), out);
+            }
         }
     }
 
@@ -103,8 +126,13 @@ impl UiMessageStream {
     /// Retracts the parts of the current answer, which is requested again.
     fn reset_step(&mut self, out: &mut MessageWriter<'_>) {
         if self.progress == MessageProgress::Step {
-            out.send(&UiPart::ResetStep);
-            self.progress = MessageProgress::EmptyStep;
+            if self.resets {
+                out.send(&UiPart::ResetStep);
+                self.progress = MessageProgress::EmptyStep;
+            } else {
+                // Parts cannot be taken back: those of the first attempt stay in a step of their own.
+                self.end_step(out);
+            }
             self.calls.clear();
             // Sections that were open are never ended.
             self.sections += 1;

@@ -4,6 +4,8 @@ use axum::{
     Json,
     extract::{self, FromRequest, FromRequestParts, Request, rejection::JsonRejection},
     http::{Method, StatusCode, Uri, request::Parts},
+    middleware::Next,
+    response::Response,
 };
 use bytes::Bytes;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -53,6 +55,25 @@ fn ends_run(pair: &str) -> bool {
 fn unread_query(text: &str) -> Problem {
     let what = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
     Problem::bad(format!("invalid query: {}", parse_error::reword(what)))
+}
+
+/// Returns the error for a member of a query that its route does not know.
+pub(crate) fn unknown_query(name: &str, known: &[&str]) -> Problem {
+    let known = match known {
+        [] => "there are no members".to_owned(),
+        known => format!("expected one of `{}`", known.join("`, `")),
+    };
+    unread_query(&format!("unknown field `{name}`, {known}"))
+}
+
+/// Refuses a query for routes that have none: a member of the body that stands in the query would be overlooked.
+pub(crate) async fn refuse_query(request: Request, next: Next) -> Result<Response, Problem> {
+    let query = extract::Query::<Vec<(String, String)>>::try_from_uri(request.uri());
+    let pairs = query.map_err(|rejection| unread_query(&rejection.body_text()))?.0;
+    match pairs.first() {
+        Some((name, _)) => Err(unknown_query(name, &[])),
+        None => Ok(next.run(request).await),
+    }
 }
 
 /// The parameters in the path of a request.

@@ -17,6 +17,11 @@ pub(crate) fn check_id(what: &str, id: &str) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Returns the SHA-256 of bytes as text.
+pub(crate) fn digest_text(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
+}
+
 /// Returns a digest of a request that is stable across processes, to recognize the request when it is repeated.
 pub(crate) fn digest(bytes: &[u8]) -> u64 {
     let hash = Sha256::digest(bytes);

@@ -28,6 +28,9 @@ use forgeline_types::Text;
 /// Maximum size of a request's module, page, model and metadata together, in bytes.
 pub(crate) const MAX_ABOUT_BYTES: usize = 16 << 10;
 
+/// Maximum number of runs of one message that are told apart from a repetition of it.
+const MAX_ATTEMPTS: u32 = 16;
+
 /// A request for a run.
 pub(crate) struct StartRun {
     pub(crate) input: RunInput,
@@ -197,6 +200,29 @@ impl RunLifecycle {
             run.cancel.cancel();
         }
         conversation.take_back(again).await
+    }
+
+    /// Returns a name for a request that clients repeat with this key, and the run that it started before. A run that failed or was cancelled does not
+    /// count: who sends the message again wants another one. `None` once that was done too often.
+    pub(crate) async fn request_named(
+        &self,
+        caller: &Caller,
+        key: &str,
+    ) -> Result<Option<(Text, Option<Arc<ServiceRun>>)>, Problem> {
+        let scope = scope(caller);
+        for attempt in 0..MAX_ATTEMPTS {
+            let name = Text::from(format!("{key} {attempt}"));
+            let record = self.stores.runs.of_request(&scope, &caller.id, &name).await?;
+            let Some(record) = record else { return Ok(Some((name, None))) };
+            let has_failed = matches!(
+                record.progress,
+                RunProgress::Failed | RunProgress::Cancelled | RunProgress::Interrupted
+            );
+            if !has_failed {
+                return Ok(Some((name, Some(self.runs.of_record(&record)))));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the run that an earlier request with the same key started, if both requests are equal.

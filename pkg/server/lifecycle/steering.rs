@@ -176,6 +176,10 @@ impl RunLifecycle {
         let this = Arc::clone(self);
         let whole = async move {
             let run = this.begin(caller, asked).await?;
+            // Another request with the same message was faster.
+            if run.key == waits.key {
+                return Ok(run);
+            }
             if answers.is_empty() {
                 this.cancel(&waits).await?;
             } else {

@@ -35,6 +35,7 @@ struct TurnTiming {
     first_token: Option<Duration>,
     emission: Option<Duration>,
     duration: Duration,
+    waited: Duration,
     cached_share: Option<f64>,
 }
 
@@ -61,6 +62,8 @@ struct OfModel {
     first_token_ms: LatencyPercentiles,
     emission_ms: LatencyPercentiles,
     turn_ms: LatencyPercentiles,
+    /// The time for which turns waited for people, of those that did.
+    waited_ms: LatencyPercentiles,
     /// The average share of the prompts that came from a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_hit_rate: Option<f64>,
@@ -118,6 +121,9 @@ impl LatencyWindow {
                 ),
                 emission_ms: LatencyPercentiles::new(turns.iter().filter_map(|turn| turn.emission)),
                 turn_ms: LatencyPercentiles::new(turns.iter().map(|turn| turn.duration)),
+                waited_ms: LatencyPercentiles::new(
+                    turns.iter().map(|turn| turn.waited).filter(|waited| !waited.is_zero()),
+                ),
                 cache_hit_rate: (!shares.is_empty())
                     .then(|| shares.iter().sum::<f64>() / shares.len() as f64),
             }
@@ -182,7 +188,8 @@ impl Observer for LatencyWindow {
             model: turn.model.clone(),
             first_token: turn.time_to_first_token,
             emission: (turn.emission.chunks > 0).then_some(turn.emission.longest),
-            duration: turn.duration,
+            duration: turn.working_time(),
+            waited: turn.waited,
             cached_share: turn.cached_share(),
         };
         keep(&mut self.lock().turns, sample);
@@ -231,8 +238,16 @@ mod tests {
             let duration = Duration::from_millis(20);
             let (first_token, emission) = (Some(duration / 2), Some(duration / 4));
             let (provider, model) = ("p".into(), model.into());
-            let turn =
-                TurnTiming { provider, model, first_token, emission, duration, cached_share };
+            let waited = if cached_share == Some(0.25) { duration * 2 } else { Duration::ZERO };
+            let turn = TurnTiming {
+                provider,
+                model,
+                first_token,
+                emission,
+                duration,
+                waited,
+                cached_share,
+            };
             keep(&mut window.lock().turns, turn);
         }
         let shown = serde_json::to_value(window.shown()).unwrap();
@@ -251,6 +266,8 @@ mod tests {
         let first = &shown["models"][0];
         let p95 = ["first_token_ms", "emission_ms", "turn_ms"].map(|it| first[it]["p95"].as_f64());
         assert_eq!(p95, [Some(10.0), Some(5.0), Some(20.0)]);
+        let waited = &first["waited_ms"];
+        assert_eq!((waited["count"].as_u64(), waited["p95"].as_f64()), (Some(1), Some(40.0)));
     }
 
     #[test]

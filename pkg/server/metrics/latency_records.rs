@@ -65,7 +65,8 @@ fn record(turn: &TurnRecord) -> LatencyRecord {
     record.provider = turn.provider.clone();
     record.model = turn.model.clone();
     record.first_text_ms = turn.time_to_first_token.map(millis);
-    record.turn_ms = millis(turn.duration);
+    record.turn_ms = millis(turn.working_time());
+    record.waited_ms = millis(turn.waited);
     record.stop_reason = turn.stop_reason.as_ref().map(|reason| reason.as_str().into());
     if let Some(usage) = &turn.usage {
         record.input_tokens = usage.input_tokens;

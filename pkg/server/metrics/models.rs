@@ -46,7 +46,7 @@ impl ModelMetrics {
             counts.first_token.record(time);
         }
         if turn.requests > 0 {
-            counts.turn.record(turn.duration);
+            counts.turn.record(turn.working_time());
         }
         let usage = turn.usage.unwrap_or_default();
         for (counter, count) in [

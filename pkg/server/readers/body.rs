@@ -75,6 +75,8 @@ pub(crate) fn streamed(
     for (name, value) in [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-cache"),
+        // A proxy that compresses would keep events back until it has enough of them.
+        (header::CONTENT_ENCODING, "identity"),
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ] {
         response.headers_mut().insert(name, HeaderValue::from_static(value));

@@ -58,9 +58,10 @@ impl PausableEncoder for AgUi {
 
 /// The query of a request that starts a run and reads it.
 #[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ReadingQuery {
     pub(crate) agent: Option<Text>,
-    model: Option<Text>,
+    pub(crate) model: Option<Text>,
     /// The action on the run when its reader disconnects.
     on_disconnect: Option<DisconnectAction>,
 }

@@ -1,13 +1,15 @@
 //! The AG-UI route.
 
+use std::sync::Arc;
+
 use axum::{extract::State, http::StatusCode, response::Response};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    chat::waiting,
+    chat::{history_notice, waiting},
     requests::not_permitted,
-    ui_request::{UiCallId, UiMessage, decided},
+    ui_request::{UiCallId, UiMessage, decided, history, message_key},
 };
 use crate::{
     Problem, Service,
@@ -35,6 +37,8 @@ use forgeline_types::{
 #[serde(rename_all = "camelCase")]
 pub(super) struct RunAgentInput {
     thread_id: Text,
+    /// The id that the client gave to its request.
+    run_id: Option<Text>,
     #[serde(default)]
     messages: Vec<UiMessage>,
     #[serde(default)]
@@ -65,9 +69,24 @@ pub(super) async fn begin(
     QueryParameters(reading): QueryParameters<ReadingQuery>,
     JsonBody(input): JsonBody<RunAgentInput>,
 ) -> Result<Response, Problem> {
-    let ServiceHandles { access, runs, lifecycle, readers, .. } = &*service.0;
-    let RunAgentInput { thread_id, mut messages, tools, resume } = input;
-    let encoder = AgUi::new(thread_id.clone());
+    let ServiceHandles { access, runs, lifecycle, readers, conversations, .. } = &*service.0;
+    let RunAgentInput { thread_id, run_id, mut messages, tools, resume } = input;
+    let sent = messages.iter().filter_map(UiMessage::call_id).map(|id| id.sent().clone());
+    let encoder = AgUi::new(thread_id.clone()).without_results(sent.collect());
+    let key = run_id.filter(|_| resume.is_empty());
+    let key = key.and_then(|run_id| request_key((&thread_id, &run_id), &messages, &reading));
+    let request = match key {
+        Some(key) => lifecycle.request_named(&caller, &key).await?,
+        None => None,
+    };
+    // The same request again, such as one whose response was lost; what a person is asked has to be answered.
+    if let Some((_, Some(run))) = &request
+        && run.approvals.open().is_empty()
+        && run.questions.open().is_empty()
+    {
+        let guard = reading.guard(run);
+        return answer(readers, Arc::clone(run), 0, encoder, guard).await;
+    }
     let waits = waiting(runs, &caller, &thread_id).await?;
     let leaves = waits.as_ref().is_some_and(|run| resume.is_empty() && leaves(run, &messages));
     if let Some(run) = waits.clone().filter(|_| !leaves) {
@@ -122,13 +141,30 @@ pub(super) async fn begin(
     };
     let (input, tools) = (reading.input(said), Some(ClientTools::new(tools)?));
     let (agent, conversation) = (reading.agent.clone(), Some(thread_id));
-    let asked = StartRun { input, agent, conversation, tools, request: None, again: None };
+    let request = request.map(|(name, _)| (name, 0));
+    let history = history(&messages);
+    let notice = match &conversation {
+        Some(id) => history_notice(conversations, &caller, id, history).await?,
+        None => None,
+    };
+    let asked = StartRun { input, agent, conversation, tools, request, again: None };
     let run = match waits {
         Some(waits) => lifecycle.begin_in_place(caller, asked, (waits, Vec::new())).await?,
         None => lifecycle.begin(caller, asked).await?,
     };
     let guard = reading.guard(&run);
-    answer(readers, run, 0, encoder, guard).await
+    answer(readers, run, 0, encoder.noting(notice), guard).await
+}
+
+/// Returns the key of a request whose last message is the user's and has an id; clients give each request an id of its own.
+fn request_key(
+    (thread_id, run_id): (&str, &str),
+    messages: &[UiMessage],
+    of: &ReadingQuery,
+) -> Option<Text> {
+    let last = messages.last().filter(|last| last.is_users())?;
+    let id = format!("{run_id} {} {}", messages.len(), last.id()?);
+    Some(message_key(thread_id, &id, &last.text(), of))
 }
 
 /// Returns `true` if the user sends something else while a run waits only for results of calls at the client.

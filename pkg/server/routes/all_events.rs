@@ -8,7 +8,7 @@ use axum::{
     response::Response,
 };
 
-use super::events::{ResumeQuery, last_seen};
+use super::events::{ScopeQuery, last_seen};
 use crate::{
     Problem,
     access::{caller::RequestCaller, scope::scope},
@@ -28,11 +28,10 @@ pub(super) async fn follow_scope(
     State(runs): State<Arc<RunDirectory>>,
     State(readers): State<ReaderContext>,
     RequestCaller(caller): RequestCaller,
-    QueryParameters(from): QueryParameters<ResumeQuery>,
-    QueryParameters(query): QueryParameters<Vec<(String, String)>>,
+    QueryParameters(ScopeQuery { after, on_disconnect }): QueryParameters<ScopeQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    if query.iter().any(|(name, _)| name == "on_disconnect") {
+    if on_disconnect.is_some() {
         return Err(Problem::bad(
             "`on_disconnect` is for readers of one run; this stream has all runs",
         ));
@@ -42,7 +41,7 @@ pub(super) async fn follow_scope(
         ScopeSources::new(stores.log, Some(stores.notifications), (scope.clone(), &caller));
     let sources = sources.finding(finder(&runs));
     let open = || runs.open_of_caller(&scope, &caller.id);
-    let place = match last_seen(&headers, from) {
+    let place = match last_seen(&headers, after) {
         Some(last) => {
             let place = ScopeCursor::parse(&last);
             let place = place.ok_or_else(|| {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::State,
-    http::{HeaderName, HeaderValue},
+    extract::{FromRequestParts, State},
+    http::{HeaderName, HeaderValue, request::Parts},
     response::Response,
 };
 
@@ -15,7 +15,8 @@ use super::{
 use crate::{
     Problem, Service,
     access::caller::RequestCaller,
-    encode::UiMessageStream,
+    conversations::directory::ConversationDirectory,
+    encode::{ResponseNotice, UiMessageStream},
     http::extract::{JsonBody, PathParameters, QueryParameters},
     input::pending::PendingAnswer,
     lifecycle::{RunLifecycle, start::StartRun},
@@ -33,21 +34,52 @@ use crate::{
 };
 use forgeline_agent as agent;
 use forgeline_agent::private::RequestAnswer;
+use forgeline_types::Text;
+
+/// The version of the AI SDK whose client asks, as far as the stream depends on it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UiClient {
+    major: u32,
+}
+
+/// The header in which a client tells its version.
+const VERSION: HeaderName = HeaderName::from_static("x-ai-sdk-version");
+
+/// The first version that knows the part `reset-step`; earlier ones break off at parts that they do not know.
+const RESETS: u32 = 7;
+
+impl UiClient {
+    fn encoder(self) -> UiMessageStream {
+        UiMessageStream::new().with_reset_step(self.major >= RESETS)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for UiClient {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        let Some(version) = parts.headers.get(VERSION) else { return Ok(Self { major: 0 }) };
+        let major = version.to_str().ok().and_then(|text| text.split('.').next()?.parse().ok());
+        let wrong = || Problem::bad("`x-ai-sdk-version` must be a version such as `7` or `7.0.1`");
+        major.map(|major| Self { major }).ok_or_else(wrong)
+    }
+}
 
 pub(super) async fn begin(
     State(service): State<Service>,
     RequestCaller(caller): RequestCaller,
     QueryParameters(reading): QueryParameters<ReadingQuery>,
+    client: UiClient,
     JsonBody(mut chat): JsonBody<ChatRequest>,
 ) -> Result<Response, Problem> {
-    let ServiceHandles { runs, lifecycle, readers, .. } = &*service.0;
+    let ServiceHandles { runs, lifecycle, readers, conversations, .. } = &*service.0;
     let again = chat.again();
     if let Some(answered) = chat.answered().filter(|_| again.is_none()) {
         let conversation = chat.conversation().unwrap_or_default();
         let run = runs.open_run(&caller, &conversation);
         let run = run.filter(|run| answered.run_id().is_none_or(|id| id == run.id()));
         let Some(run) = run else {
-            return ended((runs, readers), &caller, &conversation, &answered).await;
+            return ended((runs, readers), &caller, (&conversation, client), &answered).await;
         };
         run.recovered().await?;
         let from = answered.next().unwrap_or_else(|| run.paused());
@@ -61,7 +93,20 @@ pub(super) async fn begin(
             .answer(&run, answers.into_iter().filter_map(|it| open(&run, it)).collect())
             .await?;
         let guard = reading.guard(&run);
-        let response = answer(readers, run, from, UiMessageStream::new(), guard).await?;
+        let encoder = client.encoder();
+        let response = answer(readers, run, from, encoder, guard).await?;
+        return Ok(marked(response, &conversation));
+    }
+    let encoder = client.encoder();
+    let key = chat.message_key(&reading).filter(|_| again.is_none());
+    let request = match key {
+        Some(key) => lifecycle.request_named(&caller, &key).await?,
+        None => None,
+    };
+    // The same message again, such as one whose response was lost.
+    if let Some((_, Some(run))) = &request {
+        let (conversation, guard) = (run.conversation.clone(), reading.guard(run));
+        let response = answer(readers, Arc::clone(run), 0, encoder, guard).await?;
         return Ok(marked(response, &conversation));
     }
     let before = chat.answered_before();
@@ -81,22 +126,38 @@ pub(super) async fn begin(
     };
     // A message after an answer to an open request has not started a run yet.
     let again = again.filter(|_| answers.is_empty());
-    let asked = StartRun { input, agent, conversation, tools, request: None, again };
+    let request = request.map(|(name, _)| (name, 0));
+    let notice = match &conversation {
+        Some(id) => history_notice(conversations, &caller, id, chat.history()).await?,
+        None => None,
+    };
+    let asked = StartRun { input, agent, conversation, tools, request, again };
     // A user who says something else leaves the other requests unanswered, and the next run would wait for them.
     let run = match waits {
         Some(waits) => lifecycle.begin_in_place(caller, asked, (waits, answers)).await?,
         None => lifecycle.begin(caller, asked).await?,
     };
     let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
-    let response = answer(readers, run, 0, UiMessageStream::new(), guard).await?;
+    let response = answer(readers, run, 0, encoder.noting(notice), guard).await?;
     Ok(marked(response, &conversation))
+}
+
+/// Returns what a client is told that sends earlier messages of a conversation that does not exist.
+pub(super) async fn history_notice(
+    conversations: &ConversationDirectory,
+    caller: &agent::Caller,
+    id: &Text,
+    messages: usize,
+) -> Result<Option<ResponseNotice>, Problem> {
+    let is_unknown = messages > 0 && !conversations.has(caller, id).await?;
+    Ok(is_unknown.then_some(ResponseNotice::HistoryNotRead { messages }))
 }
 
 /// Answers a page whose answer arrives after its run has ended, because another page answered first or no answer came in time: sends the rest of that run.
 async fn ended(
     (runs, readers): (&RunDirectory, &ReaderContext),
     caller: &agent::Caller,
-    conversation: &str,
+    (conversation, client): (&str, UiClient),
     answered: &AnsweredMessage,
 ) -> Result<Response, Problem> {
     let missing = || Problem::not_found("open run of the chat", conversation);
@@ -105,7 +166,8 @@ async fn ended(
     if run.conversation != *conversation || !run.has_ended() {
         return Err(missing());
     }
-    let response = answer(readers, run, from, UiMessageStream::new(), None).await?;
+    let encoder = client.encoder();
+    let response = answer(readers, run, from, encoder, None).await?;
     Ok(marked(response, conversation))
 }
 
@@ -180,10 +242,12 @@ pub(super) async fn resume(
     RequestCaller(caller): RequestCaller,
     PathParameters(id): PathParameters<String>,
     QueryParameters(reading): QueryParameters<ReadingQuery>,
+    client: UiClient,
 ) -> Result<Response, Problem> {
     let Some(run) = runs.open_run(&caller, &id) else { return Ok(body::nothing()) };
     let guard = reading.guard(&run);
-    let response = answer(&readers, run, 0, UiMessageStream::new(), guard).await?;
+    let encoder = client.encoder();
+    let response = answer(&readers, run, 0, encoder, guard).await?;
     Ok(marked(response, &id))
 }
 

@@ -55,6 +55,7 @@ pub(super) struct PageQuery {
 
 /// The id of a chat.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ChatQuery {
     id: Option<Text>,
 }

@@ -15,13 +15,18 @@ use crate::{
     runs::{directory::RunDirectory, record_stream::page},
 };
 
+/// The query of a reader of everything in a scope.
 #[derive(Debug, Deserialize)]
-pub(super) struct ResumeQuery {
-    after: Option<String>,
+#[serde(deny_unknown_fields)]
+pub(super) struct ScopeQuery {
+    pub(super) after: Option<String>,
+    /// An action that exists for readers of one run only.
+    pub(super) on_disconnect: Option<String>,
 }
 
 /// The query of a reader of a run.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct EventsQuery {
     after: Option<String>,
     /// The action on the run when its reader disconnects.
@@ -29,7 +34,7 @@ pub(super) struct EventsQuery {
 }
 
 /// Returns the last event seen by a reader. The browser's header is newer than the URL of the first request.
-pub(super) fn last_seen(headers: &HeaderMap, ResumeQuery { after }: ResumeQuery) -> Option<String> {
+pub(super) fn last_seen(headers: &HeaderMap, after: Option<String>) -> Option<String> {
     let last = headers.get("last-event-id").map(|last| last.to_str().unwrap_or("?").to_owned());
     last.or(after)
 }
@@ -43,7 +48,7 @@ pub(super) async fn follow_run(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let run = run_to_read(&runs, &caller, &id).await?;
-    let from = match last_seen(&headers, ResumeQuery { after }) {
+    let from = match last_seen(&headers, after) {
         Some(last) => {
             let number: Option<u64> = last.parse().ok();
             // As it was sent, without a sign.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Json,
     extract::State,
-    http::{StatusCode, header},
+    http::{HeaderValue, StatusCode, header, request::Parts},
     response::{IntoResponse as _, Response},
 };
 
@@ -19,7 +19,7 @@ use crate::{
         identity::{OBSERVE, check_permission},
         scope::scope,
     },
-    health::HealthChecks,
+    health::{HealthChecks, HealthReport},
     lifecycle::RunLifecycle,
     metrics::{ServiceMetrics, latency::LatencyWindow},
 };
@@ -29,19 +29,24 @@ use forgeline_store::{Stores, private::now_ms};
 const HOUR_MS: u64 = 3_600_000;
 const SHOWN: usize = 100;
 
-/// Reports whether the service is ready for requests, with each dependency by name.
+/// Time after which a client asks again when the service is not ready, in seconds.
+const ASK_AGAIN: HeaderValue = HeaderValue::from_static("30");
+
+/// Reports whether the service is ready for requests, to whoever asks: the programs that watch it have no token. Only a known caller sees the dependencies.
 pub(super) async fn ready(
     State(lifecycle): State<Arc<RunLifecycle>>,
     State(checks): State<Arc<HealthChecks>>,
-    RequestCaller(_caller): RequestCaller,
+    State(access): State<Arc<AccessControl>>,
+    parts: Parts,
 ) -> Response {
-    if lifecycle.is_ending() {
-        return Problem::busy("the service is shutting down", 30).into_response();
+    let report = if lifecycle.is_ending() { HealthReport::ending() } else { checks.report().await };
+    let is_known = access.identify(&parts).is_ok();
+    let report = if is_known { report } else { report.without_checks() };
+    if report.is_ready() {
+        return Json(report).into_response();
     }
-    let report = checks.report().await;
-    let is_ready = report.status != "unready";
-    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, Json(report)).into_response()
+    let head = [(header::RETRY_AFTER, ASK_AGAIN)];
+    (StatusCode::SERVICE_UNAVAILABLE, head, Json(report)).into_response()
 }
 
 pub(super) async fn metrics(

@@ -22,7 +22,7 @@ use axum::{
     Json, Router,
     extract::DefaultBodyLimit,
     http::{HeaderName, HeaderValue, StatusCode, header},
-    middleware::{from_fn_with_state, map_response},
+    middleware::{from_fn, from_fn_with_state, map_response},
     response::Response,
     routing::{get, post},
 };
@@ -32,33 +32,36 @@ use super::{
     Problem, Service,
     access::{cors, gate::gate},
     console,
+    http::extract::refuse_query,
     metrics::request_log::log_request,
 };
 
 /// Returns the routes of a service, for use in a host's application.
 pub fn router(service: Service) -> Router {
     let access = &service.0.access;
-    let runs = Router::new()
+    let without_query = Router::new()
         .route("/v1/agents", get(agents::agents))
         .route("/v1/tools", get(agents::tools))
+        .route("/v1/notifications", post(notifications::notify))
+        .route("/v1/runs", post(runs::begin))
+        .route("/v1/runs/{id}", get(runs::show))
+        .route("/v1/runs/{id}/cancel", post(requests::cancel))
+        .route("/v1/runs/{id}/approvals", post(requests::approve))
+        .route("/v1/runs/{id}/tool-results", post(requests::complete))
+        .route("/v1/runs/{id}/inputs", post(requests::steer))
+        .route_layer(from_fn(refuse_query));
+    let runs = Router::new()
+        .merge(without_query)
         .route("/v1/conversations", get(conversations::list))
         .route(
             "/v1/conversations/{id}",
             get(conversations::show).patch(conversations::rename).delete(conversations::delete),
         )
         .route("/api/chat/history", get(conversations::history).delete(conversations::forget))
-        .route("/v1/notifications", post(notifications::notify))
-        .route("/ready", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/dev/latency", get(health::latency))
         .route("/v1/events", get(all_events::follow_scope))
-        .route("/v1/runs", post(runs::begin))
-        .route("/v1/runs/{id}", get(runs::show))
         .route("/v1/runs/{id}/events", get(events::follow_run))
-        .route("/v1/runs/{id}/cancel", post(requests::cancel))
-        .route("/v1/runs/{id}/approvals", post(requests::approve))
-        .route("/v1/runs/{id}/tool-results", post(requests::complete))
-        .route("/v1/runs/{id}/inputs", post(requests::steer))
         .route(
             "/v1/runs/{id}/stream",
             get(streams::read_run).head(streams::show_run).options(streams::preflight),
@@ -81,6 +84,7 @@ pub fn router(service: Service) -> Router {
     let routes = Router::new()
         .merge(runs)
         .merge(console)
+        .route("/ready", get(health::ready))
         .route("/health", get(async || Json(json!({ "status": "ok" }))))
         .fallback(async || {
             Problem::new(StatusCode::NOT_FOUND, "no_route", "this path does not exist")

@@ -28,7 +28,7 @@ use crate::{
     },
     encode::AgUi,
     http::{
-        extract::{PathParameters, QueryParameters},
+        extract::{PathParameters, QueryParameters, unknown_query},
         ids::check_id,
     },
     readers::{
@@ -64,7 +64,7 @@ pub(super) async fn create(
     let location = location(request.headers(), &uri);
     let data = body::read_body(request).await?;
     retention.start_sweeping();
-    let (state, is_new) = streams.create(&key, config, &data, closes).await?;
+    let (state, is_new) = streams.create((&key, &caller.id), config, &data, closes).await?;
     let mut response = shown(&state);
     if is_new {
         *response.status_mut() = StatusCode::CREATED;
@@ -200,6 +200,9 @@ pub(super) async fn preflight() -> Response {
     response
 }
 
+/// The members of the query of a run that is read as a stream.
+const RUN_QUERY: [&str; 5] = ["as", "on_disconnect", "offset", "live", "cursor"];
+
 /// The protocol in which a run is read, and the action on the run when its reader disconnects.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct ProtocolQuery {
@@ -219,6 +222,10 @@ pub(super) async fn read_run(
     QueryParameters(query): QueryPairs,
     fields: HeaderMap,
 ) -> StreamResponse {
+    let other = query.iter().find(|(name, _)| !RUN_QUERY.contains(&name.as_str()));
+    if let Some((name, _)) = other {
+        return Err(unknown_query(name, &RUN_QUERY));
+    }
     let run = run_to_read(&runs, &caller, &id).await?;
     let source = match protocol.as_deref() {
         None | Some("native") => MessageSource::Run(Arc::clone(&run)),

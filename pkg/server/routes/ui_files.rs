@@ -4,6 +4,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::user_message::scheme;
 use crate::{Problem, problem::MAX_SHOWN};
 use forgeline_llm::private::media;
 use forgeline_types::{Part, private::clipped};
@@ -40,7 +41,7 @@ impl FileFields {
             source.and_then(Value::as_str).map(str::to_owned)
         };
         let told = text(media_type).or_else(|| inside("mimeType")).or_else(|| inside("mediaType"));
-        let is_url = |it: &str| it.starts_with("https://") || it.starts_with("http://");
+        let is_url = |it: &str| scheme(it) == Some(true);
         let missing = || {
             Problem::bad(format!(
                 "a part of kind `{kind}` needs its bytes, as a `data:` URL or in base64, or an `https:` URL"
@@ -124,6 +125,11 @@ mod tests {
             (json!({ "type": "file", "mediaType": "image/png", "url": "data:image/png,abc" }), None),
             (json!({ "type": "file", "mediaType": "image/png" }), None),
             (json!({ "type": "file", "url": "file:///etc/passwd" }), None),
+            // Rows: N-66
+            (json!({ "type": "file", "mediaType": "image/png", "url": "http://a.example/b" }), None),
+            (json!({ "type": "file", "mediaType": "application/pdf", "url": "HTTP://a.example/b" }), None),
+            (json!({ "type": "image", "source": { "type": "url", "value": "http://a.example/b" } }), None),
+            (json!({ "type": "binary", "mimeType": "image/gif", "data": "http://a.example/b" }), None),
             (json!({ "type": "file", "mediaType": "image/png", "url": "ftp://a.example/b" }), None),
             (json!({ "type": "image", "source": { "type": "url", "value": "gs://a/b", "mimeType": "image/png" } }), None),
             (json!({ "type": "file", "mediaType": "image/png", "url": 7 }), None),

@@ -4,7 +4,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{ui_files::FileFields, user_message::UserMessage};
-use crate::{Problem, conversations::regenerate::RegenerateRequest};
+use crate::{
+    Problem, conversations::regenerate::RegenerateRequest, http::ids::digest_text,
+    readers::until_wait::ReadingQuery,
+};
 use forgeline_agent::{Decision, RunInput};
 use forgeline_types::{ClientFailure, ClientReturn, ClientToolRequest, Part, Text};
 
@@ -104,6 +107,11 @@ impl UiCallId {
         self.0.strip_suffix(id).is_some_and(|place| place.ends_with('.'))
     }
 
+    /// Returns the id as it was sent.
+    pub(super) fn sent(&self) -> &Text {
+        &self.0
+    }
+
     /// Returns the call with this id, if it is open.
     pub(super) fn find<'c>(
         &self,
@@ -168,6 +176,12 @@ impl RequestPart {
     }
 }
 
+/// Returns the number of messages with a text of the user or of the model.
+pub(super) fn history(messages: &[UiMessage]) -> usize {
+    let is_said = |it: &&UiMessage| it.is_users() || it.is_of("assistant");
+    messages.iter().filter(is_said).filter(|it| !it.text().trim().is_empty()).count()
+}
+
 /// Returns the decision of a person.
 pub(super) fn decided(approved: bool, reason: Option<String>) -> Decision {
     if approved { Decision::Grant } else { Decision::reject(reason.unwrap_or_default()) }
@@ -200,6 +214,11 @@ impl UiMessage {
         let state =
             |part: &RequestPart| part.state.as_deref().is_some_and(|it| states.contains(&it));
         self.is_of("assistant") && self.parts.iter().any(state)
+    }
+
+    /// Returns the id, if it has one.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
     }
 
     /// Returns the text.
@@ -262,7 +281,32 @@ impl UiMessage {
     }
 }
 
+/// Returns the key of a message of a conversation: the same for a request that is repeated, and another one where the message has another text, or is for
+/// another agent or model.
+pub(super) fn message_key(conversation: &str, id: &str, text: &str, of: &ReadingQuery) -> Text {
+    let parts = (conversation, id, text, &of.agent, &of.model);
+    let whole = serde_json::to_vec(&parts).unwrap_or_default();
+    format!("message {}", digest_text(&whole)).into()
+}
+
 impl ChatRequest {
+    /// Returns the key of the user's message; `None` without its id or that of the conversation.
+    pub(super) fn message_key(&self, of: &ReadingQuery) -> Option<Text> {
+        let message = match &self.message {
+            Some(ChatMessage::Message(message)) => message,
+            Some(ChatMessage::Text(_)) => return None,
+            None => self.messages.last()?,
+        };
+        let is_said = message.role.is_none() || message.is_users();
+        let id = message.id.as_deref().filter(|id| is_said && !id.is_empty())?;
+        Some(message_key(&self.conversation()?, id, &message.text(), of))
+    }
+
+    /// Returns the number of earlier messages in the request, once its last one was taken.
+    pub(super) fn history(&self) -> usize {
+        history(&self.messages)
+    }
+
     /// Returns the id of the conversation.
     pub(super) fn conversation(&self) -> Option<Text> {
         self.conversation.clone().or_else(|| self.id.clone())

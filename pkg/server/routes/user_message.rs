@@ -31,6 +31,9 @@ impl UserMessage {
         if !parts.iter().all(is_said) {
             return Err(Problem::bad("a user may send only texts, images and documents"));
         }
+        if let Some(problem) = insecure_address(&parts) {
+            return Err(problem);
+        }
         if let Some(problem) = unreadable(&parts) {
             return Err(Problem::bad(problem));
         }
@@ -40,6 +43,24 @@ impl UserMessage {
         }
         Ok(parts)
     }
+}
+
+/// Returns the error for a file that would be fetched without encryption: whoever is on the way could change what the model sees.
+fn insecure_address(parts: &[Part]) -> Option<Problem> {
+    let data = |part: &Part| {
+        let (Part::Image { data, .. } | Part::Document { data, .. }) = part else { return None };
+        Some(scheme(data))
+    };
+    let is_http = parts.iter().filter_map(data).any(|scheme| scheme == Some(false));
+    is_http.then(|| Problem::bad("a file needs an `https:` URL, not an `http:` one, or its bytes"))
+}
+
+/// Returns `true` for the address of a file with `https:`, and `false` for one with `http:`. Schemes have no case.
+pub(super) fn scheme(data: &str) -> Option<bool> {
+    let (scheme, _) = data.trim_start().split_once("://")?;
+    [("https", true), ("http", false)]
+        .into_iter()
+        .find_map(|(name, is_safe)| scheme.eq_ignore_ascii_case(name).then_some(is_safe))
 }
 
 /// A part as a request contains it; other members are refused.

@@ -343,3 +343,32 @@ async fn a_run_shows_what_it_has_used_while_it_goes_on_and_at_its_end() {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test]
+async fn a_head_has_so_many_headers_and_so_many_bytes() {
+    let limits = Limits { headers: 12, head_bytes: 600, ..Limits::default() };
+    let (_, app) = limited(chatty(), limits);
+    let ask = async |headers: usize, bytes: usize, path: &str| {
+        let mut request = request(Method::GET, path, "ann");
+        for number in 1..headers {
+            request = request.header(format!("x-{number}"), "a");
+        }
+        request = request.header("x-long", "a".repeat(bytes));
+        let response = app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        response.status().as_u16()
+    };
+    // With the token there is one more.
+    for (headers, bytes, want) in
+        [(1, 1, 200), (11, 1, 200), (12, 1, 431), (40, 0, 431), (1, 700, 431)]
+    {
+        assert_eq!(ask(headers, bytes, "/v1/agents").await, want, "{headers} {bytes}");
+    }
+    assert_eq!(ask(1, 1, &format!("/v1/runs/{}", "a".repeat(700))).await, 431);
+    // Several with one name count each.
+    let mut request = request(Method::GET, "/v1/agents", "ann");
+    for _ in 0..12 {
+        request = request.header("x-same", "");
+    }
+    let response = app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+    assert_eq!(response.status(), 431);
+}

@@ -15,7 +15,9 @@ async fn readiness_names_each_part() {
     let degraded = || async { CheckState::Degraded("half of it".into()) };
     let service = observed(chatty()).check("billing", degraded).build().unwrap();
     let app = router(service.clone());
-    assert_eq!(get(&app, "/ready", "").await.status(), 401);
+    // Rows: N-64
+    let (status, report) = value(get(&app, "/ready", "").await).await;
+    assert_eq!((status, report), (200, json!({ "status": "degraded" })), "no name without a token");
     let (status, report) = value(get(&app, "/ready", "eve").await).await;
     assert_eq!((status, &report["status"]), (200, &json!("degraded")), "{report}");
     let state = |name: &str| {
@@ -33,7 +35,11 @@ async fn readiness_names_each_part() {
     assert_eq!(get(&app, "/health", "").await.status(), 200, "it lives");
 
     service.shutdown(Duration::ZERO).await;
-    assert_eq!(get(&router(service), "/ready", "eve").await.status(), 503);
+    for token in ["", "eve"] {
+        let response = get(&router(service.clone()), "/ready", token).await;
+        assert_eq!(response.headers()["retry-after"], "30");
+        assert_eq!(value(response).await, (503, json!({ "status": "ending" })));
+    }
 }
 
 // Covers: T-95
@@ -181,4 +187,22 @@ async fn each_answer_has_the_id_of_its_request() {
         assert!(ask(odd).await.starts_with("req-"), "{odd}");
     }
     assert_ne!(ask("").await, ask("").await);
+}
+
+// Rows: N-66
+#[tokio::test(start_paused = true)]
+async fn the_time_that_a_person_takes_is_told_apart_from_that_of_the_turn() {
+    let service = observed(super::chats::asking()).dev(true).build().unwrap();
+    let app = router(service);
+    let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+    let asked = until(&app, &run, "tool_approval_request").await;
+    tokio::time::advance(Duration::from_mins(3)).await;
+    let decided = json!({ "approval_id": asked["approval_id"], "decision": "grant" });
+    assert_eq!(post(&app, &format!("{run}/approvals"), "ann", &decided).await.status(), 200);
+    until(&app, &run, "client_tool_request").await;
+    let (_, shown) = value(get(&app, "/dev/latency", "ann").await).await;
+    let model = &shown["models"][0];
+    let longest = |member: &str| model[member]["p99"].as_f64().unwrap();
+    assert_eq!((&model["turn_ms"]["count"], &model["waited_ms"]["count"]), (&json!(1), &json!(1)));
+    assert!(longest("turn_ms") < 10_000.0 && longest("waited_ms") >= 180_000.0, "{model}");
 }

@@ -19,6 +19,7 @@ mod origins;
 mod planted;
 mod recovered;
 mod refused;
+mod repeated;
 mod resume;
 mod rooms;
 mod said;
@@ -256,6 +257,7 @@ async fn bad_requests_are_problems_that_say_what_to_do() {
         (json!({ "input": 1 }),                                            400, "a string, or an array of parts"),
         (json!({ "input": [{ "type": "thinking", "text": "a" }] }),        400, "expected one of `text`, `image`, `document`"),
         (json!({ "input": [{ "type": "image", "media_type": "image/svg+xml", "data": "PHN2Zy8+" }] }), 400, "PNG, JPEG, GIF and WebP"),
+        (json!({ "input": [{ "type": "image", "media_type": "image/png", "data": "http://a.example/b" }] }), 400, "`https:` URL"),
         (json!({ "input": "a", "system": "You are root." }),               400, "unknown field `system`"),
         (json!({ "input": "a", "agent": "nope" }),                         404, "no agent `nope`"),
         (json!({ "input": "a", "conversation_id": "" }),                   400, "`conversation_id` must have"),

@@ -103,6 +103,7 @@ async fn a_page_may_read_each_header_that_the_answers_have() {
     // Those that any page may read, and those that are for its browser.
     let plain = [
         "cache-control",
+        "content-encoding",
         "content-length",
         "content-security-policy",
         "content-type",

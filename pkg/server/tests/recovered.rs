@@ -158,7 +158,12 @@ fn an_answer_that_is_asked_for_again_is_in_a_message_once() {
             ScriptedTurn::new().thinking("Hm, well.").text("Once upon ").text("a time.").hang();
         let (service, app) = over(&stores, scripted([turn]));
         assert_eq!(service.recover().await.unwrap().resumed, 1);
-        let mut chat = get(&app, "/api/chat/c/stream", "ann").await.into_body().into_data_stream();
+        let read = async |version: &str| {
+            let request = request(Method::GET, "/api/chat/c/stream", "ann");
+            let request = request.header("x-ai-sdk-version", version).body(Body::empty()).unwrap();
+            app.clone().oneshot(request).await.unwrap().into_body().into_data_stream()
+        };
+        let mut chat = read("7.0.1").await;
         let mut seen = String::new();
         while !seen.contains("a time.") {
             seen.push_str(std::str::from_utf8(&chat.next().await.unwrap().unwrap()).unwrap());
@@ -176,6 +181,22 @@ fn an_answer_that_is_asked_for_again_is_in_a_message_once() {
         );
         let steps = parts.iter().filter(|part| part["type"] == "start-step").count();
         assert_eq!(steps, 1, "what was reset is the step that goes on: {seen}");
+
+        // Rows: N-65
+        // Versions that would break off at it, and those that do not say which they are.
+        let unsaid = get(&app, "/api/chat/c/stream", "ann").await.into_body().into_data_stream();
+        for mut chat in [unsaid, read("6").await, read("6.0.326").await, read("5.1").await] {
+            let mut seen = String::new();
+            while !seen.contains("a time.") {
+                seen.push_str(std::str::from_utf8(&chat.next().await.unwrap().unwrap()).unwrap());
+            }
+            let kinds = seen.lines().filter_map(|line| line.strip_prefix("data: "));
+            let kinds: Vec<Value> = kinds.map(|data| serde_json::from_str(data).unwrap()).collect();
+            let kinds: Vec<_> = kinds.iter().map(|part| part["type"].as_str().unwrap()).collect();
+            let steps = |kind| kinds.iter().filter(|it| **it == kind).count();
+            assert!(!kinds.contains(&"reset-step"), "{kinds:?}");
+            assert_eq!((steps("start-step"), steps("finish-step")), (2, 1), "{kinds:?}");
+        }
 
         let path = format!("{run}/stream?as=ag-ui&offset=-1");
         let (_, events) = value(get(&app, &path, "ann").await).await;

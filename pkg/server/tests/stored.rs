@@ -120,3 +120,41 @@ async fn no_answer_is_for_a_cache_that_others_read() {
     let response = post(&app, "/api/chat", "ann", &said).await;
     assert_eq!(response.headers()["cache-control"], "no-cache");
 }
+
+// Rows: N-66
+#[tokio::test]
+async fn what_a_caller_created_is_erased_with_its_streams_and_counted() {
+    let service = built(chatty()).build().unwrap();
+    let app = router(service.clone());
+    let put = async |token: &str, name: &str| {
+        let put = request(Method::PUT, &format!("/v1/streams/{name}"), token);
+        let put = put.header("content-type", "text/plain").body(Body::from("kept")).unwrap();
+        app.clone().oneshot(put).await.unwrap().status().as_u16()
+    };
+    for (token, name) in [("ann", "a"), ("ann", "deep/er"), ("bob", "b"), ("eve", "a")] {
+        assert_eq!(put(token, name).await, 201, "{token} {name}");
+    }
+    // Who opens a stream that is there does not own it.
+    assert_eq!(put("bob", "a").await, 200);
+    let run = begin(&app, "ann", &json!({ "input": "a", "conversation_id": "c1" })).await;
+    until(&app, &run, "run_end").await;
+    let counts =
+        |erased: forgeline_store::Erased| (erased.conversations, erased.runs, erased.streams);
+    let read = async |token: &str, name: &str| {
+        get(&app, &format!("/v1/streams/{name}?offset=-1"), token).await.status().as_u16()
+    };
+    let erase = async |mode| counts(service.erase("team-a", "ann", mode).await.unwrap());
+    assert_eq!(erase(forgeline_store::EraseMode::Count).await, (1, 1, 2));
+    assert_eq!(read("ann", "a").await, 200);
+    assert_eq!(erase(forgeline_store::EraseMode::Hard).await, (1, 1, 2));
+    for (token, name, want) in
+        [("ann", "a", 404), ("ann", "deep/er", 404), ("ann", "b", 200), ("eve", "a", 200)]
+    {
+        assert_eq!(read(token, name).await, want, "{token} {name}");
+    }
+    assert_eq!(erase(forgeline_store::EraseMode::Hard).await, (0, 0, 0));
+    // The name is free again, and the new stream is of who creates it.
+    assert_eq!(put("bob", "a").await, 201);
+    assert_eq!(erase(forgeline_store::EraseMode::Hard).await, (0, 0, 0));
+    assert_eq!(read("bob", "a").await, 200);
+}

@@ -63,11 +63,11 @@ const ROWS: &[Row] = &[
     row(Method::DELETE, "/api/chat/history",          "",                                            [401, 400, 400], [0,   0,   0,   413], 400),
     row(Method::DELETE, "/api/chat/history?id=OWN",   "",                                            [401, 404, 404], [404, 0,   0,   413], 204),
     row(Method::DELETE, "/v1/conversations/OTHER",    "",                                            [401, 404, 404], [404, 0,   0,   413], 204),
-    row(Method::GET,    "/ready",                     "",                                            [401, 200, 200], [0,   0,   0,   413], 200),
     row(Method::GET,    "/metrics",                   "",                                            [401, 403, 403], [0,   0,   0,   413], 200),
     row(Method::GET,    "/dev/latency",               "",                                            [401, 403, 403], [0,   0,   0,   413], 200),
     // For whoever asks: they hold no data.
     row(Method::GET,    "/health",                    "",                                            [200, 200, 200], [0,   0,   0,   200], 200),
+    row(Method::GET,    "/ready",                     "",                                            [200, 200, 200], [0,   0,   0,   200], 200),
     row(Method::GET,    "/",                          "",                                            [200, 200, 200], [0,   0,   0,   200], 200),
     // Not there yet, for whoever asks.
     row(Method::GET,    "/v1/provider-instances",     "",                                            [404, 404, 404], [0,   0,   0,   404], 404),

@@ -1,6 +1,11 @@
 //! The file: its lock, its connections and its version.
 
-use std::{fs::File, io::ErrorKind, path::Path, time::Duration};
+use std::{
+    fs::File,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -58,6 +63,7 @@ pub(super) fn look(path: &Path) -> Result<(), StoreError> {
         }
         Ok(_) => {}
     }
+    check_names(path)?;
     known(path)
 }
 
@@ -98,6 +104,7 @@ pub(super) fn open(options: &SqliteOptions) -> Result<(WriteConnections, FileLoc
     let path = &options.path;
     named(path)?;
     let lock = lock(path)?;
+    check_names(path)?;
     // A file of another program is left unchanged, including its journal mode.
     known(path)?;
     made(path)?;
@@ -177,9 +184,39 @@ pub(super) fn compact(path: &Path) -> Result<(), StoreError> {
     open_file(path)?.execute_batch(rewrite).map_err(store_error)
 }
 
-/// Locks the file against other processes: two processes that resume the same runs would run their tools twice.
+/// Returns the path of the file itself, without links; a file that does not exist yet is in the folder itself.
+fn real_path(path: &Path) -> PathBuf {
+    let real = path.canonicalize().or_else(|_| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize()?;
+        Ok::<_, std::io::Error>(folder.join(path.file_name().unwrap_or_default()))
+    });
+    real.unwrap_or_else(|_| path.to_owned())
+}
+
+/// Refuses a file with another name (a hard link): `SQLite` keeps the newest writes in a file that is called like the database, so that those of two names
+/// would not see each other and damage the file.
+fn check_names(path: &Path) -> Result<(), StoreError> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let names = std::fs::metadata(path).map_or(1, |file| file.nlink());
+        if names > 1 {
+            let reason = format!(
+                "{}: the file has {names} names (hard links), which damages databases; remove the others, or use a copy",
+                path.display()
+            );
+            return Err(StoreError::Unavailable { reason });
+        }
+    }
+    #[cfg(not(unix))]
+    let _only_one_name = path;
+    Ok(())
+}
+
+/// Locks the file against other processes, whatever link leads to it: two processes that resume the same runs would run their tools twice.
 fn lock(path: &Path) -> Result<FileLock, StoreError> {
-    let mut beside = path.as_os_str().to_owned();
+    let mut beside = real_path(path).into_os_string();
     beside.push(".lock");
     let failed = |error: &std::io::Error| StoreError::Unavailable {
         reason: format!("{}: {error}", Path::new(&beside).display()),

@@ -63,6 +63,79 @@ async fn only_its_owner_can_read_a_file_that_is_made_anew() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+// Rows: N-64
+#[cfg(unix)]
+#[tokio::test]
+async fn one_process_has_a_file_whatever_link_leads_to_it() {
+    let folder = folder("links");
+    let (path, real) = (folder.join("service.db"), folder.join("real"));
+    std::fs::create_dir(&real).unwrap();
+    let target = real.join("target.db");
+    std::os::unix::fs::symlink(&target, &path).unwrap();
+    std::os::unix::fs::symlink(&path, folder.join("twice.db")).unwrap();
+    std::os::unix::fs::symlink(&real, folder.join("folder")).unwrap();
+    let store = SqliteStore::open(&target).await.unwrap();
+    for other in ["service.db", "twice.db", "folder/target.db", "real/../real/target.db"] {
+        let refused = SqliteStore::open(folder.join(other)).await.unwrap_err();
+        assert!(refused.to_string().contains("another process has"), "{other}: {refused}");
+    }
+    std::fs::hard_link(&target, real.join("hard.db")).unwrap();
+    let other = real.join("hard.db");
+    let refused = SqliteStore::open(&other).await.unwrap_err();
+    assert!(refused.to_string().contains("2 names (hard links)"), "{refused}");
+    assert_eq!(SqliteStore::look(&other).await.unwrap_err(), refused);
+    store.close_file().await;
+    drop(store);
+    // Neither name is used until one is gone; then the links lead to it.
+    assert!(SqliteStore::open(&target).await.is_err());
+    std::fs::remove_file(&other).unwrap();
+    let linked = SqliteStore::open(&path).await.unwrap();
+    assert!(SqliteStore::open(&target).await.is_err());
+    linked.close_file().await;
+    drop(linked);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+// Rows: N-66
+#[tokio::test]
+async fn a_conversation_that_is_deleted_takes_its_long_parts_along_and_no_others() {
+    let folder = folder("long-parts");
+    let path = folder.join("service.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    let long = |sign: &str| forgeline_types::Message::user(sign.repeat(64 << 10));
+    let (one, other) = (ConversationKey::new("s", "one"), ConversationKey::new("s", "other"));
+    for (key, messages) in [(&one, [long("a"), long("b")]), (&other, [long("b"), long("c")])] {
+        crate::ConversationStore::begin(&store, Conversation::new(key.clone(), "ann", "main", 1))
+            .await
+            .unwrap();
+        for (at, message) in (0..).zip(messages) {
+            crate::ConversationStore::append(
+                &store,
+                key,
+                at,
+                crate::Entry::new(1).message(message),
+            )
+            .await
+            .unwrap();
+        }
+    }
+    let count = |table: &str| -> i64 {
+        let file = Connection::open(&path).unwrap();
+        file.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+    };
+    let all = ["blob", "blob_use", "message", "line", "conversation"].map(count);
+    assert!(all[0] > 0, "the parts are long enough: {all:?}");
+    assert!(crate::ConversationStore::delete(&store, &one).await.unwrap());
+    assert_eq!(count("conversation"), 1);
+    let read = crate::ConversationStore::messages(&store, &other, 0, 10).await.unwrap();
+    assert_eq!(read.len(), 2, "what both had is still there");
+    assert!(crate::ConversationStore::delete(&store, &other).await.unwrap());
+    assert_eq!(["blob", "blob_use", "message", "line", "conversation"].map(count), [0; 5]);
+    store.close_file().await;
+    drop(store);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[tokio::test]
 async fn a_name_that_means_no_file_is_refused() {
     for name in ["", ":memory:"] {

@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct EraseArgs {
-    /// The caller whose conversations, runs and events are erased; for a service without tokens, `local` in the scope `local`
+    /// The caller whose conversations, runs, events and streams are erased; for a service without tokens, `local` in the scope `local`
     #[arg(value_name = "CALLER")]
     caller: String,
     /// The scope of the caller, as in the tokens file [default: one of its own]
@@ -63,7 +63,8 @@ pub(crate) fn erase(args: &EraseArgs) -> anyhow::Result<Exit> {
     })?;
     let conversations = amount(erased.conversations, "conversation");
     let messages = amount(erased.messages, "message");
-    writeln!(anstream::stdout().lock(), "{conversations}, {messages}")?;
+    let (runs, streams) = (amount(erased.runs, "run"), amount(erased.streams, "stream"));
+    writeln!(anstream::stdout().lock(), "{conversations}, {messages}, {runs}, {streams}")?;
     if args.dry_run {
         note("nothing was erased");
     }

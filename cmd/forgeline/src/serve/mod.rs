@@ -6,10 +6,12 @@ mod config;
 mod demo;
 mod erase;
 mod files;
+mod hangup;
 mod listen;
 mod log;
 mod own_files;
 mod refused;
+mod token_file;
 mod tokens;
 
 use std::{
@@ -24,11 +26,13 @@ use forgeline::{
     store::{SqliteOptions, SqliteStore, Stores},
 };
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use self::{
     accept::OpenConnections,
     agents::ServedAgents,
     config::{OverridingFlags, ServeConfig},
+    hangup::HangupSignal,
     listen::ListenAddress,
 };
 pub(crate) use self::{
@@ -122,6 +126,10 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     log::start(args.quiet);
     files::allow_many();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let hangups = {
+        let _context = runtime.enter();
+        HangupSignal::listen()?
+    };
     let at = agents::surroundings(&runtime, &interrupts, &config.own_files, args.quiet);
     let agents = ServedAgents::prepare(&args.setup, &config.agents, &at)?;
     let stop = interrupts.begin(false);
@@ -138,7 +146,8 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         builder = agents.checks(builder);
         let start_token = match config.tokens {
             Some(tokens) => {
-                builder = builder.identify(tokens);
+                builder = builder.identify(tokens.clone());
+                tokio::spawn(tokens.follow(hangups));
                 None
             }
             None if config.is_open => None,
@@ -162,11 +171,19 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
             );
         }
         let connections = OpenConnections::default();
-        connections.accept(listener, router(service.clone()), stop.stopped()).await;
-        if !args.quiet {
-            note("shutting down: runs have 20 s to finish; Ctrl-C stops at once");
-        }
-        service.shutdown(DRAIN).await;
+        let drained = CancellationToken::new();
+        let accepting =
+            connections.accept(listener, router(service.clone()), drained.cancelled());
+        // Whoever watches the service learns from `/ready` that it ends, on connections that are accepted until then.
+        let draining = async {
+            stop.stopped().await;
+            if !args.quiet {
+                note("shutting down: runs have 20 s to finish; Ctrl-C stops at once");
+            }
+            service.shutdown(DRAIN).await;
+            drained.cancel();
+        };
+        tokio::join!(accepting, draining);
         connections.end(LAST_WORDS).await;
         agents.close().await;
         if let Some(database) = database {

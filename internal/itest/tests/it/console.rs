@@ -96,6 +96,18 @@ fn the_console_shows_figures_signs_and_states_as_they_are() {
     check(&["shown"], None);
 }
 
+// Rows: N-63
+#[test]
+fn the_console_has_one_connection_for_all_tabs() {
+    check(&["tabs"], None);
+}
+
+// Rows: N-67
+#[test]
+fn the_console_shows_and_copies_what_was_written() {
+    check(&["written"], None);
+}
+
 #[test]
 fn the_console_is_accessible_in_light_and_dark() {
     check(&["looks"], None);

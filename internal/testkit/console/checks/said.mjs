@@ -73,7 +73,7 @@ export async function an_older_conversation_is_shown_as_it_was_live(browser) {
     for (const isGone of [false, true]) {
       await browser.page(async (page) => {
         // Events that retention has taken.
-        if (isGone) await page.route("**/v1/runs/*/events", (route) => route.fulfill({ status: 410, json: { code: "gone", detail: "gone" } }));
+        if (isGone) await page.route(/\/v1\/runs\/[^/]+\/(events|stream)/, (route) => route.fulfill({ status: 410, json: { code: "gone", detail: "gone" } }));
         await page.goto(`${browser.address}/#/chat/${conversation}`);
         await page.waitForFunction((isGone) => document.querySelector("#talk .turn-state")?.textContent.startsWith(isGone ? "The events of this run are no longer available" : "Completed"), isGone);
         const where = `${conversation}${isGone ? " without events" : ""}`;

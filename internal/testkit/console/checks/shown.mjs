@@ -13,7 +13,9 @@ export async function figures_of_a_service_are_drawn(browser) {
     await page.waitForSelector(".percentiles");
     const names = await page.locator("#latency figure").evaluateAll((all) => all.map((it) => `${it.querySelector("h3").innerText}: ${it.querySelectorAll("tbody tr, .share").length}`));
     assert.deepEqual(names.slice(0, 3).map((it) => it.split(":")[0]), ["Time to the first token", "Turn", "Emission"]);
-    assert.equal(await page.locator("#latency .percentiles").count(), 4, names.join("; "));
+    // Where people were waited for, that stands by itself.
+    const people = names.filter((it) => it.startsWith("Waiting for people")).length;
+    assert.equal(await page.locator("#latency .percentiles").count(), 4 + people, names.join("; "));
     assert.match(await page.locator("#latency").innerText(), /calculator/);
     assert.doesNotMatch(await page.locator("#latency").innerText(), /NaN|undefined|rawJSON|object|000 s/);
     await browser.picture(page, "latency-real");
@@ -103,11 +105,11 @@ export async function a_change_that_changes_nothing_is_words(browser) {
   });
 }
 
-/// Answers a request for events with these, one after another; the kind of each comes first.
-const told = (events) => events.map(([type, members], seq) => {
-  const event = { type, run_id: "told", turn: 1, seq, at: Date.now(), ...members };
-  return `id: ${seq}\nevent: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
-}).join("");
+/// Answers a request for the events of a run with these, one after another; the kind of each comes first.
+const told = (events) => ({
+  headers: { "stream-closed": "true", "stream-up-to-date": "true", "stream-next-offset": "1_1" },
+  json: events.map(([type, members], seq) => ({ type, run_id: "told", turn: 1, seq, at: Date.now(), ...members })),
+});
 
 const below = (run, type, members = {}) => ["custom", { name: "sub_agent", data: { call_id: "c", name: "helper", background: false, envelope: { type, run_id: run, turn: 1, seq: 0, at: Date.now(), ...members } } }];
 
@@ -128,7 +130,7 @@ export async function an_agent_below_tells_how_it_ended(browser) {
   for (const [events, wanted] of cases) {
     await browser.page(async (page) => {
       await page.route("**/v1/runs", (route) => route.fulfill({ status: 202, json: { run_id: "told", conversation_id: "told" } }));
-      await page.route("**/v1/runs/told/events", (route) => route.fulfill({ contentType: "text/event-stream", body: told(events) }));
+      await page.route("**/v1/runs/told/stream?*", (route) => route.fulfill(told(events)));
       await send(page, "go");
       await ended(page);
       assert.deepEqual(await page.locator(".below .call-state").allInnerTexts(), wanted);

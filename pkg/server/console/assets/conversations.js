@@ -80,7 +80,9 @@ function row({ id, title, at, run, isKept }) {
     ? [button("Rename", () => rename(id, title), { ...own, "aria-label": `Rename ${words}` }),
       button("Delete", () => remove(id, words), { ...own, "aria-label": `Delete ${words}` })]
     : [button("Forget", () => forgotten(id), { ...own, "aria-label": `Forget ${words}` })];
-  const item = el("li", {}, link, el("div", { class: "row-buttons" }, menu));
+  // Where nothing hovers, this shows them.
+  const more = button("⋯", () => menu[0].focus(), { class: "quiet row-more", "aria-label": `More for ${words}`, tabindex: "-1" });
+  const item = el("li", {}, el("div", { class: "row-line" }, link, more), el("div", { class: "row-buttons" }, menu));
   item.dataset.id = id;
   return item;
 }

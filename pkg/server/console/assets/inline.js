@@ -7,7 +7,7 @@ import { link, picture } from "./links.js";
 const REACH = 1000;
 const DEEPEST = 8;
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", hellip: "…", mdash: "—", ndash: "–", copy: "©", times: "×" };
-const SPECIAL = /[\\`*_~[!<&\n]|https?:\/\//g;
+const SPECIAL = /[\\`*_~[!<&$\n]|https?:\/\//g;
 
 const isSpace = (c) => c === undefined || c === "" || /\s/.test(c);
 const isWord = (c) => c !== undefined && /[\p{L}\p{N}]/u.test(c);
@@ -85,6 +85,7 @@ class Inline {
     const { text } = this;
     switch (text[at]) {
       case "\\": return this.escape(at);
+      case "$": return this.dollar(at);
       case "`": return this.code(at);
       case "*": case "_": case "~": return this.emphasis(at);
       case "[": return this.bracket(at, false);
@@ -98,6 +99,10 @@ class Inline {
 
   escape(at) {
     const next = this.text[at + 1];
+    if (next === "(" || next === "[") {
+      const end = this.formula(at, 2, next === "(" ? "\\)" : "\\]");
+      if (end >= 0) return end;
+    }
     if (next === "\n") {
       this.add(document.createElement("br"));
       return at + 2;
@@ -107,6 +112,41 @@ class Inline {
       return at + 2;
     }
     return this.literal(at, at + 1);
+  }
+
+  /// Reads a formula between dollar signs. Sums of money are none: between two of them stands a blank, or a digit behind the second one.
+  dollar(at) {
+    const { text } = this;
+    const isBlock = text[at + 1] === "$";
+    const width = isBlock ? 2 : 1;
+    const first = text[at + width];
+    if (first === undefined) this.wait(at);
+    if (!isBlock && isSpace(first)) return this.literal(at, at + 1);
+    const end = this.formula(at, width, isBlock ? "$$" : "$");
+    return end >= 0 ? end : this.literal(at, at + width);
+  }
+
+  /// Shows a formula as it is written: a backslash in it is its own, and so are its other signs. Returns the place behind it, or -1.
+  formula(at, width, closing) {
+    const { text } = this;
+    let close = this.dead.has(closing) ? -1 : text.indexOf(closing, at + width);
+    if (closing === "$") {
+      const closes = () => !isSpace(text[close - 1]) && text[close - 1] !== "\\" && !/[\d$]/.test(text[close + 1] ?? "");
+      while (close >= 0 && close - at <= REACH && !closes()) close = text.indexOf(closing, close + 1);
+    }
+    if (close < 0 || close - at > REACH) {
+      if (close < 0) this.dead.add(closing);
+      this.wait(at);
+      return -1;
+    }
+    const end = close + closing.length;
+    // What follows a dollar sign tells whether it closes.
+    if (closing === "$" && end === text.length) this.wait(at);
+    const node = document.createElement("span");
+    node.className = "tex";
+    node.textContent = text.slice(at, end);
+    this.add(node);
+    return end;
   }
 
   lineEnd(at) {

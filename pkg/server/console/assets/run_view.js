@@ -46,6 +46,9 @@ export class RunView {
     this.below = new Map();
     this.thinking = null;
     this.message = null;
+    // The messages so far, and how many of them were there when the answer began.
+    this.messages = [];
+    this.before = 0;
     this.sources = null;
     this.model = "";
     this.usage = { input: 0, cached: 0, output: 0 };
@@ -71,6 +74,8 @@ export class RunView {
     if (this.thinking?.waiting) {
       this.thinking.text.appendData(this.thinking.waiting);
       this.thinking.waiting = "";
+      const { body } = this.thinking;
+      if (this.thinking.fold.open) body.scrollTop = body.scrollHeight;
     }
     for (const below of this.below.values()) below.flush();
   }
@@ -80,8 +85,13 @@ export class RunView {
     const text = document.createTextNode("");
     const label = el("span", { text: "Thinking…" });
     const body = el("div", { class: "thought" }, text);
-    this.node.append(el("details", { class: "thinking" }, el("summary", {}, label), body));
-    this.thinking = { text, label, waiting: "", began: event.at };
+    // What is thought now is shown while it comes, and folded behind it, unless its reader has folded it otherwise.
+    const summary = el("summary", {}, label);
+    const fold = el("details", { class: "thinking", open: this.isLive(event) }, summary, body);
+    this.node.append(fold);
+    const thinking = { text, label, fold, body, waiting: "", began: event.at, isChosen: false };
+    summary.addEventListener("click", () => (thinking.isChosen = true));
+    this.thinking = thinking;
   }
 
   thinkingContent(event) {
@@ -91,7 +101,8 @@ export class RunView {
 
   thinkingEnd(event) {
     if (!this.thinking) return;
-    const { label, began } = this.thinking;
+    const { label, began, fold, isChosen } = this.thinking;
+    if (!isChosen) fold.open = false;
     const time = event.at - began;
     label.textContent = Number.isFinite(time) ? `Thought for ${duration(Math.max(0, time))}` : "Thought";
     this.thinking = null;
@@ -100,7 +111,8 @@ export class RunView {
   messageStart() {
     const node = el("div", { class: "md" });
     this.node.append(node);
-    this.message = { node, markdown: new Markdown(node), waiting: "", refused: false };
+    this.message = { node, markdown: new Markdown(node), waiting: "", refused: false, source: "" };
+    this.messages.push(this.message);
   }
 
   messageContent(event) {
@@ -110,6 +122,12 @@ export class RunView {
       this.message.node.before(el("p", { class: "note", text: "The model refuses:" }));
     }
     this.message.waiting += event.content;
+    this.message.source += event.content;
+  }
+
+  /// Returns what the model wrote, as it wrote it.
+  source() {
+    return this.messages.map((message) => message.source.trim()).filter((text) => text !== "").join("\n\n");
   }
 
   messageEnd(event) {
@@ -215,6 +233,7 @@ export class RunView {
 
   apiStart(event) {
     this.model = `${event.provider} · ${event.model}`;
+    this.before = this.messages.length;
   }
 
   used({ usage }) {
@@ -253,6 +272,7 @@ export class RunView {
     else if (event.name === "steered") this.steered(event);
     else if (event.name === "undelivered") for (const text of event.data?.texts ?? []) this.onSteered(String(text), false);
     else if (Object.hasOwn(NOTES, event.name)) this.note(NOTES[event.name]);
+    if (event.name === "answer_restarted") this.messages.length = Math.min(this.before, this.messages.length);
   }
 
   steered(event) {

@@ -141,8 +141,7 @@ export class Turn {
 
   buttons() {
     const row = el("div", { class: "turn-buttons" });
-    const texts = () => [...this.content.querySelectorAll(":scope > .md")].map((node) => node.innerText).join("\n\n");
-    const copy = copyButton(texts);
+    const copy = copyButton(() => this.view.source());
     if (copy) row.append(copy);
     // What is not known to its end is not asked again as if it were.
     if (this.said !== null && !this.isCut) row.append(button("Ask again", () => this.onAgain(this.said), { class: "quiet" }));

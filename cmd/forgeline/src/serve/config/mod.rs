@@ -13,13 +13,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forgeline::server::{Keep, Limits, Tokens, is_origin};
+use forgeline::server::{Keep, Limits, is_origin};
 
 use self::{
     file::ConfigFile,
     variables::{ServiceVariables, variable},
 };
-use super::{listen::ListenAddress, own_files::own_files, tokens};
+use super::{listen::ListenAddress, own_files::own_files, token_file::TokenFile};
 use crate::{
     input::read_text,
     setup::SetupArgs,
@@ -34,7 +34,7 @@ const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct ServeConfig {
     pub(super) listen: SocketAddr,
-    pub(super) tokens: Option<Tokens>,
+    pub(super) tokens: Option<TokenFile>,
     pub(super) database: Option<PathBuf>,
     /// The files of the service itself.
     pub(super) own_files: Vec<PathBuf>,
@@ -117,7 +117,7 @@ impl ServeConfig {
         mistakes.extend(ListenAddress::at(listen, has_tokens).err().map(|it| it.to_string()));
         let named = above.config.into_iter().chain(tokens.as_deref());
         let own_files = own_files(named, database.as_deref());
-        let tokens = tokens.and_then(|path| match tokens::read_tokens(&path) {
+        let tokens = tokens.and_then(|path| match TokenFile::open(path) {
             Ok(tokens) => Some(tokens),
             Err(wrong) => {
                 mistakes.extend(wrong);

@@ -8,6 +8,7 @@ mod http;
 mod own_files;
 mod page;
 mod settings;
+mod signals;
 mod started;
 
 use std::time::{Duration, Instant};
@@ -55,7 +56,11 @@ fn a_signal_lets_runs_end_and_a_second_ends_the_program_at_once() {
         let mut events = serve.open(&format!("/v1/runs/{run}/events"));
         serve.signal("-INT");
         serve.says("shutting down");
-        assert!(serve.connect().is_err(), "it accepts no more");
+        // Rows: N-64
+        let ready = serve.get("/ready");
+        assert_eq!((ready.status, &ready.json()["status"]), (503, &json!("ending")));
+        let refused = serve.post("/v1/runs", &json!({ "input": "One more." }));
+        assert_eq!((refused.status, refused.header("retry-after").is_some()), (503, true));
         if signals == 2 {
             serve.signal("-INT");
         } else {

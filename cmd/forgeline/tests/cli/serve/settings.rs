@@ -84,6 +84,10 @@ fn logs_have_ids_and_neither_tokens_nor_what_was_said() {
     );
     let body = json!({ "input": "planted-prompt 6*7" }).to_string();
     connection.ask("POST", "/v1/runs?planted-query", &more, &body);
+    assert_eq!(connection.answer().status, 400);
+    connection.ask("GET", "/health?planted-query", &more, "");
+    assert_eq!(connection.answer().status, 200);
+    connection.ask("POST", "/v1/runs", &more, &body);
     let run = connection.answer().json()["run_id"].as_str().unwrap().to_owned();
     let mut lines = Vec::new();
     while !lines.iter().any(|line: &String| line.contains("a run has ended")) {
@@ -229,12 +233,12 @@ fn what_a_caller_has_in_a_database_is_erased_from_its_file() {
         assert_eq!(outcome.code, Some(0), "{outcome:?}");
         outcome.stdout
     };
-    assert_eq!(ask(&["--dry-run"]), "1 conversation, 2 messages\n");
+    assert_eq!(ask(&["--dry-run"]), "1 conversation, 2 messages, 1 run, 0 streams\n");
     assert!(has("planted-of-ann") && has("planted-of-bob"));
-    assert_eq!(ask(&[]), "1 conversation, 2 messages\n");
+    assert_eq!(ask(&[]), "1 conversation, 2 messages, 1 run, 0 streams\n");
     assert!(!has("planted-of-ann"), "nothing of it is left in the file");
     assert!(has("planted-of-bob") && has(&said[1]), "what others have stays");
-    assert_eq!(ask(&[]), "0 conversations, 0 messages\n");
+    assert_eq!(ask(&[]), "0 conversations, 0 messages, 0 runs, 0 streams\n");
     let missing = run(&["erase", "ann", "--database", &format!("{folder}/none.db")], b"");
     assert_eq!(missing.code, Some(2), "{missing:?}");
     assert!(missing.stderr.contains("there is no database"), "{missing:?}");

@@ -1,0 +1,255 @@
+//! Requests of chats that come twice, and what a request and its response say about them.
+
+use super::{
+    chats::{agui, asking, parts, reported, user, with},
+    *,
+};
+
+/// A model that says how many messages it reads, or breaks off, or waits, as the input says.
+fn counting() -> ScriptedProvider {
+    ScriptedProvider::from_fn(|request: &Asked| {
+        let said = request.messages.last().unwrap().text();
+        match said.as_str() {
+            "Wait." => ScriptedTurn::new().text("So far.").hang(),
+            _ => ScriptedTurn::new().text(format!("{said} {}", request.messages.len())),
+        }
+    })
+}
+
+fn agent(provider: &ScriptedProvider) -> DefaultAgent {
+    DefaultAgent::builder(provider.clone()).build().unwrap()
+}
+
+fn with_id(id: &str, text: &str) -> Value {
+    let mut message = user(text);
+    message["id"] = id.into();
+    message
+}
+
+async fn chat(app: &Router, token: &str, messages: Value) -> Vec<Value> {
+    let body = json!({ "id": "c1", "trigger": "submit-message", "messages": messages });
+    let response = post(app, "/api/chat", token, &body).await;
+    assert_eq!(response.status(), 200);
+    parts(&text(response).await)
+}
+
+fn run_of(parts: &[Value]) -> &Value {
+    &with(parts, "start")["messageId"]
+}
+
+// Rows: N-65
+#[tokio::test(start_paused = true)]
+async fn a_message_with_one_id_is_one_run_however_often_it_is_sent() {
+    let provider = counting();
+    let (_, app) = service(agent(&provider));
+    let message = json!([with_id("m1", "One?")]);
+    let first = chat(&app, "ann", message.clone()).await;
+    assert_eq!(chat(&app, "ann", message.clone()).await, first);
+    // Both at once, and again later.
+    let other = json!([with_id("m1", "One?"), with_id("m2", "Two?")]);
+    let (a, b) = tokio::join!(chat(&app, "ann", other.clone()), chat(&app, "ann", other.clone()));
+    assert_eq!((reported(&a).as_str(), &a), ("Two? 3", &b));
+    assert_eq!(chat(&app, "ann", message.clone()).await, first);
+    assert_eq!(provider.requests().len(), 2);
+    // A message of its own: the id with other words, none at all, of another caller.
+    for again in [with_id("m1", "Else?"), user("One?"), user("One?")] {
+        let next = chat(&app, "ann", json!([again])).await;
+        assert_ne!(run_of(&next), run_of(&first));
+    }
+    let hers = chat(&app, "eve", message).await;
+    assert_ne!(run_of(&hers), run_of(&first));
+    assert_eq!(provider.requests().len(), 6);
+}
+
+// Rows: N-65
+#[tokio::test(start_paused = true)]
+async fn a_message_whose_run_was_stopped_is_sent_again_as_another_run() {
+    let provider = counting();
+    let (service, app) = service(agent(&provider));
+    let body = json!({ "id": "c1", "messages": [with_id("m1", "Wait.")] });
+    let mut first = post(&app, "/api/chat", "ann", &body).await.into_body().into_data_stream();
+    let mut seen = String::new();
+    while !seen.contains("So far.") {
+        seen.push_str(std::str::from_utf8(&first.next().await.unwrap().unwrap()).unwrap());
+    }
+    // Of another caller of the team it is not stopped.
+    for token in ["bob", "eve", "ann"] {
+        let request = request(Method::DELETE, "/api/chat/c1/stream", token);
+        let response = app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(response.status(), 204);
+        let run = service.0.runs.open_run(&Caller::new("ann").scope("team-a"), "c1");
+        let is_stopped = run.is_none_or(|run| run.cancel.is_cancelled());
+        assert_eq!(is_stopped, token == "ann", "{token}");
+    }
+    while first.next().await.is_some() {}
+    let again = post(&app, "/api/chat", "ann", &body).await.into_body().into_data_stream();
+    until_requests(&provider, 2).await;
+    drop(again);
+}
+
+async fn until_requests(provider: &ScriptedProvider, count: usize) {
+    while provider.requests().len() < count {
+        tokio::task::yield_now().await;
+    }
+}
+
+// Rows: N-65
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_repeated_does_not_end_its_own_run_that_waits() {
+    let (_, app) = service(asking());
+    let message = json!([with_id("m1", "Go.")]);
+    let first = chat(&app, "ann", message.clone()).await;
+    let asked = with(&first, "tool-approval-request");
+    let again = chat(&app, "ann", message).await;
+    assert_eq!(with(&again, "tool-approval-request"), asked);
+    assert_eq!(run_of(&again), run_of(&first));
+
+    let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
+    let turns = [ScriptedTurn::new().call("page", json!({})), ScriptedTurn::new().text("I see.")];
+    let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(page).build().unwrap();
+    let (_, app) = service(agent);
+    let said = json!({ "id": "u1", "role": "user", "content": "Look." });
+    let ask = json!({ "runId": "r1", "messages": [said] });
+    let (_, first) = agui(&app, "ann", ask.clone()).await;
+    let call = &with(&first, "TOOL_CALL_START")["toolCallId"];
+    let (_, again) = agui(&app, "ann", ask).await;
+    assert_eq!(with(&again, "TOOL_CALL_START")["toolCallId"], *call);
+    let result = json!({ "id": "t1", "role": "tool", "toolCallId": call, "content": "A page." });
+    let (_, rest) = agui(&app, "ann", json!({ "runId": "r2", "messages": [said, result] })).await;
+    assert_eq!(reported(&rest), "I see.");
+    // The client has the result in its messages; whoever only reads does not.
+    assert!(rest.iter().all(|event| event["type"] != "TOOL_CALL_RESULT"), "{rest:?}");
+    let run = with(&rest, "RUN_STARTED")["runId"].as_str().unwrap();
+    let path = format!("/v1/runs/{run}/stream?as=ag-ui&offset=-1");
+    let (_, read) = value(get(&app, &path, "ann").await).await;
+    let results = read.as_array().unwrap().iter();
+    assert_eq!(results.filter(|event| event["type"] == "TOOL_CALL_RESULT").count(), 1);
+}
+
+// Rows: N-65
+#[tokio::test]
+async fn a_client_with_messages_that_the_service_does_not_have_is_told() {
+    let provider = counting();
+    let (_, app) = service(agent(&provider));
+    let before = json!({ "role": "assistant", "parts": [{ "type": "text", "text": "One." }] });
+    let messages = json!([user("One?"), before, user("Two?")]);
+    let told = chat(&app, "ann", messages.clone()).await;
+    assert_eq!(with(&told, "data-history_not_read")["data"]["messages"], 2);
+    assert_eq!(reported(&told), "Two? 1");
+    // Now the conversation is there.
+    let messages = json!([user("One?"), before, user("Three?")]);
+    let quiet = chat(&app, "ann", messages).await;
+    assert!(quiet.iter().all(|part| part["type"] != "data-history_not_read"), "{quiet:?}");
+    assert!(
+        chat(&app, "eve", json!([user("One?")]))
+            .await
+            .iter()
+            .all(|part| part["type"] != "data-history_not_read")
+    );
+
+    let said = |role: &str, text: &str| json!({ "role": role, "content": text });
+    let messages = json!([said("user", "a"), said("assistant", "b"), said("user", "c")]);
+    let (_, told) = agui(&app, "ann", json!({ "messages": messages })).await;
+    let notice = told.iter().find(|event| event["name"] == "history_not_read").unwrap();
+    assert_eq!((&notice["type"], &notice["value"]["messages"]), (&json!("CUSTOM"), &json!(2)));
+}
+
+// Rows: N-65
+#[tokio::test]
+async fn a_conversation_with_another_agent_says_so() {
+    let provider = counting();
+    let service = built(agent(&provider)).agent("help", agent(&provider)).build().unwrap();
+    let app = router(service);
+    begin(&app, "ann", &json!({ "input": "a", "conversation_id": "c1", "agent": "help" })).await;
+    let asked = json!({ "input": "b", "conversation_id": "c1", "agent": "main" });
+    let said = json!({ "id": "c1", "threadId": "c1", "runId": "r", "messages": [{ "role": "user", "content": "b" }] });
+    for (path, body) in
+        [("/v1/runs", &asked), ("/api/chat?agent=main", &said), ("/agui?agent=main", &said)]
+    {
+        let (status, problem) = value(post(&app, path, "ann", body).await).await;
+        assert_eq!((status, &problem["code"]), (409, &json!("other_agent")), "{path}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("`help`") && detail.contains("`main`"), "{detail}");
+        // Whose conversation it is not learns nothing.
+        let (status, problem) = value(post(&app, path, "bob", body).await).await;
+        assert_eq!(status, 404, "{path}: {problem}");
+    }
+}
+
+// Rows: N-65
+#[tokio::test]
+async fn what_stands_in_a_query_and_means_nothing_is_refused() {
+    let (_, app) = service(chatty());
+    let run = begin(&app, "ann", &json!({ "input": "a", "conversation_id": "c1" })).await;
+    until(&app, &run, "run_end").await;
+    let chat =
+        json!({ "id": "c2", "threadId": "c2", "messages": [{ "role": "user", "content": "b" }] });
+    for (path, body) in [
+        ("/v1/runs?agent=main", Some(json!({ "input": "a" }))),
+        ("/api/chat?agnet=main", Some(chat.clone())),
+        ("/agui?Model=m", Some(chat)),
+        ("/v1/notifications?kind=k", Some(json!({ "kind": "k", "data": {} }))),
+        (&format!("{run}/cancel?now=1"), Some(json!({}))),
+        (&format!("{run}?fields=usage"), None),
+        (&format!("{run}/events?offset=1"), None),
+        (&format!("{run}/stream?offest=-1"), None),
+        ("/v1/events?since=1.0", None),
+        ("/v1/agents?limit=1", None),
+        ("/v1/tools?agent=main", None),
+        ("/api/chat/c1/stream?after=1", None),
+        ("/v1/conversations?order=1", None),
+    ] {
+        let response = match body {
+            Some(body) => post(&app, path, "ann", &body).await,
+            None => get(&app, path, "ann").await,
+        };
+        let (status, problem) = value(response).await;
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(status == 400 && detail.starts_with("invalid query: "), "{path}: {problem}");
+        assert!(detail.contains("unknown field `"), "{path}: {problem}");
+    }
+}
+
+// Rows: N-66
+#[tokio::test]
+async fn streams_tell_proxies_not_to_compress_them() {
+    let (_, app) = service(chatty());
+    let run = begin(&app, "ann", &json!({ "input": "a", "conversation_id": "c1" })).await;
+    let chat = json!({ "id": "c2", "messages": [user("b")] });
+    let agui = json!({ "threadId": "c3", "messages": [{ "role": "user", "content": "b" }] });
+    let streams = [
+        get(&app, &format!("{run}/events"), "ann").await,
+        get(&app, &format!("{run}/stream?live=sse&offset=-1"), "ann").await,
+        get(&app, &format!("{run}/stream?live=sse&offset=-1&as=ag-ui"), "ann").await,
+        get(&app, "/v1/events", "ann").await,
+        post(&app, "/api/chat", "ann", &chat).await,
+        post(&app, "/agui", "ann", &agui).await,
+    ];
+    for response in &streams {
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        assert_eq!(response.headers()["content-encoding"], "identity");
+    }
+    assert!(!get(&app, "/v1/agents", "ann").await.headers().contains_key("content-encoding"));
+}
+
+// Rows: N-66
+#[tokio::test]
+async fn files_are_fetched_over_https_alone() {
+    let provider = counting();
+    let (_, app) = service(agent(&provider));
+    let part =
+        |kind: &str, data: &str| json!([{ "type": kind, "media_type": "image/png", "data": data }]);
+    for (kind, data) in [
+        ("image", "http://a.example/b.png"),
+        ("image", "HTTP://a.example/b.png"),
+        ("document", "http://a.example/b.pdf"),
+        ("image", " http://a.example/b.png"),
+    ] {
+        let (status, problem) =
+            value(post(&app, "/v1/runs", "ann", &json!({ "input": part(kind, data) })).await).await;
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(status == 400 && detail.contains("`https:`"), "{kind} {data}: {problem}");
+    }
+    assert!(provider.requests().is_empty());
+}
