@@ -10,6 +10,7 @@ mod call;
 mod compiled;
 mod content;
 mod dialects;
+mod evidence;
 mod families;
 mod grammar;
 mod marker;
@@ -41,6 +42,6 @@ pub use forgeline_json::RepairSet;
 pub mod private {
     pub use crate::{
         bytes::whitespace::LeadingWhitespace, dialects::marker_escaper::MarkerEscaper,
-        families::ResultForm, models::locate,
+        evidence::CallEvidence, families::ResultForm, models::locate,
     };
 }

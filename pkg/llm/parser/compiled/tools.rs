@@ -12,7 +12,7 @@ use crate::{
     },
     builder::{
         CallForm, ToolDialectBuilder, WrapperContent,
-        description::{BareCall, CallGrammar, TextRules},
+        description::{BareCall, CallGrammar, MarkupRules, TextRules},
         role::MarkerRole,
         special_tokens::{SpecialTokens, strays},
     },
@@ -209,7 +209,7 @@ impl CompiledTools {
     }
 
     /// Returns the tags and quotes of all payloads.
-    fn tags(&self) -> &[&'static str] {
+    pub(crate) fn tags(&self) -> &[&'static str] {
         self.tags.get_or_init(|| {
             let mut tags: Vec<_> =
                 self.forms.iter().flat_map(|form| form.grammar.words()).collect();
@@ -217,6 +217,24 @@ impl CompiledTools {
             tags.dedup();
             tags
         })
+    }
+
+    /// Returns `true` if `text` contains a special token of the dialect.
+    pub(crate) fn holds_special_tag(&self, text: &str) -> bool {
+        let is_special =
+            |tag: &&str| ["<|", "</|", "<｜", "</｜", "]<]"].iter().any(|it| tag.starts_with(it));
+        let mut tags = self.tags().iter().copied().chain(self.text.texts()).filter(is_special);
+        text.contains('<') && tags.any(|tag| text.contains(tag))
+    }
+
+    /// Returns `true` if calls may be written in Python.
+    pub(crate) fn has_python(&self) -> bool {
+        self.forms.iter().any(|form| form.grammar.text == Some(TextRules::Python))
+    }
+
+    /// Returns `true` if arguments may be elements.
+    pub(crate) fn has_elements(&self) -> bool {
+        self.forms.iter().any(|form| form.grammar.markup == Some(MarkupRules::Elements))
     }
 
     /// Returns `true` if the beginning of `text` reads as a marker or a tag of the dialect, in any case.

@@ -87,6 +87,11 @@ impl KnownTools {
         all.next().is_none().then_some(name.as_str())
     }
 
+    /// Returns the names of the tools, and the schemas of their arguments.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, ValueSchema<'_>)> {
+        self.known().iter().map(|(name, schema)| (name.as_str(), ValueSchema::new(Some(schema))))
+    }
+
     /// Returns the schema of the arguments of the tool that is called.
     pub(crate) fn schema(&self) -> ValueSchema<'_> {
         let called = self.called.and_then(|called| self.known().get(called));

@@ -24,7 +24,7 @@ mod wrapped;
 mod xml;
 
 pub(crate) use call::ParamsCall;
-pub(crate) use elements::ElementsCall;
+pub(crate) use elements::{ELEMENT_MARK, ElementsCall};
 pub(crate) use tag::end_of_tag;
 pub use tags::Tags;
 pub(crate) use xml::XmlCall;

@@ -176,6 +176,9 @@ impl ParamsCall {
                     let repairs = mem::take(&mut self.repairs);
                     out(PayloadOut::NextCall { at: piece.fed(piece.end), repairs, fault: None });
                 }
+                if self.marks.are_in_attributes(mark, piece.current()) {
+                    return self.fail(TAG_IN_KEY, piece, out);
+                }
                 let attributes = self.marks.attributes(mark, piece.current());
                 self.name.clear();
                 self.name.push_str(&attributes.name);
@@ -282,6 +285,9 @@ impl ParamsCall {
             self.name.clear();
             self.state = TagPhase::Key;
             return;
+        }
+        if self.marks.are_in_attributes(TagMark::Parameter, piece.current()) {
+            return self.fail(TAG_IN_KEY, piece, out);
         }
         let attributes = self.marks.attributes(TagMark::Parameter, piece.current());
         self.begin_value(&attributes, piece, out);
