@@ -15,7 +15,7 @@ use forgeline_types::{Text, ToolCall};
 /// Calls of each form; `ROUND_TRIPS` asks for more.
 const TIMES: u64 = 40;
 /// Bare forms count in `auto` nowhere, and the headers of Inkling begin with its prompt.
-pub(super) const NOT_IN_AUTO: [&str; 9] = [
+pub(super) const NOT_IN_AUTO: [&str; 11] = [
     "llama3-json",
     "pythonic",
     "xlam",
@@ -25,6 +25,8 @@ pub(super) const NOT_IN_AUTO: [&str; 9] = [
     "pangu",
     "hyperclovax",
     "rwkv",
+    "telechat4",
+    "step-audio2",
 ];
 
 /// Writes random calls and reads them, whole and in pieces; returns both where they differ.

@@ -50,6 +50,8 @@ enum HeaderField {
     Id,
     /// Words, one of which is `to=functions.name`.
     Recipient,
+    /// An element with the server, which may be missing, and the opening tag and text of the one with the name.
+    Elements,
     /// Text without meaning; empty if no text ends it.
     Ignored,
 }
@@ -60,6 +62,12 @@ impl HeaderStyle {
     /// `function`, a marker, the name, and the arguments in a fence; or the name, the marker.
     pub(crate) const DEEPSEEK: Self =
         Self::new(HeaderField::NameOrWord("function"), "<｜tool▁sep｜>").and(NAME, "\n");
+    /// The server and the name in elements, then the element of the arguments.
+    pub(crate) const ELEMENTS: Self =
+        Self::new(HeaderField::Elements, "</tool_name>").and(HeaderField::Ignored, "<arguments>");
+    /// `function`, the name, and the arguments, on a line each.
+    pub(crate) const STEP_AUDIO: Self =
+        Self::new(HeaderField::NameOrWord("function"), "\n").and(NAME, "\n");
     /// The name, possibly `[CALL_ID]` and the id, then `[ARGS]`.
     pub(crate) const MISTRAL: Self = Self::new(HeaderField::NameAndId("[CALL_ID]"), "[ARGS]");
     /// The id of the call, a marker, the name, a marker.
@@ -92,6 +100,15 @@ impl HeaderStyle {
     /// Creates the format of a name, followed by `separator`; the arguments follow `last`.
     pub(crate) const fn between(separator: &'static str, last: &'static str) -> Self {
         Self::new(NAME, separator).and(HeaderField::Ignored, last)
+    }
+
+    /// Returns the texts that the header begins with, if it does not begin with any name.
+    pub(crate) fn fronts(&self) -> Option<&'static [&'static str]> {
+        match self.fields[0] {
+            (HeaderField::Elements, _) => Some(&["<server_name", "<tool_name"]),
+            (HeaderField::NameOrWord("function"), "\n") => Some(&["function\n"]),
+            _ => None,
+        }
     }
 
     /// Returns the texts that may follow the first name or word; empty if there are none.
@@ -201,7 +218,9 @@ impl HeaderCall {
             HeaderField::Name { behind } => {
                 self.name(text.strip_prefix(behind).unwrap_or(text), at, out);
             }
-            HeaderField::NameAndId(_) => self.end_early(field, text, at, out),
+            HeaderField::NameAndId(_) | HeaderField::Elements => {
+                self.end_early(field, text, at, out);
+            }
             HeaderField::Ignored => {}
         }
     }
@@ -210,6 +229,14 @@ impl HeaderCall {
     fn end_early(&mut self, field: HeaderField, text: &str, at: usize, out: &mut PayloadSink<'_>) {
         match field {
             HeaderField::Ignored | HeaderField::CallId => {}
+            HeaderField::Elements => {
+                let (front, name) = text.split_once("<tool_name>").unwrap_or_default();
+                let server = front.split_once("<server_name>").unwrap_or_default().1;
+                if let Some((name, _)) = server.split_once("</server_name>") {
+                    out(PayloadOut::Server { name: name.trim(), at });
+                }
+                self.name(name, at, out);
+            }
             HeaderField::NameAndId(separator) => {
                 let (name, id) = text.split_once(separator).unwrap_or((text, ""));
                 let id = id.trim();
