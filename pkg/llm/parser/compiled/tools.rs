@@ -78,6 +78,8 @@ pub(crate) struct CompiledForm {
     pub(crate) opener_is_payload: bool,
     /// The names for which the call counts.
     pub(crate) offered: NameCheck,
+    /// `true` if the call has lost the markers around it.
+    pub(crate) is_unwrapped: bool,
 }
 
 impl CompiledTools {
@@ -260,6 +262,7 @@ impl CompiledTools {
                 grammar: CallGrammar::NONE,
                 opener_is_payload: false,
                 offered: NameCheck::Any,
+                is_unwrapped: false,
             }
         });
         self.forms.get(form).unwrap_or(&NONE)
@@ -368,6 +371,7 @@ impl CompiledForm {
         let mut form =
             Self::closed_by(&closers, &blocks, &call.grammar, call.opener_is_payload, tools);
         form.offered = call.offered;
+        form.is_unwrapped = call.is_unwrapped;
         form
     }
 
@@ -411,8 +415,18 @@ impl CompiledForm {
         let safe = PlainText::ALL.into_iter().filter(stops_at_ends).collect();
         add_new(&mut inside, openers_between(tools, opener_is_payload));
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
-        let (stops, offered) = (OnceLock::new(), NameCheck::Any);
-        Self { inside, stops, closers, blocks, ends, safe, grammar, opener_is_payload, offered }
+        Self {
+            inside,
+            stops: OnceLock::new(),
+            closers,
+            blocks,
+            ends,
+            safe,
+            grammar,
+            opener_is_payload,
+            offered: NameCheck::Any,
+            is_unwrapped: false,
+        }
     }
 }
 

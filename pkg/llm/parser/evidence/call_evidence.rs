@@ -66,7 +66,7 @@ impl CallEvidence {
         if is_structural && !schema.requires_only(|key| members.contains_key(key)) {
             return Some("the call is damaged, and lacks a required argument");
         }
-        if is_structural && members.keys().any(|key| is_unknown(schema, key)) {
+        if is_structural && members.keys().any(|key| is_damaged(schema, key)) {
             return Some("the call is damaged, and has an argument that its tool does not know");
         }
         let compiled = self.dialect.compiled();
@@ -115,9 +115,12 @@ fn has_odd_quotes(text: &str) -> bool {
     (count(text) - count(inside)) % 2 == 1 && !text.starts_with(['{', '['])
 }
 
-/// Returns `true` for a key that the tool's schema does not list.
-fn is_unknown(schema: ValueSchema<'_>, key: &str) -> bool {
-    schema.properties().is_some_and(|all| !all.contains_key(key)) && !schema.member(key).is_known()
+/// Returns `true` for a key that the tool's schema does not list, and that is no word.
+fn is_damaged(schema: ValueSchema<'_>, key: &str) -> bool {
+    let is_word = key.chars().all(|letter| letter.is_alphanumeric() || "_-. ".contains(letter));
+    !is_word
+        && schema.properties().is_some_and(|all| !all.contains_key(key))
+        && !schema.member(key).is_known()
 }
 
 /// Returns `true` if a key or a string in `value` fits.

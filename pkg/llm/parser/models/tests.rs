@@ -231,6 +231,7 @@ const KNOWN: &[Known] = &[
     // The others.
     ("ByteDance-Seed/Seed-OSS-36B-Instruct", "seed-oss", "seed-oss", false),
     ("swiss-ai/Apertus-8B-Instruct-2509", "apertus", "apertus", false),
+    ("swiss-ai/Apertus-1.5-70B-Instruct", "apertus", "apertus", false),
     ("meituan-longcat/LongCat-Flash-Thinking", "longcat", "longcat", false),
     ("ai-sage/GigaChat3.5-100B", "gigachat3", "think", false),
     ("ai-sage/GigaChat3.5-100B-Reasoning", "gigachat3", "think", true),
@@ -256,6 +257,7 @@ const KNOWN: &[Known] = &[
     ("poolside/Laguna-S-2.1", "glm", "think", true),
     ("poolside/Laguna-XS.2", "glm", "think", false),
     ("Spark2.5", "glm", "think", false),
+    ("iflytek/Spark-2.5-Chat", "glm", "think", false),
     ("sbintuitions/sarashina2.2-3b-instruct-v0.1", "sarashina", "none", false),
     ("sbintuitions/sarashina-mini", "sarashina", "none", false),
     ("upstage/Solar-Open-100B", "solar-open", "solar-open", false),
@@ -263,6 +265,7 @@ const KNOWN: &[Known] = &[
     ("Qwen/Qwen2.5-Coder-32B-Instruct-AWQ", "qwen25-coder", "none", false),
     ("qwen2.5-coder:7b", "qwen25-coder", "none", false),
     ("FreedomIntelligence/openPangu-Embedded-7B-V1.1", "pangu", "pangu", false),
+    ("FreedomIntelligence/openPangu-V2-30B", "pangu", "pangu", false),
     ("pangu-embedded", "pangu", "pangu", false),
     ("naver-hyperclovax/HyperCLOVAX-SEED-Think-32B", "hyperclovax", "hyperclovax", false),
     ("LGAI-EXAONE/K-EXAONE-236B-A23B", "hermes", "think", true),

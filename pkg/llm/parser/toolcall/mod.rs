@@ -12,10 +12,11 @@ mod span_call;
 #[cfg(test)]
 mod tests;
 mod turn_end;
+mod unwrapped;
 
 use std::{mem, sync::Arc};
 
-use self::turn_end::TurnEnd;
+use self::{turn_end::TurnEnd, unwrapped::UnwrappedCall};
 use super::{
     call::CallRegion,
     grammar::{KnownTools, PlainText},
@@ -92,6 +93,10 @@ pub struct ToolCallParser {
     may_echo: bool,
     /// A call in a code span that is still open.
     span: Option<Box<SpanCall>>,
+    /// A call behind text that has lost the markers around it.
+    unwrapped: Option<Box<UnwrappedCall>>,
+    /// `true` if the next opener of such a call is one, whatever follows it.
+    is_certain: bool,
     /// `true` if something other than text follows the current text.
     breaks: bool,
     /// `true` if the stream ended in a fence that hid a call.
@@ -198,6 +203,8 @@ impl ToolCallParser {
             is_behind_call: false,
             may_echo: false,
             span: None,
+            unwrapped: None,
+            is_certain: false,
             breaks: false,
             ends_in_code: false,
             turn_end: TurnEnd::default(),
@@ -294,6 +301,10 @@ impl ToolCallParser {
                 if let Some(is_call) = span.feed(text, at) {
                     self.settle_span(is_call, out);
                 }
+            } else if let Some(call) = &mut self.unwrapped {
+                if let Some(is_call) = call.feed(text, at) {
+                    self.settle_unwrapped(is_call, out);
+                }
             } else if let Some(region) = &mut self.region {
                 if region.feed(text, at, token, out) {
                     self.leave_call();
@@ -347,6 +358,7 @@ impl ToolCallParser {
     fn is_in_plain_text(&self) -> bool {
         self.region.is_none()
             && self.span.is_none()
+            && self.unwrapped.is_none()
             && self.scan.is_almost_idle()
             && !self.is_behind_call
             && !self.is_before_text

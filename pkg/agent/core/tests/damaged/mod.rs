@@ -226,3 +226,72 @@ fn the_beginning_of_a_token_at_the_end_of_an_answer_is_text() {
         }
     }
 }
+
+// Rows: N-36
+#[test]
+fn a_call_without_its_markers_counts_unless_other_text_follows_it() {
+    const CALL: &str = "<function=tide>\n<parameter=port>\nKiel\n</parameter>\n</function>";
+    let told = format!("This is how:\n\n{CALL}\n\nThe port is yours.");
+    let question = format!("See\n{CALL}? Then");
+    let two = format!("Now\n{CALL}\n<function=bell>\n</function>\n");
+    let in_value = CALL.replace("Kiel", "a > b </function> c");
+    #[rustfmt::skip]
+    let rows: [(&str, String, &[&str], &str); 8] = [
+        ("prose goes on",       told.clone(),                       &[],     &told),
+        ("a mark behind it",    question.clone(),                   &[],     &question),
+        ("the end",             format!("Now.\n{CALL}"),            &[TIDE], "Now."),
+        ("blanks behind it",    format!("Now.\n{CALL}\n\n"),       &[TIDE], "Now."),
+        ("an orphan closer",    format!("Now.\n{CALL}\n</tool_call>\nDone."), &[TIDE], "Now.\n\nDone."),
+        ("another call",        two,                                &[TIDE, "bell {}"], "Now"),
+        ("nothing before it",   format!("{CALL}\nSo."),             &[TIDE], "So."),
+        ("its end in a value",  format!("Now\n{in_value}"),         &[r#"tide {"port":"a > b </function> c"}"#], "Now"),
+    ];
+    let mut wrong = Vec::new();
+    for dialect in ["qwen3-coder", "iquest", "auto"] {
+        for (name, text, want, message) in &rows {
+            let run = setup(dialect).run_at_every_cut(dialect, text);
+            let got = calls(&run);
+            if got != *want || run.completion.text.trim() != *message {
+                wrong.push(format!("{dialect}, {name}: {got:?} {:?}", run.completion.text));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+// Rows: N-37
+#[test]
+fn a_key_and_a_value_in_one_tag_are_a_pair_of_the_tool() {
+    const DRIFT: &str = r#"tide {"port":"Kiel"} +implicit_close"#;
+    #[rustfmt::skip]
+    check(&[
+        ("glm",        "<tool_call>tide<arg_key>port=Kiel</arg_value></tool_call>", &[DRIFT], ""),
+        ("poolside",   "<tool_call>tide<arg_key>port = a=b</arg_value></tool_call>", &[r#"tide {"port":" a=b"} +implicit_close"#], ""),
+        ("iquest",     "<iquest_tool_call>tide\n<arg_key>port=Kiel</arg_value>\n</iquest_tool_call>", &[DRIFT], ""),
+        ("k2-horizon", "<ifm|tool_calls><ifm|tool_call>tide<ifm|arg_key>port=Kiel</ifm|arg_value></ifm|tool_call></ifm|tool_calls>", &[DRIFT], ""),
+        ("telechat4",  "<tool_call>save<param_key>body=b</param_value><param_key>file</param_key><param_value>f</param_value></tool_call>",
+            &[r#"save {"body":"b","file":"f"} +implicit_close"#], ""),
+        // No tool has the key.
+        ("glm",        "<tool_call>tide<arg_key>gate=Kiel</arg_value></tool_call>", &["-"], ""),
+    ]);
+}
+
+// Rows: N-32
+#[test]
+fn the_opener_of_a_call_may_stand_for_that_of_a_key() {
+    const FIXED: &str = r#"tide {"port":"Kiel"} +duplicate_tag"#;
+    #[rustfmt::skip]
+    check(&[
+        ("glm",        "<tool_call>tide<tool_call>port</arg_key><arg_value>Kiel</arg_value></tool_call>", &[FIXED], ""),
+        ("poolside",   "<tool_call>tide<tool_call>port</arg_key>\n<arg_value>Kiel</arg_value></tool_call>", &[FIXED], ""),
+        ("iquest",     "<iquest_tool_call>tide<iquest_tool_call>port</arg_key><arg_value>Kiel</arg_value></iquest_tool_call>", &[FIXED], ""),
+        ("k2-horizon", "<ifm|tool_calls><ifm|tool_call>tide<ifm|tool_call>port</ifm|arg_key><ifm|arg_value>Kiel</ifm|arg_value></ifm|tool_call></ifm|tool_calls>", &[FIXED], ""),
+        ("telechat4",  "<tool_call>save<tool_call>body</param_key><param_value>b</param_value><param_key>file</param_key><param_value>f</param_value></tool_call>", &[SAVED], ""),
+        // It is the next call: the first takes no arguments, and has no closer.
+        ("glm",        "<tool_call>bell<tool_call>tide<arg_key>port</arg_key><arg_value>Kiel</arg_value></tool_call>", &["-", TIDE], ""),
+        ("glm",        "<tool_call>save<tool_call>tide\n<arg_key>port</arg_key><arg_value>Kiel</arg_value></tool_call>", &["-", TIDE], ""),
+        ("glm",        "<tool_call>save<tool_call>bell</tool_call>", &["-", "bell {}"], ""),
+        // No tool has the key.
+        ("glm",        "<tool_call>tide<tool_call>gate</arg_key><arg_value>Kiel</arg_value></tool_call>", &["-"], ""),
+    ]);
+}

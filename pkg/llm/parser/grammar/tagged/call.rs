@@ -46,6 +46,8 @@ pub(crate) struct ParamsCall {
     pub(super) inner: Option<InnerCall>,
     /// The first beginning of another call in the current value.
     pub(super) opener: Option<usize>,
+    /// The position of the opener of a call at which the current key began; it may begin another call instead.
+    pub(super) unsure_key: Option<usize>,
     /// The first tag of the grammar that was data of a value.
     pub(super) stray: Option<usize>,
     /// `true` if the JSON of the current value contains a broken string: tags inside its strings count.
@@ -81,6 +83,7 @@ impl ParamsCall {
             suspect: None,
             inner: None,
             opener: None,
+            unsure_key: None,
             stray: None,
             has_broken_string: false,
             name: CompactString::const_new(""),
@@ -172,7 +175,22 @@ impl ParamsCall {
                         self.state = TagPhase::ValueStart;
                     }
                 }
-                TagClass::Misplaced(_) => self.fail(TAG_IN_KEY, piece, out),
+                TagClass::Misplaced(bytes) => {
+                    let is_next =
+                        self.unsure_key.is_some() && self.marks.begins_with_parameter(rest);
+                    if is_next {
+                        // It was the opener of a call after all, whose name the key is.
+                        self.give_source(piece, out);
+                        self.begin_call_of_key(piece.fed(piece.at + bytes), out);
+                    } else if let Some(end) = self.end_of_key(rest) {
+                        piece.end = piece.at + bytes;
+                        self.marks.note(slice(rest, ..bytes));
+                        self.split_pair(end, piece, out);
+                        piece.at = piece.end;
+                    } else {
+                        self.fail(TAG_IN_KEY, piece, out);
+                    }
+                }
                 TagClass::Mark(mark, bytes) => {
                     self.inner = None;
                     let end = piece.at + bytes;
@@ -417,6 +435,9 @@ impl PayloadReader for ParamsCall {
             let has_ended = self.marks.value_end(&self.held).is_some();
             return if has_ended { MarkerGuard::Open } else { MarkerGuard::InValue };
         }
+        if self.state == TagPhase::Name && self.tools.takes_arguments(self.name.trim()) {
+            return MarkerGuard::BehindName;
+        }
         match self.arguments.string_quote() {
             _ if self.marks.is_attribute(&self.held) => MarkerGuard::Closed,
             Some(quote) if self.state == TagPhase::Object => MarkerGuard::InString(quote_of(quote)),
@@ -431,6 +452,18 @@ impl PayloadReader for ParamsCall {
     fn end_value(&mut self, out: &mut PayloadSink<'_>) {
         self.settle_held(out);
         self.end_value_without_tag(out);
+    }
+
+    fn begin_key(&mut self, bytes: usize, out: &mut PayloadSink<'_>) {
+        self.settle_held(out);
+        if self.state == TagPhase::Name {
+            self.end_name(0, self.taken, out);
+            self.name.clear();
+            self.state = TagPhase::Key;
+            self.unsure_key = Some(self.taken);
+            self.marks.is_fresh = false;
+        }
+        self.taken += bytes;
     }
 
     fn begin_inner_call(&mut self) {
@@ -469,6 +502,10 @@ impl PayloadReader for ParamsCall {
         self.settle_held(out);
         if let Some(fault) = self.fault {
             return Err(fault);
+        }
+        if self.state == TagPhase::Key && self.unsure_key.is_some() && !self.name.trim().is_empty()
+        {
+            self.begin_call_of_key(0, out);
         }
         let fault = match self.state {
             TagPhase::Done | TagPhase::Ended => return Ok(()),

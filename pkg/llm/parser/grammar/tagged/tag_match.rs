@@ -456,6 +456,11 @@ impl TagMarks {
         }
     }
 
+    /// Returns `true` if `text` begins with the opener of a key.
+    pub(super) fn begins_with_parameter(&self, text: &str) -> bool {
+        matches!(self.match_whole(self.tags.parameter, text), TagMatch::Yes(_))
+    }
+
     /// Returns `true` if `text` begins with the end of a value, whatever follows.
     pub(super) fn begins_with_value_end(&self, text: &str) -> bool {
         matches!(self.match_whole(self.tags.parameter_end, text), TagMatch::Yes(_))

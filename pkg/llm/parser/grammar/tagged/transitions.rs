@@ -213,6 +213,9 @@ impl ParamsCall {
             TagMark::ParameterEnd => {
                 self.end_value(self.marks.tags().framing != ValueFraming::LineEnds, out);
             }
+            TagMark::KeyEnd if self.unsure_key.take().is_some() && !self.is_known_key() => {
+                self.fail("a key does not begin", piece, out);
+            }
             TagMark::KeyEnd => {
                 self.kind.clear();
                 self.state = TagPhase::Gap;
@@ -260,6 +263,32 @@ impl ParamsCall {
         self.name = key;
         piece.source = piece.end;
         self.mark(TagMark::KeyEnd, piece, out);
+    }
+
+    /// Returns the length of a key of the tool that is followed by `=` and its value, where the end of the value begins
+    /// `text`: the tags between them were lost.
+    pub(super) fn end_of_key(&self, text: &str) -> Option<usize> {
+        let end = self.name.find('=').filter(|_| self.marks.begins_with_value_end(text))?;
+        let key = slice(&self.name, ..end).trim();
+        self.tools.schema().properties()?.contains_key(key).then_some(end)
+    }
+
+    /// Ends a pair whose key has this length.
+    pub(super) fn split_pair(
+        &mut self,
+        end: usize,
+        piece: &mut TextPiece<'_>,
+        out: &mut PayloadSink<'_>,
+    ) {
+        let pair = mem::take(&mut self.name);
+        self.name.push_str(slice(&pair, ..end));
+        let value = slice(&pair, end + 1..);
+        let place = self.place(piece).saturating_sub(value.len());
+        self.begin_pair(piece, out);
+        self.state = TagPhase::Value(LineEnd::None);
+        self.arguments.text(value, place, &mut json_to(out));
+        self.end_value(true, out);
+        self.repairs.insert(Repair::ImplicitClose);
     }
 
     /// Emits the name, whose end was found at `place` and before byte `at` of the fed piece.
