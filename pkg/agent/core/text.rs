@@ -55,7 +55,7 @@ pub(super) fn judge(
     let is_doubtful = *outcome == CallEnd::Complete && evidence.is_needed(repairs);
     let so_far = is_doubtful.then(|| call.so_far()).flatten();
     let reason = so_far.and_then(|(name, it)| evidence.refute(name, &it, repairs));
-    reason.map_or_else(|| outcome.clone(), |reason| CallEnd::Malformed { reason, offset: 0 })
+    reason.map_or(*outcome, |reason| CallEnd::Malformed { reason, offset: 0 })
 }
 
 /// Takes one piece of a call.

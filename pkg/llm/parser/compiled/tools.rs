@@ -60,6 +60,7 @@ pub(crate) struct CompiledTools {
 
 /// A compiled form of a call.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct CompiledForm {
     /// The markers that matter inside the call: its closers, those of surrounding blocks, the end of a
     /// function, then the openers of the dialect, which show that the call has ended.

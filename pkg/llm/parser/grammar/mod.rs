@@ -16,7 +16,7 @@ mod tests;
 mod tool_name;
 mod unnamed;
 
-pub(super) use crate::grammar::json::header::{HeaderCall, HeaderStyle};
+pub(super) use crate::grammar::json::{header::HeaderCall, header_style::HeaderStyle};
 pub(super) use json::{JsonCall, JsonShape};
 pub(super) use literal::{PythonCalls, SyntaxCall, looks_like_calls};
 pub(super) use open_string::OpenString;

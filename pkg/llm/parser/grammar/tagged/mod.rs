@@ -10,6 +10,7 @@ mod misfit;
 mod next_call;
 mod piece;
 mod read_part;
+mod reading;
 mod scalar;
 mod suspect_tag;
 mod tag;
