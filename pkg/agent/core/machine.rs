@@ -11,7 +11,7 @@ use forgeline_llm::{
     ContentType, ProviderError, StreamChunk,
     private::{AnswerAssembler, OpenCall, TextSection},
 };
-use forgeline_parser::{ParsedContent, TokenKind, ToolCallParser, private::CallEvidence};
+use forgeline_parser::{CallEvidence, ParsedContent, TokenKind, ToolCallParser};
 use forgeline_types::{
     AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Repair, private::KeptContent,
 };

@@ -2,7 +2,7 @@
 
 use super::text::{judge, take_part};
 use forgeline_llm::private::{AnswerAssembler, OpenCall};
-use forgeline_parser::{CallEnd, ParsedContent, ToolCallParser, private::CallEvidence};
+use forgeline_parser::{CallEnd, CallEvidence, ParsedContent, ToolCallParser};
 use forgeline_types::{AgentEvent, Repair};
 
 /// Maximum text kept in case an unclosed section contains calls, in bytes.

@@ -1,7 +1,7 @@
 //! Parsed message text, piece by piece.
 
 use forgeline_llm::private::{AnswerAssembler, OpenCall, TextSection};
-use forgeline_parser::{CallEnd, ParsedContent, RepairSet, private::CallEvidence};
+use forgeline_parser::{CallEnd, CallEvidence, ParsedContent, RepairSet};
 use forgeline_types::AgentEvent;
 
 /// Takes one piece of message text.

@@ -116,7 +116,7 @@ impl OpenCall {
         }
     }
 
-    /// Returns the name and the arguments so far; `None` if they are no JSON, or not kept.
+    /// Returns the name and the arguments so far; `None` if they are not JSON, or not kept.
     #[doc(hidden)]
     #[must_use]
     pub fn so_far(&self) -> Option<(&str, serde_json::Value)> {

@@ -25,6 +25,8 @@ pub use crate::content::parsed::{CallEnd, ParsedContent, ResponsePiece};
 pub use crate::content::token::TokenKind;
 pub use crate::dialects::dialect::{ThinkingDialect, ToolDialect};
 pub use crate::dialects::names::UnknownDialect;
+#[doc(hidden)]
+pub use crate::evidence::CallEvidence;
 pub use builder::{
     CallForm, DialectError, PayloadGrammar, Section, ThinkingDialectBuilder, ToolDialectBuilder,
     Wrapper,
@@ -42,6 +44,6 @@ pub use forgeline_json::RepairSet;
 pub mod private {
     pub use crate::{
         bytes::whitespace::LeadingWhitespace, dialects::marker_escaper::MarkerEscaper,
-        evidence::CallEvidence, families::ResultForm, models::locate,
+        families::ResultForm, models::locate,
     };
 }

@@ -20,7 +20,7 @@ fn read<'a>(id: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> Completion 
     pipeline.finish(|_| {})
 }
 
-fn told(completion: &Completion) -> [String; 3] {
+fn parts(completion: &Completion) -> [String; 3] {
     let calls = completion.tool_calls.iter().map(|call| {
         let json = call.arguments.as_ref().map(|json| json.to_value().to_string());
         format!("{} {}", call.name, json.unwrap_or_else(|| format!("{:?}", call.outcome)))
@@ -69,7 +69,7 @@ fn the_answer_of_each_model_is_read_by_its_name() {
             assert_eq!(read(id, [head, tail]), whole, "{id}: split at byte {at}");
         }
         assert_eq!(read(id, text.as_bytes().chunks(1)), whole, "{id}: byte by byte");
-        let got = told(&whole);
+        let got = parts(&whole);
         if got != [thinking, message, calls] {
             wrong.push(format!("{id}: {text:?}\n  {got:?}"));
         }

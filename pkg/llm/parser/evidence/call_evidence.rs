@@ -115,7 +115,7 @@ fn has_odd_quotes(text: &str) -> bool {
     (count(text) - count(inside)) % 2 == 1 && !text.starts_with(['{', '['])
 }
 
-/// Returns `true` for a key that the tool's schema does not list, and that is no word.
+/// Returns `true` for a key that the tool's schema does not list, and that does not look like a word.
 fn is_damaged(schema: ValueSchema<'_>, key: &str) -> bool {
     let is_word = key.chars().all(|letter| letter.is_alphanumeric() || "_-. ".contains(letter));
     !is_word

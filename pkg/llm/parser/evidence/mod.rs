@@ -1,4 +1,4 @@
-//! What the offered tools, and the tags of the dialect, say about a call that was repaired.
+//! The evidence of the offered tools, and of the tags of the dialect, about a call that was repaired.
 
 mod call_evidence;
 mod scrap;

@@ -1,4 +1,4 @@
-//! What remains of a tag that was cut.
+//! The rest of a tag that was cut.
 
 use crate::grammar::is_blank;
 use forgeline_json::slice;

@@ -1,6 +1,6 @@
 //! The effect of each marker of the dialect: a call begins, or framing is skipped.
 
-use super::{ToolCallParser, unwrapped::UnwrappedCall};
+use super::{ToolCallParser, UnwrappedCall};
 use crate::{
     ahead::name_check::NameCheck,
     builder::{WrapperContent, role::MarkerRole},

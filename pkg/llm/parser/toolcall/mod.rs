@@ -16,7 +16,7 @@ mod unwrapped;
 
 use std::{mem, sync::Arc};
 
-use self::{turn_end::TurnEnd, unwrapped::UnwrappedCall};
+use self::turn_end::TurnEnd;
 use super::{
     call::CallRegion,
     grammar::{KnownTools, PlainText},
@@ -133,6 +133,20 @@ struct SpanCall {
     /// `true` if a string of the call contained the same number of backticks.
     has_run_in_string: bool,
     has_ended: bool,
+}
+
+/// Text from the opener of a call without markers around it on, held until it is known what follows the call: other
+/// text makes it one that prose explains.
+#[derive(Debug)]
+struct UnwrappedCall {
+    held: String,
+    dialect: ToolDialect,
+    /// The parser of the held text.
+    calls: Box<ToolCallParser>,
+    /// The position after the last tag.
+    tag_end: usize,
+    /// The position after the call, once it has ended.
+    end: Option<usize>,
 }
 
 /// Markers of another parser that are searched for in the same text.

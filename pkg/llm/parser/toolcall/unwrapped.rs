@@ -1,6 +1,6 @@
 //! A call behind text that has lost the markers around it: prose may explain it.
 
-use super::ToolCallParser;
+use super::{ToolCallParser, UnwrappedCall};
 use crate::{
     ahead::found::{MarkerMatch, TextAhead},
     call::unmarked::MessageStart,
@@ -11,20 +11,6 @@ use forgeline_json::slice;
 
 /// Maximum length of the text held from the opener of such a call on, in bytes; a longer one is a call.
 const MAX_HELD_BYTES: usize = 64 << 10;
-
-/// Text from the opener of a call without markers around it on, held until it is known what follows the call: other
-/// text makes it one that prose explains.
-#[derive(Debug)]
-pub(super) struct UnwrappedCall {
-    held: String,
-    dialect: ToolDialect,
-    /// The parser of the held text.
-    calls: Box<ToolCallParser>,
-    /// The position after the last tag.
-    tag_end: usize,
-    /// The position after the call, once it has ended.
-    end: Option<usize>,
-}
 
 impl UnwrappedCall {
     pub(super) fn new(opener: &str, dialect: &ToolDialect) -> Self {

@@ -231,16 +231,16 @@ fn the_beginning_of_a_token_at_the_end_of_an_answer_is_text() {
 #[test]
 fn a_call_without_its_markers_counts_unless_other_text_follows_it() {
     const CALL: &str = "<function=tide>\n<parameter=port>\nKiel\n</parameter>\n</function>";
-    let told = format!("This is how:\n\n{CALL}\n\nThe port is yours.");
+    let shown = format!("This is how:\n\n{CALL}\n\nThe port is yours.");
     let question = format!("See\n{CALL}? Then");
     let two = format!("Now\n{CALL}\n<function=bell>\n</function>\n");
     let in_value = CALL.replace("Kiel", "a > b </function> c");
     #[rustfmt::skip]
     let rows: [(&str, String, &[&str], &str); 8] = [
-        ("prose goes on",       told.clone(),                       &[],     &told),
-        ("a mark behind it",    question.clone(),                   &[],     &question),
+        ("prose goes on",       shown.clone(), &[], &shown),
+        ("a mark after the call",    question.clone(),                   &[],     &question),
         ("the end",             format!("Now.\n{CALL}"),            &[TIDE], "Now."),
-        ("blanks behind it",    format!("Now.\n{CALL}\n\n"),       &[TIDE], "Now."),
+        ("blanks after the call",    format!("Now.\n{CALL}\n\n"),       &[TIDE], "Now."),
         ("an orphan closer",    format!("Now.\n{CALL}\n</tool_call>\nDone."), &[TIDE], "Now.\n\nDone."),
         ("another call",        two,                                &[TIDE, "bell {}"], "Now"),
         ("nothing before it",   format!("{CALL}\nSo."),             &[TIDE], "So."),

@@ -71,7 +71,7 @@ impl ParamsCall {
         true
     }
 
-    /// Returns `true` if the key is one of the tool; its opener was lost, and that of a call stands for it.
+    /// Returns `true` if the key is one of the tool; its opener was lost, and that of a call takes its place.
     pub(super) fn is_known_key(&mut self) -> bool {
         let properties = self.tools.schema().properties();
         let is_known = properties.is_some_and(|all| all.contains_key(self.name.trim()));
