@@ -21,7 +21,7 @@ BASE     ?= 2f39a830
 # Arguments of `make bench-clients`: `--json`, names of clients.
 CLIENTS  ?=
 
-.PHONY: deny msrv mutants found-table coverage-table mentions properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record
+.PHONY: deny msrv mutants found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record
 
 deny: ## check licences, advisories and duplicate crates (needs `cargo install cargo-deny --locked`)
 	$(CARGO) deny check $(DENY)
@@ -43,6 +43,9 @@ coverage-table: ## rewrite docs/coverage.md: what the agent must do, each row wi
 mentions: ## read ten times as many texts without calls as the tests do, and texts about calls (minutes)
 	NEUTRAL_TEXTS=10 FORGELINE_REQUIRE_BODIES=1 $(CARGO) test -q --workspace --test it neutral -- --nocapture
 	DOCUMENTED=100 $(CARGO) test -q -p forgeline-core --all-features --lib documented
+
+mutations: ## damage 200,000 calls of all families at random, and print the share that is read right of each (a minute)
+	MUTATIONS=200000 $(CARGO) test -q -p forgeline-core --all-features --lib mutated_calls -- --nocapture
 
 properties: ## draw a hundred times as many random cases as the tests do, other ones in each run (minutes)
 	PROPTEST_CASES=$(CASES) $(CARGO) test -q --release $(CRATES:%=-p forgeline-%) --all-features --lib

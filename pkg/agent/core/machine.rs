@@ -11,7 +11,7 @@ use forgeline_llm::{
     ContentType, ProviderError, StreamChunk,
     private::{AnswerAssembler, OpenCall, TextSection},
 };
-use forgeline_parser::{ParsedContent, TokenKind, ToolCallParser};
+use forgeline_parser::{CallEvidence, ParsedContent, TokenKind, ToolCallParser};
 use forgeline_types::{
     AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Repair, private::KeptContent,
 };
@@ -44,6 +44,7 @@ pub const IGNORED_CHOICES: &str = "ignored_choices";
 #[derive(Debug)]
 pub struct StreamMachine {
     parser: ToolCallParser,
+    evidence: CallEvidence,
     /// The call that the parser is inside of.
     text_call: Option<OpenCall>,
     assembler: AnswerAssembler,
@@ -78,6 +79,7 @@ impl StreamMachine {
                 .max_call_bytes(options.max_call_bytes)
                 .bare_of_known(options.bare_of_known)
                 .calls_in_code(options.calls_in_code),
+            evidence: CallEvidence::new(&options.tools, Arc::clone(&options.schemas)),
             text_call: None,
             assembler: AnswerAssembler::new(!options.tools.is_none(), keep)
                 .max_call_bytes(options.max_call_bytes)
@@ -155,13 +157,13 @@ impl StreamMachine {
     /// Takes text of the answer and extracts the calls from it.
     fn message(&mut self, text: &str, tokens: TokenKind, emit: &mut impl FnMut(AgentEvent)) {
         self.assembler.before_text(emit);
-        let Self { parser, text_call, assembler, in_code, .. } = self;
+        let Self { parser, evidence, text_call, assembler, in_code, .. } = self;
         let out = &mut |content: ParsedContent<'_>| {
             if assembler.has_repeated() {
                 return;
             }
             keep_code(in_code, content);
-            take(content, text_call, assembler, emit);
+            take(content, text_call, evidence, assembler, emit);
         };
         match tokens {
             TokenKind::Unknown => parser.parse(text, out),
@@ -173,13 +175,13 @@ impl StreamMachine {
     /// Emits held text: what follows is not message text, so the held text was not a marker. A section that
     /// ended is outside of every call: the thinking stage never ends a section inside one.
     fn end_text(&mut self, ends_section: bool, emit: &mut impl FnMut(AgentEvent)) {
-        let Self { parser, text_call, assembler, unclosed, in_code, .. } = self;
+        let Self { parser, evidence, text_call, assembler, unclosed, in_code, .. } = self;
         if ends_section {
             *unclosed = None;
         }
         let out = &mut |content: ParsedContent<'_>| {
             keep_code(in_code, content);
-            take(content, text_call, assembler, emit);
+            take(content, text_call, evidence, assembler, emit);
         };
         parser.end_section_where(ends_section, out);
     }
@@ -228,12 +230,12 @@ impl StreamMachine {
         if std::mem::replace(&mut self.has_ended, true) {
             return;
         }
-        let Self { parser, text_call, assembler, unclosed, in_code, .. } = self;
+        let Self { parser, evidence, text_call, assembler, unclosed, in_code, .. } = self;
         let is_whole = error.is_none() && assembler.completion().complete;
         let cut = assembler.is_cut_by_length() || !is_whole || assembler.has_repeated();
         parser.flush(!cut, &mut |content| {
             keep_code(in_code, content);
-            take(content, text_call, assembler, emit);
+            take(content, text_call, evidence, assembler, emit);
         });
         if let Some(call) = text_call.take() {
             assembler.keep_call(call.end(CallOutcome::Incomplete, Vec::new(), false, emit));
@@ -243,13 +245,21 @@ impl StreamMachine {
         }
         assembler.end(cut, emit);
         if let Some(text) = unclosed.take().filter(|_| !cut) {
-            recover_calls(&text, Repair::RecoveredFromThinking, parser.fresh(), assembler, emit);
+            recover_calls(
+                &text,
+                Repair::RecoveredFromThinking,
+                parser.fresh(),
+                evidence,
+                assembler,
+                emit,
+            );
         }
         let mut hidden = parser.hidden_calls();
         if let Some(text) = in_code.take().filter(|_| !cut && parser.ends_in_code()) {
             let parser = parser.fresh().calls_in_code(true);
-            hidden -= recover_calls(&text, Repair::RecoveredFromCode, parser, assembler, emit)
-                .min(hidden);
+            hidden -=
+                recover_calls(&text, Repair::RecoveredFromCode, parser, evidence, assembler, emit)
+                    .min(hidden);
         }
         assembler.completion().fenced_calls = hidden;
         if self.other_choices > 0 {

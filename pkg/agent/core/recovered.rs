@@ -1,8 +1,8 @@
 //! Calls in reasoning, and in code fences, that were never closed.
 
-use super::text::take_part;
+use super::text::{judge, take_part};
 use forgeline_llm::private::{AnswerAssembler, OpenCall};
-use forgeline_parser::{CallEnd, ParsedContent, ToolCallParser};
+use forgeline_parser::{CallEnd, CallEvidence, ParsedContent, ToolCallParser};
 use forgeline_types::{AgentEvent, Repair};
 
 /// Maximum text kept in case an unclosed section contains calls, in bytes.
@@ -33,6 +33,7 @@ pub(super) fn recover_calls(
     text: &str,
     repair: Repair,
     mut parser: ToolCallParser,
+    evidence: &CallEvidence,
     assembler: &mut AnswerAssembler,
     emit: &mut impl FnMut(AgentEvent),
 ) -> u32 {
@@ -48,7 +49,8 @@ pub(super) fn recover_calls(
             let Some(call) = open.take() else { return };
             repairs.insert(repair);
             let keep = &mut |event| events.push(event);
-            let call = call.end((&CallEnd::Complete).into(), repairs.to_vec(), false, keep);
+            let outcome = &judge(&call, &CallEnd::Complete, repairs, evidence);
+            let call = call.end(outcome.into(), repairs.to_vec(), false, keep);
             if call.is_complete() {
                 events.drain(..).for_each(&mut *emit);
                 assembler.keep_draft(call);

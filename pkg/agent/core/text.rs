@@ -1,13 +1,14 @@
 //! Parsed message text, piece by piece.
 
 use forgeline_llm::private::{AnswerAssembler, OpenCall, TextSection};
-use forgeline_parser::ParsedContent;
+use forgeline_parser::{CallEnd, CallEvidence, ParsedContent, RepairSet};
 use forgeline_types::AgentEvent;
 
 /// Takes one piece of message text.
 pub(super) fn take(
     content: ParsedContent<'_>,
     open: &mut Option<OpenCall>,
+    evidence: &CallEvidence,
     assembler: &mut AnswerAssembler,
     emit: &mut impl FnMut(AgentEvent),
 ) {
@@ -20,6 +21,7 @@ pub(super) fn take(
         ParsedContent::CallStart => *open = Some(assembler.begin_text_call(emit)),
         ParsedContent::CallEnd { outcome, repairs } => {
             if let Some(call) = open.take() {
+                let outcome = &judge(&call, outcome, repairs, evidence);
                 let call = call.end(outcome.into(), repairs.to_vec(), false, emit);
                 assembler.keep_call(call);
             }
@@ -41,6 +43,19 @@ pub(super) fn take(
             }
         }
     }
+}
+
+/// Returns the outcome of a call: one that was repaired counts only if nothing speaks against it.
+pub(super) fn judge(
+    call: &OpenCall,
+    outcome: &CallEnd,
+    repairs: RepairSet,
+    evidence: &CallEvidence,
+) -> CallEnd {
+    let is_doubtful = *outcome == CallEnd::Complete && evidence.is_needed(repairs);
+    let so_far = is_doubtful.then(|| call.so_far()).flatten();
+    let reason = so_far.and_then(|(name, it)| evidence.refute(name, &it, repairs));
+    reason.map_or(*outcome, |reason| CallEnd::Malformed { reason, offset: 0 })
 }
 
 /// Takes one piece of a call.

@@ -116,6 +116,18 @@ impl OpenCall {
         }
     }
 
+    /// Returns the name and the arguments so far; `None` if they are not JSON, or not kept.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn so_far(&self) -> Option<(&str, serde_json::Value)> {
+        let json = if self.arguments.is_empty() {
+            serde_json::from_str(&self.json)
+        } else {
+            serde_json::from_str(&[&*self.json, &*self.arguments].concat())
+        };
+        Some((self.call.name.as_str(), json.ok()?))
+    }
+
     /// Emits the start, unless it has already been emitted.
     #[doc(hidden)]
     pub fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {

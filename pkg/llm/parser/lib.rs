@@ -10,6 +10,7 @@ mod call;
 mod compiled;
 mod content;
 mod dialects;
+mod evidence;
 mod families;
 mod grammar;
 mod marker;
@@ -24,6 +25,8 @@ pub use crate::content::parsed::{CallEnd, ParsedContent, ResponsePiece};
 pub use crate::content::token::TokenKind;
 pub use crate::dialects::dialect::{ThinkingDialect, ToolDialect};
 pub use crate::dialects::names::UnknownDialect;
+#[doc(hidden)]
+pub use crate::evidence::CallEvidence;
 pub use builder::{
     CallForm, DialectError, PayloadGrammar, Section, ThinkingDialectBuilder, ToolDialectBuilder,
     Wrapper,

@@ -33,7 +33,7 @@ const fn budget(
 
 /// The budgets of all rooms. A budget moves down, or up with the capability that needs it.
 const BUDGETS: [Budget; 9] = [
-    budget("parser", &["llm/parser/"], 16_350, Some(14_500)),
+    budget("parser", &["llm/parser/"], 16_850, Some(14_500)),
     budget("llm", &["llm/"], 18_050, Some(16_500)),
     budget("agent, mcp, skills", &["agent/", "mcp/", "skills/"], 27_650, Some(23_000)),
     budget("server", &["server/"], 11_850, Some(10_200)),

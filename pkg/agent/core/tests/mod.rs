@@ -17,6 +17,7 @@ mod families;
 mod forge;
 mod harness;
 mod mentions;
+mod models;
 mod native;
 mod pipeline;
 mod policy;

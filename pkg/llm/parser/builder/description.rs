@@ -134,7 +134,12 @@ impl CallGrammar {
             MarkupRules::Elements => TagLead::Function(FunctionTag::of_elements()),
             MarkupRules::Tags(tags) => TagLead::Function(FunctionTag::from_tags(&tags)),
         });
-        let bare = self.text.map(|text| match text {
+        let fronts = match self.text {
+            Some(TextRules::Named(style)) => style.fronts(),
+            Some(TextRules::Tags(_) | TextRules::Syntax { .. } | TextRules::Python) | None => None,
+        };
+        let tag = tag.or(fronts.map(TagLead::OneOf));
+        let bare = self.text.filter(|_| fronts.is_none()).map(|text| match text {
             TextRules::Tags(_) => BareName::Pairs,
             TextRules::Syntax { .. } => BareName::Syntax,
             TextRules::Python => BareName::Python,

@@ -188,6 +188,8 @@ pub struct CallForm<'a> {
     pub(crate) offered: NameCheck,
     /// `true` if the call requires a closer.
     pub(crate) needs_closer: bool,
+    /// `true` if the call has lost the markers around it. Behind text, it counts if no other text follows it.
+    pub(crate) is_unwrapped: bool,
 }
 
 impl<'a> CallForm<'a> {
@@ -239,7 +241,15 @@ impl<'a> CallForm<'a> {
         grammar: CallGrammar,
     ) -> Self {
         let offered = NameCheck::Any;
-        Self { opener, closers, grammar, opener_is_payload: false, offered, needs_closer: true }
+        Self {
+            opener,
+            closers,
+            grammar,
+            opener_is_payload: false,
+            offered,
+            needs_closer: true,
+            is_unwrapped: false,
+        }
     }
 
     /// Creates a form of a call without a closer.
@@ -258,6 +268,12 @@ impl<'a> CallForm<'a> {
     )]
     pub(crate) const fn front(opener: Marker<'a>, grammar: CallGrammar) -> Self {
         Self::open(opener, grammar).opener_is_payload()
+    }
+
+    /// Makes the call one that has lost the markers around it.
+    pub(crate) const fn unwrapped(mut self) -> Self {
+        self.is_unwrapped = true;
+        self
     }
 
     /// Makes the call count only with the name of an offered tool, if the offered tools are known.

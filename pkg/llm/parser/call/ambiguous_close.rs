@@ -54,7 +54,10 @@ impl AmbiguousClose {
                 ClosePhase::InString { string: OpenString::new(quote), in_value: true }
             }
             MarkerGuard::InValue => ClosePhase::InValue { from: closer.len(), has_opener: false },
-            MarkerGuard::Open | MarkerGuard::Closed | MarkerGuard::ClosersOnly => return None,
+            MarkerGuard::Open
+            | MarkerGuard::Closed
+            | MarkerGuard::ClosersOnly
+            | MarkerGuard::BehindName => return None,
         };
         Some(Self { held: closer.to_owned(), closer_bytes: closer.len(), role, state })
     }

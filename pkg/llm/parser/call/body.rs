@@ -344,6 +344,12 @@ impl CallBody {
         self.call.end(fault.map_or(closed, Err))
     }
 
+    /// Emits the opener of a call that may stand for that of a key.
+    pub(super) fn begin_key(&mut self, opener: &str, out: &mut ContentSink<'_>) {
+        self.call.give_body(opener, &mut 0, opener.len(), out);
+        self.tell(out, |reader, out| reader.begin_key(opener.len(), out));
+    }
+
     /// Tells the reader something, and emits its content, all of whose text has been emitted.
     pub(super) fn tell<T>(
         &mut self,

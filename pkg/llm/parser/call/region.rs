@@ -6,7 +6,8 @@ use super::{
     end_reason::CallEndReason,
 };
 use crate::{
-    ahead::found::TextAhead,
+    ahead::found::{MarkerMatch, TextAhead},
+    builder::role::MarkerRole,
     compiled::tools::{BodyRole, CompiledForm},
     content::{
         parsed::{CallEnd, ContentSink, ParsedContent},
@@ -315,6 +316,10 @@ impl CallRegion {
             self.ambiguous = AmbiguousClose::new(self.scan.found(), role, guard);
             return false;
         }
+        if role == BodyRole::Opener && guard == MarkerGuard::BehindName && self.found_own_opener() {
+            self.body.begin_key(self.scan.found(), out);
+            return self.is_too_long();
+        }
         let is_data = match (guard, role) {
             (MarkerGuard::Closed, _) => true,
             (MarkerGuard::InValue | MarkerGuard::InValueString(_), BodyRole::FunctionEnd) => false,
@@ -325,7 +330,7 @@ impl CallRegion {
                 _,
             ) => !is_closer && !is_special,
             (MarkerGuard::ClosersOnly, _) => !is_closer,
-            (MarkerGuard::Open, _) => false,
+            (MarkerGuard::Open | MarkerGuard::BehindName, _) => false,
         };
         if is_data {
             pass_all(&mut self.body, &mut self.rest, self.scan.found(), out);
@@ -361,6 +366,14 @@ impl CallRegion {
         );
         out(ParsedContent::Marker(self.scan.found()));
         true
+    }
+
+    /// Returns `true` if the marker found last opens calls of this form.
+    fn found_own_opener(&self) -> bool {
+        let compiled = self.dialect.compiled();
+        let found = self.scan.found().as_bytes();
+        let (found, which) = compiled.text.check_below(compiled.openers, found, TextAhead::Any);
+        matches!(found, MarkerMatch::Yes(_)) && compiled.role(which) == MarkerRole::Call(self.form)
     }
 
     /// Emits an opener that is the beginning of the body.

@@ -12,7 +12,7 @@ use crate::{
     },
     builder::{
         CallForm, ToolDialectBuilder, WrapperContent,
-        description::{BareCall, CallGrammar, TextRules},
+        description::{BareCall, CallGrammar, MarkupRules, TextRules},
         role::MarkerRole,
         special_tokens::{SpecialTokens, strays},
     },
@@ -60,6 +60,7 @@ pub(crate) struct CompiledTools {
 
 /// A compiled form of a call.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct CompiledForm {
     /// The markers that matter inside the call: its closers, those of surrounding blocks, the end of a
     /// function, then the openers of the dialect, which show that the call has ended.
@@ -78,6 +79,8 @@ pub(crate) struct CompiledForm {
     pub(crate) opener_is_payload: bool,
     /// The names for which the call counts.
     pub(crate) offered: NameCheck,
+    /// `true` if the call has lost the markers around it.
+    pub(crate) is_unwrapped: bool,
 }
 
 impl CompiledTools {
@@ -209,7 +212,7 @@ impl CompiledTools {
     }
 
     /// Returns the tags and quotes of all payloads.
-    fn tags(&self) -> &[&'static str] {
+    pub(crate) fn tags(&self) -> &[&'static str] {
         self.tags.get_or_init(|| {
             let mut tags: Vec<_> =
                 self.forms.iter().flat_map(|form| form.grammar.words()).collect();
@@ -217,6 +220,24 @@ impl CompiledTools {
             tags.dedup();
             tags
         })
+    }
+
+    /// Returns `true` if `text` contains a special token of the dialect.
+    pub(crate) fn holds_special_tag(&self, text: &str) -> bool {
+        let is_special =
+            |tag: &&str| ["<|", "</|", "<｜", "</｜", "]<]"].iter().any(|it| tag.starts_with(it));
+        let mut tags = self.tags().iter().copied().chain(self.text.texts()).filter(is_special);
+        text.contains('<') && tags.any(|tag| text.contains(tag))
+    }
+
+    /// Returns `true` if calls may be written in Python.
+    pub(crate) fn has_python(&self) -> bool {
+        self.forms.iter().any(|form| form.grammar.text == Some(TextRules::Python))
+    }
+
+    /// Returns `true` if arguments may be elements.
+    pub(crate) fn has_elements(&self) -> bool {
+        self.forms.iter().any(|form| form.grammar.markup == Some(MarkupRules::Elements))
     }
 
     /// Returns `true` if the beginning of `text` reads as a marker or a tag of the dialect, in any case.
@@ -242,6 +263,7 @@ impl CompiledTools {
                 grammar: CallGrammar::NONE,
                 opener_is_payload: false,
                 offered: NameCheck::Any,
+                is_unwrapped: false,
             }
         });
         self.forms.get(form).unwrap_or(&NONE)
@@ -350,6 +372,7 @@ impl CompiledForm {
         let mut form =
             Self::closed_by(&closers, &blocks, &call.grammar, call.opener_is_payload, tools);
         form.offered = call.offered;
+        form.is_unwrapped = call.is_unwrapped;
         form
     }
 
@@ -393,8 +416,18 @@ impl CompiledForm {
         let safe = PlainText::ALL.into_iter().filter(stops_at_ends).collect();
         add_new(&mut inside, openers_between(tools, opener_is_payload));
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
-        let (stops, offered) = (OnceLock::new(), NameCheck::Any);
-        Self { inside, stops, closers, blocks, ends, safe, grammar, opener_is_payload, offered }
+        Self {
+            inside,
+            stops: OnceLock::new(),
+            closers,
+            blocks,
+            ends,
+            safe,
+            grammar,
+            opener_is_payload,
+            offered: NameCheck::Any,
+            is_unwrapped: false,
+        }
     }
 }
 

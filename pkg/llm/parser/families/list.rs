@@ -1,12 +1,12 @@
 //! The list of all families, and the dialects in it.
 
 use super::{
-    ai2, ai21, alibaba, baidu, bytedance, cohere, common, deepseek,
+    ai2, ai21, alibaba, baidu, bytedance, china_telecom, cohere, common, deepseek,
     family::{InAuto, ModelFamily},
     google, huawei, hugind, ibm, inkling, iquest, llm360, meituan, meta, microsoft, minimax,
-    mistral, moonshot, muse, naver, nous, nvidia, openai, openbmb, poolside, preferred_networks,
-    rwkv, salesforce, sb_intuitions, sber, servicenow, shanghai_ai_lab, stepfun, swiss_ai, tencent,
-    upstage, xiaohongshu, zhipu,
+    miromind, mistral, moonshot, muse, naver, nous, nvidia, openai, openbmb, poolside,
+    preferred_networks, rwkv, salesforce, sb_intuitions, sber, servicenow, shanghai_ai_lab,
+    stepfun, swiss_ai, tencent, upstage, xiaohongshu, zhipu,
 };
 use crate::builder::{ThinkingDialectBuilder, ToolDialectBuilder};
 
@@ -67,6 +67,9 @@ const FAMILIES: &[&ModelFamily] = &[
     &rwkv::RWKV,
     &poolside::POOLSIDE,
     &tencent::HY4,
+    &china_telecom::TELECHAT4,
+    &stepfun::STEP_AUDIO,
+    &miromind::MIROTHINKER,
     &openbmb::MINICPM_V,
 ];
 

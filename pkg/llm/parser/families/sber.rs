@@ -24,6 +24,8 @@ pub(super) const GIGACHAT3: ModelFamily = ModelFamily::new("gigachat3")
     .bare(BareCall::Word("function call<|role_sep|>\n"))
     .turn_ends(&["<|message_sep|>"])
     .models(&[
-        FamilyModels::inside("think", "gigachat-3.5"),
+        // The base model opens no reasoning.
+        FamilyModels::inside("think", "gigachat-3.5*reasoning"),
+        FamilyModels::thinking("think", "gigachat-3.5"),
         FamilyModels::plain("gigachat-3.1 gigachat-3"),
     ]);

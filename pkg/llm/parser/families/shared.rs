@@ -15,7 +15,7 @@ pub(super) const HUNYUAN: Tags =
 pub(super) const JSON_OR_QWEN: CallGrammar = CallGrammar::JSON.or_markup(MarkupRules::Tags(QWEN));
 /// A function in the tags of Qwen3-Coder, without markers around it.
 pub(super) const OPEN_QWEN: CallForm<'static> =
-    CallForm::front(Marker::exact("<function="), CallGrammar::tags(QWEN.ends_itself()));
+    CallForm::front(Marker::exact("<function="), CallGrammar::tags(QWEN.ends_itself())).unwrapped();
 /// The tags of GLM: a name, then keys and values.
 pub(super) const GLM: Tags =
     Tags::pairs(["<arg_key>", "</arg_key>"], ["<arg_value>", "</arg_value>"], "");

@@ -36,3 +36,15 @@ pub(super) const STEP3: ModelFamily = ModelFamily::new("step3")
     )
     .turn_ends(&["<|EOT|>", "<|im_end|>", "<｜end▁of▁sentence｜>"])
     .models(&[FamilyModels::inside("think", "step-3 step-5")]);
+
+/// Step-Audio 2: `function`, the name, and the arguments, each on a line of its own.
+pub(super) const STEP_AUDIO: ModelFamily = ModelFamily::new("step-audio2")
+    .example("<tool_call>function\ncalculator\n{\"expression\": \"6 * 7\"}</tool_call>")
+    .calls(&[call(
+        "<tool_call>",
+        "</tool_call>",
+        CallGrammar::JSON.or_text(TextRules::Named(HeaderStyle::STEP_AUDIO)),
+    )])
+    .in_auto(InAuto::Nothing)
+    .turn_ends(&["<|EOT|>"])
+    .models(&[FamilyModels::thinking("think", "step-audio-2")]);

@@ -16,7 +16,7 @@ mod tests;
 mod tool_name;
 mod unnamed;
 
-pub(super) use crate::grammar::json::header::{HeaderCall, HeaderStyle};
+pub(super) use crate::grammar::json::{header::HeaderCall, header_style::HeaderStyle};
 pub(super) use json::{JsonCall, JsonShape};
 pub(super) use literal::{PythonCalls, SyntaxCall, looks_like_calls};
 pub(super) use open_string::OpenString;
@@ -24,7 +24,7 @@ pub(super) use read_mode::ReadMode;
 pub(super) use reader::{
     MarkerGuard, PayloadFault, PayloadOut, PayloadReader, PayloadSink, PlainText, ValueTag,
 };
-pub(super) use reader::{NO_TOOL_NAME, is_name};
-pub(super) use schema::KnownTools;
+pub(super) use reader::{NO_TOOL_NAME, is_blank, is_name};
+pub(super) use schema::{KnownTools, ValueSchema};
 pub use tagged::Tags;
-pub(super) use tagged::{ElementsCall, ParamsCall, XmlCall, end_of_tag};
+pub(super) use tagged::{ELEMENT_MARK, ElementsCall, ParamsCall, XmlCall, end_of_tag};

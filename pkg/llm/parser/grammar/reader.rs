@@ -100,6 +100,8 @@ pub(crate) enum MarkerGuard {
     Closed,
     /// A closer counts; an opener is data.
     ClosersOnly,
+    /// After the name of a tool that has parameters: the opener of another call may stand for that of a key.
+    BehindName,
     /// Inside a string that is ended by this text: an opener is data, a closer is ambiguous. It was data if
     /// the string ends and `,`, `:`, `)` or a closing bracket follows.
     InString(&'static str),
@@ -283,6 +285,9 @@ pub(crate) trait PayloadReader: Debug + Send + Sync {
 
     /// Ends a value without an end of its own, because the end of the function follows.
     fn end_value(&mut self, _out: &mut PayloadSink<'_>) {}
+
+    /// Begins a key at the opener of a call, of this length, which may stand for the key's own.
+    fn begin_key(&mut self, _bytes: usize, _out: &mut PayloadSink<'_>) {}
 
     /// Counts the opener of a call that was passed on because it is inside a value.
     fn begin_inner_call(&mut self) {}

@@ -87,6 +87,18 @@ impl KnownTools {
         all.next().is_none().then_some(name.as_str())
     }
 
+    /// Returns `true` if the tool that `name` means has parameters.
+    pub(crate) fn takes_arguments(&self, name: &str) -> bool {
+        let name = self.meant(name);
+        let mut tools = self.all().filter(|(known, _)| Some(*known) == name);
+        tools.any(|(_, schema)| schema.properties().is_some_and(|all| !all.is_empty()))
+    }
+
+    /// Returns the names of the tools, and the schemas of their arguments.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, ValueSchema<'_>)> {
+        self.known().iter().map(|(name, schema)| (name.as_str(), ValueSchema::new(Some(schema))))
+    }
+
     /// Returns the schema of the arguments of the tool that is called.
     pub(crate) fn schema(&self) -> ValueSchema<'_> {
         let called = self.called.and_then(|called| self.known().get(called));

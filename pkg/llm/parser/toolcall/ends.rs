@@ -35,7 +35,7 @@ impl ToolCallParser {
             self.breaks = true;
             self.finish_text(None, out);
             self.breaks = false;
-            if self.region.is_none() && self.span.is_none() {
+            if !self.is_in_held_call() {
                 break;
             }
         }
@@ -46,6 +46,11 @@ impl ToolCallParser {
             self.begin_section(false);
         }
         self.choose_way();
+    }
+
+    /// Returns `true` in a call, and in text that is held because it may be one.
+    fn is_in_held_call(&self) -> bool {
+        self.region.is_some() || self.span.is_some() || self.unwrapped.is_some()
     }
 
     /// Allows a few bytes to be read that were only waiting for the next text.
@@ -79,7 +84,7 @@ impl ToolCallParser {
             if found.is_some() {
                 return found;
             }
-            if self.region.is_some() || self.span.is_some() {
+            if self.is_in_held_call() {
                 return None;
             }
             if self.scan.is_idle() {
@@ -124,7 +129,7 @@ impl ToolCallParser {
             if found.is_some() {
                 return found;
             }
-            if self.region.is_none() && self.span.is_none() {
+            if !self.is_in_held_call() {
                 break;
             }
         }

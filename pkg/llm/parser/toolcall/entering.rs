@@ -1,6 +1,6 @@
 //! The effect of each marker of the dialect: a call begins, or framing is skipped.
 
-use super::ToolCallParser;
+use super::{ToolCallParser, UnwrappedCall};
 use crate::{
     ahead::name_check::NameCheck,
     builder::{WrapperContent, role::MarkerRole},
@@ -63,6 +63,15 @@ impl ToolCallParser {
                 return self.pass_front(out);
             }
             return self.pass_found(out);
+        }
+        if let MarkerRole::Call(form) = role
+            && compiled.form(form).is_unwrapped
+            && !std::mem::take(&mut self.is_certain)
+            && !(self.is_before_text || self.is_behind_call || self.is_in_wrapper)
+        {
+            let call = UnwrappedCall::new(self.scan.found(), &self.dialect);
+            self.unwrapped = Some(Box::new(call));
+            return;
         }
         if role == MarkerRole::Inline {
             return out(ParsedContent::Inline(self.scan.found()));

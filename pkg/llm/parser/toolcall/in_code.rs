@@ -40,6 +40,7 @@ impl ToolCallParser {
         if let Some(span) = &self.span {
             self.settle_span(span.is_call_at_line_end(), out);
         }
+        self.settle_unwrapped(true, out);
     }
 
     /// Returns the state of code spans and fences.

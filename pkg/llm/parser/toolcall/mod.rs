@@ -12,6 +12,7 @@ mod span_call;
 #[cfg(test)]
 mod tests;
 mod turn_end;
+mod unwrapped;
 
 use std::{mem, sync::Arc};
 
@@ -92,6 +93,10 @@ pub struct ToolCallParser {
     may_echo: bool,
     /// A call in a code span that is still open.
     span: Option<Box<SpanCall>>,
+    /// A call behind text that has lost the markers around it.
+    unwrapped: Option<Box<UnwrappedCall>>,
+    /// `true` if the next opener of such a call is one, whatever follows it.
+    is_certain: bool,
     /// `true` if something other than text follows the current text.
     breaks: bool,
     /// `true` if the stream ended in a fence that hid a call.
@@ -128,6 +133,20 @@ struct SpanCall {
     /// `true` if a string of the call contained the same number of backticks.
     has_run_in_string: bool,
     has_ended: bool,
+}
+
+/// Text from the opener of a call without markers around it on, held until it is known what follows the call: other
+/// text makes it one that prose explains.
+#[derive(Debug)]
+struct UnwrappedCall {
+    held: String,
+    dialect: ToolDialect,
+    /// The parser of the held text.
+    calls: Box<ToolCallParser>,
+    /// The position after the last tag.
+    tag_end: usize,
+    /// The position after the call, once it has ended.
+    end: Option<usize>,
 }
 
 /// Markers of another parser that are searched for in the same text.
@@ -198,6 +217,8 @@ impl ToolCallParser {
             is_behind_call: false,
             may_echo: false,
             span: None,
+            unwrapped: None,
+            is_certain: false,
             breaks: false,
             ends_in_code: false,
             turn_end: TurnEnd::default(),
@@ -294,6 +315,10 @@ impl ToolCallParser {
                 if let Some(is_call) = span.feed(text, at) {
                     self.settle_span(is_call, out);
                 }
+            } else if let Some(call) = &mut self.unwrapped {
+                if let Some(is_call) = call.feed(text, at) {
+                    self.settle_unwrapped(is_call, out);
+                }
             } else if let Some(region) = &mut self.region {
                 if region.feed(text, at, token, out) {
                     self.leave_call();
@@ -347,6 +372,7 @@ impl ToolCallParser {
     fn is_in_plain_text(&self) -> bool {
         self.region.is_none()
             && self.span.is_none()
+            && self.unwrapped.is_none()
             && self.scan.is_almost_idle()
             && !self.is_behind_call
             && !self.is_before_text

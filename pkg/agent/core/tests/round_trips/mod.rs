@@ -3,8 +3,9 @@
 mod values;
 mod writers;
 
+pub(super) use self::values::Random;
 use self::{
-    values::{Random, canonical, object},
+    values::{Value, canonical, object},
     writers::{Form, forms},
 };
 use super::families::{Family, families};
@@ -14,7 +15,7 @@ use forgeline_types::{Text, ToolCall};
 /// Calls of each form; `ROUND_TRIPS` asks for more.
 const TIMES: u64 = 40;
 /// Bare forms count in `auto` nowhere, and the headers of Inkling begin with its prompt.
-pub(super) const NOT_IN_AUTO: [&str; 9] = [
+pub(super) const NOT_IN_AUTO: [&str; 11] = [
     "llama3-json",
     "pythonic",
     "xlam",
@@ -24,6 +25,8 @@ pub(super) const NOT_IN_AUTO: [&str; 9] = [
     "pangu",
     "hyperclovax",
     "rwkv",
+    "telechat4",
+    "step-audio2",
 ];
 
 /// Writes random calls and reads them, whole and in pieces; returns both where they differ.
@@ -69,6 +72,19 @@ pub(super) fn written(seed: u64) -> Vec<(Family, String)> {
         (form.family, form.write(&calls))
     };
     forms().iter().map(write).collect()
+}
+
+/// Calls with short texts as arguments, in each form.
+pub(super) fn plain_texts() -> Vec<(&'static str, String)> {
+    let text = |key: &str, value: &str| (key.to_owned(), Value::Text(value.to_owned()));
+    let save = || ("save", vec![text("body", "ls -la\nb"), text("file", "a/b c.txt")]);
+    let calls = [
+        vec![save()],
+        vec![("tide", vec![text("port", "Kiel")]), ("bell", Vec::new())],
+        vec![save(), ("tide", vec![text("port", "12")]), save()],
+    ];
+    let write = |form: &Form| calls.clone().map(|calls| (form.family.name, form.write(&calls)));
+    forms().iter().flat_map(write).collect()
 }
 
 fn read_back(call: &ToolCall) -> String {

@@ -49,10 +49,10 @@ const NAMES: [&str; 16] = [
 ];
 
 /// Numbers that are the same in every run.
-pub(super) struct Random(pub(super) u64);
+pub(in crate::tests) struct Random(pub(in crate::tests) u64);
 
 impl Random {
-    pub(super) fn below(&mut self, below: usize) -> usize {
+    pub(in crate::tests) fn below(&mut self, below: usize) -> usize {
         self.0 = self.0.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
         usize::try_from(self.0 >> 33).unwrap() % below
     }

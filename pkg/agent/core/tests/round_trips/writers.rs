@@ -38,7 +38,7 @@ enum Kind {
 /// The forms that are not JSON. `{n}` is a name, `{p}` the parameters, `{k}` a key, `{v}` a value, `{s}`
 /// says whether it is a string, `{t}` is its type.
 #[rustfmt::skip]
-const TAGS: [(&str, &str, &str); 19] = [
+const TAGS: [(&str, &str, &str); 20] = [
     ("qwen3-coder", "<tool_call>\n<function={n}>\n{p}</function>\n</tool_call>", "<parameter={k}>\n{v}\n</parameter>\n"),
     ("glm",         "<tool_call>{n}\n{p}</tool_call>", "<arg_key>{k}</arg_key>\n<arg_value>{v}</arg_value>\n"),
     ("glm",         "<tool_call>{n}{p}</tool_call>", "<arg_key>{k}</arg_key><arg_value>{v}</arg_value>"),
@@ -58,6 +58,7 @@ const TAGS: [(&str, &str, &str); 19] = [
     ("hyperclovax", "<tool_call>{n}\n{p}</tool_call>", "<arg_key>{k}</arg_key>\n<arg_value>{v}</arg_value>\n"),
     ("poolside",    "<tool_call>{n}{p}</tool_call>", "<arg_key>{k}</arg_key><arg_value>{v}</arg_value>"),
     ("hy4",         "<tool_calls><tool_call>{n}<tool_sep>{p}</tool_call></tool_calls>", "<arg_key>{k}</arg_key><arg_value>{v}</arg_value>"),
+    ("telechat4",   "<tool_call>{n}{p}</tool_call>", "<param_key>{k}</param_key><param_value>{v}</param_value>"),
 ];
 /// The arguments of the examples that are JSON.
 const JSON: &str = r#"{"expression":"6 * 7"}"#;

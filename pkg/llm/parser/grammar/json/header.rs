@@ -2,6 +2,7 @@
 
 use compact_str::CompactString;
 
+use super::header_style::{HeaderField, HeaderPayload, HeaderStyle};
 use crate::grammar::{
     json::{JsonCall, JsonShape},
     reader::{
@@ -16,106 +17,6 @@ use forgeline_types::Repair;
 
 /// Maximum length of a header, in bytes: a name, an id, and the text around them.
 const MAX_HEADER_BYTES: usize = 2048;
-
-/// The format of a header: a list of fields, each with the text that ends it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct HeaderStyle {
-    fields: [(HeaderField, &'static str); 2],
-    payload: HeaderPayload,
-}
-
-/// The form of the arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum HeaderPayload {
-    /// A JSON object.
-    Json,
-    /// A JSON object that repeats the name, or contains it if the header does not.
-    Call,
-    /// Text, which becomes the argument `text`.
-    Text,
-}
-
-/// A field of a header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum HeaderField {
-    /// The name, possibly after this text.
-    Name { behind: &'static str },
-    /// The name; this word in its place means that the name is the next field.
-    NameOrWord(&'static str),
-    /// The name, possibly followed by this text and the id of the call.
-    NameAndId(&'static str),
-    /// The id of the call.
-    CallId,
-    /// The id of the call in the form `functions.name:index`.
-    Id,
-    /// Words, one of which is `to=functions.name`.
-    Recipient,
-    /// Text without meaning; empty if no text ends it.
-    Ignored,
-}
-
-impl HeaderStyle {
-    /// `functions.name:index`, a marker.
-    pub(crate) const KIMI: Self = Self::new(HeaderField::Id, "<|tool_call_argument_begin|>");
-    /// `function`, a marker, the name, and the arguments in a fence; or the name, the marker.
-    pub(crate) const DEEPSEEK: Self =
-        Self::new(HeaderField::NameOrWord("function"), "<｜tool▁sep｜>").and(NAME, "\n");
-    /// The name, possibly `[CALL_ID]` and the id, then `[ARGS]`.
-    pub(crate) const MISTRAL: Self = Self::new(HeaderField::NameAndId("[CALL_ID]"), "[ARGS]");
-    /// The id of the call, a marker, the name, a marker.
-    pub(crate) const SOLAR: Self =
-        Self::new(HeaderField::CallId, "<|tool_call:name|>").and(NAME, "<|tool_call:args|>");
-    /// The header of a channel.
-    pub(crate) const HARMONY: Self = Self::new(HeaderField::Recipient, "<|message|>");
-    /// The name, the opener of a call, and an object that repeats the name.
-    pub(crate) const INKLING: Self = Self {
-        payload: HeaderPayload::Call,
-        ..Self::new(
-            HeaderField::Name { behind: "<|message_model|>" },
-            "<|content_invoke_tool_json|>",
-        )
-    };
-    /// The name, the opener of a call, and text.
-    pub(crate) const INKLING_TEXT: Self = Self {
-        payload: HeaderPayload::Text,
-        ..Self::new(
-            HeaderField::Name { behind: "<|message_model|>" },
-            "<|content_invoke_tool_text|>",
-        )
-    };
-
-    /// Creates the format of a name, followed by `separator`.
-    pub(crate) const fn before(separator: &'static str) -> Self {
-        Self::new(NAME, separator)
-    }
-
-    /// Creates the format of a name, followed by `separator`; the arguments follow `last`.
-    pub(crate) const fn between(separator: &'static str, last: &'static str) -> Self {
-        Self::new(NAME, separator).and(HeaderField::Ignored, last)
-    }
-
-    /// Returns the texts that may follow the first name or word; empty if there are none.
-    pub(crate) fn separators(&self) -> [&'static str; 2] {
-        let [(field, end), _] = self.fields;
-        [end, if let HeaderField::NameAndId(id) = field { id } else { "" }]
-    }
-
-    /// Returns the texts that end the fields and parts of them; empty if there are none.
-    pub(crate) fn all_separators(&self) -> [&'static str; 3] {
-        let [first, id] = self.separators();
-        [first, id, self.fields[1].1]
-    }
-
-    const fn new(field: HeaderField, end: &'static str) -> Self {
-        Self { fields: [(field, end), (HeaderField::Ignored, "")], payload: HeaderPayload::Json }
-    }
-
-    const fn and(self, field: HeaderField, end: &'static str) -> Self {
-        Self { fields: [self.fields[0], (field, end)], ..self }
-    }
-}
-
-const NAME: HeaderField = HeaderField::Name { behind: "" };
 
 /// A reader of a header that contains the name, followed by the arguments as JSON.
 #[derive(Debug)]
@@ -201,7 +102,9 @@ impl HeaderCall {
             HeaderField::Name { behind } => {
                 self.name(text.strip_prefix(behind).unwrap_or(text), at, out);
             }
-            HeaderField::NameAndId(_) => self.end_early(field, text, at, out),
+            HeaderField::NameAndId(_) | HeaderField::Elements => {
+                self.end_early(field, text, at, out);
+            }
             HeaderField::Ignored => {}
         }
     }
@@ -210,6 +113,14 @@ impl HeaderCall {
     fn end_early(&mut self, field: HeaderField, text: &str, at: usize, out: &mut PayloadSink<'_>) {
         match field {
             HeaderField::Ignored | HeaderField::CallId => {}
+            HeaderField::Elements => {
+                let (front, name) = text.split_once("<tool_name>").unwrap_or_default();
+                let server = front.split_once("<server_name>").unwrap_or_default().1;
+                if let Some((name, _)) = server.split_once("</server_name>") {
+                    out(PayloadOut::Server { name: name.trim(), at });
+                }
+                self.name(name, at, out);
+            }
             HeaderField::NameAndId(separator) => {
                 let (name, id) = text.split_once(separator).unwrap_or((text, ""));
                 let id = id.trim();

@@ -4,6 +4,7 @@ mod call;
 mod current_call;
 mod find_end;
 pub(crate) mod header;
+pub(crate) mod header_style;
 mod members;
 mod role;
 mod value;

@@ -22,6 +22,12 @@ pub(super) fn write_held(want: WrittenForm, text: &str, out: &mut impl JsonOut) 
             _ => out(value),
         },
         (WrittenForm::Union(_), None) if is_json => out(value),
+        (WrittenForm::Written(_), None) if value.starts_with('"') || value.ends_with('"') => {
+            write_string(text, out);
+            let mut repairs = RepairSet::default();
+            repairs.insert(Repair::UnquotedString);
+            return repairs;
+        }
         _ => write_string(text, out),
     }
     RepairSet::default()

@@ -10,6 +10,7 @@ mod misfit;
 mod next_call;
 mod piece;
 mod read_part;
+mod reading;
 mod scalar;
 mod suspect_tag;
 mod tag;
@@ -24,7 +25,7 @@ mod wrapped;
 mod xml;
 
 pub(crate) use call::ParamsCall;
-pub(crate) use elements::ElementsCall;
+pub(crate) use elements::{ELEMENT_MARK, ElementsCall};
 pub(crate) use tag::end_of_tag;
 pub use tags::Tags;
 pub(crate) use xml::XmlCall;

@@ -10,9 +10,11 @@ use super::{
     piece::{PieceOrigin, TextPiece},
     tag_match::TagPhase,
 };
+use forgeline_types::Repair;
+
 use crate::{
     ahead::name_check::NameCheck,
-    grammar::reader::{PayloadOut, PayloadSink},
+    grammar::reader::{PayloadOut, PayloadSink, json_to},
 };
 
 impl ParamsCall {
@@ -67,6 +69,28 @@ impl ParamsCall {
         self.state = TagPhase::Name;
         self.end_name(at, self.taken, out);
         true
+    }
+
+    /// Returns `true` if the key is one of the tool; its opener was lost, and that of a call takes its place.
+    pub(super) fn is_known_key(&mut self) -> bool {
+        let properties = self.tools.schema().properties();
+        let is_known = properties.is_some_and(|all| all.contains_key(self.name.trim()));
+        if is_known {
+            self.repairs.insert(Repair::DuplicateTag);
+        }
+        is_known
+    }
+
+    /// Ends the current call, which has no arguments, and begins the one whose name was read as a key; what reveals this
+    /// ends before byte `at` of the fed piece.
+    pub(super) fn begin_call_of_key(&mut self, at: usize, out: &mut PayloadSink<'_>) {
+        let place = self.unsure_key.take().unwrap_or_default();
+        let lacks_required = self.arguments.lack_required(self.tools.schema());
+        let fault = lacks_required.then_some((NOT_ENDED, place));
+        self.arguments.finish(&mut json_to(out));
+        self.repairs.insert(Repair::ImplicitClose);
+        out(PayloadOut::NextCall { at, repairs: mem::take(&mut self.repairs), fault });
+        self.state = TagPhase::Name;
     }
 
     /// Checks arguments with a tag of the grammar in a value: it is data of a call that is complete otherwise.

@@ -204,16 +204,26 @@ impl TagMarks {
             && self.tags.all().any(|tag| name.contains(tag))
     }
 
+    /// Returns `true` if another tag is part of the attributes of `tag`, whose own end was lost.
+    pub(super) fn are_in_attributes(&self, mark: TagMark, tag: &str) -> bool {
+        self.are_in(self.inside(mark, tag))
+    }
+
     /// Reads the attributes of `tag`.
     pub(super) fn attributes<'t>(&self, mark: TagMark, tag: &'t str) -> TagAttributes<'t> {
-        let open = if mark == TagMark::Function { self.tags.function } else { self.tags.parameter };
-        let inside = tag.strip_prefix(open).unwrap_or_default();
-        let inside = inside.strip_suffix(self.tags.tag_end).unwrap_or(inside);
+        let inside = self.inside(mark, tag);
         if self.tags.has_entities {
             TagAttributes::read_exact(inside).unescaped()
         } else {
             TagAttributes::parse(inside)
         }
+    }
+
+    /// Returns the text between the beginning and the end of `tag`.
+    fn inside<'t>(&self, mark: TagMark, tag: &'t str) -> &'t str {
+        let open = if mark == TagMark::Function { self.tags.function } else { self.tags.parameter };
+        let inside = tag.strip_prefix(open).unwrap_or_default();
+        inside.strip_suffix(self.tags.tag_end).unwrap_or(inside)
     }
 
     /// Returns `true` if `text`, which may become a tag, ends inside a quoted attribute.
@@ -444,6 +454,11 @@ impl TagMarks {
         } else {
             self.match_whole(self.tags.key_end, slice(text, end..))
         }
+    }
+
+    /// Returns `true` if `text` begins with the opener of a key.
+    pub(super) fn begins_with_parameter(&self, text: &str) -> bool {
+        matches!(self.match_whole(self.tags.parameter, text), TagMatch::Yes(_))
     }
 
     /// Returns `true` if `text` begins with the end of a value, whatever follows.

@@ -176,6 +176,9 @@ impl ParamsCall {
                     let repairs = mem::take(&mut self.repairs);
                     out(PayloadOut::NextCall { at: piece.fed(piece.end), repairs, fault: None });
                 }
+                if self.marks.are_in_attributes(mark, piece.current()) {
+                    return self.fail(TAG_IN_KEY, piece, out);
+                }
                 let attributes = self.marks.attributes(mark, piece.current());
                 self.name.clear();
                 self.name.push_str(&attributes.name);
@@ -209,6 +212,9 @@ impl ParamsCall {
             }
             TagMark::ParameterEnd => {
                 self.end_value(self.marks.tags().framing != ValueFraming::LineEnds, out);
+            }
+            TagMark::KeyEnd if self.unsure_key.take().is_some() && !self.is_known_key() => {
+                self.fail("a key does not begin", piece, out);
             }
             TagMark::KeyEnd => {
                 self.kind.clear();
@@ -259,6 +265,32 @@ impl ParamsCall {
         self.mark(TagMark::KeyEnd, piece, out);
     }
 
+    /// Returns the length of a key of the tool that is followed by `=` and its value, where the end of the value begins
+    /// `text`: the tags between them were lost.
+    pub(super) fn end_of_key(&self, text: &str) -> Option<usize> {
+        let end = self.name.find('=').filter(|_| self.marks.begins_with_value_end(text))?;
+        let key = slice(&self.name, ..end).trim();
+        self.tools.schema().properties()?.contains_key(key).then_some(end)
+    }
+
+    /// Ends a pair whose key has this length.
+    pub(super) fn split_pair(
+        &mut self,
+        end: usize,
+        piece: &mut TextPiece<'_>,
+        out: &mut PayloadSink<'_>,
+    ) {
+        let pair = mem::take(&mut self.name);
+        self.name.push_str(slice(&pair, ..end));
+        let value = slice(&pair, end + 1..);
+        let place = self.place(piece).saturating_sub(value.len());
+        self.begin_pair(piece, out);
+        self.state = TagPhase::Value(LineEnd::None);
+        self.arguments.text(value, place, &mut json_to(out));
+        self.end_value(true, out);
+        self.repairs.insert(Repair::ImplicitClose);
+    }
+
     /// Emits the name, whose end was found at `place` and before byte `at` of the fed piece.
     pub(super) fn end_name(&mut self, at: usize, place: usize, out: &mut PayloadSink<'_>) {
         let name = self.name.trim();
@@ -282,6 +314,9 @@ impl ParamsCall {
             self.name.clear();
             self.state = TagPhase::Key;
             return;
+        }
+        if self.marks.are_in_attributes(TagMark::Parameter, piece.current()) {
+            return self.fail(TAG_IN_KEY, piece, out);
         }
         let attributes = self.marks.attributes(TagMark::Parameter, piece.current());
         self.begin_value(&attributes, piece, out);

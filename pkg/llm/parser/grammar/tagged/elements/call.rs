@@ -30,7 +30,7 @@ use forgeline_json::RepairSet;
 use forgeline_types::Repair;
 
 /// The text before every tag.
-pub(super) const MARK: &str = "]<]minimax[>[";
+pub(crate) const MARK: &str = "]<]minimax[>[";
 /// The element of a call, and the element around all calls.
 const CALL: &str = "invoke";
 const SECTION: &str = "tool_call";

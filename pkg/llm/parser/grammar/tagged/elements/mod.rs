@@ -4,4 +4,4 @@ mod call;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use call::ElementsCall;
+pub(crate) use call::{ElementsCall, MARK as ELEMENT_MARK};

@@ -14,7 +14,7 @@ use crate::grammar::{
     schema::{KnownTools, SchemaForm, Types, may_be_literal},
     tagged::misfit::write_string,
 };
-use forgeline_json::{escape_into, slice};
+use forgeline_json::{Repair, RepairSet, escape_into, slice};
 
 /// Maximum length of a value that is withheld because it may still be a literal, in bytes.
 const MAX_LITERAL_BYTES: usize = 64;
@@ -37,6 +37,7 @@ pub(super) struct XmlArguments {
     blank_item: Option<String>,
     /// Source that is held; bounded by the limit of a call's body.
     held: String,
+    pub(super) repairs: RepairSet,
     fault: Option<&'static str>,
 }
 
@@ -51,6 +52,8 @@ enum ValuePhase {
     Between,
     /// In an item of a list that may be a string; only whitespace so far, in `held`.
     ItemHead,
+    /// In a string; only whitespace so far, in `held`.
+    TextHead,
     /// In a value that may be an object or a string; only whitespace so far, in `held`.
     UnionHead,
     /// In a value that may be a literal, in `held`.
@@ -86,6 +89,7 @@ impl XmlArguments {
             ValuePhase::Whole
             | ValuePhase::Between
             | ValuePhase::ItemHead
+            | ValuePhase::TextHead
             | ValuePhase::UnionHead
             | ValuePhase::Literal
             | ValuePhase::Waiting(_) => PlainText::Nothing,
@@ -128,6 +132,7 @@ impl XmlArguments {
             ValuePhase::Whole => self.hold(token),
             ValuePhase::Between => self.between(token, out),
             ValuePhase::ItemHead => self.item_head(token, out),
+            ValuePhase::TextHead => self.text_head(token, out),
             ValuePhase::UnionHead => self.union_head(token, out),
             ValuePhase::Literal => self.literal(token, out),
             ValuePhase::Text => self.text(token, out),
@@ -202,10 +207,7 @@ impl XmlArguments {
             }
         }
         self.state = match form {
-            SchemaForm::Text => {
-                out("\"");
-                ValuePhase::Text
-            }
+            SchemaForm::Text => ValuePhase::TextHead,
             SchemaForm::Literal if member.types().has(Types::OBJECT) => ValuePhase::UnionHead,
             SchemaForm::Literal => ValuePhase::Literal,
             SchemaForm::List if member.items().form() == SchemaForm::Text => ValuePhase::ItemHead,
@@ -231,6 +233,21 @@ impl XmlArguments {
             XmlToken::Text(_) | XmlToken::Tag { .. } => {
                 self.state = ValuePhase::Waiting(0);
                 self.waiting(0, token, out);
+            }
+        }
+    }
+
+    /// Begins a string at its first text. The element's own tag, written once more, is dropped.
+    fn text_head(&mut self, token: XmlToken<'_>, out: &mut impl JsonOut) {
+        match token {
+            XmlToken::Aside(_) => {}
+            XmlToken::Text(text) if text.trim_start().is_empty() => self.held.push_str(text),
+            XmlToken::Tag { tag, .. } if !tag.ends_with('/') && element_name(tag) == self.name => {
+                self.repairs.insert(Repair::DuplicateTag);
+                self.held.clear();
+            }
+            XmlToken::Text(_) | XmlToken::Cdata(_) | XmlToken::Tag { .. } => {
+                self.string(token, out);
             }
         }
     }
@@ -364,7 +381,10 @@ impl XmlArguments {
                 self.item(&held, out);
                 Ok(())
             }
-            ValuePhase::Dropped | ValuePhase::Whole | ValuePhase::Between => Ok(()),
+            ValuePhase::Dropped
+            | ValuePhase::Whole
+            | ValuePhase::Between
+            | ValuePhase::TextHead => Ok(()),
         };
         if let Err(reason) = written {
             self.fault.get_or_insert(reason);

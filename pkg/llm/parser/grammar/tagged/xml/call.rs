@@ -14,6 +14,8 @@ use crate::grammar::{
     },
     schema::KnownTools,
 };
+use forgeline_json::RepairSet;
+use forgeline_types::Repair;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum XmlPhase {
@@ -28,6 +30,9 @@ enum XmlPhase {
     /// After the arguments.
     Done,
 }
+
+/// The fault of a call whose arguments are not where they belong.
+const NO_ARGUMENTS: &str = "the arguments are not in their element";
 
 /// A reader of a call in XML text, in pieces of any size.
 #[derive(Debug, Default)]
@@ -45,6 +50,9 @@ struct XmlBody {
     text: CompactString,
     name: Option<CompactString>,
     arguments: Option<Box<XmlArguments>>,
+    /// `true` if there is text, or another element, beside those of a call.
+    has_strays: bool,
+    repairs: RepairSet,
     fault: Option<&'static str>,
 }
 
@@ -94,11 +102,18 @@ impl PayloadReader for XmlCall {
         }
     }
 
+    fn repairs(&self) -> RepairSet {
+        let mut repairs = self.body.repairs;
+        repairs.extend(self.body.arguments.as_deref().map(|it| it.repairs).unwrap_or_default());
+        repairs
+    }
+
     fn close(&mut self, out: &mut PayloadSink<'_>) -> Result<(), PayloadFault> {
-        let body = &self.body;
+        let body = &mut self.body;
         let fault = body.fault.or(match body.state {
             XmlPhase::Name | XmlPhase::Server | XmlPhase::Arguments => Some(NOT_CLOSED),
-            XmlPhase::Top | XmlPhase::Done => body.name.is_none().then_some(NO_NAME),
+            XmlPhase::Top | XmlPhase::Done if body.name.is_none() => Some(NO_NAME),
+            XmlPhase::Top | XmlPhase::Done => body.lacks_arguments().then_some(NO_ARGUMENTS),
         });
         if let Some(reason) = fault {
             return Err((reason, self.taken));
@@ -120,7 +135,14 @@ impl XmlBody {
     }
 
     fn top(&mut self, token: XmlToken<'_>) {
-        let XmlToken::Tag { tag, .. } = token else { return };
+        let tag = match token {
+            XmlToken::Tag { tag, .. } => tag,
+            XmlToken::Text(text) | XmlToken::Cdata(text) => {
+                self.has_strays |= !text.trim().is_empty();
+                return;
+            }
+            XmlToken::Aside(_) => return,
+        };
         self.text.clear();
         match element_name(tag) {
             _ if tag.ends_with('/') => {}
@@ -131,8 +153,15 @@ impl XmlBody {
                 self.arguments = Some(Box::new(XmlArguments::new(self.tools.clone())));
                 self.state = XmlPhase::Arguments;
             }
-            _ => {}
+            "tool" => {}
+            _ => self.has_strays = true,
         }
+    }
+
+    /// Returns `true` for a call without arguments whose tool requires some, if they may be elsewhere.
+    fn lacks_arguments(&mut self) -> bool {
+        self.tools.call(self.name.as_deref().unwrap_or_default());
+        self.has_strays && self.arguments.is_none() && !self.tools.schema().requires_only(|_| false)
     }
 
     fn name(&mut self, token: XmlToken<'_>, out: &mut PayloadSink<'_>) {
@@ -156,6 +185,12 @@ impl XmlBody {
             self.name = Some(CompactString::from(name));
         }
         self.state = if self.arguments.is_some() { XmlPhase::Done } else { XmlPhase::Top };
+        if let XmlToken::Tag { tag, .. } = token
+            && !tag.starts_with('/')
+        {
+            self.repairs.insert(Repair::ImplicitClose);
+            self.top(token);
+        }
     }
 
     fn arguments(&mut self, token: XmlToken<'_>, out: &mut PayloadSink<'_>) {

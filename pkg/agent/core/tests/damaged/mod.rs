@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+mod mutations;
+
 use super::harness::{Run, Setup};
 use forgeline_parser::{ThinkingDialect, ToolDialect};
 use forgeline_types::{CallOutcome, Text};
@@ -225,114 +227,71 @@ fn the_beginning_of_a_token_at_the_end_of_an_answer_is_text() {
     }
 }
 
-/// Right calls with two arguments, beside the dialects' own examples.
-#[rustfmt::skip]
-const RIGHT: [(&str, &str); 12] = [
-    ("qwen3-coder", "<tool_call>\n<function=save>\n<parameter=body>\nb\n</parameter>\n<parameter=file>\nf\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=bell>\n</function>\n</tool_call>"),
-    ("glm",         "<tool_call>save\n<arg_key>body</arg_key>\n<arg_value>b</arg_value>\n<arg_key>file</arg_key>\n<arg_value>f</arg_value>\n</tool_call><tool_call>bell\n</tool_call>"),
-    ("poolside",    "<tool_call>save<arg_key>body</arg_key><arg_value>b</arg_value><arg_key>file</arg_key><arg_value>f</arg_value></tool_call>"),
-    ("seed-oss",    "<seed:tool_call>\n<function=save>\n<parameter=body>b</parameter>\n<parameter=file>f</parameter>\n</function>\n</seed:tool_call>"),
-    ("dsml",        "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"save\">\n<｜DSML｜parameter name=\"body\" string=\"true\">b</｜DSML｜parameter>\n<｜DSML｜parameter name=\"file\" string=\"true\">f</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>"),
-    ("minimax-m2",  "<minimax:tool_call>\n<invoke name=\"save\">\n<parameter name=\"body\">b</parameter>\n<parameter name=\"file\">f</parameter>\n</invoke>\n<invoke name=\"bell\">\n</invoke>\n</minimax:tool_call>"),
-    ("minimax-m3",  "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"save\">]<]minimax[>[<body>b]<]minimax[>[</body>]<]minimax[>[<file>f]<]minimax[>[</file>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>"),
-    ("minicpm5",    "<function name=\"save\"><param name=\"body\">b</param><param name=\"file\">f</param></function>"),
-    ("solar-open2", "<|tool_call:start|>save\n<|tool_arg:start|>body<|tool_arg:value|>b<|tool_arg:end|>\n<|tool_arg:start|>file<|tool_arg:value|>f<|tool_arg:end|>\n<|tool_call:end|>"),
-    ("k2-horizon",  "<ifm|tool_calls>\n<ifm|tool_call>save\n<ifm|arg_key>body</ifm|arg_key>\n<ifm|arg_value>b</ifm|arg_value>\n<ifm|arg_key>file</ifm|arg_key>\n<ifm|arg_value>f</ifm|arg_value>\n</ifm|tool_call>\n</ifm|tool_calls>"),
-    ("gemma4",      "<|tool_call>call:save{body:<|\"|>b<|\"|>,file:<|\"|>f<|\"|>}<tool_call|>"),
-    ("hermes",      "<tool_call>\n{\"name\": \"save\", \"arguments\": {\"body\": \"b\", \"file\": \"f\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"bell\", \"arguments\": {}}\n</tool_call>"),
-];
-
-/// The places of the tags and special tokens of `text`.
-fn tokens(text: &str) -> Vec<(usize, usize)> {
-    const MINIMAX: &str = "]<]minimax[>[";
-    let mut tokens = Vec::new();
-    let mut at = 0;
-    while let Some(start) = text[at..].find(['<', ']']).map(|start| at + start) {
-        let skipped = if text[start..].starts_with(MINIMAX) { MINIMAX.len() } else { 0 };
-        let rest = &text[start + skipped..];
-        let end = rest
-            .find('>')
-            .filter(|end| rest.starts_with('<') && !rest[1..*end].contains(['<', '\n']));
-        at = start + skipped + end.map_or(1, |end| end + 1);
-        // The tags of Kimi K3 consist of several tokens.
-        if ["<|open|>", "<|close|>"].contains(&&text[start..at]) {
-            at += text[at..].find("<|sep|>").unwrap() + "<|sep|>".len();
-        }
-        if end.is_some() {
-            tokens.push((start, at));
-        }
-        at = at.min(text.len());
-    }
-    tokens
-}
-
-/// `text` with one of its tags dropped, doubled, cut or exchanged with the next one.
-fn damaged(text: &str) -> Vec<String> {
-    let tokens = tokens(text);
-    let mut all = Vec::new();
-    for (at, &(start, end)) in tokens.iter().enumerate() {
-        let (front, tag, behind) = (&text[..start], &text[start..end], &text[end..]);
-        let middle = tag.ceil_char_boundary(tag.len() / 2);
-        all.push(format!("{front}{behind}"));
-        all.push(format!("{front}{tag}{tag}{behind}"));
-        all.push(format!("{front}{tag}\n{tag}{behind}"));
-        all.push(format!("{front}{}{behind}", &tag[..middle]));
-        all.push(format!("{front}{}{behind}", &tag[middle..]));
-        if let Some(&(next, last)) = tokens.get(at + 1) {
-            let (between, other) = (&text[end..next], &text[next..last]);
-            all.push(format!("{front}{other}{between}{tag}{}", &text[last..]));
-        }
-    }
-    all
-}
-
-/// The names and keys of the calls that may run.
-fn runnable(run: &Run) -> Vec<(String, Vec<String>, String)> {
-    let calls = run.completion.tool_calls.iter();
-    let complete = calls.filter(|call| call.outcome == CallOutcome::Complete);
-    complete
-        .map(|call| {
-            let json = call.arguments.as_ref().map_or("{}", |it| it.as_str());
-            let arguments: Value = serde_json::from_str(json).unwrap();
-            let keys = arguments.as_object().into_iter().flatten();
-            (
-                call.name.to_string(),
-                keys.map(|(key, _)| key.clone()).collect(),
-                arguments.to_string(),
-            )
-        })
-        .collect()
-}
-
-// Rows: N-30
+// Rows: N-36
 #[test]
-fn no_damaged_tag_gets_into_a_call_that_may_run_and_none_is_invented() {
-    let examples = ToolDialect::all();
-    let examples = examples.iter().map(|dialect| (dialect.name(), dialect.example()));
-    let (mut checked, mut wrong) = (0, Vec::new());
-    for (dialect, text) in examples.chain(RIGHT).filter(|(name, _)| *name != "auto") {
-        let setup = setup(dialect);
-        let right = runnable(&setup.run([text]));
-        let quoted = |tag: &str| tag.replace('"', "\\\"");
-        let tags: Vec<_> = tokens(text)
-            .into_iter()
-            .map(|(start, end)| quoted(&text[start..end]))
-            .filter(|tag| !matches!(tag.as_str(), "<escape>" | "<|\\\"|>"))
-            .collect();
-        for text in damaged(text) {
-            checked += 1;
-            let run = setup.run_at_random_cuts(dialect, &text, 3);
-            for (name, keys, arguments) in runnable(&run) {
-                let is_known = right.iter().any(|(known, all, _)| {
-                    *known == name && keys.iter().all(|key| all.contains(key))
-                });
-                let holds = tags.iter().any(|tag| name.contains(tag) || arguments.contains(tag));
-                if !is_known || holds {
-                    wrong.push(format!("{dialect}: {text:?}\n  {name} {arguments}"));
-                }
+fn a_call_without_its_markers_counts_unless_other_text_follows_it() {
+    const CALL: &str = "<function=tide>\n<parameter=port>\nKiel\n</parameter>\n</function>";
+    let shown = format!("This is how:\n\n{CALL}\n\nThe port is yours.");
+    let question = format!("See\n{CALL}? Then");
+    let two = format!("Now\n{CALL}\n<function=bell>\n</function>\n");
+    let in_value = CALL.replace("Kiel", "a > b </function> c");
+    #[rustfmt::skip]
+    let rows: [(&str, String, &[&str], &str); 8] = [
+        ("prose goes on",       shown.clone(), &[], &shown),
+        ("a mark after the call",    question.clone(),                   &[],     &question),
+        ("the end",             format!("Now.\n{CALL}"),            &[TIDE], "Now."),
+        ("blanks after the call",    format!("Now.\n{CALL}\n\n"),       &[TIDE], "Now."),
+        ("an orphan closer",    format!("Now.\n{CALL}\n</tool_call>\nDone."), &[TIDE], "Now.\n\nDone."),
+        ("another call",        two,                                &[TIDE, "bell {}"], "Now"),
+        ("nothing before it",   format!("{CALL}\nSo."),             &[TIDE], "So."),
+        ("its end in a value",  format!("Now\n{in_value}"),         &[r#"tide {"port":"a > b </function> c"}"#], "Now"),
+    ];
+    let mut wrong = Vec::new();
+    for dialect in ["qwen3-coder", "iquest", "auto"] {
+        for (name, text, want, message) in &rows {
+            let run = setup(dialect).run_at_every_cut(dialect, text);
+            let got = calls(&run);
+            if got != *want || run.completion.text.trim() != *message {
+                wrong.push(format!("{dialect}, {name}: {got:?} {:?}", run.completion.text));
             }
         }
     }
-    assert!(checked > 1000, "{checked} texts");
-    assert!(wrong.is_empty(), "{}\n{} of {checked}", wrong.join("\n"), wrong.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+// Rows: N-37
+#[test]
+fn a_key_and_a_value_in_one_tag_are_a_pair_of_the_tool() {
+    const DRIFT: &str = r#"tide {"port":"Kiel"} +implicit_close"#;
+    #[rustfmt::skip]
+    check(&[
+        ("glm",        "<tool_call>tide<arg_key>port=Kiel</arg_value></tool_call>", &[DRIFT], ""),
+        ("poolside",   "<tool_call>tide<arg_key>port = a=b</arg_value></tool_call>", &[r#"tide {"port":" a=b"} +implicit_close"#], ""),
+        ("iquest",     "<iquest_tool_call>tide\n<arg_key>port=Kiel</arg_value>\n</iquest_tool_call>", &[DRIFT], ""),
+        ("k2-horizon", "<ifm|tool_calls><ifm|tool_call>tide<ifm|arg_key>port=Kiel</ifm|arg_value></ifm|tool_call></ifm|tool_calls>", &[DRIFT], ""),
+        ("telechat4",  "<tool_call>save<param_key>body=b</param_value><param_key>file</param_key><param_value>f</param_value></tool_call>",
+            &[r#"save {"body":"b","file":"f"} +implicit_close"#], ""),
+        // No tool has the key.
+        ("glm",        "<tool_call>tide<arg_key>gate=Kiel</arg_value></tool_call>", &["-"], ""),
+    ]);
+}
+
+// Rows: N-32
+#[test]
+fn the_opener_of_a_call_may_stand_for_that_of_a_key() {
+    const FIXED: &str = r#"tide {"port":"Kiel"} +duplicate_tag"#;
+    #[rustfmt::skip]
+    check(&[
+        ("glm",        "<tool_call>tide<tool_call>port</arg_key><arg_value>Kiel</arg_value></tool_call>", &[FIXED], ""),
+        ("poolside",   "<tool_call>tide<tool_call>port</arg_key>\n<arg_value>Kiel</arg_value></tool_call>", &[FIXED], ""),
+        ("iquest",     "<iquest_tool_call>tide<iquest_tool_call>port</arg_key><arg_value>Kiel</arg_value></iquest_tool_call>", &[FIXED], ""),
+        ("k2-horizon", "<ifm|tool_calls><ifm|tool_call>tide<ifm|tool_call>port</ifm|arg_key><ifm|arg_value>Kiel</ifm|arg_value></ifm|tool_call></ifm|tool_calls>", &[FIXED], ""),
+        ("telechat4",  "<tool_call>save<tool_call>body</param_key><param_value>b</param_value><param_key>file</param_key><param_value>f</param_value></tool_call>", &[SAVED], ""),
+        // It is the next call: the first takes no arguments, and has no closer.
+        ("glm",        "<tool_call>bell<tool_call>tide<arg_key>port</arg_key><arg_value>Kiel</arg_value></tool_call>", &["-", TIDE], ""),
+        ("glm",        "<tool_call>save<tool_call>tide\n<arg_key>port</arg_key><arg_value>Kiel</arg_value></tool_call>", &["-", TIDE], ""),
+        ("glm",        "<tool_call>save<tool_call>bell</tool_call>", &["-", "bell {}"], ""),
+        // No tool has the key.
+        ("glm",        "<tool_call>tide<tool_call>gate</arg_key><arg_value>Kiel</arg_value></tool_call>", &["-"], ""),
+    ]);
 }
