@@ -28,10 +28,8 @@ impl OutsideSources {
     pub(crate) fn of_message(message: &Message) -> Self {
         let mut all = Self::None;
         for part in message.parts.iter().filter(|part| part.has_outside_text()) {
-            let source = match part {
-                Part::ToolResult(result) => result.source.as_deref(),
-                _ => None,
-            };
+            let source =
+                if let Part::ToolResult(result) = part { result.source.as_deref() } else { None };
             all.add(&Self::of(source));
         }
         all
@@ -118,7 +116,9 @@ mod tests {
         ];
         for (added, want) in rows {
             let mut all = OutsideSources::None;
-            added.iter().for_each(|it| all.add(it));
+            for it in &added {
+                all.add(it);
+            }
             assert_eq!(all, want, "{added:?}");
             let text = serde_json::to_string(&all).unwrap();
             assert_eq!(serde_json::from_str::<OutsideSources>(&text).unwrap(), want, "{text}");

@@ -139,7 +139,9 @@ fn odd_error(id: i64, error: &RawValue) -> MessageReading {
     let words = match value.get("message").unwrap_or(&value) {
         Value::String(words) => words.clone(),
         Value::Null => "the server gave no message".to_owned(),
-        other => other.to_string(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            other.to_string()
+        }
     };
     let words: String = words.chars().take(MAX_WORDS).collect();
     let words = match (own, code) {

@@ -7,8 +7,8 @@ use ring::digest::{SHA256, digest};
 /// Maximum length of a tool's name, including the prefix `mcp.<server>.`, in bytes: vendors accept no more.
 const MAX_WHOLE_NAME: usize = 64;
 
-/// The length of the mark that makes a name unique, in bytes of a digest.
-const MARK_BYTES: usize = 4;
+/// The length of the mark that makes a name unique, with the `_` before it.
+const MARK_LENGTH: usize = 9;
 
 /// The names of a server's tools, each valid and different from the others.
 #[derive(Debug)]
@@ -30,16 +30,16 @@ impl OfferedNames {
         &mut self,
         own: impl IntoIterator<Item = &'n str> + Clone,
     ) -> Vec<String> {
-        let plain = own.clone().into_iter().map(|own| self.take(own.to_owned(), own));
+        let plain = own.clone().into_iter().map(|own| self.take(own));
         let plain: Vec<_> = plain.collect();
         let named = own.into_iter().zip(plain);
         named.map(|(own, plain)| plain.unwrap_or_else(|| self.marked(own))).collect()
     }
 
     /// Returns the whole name, unless it is invalid or taken.
-    fn take(&mut self, name: String, own: &str) -> Option<String> {
+    fn take(&mut self, name: &str) -> Option<String> {
         let whole = format!("{}{name}", self.prefix);
-        let is_usable = is_valid(&name) && whole.len() <= MAX_WHOLE_NAME && !own.is_empty();
+        let is_usable = is_valid(name) && whole.len() <= MAX_WHOLE_NAME;
         (is_usable && self.taken.insert(whole.replace('.', "_"))).then_some(whole)
     }
 
@@ -47,15 +47,14 @@ impl OfferedNames {
     fn marked(&mut self, own: &str) -> String {
         let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
         let spelled: String = own.chars().map(|it| if is_plain(it) { it } else { '_' }).collect();
-        let room = MAX_WHOLE_NAME.saturating_sub(self.prefix.len() + 2 * MARK_BYTES + 1);
+        let room = MAX_WHOLE_NAME.saturating_sub(self.prefix.len() + MARK_LENGTH);
         let spelled = spelled.get(..room.min(spelled.len())).unwrap_or_default();
         let mut count = 0_u32;
         loop {
             let text = if count == 0 { own.to_owned() } else { format!("{own}\n{count}") };
             let digest = digest(&SHA256, text.as_bytes());
-            let mark = digest.as_ref().iter().take(MARK_BYTES);
-            let mark: String = mark.map(|byte| format!("{byte:02x}")).collect();
-            if let Some(whole) = self.take(format!("{spelled}_{mark}"), "marked") {
+            let mark = digest.as_ref().first_chunk().copied().map_or(count, u32::from_be_bytes);
+            if let Some(whole) = self.take(&format!("{spelled}_{mark:08x}")) {
                 return whole;
             }
             count = count.saturating_add(1);

@@ -108,7 +108,8 @@ impl ServerSession {
         let status = output.status();
         let output = MendedLines::new(output, status);
         let transport = AsyncRwTransport::new(output, input).with_max_line_length(MAX_MENDED_BYTES);
-        let greeting = serve_client(client.clone(), transport);
+        // Boxed, since the future is large.
+        let greeting = Box::pin(serve_client(client.clone(), transport));
         let greeted = within(&server, None, "initialize", options.start_timeout, greeting).await;
         let service = match greeted.map_err(|error| error.with_words(&words))? {
             Ok(service) => service,
