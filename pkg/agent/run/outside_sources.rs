@@ -84,15 +84,15 @@ impl<'de> Deserialize<'de> for OutsideSources {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum WrittenSources {
             IsAny(bool),
             Only(Text),
         }
 
-        Ok(match Written::deserialize(deserializer)? {
-            Written::IsAny(false) => Self::None,
-            Written::IsAny(true) => Self::Several,
-            Written::Only(source) => Self::Only(source),
+        Ok(match WrittenSources::deserialize(deserializer)? {
+            WrittenSources::IsAny(false) => Self::None,
+            WrittenSources::IsAny(true) => Self::Several,
+            WrittenSources::Only(source) => Self::Only(source),
         })
     }
 }

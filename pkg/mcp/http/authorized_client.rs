@@ -180,14 +180,14 @@ impl<C: StreamableHttpClient + Sync> AuthorizedClient<C> {
         }
     }
 
-    /// Limits the waits that a stream asks for, mends its events, and reports those that are too long or cannot be read.
+    /// Limits the waits that a stream asks for, repairs its events, and reports those that are too long or cannot be read.
     fn bounded(&self, stream: BoxedSseResponse) -> BoxedSseResponse {
         let watch = Arc::clone(&self.watch);
         let bounded = stream.map(move |event| match event {
             Ok(mut event) => {
                 event.retry = event.retry.map(|wait| wait.clamp(SHORTEST_RETRY, LONGEST_RETRY));
                 match event.data.as_ref().map(|data| read_message(data.as_bytes())) {
-                    Some(MessageReading::Mended(data)) => event.data = Some(data),
+                    Some(MessageReading::Repaired(data)) => event.data = Some(data),
                     Some(MessageReading::Unreadable) => watch.tell_unreadable(),
                     Some(MessageReading::AsIs) | None => {}
                 }

@@ -1,4 +1,4 @@
-//! Answers that are not valid JSON-RPC: they are mended, or become errors of their calls.
+//! Answers that are not valid JSON-RPC: they are repaired, or become errors of their calls.
 //!
 //! A line that the protocol cannot parse would be dropped, and its call would wait until its time is over.
 
@@ -22,10 +22,10 @@ const MAX_WORDS: usize = 500;
 /// The reading of one message of a server.
 #[derive(Debug, PartialEq)]
 pub(crate) enum MessageReading {
-    /// The message is passed on as it is, or is no answer.
+    /// The message is passed on as it is, or is not an answer.
     AsIs,
     /// The message to pass on in its place.
-    Mended(String),
+    Repaired(String),
     /// The message is an answer, and it cannot be known to which call.
     Unreadable,
 }
@@ -53,14 +53,14 @@ pub(crate) fn read_message(message: &[u8]) -> MessageReading {
         return read_parsed(message, &parsed);
     }
     let text = String::from_utf8_lossy(message);
-    let mended = repair_json(&text);
-    let is_changed = matches!(mended, Cow::Owned(_)) || matches!(text, Cow::Owned(_));
-    if is_changed && serde_json::from_str::<ServerJsonRpcMessage>(&mended).is_ok() {
-        return MessageReading::Mended(mended.into_owned());
+    let repaired = repair_json(&text);
+    let is_changed = matches!(repaired, Cow::Owned(_)) || matches!(text, Cow::Owned(_));
+    if is_changed && serde_json::from_str::<ServerJsonRpcMessage>(&repaired).is_ok() {
+        return MessageReading::Repaired(repaired.into_owned());
     }
-    match serde_json::from_str::<RawMessage<'_>>(&mended) {
+    match serde_json::from_str::<RawMessage<'_>>(&repaired) {
         Ok(raw) => raw.answer(),
-        Err(error) => read_broken(&mended, &error),
+        Err(error) => read_broken(&repaired, &error),
     }
 }
 
@@ -116,7 +116,7 @@ impl RawMessage<'_> {
         };
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
         match serde_json::from_str::<ServerJsonRpcMessage>(&answer) {
-            Ok(_) => MessageReading::Mended(answer),
+            Ok(_) => MessageReading::Repaired(answer),
             Err(error) => unreadable(id, &error.to_string()),
         }
     }
@@ -162,7 +162,7 @@ fn unreadable(id: i64, problem: &str) -> MessageReading {
 }
 
 fn failed(id: i64, error: &Value) -> MessageReading {
-    MessageReading::Mended(json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string())
+    MessageReading::Repaired(json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string())
 }
 
 #[cfg(test)]
@@ -174,15 +174,15 @@ mod tests {
         read_message(format!(r#"{{"jsonrpc":"2.0","id":4,{rest}}}"#).as_bytes())
     }
 
-    fn mended(reading: MessageReading) -> Value {
-        let MessageReading::Mended(text) = reading else { panic!("{reading:?}") };
+    fn repaired(reading: MessageReading) -> Value {
+        let MessageReading::Repaired(text) = reading else { panic!("{reading:?}") };
         serde_json::from_str::<ServerJsonRpcMessage>(&text).expect("a message");
         serde_json::from_str(&text).unwrap()
     }
 
     // Rows: N-44
     #[test]
-    fn n44_a_text_that_is_no_json_is_mended() {
+    fn n44_a_text_that_is_not_json_is_repaired() {
         let rows: [(&str, &str); 7] = [
             (r#""a \ud83c b""#, "a \u{fffd} b"),
             (r#""a \uDF55 b""#, "a \u{fffd} b"),
@@ -194,15 +194,15 @@ mod tests {
         ];
         for (text, want) in rows {
             let result = format!(r#""result":{{"content":[{{"type":"text","text":{text}}}]}}"#);
-            let answer = mended(read(&result));
+            let answer = repaired(read(&result));
             assert_eq!(answer["result"]["content"][0]["text"], want, "{text}");
             assert_eq!(answer["id"], 4);
         }
         let line = b"{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"na\xefve\"}]}}";
-        assert_eq!(mended(read_message(line))["result"]["content"][0]["text"], "na\u{fffd}ve");
+        assert_eq!(repaired(read_message(line))["result"]["content"][0]["text"], "na\u{fffd}ve");
         let numbers =
             r#""result":{"content":[],"structuredContent":{"a":NaN,"b":[-Infinity,Infinity,-1]}}"#;
-        let answer = mended(read(numbers));
+        let answer = repaired(read(numbers));
         assert_eq!(
             answer["result"]["structuredContent"],
             json!({ "a": null, "b": [null, null, -1] })
@@ -220,13 +220,13 @@ mod tests {
         let broken = r#""result":{"content":[{"type":"text","text":"it ends here}]}"#;
         let far = r#""result":{"content":[],"structuredContent":{"n":1e999}}"#;
         for rest in [&deep, broken, far] {
-            let answer = mended(read(rest));
+            let answer = repaired(read(rest));
             let words = answer["error"]["message"].as_str().unwrap();
             assert!(words.starts_with("its answer cannot be read: "), "{words}");
             assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(4), &json!(UNREADABLE)));
         }
         assert_eq!(
-            mended(read(r#""other":1"#))["error"]["message"],
+            repaired(read(r#""other":1"#))["error"]["message"],
             "its answer cannot be read: it has neither a result nor an error"
         );
     }
@@ -245,27 +245,27 @@ mod tests {
             (r#""later""#,                                   UNREADABLE, "later"),
         ];
         for (error, code, words) in rows {
-            let answer = mended(read(&format!(r#""error":{error}"#)));
+            let answer = repaired(read(&format!(r#""error":{error}"#)));
             assert_eq!(answer["error"], json!({ "code": code, "message": words }), "{error}");
         }
         let both = r#""error":null,"result":{"content":[]}"#;
-        assert_eq!(mended(read(both))["result"], json!({ "content": [] }));
+        assert_eq!(repaired(read(both))["result"], json!({ "content": [] }));
     }
 
     // Rows: N-44
     #[test]
     fn n44_an_id_in_another_spelling_is_that_of_the_call() {
         let line = br#"{"jsonrpc":"2.0","id":"4","result":{"content":[]}}"#;
-        assert_eq!(mended(read_message(line))["id"], 4);
+        assert_eq!(repaired(read_message(line))["id"], 4);
         for id in [r#""4""#, "4.0", "4"] {
             let line = format!(r#"{{"id":{id},"result":{{"content":[]}}}}"#);
-            assert_eq!(mended(read_message(line.as_bytes()))["id"], 4, "{id}, without a version");
+            assert_eq!(repaired(read_message(line.as_bytes()))["id"], 4, "{id}, without a version");
         }
     }
 
     // Rows: N-44
     #[test]
-    fn n44_an_answer_without_an_id_is_told_and_what_is_no_answer_is_left_alone() {
+    fn n44_an_answer_without_an_id_is_told_and_other_messages_are_left_alone() {
         let rows = [
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
             r#"{"jsonrpc":"2.0","id":null,"result":{"content":[{"type":"text","text":"\ud83c"}]}}"#,

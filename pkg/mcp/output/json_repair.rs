@@ -1,4 +1,4 @@
-//! Repairs of JSON that programs write although it is none: half surrogate pairs, `NaN`, raw control characters.
+//! Repairs of almost valid JSON: half surrogate pairs, `NaN`, raw control characters.
 
 use std::borrow::Cow;
 

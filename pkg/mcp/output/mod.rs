@@ -3,6 +3,6 @@
 pub(crate) mod answer_repair;
 mod json_repair;
 pub(crate) mod last_words;
-pub(crate) mod mended_lines;
 pub(crate) mod output_lines;
 pub(crate) mod remote_watch;
+pub(crate) mod repaired_lines;

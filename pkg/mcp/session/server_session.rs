@@ -32,9 +32,9 @@ use crate::{
     config::mcp_server::McpServer,
     output::{
         last_words::{ErrorOutput, LastWords},
-        mended_lines::{MAX_MENDED_BYTES, MendedLines},
         output_lines::{MAX_LINE_BYTES, OutputLines, OutputStatus, OutputTrouble},
         remote_watch::RemoteWatch,
+        repaired_lines::{MAX_REPAIRED_BYTES, RepairedLines},
     },
     requests::mcp_options::McpOptions,
 };
@@ -106,8 +106,9 @@ impl ServerSession {
         }
         let client = SessionClient::new(server.clone(), options.clone());
         let status = output.status();
-        let output = MendedLines::new(output, status);
-        let transport = AsyncRwTransport::new(output, input).with_max_line_length(MAX_MENDED_BYTES);
+        let output = RepairedLines::new(output, status);
+        let transport =
+            AsyncRwTransport::new(output, input).with_max_line_length(MAX_REPAIRED_BYTES);
         // Boxed, since the future is large.
         let greeting = Box::pin(serve_client(client.clone(), transport));
         let greeted = within(&server, None, "initialize", options.start_timeout, greeting).await;

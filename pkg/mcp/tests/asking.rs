@@ -372,7 +372,7 @@ async fn progress_is_output_of_the_call_that_goes_on_and_has_a_bound() {
 #[tokio::test(start_paused = true)]
 async fn n45_progress_extends_a_call_ten_times_at_most() {
     let step = Duration::from_secs(4);
-    // The limit of the call, the number of reports, and what becomes of it.
+    // The limit of the call, the number of reports, and the result.
     for (limit, reports, want, took) in
         [(5, 3, "done", 12), (5, u32::MAX, "no result after", 50), (3, 1, "no result after", 3)]
     {

@@ -14,7 +14,7 @@ use forgeline_types::{
     Transcript,
 };
 
-/// A server with this name and the tools `f` and `g`, which does what it is told until the test ends.
+/// A server with this name and the tools `f` and `g`, which answers until the test ends.
 async fn server(name: &str, members: Value, instructions: &str) -> (McpServers, Calls) {
     let (ours, mut scripted) = pipe();
     let info = json!({

@@ -78,7 +78,7 @@ async fn the_secret_of_a_client_goes_only_to_the_server_s_own_host_or_to_the_nam
                 let error = answered.unwrap_err();
                 assert!(error.contains("may not get `oauth.clientSecret`"), "{case}: {error}");
                 assert!(proofs.is_empty() && world.forms().is_empty(), "{case}: {seen:?}");
-                assert!(person.pages.lock().unwrap().is_empty(), "{case}: nobody is asked");
+                assert!(person.pages.lock().unwrap().is_empty(), "{case}: no person is asked");
             }
         }
     }

@@ -67,7 +67,7 @@ async fn an_answer_that_is_too_long_ends_the_call_with_the_server_and_the_limit(
 
 // Rows: N-44
 #[tokio::test]
-async fn n44_an_event_that_cannot_be_parsed_is_mended_or_ends_its_call_at_once() {
+async fn n44_an_event_that_cannot_be_parsed_is_repaired_or_ends_its_call_at_once() {
     #[rustfmt::skip]
     let rows = [
         (r#""id":ID,"result":{"content":[{"type":"text","text":"half \ud83c"}]}"#,  Ok("half \u{fffd}")),

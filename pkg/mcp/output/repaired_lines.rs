@@ -25,10 +25,10 @@ const MAX_SPREAD_BYTES: usize = 64 << 10;
 const KEPT_BYTES: usize = 64 << 10;
 
 /// Maximum length of a line that was made readable, in bytes: a byte that is not UTF-8 becomes three.
-pub(crate) const MAX_MENDED_BYTES: usize = 3 * MAX_LINE_BYTES;
+pub(crate) const MAX_REPAIRED_BYTES: usize = 3 * MAX_LINE_BYTES;
 
 /// Whole lines of an output, each as the protocol can read it.
-pub(crate) struct MendedLines<R> {
+pub(crate) struct RepairedLines<R> {
     output: R,
     heard: watch::Sender<OutputStatus>,
     /// The current line so far.
@@ -42,7 +42,7 @@ pub(crate) struct MendedLines<R> {
     given: usize,
 }
 
-impl<R> MendedLines<R> {
+impl<R> RepairedLines<R> {
     pub(crate) fn new(output: R, heard: watch::Sender<OutputStatus>) -> Self {
         let (line, spread, ready) = Default::default();
         Self { output, heard, line, is_skipping: false, spread, ready, given: 0 }
@@ -69,7 +69,9 @@ impl<R> MendedLines<R> {
         if let Some(message) = self.whole(&line) {
             match read_message(&message) {
                 MessageReading::AsIs => self.ready.extend_from_slice(&message),
-                MessageReading::Mended(message) => self.ready.extend_from_slice(message.as_bytes()),
+                MessageReading::Repaired(message) => {
+                    self.ready.extend_from_slice(message.as_bytes())
+                }
                 MessageReading::Unreadable => {
                     self.heard.send_modify(OutputStatus::count_unreadable);
                 }
@@ -119,7 +121,7 @@ fn is_message(line: &[u8]) -> bool {
         && serde_json::from_slice::<IgnoredAny>(line).is_ok()
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for MendedLines<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for RepairedLines<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -167,7 +169,7 @@ mod tests {
             let (output, mut input) = tokio::io::duplex(size);
             let written = text.to_owned();
             tokio::spawn(async move { input.write_all(written.as_bytes()).await });
-            let mut lines = MendedLines::new(output, heard);
+            let mut lines = RepairedLines::new(output, heard);
             let mut read = String::new();
             lines.read_to_string(&mut read).await.unwrap();
             let end = (read, told.borrow().since(before).is_some());
@@ -178,7 +180,7 @@ mod tests {
 
     // Rows: N-44
     #[tokio::test]
-    async fn n44_lines_are_passed_on_whole_mended_and_joined() {
+    async fn n44_lines_are_passed_on_whole_repaired_and_joined() {
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
         let rows = [
             (format!("log\n{answer}\n\n"), format!("log\n{answer}\n\n"), false),
