@@ -24,6 +24,7 @@ use crate::{
     input::read_text,
     render::escape_controls,
     setup::SetupContext,
+    shown::is_secret,
 };
 
 /// Time after which the command reports what it waits for.
@@ -131,9 +132,11 @@ impl McpArgs {
             return Ok(());
         };
         let known: Vec<_> = config.servers.iter().map(|server| server.name.as_str()).collect();
+        let name = escape_controls(&unknown.server);
+        let name =
+            if is_secret(&name) { "of this name, which looks like a secret".into() } else { name };
         Err(usage(format!(
-            "--trust-mcp: there is no MCP server {}; expected one of: {}",
-            escape_controls(&unknown.server),
+            "--trust-mcp: there is no MCP server {name}; expected one of: {}",
             known.join(", ")
         )))
     }

@@ -26,13 +26,7 @@ use crate::state::{
     AnswerId, AskKind, CallId, RunEffect, RunPrompt, RunSpec, RunState, StepInput, UnixMillis,
 };
 use crate::steering::{Steering, UserMessage};
-use crate::{
-    RunInput,
-    config::TOOL_SOURCE,
-    nesting,
-    run::{OutsideSources, RunOutcome},
-    support::clock,
-};
+use crate::{RunInput, config::TOOL_SOURCE, nesting, run::RunOutcome, support::clock};
 use forgeline_types::{AgentError, AgentEvent, Envelope, ErrorCode, Message};
 
 /// Drives a run to its end; the second value holds the events that the reader has yet to receive.
@@ -149,10 +143,7 @@ impl<'a> RunDriver<'a> {
                 answer_repairs: config.answer_repairs,
             };
             let run_id = emitter.run_id().clone();
-            let mut outside = agent.outside();
-            if context.has_outside_text() {
-                outside.add(&OutsideSources::Several);
-            }
+            let outside = agent.outside_with(&context);
             let mut state = RunState::new(run_id, spec, UnixMillis(clock::now()), context, message);
             state.bind(goal);
             state.allow([&parts.grants[..], &agent.grants.all()].concat());

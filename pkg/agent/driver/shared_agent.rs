@@ -18,7 +18,7 @@ use crate::{
     memory::{ContextWindow, SharedMemory},
     nesting,
     observe::RequestPrefix,
-    run::OutsideSources,
+    run::{OutsideSources, RunContext},
     setup::{AgentSetup, RequestModes},
 };
 use forgeline_types::{AgentError, ErrorCode, Message, Text};
@@ -63,6 +63,15 @@ impl SharedAgent {
             outside.add(&OutsideSources::of_message(message));
         }
         outside.clone()
+    }
+
+    /// Returns the sources of the text from outside in the conversation and in the input of a run.
+    pub(crate) fn outside_with(&self, input: &RunContext) -> OutsideSources {
+        let mut outside = self.outside();
+        if input.has_outside_text() {
+            outside.add(&OutsideSources::Several);
+        }
+        outside
     }
 
     /// Adds the sources of text that a run has contained.

@@ -14,7 +14,7 @@ pub(crate) enum OutsideSources {
     None,
     /// All of it comes from the source with this name.
     Only(Text),
-    /// It comes from several sources, or from one without a name.
+    /// There is text of several sources, or of one without a name.
     Several,
 }
 

@@ -16,7 +16,7 @@ use crate::{
     run::answer,
 };
 
-/// A public server, one call of it, and a word of the result.
+/// A public server, a call, and a word of the result.
 struct PublicServer {
     name: &'static str,
     command: Option<Command>,
