@@ -34,6 +34,7 @@ pub use self::{
     },
     servers::{
         contexts::McpResourcePrompt,
+        instructions::McpInstructions,
         listed_contexts::{McpPrompt, McpPromptArgument, McpResource},
         mcp_servers::McpServers,
     },

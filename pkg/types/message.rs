@@ -105,6 +105,27 @@ pub enum Part {
 keep_spelling!(Part);
 
 impl Part {
+    /// Returns `true` if the part contains text from [outside](TextOrigin::Outside); see [`Message::has_outside_text`].
+    #[must_use]
+    pub fn has_outside_text(&self) -> bool {
+        match self {
+            Self::ToolResult(result) => result.origin == TextOrigin::Outside,
+            Self::ProviderItem(item) => match &item.kind {
+                ItemKind::ServerToolResult { .. } => true,
+                ItemKind::Citation(citation) => citation.url.is_some(),
+                ItemKind::ServerToolCall { .. }
+                | ItemKind::Reasoning
+                | ItemKind::Media { .. }
+                | ItemKind::Other { .. } => false,
+            },
+            Self::Text { .. }
+            | Self::Thinking { .. }
+            | Self::ToolCall(_)
+            | Self::Image { .. }
+            | Self::Document { .. } => false,
+        }
+    }
+
     /// Returns the text of a text part.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
@@ -160,6 +181,9 @@ pub struct ToolResult {
     /// The source of `content`.
     #[serde(default, skip_serializing_if = "TextOrigin::is_own")]
     pub origin: TextOrigin,
+    /// The name of the only source of `content` from outside, such as a server; `None` if it may come from anyone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Text>,
     /// Images, documents and text that belong to the result, after `content`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
@@ -182,6 +206,7 @@ impl ToolResult {
             content: content.into(),
             is_error: false,
             origin: TextOrigin::Own,
+            source: None,
             parts: Vec::new(),
             found: Box::default(),
         }
@@ -198,6 +223,13 @@ impl ToolResult {
     #[must_use]
     pub fn origin(mut self, origin: TextOrigin) -> Self {
         self.origin = origin;
+        self
+    }
+
+    /// Sets [`source`](Self::source).
+    #[must_use]
+    pub fn source(mut self, source: Option<Text>) -> Self {
+        self.source = source;
         self
     }
 
@@ -278,22 +310,7 @@ impl Message {
     /// ```
     #[must_use]
     pub fn has_outside_text(&self) -> bool {
-        self.parts.iter().any(|part| match part {
-            Part::ToolResult(result) => result.origin == TextOrigin::Outside,
-            Part::ProviderItem(item) => match &item.kind {
-                ItemKind::ServerToolResult { .. } => true,
-                ItemKind::Citation(citation) => citation.url.is_some(),
-                ItemKind::ServerToolCall { .. }
-                | ItemKind::Reasoning
-                | ItemKind::Media { .. }
-                | ItemKind::Other { .. } => false,
-            },
-            Part::Text { .. }
-            | Part::Thinking { .. }
-            | Part::ToolCall(_)
-            | Part::Image { .. }
-            | Part::Document { .. } => false,
-        })
+        self.parts.iter().any(Part::has_outside_text)
     }
 
     /// Iterates over the tool results among the parts.

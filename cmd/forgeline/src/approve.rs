@@ -97,8 +97,8 @@ fn reject(builder: AgentBuilder, why: &'static str, again: &'static str) -> Agen
 }
 
 /// The reason for which a call that was named does not run behind text from outside.
-const NOT_AGAIN: &str = "after text from outside, --approve does not apply; run in a terminal to be asked, or set \
-    trustAnnotations for a server whose read-only tools may run";
+const NOT_AGAIN: &str = "after other text from outside, --approve and --trust-mcp do not apply; run in a terminal to be \
+    asked, or set trustAnnotations for a server whose read-only tools may run";
 
 /// The reason for which a call is asked about that was allowed before.
 const AGAIN: &str = "Text from outside may have caused this call, so it needs approval each time. ";

@@ -307,6 +307,8 @@ impl SetupArgs {
         if let Some(connected) = connected {
             described.extend(connected.tools.iter().map(describe));
             names.extend(names_of(&connected.tools));
+            builder = self.mcp.trust(builder, &connected)?;
+            builder = builder.system(connected.servers.instructions());
             builder = builder.tool_source(connected.servers);
         }
         let (builder, helpers) = self.ended(builder.tools(tools), names, at.is_served())?;
@@ -379,6 +381,9 @@ impl SetupArgs {
         mut names: Vec<Text>,
         is_served: bool,
     ) -> anyhow::Result<(AgentBuilder, Vec<Arc<dyn Tool>>)> {
+        if self.mcp.is_trusting() && self.approve == ApprovalMode::Never {
+            return Err(usage("--trust-mcp lets calls run that --approve never rejects; omit one"));
+        }
         names.extend(self.helpers.names().map(Text::from));
         let builder = self.approve.set_up(builder, &names, is_served)?;
         let helpers =

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// neither "always" nor [`AgentBuilder::grant`](crate::AgentBuilder::grant) counts, and if no one can be asked, the calls do not run. The request [says
 /// so](forgeline_types::ApprovalReason::OutsideText).
 ///
+/// A tool that names the [source](crate::tools::Tool::outside_source) of its results, as those of an MCP server do, is an exception: what a person allowed for
+/// it still counts while all text from outside in the conversation comes from the same source. Texts of a sub-agent count as from another one.
+///
 /// Text is from outside if its tool [says so](crate::tools::Tool::origin), if the provider ran a tool such as a search, and if an answer cites a page. It
 /// remains so after the run was resumed, for later runs of the conversation until it is [cleared](crate::DefaultAgent::clear), and for an agent that is
 /// given its messages.

@@ -2,10 +2,7 @@
 
 use std::{
     fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::AtomicUsize},
 };
 
 use tokio::sync::Mutex;
@@ -70,7 +67,7 @@ impl DefaultAgent {
             (WrittenMessages::default(), SessionGrants::default(), StartMessages::default());
         let window = || Box::new(ContextWindow::new(parts.estimator.clone()).into());
         let window = parts.may_have_window().then(window);
-        let (outside, looked_through) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let (outside, looked_through) = (std::sync::Mutex::default(), AtomicUsize::new(0));
         let prefix = std::sync::Mutex::default();
         Self(Arc::new(SharedAgent {
             parts,
@@ -219,14 +216,9 @@ impl DefaultAgent {
         self.0.parts.tools.iter().map(|entry| (entry.tool, entry.spec))
     }
 
-    /// Records whether the conversation contains text from outside.
-    pub(crate) fn set_has_untrusted_content(&self, is_there: bool) {
-        self.0.outside.fetch_or(is_there, Ordering::AcqRel);
-    }
-
     /// Returns `true` when the conversation contains text from outside.
     pub(crate) fn has_outside_text(&self) -> bool {
-        self.0.has_outside_text()
+        self.0.outside().is_any()
     }
 
     /// Runs `input` to its end and returns the outcome. The input is a text, a message that may contain other parts such as images, or a [`RunInput`],

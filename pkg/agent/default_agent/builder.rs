@@ -65,6 +65,7 @@ pub struct AgentBuilder {
     permissions: Option<Arc<dyn Permissions>>,
     audit: Option<Arc<dyn AuditSink>>,
     grants: Vec<SessionGrant>,
+    trusted_sources: Vec<Text>,
     observers: Vec<Arc<dyn Observer>>,
     request: Request,
     config: AgentConfig,
@@ -140,6 +141,7 @@ impl AgentBuilder {
             permissions: None,
             audit: None,
             grants: Vec::new(),
+            trusted_sources: Vec::new(),
             observers: Vec::new(),
             request: Request::default(),
             config: AgentConfig::default(),
@@ -269,11 +271,19 @@ impl AgentBuilder {
         self
     }
 
-    /// Allows all calls of these tools without asking. Default: none.
+    /// Allows all calls of these tools without asking; see [`OutsideText`](crate::OutsideText) for when this does not count. Default: none.
     #[must_use]
     pub fn grant<N: Into<Text>>(mut self, tool_names: impl IntoIterator<Item = N>) -> Self {
         let grant = |name: N| SessionGrant { tool: name.into(), pattern: None };
         self.grants.extend(tool_names.into_iter().map(grant));
+        self
+    }
+
+    /// Allows all calls of the tools of these [sources](crate::tools::Tool::outside_source) without asking, such as `mcp.notes` for an MCP server, also
+    /// those that are listed later. Once text from another source is in the conversation, each irreversible call requires approval again. Default: none.
+    #[must_use]
+    pub fn trust_sources<N: Into<Text>>(mut self, sources: impl IntoIterator<Item = N>) -> Self {
+        self.trusted_sources.extend(sources.into_iter().map(Into::into));
         self
     }
 
@@ -406,6 +416,7 @@ impl AgentBuilder {
             audit: self.audit,
             is_gated: false,
             grants: self.grants,
+            trusted_sources: self.trusted_sources,
             observers: self.observers.into(),
             config,
             card: OnceLock::new(),

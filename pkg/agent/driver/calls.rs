@@ -27,6 +27,7 @@ use crate::{
     nesting::{self, AgentFamily, BudgetDraw, BudgetPool, ParentContext, within_call},
     observe::CallEnd,
     prompts::{feedback, notes},
+    run::OutsideSources,
     setup::AgentSetup,
     state::{CallFailure, CallId, FailureKind, ReturnedCall, RunState, StepInput, ToolEnd},
     steering::QuestionDesk,
@@ -114,13 +115,13 @@ impl<'a> RunningCalls<'a> {
         emitter: &EventEmitter,
     ) {
         let (pause, run) = (run_state.pause(id), run_state.context().clone());
-        let has_outside_text = run_state.has_outside_text();
+        let outside = run_state.outside().clone();
         let steering = emitter.steering().cloned();
         self.purse.renew(run_state.left(), run_state.open_calls());
         let draw = Some(BudgetDraw { purse: Arc::clone(&self.purse), call: id });
         let CallSite { parts, agent, .. } = self.site;
         let memory = Some(Arc::clone(&agent.memory));
-        let above = ParentContext { steering, has_outside_text, memory, draw };
+        let above = ParentContext { steering, outside, memory, draw };
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
             return self.refuse(id, not_run());
@@ -149,6 +150,7 @@ impl<'a> RunningCalls<'a> {
         let shown = shown.map(|(_, digest)| digest.clone());
         let context = context.asking(Arc::clone(&desk) as _).approved_as(shown);
         let (config, origin) = (&parts.config, tool.origin());
+        let source = OutsideSources::name_of(tool.outside_source(), origin);
         let work =
             within_call(agent.key(), above, async move { tool.execute(context, arguments).await });
         let ended = span.clone();
@@ -168,13 +170,16 @@ impl<'a> RunningCalls<'a> {
                 }
             };
             let result = guard(config, (&desk, &own_id, limit), task, &cancel, &stop).await;
-            let origin = result.as_ref().ok().and_then(|output| output.origin).unwrap_or(origin);
+            let own_origin = result.as_ref().ok().and_then(|output| output.origin);
+            // What is not of the tool's own origin may be of another source.
+            let source = source.filter(|_| own_origin.is_none_or(|own| own == origin));
+            let origin = own_origin.unwrap_or(origin);
             let (result, parts) = read_result(&name, result, most, able);
             if let Err(CallFailure(failure, _)) = &result {
                 ended.record("error.type", CallEnd::from(*failure).as_str());
             }
             let duration_ms = elapsed_ms(started);
-            let end = ToolEnd { parts, duration_ms, origin, ..ToolEnd::at_once(result) };
+            let end = ToolEnd { parts, duration_ms, origin, source, ..ToolEnd::at_once(result) };
             if let Some(family) = nesting::family() {
                 // A parent agent resumes, and needs the slot that it gave up for the call.
                 Box::pin(family.call_ended(&cancel)).await;

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     memory::{SummaryParts, WindowBounds, WindowStep, WriteResults},
+    run::OutsideSources,
     state::{
         AnswerId, ConversationSummary, RunState, StepInput, SummaryEnd, SummaryRange, WindowState,
     },
@@ -128,7 +129,7 @@ impl RunConversation<'_> {
         let Some(text) = so_far else {
             return Err(failed("there is nothing to summarize".to_owned()));
         };
-        Ok(self.summary_of(outgrown, text, messages, state.has_outside_text()))
+        Ok(self.summary_of(outgrown, text, messages, state.outside().clone()))
     }
 
     fn summary_of(
@@ -136,13 +137,14 @@ impl RunConversation<'_> {
         outgrown: SummaryRange,
         text: String,
         messages: &[Arc<Message>],
-        was_outside: bool,
+        mut outside: OutsideSources,
     ) -> ConversationSummary {
         let window = self.agent.window.as_deref();
         let tokens = window.map_or(0, |window| locked(window).estimated_with(outgrown, &text));
-        let is_outside = |message: &Arc<Message>| message.has_outside_text();
-        let has_outside_text = was_outside || messages.iter().any(is_outside);
-        ConversationSummary { text, has_outside_text, messages: messages.len(), tokens }
+        for message in messages {
+            outside.add(&OutsideSources::of_message(message));
+        }
+        ConversationSummary { text, outside, messages: messages.len(), tokens }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
     config::AgentConfig,
     journal::ToolMark,
     prompts::feedback,
+    run::OutsideSources,
     setup::AgentSetup,
     state::{CallOrder, RunRules, ToolFacts},
     tools::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolEffects, ToolPlace},
@@ -15,6 +16,11 @@ use forgeline_types::{Text, ToolCall};
 use serde_json::Value;
 
 impl AgentSetup {
+    /// Returns `true` for a source whose tools a person trusts.
+    fn trusts(&self, source: &str) -> bool {
+        self.trusted_sources.iter().any(|trusted| trusted == source)
+    }
+
     /// Returns the marks of the tools, on which the runs of a journal depend.
     pub(crate) fn tool_marks(&self) -> Vec<ToolMark> {
         // The search tool depends on the model's context window, not on the calls of a run.
@@ -65,19 +71,26 @@ impl RunRules for AgentSetup {
         if !self.config.approval.asks(&entry.spec.name, entry.tool.effects()) {
             return CallGate::Run;
         }
+        if entry.tool.outside_source().is_some_and(|source| self.trusts(source)) {
+            return CallGate::Run;
+        }
         let mut of_tool = grants.iter().filter(|grant| grant.tool == entry.spec.name).peekable();
         let pattern = of_tool.peek().and_then(|_| self.grant_pattern(call));
         let is_granted = of_tool.any(|grant| grant.pattern.is_none() || grant.pattern == pattern);
         if is_granted { CallGate::Run } else { CallGate::Ask }
     }
 
-    fn asks_after_outside_text(&self, call: &ToolCall) -> bool {
+    fn asks_after_outside_text(&self, call: &ToolCall, outside: &OutsideSources) -> bool {
+        if outside.is_none() {
+            return false;
+        }
         let AgentConfig { outside_text, approval, .. } = &self.config;
         if *outside_text == OutsideText::Ignore || *approval == ApprovalPolicy::Never {
             return false;
         }
-        let effects = self.tools.find(&call.name).map(|entry| entry.tool.effects());
-        effects.is_none_or(|effects| effects == ToolEffects::Irreversible)
+        let Some(entry) = self.tools.find(&call.name) else { return true };
+        entry.tool.effects() == ToolEffects::Irreversible
+            && outside.has_other_than(entry.tool.outside_source())
     }
 
     fn grant_pattern(&self, call: &ToolCall) -> Option<String> {

@@ -1,6 +1,6 @@
 //! A run in this process.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 use std::{collections::VecDeque, mem, ops::Range, pin::pin};
 
 use serde_json::{Value, value::RawValue};
@@ -143,11 +143,11 @@ impl<'a> RunDriver<'a> {
                 answer_repairs: config.answer_repairs,
             };
             let run_id = emitter.run_id().clone();
-            let is_outside = agent.has_outside_text() || context.has_outside_text();
+            let outside = agent.outside_with(&context);
             let mut state = RunState::new(run_id, spec, UnixMillis(clock::now()), context, message);
             state.bind(goal);
             state.allow([&parts.grants[..], &agent.grants.all()].concat());
-            state.begin_with(is_outside);
+            state.begin_with(outside);
             if let Some(marks) = agent.window_marks() {
                 state.begin_window(marks);
             }
@@ -325,9 +325,7 @@ impl<'a> RunDriver<'a> {
                 if self.writer.is_some() {
                     Box::pin(self.write_down(places.clone())).await?;
                 }
-                if self.state.has_outside_text() {
-                    self.conversation.agent.outside.store(true, Ordering::Release);
-                }
+                self.conversation.agent.add_outside(self.state.outside());
                 let messages = self.state.outcome().messages.get(self.remembered..places.end);
                 let messages = messages.unwrap_or_default();
                 if !messages.is_empty() {
@@ -492,8 +490,8 @@ impl<'a> RunDriver<'a> {
         if let Some(recorder) = conversation.emitter.recorder() {
             recorder.prepared(context.places());
         }
-        let prepared = |ComposedPrompt { text, answer, is_outside }| {
-            StepInput::Prepared(RunPrompt { text, withheld, answer, is_outside })
+        let prepared = |ComposedPrompt { text, answer, outside }| {
+            StepInput::Prepared(RunPrompt { text, withheld, answer, outside })
         };
         Some(prompt.map_or_else(StepInput::Unprepared, prepared))
     }

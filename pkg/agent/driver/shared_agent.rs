@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, PoisonError,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicUsize, Ordering},
 };
 
 use tokio::{
@@ -18,6 +18,7 @@ use crate::{
     memory::{ContextWindow, SharedMemory},
     nesting,
     observe::RequestPrefix,
+    run::{OutsideSources, RunContext},
     setup::{AgentSetup, RequestModes},
 };
 use forgeline_types::{AgentError, ErrorCode, Message, Text};
@@ -36,8 +37,8 @@ pub(crate) struct SharedAgent {
     pub(crate) grants: SessionGrants,
     /// The messages with which the agent's runs started.
     pub(crate) inputs: StartMessages,
-    /// `true` once a run has contained text from outside, which its memory may have dropped.
-    pub(crate) outside: AtomicBool,
+    /// The sources of the text from outside in its runs, which the memory may have dropped.
+    pub(crate) outside: std::sync::Mutex<OutsideSources>,
     /// The beginning of the last request, where runs are observed.
     pub(crate) prefix: std::sync::Mutex<Option<Box<RequestPrefix>>>,
     /// The number of messages already searched for text from outside.
@@ -50,21 +51,42 @@ impl SharedAgent {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Returns `true` when the conversation contains text from outside.
-    pub(crate) fn has_outside_text(&self) -> bool {
+    /// Returns the sources of the text from outside in the conversation.
+    pub(crate) fn outside(&self) -> OutsideSources {
         let memory = self.memory.lock();
         let messages = memory.transcript().messages();
         let before = self.looked_through.swap(messages.len(), Ordering::AcqRel);
         // A memory with fewer messages than before contains others.
         let new = messages.get(before..).unwrap_or(messages);
-        let has_it = new.iter().any(|message| message.has_outside_text());
-        self.outside.fetch_or(has_it, Ordering::AcqRel) || has_it
+        let mut outside = self.lock_outside();
+        for message in new {
+            outside.add(&OutsideSources::of_message(message));
+        }
+        outside.clone()
+    }
+
+    /// Returns the sources of the text from outside in the conversation and in the input of a run.
+    pub(crate) fn outside_with(&self, input: &RunContext) -> OutsideSources {
+        let mut outside = self.outside();
+        if input.has_outside_text() {
+            outside.add(&OutsideSources::Several);
+        }
+        outside
+    }
+
+    /// Adds the sources of text that a run has contained.
+    pub(crate) fn add_outside(&self, sources: &OutsideSources) {
+        self.lock_outside().add(sources);
+    }
+
+    fn lock_outside(&self) -> std::sync::MutexGuard<'_, OutsideSources> {
+        self.outside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Resets the flags when another conversation starts.
     pub(crate) fn begin_anew(&self) {
         self.looked_through.store(0, Ordering::Release);
-        self.outside.store(false, Ordering::Release);
+        *self.lock_outside() = OutsideSources::None;
     }
 
     /// Records the first message of a run, where `messages` are the first that the run has added.

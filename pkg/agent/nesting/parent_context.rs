@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use super::budget_pool::BudgetDraw;
-use crate::{memory::SharedMemory, steering::Steering};
+use crate::{memory::SharedMemory, run::OutsideSources, steering::Steering};
 
 /// The part of a run that its sub-agents inherit.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ParentContext {
     /// The handle through which requests of the run are answered.
     pub(crate) steering: Option<Steering>,
-    /// `true` when the conversation contains text from outside.
-    pub(crate) has_outside_text: bool,
+    /// The sources of the text from outside in the conversation.
+    pub(crate) outside: OutsideSources,
     /// The conversation of the run.
     pub(crate) memory: Option<Arc<SharedMemory>>,
     /// The access to what is left of the budget.

@@ -6,6 +6,7 @@ use futures_core::future::BoxFuture;
 use tokio::{sync::Mutex, time::Instant};
 
 use super::{PromptContext, SystemPrompt};
+use crate::run::OutsideSources;
 use forgeline_types::{AgentError, Text};
 
 /// A part of the system prompt that is built once and cached for a time, for all runs of the agent.
@@ -40,8 +41,8 @@ pub struct CachedPrompt<P> {
 struct CachedText {
     made: Instant,
     text: String,
-    /// `true` when a part of the prompt contained text from outside at the time the text was built.
-    is_outside: bool,
+    /// The sources of the text from outside in the prompt at the time the text was built.
+    outside: OutsideSources,
 }
 
 impl<P: SystemPrompt + 'static> CachedPrompt<P> {
@@ -61,19 +62,17 @@ impl<P: SystemPrompt + 'static> SystemPrompt for CachedPrompt<P> {
         let (part, kept_for, kept) = (self.part.clone(), self.kept_for, self.kept.clone());
         Box::pin(async move {
             let mut kept = kept.lock().await;
-            if let Some(CachedText { made, text, is_outside }) = &*kept
+            if let Some(CachedText { made, text, outside }) = &*kept
                 && made.elapsed() < kept_for
             {
-                if *is_outside {
-                    context.add_outside_text();
-                }
+                context.add_outside(outside);
                 return Ok(text.clone());
             }
             let text = part.build(context.clone()).await?;
             // A part that answers in place of the model is built again for the next run.
             if !context.has_answered() {
-                let (made, is_outside) = (Instant::now(), context.has_outside_text());
-                *kept = Some(CachedText { made, text: text.clone(), is_outside });
+                let (made, outside) = (Instant::now(), context.outside());
+                *kept = Some(CachedText { made, text: text.clone(), outside });
             }
             Ok(text)
         })

@@ -2,15 +2,12 @@
 
 use std::{
     any::Any,
-    sync::{
-        Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::SystemTime,
 };
 
 use crate::{
-    run::{RunContext, SharedState},
+    run::{OutsideSources, RunContext, SharedState},
     support::clock,
 };
 use forgeline_llm::ToolSpec;
@@ -63,7 +60,7 @@ struct SharedValues {
     /// `true` when the lengths of the parts are recorded.
     is_observed: bool,
     places: OnceLock<Box<[(usize, usize)]>>,
-    is_outside: AtomicBool,
+    outside: Mutex<OutsideSources>,
 }
 
 impl PromptContext {
@@ -154,14 +151,26 @@ impl PromptContext {
     /// Marks the part as containing text from [outside](forgeline_types::TextOrigin::Outside): from
     /// now on in the conversation, calls that cannot be undone need approval.
     pub fn add_outside_text(&self) {
+        self.add_outside(&OutsideSources::Several);
+    }
+
+    /// Marks the part as containing text from outside, all of it from the [source](crate::tools::Tool::outside_source) with this name: what a person
+    /// allowed for the tools of the same source still holds.
+    pub fn add_outside_text_of(&self, source: &str) {
+        self.add_outside(&OutsideSources::of(Some(source)));
+    }
+
+    /// Marks the part as containing text of these sources.
+    pub(super) fn add_outside(&self, sources: &OutsideSources) {
         if let Some(around) = &self.around {
-            around.is_outside.store(true, Ordering::Release);
+            around.outside.lock().unwrap_or_else(PoisonError::into_inner).add(sources);
         }
     }
 
-    /// Returns `true` when a part has been marked as containing text from outside.
-    pub(super) fn has_outside_text(&self) -> bool {
-        self.around.as_ref().is_some_and(|around| around.is_outside.load(Ordering::Acquire))
+    /// Returns the sources of the text from outside in the parts.
+    pub(super) fn outside(&self) -> OutsideSources {
+        let Some(around) = &self.around else { return OutsideSources::None };
+        around.outside.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the same context for the part with this index.

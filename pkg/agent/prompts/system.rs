@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 use futures_util::future::{join_all, try_join_all};
 
 use super::PromptContext;
-use crate::support::bounded;
+use crate::{run::OutsideSources, support::bounded};
 use forgeline_types::{AgentError, Text};
 
 /// One part of the system prompt, built anew for every run.
@@ -83,8 +83,8 @@ where
 pub(crate) struct ComposedPrompt {
     pub(crate) text: String,
     pub(crate) answer: Option<Box<str>>,
-    /// `true` when a part contains text from outside.
-    pub(crate) is_outside: bool,
+    /// The sources of the text from outside in its parts.
+    pub(crate) outside: OutsideSources,
 }
 
 /// Builds all parts concurrently, each within `limit`, and joins them.
@@ -110,7 +110,7 @@ pub(crate) async fn compose(
     let mut texts = made.into_iter().flatten().filter(|text| says_something(&text));
     let mut text = texts.next().unwrap_or_default();
     texts.for_each(|more| text.extend(["\n\n", &more]));
-    Ok(ComposedPrompt { text, answer, is_outside: context.has_outside_text() })
+    Ok(ComposedPrompt { text, answer, outside: context.outside() })
 }
 
 /// Builds the parts' texts about found tools, each within `limit`; returns `None` when no part has any.

@@ -6,6 +6,7 @@ mod caller;
 mod context;
 mod input;
 mod outcome;
+mod outside_sources;
 mod shared_state;
 mod surface;
 
@@ -18,4 +19,4 @@ pub use self::{
     outcome::{OutcomeKind, RunError, RunOutcome},
     surface::Surface,
 };
-pub(crate) use self::{input::fit, outcome::NO_ANSWER};
+pub(crate) use self::{input::fit, outcome::NO_ANSWER, outside_sources::OutsideSources};

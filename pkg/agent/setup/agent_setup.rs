@@ -49,6 +49,8 @@ pub(crate) struct AgentSetup {
     pub(crate) is_gated: bool,
     /// The permissions granted from the start.
     pub(crate) grants: Vec<SessionGrant>,
+    /// The names of the sources whose tools a person trusts.
+    pub(crate) trusted_sources: Vec<Text>,
     /// The observers of the runs.
     pub(crate) observers: Arc<[Arc<dyn Observer>]>,
     pub(crate) config: AgentConfig,

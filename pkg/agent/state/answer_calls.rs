@@ -13,7 +13,10 @@ use super::{
     repeats::{EndedCall, RepeatGuard},
 };
 use crate::approval::{CallGate, SessionGrant};
-use crate::{prompts::feedback, run::OutcomeKind};
+use crate::{
+    prompts::feedback,
+    run::{OutcomeKind, OutsideSources},
+};
 use forgeline_types::{AgentEvent, Json, Part, Text, TextOrigin, ToolCall, ToolResult};
 
 /// The calls of one answer, in its order, and their results.
@@ -288,8 +291,8 @@ pub(super) struct CallPolicy<'a> {
     pub(super) run_id: &'a str,
     pub(super) answer: AnswerId,
     pub(super) grants: &'a [SessionGrant],
-    /// `true` when the conversation contains text from outside.
-    pub(super) has_outside_text: bool,
+    /// The sources of the text from outside in the conversation.
+    pub(super) outside: &'a OutsideSources,
     /// The names of the tools that the run may not use.
     pub(super) withheld: &'a [Text],
     /// Maximum number of calls that run at the same time.
@@ -384,7 +387,7 @@ impl AnswerCalls {
         }
         let ended = std::mem::replace(&mut first.state, CallState::Settled);
         let CallState::Ended(end) = ended else { return false };
-        let ToolEnd { result, parts, origin, found, .. } = end;
+        let ToolEnd { result, parts, origin, source, found, .. } = end;
         let call = &first.made;
         let circle = around.circle(first, &result, &parts);
         match &result {
@@ -403,7 +406,7 @@ impl AnswerCalls {
             }
         }
         self.broken = self.broken.take().or(circle);
-        self.add_result(result, parts, (origin, found));
+        self.add_result(result, parts, (origin, source, found));
         true
     }
 
@@ -411,14 +414,14 @@ impl AnswerCalls {
         &mut self,
         result: CallResult,
         parts: Vec<Part>,
-        (origin, found): (TextOrigin, Box<[Text]>),
+        (origin, source, found): (TextOrigin, Option<Text>, Box<[Text]>),
     ) {
         let Some(settled) = self.list.get(self.results.len()) else { return };
         let (id, tool_name) = (settled.made.id.clone(), settled.made.name.clone());
         let is_error = result.is_err();
         let content = result.unwrap_or_else(|CallFailure(_, text)| feedback::brief(text));
         let result = ToolResult::new(id, tool_name, content).error(is_error);
-        self.results.push(result.parts(parts).origin(origin).found(found));
+        self.results.push(result.parts(parts).origin(origin).source(source).found(found));
     }
 }
 

@@ -70,8 +70,8 @@ impl RunState {
             return self.fail(CancelReason::error(reason), out);
         }
         let (name, data) = match result {
-            Ok(ConversationSummary { has_outside_text, messages, tokens, .. }) => {
-                self.has_outside_text |= has_outside_text;
+            Ok(ConversationSummary { outside, messages, tokens, .. }) => {
+                self.outside.add(&outside);
                 let data = json!({ "messages": messages, "requests": requests, "tokens": tokens, "tokens_before": tokens_before });
                 (CONTEXT_SUMMARIZED, data)
             }

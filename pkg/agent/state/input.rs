@@ -8,7 +8,11 @@ use super::{
     CallFailure, CallResult,
     window_state::{SummaryEnd, SummaryRange, WindowCut},
 };
-use crate::{approval::ApprovalAnswer, run::SpentBelow, steering::UserMessage};
+use crate::{
+    approval::ApprovalAnswer,
+    run::{OutsideSources, SpentBelow},
+    steering::UserMessage,
+};
 use forgeline_llm::Cost;
 use forgeline_types::{
     AgentError, AgentEvent, ErrorCode, FinishReason, Message, Part, Text, TextOrigin, ToolCall,
@@ -84,9 +88,9 @@ pub(crate) struct RunPrompt {
     /// The answer that a prompt part gives in place of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<Box<str>>,
-    /// `true` when a part contains text from outside.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) is_outside: bool,
+    /// The sources of the text from outside in its parts.
+    #[serde(rename = "is_outside", default, skip_serializing_if = "OutsideSources::is_none")]
+    pub(crate) outside: OutsideSources,
 }
 
 impl From<&str> for RunPrompt {
@@ -146,6 +150,9 @@ pub(crate) struct ToolEnd {
     /// The origin of the text.
     #[serde(default, skip_serializing_if = "TextOrigin::is_own")]
     pub(crate) origin: TextOrigin,
+    /// The name of the only source of the text, if it is from outside and has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<Text>,
     /// The part of the budget that sub-agents used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) below: Option<Box<SpentBelow>>,
@@ -163,7 +170,7 @@ impl ToolEnd {
     /// Returns an end with a duration of zero.
     pub(crate) fn at_once(result: CallResult) -> Self {
         let (parts, origin, found) = (Vec::new(), TextOrigin::Own, Box::default());
-        Self { result, parts, duration_ms: 0, origin, below: None, found }
+        Self { result, parts, duration_ms: 0, origin, source: None, below: None, found }
     }
 }
 

@@ -1,6 +1,9 @@
 //! Lookups in the setup of an agent.
 
-use crate::approval::{CallGate, SessionGrant};
+use crate::{
+    approval::{CallGate, SessionGrant},
+    run::OutsideSources,
+};
 use forgeline_types::{Text, ToolCall};
 use serde_json::Value;
 
@@ -22,8 +25,8 @@ pub(crate) trait RunRules {
     /// Returns the gate for a call whose checks have passed, given what a person has allowed in `grants`.
     fn gate(&self, call: &ToolCall, grants: &[SessionGrant]) -> CallGate;
 
-    /// Returns `true` when a call needs approval whenever the conversation contains text from outside.
-    fn asks_after_outside_text(&self, call: &ToolCall) -> bool;
+    /// Returns `true` when a call needs approval in spite of earlier permissions, because the conversation contains text from outside.
+    fn asks_after_outside_text(&self, call: &ToolCall, outside: &OutsideSources) -> bool;
 
     /// Returns the pattern that "always" allows for a call of its tool; `None` allows all calls of the tool.
     fn grant_pattern(&self, call: &ToolCall) -> Option<String>;

@@ -17,7 +17,7 @@ use crate::{
     approval::SessionGrant,
     config::{AtLimit, NoToolCall},
     prompts::feedback,
-    run::{OutcomeKind, RunOutcome},
+    run::{OutcomeKind, OutsideSources, RunOutcome},
 };
 use forgeline_llm::AnswerSchema;
 use forgeline_types::{AgentError, AgentEvent, Ending, ErrorCode, Message, Text, ToolCall};
@@ -108,9 +108,9 @@ pub(crate) struct RunState {
     /// The permissions that people have granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) grants: Vec<SessionGrant>,
-    /// `true` once the conversation contains text from outside; stays `true` when a memory drops the message.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) has_outside_text: bool,
+    /// The sources of the text from outside in the conversation, also where a memory drops the message.
+    #[serde(rename = "has_outside_text", default, skip_serializing_if = "OutsideSources::is_none")]
+    pub(super) outside: OutsideSources,
     /// The part of the conversation that is sent. Boxed, since most agents send everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) marks: Option<Box<WindowState>>,
@@ -161,7 +161,7 @@ impl RunState {
             early: None,
             goal: None,
             grants: Vec::new(),
-            has_outside_text: false,
+            outside: OutsideSources::None,
             marks: None,
             breaker: FailureBreaker::new(spec.breaker_failures),
             guard: RepeatGuard::new(spec.loop_guard),
@@ -314,7 +314,7 @@ impl RunState {
 
     fn prepared(&mut self, rules: &dyn RunRules, mut prompt: RunPrompt, out: &mut Vec<RunEffect>) {
         let answer = prompt.answer.take();
-        self.has_outside_text |= prompt.is_outside;
+        self.outside.add(&prompt.outside);
         self.prompt = prompt;
         if let Some(input) = self.input.take() {
             self.remember(input);
@@ -422,7 +422,7 @@ impl RunState {
             run_id: &self.outcome.run_id,
             answer: self.answer,
             grants: &self.grants,
-            has_outside_text: self.has_outside_text,
+            outside: &self.outside,
             withheld: &self.prompt.withheld,
             most: self.spec.max_parallel_calls,
             stage,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::run::OutsideSources;
 use forgeline_llm::Cost;
 use forgeline_types::{AgentError, UsageInfo};
 
@@ -90,9 +91,9 @@ pub(crate) struct SummaryEnd {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ConversationSummary {
     pub(crate) text: String,
-    /// `true` when the summarized messages contain text from outside.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) has_outside_text: bool,
+    /// The sources of the text from outside in the summarized messages.
+    #[serde(rename = "has_outside_text", default, skip_serializing_if = "OutsideSources::is_none")]
+    pub(crate) outside: OutsideSources,
     /// The number of messages that this summary covers and the previous one did not.
     pub(crate) messages: usize,
     /// The estimate for the request with the summary.

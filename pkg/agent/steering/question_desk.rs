@@ -27,6 +27,12 @@ use forgeline_types::{ApprovalReason, ApprovalRequest, Json, Preview};
 /// Maximum number of questions of one call.
 pub(crate) const MAX_QUESTIONS: u32 = 16;
 
+/// Maximum number of times that a call which makes progress may take its time limit.
+const MAX_EXTENSION: u32 = 10;
+
+/// Maximum time of a call that takes longer than its time limit because it makes progress.
+const MAX_EXTENDED: Duration = Duration::from_hours(1);
+
 /// The desk through which the calls of an answer ask people. A call's wait for an answer does not count towards its time limit.
 pub(crate) struct QuestionDesk {
     /// `None` when the run has no reader that could answer.
@@ -38,12 +44,14 @@ pub(crate) struct QuestionDesk {
     changed: Notify,
 }
 
-/// A call that has asked a question.
+/// A call that has asked a question, or made progress.
 #[derive(Debug)]
 struct AskingCall {
     call_id: Text,
     made: u32,
     open: u32,
+    /// The number of times that the call has made progress.
+    progress: u64,
 }
 
 /// A wait for a person, which ends when this is dropped.
@@ -68,11 +76,10 @@ impl QuestionDesk {
     /// Starts a wait of a call; `None` when the call has waited too often.
     fn begin<'a>(&'a self, call_id: &'a Text) -> Option<PersonWait<'a>> {
         let mut calls = self.calls();
-        let at = calls.iter().position(|asking| asking.call_id == *call_id).unwrap_or_else(|| {
-            calls.push(AskingCall { call_id: call_id.clone(), made: 0, open: 0 });
-            calls.len() - 1
-        });
-        let asking = calls.get_mut(at).filter(|asking| asking.made < MAX_QUESTIONS)?;
+        let asking = of_call(&mut calls, call_id)?;
+        if asking.made >= MAX_QUESTIONS {
+            return None;
+        }
         (asking.made, asking.open) = (asking.made + 1, asking.open + 1);
         let number = asking.made;
         drop(calls);
@@ -80,12 +87,18 @@ impl QuestionDesk {
         Some(PersonWait { desk: self, call_id, number })
     }
 
-    /// Waits until a call has worked for `limit`, not counting the time of its questions.
+    /// Waits until a call has worked for `limit` without progress, not counting the time of its questions. A call that makes progress
+    /// may take ten times its limit, but not more than an hour unless the limit itself is longer.
     pub(crate) async fn worked(&self, call_id: &str, limit: Duration) {
-        let mut left = limit;
+        let mut whole = limit.saturating_mul(MAX_EXTENSION).min(MAX_EXTENDED.max(limit));
+        let (mut left, mut known) = (limit, 0);
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
+            let progress = self.progress_of(call_id);
+            if progress != known {
+                (left, known) = (limit, progress);
+            }
             if self.asks(call_id) {
                 changed.await;
                 continue;
@@ -93,10 +106,19 @@ impl QuestionDesk {
             let began = Instant::now();
             tokio::select! {
                 biased;
-                () = changed => left = left.saturating_sub(began.elapsed()),
-                () = sleep(left) => return,
+                () = changed => {
+                    left = left.saturating_sub(began.elapsed());
+                    whole = whole.saturating_sub(began.elapsed());
+                }
+                () = sleep(left.min(whole)) => return,
             }
         }
+    }
+
+    fn progress_of(&self, call_id: &str) -> u64 {
+        let calls = self.calls();
+        let of_call = calls.iter().find(|asking| asking.call_id == call_id);
+        of_call.map_or(0, |asking| asking.progress)
     }
 
     fn asks(&self, call_id: &str) -> bool {
@@ -108,7 +130,24 @@ impl QuestionDesk {
     }
 }
 
+/// Returns the entry of a call, which is new if there is none.
+fn of_call<'a>(calls: &'a mut Vec<AskingCall>, call_id: &Text) -> Option<&'a mut AskingCall> {
+    let known = calls.iter().position(|asking| asking.call_id == *call_id);
+    let at = known.unwrap_or_else(|| {
+        calls.push(AskingCall { call_id: call_id.clone(), made: 0, open: 0, progress: 0 });
+        calls.len() - 1
+    });
+    calls.get_mut(at)
+}
+
 impl CallPeople for QuestionDesk {
+    fn progressed(&self, context: &ToolContext) {
+        if let Some(asking) = of_call(&mut self.calls(), &context.place().call_id) {
+            asking.progress += 1;
+        }
+        self.changed.notify_waiters();
+    }
+
     fn ask<'a>(
         &'a self,
         context: &'a ToolContext,

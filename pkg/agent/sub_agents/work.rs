@@ -130,7 +130,7 @@ impl SubAgent {
         let mut input = RunInput::from(task).budget(budget);
         input.context = context.run().clone();
         let agent = self.agent.fork();
-        agent.set_has_untrusted_content(above.has_outside_text);
+        agent.0.add_outside(&above.outside);
         if let Some(memory) = above.memory.as_ref().filter(|_| self.recent > 0) {
             let messages = recent(memory.lock().transcript().messages(), self.recent);
             let mut own = agent.0.memory.lock();

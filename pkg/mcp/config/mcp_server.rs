@@ -28,6 +28,8 @@ pub struct McpServer {
     pub is_required: bool,
     /// `true` if the server's hints may lower the approval requirements of its tools. Default: `false`.
     pub trusts_annotations: bool,
+    /// `false` if what the server writes about the use of its tools is left out. Default: `true`.
+    pub passes_instructions: bool,
     /// The time limit of a call, at most an hour, and of the handshake and the list, each at most 30 s. Default: `None`, those of
     /// [`McpOptions`](crate::McpOptions) and of the agent.
     pub timeout: Option<Duration>,

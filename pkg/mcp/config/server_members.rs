@@ -20,7 +20,7 @@ const FIRST_MILLISECONDS: f64 = 1_000.0;
 
 /// The members that have an effect, listed in warnings about misspelt ones.
 const MEMBERS: &str = "`type`, `command`, `args`, `env`, `cwd`, `url`, `headers`, `oauth`, `required`, \
-     `trustAnnotations`, `timeout`, `disabled`, `includeTools` or `excludeTools`";
+     `trustAnnotations`, `instructions`, `timeout`, `disabled`, `includeTools` or `excludeTools`";
 
 /// The result of parsing a server.
 pub(crate) enum ServerEntry {
@@ -58,6 +58,7 @@ pub(crate) fn parse_server(
         remote: parse_remote(of, warnings)?,
         is_required: false,
         trusts_annotations: false,
+        passes_instructions: true,
         timeout: None,
         included_tools: None,
         excluded_tools: Vec::new(),
@@ -74,6 +75,7 @@ pub(crate) fn parse_server(
             | "icon" => {}
             "required" => server.is_required = member.boolean()?,
             "trustAnnotations" => server.trusts_annotations = member.boolean()?,
+            "instructions" => server.passes_instructions = member.boolean()?,
             "timeout" => server.timeout = Some(member.limit()?),
             "includeTools" | "enabledTools" => server.included_tools = Some(member.strings()?),
             "excludeTools" | "disabledTools" => server.excluded_tools.extend(member.strings()?),
@@ -91,7 +93,7 @@ pub(crate) fn parse_server(
             "autoApprove" | "alwaysAllow" | "trust" => {
                 if !member.is_empty() {
                     warnings.push(member.wrong(format!(
-                        "has no effect: calls are allowed by a person or `--approve mcp.{}.<tool>`",
+                        "has no effect: calls are allowed by a person, or by `--trust-mcp {}`",
                         server.name
                     )));
                 }

@@ -19,7 +19,10 @@ use tokio::{sync::SetOnce, time::timeout};
 use super::idle_streams::IdleStreams;
 use crate::{
     oauth::{bearer_challenge::BearerChallenge, oauth_access::OAuthAccess},
-    output::remote_watch::RemoteWatch,
+    output::{
+        answer_repair::{MessageReading, read_message},
+        remote_watch::RemoteWatch,
+    },
 };
 
 /// Maximum number of times that one request is sent, each time after another login or with a renewed token.
@@ -177,12 +180,17 @@ impl<C: StreamableHttpClient + Sync> AuthorizedClient<C> {
         }
     }
 
-    /// Limits the waits that a stream asks for, and reports events that are too long.
+    /// Limits the waits that a stream asks for, repairs its events, and reports those that are too long or cannot be read.
     fn bounded(&self, stream: BoxedSseResponse) -> BoxedSseResponse {
         let watch = Arc::clone(&self.watch);
         let bounded = stream.map(move |event| match event {
             Ok(mut event) => {
                 event.retry = event.retry.map(|wait| wait.clamp(SHORTEST_RETRY, LONGEST_RETRY));
+                match event.data.as_ref().map(|data| read_message(data.as_bytes())) {
+                    Some(MessageReading::Repaired(data)) => event.data = Some(data),
+                    Some(MessageReading::Unreadable) => watch.tell_unreadable(),
+                    Some(MessageReading::AsIs) | None => {}
+                }
                 Ok(event)
             }
             Err(error) => {

@@ -22,6 +22,8 @@ pub(crate) const MAX_LINE_BYTES: usize = 8 << 20;
 pub(crate) struct OutputStatus {
     /// The number of lines that were too long.
     too_long: u64,
+    /// The number of answers of which it is not known to which call they belong.
+    unreadable: u64,
     /// `true` once the server cannot send anything more.
     pub(crate) has_ended: bool,
 }
@@ -32,10 +34,18 @@ impl OutputStatus {
         self.too_long += 1;
     }
 
+    /// Counts an answer that cannot be read.
+    pub(crate) fn count_unreadable(&mut self) {
+        self.unreadable += 1;
+    }
+
     /// Returns the trouble that occurred since an earlier state, if any.
     pub(crate) fn since(self, earlier: Self) -> Option<OutputTrouble> {
         if self.too_long != earlier.too_long {
             return Some(OutputTrouble::TooLong);
+        }
+        if self.unreadable != earlier.unreadable {
+            return Some(OutputTrouble::Unreadable);
         }
         self.has_ended.then_some(OutputTrouble::Ended)
     }
@@ -44,6 +54,7 @@ impl OutputStatus {
 /// The reason for which it is useless to wait for an answer.
 pub(crate) enum OutputTrouble {
     TooLong,
+    Unreadable,
     Ended,
 }
 
@@ -68,6 +79,11 @@ impl<R> OutputLines<R> {
     ) -> (Self, watch::Receiver<OutputStatus>) {
         let (heard, told) = watch::channel(OutputStatus::default());
         (Self { output, aside, exit: None, is_at_end: false, length: 0, heard }, told)
+    }
+
+    /// Returns the place where trouble with the output is reported.
+    pub(crate) fn status(&self) -> watch::Sender<OutputStatus> {
+        self.heard.clone()
     }
 
     /// Ends the output soon after the process ends, even if others hold the output open.

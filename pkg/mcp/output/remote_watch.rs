@@ -65,6 +65,10 @@ impl RemoteWatch {
         self.heard.send_modify(OutputStatus::count_too_long);
     }
 
+    pub(crate) fn tell_unreadable(&self) {
+        self.heard.send_modify(OutputStatus::count_unreadable);
+    }
+
     /// Records whether the server keeps a session.
     pub(crate) fn keep_session(&self, is_kept: bool) {
         self.session.send_replace(is_kept);

@@ -13,9 +13,6 @@ const MAX_SCHEMA_BYTES: usize = 64 << 10;
 /// Maximum length of the descriptions and schemas of all tools of a server together, in bytes.
 const MAX_ALL_BYTES: usize = 1 << 20;
 
-/// Maximum length of a tool's name, including the prefix `mcp.<server>.`, in bytes: vendors accept no more.
-const MAX_WHOLE_NAME: usize = 64;
-
 /// Maximum number of characters of a name in an error.
 const MAX_NAME: usize = 100;
 
@@ -35,11 +32,6 @@ impl ListBounds {
         let name = || Text::from(tool.name().chars().take(MAX_NAME).collect::<String>());
         let too_long =
             |what, bytes, limit| Err(RegistryError::TooLong { name: name(), what, bytes, limit });
-        let whole = tool.name().len();
-        if whole > MAX_WHOLE_NAME {
-            let what = "whole name (give its server a shorter one in the file)";
-            return too_long(what, whole, MAX_WHOLE_NAME);
-        }
         let schema = tool.schema().to_string().len();
         if schema > MAX_SCHEMA_BYTES {
             return too_long("schema", schema, MAX_SCHEMA_BYTES);

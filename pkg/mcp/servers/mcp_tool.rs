@@ -5,8 +5,7 @@ use std::{sync::Arc, time::Duration};
 use rmcp::model::Tool as Listed;
 use serde_json::Value;
 
-use super::tool_output::tool_output;
-use crate::session::server_session::ServerSession;
+use super::{list_session::ListSession, tool_output::tool_output};
 use forgeline_agent::tools::{
     PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture,
 };
@@ -14,9 +13,11 @@ use forgeline_types::{Json, Preview, TextOrigin};
 
 /// A tool of a server, under a name that begins with the server's name.
 pub(crate) struct McpTool {
-    session: Arc<ServerSession>,
+    list: Arc<ListSession>,
     server: String,
+    /// The name under which the tool is offered.
     name: String,
+    source: String,
     listed: Listed,
     trusts_annotations: bool,
     timeout: Option<Duration>,
@@ -24,13 +25,13 @@ pub(crate) struct McpTool {
 
 impl McpTool {
     pub(crate) fn new(
-        session: Arc<ServerSession>,
-        server: &str,
+        list: Arc<ListSession>,
+        (server, name): (&str, String),
         listed: Listed,
         trusts_annotations: bool,
     ) -> Self {
-        let name = format!("mcp.{server}.{}", listed.name);
-        Self { session, server: server.to_owned(), name, listed, trusts_annotations, timeout: None }
+        let (server, source) = (server.to_owned(), source_of(server));
+        Self { list, server, name, source, listed, trusts_annotations, timeout: None }
     }
 
     /// Sets the time limit of a call.
@@ -42,6 +43,11 @@ impl McpTool {
     pub(crate) fn describe(&mut self, description: String) {
         self.listed.description = Some(description.into());
     }
+}
+
+/// Returns the name of a server as a source of text from outside, with which the names of its tools begin.
+pub(crate) fn source_of(server: &str) -> String {
+    format!("mcp.{server}")
 }
 
 impl Tool for McpTool {
@@ -81,24 +87,37 @@ impl Tool for McpTool {
         TextOrigin::Outside
     }
 
+    fn outside_source(&self) -> Option<&str> {
+        Some(&self.source)
+    }
+
     /// Returns a line that states who wrote the description that the model has read: descriptions
     /// of tools are text from outside, and do not count as such in the conversation.
     fn preview(&self, _context: ToolContext, _arguments: Json) -> PreviewFuture {
-        let text = format!("The MCP server {} runs it, and wrote its description.", self.server);
+        let own = &self.listed.name;
+        let is_plain = self.name.strip_prefix(&self.source) == Some(&format!(".{own}"));
+        let called = if is_plain { String::new() } else { format!(" as {own:?}") };
+        let server = &self.server;
+        let text = format!("The MCP server {server} runs it{called}, and wrote its description.");
         Box::pin(std::future::ready(Ok(Some(Preview::text(text)))))
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
-        let session = Arc::clone(&self.session);
+        let list = Arc::clone(&self.list);
         let name = self.listed.name.clone().into_owned();
         let full_name = self.name.clone();
         Box::pin(async move {
-            let is_offered = tokio::select! {
+            let reached = async {
+                let session = list.session().await?;
+                let is_offered = session.offers(&name).await;
+                Ok::<_, ToolError>((session, is_offered))
+            };
+            let (session, is_offered) = tokio::select! {
                 biased;
                 () = context.cancelled().cancelled() => {
                     return Err(ToolError::Cancelled { abandoned: false });
                 }
-                is_offered = session.offers(&name) => is_offered,
+                reached = reached => reached?,
             };
             if !is_offered {
                 return Err(ToolError::failed(format!(

@@ -9,13 +9,19 @@ use std::{
 use rmcp::model::Tool as Listed;
 use tokio::time::{Instant, timeout};
 
+#[cfg(test)]
+use super::session_start::SessionSlot;
 use super::{
-    list_bounds::ListBounds, mcp_tool::McpTool, retry_pause::RetryPause, session_start::SessionSlot,
+    list_bounds::ListBounds,
+    list_session::{ListSession, ServerStart},
+    mcp_tool::{McpTool, source_of},
+    offered_names::OfferedNames,
+    retry_pause::RetryPause,
 };
 use crate::{
     config::mcp_server::McpServer,
     requests::mcp_options::McpOptions,
-    session::{mcp_error::McpError, server_process::ProcessSlot, server_session::ServerSession},
+    session::{mcp_error::McpError, server_session::ServerSession},
 };
 use forgeline_agent::tools::{RegistryError, Tool, ToolRegistry};
 use forgeline_types::Text;
@@ -29,10 +35,7 @@ const MAX_START: Duration = Duration::from_secs(30);
 /// A server and its state.
 #[derive(Debug)]
 pub(crate) struct ServerSlot {
-    server: McpServer,
-    options: McpOptions,
-    place: Arc<ProcessSlot>,
-    sessions: SessionSlot,
+    start: ServerStart,
     last: Mutex<ListOutcome>,
 }
 
@@ -74,37 +77,39 @@ impl ServerSlot {
             options.list_timeout = limit.min(MAX_START);
         }
         let (place, sessions, last) = Default::default();
-        Self { server, options, place, sessions, last }
+        let server = Arc::new(server);
+        Self { start: ServerStart { server, options, place, sessions }, last }
     }
 
     /// Returns a server whose session exists.
     #[cfg(test)]
     pub(crate) fn with_session(server: McpServer, session: ServerSession) -> Self {
-        let slot = Self::new(server, &McpOptions::default());
-        Self { sessions: SessionSlot::ready(session), ..slot }
+        let mut slot = Self::new(server, &McpOptions::default());
+        slot.start.sessions = SessionSlot::ready(session);
+        slot
     }
 
     /// Returns the login of the server, which counts the people being asked.
     #[cfg(test)]
     pub(crate) fn login(&self) -> &crate::oauth::login_options::LoginOptions {
-        &self.options.login
+        &self.start.options.login
     }
 
     pub(crate) fn name(&self) -> &Text {
-        &self.server.name
+        &self.start.server.name
     }
 
     pub(crate) fn is_required(&self) -> bool {
-        self.server.is_required
+        self.start.server.is_required
     }
 
     pub(crate) fn kill(&self) {
-        self.place.kill();
+        self.start.place.kill();
     }
 
     /// Returns `true` while a person logs in to the server.
     pub(crate) fn is_asking(&self) -> bool {
-        self.options.login.is_asking()
+        self.start.options.login.is_asking()
     }
 
     pub(crate) fn failure(&self) -> Option<McpError> {
@@ -119,7 +124,11 @@ impl ServerSlot {
     pub(crate) fn gone(&self) -> Option<MissingServer> {
         let last = self.last();
         let error = last.failure.clone().filter(|_| !last.tools.is_empty())?;
-        Some(MissingServer { server: self.server.name.clone(), error, tools: last.tools.clone() })
+        Some(MissingServer {
+            server: self.start.server.name.clone(),
+            error,
+            tools: last.tools.clone(),
+        })
     }
 
     /// Returns, once, the reason why a server that never worked is missing, after a run has waited for it in vain.
@@ -134,7 +143,7 @@ impl ServerSlot {
 
     /// Returns the last error during a pause of the server: it has failed at least twice in a row, and no start has led to a session since.
     fn paused(&self) -> Option<McpError> {
-        if self.server.is_required || self.is_asking() || self.sessions.is_ready() {
+        if self.start.server.is_required || self.is_asking() || self.start.sessions.is_ready() {
             return None;
         }
         let last = self.last();
@@ -143,14 +152,25 @@ impl ServerSlot {
 
     /// Ends the session.
     pub(crate) async fn close(&self) {
-        if let Some(session) = self.sessions.take() {
+        if let Some(session) = self.start.sessions.take() {
             session.close().await;
         }
     }
 
     /// Returns the session, or a new one when there is none or it has ended.
     pub(crate) async fn session(&self) -> Result<Arc<ServerSession>, McpError> {
-        self.sessions.get(&self.server, &self.options, &self.place).await
+        self.start.session().await
+    }
+
+    /// Returns the name of the server as a source of text from outside.
+    pub(crate) fn outside_source(&self) -> String {
+        source_of(&self.start.server.name)
+    }
+
+    /// Returns what the server writes about the use of its tools, if it runs and the file does not leave that out.
+    pub(crate) fn instructions(&self) -> Option<String> {
+        let session = self.start.sessions.running()?;
+        session.instructions().filter(|_| self.start.server.passes_instructions)
     }
 
     /// Lists the tools, and records errors. An optional server does not delay a run for long, nor every run;
@@ -165,8 +185,19 @@ impl ServerSlot {
         }
         let began = Instant::now();
         let mut limit = OPTIONAL_TIMEOUT;
+        if !is_first && !self.start.server.is_required && !self.is_asking() {
+            // A start that hangs is waited for once, not by each run anew.
+            limit = limit.saturating_sub(self.start.sessions.waited());
+            if limit.is_zero() {
+                let error = self.timed_out(OPTIONAL_TIMEOUT);
+                self.last().failure.get_or_insert_with(|| error.clone());
+                return Err(error);
+            }
+        }
         if let Some(most) = first {
-            limit = limit.max(self.options.start_timeout + self.options.list_timeout).min(most);
+            limit = limit
+                .max(self.start.options.start_timeout + self.start.options.list_timeout)
+                .min(most);
         }
         let listed = self.listed_within(limit).await;
         let mut last = self.last();
@@ -195,7 +226,7 @@ impl ServerSlot {
 
     /// Lists the tools within `limit`, unless the server is required; while a person logs in, the limit starts anew.
     async fn listed_within(&self, limit: Duration) -> Result<ListedTools, McpError> {
-        if self.server.is_required {
+        if self.start.server.is_required {
             return self.listed().await;
         }
         let mut listed = pin!(self.listed());
@@ -204,21 +235,28 @@ impl ServerSlot {
                 return listed;
             }
             if !self.is_asking() {
-                let (server, request) = (self.server.name.clone(), "tools/list");
-                let said = String::new();
-                return Err(McpError::TimedOut { server, request, after: limit, said });
+                return Err(self.timed_out(limit));
             }
         }
     }
 
+    fn timed_out(&self, after: Duration) -> McpError {
+        let (server, request) = (self.start.server.name.clone(), "tools/list");
+        McpError::TimedOut { server, request, after, said: String::new() }
+    }
+
     async fn listed(&self) -> Result<ListedTools, McpError> {
         let (session, listed) = self.session_and_list().await?;
+        let list = Arc::new(ListSession::new(self.start.clone(), session));
+        let McpServer { name: server, trusts_annotations, timeout, .. } = &*self.start.server;
+        let own: Vec<_> = listed.iter().map(|listed| listed.name.clone()).collect();
+        let names = OfferedNames::of_server(server).for_tools(own.iter().map(AsRef::as_ref));
         let mut registry = ToolRegistry::default();
         let (mut tools, mut left_out) = (Vec::new(), Vec::new());
         let mut bounds = ListBounds::default();
-        for listed in listed {
-            let McpServer { name, trusts_annotations, timeout, .. } = &self.server;
-            let tool = McpTool::new(Arc::clone(&session), name, listed, *trusts_annotations)
+        for (listed, name) in listed.into_iter().zip(names) {
+            let name = (server.as_str(), name);
+            let tool = McpTool::new(Arc::clone(&list), name, listed, *trusts_annotations)
                 .limited(*timeout);
             let tool = match bounds.fit(tool) {
                 Ok(tool) => Arc::new(tool) as Arc<dyn Tool>,
@@ -237,7 +275,7 @@ impl ServerSlot {
 
     /// Returns `false` for a tool that the file excludes.
     fn offers(&self, tool: &str) -> bool {
-        let McpServer { included_tools, excluded_tools, .. } = &self.server;
+        let McpServer { included_tools, excluded_tools, .. } = &*self.start.server;
         let has = |names: &Vec<String>| names.iter().any(|name| name == tool);
         included_tools.as_ref().is_none_or(has) && !has(excluded_tools)
     }
@@ -260,7 +298,7 @@ impl ServerSlot {
         let listed = session.tools(|name| self.offers(name)).await;
         let is_lost = session.is_remote() && listed.is_err();
         if is_lost || matches!(listed, Err(McpError::TimedOut { .. })) {
-            self.sessions.forget(session);
+            self.start.sessions.forget(session);
         }
         listed
     }

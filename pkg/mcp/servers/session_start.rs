@@ -1,10 +1,13 @@
 //! The start of a server, which is neither delayed nor abandoned by those who wait for it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
 
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, future::Shared};
-use tokio::task::AbortHandle;
+use tokio::{task::AbortHandle, time::Instant};
 
 use crate::{
     config::mcp_server::McpServer,
@@ -38,6 +41,7 @@ struct SessionStart {
     task: AbortHandle,
     place: Arc<ProcessSlot>,
     attempt: StartNumber,
+    began: Instant,
     is_over: bool,
 }
 
@@ -103,7 +107,25 @@ impl SessionSlot {
             started
         });
         let (abort, started) = (task.abort_handle(), await_start(name, task).boxed().shared());
-        SessionStart { started, task: abort, place, attempt, is_over: false }
+        SessionStart { started, task: abort, place, attempt, began: Instant::now(), is_over: false }
+    }
+
+    /// Returns the session, if there is one that has not ended.
+    pub(crate) fn running(&self) -> Option<Arc<ServerSession>> {
+        match &*self.state() {
+            SessionState::Ready(session) if !session.has_ended() => Some(Arc::clone(session)),
+            SessionState::None | SessionState::Starting(_) | SessionState::Ready(_) => None,
+        }
+    }
+
+    /// Returns the time for which the start in progress has lasted; zero if there is none.
+    pub(crate) fn waited(&self) -> Duration {
+        match &*self.state() {
+            SessionState::Starting(starting) if !starting.is_over => starting.began.elapsed(),
+            SessionState::None | SessionState::Starting(_) | SessionState::Ready(_) => {
+                Duration::ZERO
+            }
+        }
     }
 
     /// Returns `true` when a session exists that has not ended.

@@ -34,7 +34,7 @@ pub enum McpError {
     },
     /// The server ended, or closed its output.
     #[error(
-        "the MCP server `{server}` has ended; it is started again with the next run{}",
+        "the MCP server `{server}` has ended; it is started again when it is needed{}",
         last_words_note(said)
     )]
     Ended {
@@ -68,6 +68,14 @@ pub enum McpError {
         server: Text,
         /// The limit, in bytes.
         limit: usize,
+    },
+    /// The server wrote an answer that cannot be read while a call was waiting; it may have been the response.
+    #[error(
+        "the MCP server `{server}` wrote an answer that cannot be read and does not say to which call it belongs; the call ended without its result"
+    )]
+    Unreadable {
+        /// The name of the server.
+        server: Text,
     },
     /// The server returned a prompt or a resource that is too large.
     #[error("the MCP server `{server}` gave more than {limit} bytes; ask for a smaller part")]

@@ -1,6 +1,7 @@
 //! The process of a server.
 
 use std::{
+    ffi::OsString,
     io,
     process::Stdio,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
@@ -132,10 +133,17 @@ pub(crate) struct ServerProcess {
     pub(crate) errors: ChildStderr,
 }
 
+/// Returns the variables of this process that a server sees: those that programs need to start, and those that say where toolchains are.
+fn passed(
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> impl Iterator<Item = (&'static str, OsString)> {
+    let passed = PASSED.iter().chain(TOOLCHAINS).chain(&OF_SERVERS);
+    passed.filter_map(move |name| Some((*name, variable(name)?)))
+}
+
 /// Starts a server.
 pub(crate) fn start(server: &McpServer) -> io::Result<ServerProcess> {
-    let passed = PASSED.iter().chain(TOOLCHAINS).chain(&OF_SERVERS);
-    let passed = passed.filter_map(|name| Some((*name, std::env::var_os(name)?)));
+    let passed = passed(|name| std::env::var_os(name));
     let mut group = ProcessGroup::spawn(&server.command, |command| {
         command
             .args(&server.arguments)
@@ -156,4 +164,28 @@ pub(crate) fn start(server: &McpServer) -> io::Result<ServerProcess> {
     let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
     let (output, input) = (output.ok_or_else(closed)?, input.ok_or_else(closed)?);
     Ok(ServerProcess { group, output, input, errors: errors.ok_or_else(closed)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Rows: N-43
+    #[test]
+    fn n43_a_server_sees_where_toolchains_are_and_no_other_variable() {
+        // Each variable of this process that is asked for is set.
+        let names: Vec<_> = passed(|name| Some(name.into())).map(|(name, _)| name).collect();
+        for name in ["PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "VIRTUAL_ENV", "USER"]
+        {
+            assert!(names.contains(&name), "{name}: {names:?}");
+        }
+        for name in
+            ["OPENAI_API_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "NODE_OPTIONS", "LD_PRELOAD"]
+        {
+            assert!(!names.contains(&name), "{name}: {names:?}");
+        }
+        // What is not set is not passed on empty.
+        let set = passed(|name| (name == "GOPATH").then(|| "/go".into()));
+        assert_eq!(set.collect::<Vec<_>>(), [("GOPATH", OsString::from("/go"))]);
+    }
 }

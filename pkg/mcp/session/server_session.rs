@@ -34,6 +34,7 @@ use crate::{
         last_words::{ErrorOutput, LastWords},
         output_lines::{MAX_LINE_BYTES, OutputLines, OutputStatus, OutputTrouble},
         remote_watch::RemoteWatch,
+        repaired_lines::{MAX_REPAIRED_BYTES, RepairedLines},
     },
     requests::mcp_options::McpOptions,
 };
@@ -104,8 +105,12 @@ impl ServerSession {
             output = output.until(server_process::wait_for_exit(Arc::downgrade(group)));
         }
         let client = SessionClient::new(server.clone(), options.clone());
-        let transport = AsyncRwTransport::new(output, input).with_max_line_length(MAX_LINE_BYTES);
-        let greeting = serve_client(client.clone(), transport);
+        let status = output.status();
+        let output = RepairedLines::new(output, status);
+        let transport =
+            AsyncRwTransport::new(output, input).with_max_line_length(MAX_REPAIRED_BYTES);
+        // Boxed, since the future is large.
+        let greeting = Box::pin(serve_client(client.clone(), transport));
         let greeted = within(&server, None, "initialize", options.start_timeout, greeting).await;
         let service = match greeted.map_err(|error| error.with_words(&words))? {
             Ok(service) => service,
@@ -146,6 +151,18 @@ impl ServerSession {
         let names = listed.iter().map(|tool| tool.name.clone().into_owned());
         *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = names.collect();
         Ok(listed)
+    }
+
+    /// Returns the names of the tools in the last list.
+    pub(crate) fn offered_names(&self) -> BTreeSet<String> {
+        self.offered.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns what the server writes about the use of its tools, if it does.
+    pub(crate) fn instructions(&self) -> Option<String> {
+        let info = self.service.peer().peer_info()?;
+        let instructions = info.instructions.as_deref()?.trim();
+        (!instructions.is_empty()).then(|| instructions.to_owned())
     }
 
     /// Returns `false` for a tool that the server does not offer any more: it has changed its list, and the new list lacks the tool.
@@ -212,6 +229,7 @@ impl ServerSession {
         let server = self.server.clone();
         match trouble {
             OutputTrouble::TooLong => McpError::LineTooLong { server, limit: MAX_LINE_BYTES },
+            OutputTrouble::Unreadable => McpError::Unreadable { server },
             OutputTrouble::Ended => McpError::Ended { server, said: self.words.text() },
         }
     }

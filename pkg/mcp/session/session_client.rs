@@ -104,7 +104,12 @@ impl SessionClient {
         loop {
             tokio::select! {
                 biased;
-                Ok(()) = inbox.progress.changed(), if told < MAX_PROGRESS => {
+                Ok(()) = inbox.progress.changed() => {
+                    context.progressed();
+                    if told == MAX_PROGRESS {
+                        inbox.progress.borrow_and_update();
+                        continue;
+                    }
                     told += 1;
                     let progress = inbox.progress.borrow_and_update().as_ref().map(line);
                     context.output(&progress.unwrap_or_default()).await;

@@ -368,6 +368,42 @@ async fn progress_is_output_of_the_call_that_goes_on_and_has_a_bound() {
     assert_eq!(outputs, ["begun (1 of 4)\n".to_owned(), cut]);
 }
 
+// Rows: N-45
+#[tokio::test(start_paused = true)]
+async fn n45_progress_extends_a_call_ten_times_at_most() {
+    let step = Duration::from_secs(4);
+    // The limit of the call, the number of reports, and the result.
+    for (limit, reports, want, took) in
+        [(5, 3, "done", 12), (5, u32::MAX, "no result after", 50), (3, 1, "no result after", 3)]
+    {
+        let (servers, mut scripted) = greeted(json!({ "command": "x", "timeout": limit })).await;
+        scripted.patience = Duration::from_hours(1);
+        let server = async {
+            scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
+            let call = scripted.call().await;
+            let began = Instant::now();
+            for count in 1..=reports {
+                let next = tokio::time::timeout(step, scripted.lines.next_line()).await;
+                if let Ok(told) = next {
+                    let told = told.unwrap().unwrap();
+                    assert!(told.contains("notifications/cancelled"), "{told}");
+                    return began.elapsed();
+                }
+                let token = &call["params"]["_meta"]["progressToken"];
+                let progress = json!({ "progressToken": token, "progress": count });
+                scripted.notify("notifications/progress", progress).await;
+            }
+            scripted.result(&call, done()).await;
+            began.elapsed()
+        };
+        let agent = agent(servers).build().unwrap();
+        let (outcome, elapsed) = tokio::join!(agent.run("Go."), server);
+        let outcome = outcome.unwrap();
+        assert!(result(&outcome).contains(want), "{limit} s: {}", result(&outcome));
+        assert_eq!(elapsed.as_secs(), took, "{limit} s");
+    }
+}
+
 #[tokio::test]
 async fn what_is_not_offered_is_refused_and_roots_are_when_they_are_set() {
     let (ours, mut scripted) = pipe();

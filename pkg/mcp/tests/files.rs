@@ -100,7 +100,7 @@ fn what_is_unknown_is_a_warning_and_what_is_wrong_refuses_its_server_alone() {
     for want in [
         "`theme` is unknown and has no effect",
         "`mcpServers.good.colour` is unknown and has no effect",
-        "`mcpServers.good.autoApprove` has no effect: calls are allowed by a person or `--approve mcp.good.<tool>`",
+        "`mcpServers.good.autoApprove` has no effect: calls are allowed by a person, or by `--trust-mcp good`",
         "`mcpServers.good.envFile` has no effect",
         "`mcpServers.remote.oauth.callbackPort` is unknown and has no effect",
     ] {

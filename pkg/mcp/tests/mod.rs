@@ -35,6 +35,7 @@ mod remote;
 mod sampling;
 mod starts;
 pub(crate) mod subscriber;
+mod trust;
 #[path = "../../agent/tests/whole.rs"]
 mod whole;
 
@@ -226,8 +227,75 @@ async fn an_odd_or_forged_name_shadows_no_other_tool() {
     ]);
     let tools = tools(&servers, &mut scripted, list).await;
     let names: Vec<_> = tools.iter().map(|tool| tool.name().to_owned()).collect();
-    assert_eq!(names, ["mcp.s.a.b", "mcp.s.task_completion"]);
-    assert_eq!(servers.left_out().len(), 7);
+    let is_plain = |name: &&String| ["mcp.s.a.b", "mcp.s.task_completion"].contains(&name.as_str());
+    assert_eq!(names.iter().filter(is_plain).count(), 2, "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with("mcp.s.") && name.len() <= 64), "{names:?}");
+    // One without a schema of an object is left out.
+    assert_eq!((names.len(), servers.left_out().len()), (8, 1), "{:?}", servers.left_out());
+}
+
+// Rows: N-45
+#[tokio::test]
+async fn n45_a_tool_with_an_odd_name_is_called_by_its_own() {
+    let own = ["notes/add", "notes_add", "notes.add", "say it", &"z".repeat(80)];
+    let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
+    let list = own.iter().map(|name| listed(name)).collect();
+    let tools = tools(&servers, &mut scripted, list).await;
+    assert_eq!(tools.len(), own.len());
+    for (tool, own) in tools.iter().zip(own) {
+        let call = tool.execute(ToolContext::default(), json!({}).into());
+        let server = async {
+            let request = scripted.call().await;
+            scripted.result(&request, json!({ "content": [] })).await;
+            request["params"]["name"].clone()
+        };
+        let (result, name) = tokio::join!(call, server);
+        assert_eq!(name, own, "{}", tool.name());
+        result.unwrap();
+        // A person who approves reads the own name where it is another one.
+        let preview = tool.preview(ToolContext::default(), json!({}).into()).await.unwrap();
+        let shows_it = preview.unwrap().text.contains(&format!("{own:?}"));
+        assert_eq!(shows_it, tool.name() != format!("mcp.s.{own}"), "{own}");
+    }
+}
+
+// Rows: N-44
+#[tokio::test(start_paused = true)]
+async fn n44_an_answer_that_cannot_be_parsed_ends_its_call_at_once() {
+    let content = |text: &str| format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
+    #[rustfmt::skip]
+    let rows = [
+        (format!(r#""id":ID,"result":{}"#, content("half \\ud83c")), Ok("half \u{fffd}")),
+        (r#""id":ID,"result":{"content":[],"structuredContent":{"mean":NaN}}"#.to_owned(), Ok(r#"{"mean":null}"#)),
+        (format!(r#""id":"ID","result":{}"#, content("done")), Ok("done")),
+        (format!(r#""id":ID,"error":null,"result":{}"#, content("done")), Ok("done")),
+        (r#""id":ID,"error":{"code":"E_BUSY","message":"come back"}"#.to_owned(), Err("come back (code \"E_BUSY\")")),
+        (r#""id":ID,"error":{"code":-32000,"message":null}"#.to_owned(), Err("the server gave no message")),
+        (r#""id":ID,"result":{"content":"a text"}"#.to_owned(), Err("Unexpected response type")),
+        (r#""id":ID,"result":{"content":[{"type":"text","text":"cut}]}"#.to_owned(), Err("its answer cannot be read")),
+        (r#""id":null,"error":{"code":-32700,"message":"Parse error"}"#.to_owned(), Err("cannot be read and does not say to which call it belongs")),
+    ];
+    for (rest, want) in rows {
+        let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
+        let tools = tools(&servers, &mut scripted, json!([listed("f")])).await;
+        let began = Instant::now();
+        let call = tools[0].execute(ToolContext::default(), json!({}).into());
+        let server = async {
+            let id = scripted.call().await["id"].to_string();
+            let line = format!(r#"{{"jsonrpc":"2.0",{}}}"#, rest.replace("ID", &id));
+            scripted.write(&line).await;
+        };
+        let (result, ()) = tokio::join!(call, server);
+        match (result, want) {
+            (Ok(output), Ok(text)) => assert_eq!(output.content, text, "{rest}"),
+            (Err(error), Err(words)) => {
+                let error = error.to_string();
+                assert!(error.contains("`s`") && error.contains(words), "{rest}: {error}");
+            }
+            (result, _) => panic!("{rest}: {result:?}"),
+        }
+        assert!(began.elapsed() < Duration::from_secs(1), "{rest}: {:?}", began.elapsed());
+    }
 }
 
 #[tokio::test]
@@ -415,7 +483,7 @@ async fn a_server_that_ends_in_a_call_is_an_error_that_names_it() {
     scripted.read_line().await;
     drop(scripted);
     let error = call.await.unwrap().unwrap_err().to_string();
-    assert_eq!(error, "the MCP server `s` has ended; it is started again with the next run");
+    assert_eq!(error, "the MCP server `s` has ended; it is started again when it is needed");
 }
 
 #[tokio::test]

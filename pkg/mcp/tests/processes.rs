@@ -201,19 +201,85 @@ async fn hanging_server_delays_one_run_and_is_reported_once() {
         assert_eq!((servers.failures().len(), servers.notices().len()), (1, 0));
     }
     tokio::time::sleep(Duration::from_secs(16)).await;
-    // The start of the first run has gone on: it ends 30 s after it began.
-    assert!((5..=6).contains(&waited().await));
-    let failures = servers.failures();
-    assert!(
-        matches!(&*failures, [McpError::TimedOut { request: "initialize", .. }]),
-        "{failures:?}"
-    );
+    // The start of the first run has gone on, and is not waited for again.
+    assert_eq!(waited().await, 0);
+    assert_eq!(servers.failures().len(), 1);
+    tokio::time::sleep(Duration::from_secs(16)).await;
+    // It has failed meanwhile: the next one is waited for.
+    assert_eq!(waited().await, 8);
     assert_eq!(waited().await, 0);
     tokio::time::sleep(Duration::from_secs(16)).await;
     assert_eq!(waited().await, 0, "the pause has grown");
     tokio::time::sleep(Duration::from_secs(15)).await;
     assert_eq!(waited().await, 8);
     assert!(servers.notices().is_empty());
+}
+
+/// A server with the tools `f` and `die`, which notes each of its starts.
+const DYING: &str = r#"
+echo begun >>"$1/starts"
+while IFS= read -r line; do
+    id=${line#*'"id":'}
+    id=${id%%[,\}]*}
+    case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"f","inputSchema":{"type":"object"}},{"name":"die","inputSchema":{"type":"object"}}]}' ;;
+    *'"name":"die"'*) exit 3 ;;
+    *'"tools/call"'*) result='{"content":[{"type":"text","text":"done"}]}' ;;
+    *) continue ;;
+    esac
+    echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$result"'}'
+done
+"#;
+
+// Rows: N-45
+#[tokio::test]
+async fn n45_a_server_that_dies_is_started_again_once_for_the_tools_of_a_run() {
+    let folder = Folder::new("once");
+    fs::write(folder.0.join("server.sh"), DYING).unwrap();
+    let servers = McpServers::connect(folder.config()).await.unwrap();
+    let starts = || fs::read_to_string(folder.0.join("starts")).unwrap_or_default().lines().count();
+    let call = async |tools: &[std::sync::Arc<dyn forgeline_agent::tools::Tool>], name: &str| {
+        let tool = tools.iter().find(|tool| tool.name().ends_with(name)).unwrap();
+        let done = tool.execute(ToolContext::default(), json!({}).into()).await;
+        done.map(|output| output.content).map_err(|error| error.to_string())
+    };
+    let done = || Ok("done".to_owned());
+    let tools = servers.list().await.unwrap();
+    assert_eq!(call(&tools, ".f").await, done());
+    assert!(call(&tools, ".die").await.unwrap_err().contains("`s` has ended"));
+    // Calls at the same time wait for the same start.
+    let both = tokio::join!(call(&tools, ".f"), call(&tools, ".f"));
+    assert_eq!((both, starts()), ((done(), done()), 2));
+    assert!(call(&tools, ".die").await.is_err());
+    for _ in 0..2 {
+        let error = call(&tools, ".f").await.unwrap_err();
+        assert!(error.contains("is not started again in this run"), "{error}");
+    }
+    assert_eq!(starts(), 2);
+    // The next run has a start of its own.
+    let tools = servers.list().await.unwrap();
+    assert_eq!((call(&tools, ".f").await, starts()), (done(), 3));
+}
+
+// Rows: N-45
+#[tokio::test]
+async fn n45_a_server_that_does_not_come_back_is_tried_once_in_a_run() {
+    let folder = Folder::new("gone");
+    let once =
+        format!("[ -e \"$1/starts\" ] && {{ echo again >>\"$1/starts\"; exit 1; }}\n{DYING}");
+    fs::write(folder.0.join("server.sh"), once).unwrap();
+    let servers = McpServers::connect(folder.config()).await.unwrap();
+    let tools = servers.list().await.unwrap();
+    let call = async |at: usize| {
+        let done = tools[at].execute(ToolContext::default(), json!({}).into()).await;
+        done.unwrap_err().to_string()
+    };
+    assert!(call(1).await.contains("`s` has ended"));
+    assert!(call(0).await.contains("`s` has ended"), "the second start");
+    assert!(call(0).await.contains("is not started again in this run"));
+    let starts = fs::read_to_string(folder.0.join("starts")).unwrap();
+    assert_eq!(starts.lines().count(), 2);
 }
 
 #[tokio::test]

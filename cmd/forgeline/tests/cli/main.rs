@@ -26,6 +26,8 @@ mod kept;
 mod llama;
 #[cfg(unix)]
 mod mcp;
+#[cfg(unix)]
+mod mcp_public;
 mod models;
 #[cfg(target_os = "linux")]
 mod narrow;

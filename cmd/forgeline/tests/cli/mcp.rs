@@ -93,8 +93,8 @@ async fn a_tool_of_a_server_runs_when_it_is_named_and_what_does_not_work_is_said
         let outcome = block_in_place(|| run(&arguments("run", &url, &root, &flags), b""));
         assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "Done."), "{outcome:?}");
         assert_eq!(root.join("called").exists(), is_allowed, "{outcome:?}");
-        let said = ["the MCP server `gone` cannot be started", "skipped a tool", "n te"];
-        assert!(said.iter().all(|said| outcome.stderr.contains(said)), "{}", outcome.stderr);
+        let said = "the MCP server `gone` cannot be started";
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
     }
 }
 
@@ -148,7 +148,7 @@ async fn a_file_of_another_client_works_and_what_has_no_effect_is_said() {
     for said in [
         "skipped an MCP server: `servers.bad.command` is a number; expected a string",
         "`servers.notes.colour` is unknown and has no effect",
-        "`servers.notes.autoApprove` has no effect: calls are allowed by a person or `--approve mcp.notes.<tool>`",
+        "`servers.notes.autoApprove` has no effect: calls are allowed by a person, or by `--trust-mcp notes`",
     ] {
         assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
     }
@@ -269,21 +269,130 @@ fn soon<T>(look: impl Fn() -> Option<T>, what: &str) -> T {
     }
 }
 
+// Rows: N-45
 #[tokio::test(flavor = "multi_thread")]
-async fn behind_an_answer_of_a_server_a_named_tool_is_asked_about_again_and_a_pipe_says_so() {
-    let root = folder("mcp-again");
+async fn n45_trust_in_a_server_holds_until_text_of_another_one_comes_and_a_pipe_says_so() {
+    let flags = [
+        ["--approve", "mcp.notes.note,mcp.mail.note"],
+        ["--trust-mcp", "notes,mail"],
+        ["--trust-mcp", "notes.note,mcp.mail.note"],
+    ];
+    for trusted in flags {
+        let root = folder("mcp-again");
+        let counting = noting().replace("echo yes >called", "echo yes >>called");
+        for name in ["notes", "mail"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+            fs::write(root.join(name).join("server.sh"), &counting).unwrap();
+        }
+        let at = |name: &str| json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root.join(name) });
+        let path = file(&root, &json!({ "notes": at("notes"), "mail": at("mail") }));
+        let note = |server: &str, n: u32| call(&format!("mcp_{server}_note"), &json!({ "n": n }));
+        let calls = [note("notes", 1), note("notes", 2), note("mail", 3), answer("Done.")];
+        let server = ScriptedServer::start(calls.to_vec()).await;
+        let url = server.url();
+        let flags = ["--mcp", path.to_str().unwrap(), trusted[0], trusted[1], "Go."];
+        let outcome = block_in_place(|| run(&arguments("run", &url, &root, &flags), b""));
+        assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "Done."), "{outcome:?}");
+        let called = |name: &str| fs::read_to_string(root.join(name).join("called"));
+        assert_eq!(called("notes").unwrap().lines().count(), 2, "{trusted:?}: {outcome:?}");
+        assert!(called("mail").is_err(), "{trusted:?}: behind text of another server");
+        let stderr = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        for said in ["It is noted.", "--approve and --trust-mcp do not apply", "trustAnnotations"] {
+            assert!(stderr.contains(said), "{}", outcome.stderr);
+        }
+    }
+}
+
+// Rows: N-45
+#[tokio::test(flavor = "multi_thread")]
+async fn n45_always_in_a_chat_holds_for_the_calls_after_it() {
+    let root = folder("mcp-always");
     fs::write(root.join("server.sh"), noting()).unwrap();
     let notes = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root });
     let path = file(&root, &json!({ "notes": notes }));
     let note = |n: u32| call("mcp_notes_note", &json!({ "n": n }));
-    let server = ScriptedServer::start(vec![note(1), note(2), answer("Done.")]).await;
+    let answers = vec![note(1), answer("One."), note(2), note(3), answer("Three.")];
+    let server = ScriptedServer::start(answers).await;
     let url = server.url();
-    let flags = ["--mcp", path.to_str().unwrap(), "--approve", "mcp.notes.note", "Go."];
-    let outcome = block_in_place(|| run(&arguments("run", &url, &root, &flags), b""));
-    assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "Done."), "{outcome:?}");
-    let said = ["It is noted.", "--approve does not apply", "trustAnnotations"];
-    let stderr = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.iter().all(|said| stderr.contains(said)), "{}", outcome.stderr);
+    let flags = ["--mcp", path.to_str().unwrap()];
+    let fixed = arguments("chat", &url, &root, &flags);
+    block_in_place(|| {
+        let mut pty = Pty::start(&fixed);
+        pty.until("› ");
+        pty.press("Go.\r");
+        pty.until("Allow it?");
+        pty.press("a\r");
+        pty.until("One.");
+        pty.until("› ");
+        pty.press("Go on.\r");
+        // Without a question.
+        pty.until("Three.");
+        pty.until("› ");
+        pty.press(CTRL_D);
+        ended(pty.look_on());
+    });
+}
+
+// Rows: N-45
+#[tokio::test(flavor = "multi_thread")]
+async fn n45_trust_in_what_is_not_there_is_a_usage_error() {
+    let root = folder("mcp-trust");
+    fs::write(root.join("server.sh"), noting()).unwrap();
+    let notes = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root });
+    let path = file(&root, &json!({ "notes": notes }));
+    let path = path.to_str().unwrap();
+    #[rustfmt::skip]
+    let rows: [(&[&str], &str); 5] = [
+        (&["--mcp", path, "--trust-mcp", "mail"],        "there is no MCP server mail; expected one of: notes"),
+        (&["--mcp", path, "--trust-mcp", "notes.send"],  "unknown tool mcp.notes.send; expected one of: mcp.notes.note"),
+        (&["--mcp", path, "--trust-mcp", "notes."],      "expected the name of a server, or SERVER.TOOL"),
+        (&["--mcp", path, "--trust-mcp", "notes", "--approve", "never"], "--approve never"),
+        (&["--trust-mcp", "notes"],                      "--mcp"),
+    ];
+    for (flags, said) in rows {
+        let flags = [flags, &["Go."]].concat();
+        let fixed = arguments("run", "http://127.0.0.1:9", &root, &flags);
+        let outcome = block_in_place(|| run(&fixed, b""));
+        assert_eq!(outcome.code, Some(2), "{flags:?}: {outcome:?}");
+        assert!(outcome.stderr.contains(said), "{flags:?}: {}", outcome.stderr);
+    }
+}
+
+// Rows: N-43
+#[tokio::test(flavor = "multi_thread")]
+async fn n43_a_server_sees_toolchains_and_its_own_variables_and_no_key() {
+    let root = folder("mcp-env");
+    fs::write(root.join("server.sh"), format!("env >seen\n{}", noting())).unwrap();
+    let notes = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root, "env": { "OWN": "${FOR_SERVER}" } });
+    let path = file(&root, &json!({ "notes": notes }));
+    let server = ScriptedServer::start(vec![answer("Done.")]).await;
+    let url = server.url();
+    // What commands may see is not for servers.
+    let flags = [
+        "--mcp",
+        path.to_str().unwrap(),
+        "--allow-command",
+        "ls",
+        "--pass-env",
+        "FOR_COMMANDS",
+        "Go.",
+    ];
+    let mut command = forgeline(&arguments("run", &url, &root, &flags));
+    command
+        .env("CARGO_HOME", "/toolchains/cargo")
+        .env("NVM_DIR", "/toolchains/nvm")
+        .env("FOR_SERVER", "its own")
+        .env("FOR_COMMANDS", "theirs")
+        .env("SOME_API_KEY", "s3cret-word");
+    let outcome = block_in_place(|| command.stdin(Stdio::null()).output().unwrap());
+    assert!(outcome.status.success(), "{outcome:?}");
+    let seen = fs::read_to_string(root.join("seen")).unwrap();
+    for line in ["CARGO_HOME=/toolchains/cargo", "NVM_DIR=/toolchains/nvm", "OWN=its own"] {
+        assert!(seen.lines().any(|it| it == line), "{line}: {seen}");
+    }
+    for name in ["FOR_COMMANDS", "SOME_API_KEY", "FOR_SERVER", "OPENAI_API_KEY"] {
+        assert!(!seen.contains(name), "{name}: {seen}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

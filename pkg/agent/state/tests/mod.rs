@@ -13,6 +13,7 @@ use crate::{
     Budget, RunContext,
     approval::{CallGate, SessionGrant},
     config::{AtLimit, NoToolCall},
+    run::OutsideSources,
 };
 use forgeline_types::{Message, MessageRole, Part, Text, ToolCall};
 
@@ -58,8 +59,8 @@ impl RunRules for Setup {
         if asks && !is_granted { CallGate::Ask } else { CallGate::Run }
     }
 
-    fn asks_after_outside_text(&self, call: &ToolCall) -> bool {
-        call.arguments.as_ref().is_some_and(|it| it.as_str().contains("ask"))
+    fn asks_after_outside_text(&self, call: &ToolCall, outside: &OutsideSources) -> bool {
+        outside.is_any() && call.arguments.as_ref().is_some_and(|it| it.as_str().contains("ask"))
     }
 
     fn grant_pattern(&self, call: &ToolCall) -> Option<String> {

@@ -426,7 +426,12 @@ fn outgrown(id: AnswerId) -> Vec<StepInput> {
     vec![
         StepInput::Fitted(id, Box::new(fitted)),
         StepInput::Outgrown(id, outgrown),
-        ended(Ok(ConversationSummary { text, has_outside_text: false, messages: 1, tokens: 5 })),
+        ended(Ok(ConversationSummary {
+            text,
+            outside: OutsideSources::None,
+            messages: 1,
+            tokens: 5,
+        })),
         ended(Err(AgentError::new(ErrorCode::Overloaded, "busy"))),
         StepInput::Outgrown(AnswerId { turn: 1, attempt: 7 }, outgrown),
     ]

@@ -27,6 +27,9 @@ pub trait CallPeople: fmt::Debug + Send + Sync {
         preview: Preview,
     ) -> BoxFuture<'a, bool>;
 
+    /// Starts the call's time limit anew, since the call makes progress.
+    fn progressed(&self, context: &ToolContext);
+
     /// Waits for an answer that arrives another way, within the time limit for an answer.
     fn wait<'a>(&'a self, context: &'a ToolContext, answer: BoxFuture<'a, ()>)
     -> BoxFuture<'a, ()>;
@@ -260,6 +263,14 @@ impl ToolContext {
         let mut given = None;
         people.wait(self, Box::pin(async { given = Some(answer.await) })).await;
         given
+    }
+
+    /// Reports that the call makes progress: its time limit starts anew. A call may take at most ten times its limit, and not more than an hour unless
+    /// the limit is longer.
+    pub fn progressed(&self) {
+        if let Some(people) = &self.people {
+            people.progressed(self);
+        }
     }
 
     /// Sends an event while the call runs.

@@ -132,6 +132,13 @@ pub trait Tool: Send + Sync {
         TextOrigin::Own
     }
 
+    /// Returns the name of the only source of results from [outside](TextOrigin::Outside), such as `mcp.notes` for a server. What a person allowed for
+    /// the tool then also holds after its results, as long as no other text from outside is in the conversation. Default: `None`, results may come from
+    /// anyone.
+    fn outside_source(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns the maximum duration of a call; `None` for [`AgentConfig::tool_timeout`](crate::AgentConfig::tool_timeout). Zero is refused when the
     /// tool is registered. Default: `None`.
     fn timeout(&self) -> Option<Duration> {
@@ -223,6 +230,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn origin(&self) -> TextOrigin {
         (**self).origin()
+    }
+
+    fn outside_source(&self) -> Option<&str> {
+        (**self).outside_source()
     }
 
     fn timeout(&self) -> Option<Duration> {

@@ -15,6 +15,7 @@ use self::server::{Reply, Seen, Server};
 use crate::{McpConfig, McpError, McpOptions, McpServers, MemoryTokens};
 use forgeline_agent::tools::{Tool, ToolContext, ToolError};
 
+mod clients;
 mod files;
 mod login;
 mod other_hosts;

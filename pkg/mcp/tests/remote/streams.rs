@@ -65,6 +65,58 @@ async fn an_answer_that_is_too_long_ends_the_call_with_the_server_and_the_limit(
     }
 }
 
+// Rows: N-44
+#[tokio::test]
+async fn n44_an_event_that_cannot_be_parsed_is_repaired_or_ends_its_call_at_once() {
+    #[rustfmt::skip]
+    let rows = [
+        (r#""id":ID,"result":{"content":[{"type":"text","text":"half \ud83c"}]}"#,  Ok("half \u{fffd}")),
+        (r#""id":ID,"result":{"content":[],"structuredContent":{"mean":NaN}}"#,      Ok(r#"{"mean":null}"#)),
+        (r#""id":"ID","result":{"content":[{"type":"text","text":"done"}]}"#,        Ok("done")),
+        (r#""id":ID,"error":{"code":"E_BUSY","message":"come back"}"#,               Err("come back (code \"E_BUSY\")")),
+        (r#""id":ID,"result":{"content":[{"type":"text","text":"cut}]}"#,            Err("its answer cannot be read")),
+        (r#""id":null,"error":{"code":-32700,"message":"Parse error"}"#,             Err("cannot be read")),
+    ];
+    for (rest, want) in rows {
+        let server = Server::start(move |seen| {
+            seen.legacy(move |seen| {
+                let id = seen.json()["id"].to_string();
+                let line = format!(r#"{{"jsonrpc":"2.0",{}}}"#, rest.replace("ID", &id));
+                Reply::events(format!("data: {line}\n\n"))
+            })
+        })
+        .await;
+        let servers = connect(json!({ "url": server.url("/mcp") })).await.unwrap();
+        let called = timeout(Duration::from_secs(9), call(&servers)).await;
+        match (called.unwrap_or_else(|_| panic!("{rest}: the call goes on")), want) {
+            (Ok(text), Ok(want)) => assert_eq!(text, want, "{rest}"),
+            (Err(error), Err(want)) => {
+                assert!(error.to_string().contains(want), "{rest}: {error}");
+            }
+            (called, _) => panic!("{rest}: {called:?}"),
+        }
+    }
+}
+
+// Rows: N-44
+#[tokio::test]
+async fn n44_a_body_that_cannot_be_parsed_ends_its_call_at_once() {
+    for rest in [r#""result":{"content":[],"structuredContent":{"a":NaN}}"#, r#""result":{"#] {
+        let server = Server::start(move |seen| {
+            seen.legacy(move |seen| {
+                let id = seen.json()["id"].to_string();
+                let body = format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#);
+                Reply::status(200).header("content-type", "application/json").body(body)
+            })
+        })
+        .await;
+        let servers = connect(json!({ "url": server.url("/mcp") })).await.unwrap();
+        let called = timeout(Duration::from_secs(9), call(&servers)).await;
+        let error = called.unwrap_or_else(|_| panic!("{rest}: the call goes on")).unwrap_err();
+        assert!(error.to_string().contains("`s`"), "{rest}: {error}");
+    }
+}
+
 /// A server in memory: it greets, and what it does next is up to the test.
 #[derive(Clone, Default)]
 struct InMemory {

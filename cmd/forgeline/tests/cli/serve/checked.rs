@@ -80,6 +80,27 @@ fn variables_that_cannot_be_read_or_are_misspelt_keep_the_service_from_starting(
     assert!(reported.is_some_and(|line| line.contains("FORGELINE_BOGUS")), "{other:?}");
 }
 
+// Rows: N-45
+#[test]
+fn n45_an_agent_of_the_file_trusts_servers_of_its_own_file() {
+    let servers = file("trusted.json", br#"{"mcpServers":{"bills":{"command":"/bin/true"}}}"#);
+    for (trusted, code, want) in [
+        ("[\"bills\"]", 0, "the configuration is valid"),
+        ("[\"bills.read\", \"mcp.bills\"]", 0, "the configuration is valid"),
+        ("[\"mails\"]", 1, "agents.a: --trust-mcp: there is no MCP server mails"),
+        ("[\"sk-live-secret123\"]", 1, "which looks like a secret; expected one of: bills"),
+        ("[\"bills.\"]", 1, "expected the name of a server, or SERVER.TOOL"),
+    ] {
+        let agent = format!("provider = \"demo\"\nmcp = {servers:?}\ntrust_mcp = {trusted}\n");
+        let text = format!("[agents.a]\n{agent}");
+        let config = file(&format!("trust-{}-{code}.toml", trusted.len()), text.as_bytes());
+        let outcome = serve(&["--check", "--config", &config], &[]);
+        assert_eq!(outcome.code, Some(code), "{trusted}: {outcome:?}");
+        let reported = format!("{}{}", outcome.stdout, outcome.stderr);
+        assert!(reported.contains(want), "{trusted}: {reported}");
+    }
+}
+
 #[test]
 fn check_lists_all_errors_of_a_start() {
     let wrong = file(
