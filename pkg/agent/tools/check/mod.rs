@@ -6,6 +6,8 @@ mod complaint;
 mod fitted;
 mod level;
 mod raw_members;
+#[cfg(not(feature = "schema"))]
+mod schema_form;
 #[cfg(feature = "schema")]
 #[cfg(test)]
 mod tests;
