@@ -60,7 +60,9 @@ impl Tool for SchemaOnly {
 }
 
 fn typed() -> impl Tool {
-    tool_fn("ship", "Ships.", async |_: ToolContext, shipment: Shipment| format!("{shipment:?}"))
+    tool_fn("ship", "Ships.", async |_: ToolContext, it: Shipment| {
+        format!("{} {} {:?}", it.crates, it.fragile, it.labels)
+    })
 }
 
 /// Returns the arguments of the calls as they ran, with their repairs.
