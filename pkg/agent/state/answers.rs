@@ -123,11 +123,8 @@ impl RunState {
             // The provider continues once its own message is sent back.
             return self.next_turn(out);
         }
-        if !is_cut && let Some(hint) = self.markup_hint(rules) {
-            self.is_markup_told = true;
-            out.push(RunEffect::Emit(Box::new(AgentEvent::NoToolCall)));
-            self.remember(Message::user(hint));
-            return self.next_turn(out);
+        if !is_cut && self.tell_markup(rules, out) {
+            return;
         }
         if !self.wants_a_call(rules, fenced_calls) {
             let is_given = said || is_rest;
@@ -271,6 +268,16 @@ impl RunState {
         ];
         out.extend(events.into_iter().map(|event| RunEffect::Emit(Box::new(event))));
         self.remember(Message::assistant(text));
+    }
+
+    /// Asks the model again after an answer whose words stand in the markup of a call; returns `true` if it did.
+    fn tell_markup(&mut self, rules: &dyn RunRules, out: &mut Vec<RunEffect>) -> bool {
+        let Some(hint) = self.markup_hint(rules) else { return false };
+        self.is_markup_told = true;
+        out.push(RunEffect::Emit(Box::new(AgentEvent::NoToolCall)));
+        self.remember(Message::user(hint));
+        self.next_turn(out);
+        true
     }
 
     /// Returns what to tell the model about an answer whose words stand in the markup of a call; once in a run, and only where it

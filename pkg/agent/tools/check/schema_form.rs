@@ -63,22 +63,19 @@ fn find(schema: SchemaView<'_>, place: &str, depth: usize) -> Option<SchemaFault
         if let Some(problem) = problem_of(schema, keyword, value) {
             return at(keyword, problem);
         }
-        let inner: Vec<(String, &Value)> = match value {
-            Value::Object(inner) if MAPS.contains(&keyword) => inner
-                .iter()
-                .map(|(name, node)| {
-                    (format!("{keyword}/{}", name.replace('~', "~0").replace('/', "~1")), node)
-                })
-                .collect(),
+        let mut inner: Vec<(String, &Value)> = Vec::new();
+        let (map, list) = (value.as_object(), value.as_array());
+        if let Some(map) = map.filter(|_| MAPS.contains(&keyword)) {
+            inner.extend(map.iter().map(|(name, node)| {
+                (format!("{keyword}/{}", name.replace('~', "~0").replace('/', "~1")), node)
+            }));
+        } else if let Some(list) = list.filter(|_| LISTS.contains(&keyword) || keyword == "items") {
             // Older drafts have a list of schemas in `items`.
-            Value::Array(inner) if LISTS.contains(&keyword) || keyword == "items" => inner
-                .iter()
-                .enumerate()
-                .map(|(place, node)| (format!("{keyword}/{place}"), node))
-                .collect(),
-            node if SCHEMAS.contains(&keyword) => vec![(keyword.to_owned(), node)],
-            _ => continue,
-        };
+            let places = list.iter().enumerate();
+            inner.extend(places.map(|(place, node)| (format!("{keyword}/{place}"), node)));
+        } else if SCHEMAS.contains(&keyword) {
+            inner.push((keyword.to_owned(), value));
+        }
         let mut inner = inner.into_iter();
         let fault = inner.find_map(|(below, node)| {
             find(schema.at(node), &format!("{place}/{below}"), depth + 1)
@@ -95,10 +92,11 @@ fn problem_of(schema: SchemaView<'_>, keyword: &str, value: &Value) -> Option<St
     let is_type = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
     match keyword {
         "type" => {
-            let is_known = match value {
-                Value::Array(names) => !names.is_empty() && names.iter().all(is_type),
-                one => is_type(one),
-            };
+            let names = value.as_array();
+            let is_known = names.map_or_else(
+                || is_type(value),
+                |names| !names.is_empty() && names.iter().all(is_type),
+            );
             let names = TYPES.join(", ");
             (!is_known).then(|| format!("{value} is not a type; the types are {names}"))
         }

@@ -113,13 +113,16 @@ fn check(
     }
 }
 
+/// Returns `true` for a number outside a bound.
+type IsOutside = fn(&f64, &f64) -> bool;
+
 /// Checks a number against its bounds.
 fn check_bounds(
     schema: SchemaView<'_>,
     number: &Number,
     path: &ValuePath<'_>,
 ) -> Result<(), ToolError> {
-    let outside: [(&str, &str, fn(&f64, &f64) -> bool); 4] = [
+    let outside: [(&str, &str, IsOutside); 4] = [
         ("minimum", "at least", f64::lt),
         ("maximum", "at most", f64::gt),
         ("exclusiveMinimum", "more than", f64::le),
