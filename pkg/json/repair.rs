@@ -77,6 +77,9 @@ repairs! {
     DuplicateTag = "duplicate_tag",
     /// The name of the tool was spelled otherwise, as that of only one of the offered tools may be.
     CorrectedName = "corrected_name",
+    /// Arguments were converted to the types that the schema of the tool asks for, without loss, or defaults of the schema
+    /// were filled in.
+    Coerced = "coerced",
 }
 
 impl fmt::Display for Repair {

@@ -113,8 +113,12 @@ pub enum AgentEvent {
         id: Text,
         /// The tool's name.
         tool_name: Text,
-        /// The arguments.
+        /// The arguments, as they run.
         arguments: Json,
+        /// The repairs that were made after [`ToolCallEnd`](Self::ToolCallEnd): [`Repair::Coerced`] where the arguments
+        /// were fitted to the schema of the tool.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        repairs: Vec<Repair>,
     },
     /// A running tool has output before its result. The model does not read it.
     ToolOutput {

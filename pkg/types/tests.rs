@@ -155,6 +155,7 @@ fn samples() -> Vec<AgentEvent> {
             id: text("call_0"),
             tool_name: text("f"),
             arguments: Json::parse(r#"{"b":1.5,"a":[]}"#).unwrap(),
+            repairs: Vec::new(),
         },
         AgentEvent::ToolOutput {
             id: text("call_0"),

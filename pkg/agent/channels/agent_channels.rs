@@ -16,7 +16,8 @@ use forgeline_types::{AgentError, Envelope};
 pub struct AgentChannels {
     /// The inputs. Inputs that arrive during a run wait in order.
     pub input: InputSender,
-    /// The events of all runs, in order. A reader that pauses also pauses the agent.
+    /// The events of all runs, in order. A reader that pauses also pauses the agent once the events that it has not read fill
+    /// the channel; calls in progress go on.
     pub events: Receiver<Envelope>,
     /// The answers to approval requests.
     pub approval: Approvals,

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::agent::DefaultAgent;
 use crate::run::{OutcomeKind, RunError, RunInput, RunOutcome};
+use forgeline_json::describe_mismatch;
 use forgeline_llm::AnswerSchema;
 use forgeline_types::{AgentError, ErrorCode};
 
@@ -89,6 +90,6 @@ impl RunOutcome {
         if let OutcomeKind::QuestionAsked { question, .. } = &self.reason {
             return Err(unlike(format!("the model asks the user: {question}")));
         }
-        serde_json::from_str(&self.text).map_err(|error| unlike(error.to_string()))
+        serde_json::from_str(&self.text).map_err(|error| unlike(describe_mismatch(&error)))
     }
 }

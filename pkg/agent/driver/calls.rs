@@ -34,7 +34,7 @@ use crate::{
     support::elapsed_ms,
     tools::{CallPlace, ToolContext},
 };
-use forgeline_types::{AgentEvent, ApprovalReason, ApprovalRequest, Part, Text, ToolCall};
+use forgeline_types::{AgentEvent, ApprovalReason, ApprovalRequest, Part, Repair, Text, ToolCall};
 
 /// Maximum number of tool events that wait to be passed on by the run.
 const TOOL_EVENTS: usize = 16;
@@ -406,9 +406,10 @@ pub(super) fn count_below(calls: Option<&RunningCalls<'_>>, state: &mut RunState
 
 /// Reports that a call is about to run.
 pub(super) async fn tell(call: &ToolCall, emitter: &mut EventEmitter) {
-    let ToolCall { id, name, arguments: Some(arguments), .. } = call else { return };
+    let ToolCall { id, name, arguments: Some(arguments), repairs, .. } = call else { return };
     let (id, tool_name) = (id.clone(), name.clone());
-    let event = AgentEvent::ToolCall { id, tool_name, arguments: arguments.clone() };
+    let repairs = repairs.iter().copied().filter(|repair| *repair == Repair::Coerced).collect();
+    let event = AgentEvent::ToolCall { id, tool_name, arguments: arguments.clone(), repairs };
     emitter.emit_while_running(event).await;
 }
 

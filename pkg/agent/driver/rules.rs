@@ -10,9 +10,9 @@ use crate::{
     run::OutsideSources,
     setup::AgentSetup,
     state::{CallOrder, RunRules, ToolFacts},
-    tools::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolEffects, ToolPlace},
+    tools::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolEffects, ToolPlace, fitted},
 };
-use forgeline_types::{Text, ToolCall};
+use forgeline_types::{Json, Text, ToolCall};
 use serde_json::Value;
 
 impl AgentSetup {
@@ -49,6 +49,11 @@ impl RunRules for AgentSetup {
         let is_at_client = entry.tool.place() == ToolPlace::Client;
         let (name, module) = (&entry.spec.name, entry.tool.module());
         Some(ToolFacts { name, module, order, is_idempotent, may_repeat, is_at_client })
+    }
+
+    fn fitted(&self, call: &ToolCall) -> Option<Json> {
+        let (entry, arguments) = self.tools.find(&call.name).zip(call.arguments.as_ref())?;
+        fitted(&entry.spec.parameters, arguments)
     }
 
     fn check(&self, call: &ToolCall, arguments: &Value) -> Result<(), String> {

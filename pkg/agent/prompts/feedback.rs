@@ -66,6 +66,15 @@ pub(crate) fn no_call(fenced: bool) -> String {
     )
 }
 
+/// Returns the feedback for an answer without a call whose words stand in the markup of one.
+pub(crate) fn no_call_in(opener: &str, closer: &str) -> String {
+    format!(
+        "Your answer called no tool: the words between `{opener}` and `{closer}` are no call, so nothing was run. A call names a tool and \
+         gives its arguments as one JSON object, in the form in which the tools are given to you. Make the call again like that; if you \
+         meant none, give the answer again."
+    )
+}
+
 pub(crate) fn cut(bytes: usize) -> String {
     format!(
         "Your answer was cut off after {bytes} bytes of this call, so it was not run. Make the \

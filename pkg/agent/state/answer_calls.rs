@@ -356,8 +356,9 @@ impl AnswerCalls {
             if !self.may_begin(around, place, &held.made) {
                 break;
             }
-            let (digest, checked) = around.check(held);
             let Some(held) = self.list.get_mut(place) else { break };
+            held.fit(around.rules);
+            let (digest, checked) = around.check(held);
             match checked {
                 Ok(name) if around.gate(&held.made) == CallGate::Ask => {
                     held.made.name = name;

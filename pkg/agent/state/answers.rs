@@ -8,6 +8,7 @@ use super::{
     AskKind, CancelReason, ModelAnswer, RunEffect, RunRules,
     after_calls::AfterCalls,
     answer_calls::RunCall,
+    call_in_words::{CallMarkup, call_in_words},
     run_state::{AnswerRepeats, RunPhase, RunState},
 };
 use crate::{
@@ -121,6 +122,9 @@ impl RunState {
         if self.has_finished(&FinishReason::Pause) {
             // The provider continues once its own message is sent back.
             return self.next_turn(out);
+        }
+        if !is_cut && self.tell_markup(rules, out) {
+            return;
         }
         if !self.wants_a_call(rules, fenced_calls) {
             let is_given = said || is_rest;
@@ -264,6 +268,26 @@ impl RunState {
         ];
         out.extend(events.into_iter().map(|event| RunEffect::Emit(Box::new(event))));
         self.remember(Message::assistant(text));
+    }
+
+    /// Asks the model again after an answer whose words stand in the markup of a call; returns `true` if it did.
+    fn tell_markup(&mut self, rules: &dyn RunRules, out: &mut Vec<RunEffect>) -> bool {
+        let Some(hint) = self.markup_hint(rules) else { return false };
+        self.is_markup_told = true;
+        out.push(RunEffect::Emit(Box::new(AgentEvent::NoToolCall)));
+        self.remember(Message::user(hint));
+        self.next_turn(out);
+        true
+    }
+
+    /// Returns what to tell the model about an answer whose words stand in the markup of a call; once in a run, and only where it
+    /// can call a tool.
+    fn markup_hint(&self, rules: &dyn RunRules) -> Option<String> {
+        let may_tell = !self.is_markup_told && !self.is_refused();
+        let CallMarkup { opener, closer } =
+            call_in_words(&self.outcome.text).filter(|_| may_tell)?;
+        let has_tools = rules.has_tools(&self.prompt().withheld);
+        has_tools.then(|| feedback::no_call_in(opener, closer))
     }
 
     fn wants_a_call(&self, rules: &dyn RunRules, fenced_calls: u32) -> bool {

@@ -117,6 +117,7 @@ impl AnswerCalls {
         }
         if let ApprovalVerdict::Granted { arguments: Some(arguments), .. } = verdict {
             call.change(arguments);
+            call.fit(around.rules);
         }
         // The conditions may have changed since the person was asked, so the call is checked again.
         let (digest, checked) = around.check(call);
@@ -138,6 +139,7 @@ impl RunState {
         {
             let mut call = call.clone();
             call.arguments = arguments.clone().or(call.arguments);
+            call.arguments = rules.fitted(&call).or(call.arguments);
             let grant =
                 SessionGrant { tool: call.name.clone(), pattern: rules.grant_pattern(&call) };
             if !self.grants.contains(&grant) {

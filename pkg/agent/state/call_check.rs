@@ -3,12 +3,27 @@
 use serde_json::Value;
 
 use super::{
-    CallFailure, FailureKind,
+    CallFailure, FailureKind, RunRules,
     answer_calls::{CallPolicy, RunCall},
     repeats::digest_of,
 };
 use crate::prompts::feedback;
-use forgeline_types::{CallOutcome, Json, Text, ToolCall};
+use forgeline_types::{CallOutcome, Json, Repair, Text, ToolCall};
+
+impl RunCall {
+    /// Fits the arguments to the schema of the tool, where nothing is lost. From then on they are checked, shown, approved and
+    /// run like this.
+    pub(super) fn fit(&mut self, rules: &dyn RunRules) {
+        if !self.made.is_complete() || self.made.hosted {
+            return;
+        }
+        let Some(arguments) = rules.fitted(&self.made) else { return };
+        self.made.arguments = Some(arguments);
+        if !self.made.repairs.contains(&Repair::Coerced) {
+            self.made.repairs.push(Repair::Coerced);
+        }
+    }
+}
 
 impl CallPolicy<'_> {
     /// Returns the digest of a call's identity, which two equal calls share.

@@ -8,6 +8,7 @@ mod at_client;
 mod audit;
 mod breaker;
 mod call_check;
+mod call_in_words;
 mod delivery;
 mod early_calls;
 mod effect;

@@ -4,13 +4,16 @@ use crate::{
     approval::{CallGate, SessionGrant},
     run::OutsideSources,
 };
-use forgeline_types::{Text, ToolCall};
+use forgeline_types::{Json, Text, ToolCall};
 use serde_json::Value;
 
 /// The setup of an agent as a run sees it: each answer depends only on the arguments.
 pub(crate) trait RunRules {
     /// Returns the facts about the tool with this name.
     fn tool(&self, name: &str) -> Option<ToolFacts<'_>>;
+
+    /// Returns the arguments of a call as the schema of its tool asks for them, if they are others and nothing is lost.
+    fn fitted(&self, call: &ToolCall) -> Option<Json>;
 
     /// Checks `arguments`, those of the call, against the schema of its tool.
     ///

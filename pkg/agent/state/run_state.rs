@@ -83,6 +83,9 @@ pub(crate) struct RunState {
     pub(super) answer: AnswerId,
     /// Consecutive answers without a call that were not accepted.
     pub(super) nudges: u32,
+    /// `true` once the model was told that the markup of a call around words is no call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_markup_told: bool,
     pub(super) repetition: AnswerRepeats,
     /// The partial answer that the length limit truncated and that is being continued.
     pub(super) cut: Option<Arc<Message>>,
@@ -150,6 +153,7 @@ impl RunState {
             phase: RunPhase::Preparing,
             answer: AnswerId::default(),
             nudges: 0,
+            is_markup_told: false,
             repetition: AnswerRepeats::Never,
             cut: None,
             continued: 0,

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use crate::{
     access::{Permissions, permits},
     run::Caller,
-    tools::{ArgumentCheck, Tool, ToolError},
+    tools::{ArgumentCheck, Tool, ToolError, fitted},
 };
 use forgeline_types::Json;
 
@@ -43,7 +43,8 @@ impl AnswerGate {
         let schema = self.tool.schema();
         // The check could be built when the tool was registered.
         let Ok(check) = ArgumentCheck::new(self.tool.name(), &schema) else { return Ok(()) };
-        check.check(&schema, &arguments.to_value())
+        let fitted = fitted(&schema, arguments);
+        check.check(&schema, &fitted.as_ref().unwrap_or(arguments).to_value())
     }
 }
 

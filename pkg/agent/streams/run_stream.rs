@@ -24,8 +24,13 @@ use forgeline_types::{AgentError, ClientReturn, Envelope, Text};
 
 /// A run as a stream of its events.
 ///
-/// The stream has no task of its own: reading drives the run, and a reader that pauses also pauses the run. Dropping the stream ends the run: the
-/// provider's stream is closed, and tools are dropped.
+/// The stream has no task of its own: reading drives the run. A reader that pauses also pauses the run, but not the calls in progress, which are tasks
+/// of their own; and the run may be ahead of the events that were read by as many as
+/// [`event_capacity`](crate::AgentConfig::event_capacity). On a runtime with several threads, what is done upon an event may therefore reach the run only
+/// after the steps that follow the event: a call may have ended when its [`ToolCall`](forgeline_types::AgentEvent::ToolCall) is read. Where an
+/// order is needed, a tool waits for it.
+///
+/// Dropping the stream ends the run: the provider's stream is closed, and tools are dropped.
 ///
 /// # Examples
 ///

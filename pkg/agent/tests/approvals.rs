@@ -131,6 +131,32 @@ async fn the_model_reads_who_kept_a_call_from_running() {
     }
 }
 
+// Rows: N-12
+#[tokio::test(start_paused = true)]
+async fn the_model_reads_who_kept_a_call_from_running_when_it_repeats_the_call() {
+    type Decide = fn() -> Decision;
+    #[rustfmt::skip]
+    let rows: [(&str, Option<Decide>, &str); 4] = [
+        ("a person",     Some(|| Decision::reject("keep it")),              "The user did not allow this call of `remove`: keep it."),
+        ("a pipe",       Some(|| Decision::unanswered("no terminal")),      "no person has decided about it: no terminal."),
+        ("taken back",   Some(|| Decision::unanswered("it was withdrawn")), "no person has decided about it: it was withdrawn."),
+        ("nobody",       None,                                              "there is no one to ask"),
+    ];
+    for (name, decide, want) in rows {
+        let fixture = fixture([call("a"), call("a"), ScriptedTurn::new().text("Done.")]);
+        let builder = fixture.builder.clone().approval(ApprovalPolicy::Always);
+        let builder = match decide {
+            Some(decide) => builder.approver(move |_: ApprovalContext| async move { decide() }),
+            None => builder,
+        };
+        builder.build().unwrap().run("Go.").await.unwrap();
+        let [first, again] = &fixture.results()[..] else { panic!("{name}: two results") };
+        assert!(first.contains(want) && again.contains(want), "{name}: {again}");
+        assert_eq!(again.contains("The user did not allow"), name == "a person", "{name}");
+        assert_eq!(fixture.removed(), 0, "{name}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn each_approval_answer_is_an_event_and_decides_the_call() {
     let decisions: [(Decision, usize, &str, &str); 4] = [

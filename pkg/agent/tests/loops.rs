@@ -523,3 +523,32 @@ async fn options_of_the_request_and_shared_state_reach_their_places() {
     let request = &provider.requests()[1];
     assert_eq!((request.temperature, request.system.as_deref()), (Some(0.5), Some("Template.")));
 }
+
+// Rows: N-36a
+#[tokio::test(start_paused = true)]
+async fn words_in_the_markup_of_a_call_are_text_and_the_model_is_told_once() {
+    let written = "I look.\n<tool>echo the weather</tool>";
+    let turns = || {
+        [
+            ScriptedTurn::new().text(written),
+            ScriptedTurn::new().call("echo", json!({ "text": "fair" })),
+            ScriptedTurn::new().text("<tool>\necho again\n</tool>"),
+        ]
+    };
+    let provider = ScriptedProvider::new(turns());
+    let outcome = agent(&provider).run("What is the weather?").await.unwrap();
+    assert_eq!(outcome.text, "<tool>\necho again\n</tool>", "told once, then it is the answer");
+    let texts: Vec<_> = outcome.messages.iter().map(|message| message.text()).collect();
+    assert_eq!(texts[1], written, "the text stays text");
+    assert!(texts[2].contains("between `<tool>` and `</tool>` are no call"), "{texts:?}");
+    let results: Vec<_> = outcome.messages.iter().flat_map(|it| it.tool_results()).collect();
+    assert_eq!((results.len(), results[0].content.as_str()), (1, "fair"));
+
+    let provider = ScriptedProvider::new(turns());
+    let without_tools = DefaultAgent::builder(provider).build().unwrap();
+    assert_eq!(without_tools.run("What?").await.unwrap().text, written, "there is no tool to call");
+    for told in ["```\n<tool>echo x</tool>\n```", "Use <tool>echo x</tool> for that."] {
+        let provider = ScriptedProvider::new([ScriptedTurn::new().text(told)]);
+        assert_eq!(agent(&provider).run("How?").await.unwrap().text, told);
+    }
+}

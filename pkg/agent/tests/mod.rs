@@ -21,6 +21,7 @@ mod encoders;
 mod endings;
 mod fallback;
 mod faults;
+mod fitted_arguments;
 mod foreign_text;
 mod found_tools;
 mod found_tools_of_providers;

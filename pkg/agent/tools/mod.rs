@@ -20,8 +20,8 @@ mod typed;
 mod unit_tool;
 
 pub use calculator::Calculator;
-pub(crate) use check::ArgumentCheck;
 pub use check::validate;
+pub(crate) use check::{ArgumentCheck, fitted};
 pub use client_tool::ClientTool;
 #[cfg(feature = "local-tools")]
 pub use command::{CommandTool, CommandToolError};

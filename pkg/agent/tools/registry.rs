@@ -84,8 +84,8 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// Returns an error if the name is taken, reserved or invalid, a limit is zero, or the schema does not describe an object; with feature `schema`, if
-    /// the schema is malformed.
+    /// Returns an error if the name is taken, reserved or invalid, a limit is zero, or the schema is malformed or does not describe an
+    /// object.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
         let name = Text::from(tool.name());
         if PROTECTED_NAMES.contains(&name.as_str()) || name.starts_with('_') {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{
     IntoToolResult, PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture, kind,
 };
+use forgeline_json::describe_mismatch;
 use forgeline_llm::private::schema_of;
 use forgeline_types::{Json, Preview, Text, TextOrigin};
 
@@ -277,7 +278,7 @@ pub fn read_arguments<A: DeserializeOwned>(arguments: &Json) -> Result<A, ToolEr
         let none =
             arguments.as_str().chars().all(|sign| sign.is_whitespace() || "{}".contains(sign));
         let nothing = none.then(|| serde_json::from_value(Value::Null).ok()).flatten();
-        nothing.ok_or_else(|| ToolError::invalid("", error.to_string()))
+        nothing.ok_or_else(|| ToolError::invalid("", describe_mismatch(&error)))
     })
 }
 

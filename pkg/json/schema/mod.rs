@@ -1,8 +1,10 @@
 //! JSON Schema as it is read: references, unions, types.
 
 mod literal;
+mod mismatch;
 mod types;
 mod view;
 
+pub use mismatch::describe_mismatch;
 pub use types::JsonTypes;
 pub use view::SchemaView;

@@ -4,6 +4,7 @@ mod assembler;
 mod call;
 pub(crate) mod collect;
 mod native_call;
+mod quoted_arguments;
 mod repetition;
 
 pub use assembler::{AnswerAssembler, TextSection};

@@ -1,9 +1,9 @@
 //! The assembly of one native call from its deltas.
 
-use super::call::OpenCall;
+use super::{call::OpenCall, quoted_arguments::ArgumentForm};
 use crate::ToolCallDelta;
 use forgeline_json::JsonTracker;
-use forgeline_types::{AgentEvent, CallOutcome, Text, ToolCall, private::is_absent};
+use forgeline_types::{AgentEvent, CallOutcome, Repair, Text, ToolCall, private::is_absent};
 
 /// Maximum length of a text that still means absent arguments: `"null"` with some whitespace.
 const ABSENT_BYTES: usize = 16;
@@ -15,6 +15,7 @@ pub(super) struct NativeCall {
     pub(super) key: u32,
     events: OpenCall,
     tracker: JsonTracker,
+    form: ArgumentForm,
     /// The first bytes of the arguments, enough to recognize `null` and `"null"`.
     head: Text,
     /// The length of the arguments so far, in bytes.
@@ -27,7 +28,8 @@ pub(super) struct NativeCall {
 impl NativeCall {
     pub(super) fn new(key: u32, events: OpenCall) -> Self {
         let (tracker, head) = (JsonTracker::default(), Text::new());
-        Self { key, events, tracker, head, bytes: 0, has_ended: false }
+        let form = ArgumentForm::Unknown(String::new());
+        Self { key, events, tracker, form, head, bytes: 0, has_ended: false }
     }
 
     /// Processes one delta; returns `false`, without taking the arguments, if they exceed `max_bytes`.
@@ -37,7 +39,7 @@ impl NativeCall {
         max_bytes: usize,
         emit: &mut impl FnMut(AgentEvent),
     ) -> bool {
-        let Self { events, tracker, head, .. } = self;
+        let Self { events, tracker, form, head, .. } = self;
         if let Some(id) = &delta.id {
             events.id(id.clone());
         }
@@ -55,7 +57,7 @@ impl NativeCall {
         let is_within = self.bytes <= max_bytes;
         if is_within && !arguments.is_empty() {
             events.body(arguments, emit);
-            events.arguments(arguments);
+            form.push(arguments, &mut |json| events.arguments(json));
             events.source(arguments);
             if head.len() <= ABSENT_BYTES {
                 head.push_str(arguments);
@@ -87,9 +89,13 @@ impl NativeCall {
     }
 
     /// Ends the call; `cut` if the response was cut off.
-    pub(super) fn end(self, cut: bool, emit: &mut impl FnMut(AgentEvent)) -> ToolCall {
+    pub(super) fn end(mut self, cut: bool, emit: &mut impl FnMut(AgentEvent)) -> ToolCall {
+        let Self { form, events, .. } = &mut self;
+        form.finish(&mut |json| events.arguments(json));
         let (outcome, is_absent) = (self.outcome(cut), self.is_absent());
-        self.events.end(outcome, Vec::new(), is_absent, emit)
+        let is_quoted = matches!(self.form, ArgumentForm::Quoted(_));
+        let repairs = is_quoted.then_some(Repair::StringArguments).into_iter().collect();
+        self.events.end(outcome, repairs, is_absent, emit)
     }
 
     fn outcome(&self, cut: bool) -> CallOutcome {
@@ -97,7 +103,13 @@ impl NativeCall {
         if self.is_absent() {
             return if cut { CallOutcome::Incomplete } else { CallOutcome::Complete };
         }
-        if is_whole && self.head.trim_start().starts_with('{') {
+        let is_object = match &self.form {
+            ArgumentForm::Quoted(object) => object.is_whole(),
+            ArgumentForm::Unknown(_) | ArgumentForm::Plain => {
+                self.head.trim_start().starts_with('{')
+            }
+        };
+        if is_whole && is_object {
             return CallOutcome::Complete;
         }
         if is_whole {

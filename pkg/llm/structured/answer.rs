@@ -4,7 +4,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, value::RawValue};
 
 use crate::{AnswerSchema, ProviderError, StructuredMethod};
-use forgeline_json::slice;
+use forgeline_json::{describe_mismatch, slice};
 use forgeline_types::{Completion, FinishReason, Json, Repair, Text};
 
 /// An answer bound to a schema.
@@ -63,7 +63,9 @@ fn read<T: DeserializeOwned>(
         StructuredMethod::Native | StructuredMethod::Prompt => of_text(&completion.text),
     };
     let read = json.and_then(|json| {
-        let unlike = |error| format!("the answer does not match its type: {error}");
+        let unlike = |error: serde_json::Error| {
+            format!("the answer does not match its schema: {}", describe_mismatch(&error))
+        };
         json.read().map_err(unlike).map(|value| (value, json))
     });
     match read {

@@ -264,7 +264,7 @@ impl UiMessageStream {
                     });
                 }
             }
-            AgentEvent::ToolCall { id, tool_name, arguments } => {
+            AgentEvent::ToolCall { id, tool_name, arguments, .. } => {
                 self.input(*turn, (id, tool_name), arguments, out);
             }
             AgentEvent::ClientToolRequest(request) => {

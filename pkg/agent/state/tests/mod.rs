@@ -15,7 +15,7 @@ use crate::{
     config::{AtLimit, NoToolCall},
     run::OutsideSources,
 };
-use forgeline_types::{Message, MessageRole, Part, Text, ToolCall};
+use forgeline_types::{Json, Message, MessageRole, Part, Text, ToolCall};
 
 /// An agent with the tools `free`, `alone` and `last`, and `client`, which runs at the client; arguments that have `bad` do not fit, and a person is
 /// asked about those that have `ask`.
@@ -41,6 +41,10 @@ impl RunRules for Setup {
             may_repeat: false,
             is_at_client,
         })
+    }
+
+    fn fitted(&self, _call: &ToolCall) -> Option<Json> {
+        None
     }
 
     fn check(&self, _call: &ToolCall, arguments: &Value) -> Result<(), String> {

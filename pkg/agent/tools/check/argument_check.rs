@@ -19,13 +19,16 @@ impl ArgumentCheck {
     ///
     /// # Errors
     ///
-    /// With feature `schema`, returns [`RegistryError::MalformedSchema`] with the invalid member.
-    #[cfg_attr(
-        not(feature = "schema"),
-        expect(clippy::unnecessary_wraps, reason = "the whole check refuses what it cannot read")
-    )]
+    /// Returns [`RegistryError::MalformedSchema`] with the invalid member. Without feature `schema`, only the keywords on which the check
+    /// of arguments depends are examined.
     pub(crate) fn new(name: &str, schema: &Value) -> Result<Self, RegistryError> {
-        let _ = (name, schema);
+        #[cfg(not(feature = "schema"))]
+        if let Some(super::schema_form::SchemaFault { member, problem }) =
+            super::schema_form::find_fault(schema)
+        {
+            let (name, member) = (name.into(), member.into());
+            return Err(RegistryError::MalformedSchema { name, member, problem });
+        }
         Ok(Self {
             #[cfg(feature = "schema")]
             whole: whole::WholeSchema::new(name, schema)?,

@@ -3,6 +3,11 @@
 mod argument_check;
 #[cfg(feature = "schema")]
 mod complaint;
+mod fitted;
+mod level;
+mod raw_members;
+#[cfg(not(feature = "schema"))]
+mod schema_form;
 #[cfg(feature = "schema")]
 #[cfg(test)]
 mod tests;
@@ -10,5 +15,5 @@ mod validate;
 #[cfg(feature = "schema")]
 mod whole;
 
-pub(crate) use self::argument_check::ArgumentCheck;
 pub use self::validate::validate;
+pub(crate) use self::{argument_check::ArgumentCheck, fitted::fitted};

@@ -2,16 +2,14 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
+use super::level::{Level, Steps};
 use crate::tools::ToolError;
 use forgeline_json::SchemaView;
 
-/// The depth to which schema and value are followed together; anything below counts as valid.
-const MAX_DEPTH: usize = 64;
-
 /// Checks `value` against the parts of JSON Schema that tool schemas consist of: `type`, `enum`, `const`, `required`, `properties`,
-/// `additionalProperties`, `items`, `anyOf`, `oneOf`, `allOf` and local `$ref`. The rest of a schema is ignored.
+/// `additionalProperties`, `items`, `anyOf`, `oneOf`, `allOf`, local `$ref`, and the bounds of numbers. The rest of a schema is ignored.
 ///
 /// # Errors
 ///
@@ -29,7 +27,21 @@ const MAX_DEPTH: usize = 64;
 /// assert_eq!(error.to_string(), "`limit` must be of type integer, not string");
 /// ```
 pub fn validate(schema: &Value, value: &Value) -> Result<(), ToolError> {
-    check(SchemaView::new(schema), value, &ValuePath::Root, 0)
+    check(SchemaView::new(schema), value, &ValuePath::Root, Steps::for_parts(parts(value)).top())
+}
+
+/// Returns `true` if `value` is valid by the parts of the schema that [`validate`] supports.
+pub(super) fn fits(schema: SchemaView<'_>, value: &Value) -> bool {
+    check(schema, value, &ValuePath::Root, Steps::for_parts(parts(value)).top()).is_ok()
+}
+
+/// Returns the number of values in a value, with itself.
+fn parts(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(parts).sum::<usize>(),
+        Value::Object(members) => 1 + members.values().map(parts).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+    }
 }
 
 /// The path of the value under check, as a list on the stack.
@@ -69,36 +81,62 @@ fn check(
     schema: SchemaView<'_>,
     value: &Value,
     path: &ValuePath<'_>,
-    depth: usize,
+    level: Level<'_>,
 ) -> Result<(), ToolError> {
     if !schema.node().is_object() {
         let is_forbidden = schema.node() == &Value::Bool(false);
         return if is_forbidden { Err(path.error("is unknown; remove it")) } else { Ok(()) };
     }
-    if depth > MAX_DEPTH {
-        return Ok(());
-    }
+    // What lies deeper, or takes more steps, counts as valid.
+    let Some(level) = level.below(0) else { return Ok(()) };
     if let Some(target) = schema.target() {
-        check(target, value, path, depth + 1)?;
+        check(target, value, path, level)?;
     }
     check_type(schema, value, path)?;
     check_choice(schema, value, path)?;
     for part in schema.schemas("allOf") {
-        check(part, value, path, depth + 1)?;
+        check(part, value, path, level)?;
     }
     for key in ["anyOf", "oneOf"] {
-        check_union(schema.schemas(key), value, path, depth)?;
+        check_union(schema.schemas(key), value, path, level)?;
     }
     match value {
-        Value::Object(fields) => check_object(schema, fields, path, depth),
+        Value::Object(fields) => check_object(schema, fields, path, level),
         Value::Array(items) => {
             let Some(item_schema) = schema.schema("items") else { return Ok(()) };
             items.iter().enumerate().try_for_each(|(index, item)| {
-                check(item_schema, item, &ValuePath::Item(path, index), depth + 1)
+                check(item_schema, item, &ValuePath::Item(path, index), level)
             })
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+        Value::Number(number) => check_bounds(schema, number, path),
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
     }
+}
+
+/// Returns `true` for a number outside a bound.
+type IsOutside = fn(&f64, &f64) -> bool;
+
+/// Checks a number against its bounds.
+fn check_bounds(
+    schema: SchemaView<'_>,
+    number: &Number,
+    path: &ValuePath<'_>,
+) -> Result<(), ToolError> {
+    let outside: [(&str, &str, IsOutside); 4] = [
+        ("minimum", "at least", f64::lt),
+        ("maximum", "at most", f64::gt),
+        ("exclusiveMinimum", "more than", f64::le),
+        ("exclusiveMaximum", "less than", f64::ge),
+    ];
+    let Some(number) = number.as_f64() else { return Ok(()) };
+    for (keyword, words, is_outside) in outside {
+        if let Some(limit @ Value::Number(bound)) = schema.keyword(keyword)
+            && bound.as_f64().is_some_and(|bound| is_outside(&number, &bound))
+        {
+            return Err(path.error(format!("must be {words} {limit}")));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that one of the alternatives fits, if there are any; otherwise returns the error of the last
@@ -107,15 +145,15 @@ fn check_union<'s>(
     options: impl Iterator<Item = SchemaView<'s>>,
     value: &Value,
     path: &ValuePath<'_>,
-    depth: usize,
+    level: Level<'_>,
 ) -> Result<(), ToolError> {
     let (mut complaint, mut has_options) = (None, false);
     for option in options {
         has_options = true;
-        match check(option, value, path, depth + 1) {
+        match check(option, value, path, level) {
             Ok(()) => return Ok(()),
             Err(error) => {
-                if option.keyword("type").is_none_or(|wanted| fits(wanted, value)) {
+                if option.keyword("type").is_none_or(|wanted| has_type(wanted, value)) {
                     complaint = Some(error);
                 }
             }
@@ -131,7 +169,7 @@ fn check_object(
     schema: SchemaView<'_>,
     fields: &Map<String, Value>,
     path: &ValuePath<'_>,
-    depth: usize,
+    level: Level<'_>,
 ) -> Result<(), ToolError> {
     if let Some(name) = schema.required().find(|name| !fields.contains_key(*name)) {
         return Err(ValuePath::Field(path, name).error("is missing"));
@@ -141,12 +179,12 @@ fn check_object(
         let path = ValuePath::Field(path, name);
         let known = properties.and_then(|properties| properties.get(name));
         if let Some(known) = known {
-            check(schema.at(known), field, &path, depth + 1)?;
+            check(schema.at(known), field, &path, level)?;
         } else if let Some(others) = schema.schema("additionalProperties") {
             if others.node() == &Value::Bool(false) {
                 return Err(path.error(unknown_field(properties)));
             }
-            check(others, field, &path, depth + 1)?;
+            check(others, field, &path, level)?;
         }
     }
     Ok(())
@@ -165,7 +203,7 @@ fn check_type(
     value: &Value,
     path: &ValuePath<'_>,
 ) -> Result<(), ToolError> {
-    let Some(wanted) = schema.keyword("type").filter(|wanted| !fits(wanted, value)) else {
+    let Some(wanted) = schema.keyword("type").filter(|wanted| !has_type(wanted, value)) else {
         return Ok(());
     };
     let wanted = match wanted.as_array() {
@@ -192,7 +230,7 @@ fn check_choice(
 }
 
 /// Returns `true` when `value` has the schema's `type`, which is a name or a list of names.
-fn fits(wanted: &Value, value: &Value) -> bool {
+fn has_type(wanted: &Value, value: &Value) -> bool {
     match wanted {
         Value::String(name) => match name.as_str() {
             "object" => value.is_object(),
@@ -208,7 +246,7 @@ fn fits(wanted: &Value, value: &Value) -> bool {
             }
             _ => true,
         },
-        Value::Array(names) => names.iter().any(|name| fits(name, value)),
+        Value::Array(names) => names.iter().any(|name| has_type(name, value)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => true,
     }
 }
@@ -278,5 +316,9 @@ mod tests {
     fn a_schema_that_refers_to_itself_ends() {
         let schema = json!({ "$ref": "#" });
         assert_eq!(validate(&schema, &json!(1)), Ok(()));
+        let twice = json!({ "allOf": [{ "$ref": "#" }, { "$ref": "#" }] });
+        assert_eq!(validate(&twice, &json!({ "a": [1, {}] })), Ok(()));
+        let union = json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }], "type": "object" });
+        assert_eq!(validate(&union, &json!({ "a": [1, {}] })), Ok(()));
     }
 }

@@ -121,7 +121,8 @@ pub enum RegistryError {
         /// The name.
         name: Text,
     },
-    /// The schema is malformed; detected with feature `schema`.
+    /// The schema is malformed. Without feature `schema`, only types, references, and the form of the keywords that hold other
+    /// schemas, names or counts are examined.
     #[error("the schema of tool `{name}` is malformed at {member}: {problem}; correct it there")]
     MalformedSchema {
         /// The tool's name.
