@@ -8,6 +8,7 @@ mod at_client;
 mod audit;
 mod breaker;
 mod call_check;
+mod content_refusal;
 mod delivery;
 mod early_calls;
 mod effect;
@@ -32,6 +33,7 @@ mod window_state;
 
 pub(super) use self::{
     breaker::{CallFailure, CallResult, FailureKind},
+    content_refusal::ContentRefusal,
     effect::{AskKind, RunEffect},
     input::{
         AnswerId, CallId, CancelReason, CompleteCall, ModelAnswer, ReturnedCall, RunPrompt,
