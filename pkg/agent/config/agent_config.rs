@@ -322,6 +322,11 @@ pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";
 /// object with the numbers of `messages` and `results` left out for the first time, and the estimated `tokens` of the request and `tokens_before`.
 pub const CONTEXT_TRIMMED: &str = "context_trimmed";
 
+/// The name of the custom event sent when the provider refused a request because of a part of the conversation, which is left out from then on; the
+/// request is sent again. Its data is an object with the `turn`, the `content` that was refused (`context`, `media` or `signatures`), the number of
+/// `messages` from which it is left out, and the provider's `reason`.
+pub const CONTENT_REFUSED: &str = "content_refused";
+
 /// The name of the custom event sent when the beginning of a conversation was summarized; see [`AgentConfig::summarize_at`]. Its data is an object with
 /// the number of `messages` that are new in the summary, the number of `requests` that it took, and the estimated `tokens` of the next request and
 /// `tokens_before`.

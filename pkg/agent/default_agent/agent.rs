@@ -65,8 +65,7 @@ impl DefaultAgent {
         let (memory, turn) = (Arc::new(SharedMemory::new(memory)), Mutex::new(writer));
         let (written, grants, inputs) =
             (WrittenMessages::default(), SessionGrants::default(), StartMessages::default());
-        let window = || Box::new(ContextWindow::new(parts.estimator.clone()).into());
-        let window = parts.may_have_window().then(window);
+        let window = Box::new(ContextWindow::new(parts.estimator.clone()).into());
         let (outside, looked_through) = (std::sync::Mutex::default(), AtomicUsize::new(0));
         let prefix = std::sync::Mutex::default();
         Self(Arc::new(SharedAgent {
@@ -104,11 +103,11 @@ impl DefaultAgent {
     /// ```
     #[must_use]
     pub fn context_tokens(&self) -> Option<u64> {
-        let window = self.0.window.as_deref()?;
         let conversation = self.0.memory.lock().transcript().clone();
-        let window = window.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let window = self.0.window.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let tokens = window.estimated_now(conversation.messages());
-        (window.estimated() > 0).then_some(tokens)
+        let is_bounded = self.0.parts.may_have_window() || !window.marks().is_whole();
+        (is_bounded && window.estimated() > 0).then_some(tokens)
     }
 
     /// Returns the parts of an answer whose calls the model wrote as text, parsed into text and calls; `None` if the answer contains no call.

@@ -119,9 +119,9 @@ impl<'a> RunConversation<'a> {
         let on_refusal = if kind == AskKind::Continue {
             OnRefusal::HandBack(is_too_long)
         } else if self.modes.may_fall_back(self.agent.memory.lock().transcript()) {
-            OnRefusal::HandBack(is_refusal)
+            OnRefusal::HandBack(is_refused)
         } else {
-            OnRefusal::Fail
+            OnRefusal::HandBack(is_content_refused)
         };
         self.send(state, id, kind, 0, on_refusal).await;
     }
@@ -151,12 +151,11 @@ impl<'a> RunConversation<'a> {
                 request.tool_choice = Some(ToolChoice::None);
             }
             let SharedAgent { memory, written, window, .. } = self.agent;
-            (request.messages, estimated) = match window {
-                Some(window) => {
-                    let window = locked(window);
-                    (written.history(&window.sent(), mode), window.estimated())
-                }
-                None => (written.history(memory.lock().transcript(), mode), 0),
+            (request.messages, estimated) = if self.has_window(state) {
+                let window = locked(window);
+                (written.history(&window.sent(), mode), window.estimated())
+            } else {
+                (written.history(memory.lock().transcript(), mode), 0)
             };
             for message in state.aside(kind) {
                 request.messages.push(message);
@@ -227,7 +226,8 @@ impl<'a> RunConversation<'a> {
         }
     }
 
-    /// Sends the request again in the other call mode; returns the end of an answer for which that is not possible.
+    /// Sends the request again in the other call mode; returns the refusal of a part of the conversation, or the end of an
+    /// answer for which neither is possible.
     async fn after_refusal(
         &mut self,
         state: &RunState,
@@ -241,6 +241,18 @@ impl<'a> RunConversation<'a> {
         if kind == AskKind::Continue {
             let answer = ModelAnswer { error: Some(error.into()), ..ModelAnswer::default() };
             return Some(StepInput::Answered(id, Box::new(answer)));
+        }
+        let may_fall_back = self.modes.may_fall_back(self.agent.memory.lock().transcript());
+        if !may_fall_back || !is_refusal(&error) {
+            self.mode = self.modes.current();
+            return Some(match self.content_refusal(state, &error) {
+                Some(refusal) => StepInput::ContentRefused(id, Box::new(refusal)),
+                None => {
+                    let answer =
+                        ModelAnswer { error: Some(error.into()), ..ModelAnswer::default() };
+                    StepInput::Answered(id, Box::new(answer))
+                }
+            });
         }
         self.fall_back(&error).await;
         // The attempts count together, so that a failing server does not get twice as many requests.
@@ -352,4 +364,14 @@ fn unwrap_all(parts: &mut [Part]) {
 /// Returns `true` when the request exceeds the context window.
 fn is_too_long(error: &ProviderError) -> bool {
     error.code() == ErrorCode::ContextExceeded
+}
+
+/// Returns `true` for an error about a part of the conversation.
+fn is_content_refused(error: &ProviderError) -> bool {
+    error.refused_content().is_some()
+}
+
+/// Returns `true` for an error about tools or about a part of the conversation.
+fn is_refused(error: &ProviderError) -> bool {
+    is_refusal(error) || is_content_refused(error)
 }

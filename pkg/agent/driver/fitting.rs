@@ -12,54 +12,131 @@ use super::{
     shared_agent::{SharedAgent, locked},
 };
 use crate::{
-    memory::{SummaryParts, WindowBounds, WindowStep, WriteResults},
+    memory::{
+        SummaryParts, WindowBounds, WindowStep, WriteResults, has_media, has_proofs, media_bytes,
+    },
     run::OutsideSources,
     state::{
-        AnswerId, ConversationSummary, RunState, StepInput, SummaryEnd, SummaryRange, WindowState,
+        AnswerId, ContentRefusal, ConversationSummary, RunState, StepInput, SummaryEnd,
+        SummaryRange, WindowState,
     },
 };
-use forgeline_llm::{Cost, ModelCard, Provider, ProviderError, Request, collect};
-use forgeline_types::{AgentError, Completion, ErrorCode, Message, UsageInfo};
+use forgeline_llm::{Cost, ModelCard, Provider, ProviderError, RefusedContent, Request, collect};
+use forgeline_types::{AgentError, Completion, ErrorCode, Message, MessageRole, UsageInfo};
+
+/// The size of images and documents, in bytes, from which they are taken for the reason of a request that is too large.
+const LARGE_MEDIA: usize = 1 << 20;
 
 impl SharedAgent {
     /// Returns what the next run needs to know about the part of the conversation that is sent, where that part is bounded.
     pub(super) fn window_marks(&self) -> Option<WindowState> {
-        Some(locked(self.window.as_deref()?).marks().of_next_run())
+        let marks = locked(&self.window).marks().of_next_run();
+        (self.parts.may_have_window() || !marks.is_whole()).then_some(marks)
     }
 
     /// Stores a run's marks of the part that is sent.
     pub(super) fn keep_window(&self, marks: Option<&WindowState>) {
-        if let Some((window, marks)) = self.window.as_deref().zip(marks) {
-            locked(window).keep(marks);
+        if let Some(marks) = marks {
+            locked(&self.window).keep(marks);
         }
     }
 
     /// Drops everything from a place onwards from the window.
     pub(crate) fn take_back_window(&self, place: usize) {
-        if let Some(window) = self.window.as_deref() {
-            let marks = locked(window).marks().before(place);
-            self.begin_window(marks.as_ref());
-        }
+        let marks = locked(&self.window).marks().before(place);
+        self.begin_window(marks.as_ref());
     }
 
     /// Starts another conversation with these marks, where they are known.
     pub(crate) fn begin_window(&self, marks: Option<&WindowState>) {
-        if let Some(window) = self.window.as_deref() {
-            let mut window = locked(window);
-            window.clear();
-            if let Some(marks) = marks {
-                window.keep(&marks.of_next_run());
-            }
+        let mut window = locked(&self.window);
+        window.clear();
+        if let Some(marks) = marks {
+            window.keep(&marks.of_next_run());
         }
     }
 }
 
 impl RunConversation<'_> {
+    /// Returns `true` when a part of the conversation may be left out of the requests of this run.
+    pub(super) fn has_window(&self, state: &RunState) -> bool {
+        self.parts.may_have_window() || state.marks().is_some_and(|marks| !marks.is_whole())
+    }
+
+    /// Returns the maximum tokens of a request, by the settings and by what the model has refused.
+    fn max_context_tokens(&self, state: &RunState) -> Option<u64> {
+        let learnt =
+            state.marks().and_then(|marks| marks.room_of(&self.parts.provider.info().model));
+        let own = self.parts.max_context_tokens();
+        own.zip(learnt).map(|(own, learnt)| own.min(learnt)).or(own).or(learnt)
+    }
+
+    /// Returns the refusal of a part of the conversation that an error is about; `None` if it is about something else, or if the
+    /// conversation has nothing like it.
+    pub(super) fn content_refusal(
+        &mut self,
+        state: &RunState,
+        error: &ProviderError,
+    ) -> Option<ContentRefusal> {
+        let mut content = error.refused_content()?;
+        let around = self.next_request(state);
+        let memory = self.agent.memory.lock();
+        let messages = memory.transcript().messages();
+        let marks = state.marks();
+        let is_left = |at: &usize| marks.is_some_and(|marks| marks.media.contains(at));
+        let is_shown = |(at, message): &(usize, &Arc<Message>)| !is_left(at) && has_media(message);
+        let media = || messages.iter().enumerate().filter(is_shown);
+        let is_status =
+            |number| matches!(error.root(), ProviderError::Status(it) if it.status == number);
+        if is_status(413) && media().map(|(_, it)| media_bytes(it)).sum::<usize>() > LARGE_MEDIA {
+            content = RefusedContent::Media;
+        }
+        let (mut estimated, mut places) = (0, Vec::new());
+        match content {
+            RefusedContent::Context { .. } => {
+                let mut window = locked(&self.agent.window);
+                if let Some(marks) = marks {
+                    window.keep(marks);
+                }
+                let write = |message: &Message| self.mode.write_results(message);
+                let write = (!self.mode.native).then_some(&write as WriteResults<'_>);
+                let bounds = WindowBounds { tokens: u64::MAX, share: None };
+                drop(window.look(messages, &around, bounds, write));
+                estimated = window.estimated();
+            }
+            RefusedContent::Media => {
+                let is_answer = |message: &Arc<Message>| message.role == MessageRole::Assistant;
+                let new = messages.iter().rposition(is_answer).map_or(0, |last| last + 1);
+                places.extend(media().map(|(at, _)| at).filter(|at| *at >= new));
+                if places.is_empty() {
+                    places.extend(media().map(|(at, _)| at));
+                }
+                if places.is_empty() {
+                    return None;
+                }
+            }
+            RefusedContent::Proof => {
+                let before = marks.map_or(0, |marks| marks.proofs);
+                let signed = messages.iter().enumerate().skip(before);
+                places.extend(signed.filter(|(_, it)| has_proofs(it)).map(|(at, _)| at));
+                if places.is_empty() {
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+        let (model, error) = (self.parts.provider.info().model.clone(), error.to_agent_error());
+        Some(ContentRefusal { content, places, model, estimated, error })
+    }
+
     /// Measures the next request; returns an input when the request must be shortened, or when the
     /// beginning of the conversation must be summarized first.
     pub(super) fn fit(&mut self, state: &RunState, id: AnswerId) -> Option<StepInput> {
         let config = &self.parts.config;
-        let (window, most) = (self.agent.window.as_deref()?, self.parts.max_context_tokens());
+        if !self.has_window(state) {
+            return None;
+        }
+        let most = self.max_context_tokens(state);
         if self.emitter.cancel().is_cancelled() {
             return None;
         }
@@ -67,7 +144,7 @@ impl RunConversation<'_> {
         // A model whose context window is unknown may be one of several.
         let tokens = most.unwrap_or(u64::MAX);
         let (around, memory) = (self.next_request(state), self.agent.memory.lock());
-        let mut window = locked(window);
+        let mut window = locked(&self.agent.window);
         if let Some(marks) = state.marks() {
             window.keep(marks);
         }
@@ -97,7 +174,7 @@ impl RunConversation<'_> {
     ) -> Result<ConversationSummary, AgentError> {
         let marks = state.marks().cloned().unwrap_or_default();
         let config = &self.parts.config;
-        let (Some(outgrown), Some(most)) = (marks.due(), self.parts.max_context_tokens()) else {
+        let (Some(outgrown), Some(most)) = (marks.due(), self.max_context_tokens(state)) else {
             return Err(failed("there is nothing to summarize".to_owned()));
         };
         let messages = self.agent.memory.lock().transcript().clone();
@@ -139,8 +216,7 @@ impl RunConversation<'_> {
         messages: &[Arc<Message>],
         mut outside: OutsideSources,
     ) -> ConversationSummary {
-        let window = self.agent.window.as_deref();
-        let tokens = window.map_or(0, |window| locked(window).estimated_with(outgrown, &text));
+        let tokens = locked(&self.agent.window).estimated_with(outgrown, &text);
         for message in messages {
             outside.add(&OutsideSources::of_message(message));
         }

@@ -31,8 +31,8 @@ pub(crate) struct SharedAgent {
     /// The turn, which a run holds to its end, with the writer of the journal.
     pub(crate) turn: Mutex<Option<Writer>>,
     pub(crate) written: WrittenMessages,
-    /// The part of the conversation that is sent, where it is bounded.
-    pub(crate) window: Option<Box<std::sync::Mutex<ContextWindow>>>,
+    /// The part of the conversation that is sent, where it is bounded or a provider refused some of it.
+    pub(crate) window: Box<std::sync::Mutex<ContextWindow>>,
     /// The permissions that people have granted for the session.
     pub(crate) grants: SessionGrants,
     /// The messages with which the agent's runs started.

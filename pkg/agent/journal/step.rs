@@ -82,6 +82,7 @@ impl From<&StepInput> for JournaledInput {
             | StepInput::Outgrown(..)
             | StepInput::Summed(..)
             | StepInput::Called(..)
+            | StepInput::ContentRefused(..)
             | StepInput::Ran(..)
             | StepInput::Said(UserMessage::Leave)
             | StepInput::Resumed

@@ -14,5 +14,7 @@ pub(super) use self::{
     repair::{readable, repair},
     shared::SharedMemory,
     summary::{SummaryParts, summary_tokens},
-    window::{ContextWindow, WindowBounds, WindowStep, WriteResults},
+    window::{
+        ContextWindow, WindowBounds, WindowStep, WriteResults, has_media, has_proofs, media_bytes,
+    },
 };

@@ -146,6 +146,19 @@ pub(crate) fn rejected(tool_name: &str, reason: &str) -> String {
 pub(crate) const LEFT_OUT: &str = "[This result was left out to make room. Call the tool again if you need \
      it.]";
 
+/// The result that replaces one that was left out before the model has read it.
+pub(crate) const TOO_LONG: &str =
+    "[This result is too long for you and was left out. Ask for a smaller part of it.]";
+
+/// Returns the note in place of an image or a document that the provider refused.
+pub(crate) fn refused_media(what: &str, media_type: &str) -> String {
+    let media_type: String =
+        media_type.chars().filter(|sign| !sign.is_control()).take(60).collect();
+    format!(
+        "[A {what} ({media_type}) was here. It is left out because it was refused; you cannot see it.]"
+    )
+}
+
 /// Returns a summary as it is sent, in place of the messages that it summarizes.
 pub(crate) fn summary(text: &str) -> String {
     format!(

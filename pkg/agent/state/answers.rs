@@ -39,6 +39,7 @@ impl RunState {
         answer: ModelAnswer,
         out: &mut Vec<RunEffect>,
     ) {
+        self.refused = None;
         self.spend(&answer, out);
         let ModelAnswer { message, text, calls, body_bytes, fenced_calls, .. } = answer;
         self.look_outside(message.as_deref());

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    AskKind, CancelReason, RunEffect, RunState, StepInput,
+    AskKind, CancelReason, RunEffect, RunRules, RunState, StepInput,
     run_state::RunPhase,
     window_state::{ConversationSummary, SummaryEnd, WindowCut, WindowState},
 };
@@ -31,8 +31,16 @@ impl RunState {
     }
 
     /// Reports what is left out, and requests the answer again.
-    pub(super) fn fitted(&mut self, fitted: &WindowCut, out: &mut Vec<RunEffect>) {
+    pub(super) fn fitted(
+        &mut self,
+        rules: &dyn RunRules,
+        fitted: &WindowCut,
+        out: &mut Vec<RunEffect>,
+    ) {
         let WindowCut { messages, results, tokens, tokens_before, .. } = fitted;
+        if fitted.is_forced && messages + results == 0 {
+            return self.refused_for_good(rules, out);
+        }
         if messages + results > 0 {
             let data = json!({ "messages": messages, "results": results, "tokens": tokens, "tokens_before": tokens_before });
             let event = AgentEvent::Custom { name: CONTEXT_TRIMMED.into(), data };
@@ -103,6 +111,9 @@ impl WindowState {
             }
             StepInput::Summed(id, summed) => {
                 marks.get_or_insert_default().take(id.turn, summed);
+            }
+            StepInput::ContentRefused(_, refusal) => {
+                marks.get_or_insert_default().refuse(refusal);
             }
             StepInput::Answered(_, answer) => {
                 if let Some(marks) = marks

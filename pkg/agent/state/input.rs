@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallFailure, CallResult,
+    CallFailure, CallResult, ContentRefusal,
     window_state::{SummaryEnd, SummaryRange, WindowCut},
 };
 use crate::{
@@ -63,6 +63,8 @@ pub(crate) enum StepInput {
     Called(AnswerId, Box<CompleteCall>),
     /// An answer has ended: complete, truncated, refused or failed.
     Answered(AnswerId, Box<ModelAnswer>),
+    /// The provider refused a part of the conversation, and sent nothing of the answer.
+    ContentRefused(AnswerId, Box<ContentRefusal>),
     /// A call has ended.
     Ran(CallId, Box<ToolEnd>),
     /// A request for approval was answered.

@@ -9,6 +9,7 @@ mod audit;
 mod breaker;
 mod call_check;
 mod call_in_words;
+mod content_refusal;
 mod delivery;
 mod early_calls;
 mod effect;
@@ -33,6 +34,7 @@ mod window_state;
 
 pub(super) use self::{
     breaker::{CallFailure, CallResult, FailureKind},
+    content_refusal::ContentRefusal,
     effect::{AskKind, RunEffect},
     input::{
         AnswerId, CallId, CancelReason, CompleteCall, ModelAnswer, ReturnedCall, RunPrompt,

@@ -14,6 +14,7 @@ impl RunState {
             }
             StepInput::Called(id, _)
             | StepInput::Answered(id, _)
+            | StepInput::ContentRefused(id, _)
             | StepInput::Fitted(id, _)
             | StepInput::Outgrown(id, _)
             | StepInput::Summed(id, _)
@@ -30,6 +31,10 @@ impl RunState {
             StepInput::Called(..) => (!self.may_begin_early()).then_some(InputRefusal::OutOfPhase),
             StepInput::Answered(..) => {
                 (!matches!(self.phase, RunPhase::Asking(_))).then_some(InputRefusal::OutOfPhase)
+            }
+            StepInput::ContentRefused(..) => {
+                let may_be = self.asking().is_some() && self.calls.is_empty();
+                (!may_be).then_some(InputRefusal::OutOfPhase)
             }
             StepInput::Ran(id, _) if id.answer != self.answer => Some(InputRefusal::OtherAnswer),
             StepInput::Ran(id, _) => {

@@ -7,6 +7,7 @@ use super::{
     after_calls::AfterCalls,
     answer_calls::{AnswerCalls, CallPhase, CallPolicy, ClosedCalls},
     breaker::FailureBreaker,
+    content_refusal::ContentRefusals,
     message_inbox::MessageInbox,
     partial_answer::PartialAnswer,
     repeats::RepeatGuard,
@@ -93,6 +94,9 @@ pub(crate) struct RunState {
     pub(super) continued: u32,
     /// Consecutive empty answers.
     pub(super) empty: u32,
+    /// The refusals of the requests for the current answer. Boxed, since most runs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) refused: Option<Box<ContentRefusals>>,
     /// Consecutive answers that the provider could not read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) malformed: u32,
@@ -158,6 +162,7 @@ impl RunState {
             cut: None,
             continued: 0,
             empty: 0,
+            refused: None,
             malformed: 0,
             repaired: 0,
             is_older: false,
@@ -274,7 +279,7 @@ impl RunState {
         match input {
             StepInput::Prepared(prompt) => self.prepared(rules, prompt, out),
             StepInput::Unprepared(error) => self.finish(OutcomeKind::Failed { error }, out),
-            StepInput::Fitted(_, fitted) => self.fitted(&fitted, out),
+            StepInput::Fitted(_, fitted) => self.fitted(rules, &fitted, out),
             StepInput::Outgrown(..) => self.outgrown(out),
             StepInput::Summed(_, summed) => {
                 let before = due.map_or(0, |SummaryRange { tokens, .. }| tokens);
@@ -282,6 +287,7 @@ impl RunState {
             }
             StepInput::Called(_, sealed) => self.called(rules, *sealed, out),
             StepInput::Answered(_, answer) => self.answered(rules, *answer, out),
+            StepInput::ContentRefused(_, refusal) => self.content_refused(rules, *refusal, out),
             StepInput::Ran(id, end) => {
                 self.spend_below(end.below.as_deref(), out);
                 self.calls.end(id.place, *end, out);

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::ContentRefusal;
 use crate::run::OutsideSources;
-use forgeline_llm::Cost;
-use forgeline_types::{AgentError, UsageInfo};
+use forgeline_llm::{Cost, RefusedContent};
+use forgeline_types::{AgentError, Text, UsageInfo};
 
 /// The neutral scale, in thousandths.
 const UNSCALED: u64 = 1_000;
@@ -53,6 +54,28 @@ pub(crate) struct WindowState {
     turn: Option<u32>,
     /// The scale of estimates by the last report, in thousandths.
     pub(crate) scale: u64,
+    /// The room that a model has, where the model refused a request because of its length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) learnt: Option<LearntRoom>,
+    /// The maximum tokens of the next request, after the last one was refused because of its length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) forced: Option<u64>,
+    /// The places of messages whose results were left out before the model has read them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unread: Vec<usize>,
+    /// The places of messages whose images and documents are left out, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) media: Vec<usize>,
+    /// The place before which signatures of reasoning are left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) proofs: usize,
+}
+
+/// The room that a model has for a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LearntRoom {
+    model: Text,
+    tokens: u64,
 }
 
 /// The part of a conversation left out of a request.
@@ -65,6 +88,9 @@ pub(crate) struct WindowCut {
     /// The estimate for the request, and its value before.
     pub(crate) tokens: u64,
     pub(crate) tokens_before: u64,
+    /// `true` after a request was refused because of its length.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_forced: bool,
 }
 
 /// The part of a conversation to be summarized: everything before a place.
@@ -120,19 +146,69 @@ impl WindowState {
             has_failed: false,
             turn: None,
             scale,
+            learnt: None,
+            forced: None,
+            unread: Vec::new(),
+            media: Vec::new(),
+            proofs: 0,
         }
     }
 
     /// Returns the marks with which the next run starts.
     pub(crate) fn of_next_run(&self) -> Self {
-        Self { due: None, turn: None, ..self.clone() }
+        Self { due: None, turn: None, forced: None, ..self.clone() }
     }
 
     /// Returns the marks of the conversation before a place; `None` where messages from there on were left out or summarized.
     pub(crate) fn before(&self, place: usize) -> Option<Self> {
         // Summarized and pinned messages are before the first message sent.
         let results = self.results.min(place);
-        (self.first <= place).then(|| Self { results, ..self.of_next_run() })
+        (self.first <= place).then(|| {
+            let mut left = Self { results, ..self.of_next_run() };
+            left.unread.retain(|at| *at < place);
+            left.media.retain(|at| *at < place);
+            left.proofs = left.proofs.min(place);
+            left
+        })
+    }
+
+    /// Returns the marks of another conversation: the scale, and what was learnt of the model.
+    pub(crate) fn anew(&self) -> Self {
+        Self { learnt: self.learnt.clone(), ..Self::scaled(self.scale) }
+    }
+
+    /// Returns `true` when nothing is left out, and nothing is known about the model.
+    pub(crate) fn is_whole(&self) -> bool {
+        *self == Self::scaled(self.scale)
+    }
+
+    /// Returns the room that this model was learnt to have.
+    pub(crate) fn room_of(&self, model: &str) -> Option<u64> {
+        self.learnt.as_ref().filter(|learnt| *learnt.model == *model).map(|learnt| learnt.tokens)
+    }
+
+    /// Leaves out what a provider refused.
+    pub(super) fn refuse(&mut self, refusal: &ContentRefusal) {
+        match refusal.content {
+            RefusedContent::Context { window, tokens } => {
+                self.scale_to(refusal.estimated, tokens);
+                let now = self.in_scale(refusal.estimated);
+                let room = window.unwrap_or(now);
+                let room = (room - room / 4).max(1);
+                self.forced = Some(room.min(now.saturating_sub(1)).max(1));
+                self.learnt = Some(LearntRoom { model: refusal.model.clone(), tokens: room });
+            }
+            RefusedContent::Media => {
+                self.media.extend(&refusal.places);
+                self.media.sort_unstable();
+                self.media.dedup();
+            }
+            RefusedContent::Proof => {
+                let behind = refusal.places.iter().max().map_or(0, |last| last + 1);
+                self.proofs = self.proofs.max(behind);
+            }
+            _ => {}
+        }
     }
 
     /// Returns the part to be summarized.
@@ -162,7 +238,11 @@ impl WindowState {
 
     /// Sets the scale from the tokens that a provider reported for a request.
     pub(super) fn calibrate(&mut self, estimated: u64, usage: Option<&UsageInfo>) {
-        if let Some(reported) = usage.and_then(|usage| usage.input_tokens)
+        self.scale_to(estimated, usage.and_then(|usage| usage.input_tokens));
+    }
+
+    fn scale_to(&mut self, estimated: u64, reported: Option<u64>) {
+        if let Some(reported) = reported
             && estimated >= LEAST_CALIBRATED
         {
             let scale = reported.saturating_mul(UNSCALED).div_ceil(estimated);
@@ -184,7 +264,13 @@ impl WindowState {
         self.results = self.results.max(first);
         self.summary = Some(summary.text.as_str().into());
         self.has_failed = false;
+        self.forced = None;
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde expects")]
+fn is_zero(place: &usize) -> bool {
+    *place == 0
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ mod prompts;
 mod provider_parts;
 mod questions;
 mod records;
+mod refused_content;
 mod resumed_events;
 mod rewind;
 mod run_inputs;

@@ -30,8 +30,11 @@ pub(crate) struct ErrorBody {
     status: Option<u16>,
     /// The vendor's names for the kind, such as codes and types, in lower case.
     labels: Vec<String>,
+    /// The number of tokens that the model may read, and that of the request, from members of their own.
+    pub(crate) window: Option<u64>,
+    pub(crate) tokens: Option<u64>,
     /// The labels and messages in lower case, without what the body repeats of the request.
-    words: String,
+    pub(crate) words: String,
 }
 
 /// Returns the error that a server reported in a stream.
@@ -100,6 +103,7 @@ pub(crate) fn parse_error_body(body: &str) -> ErrorBody {
     };
     let (mut labels, mut words) = (Vec::new(), lower(&message));
     collect(root, 0, &mut labels, &mut words);
+    let number = |key: &str| error.get(key).or_else(|| root.get(key)).and_then(Value::as_u64);
     let status = |value: &Value| {
         let fields = ["code", "status"];
         fields.iter().find_map(|key| u16::try_from(value.get(key)?.as_u64()?).ok())
@@ -109,6 +113,8 @@ pub(crate) fn parse_error_body(body: &str) -> ErrorBody {
         code: code(error).or_else(|| code(root)).map(|code| shorten(&code)),
         retry_seconds: retry_seconds(error),
         status: status(error).or_else(|| status(root)),
+        window: number("n_ctx"),
+        tokens: number("n_prompt_tokens"),
         labels,
         words,
     }
@@ -243,10 +249,12 @@ const SIGNS: [FailureSigns; 6] = [
         "insufficient_quota", "spend_limit", "spend limit", "billing_error", "insufficient balance",
         "credit balance", "included credits", "insufficient credits", "out of credits",
     ]),
-    (ErrorCode::ContextExceeded, &[], &[], &[
+    (ErrorCode::ContextExceeded, &[413], &[], &[
         "context_length_exceeded", "exceed_context_size", "context size", "context length",
-        "maximum context", "context window", "too many tokens", "too_many_tokens",
-        "prompt is too long", "exceeds the maximum number of tokens",
+        "maximum context", "context window", "context limit", "too many tokens", "too_many_tokens",
+        "prompt is too long", "prompt too long", "input is too long", "maximum prompt length",
+        "prompt token count", "model token limit", "maximum model length", "`max_new_tokens` must be",
+        "exceeds the maximum number of tokens", "request_too_large", "request too large",
     ]),
     (ErrorCode::ContentFiltered, &[], &[], &[
         "content_filter", "content_policy", "safety_check", "usage guidelines", "moderation",

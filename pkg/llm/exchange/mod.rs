@@ -6,6 +6,7 @@ mod content_typer;
 mod dropped_fields;
 mod error;
 mod health;
+mod refused_content;
 mod request;
 mod status_error;
 
@@ -15,5 +16,6 @@ pub use content_typer::ContentTyper;
 pub use dropped_fields::{DEGRADED, is_notice};
 pub use error::{ProviderError, TimeoutKind};
 pub use health::{Health, ListedModel};
+pub use refused_content::RefusedContent;
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
 pub use status_error::StatusError;

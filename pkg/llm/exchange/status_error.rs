@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use super::RefusedContent;
 use forgeline_types::{ErrorCode, Text};
 
 /// A response with an error status, and the information in its body.
@@ -23,6 +24,8 @@ pub struct StatusError {
     /// `true` if the server says that the request should be retried, `false` if it says that it
     /// should not; either takes precedence over the status.
     pub should_retry: Option<bool>,
+    /// The part of the request that the server refused, if the error names one.
+    pub refused: Option<RefusedContent>,
 }
 
 impl StatusError {
@@ -37,6 +40,7 @@ impl StatusError {
             request_id: None,
             retry_after: None,
             should_retry: None,
+            refused: None,
         }
     }
 
@@ -55,7 +59,9 @@ impl StatusError {
 
     fn is_about_request(&self) -> bool {
         use ErrorCode::{ContentFiltered, ContextExceeded, InvalidRequest};
-        matches!(self.kind, ContextExceeded | ContentFiltered | InvalidRequest)
+        // The server may answer 500 to what it cannot read.
+        self.refused.is_some()
+            || matches!(self.kind, ContextExceeded | ContentFiltered | InvalidRequest)
     }
 }
 

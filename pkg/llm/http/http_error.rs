@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::{
-    StatusError,
+    RefusedContent, StatusError,
     decode::vendor_error::{ErrorBody, kind, parse_error_body, shorten},
     transport::HttpResponse,
 };
@@ -34,6 +34,7 @@ pub fn status_error(
     let ids = ["x-request-id", "request-id", "apim-request-id", "x-kong-request-id", "cf-ray"];
     error.request_id = ids.iter().find_map(|name| response.header(name)).map(redacted);
     error.retry_after = retry_after(response, &said);
+    error.refused = RefusedContent::of(error.kind, &said);
     error.code = said.code;
     error.should_retry = match response.header("x-should-retry") {
         Some("true") => Some(true),

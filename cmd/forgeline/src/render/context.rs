@@ -1,6 +1,8 @@
 //! Lines about the part of the conversation that a request leaves out, or has a summary of, and about tools that are gone.
 
-use forgeline::agent::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED, TOOL_SOURCE};
+use forgeline::agent::{
+    CONTENT_REFUSED, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED, TOOL_SOURCE,
+};
 use serde_json::Value;
 
 /// Returns the line of an event about the window or about tools that are gone; `None` for another.
@@ -17,6 +19,15 @@ pub(super) fn line(name: &str, data: &Value) -> Option<String> {
             let parts = [counted("messages", "message"), counted("results", "result")];
             let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
             Some(format!("left out to make room: {what} ({})", tokens()))
+        }
+        CONTENT_REFUSED => {
+            let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
+            let what = match text("content") {
+                "context" => "asking again with a shorter conversation",
+                "media" => "asking again without the refused pictures and files",
+                _ => "asking again without the refused signatures of reasoning",
+            };
+            Some(format!("{what}: {}", text("reason")))
         }
         CONTEXT_SUMMARIZED => {
             let what = counted("messages", "message").unwrap_or_default();

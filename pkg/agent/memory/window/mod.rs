@@ -1,7 +1,10 @@
 //! The part of a conversation that is sent when the whole is larger than the model may read.
 
+mod refused;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use self::refused::{has_media, has_proofs, media_bytes};
 
 use std::sync::Arc;
 
@@ -41,6 +44,8 @@ struct SeenMessage {
     sent: Arc<Message>,
     kept: Arc<Message>,
     tokens: u64,
+    /// `true` once what a provider refused is left out of it.
+    is_reduced: bool,
 }
 
 /// The summary as sent.
@@ -97,7 +102,7 @@ impl ContextWindow {
 
     /// Forgets the conversation, but keeps the scale of its estimates.
     pub(crate) fn clear(&mut self) {
-        let (estimator, marks) = (self.estimator.clone(), WindowState::scaled(self.marks.scale));
+        let (estimator, marks) = (self.estimator.clone(), self.marks.anew());
         *self = Self { estimator, marks, ..Self::default() };
     }
 
@@ -126,19 +131,24 @@ impl ContextWindow {
                 MessageRole::System | MessageRole::Tool => {}
                 _ => {}
             }
-            self.seen.push(SeenMessage { kept: Arc::clone(&sent), sent, tokens });
+            let kept = Arc::clone(&sent);
+            self.seen.push(SeenMessage { kept, sent, tokens, is_reduced: false });
         }
         if !self.is_sound() {
-            self.marks = WindowState::scaled(self.marks.scale);
+            self.marks = self.marks.anew();
         }
+        self.leave_out_refused(write);
         self.shorten_results(write);
         self.open();
         self.around = self.estimator.request(around);
-        let most = self.marks.out_of_scale(bounds.tokens);
+        let forced = self.marks.forced;
+        let most = forced.map_or(bounds.tokens, |forced| forced.min(bounds.tokens));
+        let most = self.marks.out_of_scale(most);
         if let Some(outgrown) = bounds.share.and_then(|share| self.outgrown(most, share)) {
             return WindowStep::Outgrown(outgrown);
         }
-        let fitted = self.make_room(most, write);
+        self.marks.forced = None;
+        let fitted = self.make_room(most, forced.is_some(), write);
         if self.marks == before { WindowStep::Fits } else { WindowStep::Fitted(Box::new(fitted)) }
     }
 
@@ -223,7 +233,7 @@ impl ContextWindow {
             self.opening = None;
             return;
         };
-        let first = self.first_sent().map(|seen| Arc::clone(&seen.kept));
+        let first = self.first_sent().map(|seen| Arc::clone(&seen.sent));
         // A provider recognizes a message by its address.
         let is_same = |opening: &SentSummary| {
             let own = opening.first.as_ref().map(Arc::as_ptr);
@@ -279,7 +289,12 @@ impl ContextWindow {
         (first > self.marks.first && is_shorter).then_some(SummaryRange { first, pinned, tokens })
     }
 
-    fn make_room(&mut self, most: u64, write: Option<WriteResults<'_>>) -> WindowCut {
+    fn make_room(
+        &mut self,
+        most: u64,
+        is_forced: bool,
+        write: Option<WriteResults<'_>>,
+    ) -> WindowCut {
         let (before, sent, around) = (self.estimated(), self.count(), self.around);
         let mut results = 0;
         if before > most {
@@ -290,12 +305,15 @@ impl ContextWindow {
                 let (first, pinned) = self.cut(aim.saturating_sub(summary));
                 (self.marks.first, self.marks.pinned) = (first, pinned);
             }
+            if is_forced && self.estimated() > most {
+                results += self.leave_out_unread(write);
+            }
             self.marks.has_failed = false;
             self.open();
         }
         let (tokens, marks) = (self.marks.in_scale(self.estimated()), self.marks.clone());
         let (messages, tokens_before) = (sent.saturating_sub(self.count()), marks.in_scale(before));
-        WindowCut { marks, messages, results, tokens, tokens_before }
+        WindowCut { marks, messages, results, tokens, tokens_before, is_forced }
     }
 
     /// Leaves out results that the model has read; returns their number.
@@ -319,11 +337,16 @@ impl ContextWindow {
         for at in self.marks.first..self.marks.results.min(self.seen.len()) {
             self.shorten(at, write);
         }
+        for at in self.marks.unread.clone() {
+            self.shorten(at, write);
+        }
     }
 
     /// Replaces the results of a message with notes; returns the number of tokens saved.
     fn shorten(&mut self, at: usize, write: Option<WriteResults<'_>>) -> Option<u64> {
-        let short = without_results(&self.seen.get(at)?.kept)?;
+        let is_unread = self.marks.unread.contains(&at);
+        let note = if is_unread { feedback::TOO_LONG } else { feedback::LEFT_OUT };
+        let short = without_results(&self.seen.get(at)?.kept, note)?;
         let tokens = self.tokens_as_sent(&short, write);
         let seen = self.seen.get_mut(at)?;
         let saved = seen.tokens.checked_sub(tokens).filter(|saved| *saved > 0)?;
@@ -359,12 +382,12 @@ impl ContextWindow {
 }
 
 /// Returns the message with notes in place of its results; `None` where it has none.
-fn without_results(message: &Message) -> Option<Message> {
+fn without_results(message: &Message, note: &str) -> Option<Message> {
     message.tool_results().next()?;
     let mut short = message.clone();
     for part in &mut short.parts {
         if let Part::ToolResult(result) = part {
-            feedback::LEFT_OUT.clone_into(&mut result.content);
+            note.clone_into(&mut result.content);
             result.parts.clear();
         }
     }

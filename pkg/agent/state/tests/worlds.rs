@@ -185,7 +185,7 @@ impl World {
                 let (list, given) = next.early.1.unwrap_or((called(input), 0));
                 next.early.1 = Some((list, given + 1));
             }
-            StepInput::Answered(..) => next.asked = None,
+            StepInput::Answered(..) | StepInput::ContentRefused(..) => next.asked = None,
             StepInput::Fitted(..) | StepInput::Outgrown(..) => {
                 (next.asked, next.outgrows) = (None, next.outgrows - 1);
             }
@@ -228,6 +228,9 @@ impl World {
                     && self.outgrows > 0
                     && self.early.1.is_none()
                     && !self.state.is_cancelled()
+            }
+            StepInput::ContentRefused(id, _) => {
+                self.asked.is_some_and(|(asked, _)| asked == *id) && self.early.1.is_none()
             }
             StepInput::Summed(id, _) => self.summing == Some(*id),
             StepInput::Called(id, _) => self.asked.is_some_and(|(asked, kind)| {
@@ -416,7 +419,8 @@ fn answers_behind(list: usize, given: usize) -> Vec<ModelAnswer> {
 fn outgrown(id: AnswerId) -> Vec<StepInput> {
     let mut marks = WindowState::default();
     marks.first = 1;
-    let fitted = WindowCut { marks, messages: 1, results: 0, tokens: 5, tokens_before: 9 };
+    let fitted =
+        WindowCut { marks, messages: 1, results: 0, tokens: 5, tokens_before: 9, is_forced: false };
     let outgrown = SummaryRange { first: 1, pinned: None, tokens: 9 };
     let usage = Some(UsageInfo::default().output_tokens(7));
     let ended = |result| {
