@@ -70,7 +70,7 @@ impl<R> RepairedLines<R> {
             match read_message(&message) {
                 MessageReading::AsIs => self.ready.extend_from_slice(&message),
                 MessageReading::Repaired(message) => {
-                    self.ready.extend_from_slice(message.as_bytes())
+                    self.ready.extend_from_slice(message.as_bytes());
                 }
                 MessageReading::Unreadable => {
                     self.heard.send_modify(OutputStatus::count_unreadable);
