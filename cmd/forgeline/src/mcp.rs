@@ -151,7 +151,8 @@ impl McpArgs {
         builder: AgentBuilder,
         connected: &ConnectedServers,
     ) -> anyhow::Result<AgentBuilder> {
-        let names: Vec<_> = connected.tools.iter().map(|tool| tool.name()).collect();
+        let names: Vec<_> =
+            connected.tools.iter().map(forgeline::agent::tools::Tool::name).collect();
         let (mut granted, mut sources) = (Vec::new(), Vec::new());
         for trust in &self.trust_mcp {
             let Some(tool) = trust.tool() else {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::vendors::ProviderName;
 
 /// The ports that are looked at, by preference, and the protocols of each: Ollama; llama.cpp; LM Studio; vLLM; another llama.cpp;
-/// the server of the Hugind runtime; SGLang.
+/// the server of Hugind; `SGLang`.
 const PORTS: [(u16, &[ProviderName]); 7] = [
     (11434, &[ProviderName::Ollama, ProviderName::Openai]),
     (8080, &[ProviderName::Openai]),

@@ -245,14 +245,11 @@ impl<'a> RunConversation<'a> {
         let may_fall_back = self.modes.may_fall_back(self.agent.memory.lock().transcript());
         if !may_fall_back || !is_refusal(&error) {
             self.mode = self.modes.current();
-            return Some(match self.content_refusal(state, &error) {
-                Some(refusal) => StepInput::ContentRefused(id, Box::new(refusal)),
-                None => {
-                    let answer =
-                        ModelAnswer { error: Some(error.into()), ..ModelAnswer::default() };
-                    StepInput::Answered(id, Box::new(answer))
-                }
-            });
+            if let Some(refusal) = self.content_refusal(state, &error) {
+                return Some(StepInput::ContentRefused(id, Box::new(refusal)));
+            }
+            let answer = ModelAnswer { error: Some(error.into()), ..ModelAnswer::default() };
+            return Some(StepInput::Answered(id, Box::new(answer)));
         }
         self.fall_back(&error).await;
         // The attempts count together, so that a failing server does not get twice as many requests.

@@ -73,7 +73,7 @@ impl RunState {
         let content = match content {
             RefusedContent::Context { .. } => "context",
             RefusedContent::Media => "media",
-            _ => "signatures",
+            RefusedContent::Proof | _ => "signatures",
         };
         let data = json!({ "turn": self.answer.turn, "content": content, "messages": places.len(), "reason": error.message });
         let event = AgentEvent::Custom { name: CONTENT_REFUSED.into(), data };

@@ -33,7 +33,7 @@ fn of_npm(name: &'static str, tool: &'static str, call: Value, says: &'static st
     PublicServer { name, command, arguments: Vec::new(), variables: json!({}), tool, call, says }
 }
 
-/// Returns a server of PyPI, in this environment.
+/// Returns a server of `PyPI`, in this environment.
 fn of_pypi(
     (environment, name): (&str, &'static str),
     arguments: &[&str],

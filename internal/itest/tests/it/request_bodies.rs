@@ -272,12 +272,10 @@ fn shared(before: &[Bytes], after: &[Bytes]) -> usize {
 /// Gives the calls of a message ids of their turn.
 fn number_ids(message: &mut Message, turn: usize) {
     for part in &mut message.parts {
-        match part {
-            Part::ToolCall(call) => call.id = format!("{} of {turn}", call.id).into(),
-            Part::ToolResult(result) => {
-                result.call_id = format!("{} of {turn}", result.call_id).into();
-            }
-            _ => {}
+        if let Part::ToolCall(call) = part {
+            call.id = format!("{} of {turn}", call.id).into();
+        } else if let Part::ToolResult(result) = part {
+            result.call_id = format!("{} of {turn}", result.call_id).into();
         }
     }
 }
@@ -293,7 +291,7 @@ fn ids_of(value: &Value, members: &[&str], ids: &mut Vec<String>) {
             fields.values().for_each(|value| ids_of(value, members, ids));
         }
         Value::Array(items) => items.iter().for_each(|item| ids_of(item, members, ids)),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -325,7 +323,9 @@ async fn ids_that_come_again_and_messages_in_a_row_are_put_right_for_every_vendo
         Message::user("Four."),
     ];
     let mut history = Transcript::default();
-    messages.into_iter().for_each(|message| history.push(message));
+    for message in messages {
+        history.push(message);
+    }
     for (vendor, build, urls) in SERVERS {
         for url in urls {
             let server = Canned::new("");

@@ -63,36 +63,49 @@ fn without_refused(message: &Message, media: bool, proofs: bool) -> Option<Messa
 
 /// Returns `true` for a message with images or documents.
 pub(crate) fn has_media(message: &Message) -> bool {
-    message.parts.iter().any(|part| match part {
-        Part::ToolResult(result) => result.parts.iter().any(is_media),
-        other => is_media(other),
-    })
+    media(message).next().is_some()
 }
 
 /// Returns the size of the images and documents of a message, in bytes as they are sent.
 pub(crate) fn media_bytes(message: &Message) -> usize {
-    let size = |part: &Part| match part {
-        Part::Image { data, .. } | Part::Document { data, .. } => data.len(),
-        _ => 0,
-    };
-    let sizes = message.parts.iter().map(|part| match part {
-        Part::ToolResult(result) => result.parts.iter().map(size).sum(),
-        other => size(other),
-    });
-    sizes.sum()
+    media(message).map(|medium| medium.data.len()).sum()
 }
 
 /// Returns `true` for a message with signatures of reasoning, or with encrypted reasoning.
 pub(crate) fn has_proofs(message: &Message) -> bool {
-    message.parts.iter().any(|part| match part {
-        Part::Thinking { signature, .. } => signature.is_some(),
-        Part::ToolCall(call) => call.signature.is_some(),
-        other => is_encrypted(other),
-    })
+    let is_signed = |part: &Part| {
+        matches!(part, Part::Thinking { signature: Some(_), .. })
+            || matches!(part, Part::ToolCall(call) if call.signature.is_some())
+    };
+    message.parts.iter().any(|part| is_signed(part) || is_encrypted(part))
 }
 
-fn is_media(part: &Part) -> bool {
-    matches!(part, Part::Image { .. } | Part::Document { .. })
+/// An image or a document.
+struct Medium<'p> {
+    kind: &'static str,
+    media_type: &'p str,
+    data: &'p str,
+}
+
+impl<'p> Medium<'p> {
+    fn of(part: &'p Part) -> Option<Self> {
+        if let Part::Image { media_type, data } = part {
+            return Some(Self { kind: "picture", media_type, data });
+        }
+        let Part::Document { media_type, data, .. } = part else { return None };
+        Some(Self { kind: "document", media_type, data })
+    }
+
+    /// Returns the text that stands in its place.
+    fn note(&self) -> String {
+        feedback::refused_media(self.kind, self.media_type)
+    }
+}
+
+/// Returns the images and documents of a message, those of its results too.
+fn media(message: &Message) -> impl Iterator<Item = Medium<'_>> {
+    let results = message.tool_results().flat_map(|result| &result.parts);
+    message.parts.iter().chain(results).filter_map(Medium::of)
 }
 
 fn is_encrypted(part: &Part) -> bool {
@@ -100,37 +113,22 @@ fn is_encrypted(part: &Part) -> bool {
 }
 
 fn remove_proof(part: &mut Part) {
-    match part {
-        Part::Thinking { signature, .. } => *signature = None,
-        Part::ToolCall(call) => call.signature = None,
-        _ => {}
+    if let Part::Thinking { signature, .. } = part {
+        *signature = None;
+    } else if let Part::ToolCall(call) = part {
+        call.signature = None;
     }
 }
 
-/// Replaces an image or a document with a note.
+/// Replaces an image or a document, or those of a result, with a note.
 fn note_media(part: &mut Part) {
-    match part {
-        Part::Image { media_type, .. } => {
-            *part = Part::Text { text: feedback::refused_media("picture", media_type) };
+    if let Some(text) = Medium::of(part).map(|medium| medium.note()) {
+        *part = Part::Text { text };
+    } else if let Part::ToolResult(result) = part {
+        for note in result.parts.iter().filter_map(Medium::of).map(|medium| medium.note()) {
+            result.content.push('\n');
+            result.content.push_str(&note);
         }
-        Part::Document { media_type, .. } => {
-            *part = Part::Text { text: feedback::refused_media("document", media_type) };
-        }
-        Part::ToolResult(result) => {
-            for part in std::mem::take(&mut result.parts) {
-                match part {
-                    Part::Image { media_type, .. } => {
-                        result.content.push_str("\n");
-                        result.content.push_str(&feedback::refused_media("picture", &media_type));
-                    }
-                    Part::Document { media_type, .. } => {
-                        result.content.push_str("\n");
-                        result.content.push_str(&feedback::refused_media("document", &media_type));
-                    }
-                    other => result.parts.push(other),
-                }
-            }
-        }
-        _ => {}
+        result.parts.retain(|part| Medium::of(part).is_none());
     }
 }

@@ -4,6 +4,7 @@ use super::host::ServerHost;
 use crate::http::url;
 
 /// How the reasoning of an answer goes back.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReasoningRules {
     /// `true` if a message may have members for reasoning.
@@ -28,7 +29,7 @@ const NONE: ReasoningRules = ReasoningRules { is_taken: false, ..AS_IT_CAME };
 /// The end of the host's name, words of the model's id, and the rules; the first row that fits counts. A host or words that are
 /// empty fit any.
 ///
-/// Each row comes from what users of other programs reported of the vendor: OpenCode's hosts reject an empty `reasoning_content`
+/// Each row comes from what users of other programs reported of the vendor: `OpenCode`'s hosts reject an empty `reasoning_content`
 /// (oh-my-pi 1071); Kimi K3 rejects details with an index (opencode 50232); Kimi (obsidian-yolo 243, openclaw 82550) and DeepSeek
 /// V4 (hermes-agent 15325, oh-my-pi 904) reject an answer with calls whose `reasoning_content` is missing.
 const ROWS: [(&str, &[&str], ReasoningRules); 7] = [
