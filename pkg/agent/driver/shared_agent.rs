@@ -31,7 +31,7 @@ pub(crate) struct SharedAgent {
     /// The turn, which a run holds to its end, with the writer of the journal.
     pub(crate) turn: Mutex<Option<Writer>>,
     pub(crate) written: WrittenMessages,
-    /// The part of the conversation that is sent, where it is bounded or a provider refused some of it.
+    /// The part of the conversation that is sent, where it is bounded or a provider refused a part.
     pub(crate) window: Box<std::sync::Mutex<ContextWindow>>,
     /// The permissions that people have granted for the session.
     pub(crate) grants: SessionGrants,

@@ -66,10 +66,10 @@ pub(crate) fn no_call(fenced: bool) -> String {
     )
 }
 
-/// Returns the feedback for an answer without a call whose words stand in the markup of one.
+/// Returns the feedback for an answer without a call whose words are in the markup of one.
 pub(crate) fn no_call_in(opener: &str, closer: &str) -> String {
     format!(
-        "Your answer called no tool: the words between `{opener}` and `{closer}` are no call, so nothing was run. A call names a tool and \
+        "Your answer called no tool: the words between `{opener}` and `{closer}` are not a call, so nothing was run. A call names a tool and \
          gives its arguments as one JSON object, in the form in which the tools are given to you. Make the call again like that; if you \
          meant none, give the answer again."
     )
@@ -148,7 +148,7 @@ pub(crate) const LEFT_OUT: &str = "[This result was left out to make room. Call 
 
 /// The result that replaces one that was left out before the model has read it.
 pub(crate) const TOO_LONG: &str =
-    "[This result is too long for you and was left out. Ask for a smaller part of it.]";
+    "[This result is too long for you and was left out. Ask for a smaller part.]";
 
 /// Returns the note in place of an image or a document that the provider refused.
 pub(crate) fn refused_media(what: &str, media_type: &str) -> String {

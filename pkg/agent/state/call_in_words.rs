@@ -1,4 +1,4 @@
-//! Markup of a call whose content is no call.
+//! The markup of a call around words that are not one.
 
 /// The opener and the closer around words that were meant as a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

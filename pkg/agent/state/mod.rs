@@ -24,6 +24,7 @@ mod missing_results;
 mod outside;
 mod partial_answer;
 mod refusals;
+mod refused_requests;
 mod repeats;
 mod resume;
 mod rules;

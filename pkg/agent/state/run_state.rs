@@ -84,7 +84,7 @@ pub(crate) struct RunState {
     pub(super) answer: AnswerId,
     /// Consecutive answers without a call that were not accepted.
     pub(super) nudges: u32,
-    /// `true` once the model was told that the markup of a call around words is no call.
+    /// `true` once the model was informed that words in the markup of a call are not one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_markup_told: bool,
     pub(super) repetition: AnswerRepeats,
@@ -98,10 +98,10 @@ pub(crate) struct RunState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<Box<ContentRefusals>>,
     /// Consecutive answers that the provider could not read.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::window_state::is_zero")]
     pub(super) malformed: u32,
     /// The number of times that the model was asked again for an answer that does not match its schema.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::window_state::is_zero")]
     pub(super) repaired: u32,
     /// `true` for a run that an older version of the library has journaled.
     #[serde(skip)]
@@ -131,7 +131,7 @@ pub(crate) struct RunState {
     /// The limits that cannot be measured and have been reported as such.
     pub(super) unmeasured: Vec<Limit>,
     /// The number of model answers of sub-agents.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::window_state::is_zero")]
     pub(super) turns_below: u32,
     /// The time of the last input; it never goes back.
     pub(super) at: UnixMillis,
@@ -478,8 +478,7 @@ impl RunState {
         }
         self.hand_back(out);
         if let Some(error) = reason.error().filter(|_| !self.told) {
-            let is_text_ours = reason == OutcomeKind::Empty;
-            let partial = !self.outcome.text.is_empty() && !is_text_ours;
+            let partial = !self.outcome.text.is_empty() && reason != OutcomeKind::Empty;
             if reason.ending() == Ending::Limit && self.outcome.text.is_empty() {
                 error.message.as_str().clone_into(&mut self.outcome.text);
             }
@@ -495,9 +494,4 @@ impl RunState {
         self.look_outside(Some(&message));
         self.outcome.messages.push(Arc::new(message));
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }

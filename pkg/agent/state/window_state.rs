@@ -268,9 +268,8 @@ impl WindowState {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde expects")]
-fn is_zero(place: &usize) -> bool {
-    *place == 0
+pub(super) fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
+    *number == N::default()
 }
 
 #[cfg(test)]

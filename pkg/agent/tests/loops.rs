@@ -537,10 +537,10 @@ async fn words_in_the_markup_of_a_call_are_text_and_the_model_is_told_once() {
     };
     let provider = ScriptedProvider::new(turns());
     let outcome = agent(&provider).run("What is the weather?").await.unwrap();
-    assert_eq!(outcome.text, "<tool>\necho again\n</tool>", "told once, then it is the answer");
+    assert_eq!(outcome.text, "<tool>\necho again\n</tool>", "one notice, then it is the answer");
     let texts: Vec<_> = outcome.messages.iter().map(|message| message.text()).collect();
     assert_eq!(texts[1], written, "the text stays text");
-    assert!(texts[2].contains("between `<tool>` and `</tool>` are no call"), "{texts:?}");
+    assert!(texts[2].contains("between `<tool>` and `</tool>` are not a call"), "{texts:?}");
     let results: Vec<_> = outcome.messages.iter().flat_map(|it| it.tool_results()).collect();
     assert_eq!((results.len(), results[0].content.as_str()), (1, "fair"));
 

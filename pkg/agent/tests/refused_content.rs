@@ -193,7 +193,7 @@ async fn refused_signatures_are_left_out_once_and_stay_out() {
             assert_eq!(named(&events, CONTENT_REFUSED), refused, "{name}");
             assert_eq!(provider.requests().len(), requests, "{name}");
         }
-        // What is refused although it is gone is told.
+        // A refusal of content that is left out already is the answer.
         let provider = refusing(|_| true, move || refusal(400, ErrorCode::InvalidRequest, words));
         let memory = ConversationMemory::from(agent.transcript());
         let agent = DefaultAgent::builder(provider.clone()).memory(memory).build().unwrap();
@@ -220,7 +220,7 @@ async fn a_conversation_too_long_for_an_unknown_window_is_shortened() {
         let agent = DefaultAgent::builder(provider.clone()).build().unwrap();
         let (mut refused, mut trimmed) = (0, 0);
         for turn in 0..30 {
-            let question = format!("Question {turn}: {}", "what is there? ".repeat(60));
+            let question = format!("Question {turn}: {}", "what now? ".repeat(60));
             let (events, outcome) = run_of(&agent, question).await;
             let outcome = outcome.unwrap_or_else(|error| panic!("{name}, {turn}: {error}"));
             assert_eq!(outcome.text, "It is done.", "{name}");
@@ -249,7 +249,7 @@ async fn a_result_that_no_model_can_read_is_left_out_and_a_long_question_fails()
     let sent = format!("{:?}", provider.requests().last().unwrap().messages);
     assert!(sent.contains("Ask for a smaller part of it"), "{sent}");
 
-    // Nothing can be left out of one question: it is not sent in vain, and told once.
+    // Nothing can be left out of one question: it is not sent again, and the error is sent once.
     let agent = DefaultAgent::builder(provider.clone()).build().unwrap();
     let before = provider.requests().len();
     let (events, outcome) = run_of(&agent, "why? ".repeat(4_000)).await;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Describes why a value could not be read as a type, in the words of JSON and of its schema: serde names Rust's types, which
-/// a model does not know, and positions in a text that nobody has written.
+/// a model does not know, and positions in a text that the model did not write.
 pub fn describe_mismatch(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

@@ -10,6 +10,7 @@ mod event_stream;
 mod finish_reason;
 pub(crate) mod lax_json;
 mod members;
+mod refused_content;
 mod repeats;
 mod sink;
 mod surrogates;

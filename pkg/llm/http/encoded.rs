@@ -34,16 +34,16 @@ impl EncodedCache {
 
     /// Puts `history` right unless it can be sent as it is. What is put right is encoded anew in each request: it is not made of
     /// the conversation's own messages.
-    pub(crate) fn repair(&self, history: &mut Transcript) {
+    pub(crate) fn repair(&self, history: &mut Transcript, alternates: bool) {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let encoded = longest(&kept, history).and_then(|at| kept.get(at));
         let is_sound = match encoded {
-            Some(encoded) => encoded.facts.is_sound(history, encoded.count()),
-            None => HistoryFacts::default().is_sound(history, 0),
+            Some(encoded) => encoded.facts.is_sound(history, encoded.count(), alternates),
+            None => HistoryFacts::default().is_sound(history, 0, alternates),
         };
         drop(kept);
         if !is_sound {
-            *history = repair(history);
+            *history = repair(history, alternates);
         }
     }
 

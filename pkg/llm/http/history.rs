@@ -7,7 +7,7 @@ use std::{
 
 use forgeline_types::{Message, MessageRole, Part, Text, Transcript};
 
-/// What is known of the messages before those that are looked at.
+/// The facts about the messages of a conversation that are encoded already.
 #[derive(Debug, Default)]
 pub(super) struct HistoryFacts {
     /// The ids of their calls.
@@ -26,12 +26,14 @@ impl HistoryFacts {
         self.ids.clear();
     }
 
-    /// Returns `true` if `history`, whose first `known` messages these facts are of, can be sent as it is.
-    pub(super) fn is_sound(&self, history: &Transcript, known: usize) -> bool {
+    /// Returns `true` if `history`, whose first `known` messages these facts are of, can be sent as it is; where the roles of a
+    /// server's messages must be in turns, it `alternates`.
+    pub(super) fn is_sound(&self, history: &Transcript, known: usize, alternates: bool) -> bool {
         let messages = history.messages();
         let new = messages.get(known..).unwrap_or_default();
         let from_last = messages.get(known.saturating_sub(1)..).unwrap_or_default();
-        let are_joined = from_last.windows(2).any(|pair| matches!(pair, [a, b] if joins(a, b)));
+        let are_joined =
+            alternates && from_last.windows(2).any(|pair| matches!(pair, [a, b] if joins(a, b)));
         let mut calls = new.iter().flat_map(|message| message.tool_calls()).peekable();
         if are_joined || new.iter().any(|message| is_empty(message)) {
             return false;
@@ -47,15 +49,15 @@ impl HistoryFacts {
 }
 
 /// Returns the conversation as it can be sent: the ids of calls are unique, each with its result; answers in which nothing is are
-/// left out; and messages of the user in a row are one.
+/// left out; and messages of the user in a row are one where it `alternates`.
 ///
 /// Servers without ids give `call_0` to the first call of each answer, and some vendors refuse an id that comes again. The
 /// templates of some models refuse two messages of the user in a row, which an answer that failed or was empty leaves behind.
-pub(super) fn repair(history: &Transcript) -> Transcript {
+pub(super) fn repair(history: &Transcript, alternates: bool) -> Transcript {
     let (mut ids, mut renamed) = (UniqueIds::default(), Vec::<Arc<Message>>::new());
     for message in history.iter().filter(|message| !is_empty(message)) {
         let message = ids.rename(message);
-        match renamed.last_mut().filter(|last| joins(last, &message)) {
+        match renamed.last_mut().filter(|last| alternates && joins(last, &message)) {
             Some(last) => Arc::make_mut(last).parts.extend(message.parts.iter().cloned()),
             None => renamed.push(message),
         }
@@ -200,7 +202,7 @@ mod tests {
         ];
         for (name, messages, want) in rows {
             let history = transcript(&messages);
-            let is_sound = HistoryFacts::default().is_sound(&history, 0);
+            let is_sound = HistoryFacts::default().is_sound(&history, 0, true);
             assert_eq!(is_sound, want.is_empty(), "{name}");
             let before = shown(&history);
             let want = if want.is_empty() {
@@ -208,7 +210,7 @@ mod tests {
             } else {
                 want.iter().map(|it| (*it).to_owned()).collect()
             };
-            assert_eq!(shown(&repair(&history)), want, "{name}");
+            assert_eq!(shown(&repair(&history, true)), want, "{name}");
         }
     }
 
@@ -227,8 +229,8 @@ mod tests {
         #[test]
         fn what_is_put_right_is_sound_and_loses_nothing(messages in drawn(), known in 0_usize..8) {
             let history = transcript(&messages);
-            let repaired = repair(&history);
-            prop_assert!(HistoryFacts::default().is_sound(&repaired, 0), "{:?}", shown(&repaired));
+            let repaired = repair(&history, true);
+            prop_assert!(HistoryFacts::default().is_sound(&repaired, 0, true), "{:?}", shown(&repaired));
             let parts = |history: &Transcript| -> Vec<String> {
                 // Without ids.
                 let all = shown(history).join(" ");
@@ -249,16 +251,16 @@ mod tests {
             let known = known.min(repaired.len());
             let mut facts = HistoryFacts::default();
             facts.add(&repaired.messages()[..known]);
-            prop_assert!(facts.is_sound(&repaired, known));
-            let is_sound = HistoryFacts::default().is_sound(&history, 0);
+            prop_assert!(facts.is_sound(&repaired, known, true));
+            let is_sound = HistoryFacts::default().is_sound(&history, 0, true);
             prop_assert_eq!(is_sound, shown(&history) == shown(&repaired));
             let sound = (0..=history.len()).rev().find(|&end| {
-                HistoryFacts::default().is_sound(&transcript(&messages[..end]), 0)
+                HistoryFacts::default().is_sound(&transcript(&messages[..end]), 0, true)
             });
             let sound = sound.unwrap_or(0);
             let mut facts = HistoryFacts::default();
             facts.add(&history.messages()[..sound]);
-            prop_assert_eq!(facts.is_sound(&history, sound), is_sound);
+            prop_assert_eq!(facts.is_sound(&history, sound, true), is_sound);
         }
     }
 }

@@ -137,7 +137,8 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
         let own = self.0.origins.own(&request.messages);
         let has_foreign = own.is_some();
         request.messages = own.unwrap_or(request.messages);
-        self.0.cache.repair(&mut request.messages);
+        let alternates = self.0.wire.alternates_roles(&self.0.config);
+        self.0.cache.repair(&mut request.messages, alternates);
         let (told, names) = match self.0.fit_tools(&mut request) {
             Ok(fitted) => fitted,
             Err(error) => return std::future::ready(Err(error)).boxed(),

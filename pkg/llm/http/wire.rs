@@ -213,6 +213,13 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
         false
     }
 
+    /// Returns `true` if messages of the user in a row are sent as one, since the templates of some of the server's models fail
+    /// unless the roles are in turns. Default: `false`.
+    fn alternates_roles(&self, config: &HttpConfig) -> bool {
+        let _ = config;
+        false
+    }
+
     /// Returns `true` if reasoning sent in separate members is signed, so that reasoning
     /// without a signature was written into the text. Default: `false`.
     fn signs_reasoning(&self, config: &HttpConfig) -> bool {

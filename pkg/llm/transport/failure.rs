@@ -43,7 +43,7 @@ fn words(raw: &reqwest::Error) -> &'static str {
     }
 }
 
-/// What people are told of a kind of failure.
+/// The words for a kind of failure.
 const WORDS_OF_IO: [(io::ErrorKind, &str); 9] = [
     (io::ErrorKind::ConnectionRefused, "the connection was refused"),
     (io::ErrorKind::ConnectionReset, "the other side ended the connection"),
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the failure of a request to a server that answers this and then closes; `None` for one that is not there.
+    /// Returns the failure of a request to a server that answers this and then closes; `None` for one that does not exist.
     async fn failure(answer: Option<&'static str>) -> ConnectionFailure {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -8,7 +8,7 @@ const NO_NUMBERS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 /// The escape of U+FFFD, which takes the place of a half surrogate pair.
 const REPLACEMENT: &str = "\\ufffd";
 
-/// Returns the text with what is not JSON replaced, where a replacement is known.
+/// Returns the text with parts that are not JSON replaced, where a replacement is known.
 pub(crate) fn repair_json(text: &str) -> Cow<'_, str> {
     let mut repaired = String::new();
     let (mut kept, mut at, mut is_string) = (0, 0, false);

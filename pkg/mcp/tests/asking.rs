@@ -384,9 +384,9 @@ async fn n45_progress_extends_a_call_ten_times_at_most() {
             let began = Instant::now();
             for count in 1..=reports {
                 let next = tokio::time::timeout(step, scripted.lines.next_line()).await;
-                if let Ok(told) = next {
-                    let told = told.unwrap().unwrap();
-                    assert!(told.contains("notifications/cancelled"), "{told}");
+                if let Ok(sent) = next {
+                    let sent = sent.unwrap().unwrap();
+                    assert!(sent.contains("notifications/cancelled"), "{sent}");
                     return began.elapsed();
                 }
                 let token = &call["params"]["_meta"]["progressToken"];

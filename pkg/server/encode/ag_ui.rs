@@ -50,7 +50,7 @@ pub struct AgUi {
     open: Vec<AgUiInterrupt>,
     /// The ids of the calls whose results the client sent itself.
     sent_results: Vec<Text>,
-    /// What the client is told at the beginning of the response, if anything.
+    /// The notice at the beginning of the response, if there is one.
     notice: Option<ResponseNotice>,
 }
 

@@ -1,8 +1,8 @@
-//! What a response tells its client at the beginning, besides the events of the run.
+//! The notice to a client at the beginning of a response, besides the events of the run.
 
 use serde_json::{Value, json};
 
-/// Something that a client of a chat protocol is told about its request.
+/// A notice to a client of a chat protocol about its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResponseNotice {
     /// The service does not have the conversation, and did not read this number of earlier messages that the request contains.

@@ -62,7 +62,7 @@ pub struct UiMessageStream {
     has_results: bool,
     /// `true` for a client that knows `reset-step`.
     resets: bool,
-    /// What the client is told at the beginning of the response, if anything.
+    /// The notice at the beginning of the response, if there is one.
     notice: Option<ResponseNotice>,
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn unknown_query(name: &str, known: &[&str]) -> Problem {
     unread_query(&format!("unknown field `{name}`, {known}"))
 }
 
-/// Refuses a query for routes that have none: a member of the body that stands in the query would be overlooked.
+/// Refuses a query for routes that have none: a member of the body in the query would be overlooked.
 pub(crate) async fn refuse_query(request: Request, next: Next) -> Result<Response, Problem> {
     let query = extract::Query::<Vec<(String, String)>>::try_from_uri(request.uri());
     let pairs = query.map_err(|rejection| unread_query(&rejection.body_text()))?.0;

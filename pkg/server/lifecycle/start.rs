@@ -28,7 +28,7 @@ use forgeline_types::Text;
 /// Maximum size of a request's module, page, model and metadata together, in bytes.
 pub(crate) const MAX_ABOUT_BYTES: usize = 16 << 10;
 
-/// Maximum number of runs of one message that are told apart from a repetition of it.
+/// Maximum number of runs of one message that are distinguished from its repetition.
 const MAX_ATTEMPTS: u32 = 16;
 
 /// A request for a run.

@@ -142,7 +142,7 @@ pub(super) async fn begin(
     Ok(marked(response, &conversation))
 }
 
-/// Returns what a client is told that sends earlier messages of a conversation that does not exist.
+/// Returns the notice to a client that sends earlier messages of a conversation that does not exist.
 pub(super) async fn history_notice(
     conversations: &ConversationDirectory,
     caller: &agent::Caller,

@@ -136,7 +136,7 @@ async fn a_client_with_messages_that_the_service_does_not_have_is_told() {
     let told = chat(&app, "ann", messages.clone()).await;
     assert_eq!(with(&told, "data-history_not_read")["data"]["messages"], 2);
     assert_eq!(reported(&told), "Two? 1");
-    // Now the conversation is there.
+    // Now the conversation exists.
     let messages = json!([user("One?"), before, user("Three?")]);
     let quiet = chat(&app, "ann", messages).await;
     assert!(quiet.iter().all(|part| part["type"] != "data-history_not_read"), "{quiet:?}");

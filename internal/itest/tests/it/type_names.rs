@@ -92,8 +92,8 @@ const MAXIMA: [(&str, usize); 6] = [
     ("types named State", 0),
     ("names of three types or more", 0),
     ("types that are participles", 0),
-    ("cfg(feature) in pkg", 87),
-    ("items of the modules `private`", 54),
+    ("cfg(feature) in pkg", 88),
+    ("items of the modules `private`", 56),
 ];
 /// The figures that the library is to reach, in the order of `MAXIMA`.
 const AIMS: [usize; 6] = [400, 6, 0, 0, 90, 70];

@@ -44,7 +44,7 @@ struct SeenMessage {
     sent: Arc<Message>,
     kept: Arc<Message>,
     tokens: u64,
-    /// `true` once what a provider refused is left out of it.
+    /// `true` once the part that a provider refused is left out.
     is_reduced: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a provider refused of the conversation: images and documents become notes, and signatures are left out.
+//! The parts of a conversation that a provider refused: images and documents become notes, and signatures are left out.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ impl<'p> Medium<'p> {
         Some(Self { kind: "document", media_type, data })
     }
 
-    /// Returns the text that stands in its place.
+    /// Returns the text that replaces it.
     fn note(&self) -> String {
         feedback::refused_media(self.kind, self.media_type)
     }

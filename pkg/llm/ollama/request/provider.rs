@@ -86,6 +86,10 @@ impl WireFormat for OllamaChat {
         body.chat_messages(message::encode)
     }
 
+    fn alternates_roles(&self, _config: &HttpConfig) -> bool {
+        true
+    }
+
     fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
         let fields = [
             ("metadata", !request.metadata.is_empty()),

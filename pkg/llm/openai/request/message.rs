@@ -52,8 +52,8 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Returns the members with the message's reasoning. If there are details, they contain the whole reasoning, and its text stands
-/// beside them only where the rules want it.
+/// Returns the members with the message's reasoning. If there are details, they contain the whole reasoning, and its text is
+/// sent besides only where the rules require it.
 fn reasoning(message: &Message, rules: ReasoningRules) -> Map<String, Value> {
     let (mut members, mut own_members) = (Map::new(), Map::new());
     for part in &message.parts {

@@ -93,6 +93,11 @@ impl WireFormat for ChatCompletions {
         chat::moved_parts(request).into_iter().collect()
     }
 
+    fn alternates_roles(&self, config: &HttpConfig) -> bool {
+        // The templates of Devstral, Mistral and Gemma 3, among others, fail otherwise.
+        ServerHost::from_url(&config.base_url) != ServerHost::OpenAi
+    }
+
     fn signs_reasoning(&self, config: &HttpConfig) -> bool {
         // Mistral sends it in the parts of the content, without a member's name to sign it with.
         ServerHost::from_url(&config.base_url) != ServerHost::Mistral

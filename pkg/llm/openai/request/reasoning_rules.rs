@@ -1,16 +1,16 @@
-//! What servers and models want back of the reasoning of their answers.
+//! The reasoning of answers that servers and models require in later requests.
 
 use super::host::ServerHost;
 use crate::http::url;
 
-/// How the reasoning of an answer goes back.
+/// The rules for sending the reasoning of an answer back.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReasoningRules {
     /// `true` if a message may have members for reasoning.
     pub(super) is_taken: bool,
     /// `true` if an answer with calls must have the text of its reasoning in `reasoning_content`, which is empty if there was none,
-    /// and stands beside other members.
+    /// besides other members.
     pub(super) must_have_content: bool,
     /// `true` if the entries of `reasoning_details` must not have the `index` of the stream.
     pub(super) drops_index: bool,

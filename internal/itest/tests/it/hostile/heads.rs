@@ -28,7 +28,7 @@ const STATUSES: &[(u16, ErrorCode, usize)] = &[
     (404, ErrorCode::InvalidRequest,   1), (405, ErrorCode::InvalidRequest, 1),
     (407, ErrorCode::InvalidRequest,   1), (408, ErrorCode::Status,         3),
     (409, ErrorCode::Status,           3), (410, ErrorCode::InvalidRequest, 1),
-    (413, ErrorCode::InvalidRequest,   1), (415, ErrorCode::InvalidRequest, 1),
+    (413, ErrorCode::ContextExceeded,  1), (415, ErrorCode::InvalidRequest, 1),
     (421, ErrorCode::InvalidRequest,   1), (422, ErrorCode::InvalidRequest, 1),
     (426, ErrorCode::InvalidRequest,   1), (429, ErrorCode::RateLimited,    3),
     (431, ErrorCode::InvalidRequest,   1), (451, ErrorCode::InvalidRequest, 1),
