@@ -96,6 +96,22 @@ async fn one_process_has_a_file_whatever_link_leads_to_it() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_closed_has_no_log_beside_it() {
+    let folder = folder("closed");
+    let path = folder.join("service.db");
+    for round in 0..100 {
+        let store = SqliteStore::open(&path).await.unwrap();
+        let key = ConversationKey::new("s", format!("c{round}"));
+        crate::ConversationStore::begin(&store, Conversation::new(key, "ann", "main", 1))
+            .await
+            .unwrap();
+        store.close_file().await;
+        assert!(!folder.join("service.db-wal").exists(), "round {round}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 // Rows: N-66
 #[tokio::test]
 async fn a_conversation_that_is_deleted_takes_its_long_parts_along_and_no_others() {

@@ -37,7 +37,7 @@ pub(super) struct SqliteWriter {
     queue: Mutex<Option<WriteQueue>>,
     quota: Arc<Semaphore>,
     pub(super) turns: Arc<WriteTurns>,
-    /// The ends of the threads.
+    /// The ends of the threads: that for checkpoints, and the writer's.
     ends: Mutex<Vec<oneshot::Receiver<()>>>,
 }
 
@@ -170,10 +170,16 @@ impl SqliteWriter {
     /// Ends the threads after the pending writes.
     pub(super) async fn stop(&self) {
         self.turns.close().await;
-        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
         let ends = std::mem::take(&mut *self.ends.lock().unwrap_or_else(PoisonError::into_inner));
-        for end in ends {
+        // One after the other, the writer last: of two connections that are closed at once, each sees the other's lock, and neither
+        // moves the commits into the main file.
+        let mut ends = ends.into_iter();
+        if let Some(checkpoints) = ends.next() {
             // The other half is dropped by a thread that ends.
+            drop(checkpoints.await);
+        }
+        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
+        for end in ends {
             drop(end.await);
         }
     }

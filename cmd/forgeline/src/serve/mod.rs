@@ -51,6 +51,9 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// The time that connections have to end once there are no runs any more.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// The time that the database has to write its log into its file, which a busy disk may delay.
+const CLOSING: Duration = Duration::from_secs(10);
+
 /// `forgeline serve`
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -188,7 +191,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         agents.close().await;
         if let Some(database) = database {
             // What is in its log goes into the file; the next process would do it otherwise.
-            drop(timeout(LAST_WORDS, database.close_file()).await);
+            drop(timeout(CLOSING, database.close_file()).await);
         }
         anyhow::Ok(())
     })?;
