@@ -16,4 +16,4 @@ pub(super) const TELECHAT4: ModelFamily = ModelFamily::new("telechat4")
     )])
     .in_auto(InAuto::Nothing)
     .results(ResultForm::TOOL_RESPONSE)
-    .models(&[FamilyModels::thinking("think", "telechat4 telechat-4 xingchen4 xingchen-4")]);
+    .models(&[FamilyModels::thinking("think", "telechat-4 xingchen-4")]);
