@@ -58,7 +58,7 @@ const WAYS: [Way; 4] = [
         readers: 1,
         gates: ["served_instructions", "served_allocations"],
         least: 0.0,
-        instructions: (10_700.0, 9_000.0),
+        instructions: (11_000.0, 9_000.0),
         allocations: (0.4, 0.2),
     },
     Way {

@@ -77,8 +77,8 @@ const MEMORY_FLOOR: Memory = ("live_floor_memory", "live-bare", (100, 1_000), (1
 /// The workload, two numbers of streams or providers at once, and the memory that each of those between
 /// them may hold.
 const MEMORY: [Memory; 3] = [
-    ("live_stream_memory", "live", (100, 1_000), (41.5, 32.0)),
-    ("live_streams_5000_memory", "live", (1_000, 5_000), (44.0, 32.0)),
+    ("live_stream_memory", "live", (100, 1_000), (43.0, 32.0)),
+    ("live_streams_5000_memory", "live", (1_000, 5_000), (45.0, 32.0)),
     ("idle_provider_memory", "idle", (100, 1_000), (6.0, 4.0)),
 ];
 
