@@ -1,6 +1,6 @@
 //! What a workload takes in a process of its own: instructions under valgrind, allocations bare.
 
-use std::{env, io::ErrorKind, process::Command, thread};
+use std::{env, io::ErrorKind, process::Command};
 
 use crate::{Result, measure::per};
 
@@ -44,14 +44,10 @@ pub(crate) fn instructions_per_chunk(
     workload: &str,
     (few, many): (u64, u64),
 ) -> Result<Option<f64>> {
-    let count = |count| instructions(workload, count).map_err(|error| error.to_string());
-    // What is counted does not depend on what else runs.
-    let (more, less) = thread::scope(|scope| {
-        let less = scope.spawn(move || count(few));
-        (count(many), less.join())
-    });
-    let less = less.map_err(|_| "a thread that counts instructions panicked")?;
-    let (Some(less), Some(more)) = (less?, more?) else { return Ok(None) };
+    let (Some(less), Some(more)) = (instructions(workload, few)?, instructions(workload, many)?)
+    else {
+        return Ok(None);
+    };
     Ok(Some(per(more.saturating_sub(less), many - few)))
 }
 
