@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, atomic::AtomicUsize},
+    sync::{Arc, OnceLock, atomic::AtomicUsize},
 };
 
 use tokio::sync::Mutex;
@@ -16,7 +16,7 @@ use crate::{
         WrittenMessages,
     },
     journal::{self, Chain, Journal, JournalStep, OpenIs, OpenRun, Record, Restored, Writer},
-    memory::{ContextWindow, Memory, SharedMemory},
+    memory::{Memory, SharedMemory},
     run::{RunContext, RunError, RunInput, RunOutcome},
     setup::{AgentSetup, RequestModes},
     streams::RunStream,
@@ -65,7 +65,6 @@ impl DefaultAgent {
         let (memory, turn) = (Arc::new(SharedMemory::new(memory)), Mutex::new(writer));
         let (written, grants, inputs) =
             (WrittenMessages::default(), SessionGrants::default(), StartMessages::default());
-        let window = Box::new(ContextWindow::new(parts.estimator.clone()).into());
         let (outside, looked_through) = (std::sync::Mutex::default(), AtomicUsize::new(0));
         let prefix = std::sync::Mutex::default();
         Self(Arc::new(SharedAgent {
@@ -74,7 +73,7 @@ impl DefaultAgent {
             memory,
             turn,
             written,
-            window,
+            window: OnceLock::new(),
             grants,
             inputs,
             outside,
@@ -104,7 +103,7 @@ impl DefaultAgent {
     #[must_use]
     pub fn context_tokens(&self) -> Option<u64> {
         let conversation = self.0.memory.lock().transcript().clone();
-        let window = self.0.window.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let window = self.0.used_window()?;
         let tokens = window.estimated_now(conversation.messages());
         let is_bounded = self.0.parts.may_have_window() || !window.marks().is_whole();
         (is_bounded && window.estimated() > 0).then_some(tokens)

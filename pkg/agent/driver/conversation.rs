@@ -13,7 +13,7 @@ use super::{
     event_emitter::EventEmitter,
     panic_safe_stream,
     run_recorder::RunRecorder,
-    shared_agent::{SharedAgent, locked},
+    shared_agent::SharedAgent,
     spans,
     withheld::withheld,
 };
@@ -150,9 +150,9 @@ impl<'a> RunConversation<'a> {
             if (is_last || goal.is_some()) && !request.tools.is_empty() {
                 request.tool_choice = Some(ToolChoice::None);
             }
-            let SharedAgent { memory, written, window, .. } = self.agent;
+            let SharedAgent { memory, written, .. } = self.agent;
             (request.messages, estimated) = if self.has_window(state) {
-                let window = locked(window);
+                let window = self.agent.window();
                 (written.history(&window.sent(), mode), window.estimated())
             } else {
                 (written.history(memory.lock().transcript(), mode), 0)

@@ -1,19 +1,19 @@
 //! The part of a conversation that is sent: what a request leaves out, and the summary before it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use futures_util::StreamExt as _;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    conversation::RunConversation,
-    panic_safe_stream,
-    shared_agent::{SharedAgent, locked},
-};
+use super::{conversation::RunConversation, panic_safe_stream, shared_agent::SharedAgent};
 use crate::{
     memory::{
-        SummaryParts, WindowBounds, WindowStep, WriteResults, has_media, has_proofs, media_bytes,
+        ContextWindow, SummaryParts, WindowBounds, WindowStep, WriteResults, has_media, has_proofs,
+        media_bytes,
     },
     run::OutsideSources,
     state::{
@@ -30,30 +30,45 @@ const LARGE_MEDIA: usize = 1 << 20;
 impl SharedAgent {
     /// Returns what the next run needs to know about the part of the conversation that is sent, where that part is bounded.
     pub(super) fn window_marks(&self) -> Option<WindowState> {
-        let marks = locked(&self.window).marks().of_next_run();
+        let marks = self.used_window()?.marks().of_next_run();
         (self.parts.may_have_window() || !marks.is_whole()).then_some(marks)
     }
 
     /// Stores a run's marks of the part that is sent.
     pub(super) fn keep_window(&self, marks: Option<&WindowState>) {
         if let Some(marks) = marks {
-            locked(&self.window).keep(marks);
+            self.window().keep(marks);
         }
     }
 
     /// Drops everything from a place onwards from the window.
     pub(crate) fn take_back_window(&self, place: usize) {
-        let marks = locked(&self.window).marks().before(place);
-        self.begin_window(marks.as_ref());
+        let marks = self.used_window().map(|window| window.marks().before(place));
+        if let Some(marks) = marks {
+            self.begin_window(marks.as_ref());
+        }
     }
 
     /// Starts another conversation with these marks, where they are known.
     pub(crate) fn begin_window(&self, marks: Option<&WindowState>) {
-        let mut window = locked(&self.window);
-        window.clear();
-        if let Some(marks) = marks {
-            window.keep(&marks.of_next_run());
+        if let Some(mut window) = self.used_window() {
+            window.clear();
         }
+        if let Some(marks) = marks {
+            self.window().keep(&marks.of_next_run());
+        }
+    }
+
+    /// Returns the part of the conversation that is sent; it is created when it is first needed.
+    pub(super) fn window(&self) -> MutexGuard<'_, ContextWindow> {
+        let create = || Box::new(ContextWindow::new(self.parts.estimator.clone()).into());
+        self.window.get_or_init(create).lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the part of the conversation that is sent, unless all of it is and was.
+    pub(crate) fn used_window(&self) -> Option<MutexGuard<'_, ContextWindow>> {
+        let is_used = self.parts.may_have_window() || self.window.get().is_some();
+        is_used.then(|| self.window())
     }
 }
 
@@ -94,7 +109,7 @@ impl RunConversation<'_> {
         let (mut estimated, mut places) = (0, Vec::new());
         match content {
             RefusedContent::Context { .. } => {
-                let mut window = locked(&self.agent.window);
+                let mut window = self.agent.window();
                 if let Some(marks) = marks {
                     window.keep(marks);
                 }
@@ -144,7 +159,7 @@ impl RunConversation<'_> {
         // A model whose context window is unknown may be one of several.
         let tokens = most.unwrap_or(u64::MAX);
         let (around, memory) = (self.next_request(state), self.agent.memory.lock());
-        let mut window = locked(&self.agent.window);
+        let mut window = self.agent.window();
         if let Some(marks) = state.marks() {
             window.keep(marks);
         }
@@ -216,7 +231,7 @@ impl RunConversation<'_> {
         messages: &[Arc<Message>],
         mut outside: OutsideSources,
     ) -> ConversationSummary {
-        let tokens = locked(&self.agent.window).estimated_with(outgrown, &text);
+        let tokens = self.agent.window().estimated_with(outgrown, &text);
         for message in messages {
             outside.add(&OutsideSources::of_message(message));
         }

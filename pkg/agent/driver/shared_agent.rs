@@ -1,7 +1,7 @@
 //! The state that the clones of an agent share.
 
 use std::sync::{
-    Arc, PoisonError,
+    Arc, OnceLock, PoisonError,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -32,7 +32,7 @@ pub(crate) struct SharedAgent {
     pub(crate) turn: Mutex<Option<Writer>>,
     pub(crate) written: WrittenMessages,
     /// The part of the conversation that is sent, where it is bounded or a provider refused a part.
-    pub(crate) window: Box<std::sync::Mutex<ContextWindow>>,
+    pub(crate) window: OnceLock<Box<std::sync::Mutex<ContextWindow>>>,
     /// The permissions that people have granted for the session.
     pub(crate) grants: SessionGrants,
     /// The messages with which the agent's runs started.
@@ -108,11 +108,4 @@ impl SharedAgent {
             AgentError::new(ErrorCode::Timeout, message)
         })
     }
-}
-
-/// Locks a window for the duration of a read or a change.
-pub(super) fn locked(
-    window: &std::sync::Mutex<ContextWindow>,
-) -> std::sync::MutexGuard<'_, ContextWindow> {
-    window.lock().unwrap_or_else(PoisonError::into_inner)
 }
