@@ -47,7 +47,7 @@ pub(crate) struct McpArgs {
     trust_mcp: Vec<McpTrust>,
 }
 
-/// What a person trusts: a server, or one of its tools.
+/// A thing that a person trusts: a server, or one of its tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct McpTrust {
     server: String,

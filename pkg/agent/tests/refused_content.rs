@@ -1,4 +1,4 @@
-//! What a provider refuses of a conversation is left out from then on, and the request is sent again.
+//! Content that a provider refuses is left out from then on, and the request is sent again.
 
 use super::*;
 use crate::{

@@ -1,4 +1,4 @@
-//! What a person allowed for the tools of a server, and when it stops to count.
+//! The permissions of a person for the tools of a server, and their end.
 
 use std::sync::{
     Mutex,

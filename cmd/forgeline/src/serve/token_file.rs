@@ -33,7 +33,7 @@ struct TokenFileState {
     versions: Mutex<SeenVersions>,
 }
 
-/// What tells two versions of a file apart without reading it; `None` for a file that does not exist.
+/// The facts that distinguish two versions of a file without reading it; `None` for a file that does not exist.
 type FileVersion = Option<(SystemTime, u64, u64)>;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What a service that runs reads again, and what it does not let a second one do.
+//! The files that a running service reads again, and those that it keeps from a second one.
 
 use std::fs;
 

@@ -148,7 +148,7 @@ fn runnable(run: &Run) -> Vec<(String, Value)> {
     complete(run).into_iter().filter(runs).collect()
 }
 
-/// What became of the texts of a family.
+/// The results for the texts of a family.
 #[derive(Default)]
 struct Share {
     texts: u64,
