@@ -28,8 +28,7 @@ async fn answer(
     for _turn in 0..MAX_TURNS {
         let chunks = provider.stream_completion(request.clone()).await?;
         // Calls that a model writes as text are found too; their arguments are typed by the schemas.
-        let schemas: Arc<[_]> =
-            tools.specs().map(|it| (it.name.clone(), it.parameters.clone())).collect();
+        let schemas = tools.specs().map(|it| (it.name.clone(), it.parameters.clone()));
         let options = StreamOptions::default().schemas(schemas);
         let completion = process_stream(chunks, &options, |event| on_event(&event)).await;
         if let Some(error) = completion.error {

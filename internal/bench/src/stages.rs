@@ -49,8 +49,8 @@ impl Stages {
 }
 
 /// The tools' schemas, which an agent has once for all of its streams.
-static SCHEMAS: LazyLock<Arc<[(Text, serde_json::Value)]>> =
-    LazyLock::new(|| Arc::from([(Text::from("write_file"), corpus::write_file_schema())]));
+static SCHEMAS: LazyLock<Arc<[(Text, Arc<serde_json::Value>)]>> =
+    LazyLock::new(|| Arc::from([(Text::from("write_file"), corpus::write_file_schema().into())]));
 
 /// The parser of the calls in `dialect`; an unknown one must not pass for none.
 pub(crate) fn parser_of(dialect: &str) -> Result<ToolCallParser> {

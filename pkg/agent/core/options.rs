@@ -24,7 +24,7 @@ pub struct StreamOptions {
     /// The dialect of tool calls in the message text. Default: recognised by their opener.
     pub tools: ToolDialect,
     /// Names and JSON schemas of the known tools, used to type arguments written as XML. Default: none.
-    pub schemas: Arc<[(Text, Value)]>,
+    pub schemas: Arc<[(Text, Arc<Value>)]>,
     /// Reads calls in Markdown code, for models that wrap their calls in fences. Default: `false`,
     /// a marker in a code span or fence is text.
     pub calls_in_code: bool,
@@ -58,10 +58,19 @@ impl Default for StreamOptions {
 }
 
 impl StreamOptions {
+    /// Sets [`schemas`](Self::schemas).
+    #[must_use]
+    pub fn schemas<S: Into<Arc<Value>>>(
+        mut self,
+        schemas: impl IntoIterator<Item = (Text, S)>,
+    ) -> Self {
+        self.schemas = schemas.into_iter().map(|(name, schema)| (name, schema.into())).collect();
+        self
+    }
+
     setters! {
         StreamOptions:
         tools(ToolDialect),
-        schemas(into Arc<[(Text, Value)]>),
         calls_in_code(bool),
         stop_repetition(bool),
         keep_content(bool),

@@ -91,7 +91,10 @@ impl TextPipeline {
     /// assert_eq!(arguments.as_str(), r#"{"code":"0042"}"#);
     /// ```
     #[must_use]
-    pub fn schemas(mut self, schemas: impl Into<Arc<[(Text, Value)]>>) -> Self {
+    pub fn schemas<S: Into<Arc<Value>>>(
+        mut self,
+        schemas: impl IntoIterator<Item = (Text, S)>,
+    ) -> Self {
         self.options = self.options.schemas(schemas);
         self
     }

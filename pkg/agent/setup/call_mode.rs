@@ -53,9 +53,9 @@ impl RequestMode {
         let describe = || describe(&dialect, &neutral, offered.iter());
         let section = if described { describe() } else { String::new() };
         // If the dialect has no calls in text, the schemas type nothing.
-        let typing = parts.specs.iter().filter(|_| !dialect.is_none());
-        let schemas = typing.map(|spec| (spec.name.clone(), spec.parameters.clone()));
-        let schemas: Arc<[_]> = schemas.collect();
+        let is_typed = !dialect.is_none();
+        let typing = parts.specs.iter().filter(|_| is_typed);
+        let schemas = typing.map(|spec| (spec.name.clone(), Arc::clone(&spec.parameters)));
         let mut options = StreamOptions::default()
             .tools(dialect)
             .schemas(schemas)

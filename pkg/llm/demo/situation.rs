@@ -1,5 +1,7 @@
 //! The demo model's reading of a request: the tools, the task, and the steps so far.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::{Request, ToolChoice};
@@ -45,7 +47,7 @@ pub(super) enum AgentDemand {
 #[derive(Debug)]
 pub(super) struct KnownTool {
     pub(super) name: String,
-    pub(super) parameters: Value,
+    pub(super) parameters: Arc<Value>,
 }
 
 /// A call that has a result.
@@ -109,10 +111,10 @@ impl DemoSituation {
 
 /// Returns the native tools and those that the system prompt describes, one JSON object per line.
 fn tools(request: &Request) -> Vec<KnownTool> {
-    let native = request
-        .tools
-        .iter()
-        .map(|spec| KnownTool { name: spec.name.to_string(), parameters: spec.parameters.clone() });
+    let native = request.tools.iter().map(|spec| KnownTool {
+        name: spec.name.to_string(),
+        parameters: Arc::clone(&spec.parameters),
+    });
     native.chain(described(request.system.as_deref().unwrap_or_default())).collect()
 }
 
@@ -121,7 +123,7 @@ fn described(text: &str) -> impl Iterator<Item = KnownTool> {
     text.lines().filter(|line| line.starts_with('{')).filter_map(|line| {
         let mut tool: Value = serde_json::from_str(line).ok()?;
         let name = tool.get("name")?.as_str()?.to_owned();
-        Some(KnownTool { name, parameters: tool.get_mut("parameters")?.take() })
+        Some(KnownTool { name, parameters: tool.get_mut("parameters")?.take().into() })
     })
 }
 

@@ -138,7 +138,7 @@ pub struct ToolSpec {
     /// The purpose of the tool, for the model.
     pub description: String,
     /// The JSON schema of the arguments.
-    pub parameters: Value,
+    pub parameters: Arc<Value>,
     /// `true` if the provider must enforce the schema; a provider that cannot do so reports it. Default:
     /// `false`.
     #[serde(default)]
@@ -157,8 +157,12 @@ pub struct ToolSpec {
 impl ToolSpec {
     /// Creates a tool with these parts.
     #[must_use]
-    pub fn new(name: impl Into<Text>, description: impl Into<String>, parameters: Value) -> Self {
-        let (name, description) = (name.into(), description.into());
+    pub fn new(
+        name: impl Into<Text>,
+        description: impl Into<String>,
+        parameters: impl Into<Arc<Value>>,
+    ) -> Self {
+        let (name, description, parameters) = (name.into(), description.into(), parameters.into());
         Self { name, description, parameters, strict: false, deferred: false, searches: false }
     }
 

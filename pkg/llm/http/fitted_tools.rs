@@ -105,7 +105,7 @@ impl FittedList<'_> {
             Ok(FittedSchema::Rewritten { schema, left_out }) => {
                 let provider = self.provider;
                 tracing::debug!(tool = %tool.name, provider, ?left_out, "the schema is rewritten");
-                tool.parameters = schema;
+                tool.parameters = schema.into();
                 Some(tool)
             }
             Err(problem) => {

@@ -21,7 +21,7 @@ use crate::{
 pub(crate) struct Forgeline {
     thinking: Option<ThinkingDialect>,
     calls: Option<ToolDialect>,
-    schemas: Arc<[(Text, Value)]>,
+    schemas: Arc<[(Text, Arc<Value>)]>,
 }
 
 impl Forgeline {
@@ -29,7 +29,7 @@ impl Forgeline {
     pub(super) fn new(
         (thinking, calls): (Option<&'static str>, Option<&'static str>),
     ) -> Option<Self> {
-        let schemas = Arc::from([(Text::from(Call::NAME), corpus::schema())]);
+        let schemas = Arc::from([(Text::from(Call::NAME), corpus::schema().into())]);
         let found = Self {
             thinking: thinking.and_then(ThinkingDialect::by_name),
             calls: calls.and_then(ToolDialect::by_name),

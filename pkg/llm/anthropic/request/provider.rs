@@ -378,7 +378,7 @@ fn tool(tool: &ToolSpec) -> Value {
     }
     let takes_nothing = || json!({ "type": "object", "properties": {} });
     value["input_schema"] =
-        if tool.parameters.is_object() { tool.parameters.clone() } else { takes_nothing() };
+        if tool.parameters.is_object() { Value::clone(&tool.parameters) } else { takes_nothing() };
     if tool.strict {
         value["strict"] = Value::Bool(true);
     }

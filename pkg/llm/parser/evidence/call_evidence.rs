@@ -38,7 +38,7 @@ pub struct CallEvidence {
 impl CallEvidence {
     /// Creates the evidence for calls of `tools` in `dialect`.
     #[must_use]
-    pub fn new(dialect: &ToolDialect, tools: Arc<[(Text, Value)]>) -> Self {
+    pub fn new(dialect: &ToolDialect, tools: Arc<[(Text, Arc<Value>)]>) -> Self {
         Self { dialect: dialect.clone(), tools: tools.into() }
     }
 

@@ -14,13 +14,13 @@ use forgeline_types::Text;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownTools {
     /// The names and JSON schemas; `None` if there are none, which saves the reference count.
-    known: Option<Arc<[(Text, Value)]>>,
+    known: Option<Arc<[(Text, Arc<Value>)]>>,
     called: Option<usize>,
     mode: ReadMode,
 }
 
-impl From<Arc<[(Text, Value)]>> for KnownTools {
-    fn from(known: Arc<[(Text, Value)]>) -> Self {
+impl From<Arc<[(Text, Arc<Value>)]>> for KnownTools {
+    fn from(known: Arc<[(Text, Arc<Value>)]>) -> Self {
         Self { known: Some(known), ..Self::default() }
     }
 }
@@ -37,7 +37,7 @@ impl KnownTools {
         self.mode
     }
 
-    fn known(&self) -> &[(Text, Value)] {
+    fn known(&self) -> &[(Text, Arc<Value>)] {
         self.known.as_deref().unwrap_or_default()
     }
 
@@ -70,7 +70,7 @@ impl KnownTools {
     /// Returns the length of the name of the only tool at the beginning of `text`, the rest of which is the key of a
     /// parameter.
     pub(crate) fn split(&self, text: &str) -> Option<usize> {
-        let fits = |(name, schema): &(Text, Value)| {
+        let fits = |(name, schema): &(Text, Arc<Value>)| {
             let key = text.strip_prefix(name.as_str())?.trim_start();
             let properties = ValueSchema::new(Some(schema)).properties()?;
             properties.contains_key(key).then_some(name.len())
@@ -102,7 +102,7 @@ impl KnownTools {
     /// Returns the schema of the arguments of the tool that is called.
     pub(crate) fn schema(&self) -> ValueSchema<'_> {
         let called = self.called.and_then(|called| self.known().get(called));
-        ValueSchema::new(called.map(|(_, schema)| schema))
+        ValueSchema::new(called.map(|(_, schema)| &**schema))
     }
 }
 

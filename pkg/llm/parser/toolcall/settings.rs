@@ -16,7 +16,7 @@ use forgeline_types::Text;
 impl ToolCallParser {
     /// Sets the names and JSON schemas of the known tools, which determine the types of arguments written as XML.
     #[must_use]
-    pub fn schemas(mut self, schemas: Arc<[(Text, Value)]>) -> Self {
+    pub fn schemas(mut self, schemas: Arc<[(Text, Arc<Value>)]>) -> Self {
         self.tools = schemas.into();
         self
     }

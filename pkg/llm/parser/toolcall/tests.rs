@@ -459,7 +459,7 @@ fn what_the_fast_way_takes_reads_the_same_in_pieces_of_any_size() {
     let schema = serde_json::json!({"type": "object", "properties": {
         "content": {"type": "string"}, "list": {"type": ["string", "array"]},
     }});
-    let schemas: std::sync::Arc<[_]> = std::sync::Arc::from([("write".into(), schema)]);
+    let schemas: std::sync::Arc<[_]> = std::sync::Arc::from([("write".into(), schema.into())]);
     #[rustfmt::skip]
     let texts = [
         ("forge",       format!("<tool><tool_name>write</tool_name><arguments><content>{entities} & &lt</content></arguments></tool>")),
@@ -502,7 +502,7 @@ fn an_entity_that_ends_anywhere_is_given_whole() {
 fn given_whole_however_it_is_cut(dialect: &str, text: &str) {
     let schema =
         serde_json::json!({"properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
-    let schemas: std::sync::Arc<[_]> = std::sync::Arc::from([("f".into(), schema)]);
+    let schemas: std::sync::Arc<[_]> = std::sync::Arc::from([("f".into(), schema.into())]);
     let given = |text: &str, bytes, max_bytes| {
         let (mut body, mut arguments, mut others) = (String::new(), String::new(), String::new());
         let parser = parser(dialect).schemas(schemas.clone());

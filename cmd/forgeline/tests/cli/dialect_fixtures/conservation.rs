@@ -17,8 +17,9 @@ const LONGEST_MARKER: usize = 512;
 pub(super) fn check(reading: &ReadOptions, text: &str) -> Result<(), String> {
     for pieces in [vec![text], text.split_inclusive(|_| true).collect()] {
         let mut calls = Pieces::default();
-        let mut parser =
-            ToolCallParser::new(&reading.tools).schemas(reading.schemas.clone().into());
+        let schemas = reading.schemas.iter().cloned();
+        let schemas = schemas.map(|(name, schema)| (name, schema.into())).collect();
+        let mut parser = ToolCallParser::new(&reading.tools).schemas(schemas);
         let mut out = |content: ParsedContent<'_>| calls.content(content);
         for piece in &pieces {
             parser.parse(piece, &mut out);

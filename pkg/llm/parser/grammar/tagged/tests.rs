@@ -76,18 +76,18 @@ struct Run {
     fault: Option<(&'static str, usize)>,
 }
 
-fn schemas() -> Arc<[(Text, Value)]> {
+fn schemas() -> Arc<[(Text, Arc<Value>)]> {
     let schema = json!({"properties": {
         "s": {"type": "string"}, "n": {"type": "integer"}, "b": {"type": "boolean"},
         "o": {"type": "object"}, "a": {"type": "array"},
         "sn": {"type": ["string", "number"]}, "so": {"type": ["string", "object"]},
     }});
-    Arc::from([(Text::from("f"), schema)])
+    Arc::from([(Text::from("f"), schema.into())])
 }
 
 fn run<'a>(
     tags: &Tags,
-    schemas: &Arc<[(Text, Value)]>,
+    schemas: &Arc<[(Text, Arc<Value>)]>,
     pieces: impl IntoIterator<Item = &'a str>,
 ) -> Run {
     let mut reader = ParamsCall::new(*tags, Arc::clone(schemas).into());

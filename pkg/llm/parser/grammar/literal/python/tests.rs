@@ -13,14 +13,14 @@ use forgeline_types::Text;
 
 fn reader() -> PythonCalls {
     let schema = json!({"properties": {"place": {"type": "string"}, "days": {"type": "integer"}}});
-    let schemas: [(Text, Value); 1] = [(Text::from("weather"), schema)];
+    let schemas: [(Text, Arc<Value>); 1] = [(Text::from("weather"), schema.into())];
     PythonCalls::new(KnownTools::from(Arc::from(schemas)), false)
 }
 
 /// A reader that stops at a mistake.
 fn reader_to_mistake() -> PythonCalls {
     let schema = json!({"properties": {"place": {"type": "string"}, "days": {"type": "integer"}}});
-    let schemas: [(Text, Value); 1] = [(Text::from("weather"), schema)];
+    let schemas: [(Text, Arc<Value>); 1] = [(Text::from("weather"), schema.into())];
     PythonCalls::new(KnownTools::from(Arc::from(schemas)), true)
 }
 

@@ -11,7 +11,7 @@ use crate::grammar::{
 };
 use forgeline_types::Text;
 
-fn schemas() -> Arc<[(Text, Value)]> {
+fn schemas() -> Arc<[(Text, Arc<Value>)]> {
     let stop = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let schema = json!({"properties": {
         "s": {"type": "string"}, "n": {"type": "integer"},
@@ -19,17 +19,17 @@ fn schemas() -> Arc<[(Text, Value)]> {
         "a": {"type": "array", "items": {"type": "string"}},
         "stops": {"type": "array", "items": stop},
     }});
-    Arc::from([(Text::from("f"), schema)])
+    Arc::from([(Text::from("f"), schema.into())])
 }
 
 /// `~` stands for the mark.
-fn read(text: &str, schemas: &Arc<[(Text, Value)]>) -> Reading {
+fn read(text: &str, schemas: &Arc<[(Text, Arc<Value>)]>) -> Reading {
     read_at_all_cuts(&text.replace('~', MARK), || ElementsCall::new(Arc::clone(schemas).into()))
 }
 
 #[test]
 fn arguments_are_json_at_every_cut() {
-    let none: Arc<[(Text, Value)]> = Arc::from([]);
+    let none: Arc<[(Text, Arc<Value>)]> = Arc::from([]);
     let typed = schemas();
     #[rustfmt::skip]
     let cases = [
