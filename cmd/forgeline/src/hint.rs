@@ -14,7 +14,7 @@ pub fn hint(error: &AgentError) -> &'static str {
         ErrorCode::RateLimited | ErrorCode::Overloaded => "wait a moment and try again",
         ErrorCode::QuotaExhausted => "check the account's billing page, or use another key",
         ErrorCode::ContextExceeded => {
-            "shorten the prompt, set --context to the window of the server, begin anew with /clear, or choose a model with a larger window"
+            "shorten the prompt, set --context to the window of the server, shorten a chat with /compact or /clear, or choose a model with a larger window"
         }
         ErrorCode::ContentFiltered | ErrorCode::Refused => "rephrase the question",
         ErrorCode::MalformedAnswer | ErrorCode::InvalidAnswer => "try again, or use another model",

@@ -2,7 +2,10 @@
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock, atomic::AtomicUsize},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
 
 use tokio::sync::Mutex;
@@ -79,6 +82,7 @@ impl DefaultAgent {
             outside,
             prefix,
             looked_through,
+            compacts: AtomicBool::new(false),
         }))
     }
 
@@ -339,6 +343,43 @@ impl DefaultAgent {
     #[must_use]
     pub fn transcript(&self) -> Transcript {
         self.0.memory.lock().transcript().clone()
+    }
+
+    /// Summarizes everything before the user's next message when that is sent, as a conversation that has reached [`summarize_at`] is
+    /// summarized; also where the context window of the model is not known. A conversation that a summary would not shorten stays as it is.
+    ///
+    /// The [transcript](Self::transcript) stays whole. The run reports the summary with the notice [`CONTEXT_SUMMARIZED`](crate::CONTEXT_SUMMARIZED).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use forgeline::{
+    ///     agent::DefaultAgent,
+    ///     testing::{ScriptedProvider, ScriptedTurn},
+    /// };
+    ///
+    /// let story = "Once upon a time there was a king. ".repeat(99);
+    /// let provider = ScriptedProvider::new([
+    ///     ScriptedTurn::new().text(story),
+    ///     ScriptedTurn::new().text("A story about a king was told."),
+    ///     ScriptedTurn::new().text("He lived happily."),
+    /// ]);
+    /// let agent = DefaultAgent::builder(provider.clone()).build()?;
+    /// agent.run("Tell me a story.").await?;
+    /// agent.compact();
+    /// agent.run("And then?").await?;
+    /// let requests = provider.requests();
+    /// let [.., last] = requests.as_slice() else { return Err("no request".into()) };
+    /// assert!(last.messages.iter().all(|message| !message.text().contains("Once upon")));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// [`summarize_at`]: crate::AgentConfig::summarize_at
+    pub fn compact(&self) {
+        self.0.compacts.store(true, Ordering::Release);
     }
 
     /// Clears the conversation, after the current run.

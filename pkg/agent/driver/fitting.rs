@@ -1,7 +1,7 @@
 //! The part of a conversation that is sent: what a request leaves out, and the summary before it.
 
 use std::{
-    sync::{Arc, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::{conversation::RunConversation, panic_safe_stream, shared_agent::SharedAgent};
 use crate::{
     memory::{
-        ContextWindow, SummaryParts, WindowBounds, WindowStep, WriteResults, has_media, has_proofs,
-        media_bytes,
+        ContextWindow, EVERYTHING, SummaryParts, WindowBounds, WindowStep, WriteResults, has_media,
+        has_proofs, media_bytes, room_to_compact,
     },
     run::OutsideSources,
     state::{
@@ -148,7 +148,8 @@ impl RunConversation<'_> {
     /// beginning of the conversation must be summarized first.
     pub(super) fn fit(&mut self, state: &RunState, id: AnswerId) -> Option<StepInput> {
         let config = &self.parts.config;
-        if !self.has_window(state) {
+        let compacts = self.agent.compacts.load(Ordering::Acquire) && state.may_summarize();
+        if !self.has_window(state) && !compacts {
             return None;
         }
         let most = self.max_context_tokens(state);
@@ -156,6 +157,7 @@ impl RunConversation<'_> {
             return None;
         }
         let share = config.summarize_at.filter(|_| most.is_some() && state.may_summarize());
+        let share = if compacts { Some(EVERYTHING) } else { share };
         // A model whose context window is unknown may be one of several.
         let tokens = most.unwrap_or(u64::MAX);
         let (around, memory) = (self.next_request(state), self.agent.memory.lock());
@@ -166,7 +168,11 @@ impl RunConversation<'_> {
         let messages = memory.transcript().messages();
         let write = |message: &Message| self.mode.write_results(message);
         let write = (!self.mode.native).then_some(&write as WriteResults<'_>);
-        match window.look(messages, &around, WindowBounds { tokens, share }, write) {
+        let step = window.look(messages, &around, WindowBounds { tokens, share }, write);
+        if compacts {
+            self.agent.compacts.store(false, Ordering::Release);
+        }
+        match step {
             WindowStep::Fits => None,
             WindowStep::Fitted(fitted) => Some(StepInput::Fitted(id, fitted)),
             WindowStep::Outgrown(outgrown) => Some(StepInput::Outgrown(id, outgrown)),
@@ -189,9 +195,11 @@ impl RunConversation<'_> {
     ) -> Result<ConversationSummary, AgentError> {
         let marks = state.marks().cloned().unwrap_or_default();
         let config = &self.parts.config;
-        let (Some(outgrown), Some(most)) = (marks.due(), self.max_context_tokens(state)) else {
+        let Some(outgrown) = marks.due() else {
             return Err(failed("there is nothing to summarize".to_owned()));
         };
+        let most = self.max_context_tokens(state);
+        let most = most.unwrap_or_else(|| room_to_compact(outgrown.tokens));
         let messages = self.agent.memory.lock().transcript().clone();
         let messages = messages.messages().get(marks.summed..outgrown.first).unwrap_or_default();
         let (provider, template) = match &self.parts.summarizer {

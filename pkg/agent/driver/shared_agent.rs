@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, OnceLock, PoisonError,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use tokio::{
@@ -43,6 +43,8 @@ pub(crate) struct SharedAgent {
     pub(crate) prefix: std::sync::Mutex<Option<Box<RequestPrefix>>>,
     /// The number of messages already searched for text from outside.
     pub(crate) looked_through: AtomicUsize,
+    /// `true` when everything before the next message is summarized with its first request.
+    pub(crate) compacts: AtomicBool,
 }
 
 impl SharedAgent {
@@ -86,6 +88,7 @@ impl SharedAgent {
     /// Resets the flags when another conversation starts.
     pub(crate) fn begin_anew(&self) {
         self.looked_through.store(0, Ordering::Release);
+        self.compacts.store(false, Ordering::Release);
         *self.lock_outside() = OutsideSources::None;
     }
 

@@ -15,6 +15,7 @@ pub(super) use self::{
     shared::SharedMemory,
     summary::{SummaryParts, summary_tokens},
     window::{
-        ContextWindow, WindowBounds, WindowStep, WriteResults, has_media, has_proofs, media_bytes,
+        ContextWindow, EVERYTHING, WindowBounds, WindowStep, WriteResults, has_media, has_proofs,
+        media_bytes, room_to_compact,
     },
 };

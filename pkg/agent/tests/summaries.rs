@@ -528,3 +528,51 @@ fn a_share_that_has_no_effect_is_refused() {
     assert!(of(|it| it.max_context_tokens(9).summarize_at(101)).contains("above 100"));
     assert!(of(|it| it.max_context_tokens(9).summarize_at(0)).contains("`summarize_at` is 0"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_is_compacted_with_the_next_message_once_where_no_window_is_known() {
+    let provider = model();
+    let tool = tool_fn("look", "Looks.", |_: ToolContext, it: Echo| async move { it.text });
+    let agent = DefaultAgent::builder(provider.clone()).tool(tool).build().unwrap();
+    // An empty conversation has nothing to summarize.
+    agent.compact();
+    ask(&agent, 0..4).await;
+    assert!(!provider.requests().iter().any(is_for_summary));
+    let (before, messages) = (provider.requests().len(), agent.transcript().len());
+
+    agent.compact();
+    let events = ask(&agent, 4..5).await;
+    let summaries = named(&events[0], CONTEXT_SUMMARIZED);
+    assert_eq!((summaries.len(), &summaries[0]["messages"]), (1, &json!(messages)));
+    let requests = provider.requests();
+    let [summary, first, ..] = &requests[before..] else { panic!("{}", requests.len()) };
+    assert!(is_for_summary(summary) && texts(summary).contains("Question 0"));
+    assert_eq!(first.messages.len(), 1);
+    assert!(texts(first).contains("Summary 1") && texts(first).contains("Question 4"));
+    assert!(!texts(first).contains("Question 3"));
+
+    // What was said stays in the conversation, and is not summarized again.
+    ask(&agent, 5..7).await;
+    assert_eq!(provider.requests().iter().filter(|it| is_for_summary(it)).count(), 1);
+    assert!(agent.transcript().messages()[0].text().contains("Question 0"));
+    let last = provider.requests().pop().unwrap();
+    assert!(texts(&last).contains("Summary 1") && texts(&last).contains("Question 5"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_that_cannot_be_compacted_is_sent_whole() {
+    let provider = model_with(|_| ScriptedTurn::new().text(""));
+    let tool = tool_fn("look", "Looks.", |_: ToolContext, it: Echo| async move { it.text });
+    let agent = DefaultAgent::builder(provider.clone()).tool(tool).build().unwrap();
+    ask(&agent, 0..3).await;
+    agent.compact();
+    let events = ask(&agent, 3..4).await;
+    assert_eq!(named(&events[0], CONTEXT_SUMMARY_FAILED).len(), 1);
+    let last = provider.requests().pop().unwrap();
+    assert!(texts(&last).contains("Question 0") && texts(&last).contains("Question 3"));
+    // Clearing takes the wish back.
+    agent.compact();
+    agent.clear().await.unwrap();
+    ask(&agent, 0..1).await;
+    assert_eq!(provider.requests().iter().filter(|it| is_for_summary(it)).count(), 1);
+}

@@ -5,6 +5,7 @@
 pub(super) enum ChatCommand {
     Help,
     Clear,
+    Compact,
     Tools,
     Usage,
     Quit,
@@ -17,6 +18,7 @@ pub(super) const HELP: &str = "\
 /tools   lists the tools that the model may call
 /usage   shows the token usage of this chat
 /clear   forgets the conversation
+/compact summarizes what was said so far, with your next message
 /quit    quits (as Ctrl-D does)
 
 A \\ at the end of a line continues it on the next one.
@@ -31,6 +33,7 @@ impl ChatCommand {
         Some(match word {
             "/help" | "/?" => Self::Help,
             "/clear" => Self::Clear,
+            "/compact" => Self::Compact,
             "/tools" => Self::Tools,
             "/usage" => Self::Usage,
             "/quit" | "/exit" => Self::Quit,

@@ -134,6 +134,10 @@ impl ChatSession {
                 self.runtime.block_on(self.built.agent.clear())?;
                 self.say("The conversation was cleared.")?;
             }
+            Some(ChatCommand::Compact) => {
+                self.built.agent.compact();
+                self.say("What was said so far is summarized with your next message.")?;
+            }
             Some(ChatCommand::Tools) => {
                 let tools = self.built.tools().join("\n");
                 self.say(if tools.is_empty() { "The model has no tools." } else { &tools })?;

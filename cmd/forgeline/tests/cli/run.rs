@@ -335,10 +335,19 @@ async fn ctrl_c_closes_the_connection_and_the_events_end_properly() {
 
 #[test]
 fn a_chat_from_a_pipe_answers_each_line_and_ends_with_it() {
-    let input = "What is 6 * 7?\n\n/tools\n/usage\n/nonsense\n/clear\n/help\nWhat is 2 + 3?";
+    let input =
+        "What is 6 * 7?\n\n/tools\n/usage\n/nonsense\n/compact\n/clear\n/help\nWhat is 2 + 3?";
     let outcome = run(&["chat", "--provider", "demo"], input.as_bytes());
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
-    for want in ["42", "calculator: ", "Unknown command /nonsense", "was cleared", "/quit", "5"] {
+    for want in [
+        "42",
+        "calculator: ",
+        "Unknown command /nonsense",
+        "with your next message",
+        "was cleared",
+        "/quit",
+        "5",
+    ] {
         assert!(outcome.stdout.contains(want), "{want}: {}", outcome.stdout);
     }
     assert!(!outcome.stdout.contains('\u{1b}'), "{}", outcome.stdout);

@@ -71,6 +71,15 @@ pub(crate) struct WindowBounds {
     pub(crate) share: Option<u8>,
 }
 
+/// The share beyond which everything before the user's last message is summarized: any size is.
+pub(crate) const EVERYTHING: u8 = 0;
+
+/// Returns the room in which a conversation of so many tokens is summarized where that of the model is not known: it had
+/// room for the conversation and an answer.
+pub(crate) fn room_to_compact(tokens: u64) -> u64 {
+    tokens.saturating_mul(2)
+}
+
 /// The next step after a look at the conversation.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum WindowStep {
@@ -272,9 +281,10 @@ impl ContextWindow {
 
     /// Returns what must be summarized when the request exceeds the share.
     fn outgrown(&self, most: u64, share: u8) -> Option<SummaryRange> {
-        let threshold = most / 100 * u64::from(share);
         let tokens = self.estimated();
-        if tokens <= threshold || self.marks.has_failed {
+        let most = if share == EVERYTHING { most.min(room_to_compact(tokens)) } else { most };
+        let threshold = most / 100 * u64::from(share);
+        if tokens <= threshold || (self.marks.has_failed && share != EVERYTHING) {
             let WindowState { first, pinned, .. } = self.marks;
             let tokens = self.marks.in_scale(tokens);
             return self.marks.is_to_catch_up().then_some(SummaryRange { first, pinned, tokens });
