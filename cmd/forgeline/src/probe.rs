@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    // Rows: N-38.
+    // Rows: N-38
     #[test]
     fn the_first_of_the_ports_that_lists_a_model_wins_whatever_the_others_do() {
         const LIST: &str = "HTTP/1.0 200 OK\r\n\r\n{\"data\":[{\"id\":\"m\"}]}";

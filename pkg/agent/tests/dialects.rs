@@ -166,7 +166,7 @@ async fn a_dialect_of_ones_own_is_shown_to_the_model_and_drives_the_loop() {
 }
 
 // Found: F2
-// Rows: N-38.
+// Rows: N-38
 #[tokio::test(start_paused = true)]
 async fn a_call_that_a_server_left_in_the_text_is_a_call_in_native_mode() {
     let (_, call, _) = FAMILIES.iter().find(|(name, ..)| *name == "hermes").unwrap();

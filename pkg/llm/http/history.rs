@@ -180,7 +180,7 @@ mod tests {
         Transcript::shared(messages.iter().cloned().map(Arc::new).collect())
     }
 
-    // Rows: N-21, N-22.
+    // Rows: N-21, N-22
     #[test]
     fn what_a_vendor_or_a_template_refuses_is_put_right() {
         let user = || Message::user("Go.");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     proptest! {
-        // Rows: N-21, N-22.
+        // Rows: N-21, N-22
         #[test]
         fn what_is_put_right_is_sound_and_loses_nothing(messages in drawn(), known in 0_usize..8) {
             let history = transcript(&messages);

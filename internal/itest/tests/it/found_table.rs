@@ -1,6 +1,6 @@
 //! Defects that were measured, and the test of each: `make found-table` prints them.
 //!
-//! A test names its rows in a comment `// Found: P3, P18` above its attribute; a fixture of
+//! A test names its rows in a comment `// Found: P3, P18`, or `// Rows: N-10`, above its attribute; a fixture of
 //! `testdata/dialects` and `testdata/thinking` at the start of its name, as in `"P3: tags in prose"`.
 
 use std::{collections::BTreeMap, fs};
@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::source::{Tests, marked_tests, root};
 
 /// The measured defects: P of the text parsers, V of the providers, R of reliability, A of the agent, F of
-/// programs that users wrote, S mutations of the code that turned no test red, PEER what other projects'
-/// test suites expect.
-const ROWS: [(&str, &str); 83] = [
+/// programs that users wrote, S mutations of the code that turned no test red, N what public bug reports
+/// of others showed, PEER what other projects' test suites expect.
+const ROWS: [(&str, &str); 132] = [
     ("P1", "the name of an Apertus call over 30 bytes"),
     ("P2", "a lone backtick or an open fence hides closers and special tokens"),
     ("P3", "tags named in prose run a call"),
@@ -96,6 +96,55 @@ const ROWS: [(&str, &str); 83] = [
     ("S20", "size and depth limits of the file tools"),
     ("S21", "events of a call index that was used before"),
     ("S22", "the arguments \"null\""),
+    ("N-01", "a refused or filtered answer looks finished"),
+    ("N-02", "an item of the provider alone counts as an answer"),
+    ("N-03", "calls of a refused, filtered or malformed answer run"),
+    ("N-04", "a run that ends at a limit without text is a success"),
+    ("N-05", "our own sentence goes out as the model's answer"),
+    ("N-06", "an answer that does not fit its schema is a success"),
+    ("N-07", "a cost budget without a price does nothing"),
+    ("N-08", "the demo model answers where none was named"),
+    ("N-09", "a finish word about calls, and no call"),
+    ("N-10", "any refusal of a request is called a refusal of tools"),
+    ("N-11", "texts of all turns are glued into one answer"),
+    ("N-12", "a model is told that the user did not allow what nobody decided"),
+    ("N-20", "reasoning that a host wants back, or rejects"),
+    ("N-21", "an id of a call twice in one request"),
+    ("N-22", "two messages of the user in a row"),
+    ("N-23", "a rejected signature fails every later message"),
+    ("N-24", "a refused picture or file fails every later message"),
+    ("N-25", "a conversation that is too long fails for ever"),
+    ("N-27", "words of odd answers are lost, and choices that were not asked for"),
+    ("N-28", "arguments as a string of JSON, and one id twice in an answer"),
+    ("N-30", "a value that is not closed swallows the next call"),
+    ("N-31", "a tag that is written twice"),
+    ("N-32", "markup in a name"),
+    ("N-33", "names that no tool has"),
+    ("N-34", "variants of calls that families drift to"),
+    ("N-35", "a closer in a code span"),
+    ("N-35a", "the beginning of a token at the end of an answer"),
+    ("N-36", "prose that explains a call"),
+    ("N-36a", "a call in words that nobody reads"),
+    ("N-37", "dialects and models without a row"),
+    ("N-38", "calls in the text of an unknown model"),
+    ("N-39", "arguments of a neighbouring type"),
+    ("N-40", "a granted change overwrites what a person changed"),
+    ("N-41", "line ends, byte order marks and encodings of files"),
+    ("N-42", "a long result is withheld whole"),
+    ("N-43", "commands without a terminal, their environment and their paths"),
+    ("N-44", "an answer of an MCP server that cannot be parsed"),
+    ("N-45", "trust, restarts, names and instructions of MCP servers"),
+    ("N-46", "links and groups below the root"),
+    ("N-47", "attached texts"),
+    ("N-48", "schemas, caches and words about threads that are not true"),
+    ("N-60", "file tools reach the service's own files"),
+    ("N-61", "a service without tokens is public"),
+    ("N-62", "approvals end after minutes"),
+    ("N-63", "tabs freeze the console"),
+    ("N-64", "signals, tokens, locks and prefixes of the service"),
+    ("N-65", "repeated messages, unknown chats and versions of clients"),
+    ("N-66", "addresses of pictures, proxies, raw errors and erasure"),
+    ("N-67", "what the console shows wrong"),
 ];
 
 /// Rows that are not repaired yet; they leave this list with their test.
@@ -119,6 +168,7 @@ fn every_measured_defect_has_a_test() {
 
 fn tests() -> Tests {
     let mut tests = marked_tests("Found");
+    tests.extend(marked_tests("Rows"));
     for folder in ["testdata/dialects", "testdata/thinking"] {
         for (path, fixtures) in json_files(folder) {
             for name in

@@ -295,7 +295,7 @@ fn ids_of(value: &Value, members: &[&str], ids: &mut Vec<String>) {
     }
 }
 
-// Rows: N-21, N-22.
+// Rows: N-21, N-22
 #[tokio::test]
 async fn ids_that_come_again_and_messages_in_a_row_are_put_right_for_every_vendor() {
     let call = |name: &str| {

@@ -8,6 +8,7 @@
     reason = "tests may panic, and name only what they look at"
 )]
 
+mod argument_texts;
 mod bugs;
 mod chunk_writer;
 mod damaged;

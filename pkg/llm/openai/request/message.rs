@@ -161,7 +161,7 @@ mod tests {
 
     use super::*;
 
-    // Rows: N-20.
+    // Rows: N-20
     #[test]
     fn reasoning_beside_calls_goes_back_as_the_server_wants_it() {
         let thought = |member: &str| Part::Thinking {

@@ -65,7 +65,7 @@ impl ReasoningRules {
 mod tests {
     use super::*;
 
-    // Rows: N-20.
+    // Rows: N-20
     #[test]
     fn rules_are_of_a_host_and_a_model() {
         for (url, model, want) in [
