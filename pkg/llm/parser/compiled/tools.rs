@@ -385,7 +385,7 @@ impl CompiledForm {
             BareCall::Json | BareCall::NextJson | BareCall::Word(_) | BareCall::Name(_) => {
                 CallGrammar::JSON
             }
-            BareCall::Python => CallGrammar::text(TextRules::Python),
+            BareCall::Python | BareCall::PythonLines => CallGrammar::text(TextRules::Python),
             BareCall::Syntax { quote, .. } => CallGrammar::text(TextRules::Syntax { quote }),
             BareCall::Header(_, style) => CallGrammar::text(TextRules::Named(style)),
             BareCall::Recipient => CallGrammar::text(TextRules::Named(HeaderStyle::HARMONY)),
@@ -393,8 +393,10 @@ impl CompiledForm {
         };
         let blocks: Vec<_> = block_closers(tools, closers.is_empty()).collect();
         let mut form = Self::closed_by(&closers, &blocks, &grammar, true, tools);
-        if let BareCall::Syntax { offered, .. } = kind {
-            form.offered = offered;
+        match kind {
+            BareCall::Syntax { offered, .. } => form.offered = offered,
+            BareCall::PythonLines => form.offered = NameCheck::Always,
+            _ => {}
         }
         form
     }
