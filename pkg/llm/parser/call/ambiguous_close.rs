@@ -42,7 +42,7 @@ enum ClosePhase {
     /// `has_opener` if the opener of another call has been found.
     InValue { from: usize, has_opener: bool },
     /// In a line of text, the rest of which decides.
-    InLine,
+    Line,
 }
 
 impl AmbiguousClose {
@@ -56,7 +56,7 @@ impl AmbiguousClose {
                 ClosePhase::InString { string: OpenString::new(quote), in_value: true }
             }
             MarkerGuard::InValue => ClosePhase::InValue { from: closer.len(), has_opener: false },
-            MarkerGuard::InLine => ClosePhase::InLine,
+            MarkerGuard::InLine => ClosePhase::Line,
             MarkerGuard::Open
             | MarkerGuard::Closed
             | MarkerGuard::ClosersOnly
@@ -124,7 +124,7 @@ impl AmbiguousClose {
                     continue;
                 }
             }
-            if self.state == ClosePhase::InLine && !matches!(next, ' ' | '\t') {
+            if self.state == ClosePhase::Line && !matches!(next, ' ' | '\t') {
                 let is_end = matches!(next, '\n' | '\r' | '<');
                 return if is_end { CloseVerdict::Closer } else { CloseVerdict::Data };
             }

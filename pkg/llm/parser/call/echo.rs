@@ -24,6 +24,7 @@ pub(crate) enum HeldCalls {
 /// A list of calls directly after a marked one, held until it is known whether the closer of such a
 /// call follows; or one call, until it is known whether text of its line follows.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct CallEcho {
     pub(crate) held: String,
     /// The form of the calls, and the number of bytes before them.

@@ -48,7 +48,9 @@ pub(crate) fn looks_like_call(kind: BareCall, text: &str, after_call: bool) -> M
             match check_name(rest, b"{") {
                 _ if !is_name => call,
                 MarkerMatch::No => check_name(rest, b"("),
-                found => found,
+                found @ (MarkerMatch::Maybe | MarkerMatch::Yes(_) | MarkerMatch::Mention(_)) => {
+                    found
+                }
             }
         }
         BareCall::Name(marker) | BareCall::Header(marker, _) => check_name(rest, marker.as_bytes()),

@@ -393,10 +393,10 @@ impl CompiledForm {
         };
         let blocks: Vec<_> = block_closers(tools, closers.is_empty()).collect();
         let mut form = Self::closed_by(&closers, &blocks, &grammar, true, tools);
-        match kind {
-            BareCall::Syntax { offered, .. } => form.offered = offered,
-            BareCall::PythonLines => form.offered = NameCheck::Always,
-            _ => {}
+        if let BareCall::Syntax { offered, .. } = kind {
+            form.offered = offered;
+        } else if kind == BareCall::PythonLines {
+            form.offered = NameCheck::Always;
         }
         form
     }

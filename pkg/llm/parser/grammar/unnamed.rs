@@ -30,6 +30,7 @@ const CALL_KEYS: [&str; 10] = [
 /// The arguments of a call whose id names no tool. They may contain the name beside the actual arguments, so they
 /// are held while they look like that.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct UnnamedArguments {
     arguments: String,
     /// `true` once they have been passed on.
@@ -85,7 +86,10 @@ impl UnnamedArguments {
         reader.feed(&self.arguments, &mut |piece| match piece {
             PayloadOut::Name { name, .. } => inner.name = name.into(),
             PayloadOut::Arguments(json) => inner.arguments.push_str(json),
-            _ => {}
+            PayloadOut::Id { .. }
+            | PayloadOut::Server { .. }
+            | PayloadOut::Source(_)
+            | PayloadOut::NextCall { .. } => {}
         });
         let is_call = reader.close(&mut |_| {}).is_ok() && !inner.arguments.is_empty();
         inner.repairs = reader.repairs();
