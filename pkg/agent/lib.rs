@@ -34,9 +34,9 @@ pub use self::{
     channels::{AgentChannels, AgentHandle, CancelSender, Input, InputSender, ShutdownSender},
     config::{
         ANSWER_ASKED_AGAIN, ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, ANSWER_TYPED,
-        AgentConfig, AtLimit, BUDGET_UNMEASURED, CALL_MODE_FALLBACK, CONTENT_REFUSED,
-        CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED, CallMode, CallStart,
-        KeepThinking, NoToolCall, STEERED, TOOL_SOURCE, UNDELIVERED,
+        AgentConfig, AtLimit, BUDGET_UNMEASURED, CALL_MODE_FALLBACK, CALLS_IN_TEXT,
+        CONTENT_REFUSED, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED, CallMode,
+        CallStart, KeepThinking, NoToolCall, STEERED, TOOL_SOURCE, UNDELIVERED,
     },
     default_agent::{AgentBuilder, BuildError, DefaultAgent, SkillSet, TypedOutcome},
     nesting::Places,

@@ -178,14 +178,14 @@ mod tests {
 
     // The names that the command line promises.
     #[rustfmt::skip]
-    const TOOL_NAMES: [&str; 49] = [
+    const TOOL_NAMES: [&str; 51] = [
         "forge", "hermes", "qwen3-coder", "glm", "kimi-k2", "kimi-k3", "deepseek-v3", "deepseek-v31",
         "dsml", "llama3-json", "pythonic", "mistral", "gemma4", "functiongemma", "harmony",
         "minimax-m2", "minimax-m3", "cohere", "step3", "internlm2", "phi4", "granite", "jamba",
         "hunyuan", "hy4", "seed-oss", "apertus", "nemotron", "longcat", "gigachat3", "ernie45", "xlam",
         "olmo3", "dots", "minicpm5", "iquest", "k2-horizon", "poolside", "sarashina", "plamo3",
         "inkling", "muse", "hugind", "guided", "beam", "response-template",
-        "telechat4", "step-audio2", "mirothinker",
+        "telechat4", "step-audio2", "mirothinker", "cwm", "granite4",
     ];
 
     #[rustfmt::skip]

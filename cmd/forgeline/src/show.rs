@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use forgeline::{
-    agent::{ANSWER_ASKED_AGAIN, CALL_MODE_FALLBACK},
+    agent::{ANSWER_ASKED_AGAIN, CALL_MODE_FALLBACK, CALLS_IN_TEXT},
     types::{AgentEvent, Completion, Envelope},
 };
 use serde_json::Value;
@@ -174,6 +174,14 @@ impl EventDisplay {
             let reason = line(data.get("reason").and_then(Value::as_str).unwrap_or_default());
             let note = format!(
                 "the provider does not accept tools, so calls are now written as text ({reason})\n"
+            );
+            self.push(OutputTarget::Err, note);
+        } else if let AgentEvent::Custom { name, data } = event
+            && name == CALLS_IN_TEXT
+        {
+            let model = line(data.get("model").and_then(Value::as_str).unwrap_or_default());
+            let note = format!(
+                "calls came in the text of {model}, which is not a known model, and are read there\n"
             );
             self.push(OutputTarget::Err, note);
         } else if let AgentEvent::Custom { name, data } = event

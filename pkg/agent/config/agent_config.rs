@@ -318,6 +318,10 @@ pub enum CallStart {
 /// The name of the custom event sent when [`CallMode::Auto`] falls back to text. Its data is an object whose `reason` is the provider's message.
 pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";
 
+/// The name of the custom event sent, once in an agent's life, when the provider offered its function calling but the calls of a model that no table knows
+/// came in its text, where they were read. Its data is an object with the `model` and the `dialect` in which the text is read.
+pub const CALLS_IN_TEXT: &str = "calls_in_text";
+
 /// The name of the custom event sent when a part of the conversation is left out of a request; see [`AgentConfig::max_context_tokens`]. Its data is an
 /// object with the numbers of `messages` and `results` left out for the first time, and the estimated `tokens` of the request and `tokens_before`.
 pub const CONTEXT_TRIMMED: &str = "context_trimmed";

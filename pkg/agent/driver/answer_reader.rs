@@ -59,6 +59,8 @@ pub(super) struct ProviderResponse {
     pub(super) body_bytes: Vec<usize>,
     /// `true` when the provider accepted the request: it sent something, even if only an empty answer.
     pub(super) answered: bool,
+    /// `true` if all calls of the answer were in its text.
+    pub(super) calls_in_text: bool,
 }
 
 /// The reaction to a provider that fails before sending anything.
@@ -77,6 +79,8 @@ pub(super) struct AnswerReader {
     on_refusal: OnRefusal,
     /// `true` once the provider has sent something.
     answered: bool,
+    /// `true` once a call has come that is not text.
+    has_native_calls: bool,
     /// Boxed, since it is taken out at the end.
     machine: Box<StreamMachine>,
     /// Turns calls made through another tool into calls of found tools; `None` where there are none.
@@ -134,6 +138,7 @@ impl AnswerReader {
             source: ResponseSource::Opening(opening),
             on_refusal,
             answered: false,
+            has_native_calls: false,
             machine,
             unwrapping: None,
             queue: ChunkQueue::default(),
@@ -205,6 +210,7 @@ impl AnswerReader {
         match item {
             Some(Ok(mut chunk)) => {
                 self.answered |= !chunk.is_notice();
+                self.has_native_calls |= !chunk.tool_calls.is_empty();
                 if let Some(unwrapping) = &mut self.unwrapping {
                     unwrapping.chunk(&mut chunk);
                 }
@@ -316,6 +322,7 @@ impl AnswerReader {
     /// Closes the provider's stream and what is open of the answer; returns the response and its last events.
     pub(super) fn end(self, end: StreamEnd) -> (ProviderResponse, VecDeque<AgentEvent>) {
         let Self { source, answered, machine, mut queue, started, first_token_ms, span, .. } = self;
+        let has_native_calls = self.has_native_calls;
         drop(source);
         let completion = Box::new(machine.finish(end, &mut |event| queue.push(event)));
         spans::answered(&span, &completion, first_token_ms);
@@ -324,7 +331,10 @@ impl AnswerReader {
         }
         let duration_ms = elapsed_ms(started);
         queue.push(AgentEvent::ApiCallEnd { duration_ms, first_token_ms });
-        (ProviderResponse { completion, body_bytes: queue.body_bytes, answered }, queue.events)
+        let calls_in_text = !has_native_calls && !completion.tool_calls.is_empty();
+        let body_bytes = queue.body_bytes;
+        let response = ProviderResponse { completion, body_bytes, answered, calls_in_text };
+        (response, queue.events)
     }
 
     /// Returns the event that closes a refused request.

@@ -18,7 +18,7 @@ use super::{
     withheld::withheld,
 };
 use crate::{
-    config::{CALL_MODE_FALLBACK, CallStart},
+    config::{CALL_MODE_FALLBACK, CALLS_IN_TEXT, CallStart},
     search::{LoadedTools, ToolIndex, unwrap_call},
     setup::{AgentSetup, RequestMode, RequestModes, is_refusal},
     state::{
@@ -295,17 +295,23 @@ impl<'a> RunConversation<'a> {
         if let Some(goal) = goal {
             bound_answer::parse_answer(&mut response.completion, goal);
         }
+        let left = response.calls_in_text && self.modes.may_tell_of_text(self.mode);
         let answer = move |this: &mut Self| Box::new(this.answer(response));
         async move {
             for event in events {
                 self.emitter.emit(event).await;
+            }
+            if left {
+                let model = &self.parts.provider.info().model;
+                let data = json!({ "model": model, "dialect": self.mode.options.tools.name() });
+                self.emitter.emit(AgentEvent::Custom { name: CALLS_IN_TEXT.into(), data }).await;
             }
             answer(self)
         }
     }
 
     fn answer(&mut self, response: ProviderResponse) -> ModelAnswer {
-        let ProviderResponse { completion, body_bytes, answered } = response;
+        let ProviderResponse { completion, body_bytes, answered, .. } = response;
         if answered {
             self.modes.answered(self.mode);
         } else {

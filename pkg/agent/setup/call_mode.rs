@@ -1,6 +1,9 @@
 //! The way calls are exchanged with the model: the configured mode, and the one that the provider supports.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use super::{agent_setup::AgentSetup, written_thinking::WrittenThinking};
 use crate::{
@@ -23,6 +26,8 @@ pub(crate) struct RequestMode {
     pub(crate) native: bool,
     /// `true` when found tools are called through a tool that is offered from the start.
     pub(crate) indirect: bool,
+    /// `true` when calls may be left in the text of a model that is not known.
+    is_guess: bool,
     /// The tools of a native request.
     specs: Arc<[ToolSpec]>,
     /// The system prompt's section on tools; empty in native mode and without tools.
@@ -48,6 +53,8 @@ impl RequestMode {
         let is_left = !specs.is_empty() && info.text_calls;
         let default =
             || if described || is_left { models.tools.clone() } else { ToolDialect::NONE };
+        let is_guess =
+            is_left && parts.config.tool_dialect.is_none() && models == Dialect::default();
         let dialect = parts.config.tool_dialect.clone().unwrap_or_else(default);
         let neutral = MarkerEscaper::new(&dialect, &models.thinking);
         let describe = || describe(&dialect, &neutral, offered.iter());
@@ -64,7 +71,7 @@ impl RequestMode {
         options.bare_of_known = native;
         let read = parts.provider.written_thinking();
         let thinking = WrittenThinking::new(read, &models, parts.config.keep_thinking);
-        Self { native, indirect, specs, section, options, neutral, thinking }
+        Self { native, indirect, is_guess, specs, section, options, neutral, thinking }
     }
 
     fn describe(&self, specs: &[ToolSpec]) -> String {
@@ -157,6 +164,8 @@ pub(crate) struct RequestModes {
     has_fallback: bool,
     /// Fixed by the first response to a request with tools; `true` for the fallback to text.
     fell_back: OnceLock<bool>,
+    /// `true` once it was said that calls come in the text; shared by all runs.
+    told_of_text: Arc<AtomicBool>,
 }
 
 impl RequestModes {
@@ -169,12 +178,14 @@ impl RequestModes {
         let first = RequestMode::new(parts, native);
         let is_auto = parts.config.call_mode == CallMode::Auto;
         let has_fallback = is_auto && native && !first.specs.is_empty();
-        Self { first, text: OnceLock::new(), has_fallback, fell_back: OnceLock::new() }
+        let (text, fell_back) = (OnceLock::new(), OnceLock::new());
+        Self { first, text, has_fallback, fell_back, told_of_text: Arc::default() }
     }
 
     /// Returns the modes of a run with other tools, keeping what has been fixed so far.
     pub(crate) fn of_run(&self, parts: &AgentSetup) -> Self {
-        let own = Self::new(parts);
+        let told_of_text = Arc::clone(&self.told_of_text);
+        let own = Self { told_of_text, ..Self::new(parts) };
         if let Some(fell_back) = self.fell_back.get().filter(|_| own.has_fallback) {
             own.text.get_or_init(|| RequestMode::new(parts, false));
             own.fell_back.get_or_init(|| *fell_back);
@@ -197,6 +208,11 @@ impl RequestModes {
         self.has_fallback
             && self.fell_back.get().is_none()
             && !conversation.iter().any(|message| message.tool_calls().next().is_some())
+    }
+
+    /// Returns `true`, once, if a person must be told that an answer in `mode` had its calls in the text.
+    pub(crate) fn may_tell_of_text(&self, mode: &RequestMode) -> bool {
+        mode.is_guess && !self.told_of_text.swap(true, Ordering::Relaxed)
     }
 
     /// Returns the text mode.

@@ -2,7 +2,7 @@
 //! the form that the family knows.
 
 use super::*;
-use crate::{CallMode, prompts::render_results};
+use crate::{CALLS_IN_TEXT, CallMode, RunOutcome, prompts::render_results};
 use forgeline_parser::{
     CallForm, PayloadGrammar, ThinkingDialect, ToolDialect, private::MarkerEscaper,
 };
@@ -163,6 +163,77 @@ async fn a_dialect_of_ones_own_is_shown_to_the_model_and_drives_the_loop() {
     let told = "This example calls `clock` with the arguments `{\"zone\":\"UTC\"}`";
     assert!(system.contains(told) && system.contains(EXAMPLE), "{system}");
     assert_eq!(requests[1].messages.last().unwrap().text(), FORGE);
+}
+
+async fn streamed(agent: &DefaultAgent) -> (Vec<Envelope>, RunOutcome) {
+    let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+    to_the_end(&mut stream, &mut events).await;
+    (events, stream.outcome().await.unwrap())
+}
+
+// Rows: N-38.
+#[tokio::test(start_paused = true)]
+async fn that_the_calls_of_an_unknown_model_come_in_its_text_is_told_once() {
+    // Bare forms, and those of a family alone, are text for a model that is not known.
+    let others = [
+        "llama3-json",
+        "pythonic",
+        "xlam",
+        "guided",
+        "inkling",
+        "qwen25-coder",
+        "rwkv",
+        "telechat4",
+        "step-audio2",
+        "pangu",
+        "hyperclovax",
+        "granite4",
+        "cwm",
+    ];
+    let in_auto = |family: &&Family| !others.contains(&family.0);
+    let unknown = |is_left| {
+        ModelInfo::new("test", "my-model").capabilities(Capabilities::ALL).text_calls(is_left)
+    };
+    let mut read = 0;
+    for (name, call, _) in FAMILIES.iter().filter(in_auto) {
+        let turns = [turn(call), turn("Done."), turn(call), turn("Again.")];
+        let provider = ScriptedProvider::new(turns).info_of(unknown(true));
+        let agent = builder(&provider).build().unwrap();
+        for (want, times) in [("Done.", 1), ("Again.", 0)] {
+            let (events, outcome) = streamed(&agent).await;
+            assert_eq!(outcome.text, want, "{name}");
+            let told = events.iter().filter_map(|envelope| match &envelope.event {
+                AgentEvent::Custom { name, data } if name == CALLS_IN_TEXT => Some(data.clone()),
+                _ => None,
+            });
+            let told: Vec<_> = told.collect();
+            assert_eq!(
+                told,
+                vec![json!({ "model": "my-model", "dialect": "auto" }); times],
+                "{name}"
+            );
+        }
+        assert!(!provider.requests()[0].tools.is_empty(), "{name}: native");
+        read += 1;
+    }
+    assert!(read > 20, "{read} families");
+    // A known model, a dialect that was chosen, and calls that are not text.
+    let known = ModelInfo::new("test", "Qwen/Qwen3-8B").capabilities(Capabilities::ALL);
+    let hermes = FAMILIES.iter().find(|(name, ..)| *name == "hermes").unwrap().1;
+    let scripted =
+        |turn, info| ScriptedProvider::new([turn, ScriptedTurn::new().text("Done.")]).info_of(info);
+    let native = ScriptedTurn::new().call("echo", json!({ "text": "one" }));
+    let quiet = [
+        builder(&scripted(turn(hermes), known.text_calls(true))),
+        builder(&scripted(turn(hermes), unknown(true)))
+            .tool_dialect(ToolDialect::by_name("hermes").unwrap()),
+        builder(&scripted(native, unknown(true))),
+    ];
+    for agent in quiet {
+        let (events, outcome) = streamed(&agent.build().unwrap()).await;
+        assert_eq!((outcome.text.as_str(), outcome.turns), ("Done.", 2));
+        assert!(!kinds(&events).iter().any(|kind| kind.starts_with(CALLS_IN_TEXT)));
+    }
 }
 
 // Found: F2

@@ -3,7 +3,10 @@
 use std::mem::take;
 
 use forgeline::{
-    agent::{ANSWER_CONTINUED, CALL_MODE_FALLBACK, STEERED, SUB_AGENT, SubAgentEvent, UNDELIVERED},
+    agent::{
+        ANSWER_CONTINUED, CALL_MODE_FALLBACK, CALLS_IN_TEXT, STEERED, SUB_AGENT, SubAgentEvent,
+        UNDELIVERED,
+    },
     types::{AgentEvent, CallOutcome, ProviderItem, QuestionEnd, Repair, Text},
 };
 use owo_colors::Style;
@@ -162,7 +165,9 @@ impl EventRenderer {
                 self.note("the answer ended before this was delivered:");
                 self.said(data.get("texts").and_then(Value::as_array).into_iter().flatten());
             }
-            AgentEvent::Custom { name, data } if name != CALL_MODE_FALLBACK && name != SUB_AGENT => {
+            AgentEvent::Custom { name, data }
+                if ![CALL_MODE_FALLBACK, CALLS_IN_TEXT, SUB_AGENT].contains(&&**name) =>
+            {
                 let text = || data.as_str().map_or_else(|| data.to_string(), str::to_owned);
                 let line = context::line(name, data);
                 self.note(&line.unwrap_or_else(|| format!("{name}: {}", text())));

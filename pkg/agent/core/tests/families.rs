@@ -21,7 +21,7 @@ pub(super) struct Family {
 }
 
 #[rustfmt::skip]
-const FAMILIES: [[&str; 7]; 54] = [
+const FAMILIES: [[&str; 7]; 56] = [
     ["forge",         "", "\n", "", "\"", "}}", "</tool>"],
     ["hermes",        "", "\n", "", "\"", "}}", "</tool_call>"],
     ["qwen3-coder",   "", "\n", "", ">", "</function>", "</tool_call>"],
@@ -76,6 +76,8 @@ const FAMILIES: [[&str; 7]; 54] = [
     ["telechat4",     "", "\n", "", "<param_key>", "</tool_call>", "</tool_call>"],
     ["step-audio2",   "", "\n", "", "\n", "}", "</tool_call>"],
     ["mirothinker",   "", "\n", "", "</tool_name>", "}", "</arguments>"],
+    ["cwm",           "", "\n", "", ">\n", "}", "</tool>"],
+    ["granite4",      "", "\n", "", "\"", "}}", "</tool_call>"],
 ];
 
 /// The name and the argument of every example.
@@ -218,5 +220,5 @@ fn every_row_is_a_dialect_in_the_order_of_the_list() {
     let mut rest = families().map(|family| family.name).peekable();
     let known: Vec<_> = all.filter(|name| rest.next_if_eq(name).is_some()).collect();
     assert_eq!(rest.next(), None);
-    assert_eq!(known.len(), 54);
+    assert_eq!(known.len(), 56);
 }

@@ -35,7 +35,7 @@ const TIDE: &str = r#"tide {"port":"Kiel"}"#;
 #[test]
 fn the_answer_of_each_model_is_read_by_its_name() {
     #[rustfmt::skip]
-    let answers: [Answer; 22] = [
+    let answers: [Answer; 28] = [
         // The base model opens no reasoning, and the other one does.
         ("ai-sage/GigaChat3.5-100B",            "High at nine.", "", "High at nine.", ""),
         ("ai-sage/GigaChat3.5-100B-Reasoning",  "nine</think>High at nine.", "nine", "High at nine.", ""),
@@ -58,6 +58,12 @@ fn the_answer_of_each_model_is_read_by_its_name() {
         ("GLM-5.3-Flash",                       "nine</think><tool_call>tide<arg_key>port=Kiel</arg_value></tool_call>", "nine", "", TIDE),
         ("zai-org/GLM-5.2",                     "nine</think><tool_call>tide<tool_call>port</arg_key><arg_value>Kiel</arg_value></tool_call>", "nine", "", TIDE),
         ("qwen3.6:27b",                         "nine</think>It is `<function=tide>`:\n\n<function=tide>\n<parameter=port>\nKiel\n</parameter>\n</function>\n\nSo.", "nine", "It is `<function=tide>`:\n\n<function=tide>\n<parameter=port>\nKiel\n</parameter>\n</function>\n\nSo.", ""),
+        ("facebook/cwm",                        "<think>nine</think>\n<tool: tide>\nKiel\n</tool>", "nine", "", TIDE),
+        ("ibm-granite/granite-4.0-h-small",     "tide(port=\"Kiel\")\nhorn()", "", "", concat!(r#"tide {"port":"Kiel"}"#, ", horn {}")),
+        ("granite-3.3:8b",                      "Here is my thought process:\n\nnine\n\nHere is my response:\n\ntide(port=\"Kiel\")", "nine", "", TIDE),
+        ("Aleph-Alpha/Kolibri-1",               "<think>\nnine\n</think>\n\n<tool_call>\n{\"name\": \"tide\", \"arguments\": {\"port\": \"Kiel\"}}\n</tool_call>", "nine", "", TIDE),
+        ("Aleph-Alpha/Kolibri-1-BF16",          "High at nine.", "", "High at nine.", ""),
+        ("RWB/BerryLM-OS",                      "nine</think>\n\n<tool_call>\n<function=tide>\n<parameter=port>Kiel</parameter>\n</function>\n</tool_call>", "nine", "", TIDE),
         // No table knows it.
         ("acme/own-model",                      "So.<tool_call>{\"name\": \"tide\", \"arguments\": {\"port\": \"Kiel\"}}</tool_call>", "", "So.", TIDE),
     ];

@@ -43,7 +43,9 @@ pub(crate) enum BareCall {
     NextJson,
     /// A list of Python calls.
     Python,
-    /// `call:name{…}`, or `name{…}` with the name of an offered tool, with `quote` on both sides of a string. In `auto`,
+    /// Python calls on lines of their own, with the names of offered tools.
+    PythonLines,
+    /// `call:name{…}`, or `name{…}` and `name(…)` with the name of an offered tool, with `quote` on both sides of a string. In `auto`,
     /// only the former, and only with such a name.
     Syntax { quote: &'static str, offered: NameCheck },
     /// The rest of a header whose beginning is in the prompt: `to=name`.
@@ -74,7 +76,12 @@ impl BareCall {
             Self::Json => Some(Self::NextJson),
             Self::Syntax { quote, .. } => Some(Self::Syntax { quote, offered: NameCheck::Always }),
             Self::Word(_) | Self::NextJson => Some(self),
-            Self::Python | Self::Recipient | Self::Name(_) | Self::Id(_) | Self::Header(..) => None,
+            Self::Python
+            | Self::PythonLines
+            | Self::Recipient
+            | Self::Name(_)
+            | Self::Id(_)
+            | Self::Header(..) => None,
         }
     }
 }
@@ -143,6 +150,7 @@ impl CallGrammar {
             TextRules::Tags(_) => BareName::Pairs,
             TextRules::Syntax { .. } => BareName::Syntax,
             TextRules::Python => BareName::Python,
+            TextRules::Named(style) if style.has_lines() => BareName::Lines,
             TextRules::Named(style) => BareName::before(style.separators()),
         });
         Lookahead { json: self.json.is_some(), tag, bare, is_typed: false }

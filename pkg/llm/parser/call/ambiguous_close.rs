@@ -41,6 +41,8 @@ enum ClosePhase {
     /// In a value that is ended by a tag of its grammar, which is searched for from byte `from`; with
     /// `has_opener` if the opener of another call has been found.
     InValue { from: usize, has_opener: bool },
+    /// In a line of text, the rest of which decides.
+    Line,
 }
 
 impl AmbiguousClose {
@@ -54,6 +56,7 @@ impl AmbiguousClose {
                 ClosePhase::InString { string: OpenString::new(quote), in_value: true }
             }
             MarkerGuard::InValue => ClosePhase::InValue { from: closer.len(), has_opener: false },
+            MarkerGuard::InLine => ClosePhase::Line,
             MarkerGuard::Open
             | MarkerGuard::Closed
             | MarkerGuard::ClosersOnly
@@ -120,6 +123,10 @@ impl AmbiguousClose {
                     *at = to;
                     continue;
                 }
+            }
+            if self.state == ClosePhase::Line && !matches!(next, ' ' | '\t') {
+                let is_end = matches!(next, '\n' | '\r' | '<');
+                return if is_end { CloseVerdict::Closer } else { CloseVerdict::Data };
             }
             if let ClosePhase::InValue { from, .. } = self.state {
                 self.held.push(next);

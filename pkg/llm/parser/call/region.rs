@@ -330,6 +330,7 @@ impl CallRegion {
                 _,
             ) => !is_closer && !is_special,
             (MarkerGuard::ClosersOnly, _) => !is_closer,
+            (MarkerGuard::InLine, _) => !is_closer && !is_special,
             (MarkerGuard::Open | MarkerGuard::BehindName, _) => false,
         };
         if is_data {

@@ -7,7 +7,7 @@ use crate::{
         shape::check_name,
     },
     builder::description::BareCall,
-    grammar::looks_like_calls,
+    grammar::{looks_like_call_line, looks_like_calls},
     marker::Marker,
 };
 use forgeline_json::{slice, subslice};
@@ -41,10 +41,17 @@ pub(crate) fn looks_like_call(kind: BareCall, text: &str, after_call: bool) -> M
         BareCall::Json | BareCall::NextJson => json(rest),
         BareCall::Recipient => recipient(rest),
         BareCall::Python => looks_like_calls(rest),
+        BareCall::PythonLines => looks_like_call_line(rest),
         BareCall::Syntax { offered, .. } => {
             let call = Marker::call("call:").check(rest, TextAhead::More);
             let is_name = offered == NameCheck::IfKnown && !matches!(call, MarkerMatch::Yes(_));
-            if is_name { check_name(rest, b"{") } else { call }
+            match check_name(rest, b"{") {
+                _ if !is_name => call,
+                MarkerMatch::No => check_name(rest, b"("),
+                found @ (MarkerMatch::Maybe | MarkerMatch::Yes(_) | MarkerMatch::Mention(_)) => {
+                    found
+                }
+            }
         }
         BareCall::Name(marker) | BareCall::Header(marker, _) => check_name(rest, marker.as_bytes()),
         BareCall::Id(marker) => id(rest, marker.as_bytes()),

@@ -385,7 +385,7 @@ impl CompiledForm {
             BareCall::Json | BareCall::NextJson | BareCall::Word(_) | BareCall::Name(_) => {
                 CallGrammar::JSON
             }
-            BareCall::Python => CallGrammar::text(TextRules::Python),
+            BareCall::Python | BareCall::PythonLines => CallGrammar::text(TextRules::Python),
             BareCall::Syntax { quote, .. } => CallGrammar::text(TextRules::Syntax { quote }),
             BareCall::Header(_, style) => CallGrammar::text(TextRules::Named(style)),
             BareCall::Recipient => CallGrammar::text(TextRules::Named(HeaderStyle::HARMONY)),
@@ -395,6 +395,8 @@ impl CompiledForm {
         let mut form = Self::closed_by(&closers, &blocks, &grammar, true, tools);
         if let BareCall::Syntax { offered, .. } = kind {
             form.offered = offered;
+        } else if kind == BareCall::PythonLines {
+            form.offered = NameCheck::Always;
         }
         form
     }

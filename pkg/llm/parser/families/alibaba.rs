@@ -15,7 +15,8 @@ pub(super) const QWEN3_CODER: ModelFamily = ModelFamily::new("qwen3-coder")
         FamilyModels::plain("qwen3-coder"),
         FamilyModels::inside(
             "think",
-            "qwen3.5 qwen3.6 qwen3.x step-3.5 step-3.6 step-3.7 trinity*thinking intellect-3 nex-n2",
+            "qwen3.5 qwen3.6 qwen3.x step-3.5 step-3.6 step-3.7 trinity*thinking intellect-3 nex-n2 \
+             berrylm",
         ),
         FamilyModels::thinking("think", "mimo-v2.5 mimo-v2 iquest-coder"),
     ]);

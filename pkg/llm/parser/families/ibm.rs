@@ -18,6 +18,7 @@ pub(super) const GRANITE: ModelFamily = ModelFamily::new("granite")
         open("<function_call>", CallGrammar::JSON),
         CallForm::open(Marker::tag("<tool_call").before(b"[{"), CallGrammar::JSON),
     ])
+    .bare(BareCall::PythonLines)
     .own_thinking(
         Thinking::new("granite")
             .example("Here is my thought process:\n\nSix times seven.\n\nHere is my response:\n\nIt is 42.")
@@ -52,3 +53,13 @@ pub(super) const GRANITE: ModelFamily = ModelFamily::new("granite")
         FamilyModels::thinking("granite", "granite-3.3 granite-3.2"),
         FamilyModels::plain("granite-3.x granite-3 granite-20b"),
     ]);
+
+/// Granite 4: JSON as Hermes writes it, or Python calls without markers on lines of their own.
+pub(super) const GRANITE4: ModelFamily = ModelFamily::new("granite4")
+    .example("<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tool_call>")
+    .calls(&[call("<tool_call>", "</tool_call>", JSON_OR_QWEN)])
+    .bare(BareCall::PythonLines)
+    .in_auto(InAuto::Nothing)
+    .results(ResultForm::TOOL_RESPONSE)
+    .turn_ends(&["<|end_of_text|>", "<|im_end|>", "<|endoftext|>"])
+    .models(&[FamilyModels::plain("granite-4.x granite-4")]);

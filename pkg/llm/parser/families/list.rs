@@ -71,6 +71,8 @@ const FAMILIES: &[&ModelFamily] = &[
     &stepfun::STEP_AUDIO,
     &miromind::MIROTHINKER,
     &openbmb::MINICPM_V,
+    &meta::CWM,
+    &ibm::GRANITE4,
 ];
 
 /// The number of tool-call dialects.

@@ -28,3 +28,12 @@ pub(super) const PYTHONIC: ModelFamily = ModelFamily::new("pythonic")
         FamilyModels::plain("llama-4 lfm2"),
         FamilyModels::thinking("think", "lfm2.5"),
     ]);
+
+/// Code World Model: the name in a tag, then JSON or the text of the only argument. Python prints its tools as such
+/// tags, and any text may follow, so `auto` does not read them. Text that begins with a tag is one of prose.
+pub(super) const CWM: ModelFamily = ModelFamily::new("cwm")
+    .example("<tool: calculator>\n{\"expression\": \"6 * 7\"}\n</tool>")
+    .calls(&[call("<tool:", "</tool>", CallGrammar::text(TextRules::Named(HeaderStyle::CWM)))])
+    .in_auto(InAuto::Nothing)
+    .turn_ends(&["<|eot_id|>", "<|end_of_text|>"])
+    .models(&[FamilyModels::thinking("think", "cwm")]);

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// Hermes: JSON in `<tool_call>`, as written by Qwen 2.5 and 3, Granite 4 and many others. The tag
+/// Hermes: JSON in `<tool_call>`, as written by Qwen 2.5 and 3 and many others. The tag
 /// is used by several families: in `auto`, its content distinguishes them.
 pub(super) const HERMES: ModelFamily = ModelFamily::new("hermes")
     .example("<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tool_call>")
@@ -17,13 +17,13 @@ pub(super) const HERMES: ModelFamily = ModelFamily::new("hermes")
         FamilyModels::thinking("think", "deephermes hermes-4 hermes-4.x cogito holo2").tuned(),
         FamilyModels::plain("hermes-2 hermes-3 llama-3-groq").tuned(),
         FamilyModels::inside("think", "qwen3*thinking qwq qwen*thinking ring k-exaone"),
-        // The fourth generation of Granite; Ring is the thinking model of Ant's second generation.
+        // Ring is the thinking model of Ant's second generation.
         FamilyModels::plain(
-            "qwen3*instruct qwen2.5 qwen2 qwen1.5 qwen granite-4.x granite-4 ling falcon-h1 falcon3",
+            "qwen3*instruct qwen2.5 qwen2 qwen1.5 qwen ling falcon-h1 falcon3",
         ),
         FamilyModels::thinking(
             "think",
             "flint mellum-2 qwen3 smollm3 mimo solar-pro bielik*v3.x jamba*reasoning exaone-4 exaone-4.x \
-             reka-edge trinity falcon-h1r nanbeige-4 nanbeige-4.x youtu-llm",
+             reka-edge trinity falcon-h1r nanbeige-4 nanbeige-4.x youtu-llm kolibri",
         ),
     ]);

@@ -4,6 +4,7 @@
 mod arguments;
 pub(crate) mod entity;
 mod json;
+mod line_end;
 mod literal;
 mod open_string;
 mod read_mode;
@@ -18,7 +19,7 @@ mod unnamed;
 
 pub(super) use crate::grammar::json::{header::HeaderCall, header_style::HeaderStyle};
 pub(super) use json::{JsonCall, JsonShape};
-pub(super) use literal::{PythonCalls, SyntaxCall, looks_like_calls};
+pub(super) use literal::{PythonCalls, SyntaxCall, looks_like_call_line, looks_like_calls};
 pub(super) use open_string::OpenString;
 pub(super) use read_mode::ReadMode;
 pub(super) use reader::{

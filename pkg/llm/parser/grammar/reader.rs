@@ -108,6 +108,8 @@ pub(crate) enum MarkerGuard {
     /// Inside such a string in a value between tags: if the string continues otherwise, only the string is
     /// broken, and the tags of the value decide.
     InValueString(&'static str),
+    /// Inside a line of text: an opener is data, and so is a closer that text of the line follows.
+    InLine,
     /// Inside a value that is ended by one of the grammar's own tags: an opener is data, a closer and the end
     /// of a function are ambiguous. They were data if such a tag follows.
     InValue,

@@ -210,6 +210,21 @@ impl<'s> ValueSchema<'s> {
         })
     }
 
+    /// Returns the key of the argument that the text of a call without keys is: the only one that may be a string,
+    /// or the only required one of several; `command` if the tool is not known.
+    pub(crate) fn key_of_text(self) -> Option<&'s str> {
+        if !self.is_known() {
+            return Some("command");
+        }
+        let is_text = |key: &&str| self.member(key).types().has(Types::STRING);
+        let all = || self.properties().into_iter().flatten().map(|(key, _)| key.as_str());
+        let is_required = |key: &&str| !self.requires_only(|other| other != *key);
+        let only =
+            |keys: &mut dyn Iterator<Item = &'s str>| keys.next().filter(|_| keys.next().is_none());
+        let mut required = all().filter(is_text).filter(is_required);
+        only(&mut all().filter(is_text)).or_else(|| only(&mut required))
+    }
+
     /// Returns the schema of the items of a list.
     pub(crate) fn items(self) -> Self {
         self.find(|part, found| {

@@ -45,6 +45,8 @@ pub(crate) enum BareName {
     Python,
     /// One of these texts, or a bracket.
     Separators([&'static str; 2]),
+    /// `>` and a line end, then anything but a tag, which stands for the text in prose; a closer may follow.
+    Lines,
     /// Anything.
     Open,
 }
@@ -114,6 +116,22 @@ impl Lookahead {
     }
 }
 
+/// Checks for the end of a tag and of its line, and the text that must follow it.
+fn check_lines(text: &[u8], is_last: bool) -> MarkerMatch {
+    let undecided = if is_last { MarkerMatch::No } else { MarkerMatch::Maybe };
+    let body = match text {
+        [] | [b'>'] | [b'>', b'\r'] => return undecided,
+        [b'>', b'\n', body @ ..] | [b'>', b'\r', b'\n', body @ ..] => body.trim_ascii_start(),
+        _ => return MarkerMatch::No,
+    };
+    match body {
+        [b'<'] => undecided,
+        [] if !is_last => MarkerMatch::Maybe,
+        [b'<', second, ..] => yes_if(*second == b'/'),
+        _ => MarkerMatch::Yes(0),
+    }
+}
+
 impl BareName {
     /// Returns the texts after a name that one of `separators` ends.
     pub(crate) fn before(separators: [&'static str; 2]) -> Self {
@@ -155,6 +173,7 @@ impl BareName {
                 }
             }
             Self::Separators(_) => MarkerMatch::Yes(0),
+            Self::Lines => check_lines(behind, is_last),
             _ if has_blank && !(is_after_line_end && self == Self::Pairs) => MarkerMatch::No,
             _ if is_long => MarkerMatch::Yes(0),
             Self::Open => MarkerMatch::Yes(0),

@@ -2,6 +2,7 @@
 
 use super::{ForeignMarkers, ToolCallParser};
 use crate::{
+    builder::description::BareCall,
     compiled::bare_call::name_of,
     content::{
         parsed::{ContentSink, ParsedContent},
@@ -60,8 +61,10 @@ impl ToolCallParser {
                 }
                 return;
             };
-            if self.may_echo && self.is_behind_call && self.is_python(call.0) {
-                return self.hold_echo(&started);
+            let is_line = started.text.ends_with('(') && !self.is_bare(BareCall::Python, call.0);
+            let may_echo = self.may_echo && self.is_behind_call;
+            if is_line || may_echo && self.is_bare(BareCall::Python, call.0) {
+                return self.hold_echo(&started, is_line);
             }
             return self.begin_unmarked(&started.text, call, self.taken + *at as u64, out);
         }

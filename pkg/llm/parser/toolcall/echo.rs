@@ -3,21 +3,24 @@
 use super::{HeldStart, ToolCallParser};
 use crate::{
     builder::description::BareCall,
-    call::{echo::CallEcho, unmarked::MessageStart},
+    call::{
+        echo::{CallEcho, HeldCalls},
+        unmarked::MessageStart,
+    },
     content::parsed::{ContentSink, ParsedContent},
 };
 use forgeline_json::slice;
 
 impl ToolCallParser {
-    /// Returns `true` for the form of Python calls without a marker.
-    pub(super) fn is_python(&self, form: usize) -> bool {
-        self.dialect.compiled().bare.contains(&(BareCall::Python, form))
+    /// Returns `true` for the form of calls of this `kind`.
+    pub(super) fn is_bare(&self, kind: BareCall, form: usize) -> bool {
+        self.dialect.compiled().bare.contains(&(kind, form))
     }
 
-    /// Holds the calls that have begun without a marker, directly behind marked ones.
-    pub(super) fn hold_echo(&mut self, started: &HeldStart) {
+    /// Holds the calls that have begun without a marker: directly behind marked ones, or one that must be a whole line.
+    pub(super) fn hold_echo(&mut self, started: &HeldStart, is_line: bool) {
         let Some(call) = started.call else { return };
-        self.start = MessageStart::Echo(Box::new(CallEcho::new(call)));
+        self.start = MessageStart::Echo(Box::new(CallEcho::new(call, is_line)));
         self.pending.insert_str(0, &started.text);
     }
 
@@ -26,12 +29,19 @@ impl ToolCallParser {
         for next in slice(text, *at..).chars() {
             *at += next.len_utf8();
             let MessageStart::Echo(echo) = &mut self.start else { return };
-            let Some(is_echo) = echo.push(next, self.dialect.compiled()) else { continue };
-            if is_echo {
-                out(ParsedContent::Marker(&echo.held));
-                return self.begin_section(true);
+            match echo.push(next, self.dialect.compiled()) {
+                HeldCalls::Unknown => {}
+                HeldCalls::Echo => {
+                    out(ParsedContent::Marker(&echo.held));
+                    return self.begin_section(true);
+                }
+                HeldCalls::Calls => return self.call_echo(*at, out),
+                HeldCalls::Text => {
+                    self.pending.insert_str(0, &std::mem::take(&mut echo.held));
+                    self.start = MessageStart::Past;
+                    return;
+                }
             }
-            return self.call_echo(*at, out);
         }
     }
 

@@ -130,7 +130,7 @@ impl ToolCallParser {
         let name = ["call:", "<call>"].iter().find_map(|word| text.strip_prefix(word));
         // A name alone is evidence only if it is an offered one.
         let check = if name.is_some() { offered } else { NameCheck::Always };
-        let name = name.unwrap_or(text).split('{').next().unwrap_or_default();
+        let name = name.unwrap_or(text).split(['{', '(']).next().unwrap_or_default();
         offered == NameCheck::Any || self.tools.counts(name, check)
     }
 

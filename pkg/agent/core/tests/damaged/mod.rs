@@ -6,7 +6,7 @@ mod mutations;
 
 use super::harness::{Run, Setup};
 use forgeline_parser::{ThinkingDialect, ToolDialect};
-use forgeline_types::{CallOutcome, Text};
+use forgeline_types::{CallOutcome, FinishReason, Text};
 
 /// The tools that are offered.
 fn offered() -> Vec<(Text, Value)> {
@@ -170,6 +170,57 @@ fn a_name_that_no_tool_has_means_the_only_one_that_it_fits() {
     ]);
 }
 
+/// A call of Kimi K2 with this id.
+fn kimi(id: &str, json: &str) -> String {
+    format!("<|tool_call_begin|>{id}<|tool_call_argument_begin|>{json}<|tool_call_end|>")
+}
+
+// Rows: N-33
+#[test]
+fn an_id_that_names_no_tool_leaves_the_name_to_the_arguments() {
+    let named = r#"{"name": "tide", "arguments": {"port": "Kiel"}}"#;
+    let inferred = format!("{TIDE} +inferred_name");
+    #[rustfmt::skip]
+    let cases = [
+        ("call_9f2", named, &*inferred),
+        ("toolu_01Ab", r#"{"id": "x", "type": "function", "function": {"name": "tide", "arguments": "{\"port\": \"Kiel\"}"}}"#, r#"tide {"port":"Kiel"} +string_arguments +inferred_name"#),
+        ("3f2504e0-4f89-11d3-9a0c-0305e82c3301", r#"{"tool_name": "functions.tide", "parameters": {"port": "Kiel"}}"#, r#"tide {"port":"Kiel"} +inferred_name +corrected_name"#),
+        ("7", r#"{"arguments": {"port": "Kiel"}, "name": "tide"}"#, &*inferred),
+        // The arguments themselves.
+        ("call_9f2", r#"{"port": "Kiel"}"#, &*inferred),
+        // No tool has the name, or there is none.
+        ("call_9f2", r#"{"name": "ebb", "arguments": {"port": "Kiel"}}"#, "-"),
+        ("call_9f2", r#"{"name": "tide"}"#, "-"),
+        ("call_9f2", r#"{"arguments": {"port": "Kiel"}}"#, "-"),
+        ("call_9f2", r#"{"name": "tide", "arguments": {"port": "Kiel""#, r#"tide {"port":"Kiel"} +missing_bracket +inferred_name"#),
+        // The id has the name.
+        ("functions.tide:0", r#"{"port": "Kiel"}"#, TIDE),
+    ];
+    for (id, json, want) in cases {
+        check(&[("kimi-k2", &kimi(id, json), &[want], "")]);
+    }
+    // The arguments of one tool look like a call of the other.
+    let text = json!({"type": "string"});
+    let run =
+        json!({"type": "object", "properties": {"name": text, "arguments": {"type": "object"}}});
+    let tide = json!({"type": "object", "properties": {"port": text}});
+    let both = vec![(Text::from("run"), run.clone()), (Text::from("tide"), tide)];
+    let read = |tools: Vec<(Text, Value)>, json: &str| {
+        let setup = setup("kimi-k2");
+        let setup = Setup { options: setup.options.clone().schemas(tools), ..setup };
+        calls(&setup.run_at_every_cut(json, &kimi("call_1", json)))
+    };
+    assert_eq!(read(both.clone(), named), ["-"], "two fit");
+    let other = r#"{"name": "a.sh", "arguments": {"x": 1}}"#;
+    assert_eq!(read(both, other), [r#"run {"name":"a.sh","arguments":{"x":1}} +inferred_name"#]);
+    assert_eq!(
+        read(vec![(Text::from("run"), run)], other),
+        [r#"run {"name":"a.sh","arguments":{"x":1}} +inferred_name"#]
+    );
+    let only = vec![offered().swap_remove(1)];
+    assert_eq!(read(only, named), [inferred], "the only tool");
+}
+
 // Rows: N-34
 #[test]
 fn variants_of_a_notation_are_read() {
@@ -190,6 +241,76 @@ fn variants_of_a_notation_are_read() {
         ("harmony", "<|channel|>commentary? to=functions.tide<|message|>{\"port\": \"Kiel\"}<|call|>", &[TIDE], ""),
         ("harmony", "<|channel|>commentary?<|message|>Soon.<|end|>", &[], "Soon."),
     ]);
+}
+
+// Rows: N-34
+#[test]
+fn a_call_in_parentheses_without_markers_is_a_whole_line() {
+    #[rustfmt::skip]
+    check(&[
+        ("gemma4",   "tide(port=<|\"|>Kiel<|\"|>)", &[TIDE], ""),
+        ("gemma4",   "\ncall:tide(port=\"Kiel\")\nbell()\n", &[TIDE, "bell {} +implicit_close"], ""),
+        ("gemma4",   "tide(port=\"Kiel\")<turn|>", &[TIDE], ""),
+        ("gemma4",   "tide(port=\"Kiel\") is high.", &[], "tide(port=\"Kiel\") is high."),
+        ("gemma4",   "ebb(port=\"Kiel\")", &[], "ebb(port=\"Kiel\")"),
+        ("gemma4",   "So:\ntide(port=\"Kiel\")", &[], "So:\ntide(port=\"Kiel\")"),
+        ("granite4", "tide(port=\"Kiel\")\nbell()", &[TIDE, "bell {}"], ""),
+        ("granite4", "tide(port=\"Kiel\"), bell()", &[], "tide(port=\"Kiel\"), bell()"),
+        ("granite",  "bell()\nIt rang: bell() works.", &["bell {}"], "It rang: bell() works."),
+        ("granite",  "tide (port=\"Kiel\")", &[], "tide (port=\"Kiel\")"),
+        ("auto",     "tide(port=\"Kiel\")", &[], "tide(port=\"Kiel\")"),
+    ]);
+}
+
+// Rows: N-34
+#[test]
+fn a_call_of_forge_ends_where_another_begins() {
+    #[rustfmt::skip]
+    check(&[
+        ("forge", "<tool><tool_name>save</tool_name>\n<tool><tool_name>tide</tool_name><arguments><port>Kiel</port></arguments></tool>", &["-", TIDE], ""),
+        ("forge", "<tool><tool_name>save\n<tool><tool_name>tide</tool_name><arguments><port>Kiel</port></arguments></tool>", &["-", TIDE], ""),
+        ("forge", "<tool><tool_name>save</tool_name>\n<tool>{\"tool_name\": \"tide\", \"arguments\": {\"port\": \"Kiel\"}}</tool>", &["-", TIDE], ""),
+        ("forge", "<tool><server_name>s</server_name><tool_name>save</tool_name><tool><tool_name>bell</tool_name></tool>", &["-", "bell {}"], ""),
+        // Before a name, the tag is only repeated.
+        ("forge", "<tool><tool><tool_name>tide</tool_name><arguments><port>Kiel</port></arguments></tool>", &[TIDE], "<tool>"),
+        // In the arguments it is an element.
+        ("forge", "<tool><tool_name>save</tool_name><arguments><body><tool>x</body><file>f</file></arguments></tool>", &[r#"save {"body":"<tool>x","file":"f"}"#], ""),
+    ]);
+}
+
+// Rows: N-34
+#[test]
+fn a_call_without_a_closer_needs_all_its_brackets() {
+    const JSON: &str = r#"{"name": "tide", "arguments": {"port": "Kiel"}}"#;
+    let list = format!("[{JSON}]");
+    let closed = format!("{TIDE} +implicit_close");
+    #[rustfmt::skip]
+    let rows = [
+        ("mistral",     "[TOOL_CALLS]",           &*list,                TIDE),
+        ("mistral",     "[TOOL_CALLS]tide",       r#"{"port": "Kiel"}"#, TIDE),
+        ("mistral",     "[TOOL_CALLS]tide[ARGS]", r#"{"port": "Kiel"}"#, TIDE),
+        ("granite",     "<|tool_call|>",          &*list,                TIDE),
+        ("granite",     "<|tool_call|>",          JSON,                  TIDE),
+        ("granite",     "<function_call>",        JSON,                  TIDE),
+        ("granite4",    "<tool_call>",            JSON,                  &*closed),
+        ("llama3-json", "<|python_tag|>",         JSON,                  TIDE),
+        ("llama3-json", "<|python_tag|>",         &*list,                TIDE),
+        ("llama3-json", "",                       JSON,                  TIDE),
+        ("jamba",       "<tool_calls>",           &*list,                &*closed),
+        ("nemotron",    "<TOOLCALL>",             &*list,                &*closed),
+    ];
+    for (dialect, opener, json, want) in rows {
+        let text = format!("{opener}{json}");
+        check(&[(dialect, &text, &[want], "")]);
+        for cut in opener.len()..text.len() {
+            let read = calls(&setup(dialect).run([&text[..cut]]));
+            assert!(read.iter().all(|call| call == "-"), "{dialect}: {} {read:?}", &text[..cut]);
+        }
+        // A payload that ends itself needs no closer.
+        let setup = Setup { finish: Some(FinishReason::Length), ..setup(dialect) };
+        let want = if want == closed { "-" } else { want };
+        assert_eq!(calls(&setup.run_at_every_cut(dialect, &text)), [want], "{dialect}: by length");
+    }
 }
 
 // Rows: N-35

@@ -15,7 +15,7 @@ use forgeline_types::{Text, ToolCall};
 /// Calls of each form; `ROUND_TRIPS` asks for more.
 const TIMES: u64 = 40;
 /// Bare forms count in `auto` nowhere, and the headers of Inkling begin with its prompt.
-pub(super) const NOT_IN_AUTO: [&str; 11] = [
+pub(super) const NOT_IN_AUTO: [&str; 12] = [
     "llama3-json",
     "pythonic",
     "xlam",
@@ -27,6 +27,7 @@ pub(super) const NOT_IN_AUTO: [&str; 11] = [
     "rwkv",
     "telechat4",
     "step-audio2",
+    "cwm",
 ];
 
 /// Writes random calls and reads them, whole and in pieces; returns both where they differ.

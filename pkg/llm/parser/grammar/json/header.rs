@@ -5,6 +5,7 @@ use compact_str::CompactString;
 use super::header_style::{HeaderField, HeaderPayload, HeaderStyle};
 use crate::grammar::{
     json::{JsonCall, JsonShape},
+    line_end::LineEnd,
     reader::{
         LONG_NAME, MAX_NAME_BYTES, MarkerGuard, NO_NAME, PayloadFault, PayloadOut, PayloadReader,
         PayloadSink, PlainText, give_source, json_to,
@@ -32,6 +33,10 @@ pub(crate) struct HeaderCall {
     arguments: Option<Box<JsonCall>>,
     ends_itself: bool,
     tools: KnownTools,
+    /// The line end at the end of arguments that are text, which may be framing.
+    line_end: LineEnd,
+    /// The first and the last letter of that text.
+    edges: Option<[char; 2]>,
     /// The arguments so far, if they must determine the tool.
     unnamed: Option<Box<UnnamedArguments>>,
     repairs: RepairSet,
@@ -64,6 +69,8 @@ impl HeaderCall {
             arguments: None,
             ends_itself,
             tools,
+            line_end: LineEnd::None,
+            edges: None,
             unnamed: None,
             repairs: RepairSet::default(),
             fault: None,
@@ -76,6 +83,13 @@ impl HeaderCall {
             return self.fail(LONG_NAME);
         }
         self.text.push(next);
+        if let HeaderPhase::Field(HeaderField::FirstWord, _) = self.state {
+            if next.is_whitespace() && !self.text.trim().is_empty() {
+                let text = std::mem::take(&mut self.text);
+                self.end_field(HeaderField::FirstWord, &text, at, out);
+            }
+            return;
+        }
         if let HeaderPhase::Field(field, end) = self.state
             && let Some(text) = self.text.strip_suffix(end)
         {
@@ -102,7 +116,7 @@ impl HeaderCall {
             HeaderField::Name { behind } => {
                 self.name(text.strip_prefix(behind).unwrap_or(text), at, out);
             }
-            HeaderField::NameAndId(_) | HeaderField::Elements => {
+            HeaderField::NameAndId(_) | HeaderField::Elements | HeaderField::FirstWord => {
                 self.end_early(field, text, at, out);
             }
             HeaderField::Ignored => {}
@@ -134,9 +148,10 @@ impl HeaderCall {
                 out(PayloadOut::Id { id, at });
                 self.name_of_id(id, at, out);
             }
-            HeaderField::Name { .. } | HeaderField::NameOrWord(_) | HeaderField::Recipient => {
-                self.name(text, at, out);
-            }
+            HeaderField::Name { .. }
+            | HeaderField::NameOrWord(_)
+            | HeaderField::FirstWord
+            | HeaderField::Recipient => self.name(text, at, out),
         }
     }
 
@@ -146,20 +161,30 @@ impl HeaderCall {
         if self.tools.may_be_called(name) || !is_mere_id(name) {
             return self.name(name, at, out);
         }
-        match self.tools.only(|_| true).map(CompactString::from) {
-            Some(only) => {
-                self.repairs.insert(Repair::InferredName);
-                self.name(&only, at, out);
-            }
-            None => self.unnamed = Some(Box::default()),
+        self.unnamed = Some(Box::default());
+        if let Some(only) = self.tools.only(|_| true).map(CompactString::from) {
+            self.repairs.insert(Repair::InferredName);
+            self.name(&only, at, out);
         }
     }
 
-    /// Names the tool that the arguments fit.
+    /// Names the tool that the arguments name or fit.
     fn infer_name(&mut self, out: &mut PayloadSink<'_>) {
-        let name = self.unnamed.take().and_then(|unnamed| unnamed.tool(&self.tools));
-        if let Some(name) = name {
-            out(PayloadOut::Name { name, at: 0 });
+        let Some(mut unnamed) = self.unnamed.take() else { return };
+        let name = match (unnamed.inner_call(&self.tools), unnamed.tool(&self.tools)) {
+            (Some(inner), None) => {
+                out(PayloadOut::Arguments(&inner.arguments));
+                self.repairs.extend(inner.repairs);
+                Some(inner.name)
+            }
+            (inner, fitting) => {
+                unnamed.pass(out);
+                // If they both contain a call and fit a tool, neither is meant for certain.
+                fitting.filter(|_| inner.is_none()).map(CompactString::from)
+            }
+        };
+        if let Some(name) = name.filter(|_| !self.has_name) {
+            out(PayloadOut::Name { name: &name, at: 0 });
             self.has_name = true;
             self.repairs.insert(Repair::InferredName);
         }
@@ -173,6 +198,7 @@ impl HeaderCall {
         if !name.is_empty() {
             out(PayloadOut::Name { name, at });
             self.has_name = true;
+            self.tools.call(name);
         }
     }
 
@@ -200,7 +226,9 @@ impl HeaderCall {
         let arguments = match self.style.payload {
             HeaderPayload::Call if self.has_name => JsonCall::new(JsonShape::Calls).named(),
             HeaderPayload::Call => JsonCall::new(JsonShape::Calls),
-            HeaderPayload::Json | HeaderPayload::Text => JsonCall::arguments(),
+            HeaderPayload::Json | HeaderPayload::Text | HeaderPayload::Body => {
+                JsonCall::arguments()
+            }
         };
         self.arguments = Some(Box::new(arguments.ending(is_fenced, self.ends_itself)));
         if self.state != HeaderPhase::Failed {
@@ -233,10 +261,37 @@ impl HeaderCall {
     fn argument_text(&mut self, text: &str, out: &mut PayloadSink<'_>) {
         if self.state == HeaderPhase::Lookahead {
             self.state = HeaderPhase::Text;
-            out(PayloadOut::Arguments("{\"text\":\""));
+            let key = match self.style.payload {
+                HeaderPayload::Body => self.tools.schema().key_of_text(),
+                HeaderPayload::Text | HeaderPayload::Json | HeaderPayload::Call => Some("text"),
+            };
+            let Some(key) = key else {
+                return self.fail("the tool takes no argument as text");
+            };
+            out(PayloadOut::Arguments("{\""));
+            escape_into(key, &mut json_to(out));
+            out(PayloadOut::Arguments("\":\""));
         }
-        escape_into(text, &mut json_to(out));
+        if self.style.payload == HeaderPayload::Body {
+            let [earlier, body] = self.line_end.next(text);
+            let mut letters = text.chars().filter(|letter| !letter.is_whitespace());
+            if let Some(first) = letters.next() {
+                let last = letters.next_back().unwrap_or(first);
+                self.edges = Some([self.edges.map_or(first, |edges| edges[0]), last]);
+            }
+            escape_into(earlier, &mut json_to(out));
+            escape_into(body, &mut json_to(out));
+        } else {
+            escape_into(text, &mut json_to(out));
+        }
         give_source(text, out);
+    }
+
+    /// Begins arguments that are text, with the blanks before it, behind the line end of the header.
+    fn begin_body(&mut self, out: &mut PayloadSink<'_>) {
+        let blanks = std::mem::take(&mut self.text);
+        let indent = blanks.strip_prefix('\r').unwrap_or(&blanks);
+        self.argument_text(indent.strip_prefix('\n').unwrap_or(&blanks), out);
     }
 
     /// Returns `true` if only the arguments may be missing.
@@ -254,8 +309,15 @@ impl PayloadReader for HeaderCall {
         let mut at = 0;
         for next in text.chars() {
             let byte = text.as_bytes().get(at).copied().unwrap_or_default();
-            if self.style.payload == HeaderPayload::Text && self.state == HeaderPhase::Lookahead {
+            let is_ahead = self.state == HeaderPhase::Lookahead;
+            if self.style.payload == HeaderPayload::Text && is_ahead {
                 self.argument_text("", out);
+            } else if self.style.payload == HeaderPayload::Body
+                && is_ahead
+                && !next.is_whitespace()
+                && byte != b'{'
+            {
+                self.begin_body(out);
             } else if self.begins_arguments(byte) {
                 self.begin_arguments(at, out);
                 let is_value = byte.is_ascii_alphabetic() || matches!(byte, b'{' | b'"' | b'\'');
@@ -292,7 +354,8 @@ impl PayloadReader for HeaderCall {
 
     fn plain(&self) -> PlainText {
         if self.state == HeaderPhase::Text {
-            return PlainText::MarkupRules;
+            let has_framing = self.style.payload == HeaderPayload::Body;
+            return if has_framing { PlainText::Nothing } else { PlainText::MarkupRules };
         }
         let arguments = self.arguments().filter(|_| self.unnamed.is_none());
         arguments.map_or(PlainText::Nothing, JsonCall::plain)
@@ -329,6 +392,12 @@ impl PayloadReader for HeaderCall {
     }
 
     fn guard(&self) -> MarkerGuard {
+        if self.state == HeaderPhase::Text
+            && self.style.payload == HeaderPayload::Body
+            && !self.line_end.is_whole()
+        {
+            return MarkerGuard::InLine;
+        }
         self.arguments().map_or(MarkerGuard::Open, JsonCall::guard)
     }
 
@@ -351,6 +420,14 @@ impl PayloadReader for HeaderCall {
             && matches!(self.state, HeaderPhase::Lookahead | HeaderPhase::Text)
         {
             self.argument_text("", out);
+        }
+        if self.state == HeaderPhase::Text {
+            if self.edges == Some(['"', '}']) {
+                return Err(("the text is an object without its first bracket", self.header_bytes));
+            }
+            if !self.line_end.is_whole() {
+                escape_into(self.line_end.text(), &mut json_to(out));
+            }
             out(PayloadOut::Arguments("\"}"));
         }
         let no_name = (NO_NAME, self.header_bytes);
@@ -381,11 +458,9 @@ fn keeping(
     unnamed: &mut Option<Box<UnnamedArguments>>,
     out: &mut PayloadSink<'_>,
 ) -> impl FnMut(PayloadOut<'_>) {
-    move |piece| {
-        if let (Some(unnamed), PayloadOut::Arguments(json)) = (&mut *unnamed, piece) {
-            unnamed.push(json);
-        }
-        out(piece);
+    move |piece| match (&mut *unnamed, piece) {
+        (Some(unnamed), PayloadOut::Arguments(json)) => unnamed.push(json, out),
+        _ => out(piece),
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) enum HeaderPayload {
     Call,
     /// Text, which becomes the argument `text`.
     Text,
+    /// A JSON object, or text that is the one argument of the tool that can be.
+    Body,
 }
 
 /// A field of a header.
@@ -35,6 +37,8 @@ pub(super) enum HeaderField {
     Recipient,
     /// An element with the server, which may be missing, and the opening tag and text of the one with the name.
     Elements,
+    /// A name that ends with its word.
+    FirstWord,
     /// Text without meaning; empty if no text ends it.
     Ignored,
 }
@@ -51,6 +55,11 @@ impl HeaderStyle {
     /// `function`, the name, and the arguments, on a line each.
     pub(crate) const STEP_AUDIO: Self =
         Self::new(HeaderField::NameOrWord("function"), "\n").and(NAME, "\n");
+    /// The name in a tag; or the word, and the name as the first word of the text behind the tag.
+    pub(crate) const CWM: Self = Self {
+        payload: HeaderPayload::Body,
+        ..Self::new(HeaderField::NameOrWord("function"), ">").and(HeaderField::FirstWord, "\n")
+    };
     /// The name, possibly `[CALL_ID]` and the id, then `[ARGS]`.
     pub(crate) const MISTRAL: Self = Self::new(HeaderField::NameAndId("[CALL_ID]"), "[ARGS]");
     /// The id of the call, a marker, the name, a marker.
@@ -92,6 +101,11 @@ impl HeaderStyle {
             (HeaderField::NameOrWord("function"), "\n") => Some(&["function\n"]),
             _ => None,
         }
+    }
+
+    /// Returns `true` if the arguments may be text on the lines after the header.
+    pub(crate) fn has_lines(&self) -> bool {
+        self.payload == HeaderPayload::Body
     }
 
     /// Returns the texts that may follow the first name or word; empty if there are none.

@@ -3,5 +3,5 @@
 mod python;
 mod syntax;
 
-pub(crate) use python::{PythonCalls, looks_like_calls};
+pub(crate) use python::{PythonCalls, looks_like_call_line, looks_like_calls};
 pub(crate) use syntax::SyntaxCall;

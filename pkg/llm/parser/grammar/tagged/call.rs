@@ -5,13 +5,13 @@ use compact_str::CompactString;
 use super::{
     arguments::TagArguments,
     inner_call::InnerCall,
-    line_end::LineEnd,
     piece::{PieceOrigin, TextPiece},
     suspect_tag::SuspectTag,
     tag_match::{TagMarks, TagPhase},
     tags::Tags,
 };
 use crate::grammar::{
+    line_end::LineEnd,
     reader::{
         MarkerGuard, NO_NAME, PayloadFault, PayloadReader, PayloadSink, PlainText, ValueTag,
         give_source, is_free_of,

@@ -5,7 +5,6 @@ mod arguments;
 mod call;
 mod elements;
 mod inner_call;
-mod line_end;
 mod misfit;
 mod next_call;
 mod piece;

@@ -1,10 +1,10 @@
 //! The marks that may occur in a payload, and the recognition of marks at the beginning of a text.
 
 use super::{
-    line_end::LineEnd,
     tag::{TagAttributes, TagMatch, ends_in_attribute, match_exact, match_named, match_suffixed},
     tags::{Tags, ValueFraming},
 };
+use crate::grammar::line_end::LineEnd;
 use crate::grammar::reader::{ValueTag, is_blank};
 use forgeline_json::{ByteKind, Finder, slice};
 

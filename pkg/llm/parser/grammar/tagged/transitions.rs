@@ -5,7 +5,6 @@ use std::mem;
 use super::{
     call::{NO_OBJECT, ParamsCall},
     inner_call::{NOT_ENDED, TAG_IN_KEY},
-    line_end::LineEnd,
     piece::{PieceOrigin, TextPiece},
     tag::TagAttributes,
     tag_match::{TagMark, TagPhase},
@@ -13,6 +12,7 @@ use super::{
     want::WrittenForm,
 };
 use crate::ahead::name_check::NameCheck;
+use crate::grammar::line_end::LineEnd;
 use crate::grammar::reader::{
     LONG_NAME, MAX_NAME_BYTES, NO_NAME, NO_TOOL_NAME, PayloadFault, PayloadOut, PayloadReader as _,
     PayloadSink, give_source, is_blank, is_name, json_to,

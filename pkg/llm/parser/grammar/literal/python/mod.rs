@@ -14,4 +14,4 @@ mod values;
 mod words;
 
 pub(crate) use calls::PythonCalls;
-pub(crate) use name::looks_like_calls;
+pub(crate) use name::{looks_like_call_line, looks_like_calls};

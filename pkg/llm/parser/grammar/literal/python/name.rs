@@ -13,13 +13,18 @@ pub(crate) fn looks_like_calls(text: &[u8]) -> MarkerMatch {
     let Some((b'[', rest)) = text.split_first() else {
         return if text.is_empty() { MarkerMatch::Maybe } else { MarkerMatch::No };
     };
-    let name = rest.trim_ascii_start();
-    let length = name.iter().take_while(|byte| is_name_byte(**byte)).count();
-    match (name.first(), name.get(length)) {
+    let lead = text.len() - rest.trim_ascii_start().len();
+    looks_like_call_line(rest.trim_ascii_start()).and_then(|behind| MarkerMatch::Yes(lead + behind))
+}
+
+/// Checks for a call at the beginning of `text`; returns the number of bytes up to its arguments.
+pub(crate) fn looks_like_call_line(text: &[u8]) -> MarkerMatch {
+    let length = text.iter().take_while(|byte| is_name_byte(**byte)).count();
+    match (text.first(), text.get(length)) {
         (Some(first), _) if !is_name_start(*first) => MarkerMatch::No,
         // A URL.
-        _ if memchr::memmem::find(subslice(name, ..length), b"://").is_some() => MarkerMatch::No,
-        (Some(_), Some(b'(')) => MarkerMatch::Yes(text.len() - name.len() + length + 1),
+        _ if memchr::memmem::find(subslice(text, ..length), b"://").is_some() => MarkerMatch::No,
+        (Some(_), Some(b'(')) => MarkerMatch::Yes(length + 1),
         (_, None) if text.len() <= MAX_BYTES => MarkerMatch::Maybe,
         _ => MarkerMatch::No,
     }

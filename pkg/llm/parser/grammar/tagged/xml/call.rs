@@ -94,7 +94,7 @@ impl PayloadReader for XmlCall {
     fn guard(&self) -> MarkerGuard {
         if self.tokens.is_protected() {
             MarkerGuard::Closed
-        } else if self.is_whole() {
+        } else if self.is_whole() || self.body.is_behind_name() {
             MarkerGuard::Open
         } else {
             // It may contain an element with the name of an opener.
@@ -156,6 +156,12 @@ impl XmlBody {
             "tool" => {}
             _ => self.has_strays = true,
         }
+    }
+
+    /// Returns `true` behind letters of the name, before the arguments: another call cannot be a part of this one.
+    fn is_behind_name(&self) -> bool {
+        let is_in_name = self.state == XmlPhase::Name && !self.text.trim().is_empty();
+        (self.name.is_some() || is_in_name) && self.arguments.is_none()
     }
 
     /// Returns `true` for a call without arguments whose tool requires some, if they may be elsewhere.
