@@ -36,6 +36,7 @@ pub(super) use encoded::{found_tool, joins_results, run_start};
 pub(super) use fields::JsonFields;
 pub use fields::{JsonItems, SamplingNames};
 pub use provider::HttpProvider;
+pub(crate) use wire::asks_for_one;
 pub use wire::{EnvNames, WireFormat};
 
 pub use secrecy::SecretString;

@@ -316,7 +316,7 @@ impl<W: WireFormat> HttpShared<W> {
             return Err(failure(response, deadline, patience, &redactor).await);
         }
         let typer = ContentTyper::new(&config.thinking, &config.tools);
-        let decoder = self.wire.decoder(config);
+        let decoder = self.wire.answer_decoder(config, request);
         let decoding = BodyDecoding::new(decoder, typer, config.limits.max_response_bytes);
         let chunks = BodyChunks::new(response.body, decoding, timeouts, start, total);
         let chunks = chunks.once_begun(config.timeouts);

@@ -13,7 +13,7 @@ use crate::{
     http::tool_names,
     http::{
         BodyWriter, EnvNames, HttpConfig, HttpProvider, JsonFields, JsonItems, SamplingNames,
-        WireFormat, chat, instructions, joins_results,
+        WireFormat, asks_for_one, chat, instructions, joins_results,
         url::{endpoint, split, with_query},
     },
 };
@@ -177,6 +177,12 @@ impl WireFormat for GenerateContent {
 
     fn decoder(&self, config: &HttpConfig) -> GeminiDecoder {
         GeminiDecoder::new(config.limits)
+    }
+
+    fn answer_decoder(&self, config: &HttpConfig, request: &Request) -> GeminiDecoder {
+        let theirs = request.extra.get(CONFIG);
+        let count = theirs.and_then(|theirs| theirs.get("candidateCount"));
+        self.decoder(config).merge_choices(asks_for_one(count))
     }
 }
 

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use super::{host::ServerHost, message, reasoning_rules::ReasoningRules};
 use crate::{
     ProviderError, Request, SchemaRules, Thinking, ToolSchemaRules, ToolSpec,
-    http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat},
+    http::{
+        BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, asks_for_one,
+        chat,
+    },
     openai::OpenAiDecoder,
 };
 use forgeline_types::{Capabilities, MediaRules, Text};
@@ -115,6 +118,10 @@ impl WireFormat for ChatCompletions {
 
     fn decoder(&self, config: &HttpConfig) -> OpenAiDecoder {
         OpenAiDecoder::new(config.limits)
+    }
+
+    fn answer_decoder(&self, config: &HttpConfig, request: &Request) -> OpenAiDecoder {
+        self.decoder(config).merge_choices(asks_for_one(request.extra.get("n")))
     }
 }
 
