@@ -9,7 +9,10 @@ use futures_util::StreamExt as _;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{conversation::RunConversation, panic_safe_stream, shared_agent::SharedAgent};
+use super::{
+    conversation::RunConversation, guard::or_cancelled, panic_safe_stream,
+    shared_agent::SharedAgent,
+};
 use crate::{
     memory::{
         ContextWindow, SummaryParts, WindowBounds, WindowStep, WriteResults, has_media, has_proofs,
@@ -142,6 +145,19 @@ impl RunConversation<'_> {
         }
         let (model, error) = (self.parts.provider.info().model.clone(), error.to_agent_error());
         Some(ContentRefusal { content, places, model, estimated, error })
+    }
+
+    /// Asks the provider for the window of a model that refused a request because of its length without saying what it may read.
+    pub(super) async fn learn_window(&mut self, state: &RunState, refusal: &mut ContentRefusal) {
+        let estimated = refusal.estimated;
+        let RefusedContent::Context { window: window @ None, .. } = &mut refusal.content else {
+            return;
+        };
+        let asked = panic_safe_stream::window(&*self.parts.provider);
+        let learnt = or_cancelled(self.emitter.cancel(), asked).await.flatten();
+        // A window that the request is in by the estimate does not say how much is too much.
+        let now = state.marks().cloned().unwrap_or_default().in_scale(estimated);
+        *window = learnt.filter(|learnt| *learnt < now);
     }
 
     /// Measures the next request; returns an input when the request must be shortened, or when the

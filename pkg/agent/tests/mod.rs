@@ -31,6 +31,7 @@ mod journal;
 mod journal_entries;
 mod kept_thinking;
 mod latency;
+mod learnt_windows;
 mod loops;
 mod memories;
 mod nobody_can;

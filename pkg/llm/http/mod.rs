@@ -24,6 +24,7 @@ mod tests;
 pub(super) mod tool_names;
 pub(super) mod url;
 mod validate;
+mod window;
 mod wire;
 
 pub use auth::Authorize;
