@@ -24,6 +24,7 @@ use crate::{
         SummaryRange, WindowState,
     },
 };
+use forgeline_llm::private::media::AcceptedMedia;
 use forgeline_llm::{Cost, ModelCard, Provider, ProviderError, RefusedContent, Request, collect};
 use forgeline_types::{AgentError, Completion, ErrorCode, Message, MessageRole, UsageInfo};
 
@@ -125,7 +126,15 @@ impl RunConversation<'_> {
             RefusedContent::Media => {
                 let is_answer = |message: &Arc<Message>| message.role == MessageRole::Assistant;
                 let new = messages.iter().rposition(is_answer).map_or(0, |last| last + 1);
-                places.extend(media().map(|(at, _)| at).filter(|at| *at >= new));
+                if matches!(error.root(), ProviderError::Unsupported { .. }) {
+                    // Nothing was sent: what the model does not accept is known.
+                    let takes = AcceptedMedia::from(self.parts.provider.info());
+                    places
+                        .extend(media().filter(|(_, it)| has_refused(it, takes)).map(|(at, _)| at));
+                }
+                if places.is_empty() {
+                    places.extend(media().map(|(at, _)| at).filter(|at| *at >= new));
+                }
                 if places.is_empty() {
                     places.extend(media().map(|(at, _)| at));
                 }
@@ -253,6 +262,12 @@ impl RunConversation<'_> {
         }
         ConversationSummary { text, outside, messages: messages.len(), tokens }
     }
+}
+
+/// Returns `true` for a message with an image or document that the model does not accept.
+fn has_refused(message: &Message, takes: AcceptedMedia) -> bool {
+    let results = message.tool_results().flat_map(|result| &result.parts);
+    message.parts.iter().chain(results).any(|part| takes.refusal(part).is_some())
 }
 
 /// Returns the answer to a request, or what arrived of it before the run was cancelled.

@@ -298,7 +298,7 @@ impl<W: WireFormat> HttpShared<W> {
         begun: Instant,
     ) -> Result<AttemptChunks<W::Decoder>, ProviderError> {
         let config = &self.config;
-        check::check(request, config.capabilities, W::PROVIDER)?;
+        check::check(request, config.capabilities, self.info.media, W::PROVIDER)?;
         self.wire.schema_rules(config).check_request(request)?;
         let writer = BodyWriter::new(W::PROVIDER, request, config).with_cache(&self.cache);
         let body = self.wire.body(writer)?;

@@ -22,7 +22,7 @@ use crate::{
 };
 use forgeline_json::subslice;
 use forgeline_parser::ThinkingDialect;
-use forgeline_types::{Capabilities, MediaRules, Message, Text};
+use forgeline_types::{Capabilities, MediaRules, Message, PictureKinds, Text};
 
 /// The version of the API.
 const VERSION: &str = "2023-06-01";
@@ -181,7 +181,8 @@ impl WireFormat for Messages {
     /// September 2026.
     fn media_rules(&self, config: &HttpConfig) -> MediaRules {
         let most = config.base_url.contains("anthropic.com").then_some(10 << 20);
-        MediaRules::default().max_picture_letters(most).all_documents(false)
+        let rules = MediaRules::default().pictures(PictureKinds::Web).all_documents(false);
+        rules.max_picture_letters(most)
     }
 
     fn compacts(&self) -> bool {

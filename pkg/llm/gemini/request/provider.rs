@@ -18,7 +18,7 @@ use crate::{
     },
 };
 use forgeline_parser::ThinkingDialect;
-use forgeline_types::{Capabilities, Message, Text};
+use forgeline_types::{Capabilities, MediaRules, Message, PictureKinds, Text};
 
 /// The provider for Gemini, through Google's API for developers or Vertex AI.
 ///
@@ -154,6 +154,10 @@ impl WireFormat for GenerateContent {
             encoded.append(history, usize::MAX, joins_results, encode)?;
             Ok(None)
         })
+    }
+
+    fn media_rules(&self, _config: &HttpConfig) -> MediaRules {
+        MediaRules::default().pictures(PictureKinds::Photo)
     }
 
     fn dropped_fields(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {

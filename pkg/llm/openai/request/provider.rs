@@ -12,7 +12,7 @@ use crate::{
     },
     openai::OpenAiDecoder,
 };
-use forgeline_types::{Capabilities, MediaRules, Text};
+use forgeline_types::{Capabilities, MediaRules, PictureKinds, Text};
 
 /// The provider for OpenAI Chat Completions, for OpenAI and compatible servers.
 ///
@@ -72,8 +72,16 @@ impl WireFormat for ChatCompletions {
         HttpConfig::new("https://api.openai.com/v1", Capabilities::ALL.prompt_caching(false))
     }
 
-    fn media_rules(&self, _: &HttpConfig) -> MediaRules {
-        MediaRules::default().document_addresses(false)
+    fn media_rules(&self, config: &HttpConfig) -> MediaRules {
+        let pictures = match ServerHost::from_url(&config.base_url) {
+            ServerHost::Other => PictureKinds::Any,
+            ServerHost::OpenAi
+            | ServerHost::OpenRouter
+            | ServerHost::DeepSeek
+            | ServerHost::Mistral
+            | ServerHost::Perplexity => PictureKinds::Web,
+        };
+        MediaRules::default().document_addresses(false).pictures(pictures)
     }
 
     fn capabilities(&self, base_url: &str) -> Capabilities {
