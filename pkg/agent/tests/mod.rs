@@ -41,6 +41,7 @@ mod provider_parts;
 mod questions;
 mod records;
 mod refused_content;
+mod refused_reasoning;
 mod resumed_events;
 mod rewind;
 mod run_inputs;
