@@ -2,13 +2,13 @@
 
 use forgeline_types::FinishReason;
 
-/// Maximum index of a choice that is part of an answer; no server sends so many for one answer.
+/// Maximum index of a choice that is part of an answer.
 const MAX_INDEX: u32 = 63;
 
-/// Which choices of a response are read, and how they have ended so far.
+/// The choices of a response that are read, and the reason of those that have ended.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerChoices {
-    /// `true` if the request asked for one answer: all choices are parts of it.
+    /// `true` if the request asked for one answer, whose parts all choices are.
     pub(crate) merges: bool,
     ended: Option<FinishReason>,
 }

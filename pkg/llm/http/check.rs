@@ -55,7 +55,7 @@ pub(super) fn check(
     if !model.documents && parts().any(is_document) {
         return lacks("documents");
     }
-    let takes = AcceptedMedia::new(model, rules);
+    let takes = AcceptedMedia::from((model, rules));
     // The words of a refusal that follow the name of a model, without their verb.
     let fault = parts().find_map(|part| takes.picture_fault(part));
     fault.map_or(Ok(()), |why| lacks(why.trim_start_matches("does not accept ")))

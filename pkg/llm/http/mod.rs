@@ -20,6 +20,8 @@ mod origins;
 mod provider;
 pub(crate) mod redact;
 #[cfg(test)]
+mod several_choices;
+#[cfg(test)]
 mod tests;
 pub(super) mod tool_names;
 pub(super) mod url;

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum size of an answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 4 << 20;
 
-/// Where llama.cpp's server states the tokens of a slot.
+/// The members in which llama.cpp's server states the tokens of a slot.
 const PROPS: [&str; 2] = ["/default_generation_settings/n_ctx", "/n_ctx"];
 
 impl<W: WireFormat> HttpShared<W> {

@@ -31,10 +31,8 @@ impl From<Capabilities> for AcceptedMedia {
     }
 }
 
-impl AcceptedMedia {
-    /// Returns what a model with these capabilities accepts by these rules.
-    #[cfg(feature = "http")]
-    pub(crate) fn new(able: Capabilities, rules: MediaRules) -> Self {
+impl From<(Capabilities, MediaRules)> for AcceptedMedia {
+    fn from((able, rules): (Capabilities, MediaRules)) -> Self {
         Self { able, rules }
     }
 }

@@ -1,8 +1,6 @@
 //! What each decoder makes of the bodies in `testdata/decoded/`; the format is in `testdata/README.md`.
 
 pub(crate) mod chunk_words;
-#[cfg(feature = "http")]
-mod several_choices;
 
 use std::fs;
 

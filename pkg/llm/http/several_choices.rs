@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::chunk_words::{body, read_by};
 use crate::{
     Protocol, Request,
     gemini::Gemini,
     http::{HttpProvider, WireFormat},
     openai::OpenAi,
+    protocols::tests::chunk_words::{body, read_by},
 };
 
 /// Reads the body of a response to `request` in pieces of this size.
