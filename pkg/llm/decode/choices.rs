@@ -32,10 +32,13 @@ impl AnswerChoices {
 
 /// Returns how much a reason says about an answer: an answer one part of which is cut is not whole.
 fn weight(reason: &FinishReason) -> u8 {
-    match reason {
-        FinishReason::Stop => 0,
-        FinishReason::ToolCalls => 1,
-        reason if !reason.truncates() => 2,
-        _ => 3,
+    if *reason == FinishReason::Stop {
+        0
+    } else if *reason == FinishReason::ToolCalls {
+        1
+    } else if reason.truncates() {
+        3
+    } else {
+        2
     }
 }

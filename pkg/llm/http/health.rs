@@ -163,16 +163,11 @@ fn models(list: &[u8]) -> Option<Vec<ListedModel>> {
 /// Returns the entries of a model list in any vendor's format; `None` if it is not one.
 pub(super) fn entries(list: &[u8]) -> Option<Vec<Value>> {
     let list = list.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(list);
-    match serde_json::from_slice(list).ok()? {
-        Value::Array(entries) => Some(entries),
-        Value::Object(mut list) => {
-            ["data", "models"].iter().find_map(|key| match list.remove(*key) {
-                Some(Value::Array(entries)) => Some(entries),
-                _ => None,
-            })
-        }
-        _ => None,
-    }
+    let mut list: Value = serde_json::from_slice(list).ok()?;
+    let places = ["/data", "/models"];
+    let named = places.into_iter().find(|place| list.pointer(place).is_some_and(Value::is_array));
+    let list = list.pointer_mut(named.unwrap_or_default())?.take();
+    if let Value::Array(entries) = list { Some(entries) } else { None }
 }
 
 /// Returns the id of an entry of a model list.

@@ -178,7 +178,7 @@ fn begins_with_reasoning(part: &Part) -> Option<bool> {
         Part::ProviderItem(item) => goes_back(item).then_some(item.kind == ItemKind::Reasoning),
         Part::Text { text } => (!text.trim().is_empty()).then_some(false),
         Part::ToolCall(_) | Part::Image { .. } | Part::Document { .. } => Some(false),
-        _ => None,
+        Part::ToolResult(_) | _ => None,
     }
 }
 
