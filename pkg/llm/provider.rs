@@ -128,6 +128,17 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Asks the server, within a bounded time, how many tokens the model may read, prompt and answer together; `None` if it does
+    /// not say. An agent asks once a request was refused because of its length, and the refusal has no number.
+    ///
+    /// # Errors
+    ///
+    /// None of the providers of this library fails; an agent takes an error for `None`.
+    fn context_window(&self) -> ProviderFuture<Option<u64>> {
+        let known = self.info().context_tokens;
+        Box::pin(async move { Ok(known) })
+    }
+
     /// Checks, within a bounded time, that the server is reachable and accepts the API key, without sending
     /// a prompt.
     ///
@@ -172,6 +183,10 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
 
     fn written_thinking(&self) -> Option<ThinkingDialect> {
         (**self).written_thinking()
+    }
+
+    fn context_window(&self) -> ProviderFuture<Option<u64>> {
+        (**self).context_window()
     }
 
     fn health(&self) -> ProviderFuture<Health> {

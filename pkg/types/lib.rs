@@ -41,7 +41,7 @@ pub use envelope::Envelope;
 pub use error::{AgentError, ErrorCode};
 pub use event::{AgentEvent, UnknownEvent};
 pub use finish::FinishReason;
-pub use media_rules::MediaRules;
+pub use media_rules::{MediaRules, PictureKinds};
 pub use message::{Message, MessageRole, Part, ToolResult};
 pub use model::{Capabilities, ModelInfo};
 pub use partial_calls::{PartialCall, PartialCalls};

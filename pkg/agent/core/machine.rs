@@ -16,8 +16,8 @@ use forgeline_types::{
     AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Repair, private::KeptContent,
 };
 
-/// The name of the [`Custom`](AgentEvent::Custom) event that reports, once per response, choices
-/// after the first, which are not read. Its data is `{"count": n}`.
+/// The name of the [`Custom`](AgentEvent::Custom) event that reports, once per response, the choices after the first of a
+/// response to a request for several answers, which are not read. Its data is `{"count": n}`.
 pub const IGNORED_CHOICES: &str = "ignored_choices";
 
 /// A state machine that turns the chunks of one response into events. The async drivers in this

@@ -245,7 +245,8 @@ impl<'a> RunConversation<'a> {
         let may_fall_back = self.modes.may_fall_back(self.agent.memory.lock().transcript());
         if !may_fall_back || !is_refusal(&error) {
             self.mode = self.modes.current();
-            if let Some(refusal) = self.content_refusal(state, &error) {
+            if let Some(mut refusal) = self.content_refusal(state, &error) {
+                Box::pin(self.learn_window(state, &mut refusal)).await;
                 return Some(StepInput::ContentRefused(id, Box::new(refusal)));
             }
             let answer = ModelAnswer { error: Some(error.into()), ..ModelAnswer::default() };

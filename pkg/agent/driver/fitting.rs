@@ -9,7 +9,10 @@ use futures_util::StreamExt as _;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{conversation::RunConversation, panic_safe_stream, shared_agent::SharedAgent};
+use super::{
+    conversation::RunConversation, guard::or_cancelled, panic_safe_stream,
+    shared_agent::SharedAgent,
+};
 use crate::{
     memory::{
         ContextWindow, EVERYTHING, SummaryParts, WindowBounds, WindowStep, WriteResults, has_media,
@@ -21,6 +24,7 @@ use crate::{
         SummaryRange, WindowState,
     },
 };
+use forgeline_llm::private::media::AcceptedMedia;
 use forgeline_llm::{Cost, ModelCard, Provider, ProviderError, RefusedContent, Request, collect};
 use forgeline_types::{AgentError, Completion, ErrorCode, Message, MessageRole, UsageInfo};
 
@@ -122,7 +126,15 @@ impl RunConversation<'_> {
             RefusedContent::Media => {
                 let is_answer = |message: &Arc<Message>| message.role == MessageRole::Assistant;
                 let new = messages.iter().rposition(is_answer).map_or(0, |last| last + 1);
-                places.extend(media().map(|(at, _)| at).filter(|at| *at >= new));
+                if matches!(error.root(), ProviderError::Unsupported { .. }) {
+                    // Nothing was sent: what the model does not accept is known.
+                    let takes = AcceptedMedia::from(self.parts.provider.info());
+                    places
+                        .extend(media().filter(|(_, it)| has_refused(it, takes)).map(|(at, _)| at));
+                }
+                if places.is_empty() {
+                    places.extend(media().map(|(at, _)| at).filter(|at| *at >= new));
+                }
                 if places.is_empty() {
                     places.extend(media().map(|(at, _)| at));
                 }
@@ -142,6 +154,19 @@ impl RunConversation<'_> {
         }
         let (model, error) = (self.parts.provider.info().model.clone(), error.to_agent_error());
         Some(ContentRefusal { content, places, model, estimated, error })
+    }
+
+    /// Asks the provider for the window of a model that refused a request because of its length without saying what it may read.
+    pub(super) async fn learn_window(&mut self, state: &RunState, refusal: &mut ContentRefusal) {
+        let estimated = refusal.estimated;
+        let RefusedContent::Context { window: window @ None, .. } = &mut refusal.content else {
+            return;
+        };
+        let asked = panic_safe_stream::window(&*self.parts.provider);
+        let learnt = or_cancelled(self.emitter.cancel(), asked).await.flatten();
+        // A window that the request is in by the estimate does not say how much is too much.
+        let now = state.marks().cloned().unwrap_or_default().in_scale(estimated);
+        *window = learnt.filter(|learnt| *learnt < now);
     }
 
     /// Measures the next request; returns an input when the request must be shortened, or when the
@@ -245,6 +270,12 @@ impl RunConversation<'_> {
         }
         ConversationSummary { text, outside, messages: messages.len(), tokens }
     }
+}
+
+/// Returns `true` for a message with an image or document that the model does not accept.
+fn has_refused(message: &Message, takes: AcceptedMedia) -> bool {
+    let results = message.tool_results().flat_map(|result| &result.parts);
+    message.parts.iter().chain(results).any(|part| takes.refusal(part).is_some())
 }
 
 /// Returns the answer to a request, or what arrived of it before the run was cancelled.

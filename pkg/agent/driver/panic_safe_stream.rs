@@ -5,15 +5,20 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use futures_core::Stream;
 use futures_util::FutureExt as _;
+use tokio::time::timeout;
 
 use crate::support::text;
 use forgeline_llm::{
     AnswerSchema, ChunkStream, Provider, ProviderError, ProviderFuture, Request, StreamChunk,
 };
+
+/// Maximum time to wait for the window of a model.
+const WINDOW_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sends a request; a panic of the provider, now or later, becomes an error.
 pub(super) fn stream(provider: &dyn Provider, request: Request) -> ProviderFuture<ChunkStream> {
@@ -30,6 +35,13 @@ pub(super) fn answer(
         let opening = provider.stream_answer(request, schema);
         Box::pin(async move { Ok(opening.await?.0) })
     })
+}
+
+/// Asks for the window of the provider's model; `None` if it fails, panics or takes too long.
+pub(super) async fn window(provider: &dyn Provider) -> Option<u64> {
+    let asking = catch_unwind(AssertUnwindSafe(|| provider.context_window())).ok()?;
+    let asked = timeout(WINDOW_PATIENCE, AssertUnwindSafe(asking).catch_unwind()).await;
+    asked.ok()?.ok()?.ok()?
 }
 
 fn caught(open: impl FnOnce() -> ProviderFuture<ChunkStream>) -> ProviderFuture<ChunkStream> {

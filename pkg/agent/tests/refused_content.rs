@@ -144,6 +144,53 @@ async fn new_pictures_are_left_out_before_those_that_were_accepted() {
     }
 }
 
+// Rows: N-24
+#[tokio::test(start_paused = true)]
+async fn a_picture_of_a_kind_that_the_vendor_does_not_take_is_a_note_and_is_never_sent() {
+    const DONE: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\"It is done.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    const PHOTO: &str = "AAAAGGZ0eXBoZWlj";
+    let photo = |kind: &str| Part::Image { media_type: kind.into(), data: PHOTO.into() };
+    let with = |part: Part| {
+        let mut result = ToolResult::new("c1", "look", "The page.");
+        result.parts = vec![part];
+        Message::new(MessageRole::Tool, vec![Part::ToolResult(result)])
+    };
+    let asked = || {
+        let call = Part::ToolCall(ToolCall::new("c1", "look", json!({})));
+        Message::new(MessageRole::Assistant, vec![call])
+    };
+    let user = |parts: Vec<Part>| Message::new(MessageRole::User, parts);
+    let tiff = || Part::Image { media_type: "image/tiff".into(), data: "SUkqAAgAAAA=".into() };
+    #[rustfmt::skip]
+    let rows = [
+        ("of another vendor's model", vec![user(vec![photo("image/heic")]), Message::assistant("I see.")]),
+        ("by its bytes",              vec![user(vec![photo("image/png")]), Message::assistant("I see.")]),
+        ("of a tool",                 vec![Message::user("Look."), asked(), with(tiff()), Message::assistant("I see.")]),
+        ("of a tool, unanswered",     vec![Message::user("Look."), asked(), with(photo("image/heif"))]),
+    ];
+    for (name, messages) in rows {
+        let server =
+            super::answering_server::Server::new([DONE, DONE].map(bytes::Bytes::from_static));
+        let builder = forgeline_llm::openai::OpenAi::builder().api_key("k").model("gpt-4o");
+        let provider = builder.transport(server.clone()).build().unwrap();
+        let kept = vec![user(vec![picture()]), Message::assistant("A dot.")];
+        let memory = ConversationMemory::from(Transcript::from([kept, messages].concat()));
+        let agent = DefaultAgent::builder(provider).memory(memory).build().unwrap();
+        for (turn, refused) in [(1, 1), (2, 0)] {
+            let (events, outcome) = run_of(&agent, "Go on.").await;
+            let outcome = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(outcome.text, "It is done.", "{name}");
+            assert_eq!(named(&events, CONTENT_REFUSED), refused, "{name}: {events:?}");
+            let sent = server.sent();
+            assert_eq!(sent.len(), turn, "{name}: what is not accepted is not sent");
+            let last = sent.last().unwrap();
+            assert!(last.contains("It is left out because it was refused"), "{name}: {last}");
+            assert!(last.contains("iVBORw0KGgo="), "{name}: the other picture stays");
+            assert!(!last.contains(PHOTO) && !last.contains("SUkqAAgAAAA"), "{name}: {last}");
+        }
+    }
+}
+
 // Rows: N-24, N-23
 #[tokio::test(start_paused = true)]
 async fn an_error_without_such_content_is_told_at_once() {

@@ -162,6 +162,11 @@ impl Provider for Failover {
         self.0.serving().written_thinking()
     }
 
+    /// Asks the provider in use.
+    fn context_window(&self) -> ProviderFuture<Option<u64>> {
+        self.0.serving().context_window()
+    }
+
     fn health(&self) -> ProviderFuture<Health> {
         self.0.serving().health()
     }

@@ -174,6 +174,10 @@ impl<P: Provider + 'static> Provider for Retrying<P> {
         self.provider.written_thinking()
     }
 
+    fn context_window(&self) -> ProviderFuture<Option<u64>> {
+        self.provider.context_window()
+    }
+
     fn health(&self) -> ProviderFuture<Health> {
         self.provider.health()
     }

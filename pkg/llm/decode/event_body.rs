@@ -153,6 +153,10 @@ impl<R: EventReader + Default> EventBody<R> {
     pub(crate) fn progress(&self) -> Progress {
         self.stream.progress()
     }
+
+    pub(crate) fn reader_mut(&mut self) -> &mut R {
+        self.stream.reader_mut()
+    }
 }
 
 /// Returns the object inside an envelope of a gateway, such as `{"success":true,"data":{…}}`.

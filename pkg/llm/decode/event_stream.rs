@@ -215,6 +215,10 @@ impl<R: EventReader> EventStream<R> {
     pub(crate) fn reader(&self) -> &R {
         &self.reader
     }
+
+    pub(crate) fn reader_mut(&mut self) -> &mut R {
+        &mut self.reader
+    }
 }
 
 fn sink<'s>(

@@ -3,6 +3,7 @@
 mod body_decoder;
 mod byte_stream;
 mod call_delta;
+mod choices;
 mod decoding;
 mod entries;
 mod event_body;
@@ -24,6 +25,7 @@ pub(crate) mod wire_struct;
 pub use body_decoder::{BodyDecoder, Progress};
 pub use byte_stream::decode;
 pub(crate) use call_delta::{CallDelta, FunctionDelta};
+pub(crate) use choices::AnswerChoices;
 pub use decoding::BodyDecoding;
 pub(crate) use entries::{CitationPaths, JsonEntries, UsagePaths, says};
 pub(crate) use event_body::{EventBody, event_decoder, wrong_body};

@@ -92,7 +92,7 @@ pub struct ChunkDetails {
     pub signature: Option<Signature>,
     /// Events from the provider, to be emitted unchanged after the chunk's content and calls.
     pub events: Vec<AgentEvent>,
-    /// The number of further answers that the server sent besides the first; they are ignored.
+    /// The number of further answers that the server sent besides the first, which were asked for and are ignored.
     pub ignored_choices: u32,
 }
 

@@ -9,8 +9,8 @@ use super::{
 use crate::{
     Progress, ProviderError, StreamChunk,
     decode::{
-        EventFault, EventReader, JsonEntries, OutSink, UsagePaths, event_decoder, fill,
-        finish_reason, reported,
+        AnswerChoices, EventFault, EventReader, JsonEntries, OutSink, UsagePaths, event_decoder,
+        fill, finish_reason, reported,
     },
 };
 use forgeline_types::{ErrorCode, ItemKind, Text};
@@ -49,9 +49,20 @@ event_decoder! {
     GeminiDecoder, GeminiReader
 }
 
+impl GeminiDecoder {
+    /// Reads all candidates as parts of one answer, in the order in which they arrive: the request asked for one. By
+    /// default, the first candidate alone is the answer, since a body does not say what was asked for.
+    #[must_use]
+    pub fn merge_choices(mut self, merge: bool) -> Self {
+        self.0.reader_mut().choices.merges = merge;
+        self
+    }
+}
+
 /// Decodes the JSON of events into chunks.
 #[derive(Debug, Default)]
 struct GeminiReader {
+    choices: AnswerChoices,
     calls: part::GeminiCalls,
     /// The last event with a usage that has not been emitted: every event repeats the usage with higher counts,
     /// and only the last one counts. At most as long as an event.
@@ -155,7 +166,7 @@ impl GeminiReader {
         self.repeated(data);
         let mut is_empty = true;
         for candidate in response.candidates.into_members().filter_map(|candidate| candidate.0) {
-            if candidate.index() == 0 {
+            if self.choices.reads(candidate.index()) {
                 is_empty = false;
                 self.candidate(candidate, sink)?;
             } else {
@@ -210,7 +221,10 @@ impl GeminiReader {
         if let Some(word) = word {
             sink.set_progress(Progress::Complete);
             let mut end = StreamChunk { finished: true, ..StreamChunk::default() };
-            end.set_finish_reason(finish_reason(&word), &word);
+            let reason = finish_reason(&word);
+            if self.choices.end(&reason) {
+                end.set_finish_reason(reason, &word);
+            }
             self.emit_usage(end, sink);
         }
         Ok(())

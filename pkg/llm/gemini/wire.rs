@@ -63,7 +63,7 @@ wire! {
 by_filling!(GeminiCandidate);
 
 impl GeminiCandidate<'_> {
-    /// Returns the index of the candidate; only the first is read.
+    /// Returns the index of the candidate.
     pub(super) fn index(&self) -> u32 {
         self.index.0.unwrap_or_default()
     }

@@ -1,13 +1,17 @@
 //! Checks of a request against the model's capabilities, before anything is sent.
 
-use crate::{ProviderError, Request, Thinking, ToolChoice, media::document_text};
-use forgeline_types::{Capabilities, Part, Text};
+use crate::{
+    ProviderError, Request, Thinking, ToolChoice,
+    media::{AcceptedMedia, document_text},
+};
+use forgeline_types::{Capabilities, MediaRules, Part, PictureKinds, Text};
 
 /// Checks that the model supports what the request needs, and that there are tools if a call is
 /// required.
 pub(super) fn check(
     request: &Request,
     model: Capabilities,
+    rules: MediaRules,
     provider: &str,
 ) -> Result<(), ProviderError> {
     let lacks = |feature: &str| Err(ProviderError::unsupported(provider, feature));
@@ -32,7 +36,8 @@ pub(super) fn check(
     if !model.structured_output && request.response_format.is_some() {
         return lacks("a response format");
     }
-    if model.vision && model.documents {
+    let is_picky = rules.max_picture_letters.is_some() || rules.pictures != PictureKinds::Any;
+    if model.vision && model.documents && !is_picky {
         return Ok(());
     }
     let parts = || {
@@ -50,7 +55,10 @@ pub(super) fn check(
     if !model.documents && parts().any(is_document) {
         return lacks("documents");
     }
-    Ok(())
+    let takes = AcceptedMedia::from((model, rules));
+    // The words of a refusal that follow the name of a model, without their verb.
+    let fault = parts().find_map(|part| takes.picture_fault(part));
+    fault.map_or(Ok(()), |why| lacks(why.trim_start_matches("does not accept ")))
 }
 
 #[cfg(test)]
@@ -63,6 +71,74 @@ mod tests {
         ToolSpec,
     };
     use forgeline_types::ErrorCode;
+    use forgeline_types::{Message, MessageRole, ToolResult};
+
+    // Rows: N-24
+    #[test]
+    fn a_picture_of_a_kind_or_size_that_no_model_of_the_vendor_takes_is_not_sent() {
+        use crate::{
+            RefusedContent, anthropic::Messages, gemini::GenerateContent, http::WireFormat,
+            ollama::OllamaChat, openai::ChatCompletions, responses::Responses,
+        };
+        let rules = |base: &str, of: fn(&str) -> MediaRules| of(base);
+        let openai: fn(&str) -> MediaRules = |base| {
+            let mut config = ChatCompletions::defaults();
+            config.base_url = base.into();
+            ChatCompletions.media_rules(&config)
+        };
+        let anthropic = || Messages::default().media_rules(&Messages::defaults());
+        let vendors = [
+            ("openai", rules("https://api.openai.com/v1", openai)),
+            ("mistral", rules("https://api.mistral.ai/v1", openai)),
+            ("anthropic", anthropic()),
+            ("gemini", GenerateContent::default().media_rules(&GenerateContent::defaults())),
+            ("ollama", OllamaChat.media_rules(&OllamaChat::defaults())),
+            ("responses", Responses::default().media_rules(&Responses::defaults())),
+            ("llama.cpp", rules("http://127.0.0.1:8080", openai)),
+        ];
+        let all = ["openai", "mistral", "anthropic", "gemini", "ollama", "responses", "llama.cpp"];
+        #[rustfmt::skip]
+        let rows: [(&str, &str, &[&str]); 10] = [
+            ("image/png",  "iVBORw0KGgo=",             &all),
+            ("image/jpeg", "/9j/",                     &all),
+            ("image/webp", "UklGRgECAwRXRUJQ",         &all),
+            ("image/gif",  "R0lGODlh",                 &["openai", "mistral", "anthropic", "ollama", "responses", "llama.cpp"]),
+            ("image/heic", "AAAAGGZ0eXBoZWlj",         &["gemini", "llama.cpp"]),
+            ("image/heif", "AAAAGGZ0eXBtaWYx",         &["gemini", "llama.cpp"]),
+            // The bytes tell more than the type.
+            ("image/png",  "AAAAGGZ0eXBoZWlj",         &["gemini", "llama.cpp"]),
+            ("image/tiff", "SUkqAAgAAAA=",             &["llama.cpp"]),
+            ("image/bmp",  "Qk02AAAAAAA=",             &["llama.cpp"]),
+            ("image/heic", "https://example.com/a",    &all),
+        ];
+        for (media_type, data, takers) in rows {
+            let part = || Part::Image { media_type: media_type.to_owned(), data: data.to_owned() };
+            let mut result = ToolResult::new("c", "look", "A page.");
+            result.parts = vec![part()];
+            let messages = [
+                Message::new(MessageRole::User, vec![part()]),
+                Message::new(MessageRole::Tool, vec![Part::ToolResult(result)]),
+            ];
+            for message in messages {
+                let request = Request::new(vec![message].into());
+                for (vendor, rules) in vendors {
+                    let checked = check(&request, Capabilities::ALL, rules, vendor);
+                    assert_eq!(checked.is_ok(), takers.contains(&vendor), "{vendor} {media_type}");
+                    let Err(error) = checked else { continue };
+                    assert_eq!(error.code(), ErrorCode::Unsupported, "{vendor} {media_type}");
+                    assert_eq!(error.refused_content(), Some(RefusedContent::Media), "{error}");
+                }
+            }
+        }
+        // The vendor's limit, and one letter more.
+        for (more, is_small) in [(0, true), (1, false)] {
+            let data = format!("iVBORw0KGgo{}", "A".repeat((10 << 20) - 11 + more));
+            let part = Part::Image { media_type: "image/png".into(), data };
+            let request = Request::new(vec![Message::new(MessageRole::User, vec![part])].into());
+            let checked = check(&request, Capabilities::ALL, anthropic(), "anthropic");
+            assert_eq!(checked.is_ok(), is_small, "{checked:?}");
+        }
+    }
 
     #[test]
     fn what_a_model_lacks_fails_and_what_asks_for_nothing_passes() {
@@ -93,7 +169,9 @@ mod tests {
         ];
         for (request, able_to_nothing, able_to_all) in cases {
             for (model, want) in [(nothing, able_to_nothing), (all, able_to_all)] {
-                let found = check(&request, model, "p").err().map(|error| error.code());
+                let found = check(&request, model, MediaRules::default(), "p")
+                    .err()
+                    .map(|error| error.code());
                 assert_eq!(found, want, "{request:?} {model:?}");
             }
         }

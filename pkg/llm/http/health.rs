@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::{
     HttpProvider, WireFormat,
     provider::{HttpShared, failure, read_start, within},
+    redact::SecretRedactor,
     url::host,
 };
 use crate::{
@@ -25,6 +26,13 @@ const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
 /// The model list of a server, if it has one, and whether the request had a key.
 struct ModelList {
     models: Option<Vec<ListedModel>>,
+    has_key: bool,
+}
+
+/// The bytes of the model list, if the server has one.
+pub(super) struct ListBody {
+    pub(super) body: Option<Vec<u8>>,
+    redactor: SecretRedactor,
     has_key: bool,
 }
 
@@ -79,6 +87,18 @@ impl<W: WireFormat> HttpShared<W> {
     /// Requests the model list.
     async fn list(&self) -> Result<ModelList, ProviderError> {
         let deadline = BodyDeadline::new(Instant::now(), TimeoutKind::Total, HEALTH_TIMEOUT);
+        let ListBody { body, redactor, has_key } = self.list_body(deadline).await?;
+        let Some(list) = body else { return Ok(ModelList { models: None, has_key }) };
+        let no_list = || wrong_body(&String::from_utf8_lossy(&list), "a list of models");
+        let models = models(&list).ok_or_else(|| redactor.error(no_list()))?;
+        Ok(ModelList { models: Some(models), has_key })
+    }
+
+    /// Requests the model list, and does not read it.
+    pub(super) async fn list_body(
+        &self,
+        deadline: Option<BodyDeadline>,
+    ) -> Result<ListBody, ProviderError> {
         let http = HttpRequest::new("GET", self.wire.models_endpoint(&self.config));
         let mut http = http.header("accept", "application/json");
         for (name, value) in self.wire.headers(&Request::default()) {
@@ -87,7 +107,7 @@ impl<W: WireFormat> HttpShared<W> {
         let (mut response, redactor, has_key) = self.send(http, deadline).await?;
         // A server without a model list is reachable nevertheless.
         if matches!(response.status, 404 | 405 | 501) {
-            return Ok(ModelList { models: None, has_key });
+            return Ok(ListBody { body: None, redactor, has_key });
         }
         if !(200..300).contains(&response.status) {
             let patience = self.config.timeouts.error_body;
@@ -102,14 +122,12 @@ impl<W: WireFormat> HttpShared<W> {
                 reason: Text::from("the list of models is longer than 4 MiB"),
             });
         }
-        let no_list = || wrong_body(&String::from_utf8_lossy(&list), "a list of models");
-        let models = models(&list).ok_or_else(|| redactor.error(no_list()))?;
-        Ok(ModelList { models: Some(models), has_key })
+        Ok(ListBody { body: Some(list), redactor, has_key })
     }
 }
 
 /// Members with the maximum number of tokens of prompt and answer together, the server's own limit first.
-const CONTEXT: [&str; 8] = [
+pub(super) const CONTEXT: [&str; 7] = [
     "/max_model_len",
     "/meta/n_ctx",
     "/context_length",
@@ -117,8 +135,10 @@ const CONTEXT: [&str; 8] = [
     "/max_input_tokens",
     "/inputTokenLimit",
     "/max_context_length",
-    "/meta/n_ctx_train",
 ];
+
+/// The number that the model was trained for: the server may give it less.
+const TRAINED: &str = "/meta/n_ctx_train";
 
 /// Members with the maximum number of tokens of one answer.
 const OUTPUT: [&str; 5] = [
@@ -131,27 +151,40 @@ const OUTPUT: [&str; 5] = [
 
 /// Parses a model list in any vendor's format; `None` if it is not one.
 fn models(list: &[u8]) -> Option<Vec<ListedModel>> {
-    let list = list.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(list);
-    let list: Value = serde_json::from_slice(list).ok()?;
-    let named = || ["data", "models"].iter().find_map(|key| list.get(key)?.as_array());
-    let entries = list.as_array().or_else(named)?;
-    let number = |entry: &Value, places: &[&str]| {
-        places.iter().find_map(|place| entry.pointer(place)?.as_u64()).filter(|number| *number > 0)
-    };
     let model = |entry: &Value| {
-        let id = ["id", "name", "model"].iter().find_map(|key| entry.get(key)?.as_str())?;
-        // Gemini lists resource names, whose last part is the id.
-        let mut model = ListedModel::new(id.strip_prefix("models/").unwrap_or(id));
-        model.context_tokens = number(entry, &CONTEXT);
+        let mut model = ListedModel::new(id(entry)?);
+        model.context_tokens = number(entry, &CONTEXT).or_else(|| number(entry, &[TRAINED]));
         model.max_output_tokens = number(entry, &OUTPUT);
         Some(model)
     };
-    Some(entries.iter().filter_map(model).collect())
+    Some(entries(list)?.iter().filter_map(model).collect())
+}
+
+/// Returns the entries of a model list in any vendor's format; `None` if it is not one.
+pub(super) fn entries(list: &[u8]) -> Option<Vec<Value>> {
+    let list = list.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(list);
+    let mut list: Value = serde_json::from_slice(list).ok()?;
+    let places = ["/data", "/models"];
+    let named = places.into_iter().find(|place| list.pointer(place).is_some_and(Value::is_array));
+    let list = list.pointer_mut(named.unwrap_or_default())?.take();
+    if let Value::Array(entries) = list { Some(entries) } else { None }
+}
+
+/// Returns the id of an entry of a model list.
+pub(super) fn id(entry: &Value) -> Option<&str> {
+    let id = ["id", "name", "model"].iter().find_map(|key| entry.get(key)?.as_str())?;
+    // Gemini lists resource names, whose last part is the id.
+    Some(id.strip_prefix("models/").unwrap_or(id))
+}
+
+/// Returns the first number above 0 at one of these places.
+pub(super) fn number(entry: &Value, places: &[&str]) -> Option<u64> {
+    places.iter().find_map(|place| entry.pointer(place)?.as_u64()).filter(|number| *number > 0)
 }
 
 /// Returns `true` if the listed `id` is `model`, possibly in a folder, with a release date or with
 /// the default tag.
-fn names(id: &str, model: &str) -> bool {
+pub(super) fn names(id: &str, model: &str) -> bool {
     let is_date = |rest: &str| {
         let digits = rest.bytes().filter(u8::is_ascii_digit).count();
         digits == 8 && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')

@@ -20,10 +20,13 @@ mod origins;
 mod provider;
 pub(crate) mod redact;
 #[cfg(test)]
+mod several_choices;
+#[cfg(test)]
 mod tests;
 pub(super) mod tool_names;
 pub(super) mod url;
 mod validate;
+mod window;
 mod wire;
 
 pub use auth::Authorize;
@@ -36,6 +39,7 @@ pub(super) use encoded::{found_tool, joins_results, run_start};
 pub(super) use fields::JsonFields;
 pub use fields::{JsonItems, SamplingNames};
 pub use provider::HttpProvider;
+pub(crate) use wire::asks_for_one;
 pub use wire::{EnvNames, WireFormat};
 
 pub use secrecy::SecretString;

@@ -13,7 +13,7 @@ use futures_core::Stream;
 use futures_util::{FutureExt as _, StreamExt as _};
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::{sync::OnceCell, time::Instant};
 
 use super::{
     BodyWriter, HttpConfig, WireFormat, check,
@@ -72,11 +72,13 @@ pub struct HttpProvider<W>(Arc<HttpShared<W>>);
 pub(super) struct HttpShared<W> {
     pub(super) wire: W,
     pub(super) config: HttpConfig,
-    info: ModelInfo,
+    pub(super) info: ModelInfo,
     pub(super) transport: Arc<dyn Transport>,
     cache: EncodedCache,
     lists: FittedLists,
     origins: Arc<AnswerOrigins>,
+    /// The number of tokens that the server gives the model, once it was asked.
+    pub(super) window: OnceCell<Option<u64>>,
 }
 
 impl<W> Clone for HttpProvider<W> {
@@ -114,7 +116,8 @@ impl<W: WireFormat> HttpProvider<W> {
             .media(wire.media_rules(&config));
         let origins = Arc::new(AnswerOrigins::new(W::PROVIDER, &config));
         let (cache, lists) = (EncodedCache::default(), FittedLists::default());
-        Self(Arc::new(HttpShared { wire, config, info, transport, cache, lists, origins }))
+        let window = OnceCell::new();
+        Self(Arc::new(HttpShared { wire, config, info, transport, cache, lists, origins, window }))
     }
 }
 
@@ -164,6 +167,11 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
     fn health(&self) -> ProviderFuture<Health> {
         let inner = Arc::clone(&self.0);
         async move { inner.health().await }.boxed()
+    }
+
+    fn context_window(&self) -> ProviderFuture<Option<u64>> {
+        let inner = Arc::clone(&self.0);
+        async move { Ok(inner.context_window().await) }.boxed()
     }
 
     fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
@@ -290,7 +298,7 @@ impl<W: WireFormat> HttpShared<W> {
         begun: Instant,
     ) -> Result<AttemptChunks<W::Decoder>, ProviderError> {
         let config = &self.config;
-        check::check(request, config.capabilities, W::PROVIDER)?;
+        check::check(request, config.capabilities, self.info.media, W::PROVIDER)?;
         self.wire.schema_rules(config).check_request(request)?;
         let writer = BodyWriter::new(W::PROVIDER, request, config).with_cache(&self.cache);
         let body = self.wire.body(writer)?;
@@ -316,7 +324,7 @@ impl<W: WireFormat> HttpShared<W> {
             return Err(failure(response, deadline, patience, &redactor).await);
         }
         let typer = ContentTyper::new(&config.thinking, &config.tools);
-        let decoder = self.wire.decoder(config);
+        let decoder = self.wire.answer_decoder(config, request);
         let decoding = BodyDecoding::new(decoder, typer, config.limits.max_response_bytes);
         let chunks = BodyChunks::new(response.body, decoding, timeouts, start, total);
         let chunks = chunks.once_begun(config.timeouts);

@@ -38,7 +38,7 @@ pub(crate) fn with_query(url: &str, pair: &str) -> Text {
 
 /// Returns `true` if `url` names the host of a vendor's `default` URL; a provider for the user's own servers,
 /// whose default is not encrypted, has no vendor.
-pub(super) fn is_vendors(url: &str, default: &str) -> bool {
+pub(crate) fn is_vendors(url: &str, default: &str) -> bool {
     default.starts_with("https://") && host(url).eq_ignore_ascii_case(host(default))
 }
 

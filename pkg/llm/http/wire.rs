@@ -1,6 +1,7 @@
 //! The parts of a provider that differ from vendor to vendor.
 
 use bytes::Bytes;
+use serde_json::Value;
 
 use super::{BodyWriter, HttpConfig, url};
 use crate::{BodyDecoder, ProviderError, Request, SchemaRules, ToolSchemaRules};
@@ -243,4 +244,16 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
 
     /// Creates a decoder for one response.
     fn decoder(&self, config: &HttpConfig) -> Self::Decoder;
+
+    /// Creates a decoder for the response to `request`, which may say how the response is to be read, such as by the number of
+    /// answers that it asks for. Default: [`decoder`](Self::decoder).
+    fn answer_decoder(&self, config: &HttpConfig, request: &Request) -> Self::Decoder {
+        let _ = request;
+        self.decoder(config)
+    }
+}
+
+/// Returns `true` unless `count`, the member of a request with the number of answers, asks for several.
+pub(crate) fn asks_for_one(count: Option<&Value>) -> bool {
+    count.is_none_or(|count| count.is_null() || count.as_f64().is_some_and(|count| count <= 1.0))
 }

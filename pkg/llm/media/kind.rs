@@ -29,6 +29,23 @@ pub fn picture_kind(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// Returns the media type of an image of any known kind, by its first bytes.
+pub(super) fn kind_of(bytes: &[u8]) -> Option<&'static str> {
+    let brand = bytes.get(4..8).filter(|word| *word == b"ftyp").and(bytes.get(8..12));
+    let is_of = |brands: &[&[u8; 4]]| {
+        brand.is_some_and(|brand| brands.iter().any(|known| known.as_slice() == brand))
+    };
+    match picture_kind(bytes) {
+        Some(kind) => Some(kind),
+        None if is_of(&[b"heic", b"heix", b"hevc", b"hevx"]) => Some("image/heic"),
+        None if is_of(&[b"mif1", b"msf1", b"heim", b"heis"]) => Some("image/heif"),
+        None if is_of(&[b"avif", b"avis"]) => Some("image/avif"),
+        None if bytes.starts_with(b"II*\0") || bytes.starts_with(b"MM\0*") => Some("image/tiff"),
+        None if bytes.starts_with(b"BM") => Some("image/bmp"),
+        None => None,
+    }
+}
+
 /// Returns a media type without its parameters, in lower case.
 pub(super) fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()

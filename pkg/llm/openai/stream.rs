@@ -1,6 +1,9 @@
 //! The decoder of Chat Completions responses.
 
-use std::mem::take;
+use std::{
+    collections::BTreeMap,
+    mem::{swap, take},
+};
 
 use super::{
     PROTOCOL,
@@ -13,8 +16,8 @@ use super::{
 use crate::{
     ContentType, Progress, StreamChunk,
     decode::{
-        CallDelta, EventFault, EventReader, JsonEntries, OutSink, UsagePaths, event_decoder, fill,
-        finish_reason, in_stream, lax_json::list, reported, vendor_error,
+        AnswerChoices, CallDelta, EventFault, EventReader, JsonEntries, OutSink, UsagePaths,
+        event_decoder, fill, finish_reason, in_stream, lax_json::list, reported, vendor_error,
     },
 };
 use forgeline_types::{AgentEvent, Json, Text};
@@ -63,13 +66,42 @@ event_decoder! {
     OpenAiDecoder, ChunkReader
 }
 
+impl OpenAiDecoder {
+    /// Reads all choices as parts of one answer, in the order in which they arrive: the request asked for one, and some
+    /// servers send its text and its calls as separate choices. By default, the first choice alone is the answer, since
+    /// a body does not say what was asked for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::llm::{BodyDecoder, openai::OpenAiDecoder};
+    ///
+    /// let body = br#"{"choices":[{"index":0,"message":{"content":"Hi "},"finish_reason":"stop"},
+    ///     {"index":1,"message":{"content":"there."},"finish_reason":"stop"}]}"#;
+    /// let mut decoder = OpenAiDecoder::default().merge_choices(true);
+    /// let mut text = String::new();
+    /// decoder.push(body, &mut |chunk| text.push_str(&chunk.content))?;
+    /// decoder.finish(&mut |chunk| text.push_str(&chunk.content))?;
+    /// assert_eq!(text, "Hi there.");
+    /// # Ok::<(), forgeline::llm::ProviderError>(())
+    /// ```
+    #[must_use]
+    pub fn merge_choices(mut self, merge: bool) -> Self {
+        self.0.reader_mut().choices.merges = merge;
+        self
+    }
+}
+
 /// Decodes the JSON of events into chunks.
 #[derive(Debug, Default)]
 struct ChunkReader {
+    choices: AnswerChoices,
     calls: OpenAiCalls,
     reasoning: ReasoningMembers,
     extras: AnswerExtras,
     said_by: SaidBy,
+    /// The same of the other choices that are part of the answer, by their indexes.
+    said_by_others: BTreeMap<u32, SaidBy>,
 }
 
 /// The member of a choice that contains the answer.
@@ -102,8 +134,9 @@ impl EventReader for ChunkReader {
         if seen == ChoiceList::Nothing && chunk.error.is_none() && !is_error {
             return Err(EventFault::data("no choices"));
         }
+        let is_read = self.is_read(&chunk);
         self.read_chunk(&mut chunk, false, text, sink)?;
-        if seen == ChoiceList::First && sink.progress() == Progress::Open && !sink.has_failed() {
+        if is_read && sink.progress() == Progress::Open && !sink.has_failed() {
             self.finish(sink);
             sink.set_progress(Progress::Complete);
         }
@@ -135,7 +168,9 @@ impl ChunkReader {
             None => is_error.then_some(data),
             raw => reported(raw),
         };
-        let ends_in_error = chunk.choices.first.finish_reason.0 == "error";
+        let mut ends = chunk.choices.others.iter().filter(|(at, _)| self.choices.reads(*at));
+        let ends_in_error = chunk.choices.first.finish_reason.0 == "error"
+            || ends.any(|(_, choice)| choice.finish_reason.0 == "error");
         if !chunk.rest.is_empty() && error.is_none() {
             sink.unknown_members("chunk", &chunk.rest);
         }
@@ -150,6 +185,12 @@ impl ChunkReader {
             return Err(EventFault::Limit("the response has too many calls"));
         }
         Ok(())
+    }
+
+    /// Returns `true` if the chunk has a choice that is part of the answer.
+    fn is_read(&self, chunk: &OpenAiChunk<'_>) -> bool {
+        let mut others = chunk.choices.others.iter();
+        chunk.choices.seen == ChoiceList::First || others.any(|(at, _)| self.choices.reads(*at))
     }
 
     /// Ends an answer without a finish reason.
@@ -176,10 +217,16 @@ impl ChunkReader {
         let has_choice = chunk.choices.seen == ChoiceList::First;
         if chunk.choices.seen != ChoiceList::Nothing {
             sink.identify(&chunk.model.0, &chunk.id.0, &mut out.details);
-            sink.ignore_choice(chunk.choices.highest_other, &mut out.details);
+        }
+        let mut others = take(&mut chunk.choices.others);
+        if !others.is_empty() {
+            let ignored = others.iter().map(|(at, _)| *at).filter(|at| !self.choices.reads(*at));
+            sink.ignore_choice(ignored.max().unwrap_or_default(), &mut out.details);
+            others.retain(|(at, _)| self.choices.reads(*at));
         }
         let usage = chunk.usage.or_else(|| JsonEntries::from_raw(Some(chunk.x_groq?)).get("usage"));
         let usage = usage.or(chunk.choices.first.usage.filter(|_| has_choice));
+        let usage = usage.or_else(|| others.iter().find_map(|(_, choice)| choice.usage));
         out.set_usage(&USAGE, usage);
         if chunk.citations.is_some() || chunk.search_results.is_some() {
             self.extras.sources(chunk.citations, chunk.search_results);
@@ -188,9 +235,12 @@ impl ChunkReader {
             let name = Text::from(PROMPT_PROGRESS);
             sink.events([AgentEvent::Custom { name, data: data.to_value() }]);
         }
-        let is_plain = !chunk.says_more();
+        let is_plain = !chunk.says_more() && others.is_empty();
         if has_choice {
-            self.choice(&mut chunk.choices.first, &mut out, sink);
+            self.choice(&mut chunk.choices.first, 0, &mut out, sink);
+        }
+        for (at, mut choice) in others {
+            self.other_choice(at, &mut choice, &mut out, sink);
         }
         if is_plain && out.tool_calls.iter().all(|delta| self.calls.passes(delta.index)) {
             sink.may_repeat();
@@ -198,9 +248,25 @@ impl ChunkReader {
         sink.emit_some(out);
     }
 
+    /// Reads a choice besides the first that is part of the answer.
+    fn other_choice(
+        &mut self,
+        at: u32,
+        choice: &mut OpenAiChoice<'_>,
+        out: &mut StreamChunk,
+        sink: &mut OutSink<'_>,
+    ) {
+        let mut said_by = self.said_by_others.remove(&at).unwrap_or_default();
+        swap(&mut self.said_by, &mut said_by);
+        self.choice(choice, at, out, sink);
+        swap(&mut self.said_by, &mut said_by);
+        self.said_by_others.insert(at, said_by);
+    }
+
     fn choice(
         &mut self,
         choice: &mut OpenAiChoice<'_>,
+        at: u32,
         out: &mut StreamChunk,
         sink: &mut OutSink<'_>,
     ) {
@@ -242,12 +308,13 @@ impl ChunkReader {
                     sink.unknown_members("tool_call.function", &function.rest);
                 }
                 if !call.is_foreign() {
-                    out.tool_calls.extend(self.calls.delta(call));
+                    out.tool_calls.extend(self.calls.delta(of_choice(call, at)));
                 }
             }
         }
         if let Some(function) = take(&mut delta.function_call).0 {
-            out.tool_calls.extend(self.calls.delta(CallDelta::legacy(function)));
+            let call = of_choice(CallDelta::legacy(function), at);
+            out.tool_calls.extend(self.calls.delta(call));
         }
         if delta.annotations.is_some() || delta.executed_tools.is_some() {
             let mut items =
@@ -270,10 +337,13 @@ impl ChunkReader {
         }
         let word = take(&mut choice.finish_reason.0);
         if !word.is_empty() {
-            for chunk in self.last_chunks(finish_reason(&word).truncates()) {
+            let reason = finish_reason(&word);
+            for chunk in self.last_chunks(reason.truncates()) {
                 behind(out, Some(chunk), sink);
             }
-            out.set_finish_reason(finish_reason(&word), &word);
+            if self.choices.end(&reason) {
+                out.set_finish_reason(reason, &word);
+            }
             out.finished = true;
             sink.set_progress(Progress::Complete);
         }
@@ -372,6 +442,16 @@ impl ChunkReader {
         }
     }
 }
+
+/// Returns a call with an index that no call of another choice has: each choice counts its calls from 0.
+fn of_choice(mut call: CallDelta<'_>, at: u32) -> CallDelta<'_> {
+    let first = at.saturating_mul(CALLS_OF_CHOICE);
+    call.index.0 = call.index.0.map(|index| first.saturating_add(index));
+    call
+}
+
+/// The distance between the indexes of two choices' first calls.
+const CALLS_OF_CHOICE: u32 = 1 << 16;
 
 /// Emits a chunk after the contents of `out` so far.
 fn behind(out: &mut StreamChunk, next: Option<StreamChunk>, sink: &mut OutSink<'_>) {

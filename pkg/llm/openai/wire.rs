@@ -1,5 +1,7 @@
 //! The JSON of Chat Completions, read leniently: a field of an unexpected type is treated as absent.
 
+use std::mem::take;
+
 use serde::de::{IgnoredAny, SeqAccess};
 use serde_json::value::RawValue;
 
@@ -19,7 +21,7 @@ wire! {
     id: LaxWord<'a>,
     model: LaxWord<'a>,
     object: LaxWord<'a>,
-    choices: FirstChoice<'a> = map.next_value_seed(FillInto(&mut chunk.choices))?,
+    choices: ChoiceMembers<'a> = map.next_value_seed(FillInto(&mut chunk.choices))?,
     usage: Option<&'a RawValue>,
     x_groq: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
@@ -42,13 +44,13 @@ wire! {
     skipped: IgnoredAny,
 }
 
-/// The first choice, and the number of others.
+/// The first choice, and the others.
 #[derive(Debug, Default)]
-pub(super) struct FirstChoice<'a> {
+pub(super) struct ChoiceMembers<'a> {
     pub(super) seen: ChoiceList,
     pub(super) first: OpenAiChoice<'a>,
-    /// The highest index of a choice besides the first.
-    pub(super) highest_other: u32,
+    /// The choices besides the first, with their indexes.
+    pub(super) others: Vec<(u32, OpenAiChoice<'a>)>,
 }
 
 /// The choices of a chunk.
@@ -148,7 +150,7 @@ impl OpenAiDelta<'_> {
     }
 }
 
-fill_with! { FirstChoice<'a>, ignoring bool number null string map;
+fill_with! { ChoiceMembers<'a>, ignoring bool number null string map;
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let choices = self.0;
         choices.seen = ChoiceList::List;
@@ -158,16 +160,15 @@ fill_with! { FirstChoice<'a>, ignoring bool number null string map;
             }
             match choices.first.index.0 {
                 None | Some(0) => choices.seen = ChoiceList::First,
-                Some(other) => {
-                    choices.highest_other = choices.highest_other.max(other);
-                    choices.first = OpenAiChoice::default();
-                }
+                Some(other) => choices.others.push((other, take(&mut choices.first))),
             }
         }
         let mut other = OpenAiChoice::default();
         while seq.next_element_seed(FillInto(&mut other))?.is_some() {
-            let index = std::mem::take(&mut other).index.0.unwrap_or_default();
-            choices.highest_other = choices.highest_other.max(index);
+            // One without an index of its own has its place in the list.
+            let place = u32::try_from(choices.others.len() + 1).unwrap_or(u32::MAX);
+            let index = other.index.0.filter(|index| *index > 0).unwrap_or(place);
+            choices.others.push((index, take(&mut other)));
         }
         Ok(())
     }

@@ -155,6 +155,33 @@ pub(super) fn container(messages: &Transcript) -> Option<Text> {
     JsonEntries::parse(container.raw.as_str()).first_text(&["id"])
 }
 
+/// Returns `true` if the answer that the request continues, from the user's last question on, begins with something else than
+/// reasoning that goes back: it was left out, or another provider's model began the answer.
+///
+/// With a budget for reasoning, the vendor rejects such a request, unless reasoning is turned off in it: a loop of calls and results is
+/// one answer.
+pub(super) fn continues_unreasoned(messages: &Transcript) -> bool {
+    let messages = messages.messages();
+    let asks = |pair: &[Arc<Message>]| matches!(pair, [before, next] if next.role == MessageRole::User && before.role != MessageRole::Tool);
+    let question = messages.windows(2).rposition(asks).map_or(0, |before| before + 1);
+    let answer = messages.iter().skip(question).find(|it| it.role == MessageRole::Assistant);
+    let first = answer.and_then(|answer| answer.parts.iter().find_map(begins_with_reasoning));
+    first == Some(false)
+}
+
+/// Returns `true` for a part that is written as reasoning, and `None` for one that is not written.
+fn begins_with_reasoning(part: &Part) -> Option<bool> {
+    match part {
+        Part::Thinking { signature, .. } => {
+            signature.as_ref().and_then(|proof| proof.for_protocol(PROTOCOL)).map(|_| true)
+        }
+        Part::ProviderItem(item) => goes_back(item).then_some(item.kind == ItemKind::Reasoning),
+        Part::Text { text } => (!text.trim().is_empty()).then_some(false),
+        Part::ToolCall(_) | Part::Image { .. } | Part::Document { .. } => Some(false),
+        Part::ToolResult(_) | _ => None,
+    }
+}
+
 /// Begins a block of this type.
 fn typed(kind: &str) -> JsonFields<'static> {
     JsonFields::object().with("type", kind)

@@ -11,8 +11,8 @@ use super::{
     reasoning::ReasoningRequest,
 };
 use crate::{
-    PromptCache, ProviderError, Request, ResponseFormat, SchemaRules, ToolChoice, ToolSchemaRules,
-    ToolSpec,
+    PromptCache, ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice,
+    ToolSchemaRules, ToolSpec,
     anthropic::{AnthropicDecoder, items::PROTOCOL},
     http::tool_names,
     http::{
@@ -22,7 +22,7 @@ use crate::{
 };
 use forgeline_json::subslice;
 use forgeline_parser::ThinkingDialect;
-use forgeline_types::{Capabilities, MediaRules, Message, Text};
+use forgeline_types::{Capabilities, MediaRules, Message, PictureKinds, Text};
 
 /// The version of the API.
 const VERSION: &str = "2023-06-01";
@@ -33,7 +33,8 @@ const VERSION: &str = "2023-06-01";
 /// unchanged in the next request. Of a [`Request`]'s metadata only `user_id` is sent; a seed and a
 /// JSON object without a schema are [`ProviderError::Unsupported`]. [`Thinking::On`] lets the model
 /// decide how much it thinks; Claude 4.5 and older ones, recognized by their names, get a budget of
-/// 4096 tokens, or half of `max_tokens` if that is less.
+/// 4096 tokens, or half of `max_tokens` if that is less. The vendor rejects a budget in a turn that began without reasoning
+/// that goes back, such as reasoning whose signature was refused: that turn goes on without reasoning.
 ///
 /// [`Thinking::On`]: crate::Thinking::On
 ///
@@ -181,7 +182,8 @@ impl WireFormat for Messages {
     /// September 2026.
     fn media_rules(&self, config: &HttpConfig) -> MediaRules {
         let most = config.base_url.contains("anthropic.com").then_some(10 << 20);
-        MediaRules::default().max_picture_letters(most).all_documents(false)
+        let rules = MediaRules::default().pictures(PictureKinds::Web).all_documents(false);
+        rules.max_picture_letters(most)
     }
 
     fn compacts(&self) -> bool {
@@ -192,9 +194,16 @@ impl WireFormat for Messages {
         found::defers(config)
     }
 
-    fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+    fn dropped_fields(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
         let has_other = request.metadata.keys().any(|key| key != "user_id");
-        has_other.then(|| Text::from("metadata other than user_id")).into_iter().collect()
+        let wanted = !matches!(request.thinking, None | Some(Thinking::Off));
+        let is_off =
+            ReasoningRequest::of(request, &config.model) == Some(ReasoningRequest::Disabled);
+        let left_out = [
+            (has_other, "metadata other than user_id"),
+            (wanted && is_off, "reasoning in this turn, which began without any that can go back"),
+        ];
+        left_out.into_iter().filter(|it| it.0).map(|it| Text::from(it.1)).collect()
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
@@ -291,8 +300,7 @@ fn messages(
 fn options(body: &mut BodyWriter<'_>, default_max_tokens: u32) -> Result<(), ProviderError> {
     let (request, model) = (body.request(), &body.config().model);
     body.begin();
-    let reasoning =
-        request.thinking.map(|thinking| ReasoningRequest::new(thinking, model, request.max_tokens));
+    let reasoning = ReasoningRequest::of(request, model);
     let budget = reasoning.map_or(0, ReasoningRequest::budget);
     let most = request.max_tokens.unwrap_or(default_max_tokens.saturating_add(budget));
     body.field("max_tokens", &most);

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::{ProviderError, Thinking};
+use super::message::continues_unreasoned;
+use crate::{ProviderError, Request, Thinking};
 
 /// Minimum budget for reasoning, in tokens.
 const MIN_BUDGET: u32 = 1024;
@@ -34,6 +35,16 @@ impl ReasoningRequest {
             ),
             Thinking::Budget(tokens) => Self::Budget(tokens),
         }
+    }
+
+    /// Returns the reasoning to ask `model` for in this request, if it says anything about it.
+    pub(super) fn of(request: &Request, model: &str) -> Option<Self> {
+        let reasoning = Self::new(request.thinking?, model, request.max_tokens);
+        // Models that decide themselves do not have this rule, nor do other vendors' models behind this protocol.
+        let is_bound =
+            matches!(reasoning, Self::Budget(_)) && model.to_ascii_lowercase().contains("claude");
+        let is_off = is_bound && continues_unreasoned(&request.messages);
+        Some(if is_off { Self::Disabled } else { reasoning })
     }
 
     /// Returns the number of tokens to reserve for reasoning.
@@ -93,6 +104,61 @@ mod tests {
         ];
         for (model, want) in cases {
             assert_eq!(is_adaptive(model), want, "{model}");
+        }
+    }
+
+    // Rows: N-23
+    #[test]
+    fn a_turn_that_began_without_reasoning_goes_on_without() {
+        use forgeline_types::{
+            ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, ToolCall,
+            ToolResult,
+        };
+        let thought = |protocol: &str| Part::Thinking {
+            text: "I add.".to_owned(),
+            signature: Some(Signature::new(protocol, "proof")),
+        };
+        let unsigned = || Part::Thinking { text: "I add.".to_owned(), signature: None };
+        let raw = Json::parse(r#"{"type":"redacted_thinking","data":"x"}"#).unwrap();
+        let redacted = || ProviderItem::new("anthropic", ItemKind::Reasoning, raw.clone());
+        let text = |text: &str| Part::Text { text: text.to_owned() };
+        let call = || Part::ToolCall(ToolCall::new("c", "add", json!({})));
+        let said = |parts: Vec<Part>| Message::new(MessageRole::Assistant, parts);
+        let result = || {
+            let result = Part::ToolResult(ToolResult::new("c", "add", "3"));
+            Message::new(MessageRole::Tool, vec![result])
+        };
+        let user = || Message::user("Add.");
+        #[rustfmt::skip]
+        let rows = [
+            ("a question",            vec![user()],                                                         true),
+            ("signed",                vec![user(), said(vec![thought("anthropic"), call()]), result()],     true),
+            ("redacted",              vec![user(), said(vec![Part::ProviderItem(redacted()), call()]), result()], true),
+            ("behind blank text",     vec![user(), said(vec![text(" "), thought("anthropic"), call()]), result()], true),
+            ("signature left out",    vec![user(), said(vec![unsigned(), call()]), result()],               false),
+            ("another provider's",    vec![user(), said(vec![thought("gemini"), call()]), result()],        false),
+            ("without any",           vec![user(), said(vec![text("I add."), call()]), result()],           false),
+            ("text before it",        vec![user(), said(vec![text("I add."), thought("anthropic"), call()]), result()], false),
+            ("only at the beginning", vec![user(), said(vec![thought("anthropic"), call()]), result(), said(vec![call()]), result()], true),
+            ("not at the beginning",  vec![user(), said(vec![call()]), result(), said(vec![thought("anthropic"), call()]), result()], false),
+            ("the user goes on",      vec![user(), said(vec![unsigned(), call()]), result(), user()],       false),
+            ("an earlier turn",       vec![user(), said(vec![unsigned(), call()]), result(), said(vec![text("3.")]), user()], true),
+        ];
+        for (name, messages, want) in rows {
+            let mut request = Request::new(messages.into());
+            request.thinking = Some(Thinking::On);
+            let older = ReasoningRequest::of(&request, "claude-haiku-4-5");
+            let kept =
+                if want { ReasoningRequest::Budget(4096) } else { ReasoningRequest::Disabled };
+            assert_eq!(older, Some(kept), "{name}");
+            // The model decides itself, or is of another vendor.
+            let newer = ReasoningRequest::of(&request, "claude-opus-5");
+            assert_eq!(newer, Some(ReasoningRequest::Adaptive), "{name}");
+            request.thinking = Some(Thinking::Budget(2000));
+            let other = ReasoningRequest::of(&request, "glm-4.6");
+            assert_eq!(other, Some(ReasoningRequest::Budget(2000)), "{name}");
+            request.thinking = None;
+            assert_eq!(ReasoningRequest::of(&request, "claude-haiku-4-5"), None, "{name}");
         }
     }
 

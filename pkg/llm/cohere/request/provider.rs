@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use forgeline_parser::ThinkingDialect;
-use forgeline_types::{Capabilities, Text};
+use forgeline_types::{Capabilities, MediaRules, PictureKinds, Text};
 
 /// The provider for Cohere's API, version 2.
 ///
@@ -78,6 +78,10 @@ impl WireFormat for ChatV2 {
         options(&mut body)?;
         body.tools("tools", 0, |tools| tools.iter().map(chat::tool).collect());
         body.chat_messages(message::encode)
+    }
+
+    fn media_rules(&self, _config: &HttpConfig) -> MediaRules {
+        MediaRules::default().pictures(PictureKinds::Web)
     }
 
     fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {

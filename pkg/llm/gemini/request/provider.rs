@@ -13,12 +13,12 @@ use crate::{
     http::tool_names,
     http::{
         BodyWriter, EnvNames, HttpConfig, HttpProvider, JsonFields, JsonItems, SamplingNames,
-        WireFormat, chat, instructions, joins_results,
+        WireFormat, asks_for_one, chat, instructions, joins_results,
         url::{endpoint, split, with_query},
     },
 };
 use forgeline_parser::ThinkingDialect;
-use forgeline_types::{Capabilities, Message, Text};
+use forgeline_types::{Capabilities, MediaRules, Message, PictureKinds, Text};
 
 /// The provider for Gemini, through Google's API for developers or Vertex AI.
 ///
@@ -156,6 +156,10 @@ impl WireFormat for GenerateContent {
         })
     }
 
+    fn media_rules(&self, _config: &HttpConfig) -> MediaRules {
+        MediaRules::default().pictures(PictureKinds::Photo)
+    }
+
     fn dropped_fields(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
         let is_vertex = config.base_url.contains("aiplatform");
         let fields = [
@@ -177,6 +181,12 @@ impl WireFormat for GenerateContent {
 
     fn decoder(&self, config: &HttpConfig) -> GeminiDecoder {
         GeminiDecoder::new(config.limits)
+    }
+
+    fn answer_decoder(&self, config: &HttpConfig, request: &Request) -> GeminiDecoder {
+        let theirs = request.extra.get(CONFIG);
+        let count = theirs.and_then(|theirs| theirs.get("candidateCount"));
+        self.decoder(config).merge_choices(asks_for_one(count))
     }
 }
 

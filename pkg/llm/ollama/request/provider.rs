@@ -12,7 +12,7 @@ use crate::{
     },
     ollama::{OllamaDecoder, PROTOCOL},
 };
-use forgeline_types::{Capabilities, MediaRules, Text};
+use forgeline_types::{Capabilities, MediaRules, PictureKinds, Text};
 
 /// The provider for Ollama, through its own `/api/chat`.
 ///
@@ -75,7 +75,8 @@ impl WireFormat for OllamaChat {
     }
 
     fn media_rules(&self, _: &HttpConfig) -> MediaRules {
-        MediaRules::default().picture_addresses(false)
+        // The server decodes no others.
+        MediaRules::default().picture_addresses(false).pictures(PictureKinds::Web)
     }
 
     fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {

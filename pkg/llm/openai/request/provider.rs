@@ -6,10 +6,13 @@ use serde_json::{Value, json};
 use super::{host::ServerHost, message, reasoning_rules::ReasoningRules};
 use crate::{
     ProviderError, Request, SchemaRules, Thinking, ToolSchemaRules, ToolSpec,
-    http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat},
+    http::{
+        BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, asks_for_one,
+        chat,
+    },
     openai::OpenAiDecoder,
 };
-use forgeline_types::{Capabilities, MediaRules, Text};
+use forgeline_types::{Capabilities, MediaRules, PictureKinds, Text};
 
 /// The provider for OpenAI Chat Completions, for OpenAI and compatible servers.
 ///
@@ -69,8 +72,16 @@ impl WireFormat for ChatCompletions {
         HttpConfig::new("https://api.openai.com/v1", Capabilities::ALL.prompt_caching(false))
     }
 
-    fn media_rules(&self, _: &HttpConfig) -> MediaRules {
-        MediaRules::default().document_addresses(false)
+    fn media_rules(&self, config: &HttpConfig) -> MediaRules {
+        let pictures = match ServerHost::from_url(&config.base_url) {
+            ServerHost::Other => PictureKinds::Any,
+            ServerHost::OpenAi
+            | ServerHost::OpenRouter
+            | ServerHost::DeepSeek
+            | ServerHost::Mistral
+            | ServerHost::Perplexity => PictureKinds::Web,
+        };
+        MediaRules::default().document_addresses(false).pictures(pictures)
     }
 
     fn capabilities(&self, base_url: &str) -> Capabilities {
@@ -115,6 +126,10 @@ impl WireFormat for ChatCompletions {
 
     fn decoder(&self, config: &HttpConfig) -> OpenAiDecoder {
         OpenAiDecoder::new(config.limits)
+    }
+
+    fn answer_decoder(&self, config: &HttpConfig, request: &Request) -> OpenAiDecoder {
+        self.decoder(config).merge_choices(asks_for_one(request.extra.get("n")))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{ContentType, Protocol, ProviderError, StreamChunk};
+use crate::{BodyDecoder, ContentType, Protocol, ProviderError, StreamChunk};
 use forgeline_types::{AgentEvent, FinishReason, Json};
 
 /// Bodies up to this length are cut at every byte.
@@ -95,7 +95,15 @@ pub(crate) fn read<'a>(
     protocol: Protocol,
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (String, Option<ProviderError>) {
-    let mut decoder = protocol.decoder();
+    read_by(protocol, protocol.decoder(), pieces)
+}
+
+/// Like [`read`], by this decoder.
+pub(crate) fn read_by<'a>(
+    protocol: Protocol,
+    mut decoder: impl BodyDecoder,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> (String, Option<ProviderError>) {
     let mut words = ChunkWords { protocol, out: String::new(), last: None };
     let mut error = None;
     for piece in pieces {

@@ -14,12 +14,12 @@ use crate::{
     http::tool_names,
     http::{
         BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, SamplingNames, WireFormat,
-        chat,
+        chat, url::is_vendors,
     },
     responses::{PROTOCOL, ResponsesDecoder},
 };
 use forgeline_json::subslice;
-use forgeline_types::Capabilities;
+use forgeline_types::{Capabilities, MediaRules, PictureKinds};
 
 /// The provider for OpenAI Responses, for OpenAI and compatible servers.
 ///
@@ -129,6 +129,12 @@ impl WireFormat for Responses {
 
     fn defaults() -> HttpConfig {
         HttpConfig::new("https://api.openai.com/v1", Capabilities::ALL.prompt_caching(false))
+    }
+
+    fn media_rules(&self, config: &HttpConfig) -> MediaRules {
+        let is_vendors = is_vendors(&config.base_url, &Self::defaults().base_url);
+        let pictures = if is_vendors { PictureKinds::Web } else { PictureKinds::Any };
+        MediaRules::default().pictures(pictures)
     }
 
     fn compacts(&self) -> bool {
