@@ -188,9 +188,7 @@ impl From<FailureKind> for CallEnd {
             FailureKind::Denied
             | FailureKind::Undecided
             | FailureKind::Forbidden
-            | FailureKind::Unauthorized => {
-                Self::Denied
-            }
+            | FailureKind::Unauthorized => Self::Denied,
             FailureKind::Repeated => Self::Repeated,
             FailureKind::NotRun => Self::NotRun,
         }

@@ -198,9 +198,11 @@ impl RepeatGuard {
         let told = is_repeated.then_some(ended.turn);
         self.recent.truncate(WINDOW - 1);
         let tool = ended.tool.clone();
-        let denial = ended.result.as_ref().err().filter(|CallFailure(failure, _)| {
-            ended.keeps_denials && failure.is_denial()
-        });
+        let denial = ended
+            .result
+            .as_ref()
+            .err()
+            .filter(|CallFailure(failure, _)| ended.keeps_denials && failure.is_denial());
         let denial = denial.map(|CallFailure(_, text)| feedback::brief(text.clone()).into());
         self.recent.push_front(SeenCall { tool, call: ended.call, result, kind, told, denial });
     }

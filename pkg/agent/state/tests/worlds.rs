@@ -30,6 +30,8 @@ struct World {
     outgrows: u32,
     /// The refusals of parts of the conversation before this answer; `None` where the provider refuses none.
     refusals: Option<u32>,
+    /// The kind of the refusals.
+    refused: RefusedContent,
     running: Vec<CallId>,
     /// The calls that a person is asked about, with the ids of the requests.
     proposed: Vec<(CallId, Text)>,
@@ -67,6 +69,7 @@ impl World {
             summing: None,
             outgrows: 0,
             refusals: None,
+            refused: RefusedContent::Media,
             running: vec![],
             proposed: vec![],
             at_client: vec![],
@@ -92,10 +95,10 @@ impl World {
         let (answers, last) = (Rc::clone(&self.answers), Rc::clone(&self.last));
         let lists = Rc::clone(&self.lists);
         let Self { prompt, asked, answer, summing, outgrows, refusals, .. } = *self;
-        let Self { finished, crashes, says, early, .. } = *self;
+        let Self { finished, crashes, says, early, refused, .. } = *self;
         #[rustfmt::skip]
         let next = Self {
-            state, prompt, asked, answer, summing, outgrows, refusals, running, proposed, at_client,
+            state, prompt, asked, answer, summing, outgrows, refusals, refused, running, proposed, at_client,
             allowed, finished, crashes, says, early, answers, last, lists,
         };
         next
@@ -341,7 +344,7 @@ impl World {
             inputs.extend(outgrown(turn).into_iter().filter(|it| !is_over || !begins(it)));
         }
         if self.refusals.is_some() {
-            inputs.extend(refused(turn));
+            inputs.extend(refused(turn, self.refused));
         }
         // What the last answer says decides little.
         let is_last = matches!(self.asked, Some((_, AskKind::LastAnswer(_))));
@@ -469,25 +472,26 @@ fn outgrown(id: AnswerId) -> Vec<StepInput> {
     ]
 }
 
-/// Returns refusals of the parts of a conversation, and one before another answer.
-fn refused(id: AnswerId) -> Vec<StepInput> {
-    let refused = |id, content, places: &[usize]| {
+/// Returns the refusal of a part of the conversation, and one before another answer.
+fn refused(id: AnswerId, content: RefusedContent) -> [StepInput; 2] {
+    let refused = |id| {
         let error = AgentError::new(ErrorCode::InvalidRequest, "refused");
-        let (places, model) = (places.to_vec(), "model".into());
-        let refusal = ContentRefusal { content, places, model, estimated: 9, error };
+        let is_context = matches!(content, RefusedContent::Context { .. });
+        let places = if is_context { vec![] } else { vec![0] };
+        let refusal =
+            ContentRefusal { content, places, model: "model".into(), estimated: 9, error };
         StepInput::ContentRefused(id, Box::new(refusal))
     };
-    let context = RefusedContent::Context { window: Some(8), tokens: Some(9) };
-    vec![
-        refused(id, context, &[]),
-        refused(id, RefusedContent::Media, &[0]),
-        refused(id, RefusedContent::Proof, &[0]),
-        refused(AnswerId { turn: 1, attempt: 7 }, RefusedContent::Media, &[0]),
-    ]
+    [refused(id), refused(AnswerId { turn: 1, attempt: 7 })]
 }
 
-/// The most refusals before one answer: as many as help of each kind, and one that does not.
-const MOST_REFUSALS: u32 = 2 + 2 + 1 + 1;
+/// The most refusals before one answer: as many as help, and one that does not.
+const MOST_REFUSALS: u32 = 2 + 1;
+
+/// Returns an answer, and one with a call.
+fn two_answers() -> Vec<ModelAnswer> {
+    vec![saying("done"), calling(&[("free", "a")])]
+}
 
 /// Returns an answer, and one with calls of which a person is asked about one.
 fn few_answers() -> Vec<ModelAnswer> {
@@ -649,12 +653,15 @@ fn a_summary_before_an_answer_keeps_the_invariants() {
 #[test]
 fn a_refused_part_of_the_conversation_keeps_the_invariants() {
     let small = RunSpec { max_turns: 1, ..spec() };
-    for (crashes, says, early, spec) in
-        [(1, 0, false, small), (0, 1, false, small), (0, 0, true, small)]
-    {
-        let mut world = World::new(spec, crashes, says, early, few_answers);
-        world.refusals = Some(0);
+    let context = RefusedContent::Context { window: Some(8), tokens: Some(9) };
+    for (refused, crashes, says, early) in [
+        (context, 1, 0, false),
+        (RefusedContent::Media, 0, 1, false),
+        (RefusedContent::Proof, 0, 0, true),
+    ] {
+        let mut world = World::new(small, crashes, says, early, two_answers);
+        (world.refusals, world.refused) = (Some(0), refused);
         let (states, ends) = explore_from(world);
-        assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
+        assert!(states > 30 && ends > 10, "{states} states, {ends} ends of {refused:?}");
     }
 }
