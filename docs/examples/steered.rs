@@ -18,11 +18,11 @@ use tokio::sync::Semaphore;
 struct SlowCalculator(Arc<Semaphore>);
 
 impl Tool for SlowCalculator {
-    fn name(&self) -> &str {
-        Calculator.name()
+    fn name(&self) -> &'static str {
+        "calculator"
     }
 
-    fn description(&self) -> &str {
+    fn description(&self) -> &'static str {
         "Calculates an expression."
     }
 

@@ -113,7 +113,12 @@ impl AnswerCalls {
                 {
                     FailureKind::Undecided
                 }
-                _ => FailureKind::Denied,
+                ApprovalVerdict::Granted { .. }
+                | ApprovalVerdict::Rejected { .. }
+                | ApprovalVerdict::Undecided { .. }
+                | ApprovalVerdict::Unasked
+                | ApprovalVerdict::NotShown(_)
+                | ApprovalVerdict::Changed => FailureKind::Denied,
             };
             return call.end(ToolEnd::refused(CallFailure(failure, why)), out);
         }

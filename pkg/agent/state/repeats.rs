@@ -76,6 +76,7 @@ struct RepeatedCalls {
 }
 
 /// An ended call, as passed to the guard.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct EndedCall<'a> {
     pub(super) tool: &'a Text,
     /// The digest of the call.
