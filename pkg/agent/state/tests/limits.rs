@@ -99,10 +99,10 @@ fn as_many_answers_are_asked_for_as_the_limit_says() {
             let mut state = begun(RunSpec { at_limit, loop_guard: false, ..spec });
             let mut effects = step(&mut state, StepInput::Prepared("You help.".into()));
             let (mut asked, mut last) = (0, None);
-            while let Some(kind) = effects.iter().find_map(|it| match it {
-                RunEffect::Ask(_, kind) => Some(*kind),
-                _ => None,
-            }) {
+            while let Some(kind) = effects
+                .iter()
+                .find_map(|it| if let RunEffect::Ask(_, kind) = it { Some(*kind) } else { None })
+            {
                 if let AskKind::LastAnswer(limit) = kind {
                     last = Some(limit);
                     break;
