@@ -81,7 +81,8 @@ pub struct AgentConfig {
     /// The maximum length of the result of a call, in characters, unless its tool sets another. A longer result is withheld, and the model gets a note
     /// instead. Default: 200,000.
     pub max_result_chars: usize,
-    /// The number of failures of the same kind of a tool, without a success in between, that ends the run. Default: 5; at least 1.
+    /// The number of failures of the same kind of a tool, without a success in between, that ends the run. Calls count in the order of
+    /// their answer; those that run beside the last one that counts end first, and further ones do not start. Default: 5; at least 1.
     pub breaker_failures: u32,
     /// Detects repeated calls among the last 16: the same call with the same result, or a cycle of up to four calls. The model is warned first; if
     /// it continues, the run fails with [`ErrorCode::CircuitBreaker`](forgeline_types::ErrorCode::CircuitBreaker). Calls of tools that [may

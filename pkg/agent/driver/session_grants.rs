@@ -28,3 +28,23 @@ impl SessionGrants {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant(at: usize) -> SessionGrant {
+        SessionGrant { tool: "run".into(), pattern: Some(at.to_string()) }
+    }
+
+    #[test]
+    fn the_newest_permissions_are_kept_up_to_the_bound() {
+        let grants = SessionGrants::default();
+        for at in 0..3 * MAX_GRANTS {
+            grants.add(grant(at));
+            assert!(grants.all().len() <= MAX_GRANTS, "after {at}");
+        }
+        let want: Vec<_> = (2 * MAX_GRANTS..3 * MAX_GRANTS).map(grant).collect();
+        assert_eq!(grants.all(), want);
+    }
+}

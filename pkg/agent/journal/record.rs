@@ -14,10 +14,10 @@ use forgeline_llm::ToolSpec;
 use forgeline_types::{Message, Text};
 
 /// The version of the record format, and of the way in which a state processes its inputs.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 
 /// The oldest version that is read: its records contain their messages, and its answers repeat theirs. Up to version 5 a last answer without text was
-/// kept in other words.
+/// kept in other words; up to version 6 a call that was denied could be asked about again at once.
 pub(super) const OLDEST_VERSION: u32 = 4;
 
 /// A record of a journal. Records to write borrow their data, records that were read own it.

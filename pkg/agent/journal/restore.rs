@@ -104,7 +104,7 @@ pub(crate) fn restore(lines: &[JournalLine], open: OpenIs<'_>) -> Result<Restore
         };
         match record {
             Record::Began { version, tools, mut state } => {
-                state.set_older(version < VERSION);
+                state.set_version(version);
                 // The open calls of a dropped run are answered by the next run.
                 let missing = restored.messages.last().and_then(|last| missing_results(last));
                 restored.messages.extend(missing.map(Arc::new));

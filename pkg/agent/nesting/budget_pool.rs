@@ -261,6 +261,51 @@ mod tests {
         SpentBelow { tokens, ..SpentBelow::NOTHING }
     }
 
+    fn draw(purse: &Arc<BudgetPool>, place: usize) -> BudgetDraw {
+        let call = CallId { answer: AnswerId::default(), place };
+        BudgetDraw { purse: Arc::clone(purse), call }
+    }
+
+    #[test]
+    fn a_call_that_has_ended_shares_no_more_and_what_it_left_is_free() {
+        let (purse, own) = (Arc::new(BudgetPool::default()), Budget::default());
+        purse.renew(own.tokens(900), 3);
+        let (first, second, third) = (draw(&purse, 0), draw(&purse, 1), draw(&purse, 2));
+        assert_eq!(first.take(own).tokens, Some(300));
+        first.note(tokens(100));
+        assert_eq!(purse.settle(first.call), Some(tokens(100)));
+        assert_eq!(second.take(own).tokens, Some(400), "800 are left, for two");
+        second.end(tokens(50));
+        assert_eq!(purse.settle(second.call), Some(tokens(50)));
+        assert_eq!(third.take(own).tokens, Some(750), "and then for one");
+        // One that never took a part shares until it ends, too.
+        purse.renew(own.tokens(900), 2);
+        let (waits, last) = (draw(&purse, 3), draw(&purse, 4));
+        assert_eq!(purse.settle(waits.call), None);
+        assert_eq!(last.take(own).tokens, Some(900 - 750), "what the third holds is not free");
+    }
+
+    #[test]
+    fn what_the_agents_below_a_cancelled_one_have_used_is_counted() {
+        let [above, middle, deep] = [(); 3].map(|()| Arc::new(BudgetPool::default()));
+        let own = Budget::default();
+        for purse in [&above, &middle, &deep] {
+            purse.renew(own.tokens(900), 1);
+        }
+        let (child, grandchild, last) = (draw(&above, 0), draw(&middle, 0), draw(&deep, 0));
+        child.take(own);
+        child.connect(&middle);
+        grandchild.take(own);
+        grandchild.connect(&deep);
+        last.take(own);
+        // Each is dropped before it adds up what those below it have used.
+        child.note(tokens(1));
+        grandchild.note(tokens(20));
+        last.note(tokens(300));
+        assert_eq!(above.settle(child.call), Some(tokens(321)));
+        assert_eq!(above.end(), tokens(0), "once");
+    }
+
     #[test]
     fn an_agent_in_the_background_shares_with_the_run_and_gives_back_what_it_did_not_use() {
         let (purse, own) = (Arc::new(BudgetPool::default()), Budget::default());

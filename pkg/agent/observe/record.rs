@@ -185,9 +185,10 @@ impl From<FailureKind> for CallEnd {
             FailureKind::Failed | FailureKind::Transient => Self::Failed,
             FailureKind::TimedOut => Self::TimedOut,
             FailureKind::Panicked => Self::Panicked,
-            FailureKind::Denied | FailureKind::Forbidden | FailureKind::Unauthorized => {
-                Self::Denied
-            }
+            FailureKind::Denied
+            | FailureKind::Undecided
+            | FailureKind::Forbidden
+            | FailureKind::Unauthorized => Self::Denied,
             FailureKind::Repeated => Self::Repeated,
             FailureKind::NotRun => Self::NotRun,
         }

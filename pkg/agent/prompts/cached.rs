@@ -171,6 +171,7 @@ mod tests {
             let input = RunInput::new("Go.").caller(caller.clone());
             let text = part.build(in_run(input)).await.unwrap();
             assert_eq!(text, format!("/{}/", caller.id), "however many there are");
+            assert!(part.kept.0.lock().unwrap().len() <= MAX_TEXTS, "{}", caller.id);
         }
     }
 }

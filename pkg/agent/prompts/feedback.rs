@@ -277,6 +277,11 @@ pub(crate) fn repeated(tool_name: &str) -> String {
     )
 }
 
+/// Returns the feedback for a call that was denied before, in these words, and is made again.
+pub(crate) fn denied_again(before: &str) -> String {
+    format!("This is the same call as one before, whose refusal still holds. {before}")
+}
+
 /// Returns the feedback for calls that go round in circles; for a single call, `names` contains only its name.
 pub(crate) fn circle(names: &[&str]) -> String {
     let what = match names {

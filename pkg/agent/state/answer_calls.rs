@@ -298,6 +298,8 @@ pub(super) struct CallPolicy<'a> {
     /// Maximum number of calls that run at the same time.
     pub(super) most: usize,
     pub(super) stage: CallPhase,
+    /// `true` where the denial of a call holds when the same call is made again.
+    pub(super) keeps_denials: bool,
     pub(super) breaker: &'a mut FailureBreaker,
     pub(super) guard: &'a mut RepeatGuard,
 }
@@ -315,7 +317,8 @@ impl CallPolicy<'_> {
         if result.is_ok() {
             self.guard.succeeded();
         }
-        self.guard.keep(&EndedCall { tool, call: call.digest, result, parts, may_repeat, turn });
+        let (call, keeps_denials) = (call.digest, self.keeps_denials);
+        self.guard.keep(&EndedCall { tool, call, result, parts, may_repeat, turn, keeps_denials });
         let is_new = !matches!(result, Err(CallFailure(FailureKind::NotRun, _)));
         if is_new { self.guard.look(turn) } else { None }
     }
@@ -362,6 +365,9 @@ impl AnswerCalls {
             match checked {
                 Ok(name) if around.gate(&held.made) == CallGate::Ask => {
                     held.made.name = name;
+                    if around.keeps_denials {
+                        held.digest = digest;
+                    }
                     held.ask(around.run_id, CallId { answer: around.answer, place }, out);
                 }
                 checked => held.start(digest, checked, place, around, out),

@@ -252,7 +252,7 @@ impl RunState {
         let error = self.limit_error(limit);
         if !said {
             // The text kept is the text shown. A run of an older version kept another one.
-            let told = if self.is_older { feedback::NO_ANSWER } else { error.message.as_str() };
+            let told = if self.is_before(6) { feedback::NO_ANSWER } else { error.message.as_str() };
             self.remember(Message::assistant(told));
         }
         self.fail(error, out);

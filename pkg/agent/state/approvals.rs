@@ -105,10 +105,20 @@ impl AnswerCalls {
         let (event, why) = call.told(approval_id, &verdict);
         out.push(RunEffect::Emit(Box::new(event)));
         if let Some(why) = why {
-            let failure = if let ApprovalVerdict::TimedOut(_) = verdict {
-                FailureKind::TimedOut
-            } else {
-                FailureKind::Denied
+            let failure = match verdict {
+                ApprovalVerdict::TimedOut(_) => FailureKind::TimedOut,
+                // The same call may be decided about when it is made again.
+                ApprovalVerdict::Undecided { .. } | ApprovalVerdict::Changed
+                    if around.keeps_denials =>
+                {
+                    FailureKind::Undecided
+                }
+                ApprovalVerdict::Granted { .. }
+                | ApprovalVerdict::Rejected { .. }
+                | ApprovalVerdict::Undecided { .. }
+                | ApprovalVerdict::Unasked
+                | ApprovalVerdict::NotShown(_)
+                | ApprovalVerdict::Changed => FailureKind::Denied,
             };
             return call.end(ToolEnd::refused(CallFailure(failure, why)), out);
         }

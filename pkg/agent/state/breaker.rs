@@ -44,9 +44,16 @@ pub(crate) enum FailureKind {
     Repeated,
     /// The call was not run, for a reason unrelated to the call itself.
     NotRun,
+    /// Nobody has decided about the call, or what it would do has changed since it was shown.
+    Undecided,
 }
 
 impl FailureKind {
+    /// Returns `true` when someone, or a rule, did not allow the call.
+    pub(super) fn is_denial(self) -> bool {
+        matches!(self, Self::Denied | Self::Forbidden | Self::Unauthorized)
+    }
+
     /// Returns `true` when the same call would fail again.
     pub(super) fn is_certain(self) -> bool {
         matches!(

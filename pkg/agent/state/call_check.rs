@@ -90,8 +90,8 @@ impl CallPolicy<'_> {
             ));
         };
         let name = facts.name;
-        if self.guard.would_fail(digest) {
-            return Err(CallFailure(FailureKind::Repeated, feedback::repeated(name)));
+        if let Some(refusal) = self.guard.would_fail(digest, name) {
+            return Err(CallFailure(FailureKind::Repeated, refusal));
         }
         match self.rules.check(call, arguments) {
             Ok(()) => Ok(name.clone()),

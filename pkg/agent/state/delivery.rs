@@ -4,7 +4,7 @@ use std::mem;
 
 use serde_json::json;
 
-use super::{AskKind, CancelReason, RunEffect, RunState};
+use super::{AskKind, CancelReason, RunEffect, RunState, run_state::KEEPS_DENIALS};
 use crate::{
     config::{STEERED, UNDELIVERED},
     steering::UserMessage,
@@ -70,6 +70,10 @@ impl RunState {
         let data = json!({ "kind": kind, "text": message.text() });
         let event = AgentEvent::Custom { name: STEERED.into(), data };
         out.push(RunEffect::Emit(Box::new(event)));
+        if !self.is_before(KEEPS_DENIALS) {
+            // The user may have changed their mind, or what calls failed for.
+            self.guard.succeeded();
+        }
         self.remember(message);
     }
 }

@@ -26,8 +26,8 @@ impl RunCall {
 impl CallPolicy<'_> {
     /// Checks a call of a tool known only to the provider.
     pub(super) fn check_hosted(&self, call: &ToolCall, digest: u64) -> Result<Text, CallFailure> {
-        if self.guard.would_fail(digest) {
-            return Err(CallFailure(FailureKind::Repeated, feedback::repeated(&call.name)));
+        if let Some(refusal) = self.guard.would_fail(digest, &call.name) {
+            return Err(CallFailure(FailureKind::Repeated, refusal));
         }
         Ok(call.name.clone())
     }

@@ -49,6 +49,9 @@ struct SeenCall {
     kind: CallWeight,
     /// The turn after which the model was warned about this call.
     told: Option<u32>,
+    /// What the model has read about a call that was denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    denial: Option<Box<str>>,
 }
 
 /// The weight of a call that has ended.
@@ -73,6 +76,7 @@ struct RepeatedCalls {
 }
 
 /// An ended call, as passed to the guard.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct EndedCall<'a> {
     pub(super) tool: &'a Text,
     /// The digest of the call.
@@ -82,6 +86,8 @@ pub(super) struct EndedCall<'a> {
     pub(super) parts: &'a [Part],
     pub(super) may_repeat: bool,
     pub(super) turn: u32,
+    /// `true` where the denial of a call holds when the same call is made again.
+    pub(super) keeps_denials: bool,
 }
 
 /// Returns the digest of a call, made from its tool and its identity: `identity`, or else its `arguments`.
@@ -153,9 +159,12 @@ impl RepeatGuard {
         }
     }
 
-    /// Returns `true` when the same call has failed since the last success and would fail again.
-    pub(super) fn would_fail(&self, call: u64) -> bool {
-        self.recent.iter().any(|seen| seen.call == call && seen.kind == CallWeight::Fails)
+    /// Returns what the model reads when the same call has failed since the last success and would fail again: for a
+    /// call that was denied, who denied it and why.
+    pub(super) fn would_fail(&self, call: u64, tool_name: &str) -> Option<String> {
+        let is_it = |seen: &&SeenCall| seen.call == call && seen.kind == CallWeight::Fails;
+        let denial = self.recent.iter().find(is_it)?.denial.as_deref();
+        Some(denial.map_or_else(|| feedback::repeated(tool_name), feedback::denied_again))
     }
 
     /// Returns the delay before a call of a tool that may repeat.
@@ -190,7 +199,13 @@ impl RepeatGuard {
         let told = is_repeated.then_some(ended.turn);
         self.recent.truncate(WINDOW - 1);
         let tool = ended.tool.clone();
-        self.recent.push_front(SeenCall { tool, call: ended.call, result, kind, told });
+        let denial = ended
+            .result
+            .as_ref()
+            .err()
+            .filter(|CallFailure(failure, _)| ended.keeps_denials && failure.is_denial());
+        let denial = denial.map(|CallFailure(_, text)| feedback::brief(text.clone()).into());
+        self.recent.push_front(SeenCall { tool, call: ended.call, result, kind, told, denial });
     }
 
     /// Looks for a cycle that the last call completes. The model is warned of it before its next answer; the

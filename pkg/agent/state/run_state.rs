@@ -24,6 +24,9 @@ use forgeline_llm::AnswerSchema;
 use forgeline_types::{AgentError, AgentEvent, Ending, ErrorCode, Message, Text, ToolCall};
 use serde::{Deserialize, Serialize};
 
+/// The first version of the journal in which the denial of a call holds when the same call is made again.
+pub(super) const KEEPS_DENIALS: u32 = 7;
+
 /// The limits and policies of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RunSpec {
@@ -103,9 +106,9 @@ pub(crate) struct RunState {
     /// The number of times that the model was asked again for an answer that does not match its schema.
     #[serde(default, skip_serializing_if = "super::window_state::is_zero")]
     pub(super) repaired: u32,
-    /// `true` for a run that an older version of the library has journaled.
+    /// The version of its journal, for a run that an older version of the library has journaled.
     #[serde(skip)]
-    pub(super) is_older: bool,
+    older: Option<u32>,
     pub(super) calls: AnswerCalls,
     /// The answer in progress up to its last complete call. Boxed, since most runs have none.
     pub(super) early: Option<Box<PartialAnswer>>,
@@ -122,7 +125,7 @@ pub(crate) struct RunState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) marks: Option<Box<WindowState>>,
     breaker: FailureBreaker,
-    guard: RepeatGuard,
+    pub(super) guard: RepeatGuard,
     pub(super) cancelled: Option<CancelReason>,
     /// `true` when the events already include the error.
     pub(super) told: bool,
@@ -165,7 +168,7 @@ impl RunState {
             refused: None,
             malformed: 0,
             repaired: 0,
-            is_older: false,
+            older: None,
             calls: AnswerCalls::default(),
             early: None,
             goal: None,
@@ -214,9 +217,14 @@ impl RunState {
         &self.outcome
     }
 
-    /// Marks the state of a run that an older version of the library has journaled.
-    pub(crate) fn set_older(&mut self, is_older: bool) {
-        self.is_older = is_older;
+    /// Sets the version of the journal that the run is read from: it goes on as that version decided.
+    pub(crate) fn set_version(&mut self, version: u32) {
+        self.older = Some(version);
+    }
+
+    /// Returns `true` for a run from a journal before this version.
+    pub(super) fn is_before(&self, version: u32) -> bool {
+        self.older.is_some_and(|older| older < version)
     }
 
     /// Returns the outcome of a run that has ended.
@@ -428,6 +436,7 @@ impl RunState {
             }
         };
         let around = CallPolicy {
+            keeps_denials: !self.is_before(KEEPS_DENIALS),
             rules,
             run_id: &self.outcome.run_id,
             answer: self.answer,

@@ -131,30 +131,108 @@ async fn the_model_reads_who_kept_a_call_from_running() {
     }
 }
 
+/// A person who has said no is not asked again; where nobody has decided, the same call is looked at anew.
 // Rows: N-12
 #[tokio::test(start_paused = true)]
 async fn the_model_reads_who_kept_a_call_from_running_when_it_repeats_the_call() {
-    type Decide = fn() -> Decision;
+    type Decide = fn() -> futures_core::future::BoxFuture<'static, Decision>;
     #[rustfmt::skip]
-    let rows: [(&str, Option<Decide>, &str); 4] = [
-        ("a person",     Some(|| Decision::reject("keep it")),              "The user did not allow this call of `remove`: keep it."),
-        ("a pipe",       Some(|| Decision::unanswered("no terminal")),      "no person has decided about it: no terminal."),
-        ("taken back",   Some(|| Decision::unanswered("it was withdrawn")), "no person has decided about it: it was withdrawn."),
-        ("nobody",       None,                                              "there is no one to ask"),
+    let rows: [(&str, Option<Decide>, &str, usize); 6] = [
+        ("a person",        Some(|| Box::pin(async { Decision::reject("keep it") })),              "The user did not allow this call of `remove`: keep it.", 1),
+        ("a pipe",          Some(|| Box::pin(async { Decision::unanswered("no terminal") })),      "no person has decided about it: no terminal.", 2),
+        ("taken back",      Some(|| Box::pin(async { Decision::unanswered("it was withdrawn") })), "no person has decided about it: it was withdrawn.", 2),
+        ("a broken approver", Some(|| Box::pin(async { std::panic::panic_any("boom") })),          "the approver panicked: boom.", 2),
+        ("a time limit",    Some(|| Box::pin(std::future::pending())),                             "no answer came within 300s", 2),
+        ("nobody",          None,                                                                  "there is no one to ask", 0),
     ];
-    for (name, decide, want) in rows {
+    for (name, decide, want, asked) in rows {
         let fixture = fixture([call("a"), call("a"), ScriptedTurn::new().text("Done.")]);
         let builder = fixture.builder.clone().approval(ApprovalPolicy::Always);
+        let count = Arc::<AtomicUsize>::default();
+        let seen = Arc::clone(&count);
         let builder = match decide {
-            Some(decide) => builder.approver(move |_: ApprovalContext| async move { decide() }),
+            Some(decide) => builder.approver(move |_: ApprovalContext| {
+                seen.fetch_add(1, Ordering::SeqCst);
+                decide()
+            }),
             None => builder,
         };
         builder.build().unwrap().run("Go.").await.unwrap();
         let [first, again] = &fixture.results()[..] else { panic!("{name}: two results") };
         assert!(first.contains(want) && again.contains(want), "{name}: {again}");
         assert_eq!(again.contains("The user did not allow"), name == "a person", "{name}");
-        assert_eq!(fixture.removed(), 0, "{name}");
+        let is_held = matches!(name, "a person" | "nobody");
+        assert_eq!(again.contains("whose refusal still holds"), is_held, "{name}: {again}");
+        assert!(!again.contains("has just failed"), "{name}: {again}");
+        assert_eq!((fixture.removed(), count.load(Ordering::SeqCst)), (0, asked), "{name}");
     }
+}
+
+/// The call that is open when the run is cancelled, and the same call in the next run.
+// Rows: N-12
+#[tokio::test(start_paused = true)]
+async fn a_call_that_a_cancel_ended_was_refused_by_nobody_and_is_asked_about_again() {
+    let fixture = fixture([call("a"), call("a"), ScriptedTurn::new().text("Done.")]);
+    let agent = fixture.builder.clone().build().unwrap();
+    let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+    next_request(&mut stream, &mut events).await;
+    stream.cancel();
+    to_the_end(&mut stream, &mut events).await;
+    let (mut stream, mut events) = (agent.run_stream("Again."), Vec::new());
+    let request = next_request(&mut stream, &mut events).await;
+    stream.approvals().answer(&request.approval_id, Decision::reject("no")).unwrap();
+    to_the_end(&mut stream, &mut events).await;
+    let [first, again] = &fixture.results()[..] else { panic!("two results") };
+    assert_eq!(first, "This call was not run: the run ended first.");
+    assert!(again.starts_with("The user did not allow this call of `remove`: no."), "{again}");
+}
+
+/// What ends a refusal: another call, a success of a tool, or a word of the user.
+#[tokio::test(start_paused = true)]
+async fn a_person_who_has_said_no_is_asked_again_when_something_has_changed() {
+    let echo = || ScriptedTurn::new().call("echo", json!({ "text": "x" }));
+    let done = || ScriptedTurn::new().text("Done.");
+    #[rustfmt::skip]
+    let rows: [(&str, Vec<ScriptedTurn>, Option<&str>, usize); 6] = [
+        ("the same call",        vec![call("a"), call("a"), done()],                    None, 1),
+        ("and another spelling", vec![call("a"), ScriptedTurn::new().call("remove", json!({ "path": "a" })), done()], None, 1),
+        ("another call",         vec![call("a"), call("b"), done()],                    None, 2),
+        ("after a success",      vec![call("a"), echo(), call("a"), done()],            None, 2),
+        ("after a steer",        vec![call("a"), call("a"), done()],                    Some("steer"), 2),
+        ("after a follow-up",    vec![call("a"), done(), call("a"), done()],            Some("follow up"), 2),
+    ];
+    for (name, turns, said, want) in rows {
+        let fixture = fixture(turns);
+        let agent = fixture.builder.clone().build().unwrap();
+        let (mut stream, mut asked, mut events) = (agent.run_stream("Go."), 0, Vec::new());
+        let (approvals, steering) = (stream.approvals(), stream.steering());
+        while let Some(envelope) = stream.next().await {
+            events.push(envelope.clone());
+            let AgentEvent::ToolApprovalRequest(request) = envelope.event else { continue };
+            asked += 1;
+            match said.filter(|_| asked == 1) {
+                Some("steer") => steering.steer("Do remove it.").unwrap(),
+                Some(_) => steering.follow_up("Do remove it.").unwrap(),
+                None => {}
+            }
+            approvals.answer(&request.approval_id, Decision::reject("")).unwrap();
+        }
+        assert_eq!((asked, fixture.removed()), (want, 0), "{name}: {:?}", kinds(&events));
+    }
+}
+
+/// Refusals of different calls are no circle, however alike their words are.
+#[tokio::test(start_paused = true)]
+async fn different_calls_that_a_person_refuses_are_not_the_same_call() {
+    let paths = ["a", "b", "c", "d"];
+    let turns = paths.into_iter().map(call).chain([ScriptedTurn::new().text("Done.")]);
+    let fixture = fixture(turns);
+    let reject = |_: ApprovalContext| async { Decision::reject("") };
+    let agent = fixture.builder.clone().approver(reject).build().unwrap();
+    assert_eq!(agent.run("Go.").await.unwrap().text, "Done.");
+    assert_eq!(fixture.results().len(), paths.len());
+    let sent = format!("{:?}", fixture.provider.requests().last().unwrap().messages);
+    assert!(!sent.contains("the same call"), "{sent}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -479,6 +557,33 @@ async fn a_request_that_was_put_away_is_made_again_under_its_id() {
     assert_history_is_whole(&agent);
 }
 
+/// A run that an older version has written goes on as that version decided: its refusals hold for one call.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_in_an_older_journal_does_not_hold_for_the_next_call() {
+    for (version, asked) in [(6, 1), (7, 0)] {
+        let journal = MemoryJournal::default();
+        let before = fixture([call("a"), ScriptedTurn::new().text("Let me").hang()]);
+        let agent = before.builder.clone().journal(journal.clone()).build().unwrap();
+        let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+        let request = next_request(&mut stream, &mut events).await;
+        stream.approvals().answer(&request.approval_id, Decision::reject("")).unwrap();
+        while let Ok(Some(_)) = timeout(SOON, stream.next()).await {}
+        drop((stream, agent));
+        let lines = super::journal::of_version(&journal.lines(), version);
+        let after = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
+        let agent = after.builder.clone().journal(MemoryJournal::from(lines)).build().unwrap();
+        let mut stream = agent.resume_stream().await.unwrap().expect("an open run");
+        let (approvals, mut count) = (stream.approvals(), 0);
+        while let Some(envelope) = stream.next().await {
+            let AgentEvent::ToolApprovalRequest(request) = envelope.event else { continue };
+            count += 1;
+            approvals.answer(&request.approval_id, Decision::reject("")).unwrap();
+        }
+        assert_eq!(stream.outcome().await.unwrap().text, "Done.", "version {version}");
+        assert_eq!(count, asked, "version {version}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_started_agent_has_an_end_for_approval() {
     let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
@@ -500,4 +605,52 @@ async fn a_started_agent_has_an_end_for_approval() {
     assert_eq!(fixture.removed(), 1);
     let ended = channels.approval.answer("none", Decision::Grant).unwrap_err();
     assert_eq!(ended.code, ErrorCode::Shutdown);
+}
+
+/// The permission of a tool ends while a person thinks: neither the answer nor the resumed run brings it back.
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_is_withheld_meanwhile_does_not_run_when_it_is_allowed() {
+    use std::sync::atomic::AtomicBool;
+    for (is_resumed, at_client) in [(false, false), (false, true), (true, false), (true, true)] {
+        let may = Arc::new(AtomicBool::new(true));
+        let turn = if at_client {
+            ScriptedTurn::new().call("page_read", json!({ "selector": "b" }))
+        } else {
+            call("a")
+        };
+        let journal = MemoryJournal::default();
+        let build = |turns: Vec<ScriptedTurn>| {
+            let (fixture, may) = (fixture(turns), Arc::clone(&may));
+            let permissions = move |_: Option<&crate::Caller>, _: &crate::ToolAccess<'_>| {
+                may.load(Ordering::SeqCst)
+            };
+            let agent = fixture.builder.clone().tool(super::client_tools::read());
+            let agent = agent.permissions(permissions).approval(ApprovalPolicy::Always);
+            (fixture, agent.journal(journal.clone()).build().unwrap())
+        };
+        let (mut fixture, mut agent) = build(vec![turn, ScriptedTurn::new().text("Done.")]);
+        let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+        let mut request = next_request(&mut stream, &mut events).await;
+        may.store(false, Ordering::SeqCst);
+        if is_resumed {
+            drop((stream, agent));
+            (fixture, agent) = build(vec![ScriptedTurn::new().text("Done.")]);
+            stream = agent.resume_stream().await.unwrap().expect("an open run");
+            request = next_request(&mut stream, &mut events).await;
+        }
+        stream.approvals().answer(&request.approval_id, Decision::Grant).unwrap();
+        if is_resumed {
+            // Events of the first process are not those of this stream.
+            events = Vec::new();
+            while let Some(envelope) = stream.next().await {
+                events.push(envelope);
+            }
+        } else {
+            to_the_end(&mut stream, &mut events).await;
+        }
+        let place = format!("resumed {is_resumed}, at the client {at_client}");
+        assert_eq!((fixture.removed(), count(&events, "client_tool_request")), (0, 0), "{place}");
+        let results = fixture.results();
+        assert!(results[0].contains("may not be used here"), "{place}: {results:?}");
+    }
 }

@@ -194,17 +194,27 @@ fn first_line(record: &str) -> String {
 }
 
 /// Adds a line with a record to those of a journal.
-pub(super) fn with_line(mut lines: Vec<String>, record: &str) -> Vec<String> {
+pub(super) fn with_line(lines: Vec<String>, record: &str) -> Vec<String> {
+    with_messages(lines, record, &[])
+}
+
+/// Adds a line with a record and the messages that it added to those of a journal.
+fn with_messages(mut lines: Vec<String>, record: &str, messages: &[&str]) -> Vec<String> {
     let last: Option<Value> = lines.last().map(|last| serde_json::from_str(last).unwrap());
     let before =
         last.map_or(0, |last| u64::from_str_radix(last["digest"].as_str().unwrap(), 16).unwrap());
     let number = lines.len() as u64;
     let bytes = [before.to_le_bytes(), number.to_le_bytes()].concat();
-    let bytes = bytes.iter().chain(record.as_bytes());
-    let digest = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+    let texts = std::iter::once(&record).chain(messages).flat_map(|text| text.as_bytes());
+    let digest = bytes.iter().chain(texts).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    lines.push(format!(r#"{{"n":{number},"digest":"{digest:016x}","record":{record}}}"#));
+    let beside = if messages.is_empty() {
+        String::new()
+    } else {
+        format!(r#","messages":[{}]"#, messages.join(","))
+    };
+    lines.push(format!(r#"{{"n":{number},"digest":"{digest:016x}","record":{record}{beside}}}"#));
     lines
 }
 
@@ -214,9 +224,18 @@ async fn a_journal_of_another_version_is_refused_by_its_name() {
     let (_, record) = lines[0].split_once(r#""record":"#).unwrap();
     let record = record.strip_suffix('}').unwrap();
     assert_eq!(first_line(record), lines[0], "the line as it was written");
-    let other = record.replacen(r#""version":6"#, r#""version":99,"more":true"#, 1);
+    let of = |version: &str| record.replacen(r#""version":7"#, version, 1);
     let cases = [
-        (other, "line 1 of the journal has version 99, and this library reads 6"),
+        (
+            of(r#""version":99,"more":true"#),
+            "line 1 of the journal has version 99, and this library reads 7",
+        ),
+        (of(r#""version":8"#), "line 1 of the journal has version 8, and this library reads 7"),
+        (of(r#""version":3"#), "line 1 of the journal has version 3, and this library reads 7"),
+        (
+            of(r#""version":0,"old":1"#),
+            "line 1 of the journal has version 0, and this library reads 7",
+        ),
         (
             r#"{"forgotten":{}}"#.to_owned(),
             "line 1 of the journal is not a record that this library knows",
@@ -226,6 +245,69 @@ async fn a_journal_of_another_version_is_refused_by_its_name() {
         let (agent, _) = agent_of([], MemoryJournal::from(vec![first_line(&record)]), true);
         let error = agent.resume().await.unwrap_err();
         assert!(error.to_string().starts_with(want), "{error}");
+    }
+    for version in 4..=7 {
+        let record = of(&format!(r#""version":{version}"#));
+        let (agent, _) = agent_of(turns(), MemoryJournal::from(vec![first_line(&record)]), true);
+        let outcome = agent.resume().await.unwrap().expect("it is open");
+        assert_eq!(outcome.text, "It is done.", "version {version} is read");
+    }
+}
+
+/// A line of a journal as it is stored.
+#[derive(Deserialize)]
+struct Stored<'a> {
+    #[serde(borrow)]
+    record: &'a serde_json::value::RawValue,
+    #[serde(borrow, default)]
+    messages: Vec<&'a serde_json::value::RawValue>,
+}
+
+/// Returns the lines with their records changed.
+fn with_records(lines: &[String], change: impl Fn(usize, &str) -> String) -> Vec<String> {
+    let mut changed = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let Stored { record, messages } = serde_json::from_str(line).unwrap();
+        let messages: Vec<_> = messages.iter().map(|it| it.get()).collect();
+        changed = with_messages(changed, &change(number, record.get()), &messages);
+    }
+    changed
+}
+
+/// Returns the lines as a library with this version of the journal has written them.
+pub(super) fn of_version(lines: &[String], version: u32) -> Vec<String> {
+    let version = format!(r#""version":{version}"#);
+    with_records(lines, |_, record| record.replacen(r#""version":7"#, &version, 1))
+}
+
+/// Returns the lines with the recorded end of one of them turned over.
+fn with_other_end(lines: &[String], at: usize) -> Vec<String> {
+    with_records(lines, |number, record| {
+        let (is, other) = (r#""done":true"#, r#""done":false"#);
+        let (is, other) = if record.contains(is) { (is, other) } else { (other, is) };
+        if number == at { record.replacen(is, other, 1) } else { record.to_owned() }
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recorded_end_that_the_run_has_not_come_to_is_refused() {
+    let journal = MemoryJournal::default();
+    let (agent, _) = agent_of([ScriptedTurn::new().text("Done.")], journal.clone(), true);
+    let run_id = agent.run("Do it.").await.unwrap().run_id;
+    let lines = journal.lines();
+    let last = lines.len() - 1;
+    assert!(last >= 2, "{lines:#?}");
+    for at in 1..=last {
+        let edited = with_other_end(&lines, at);
+        // A line that says that the run is over is the last one of the run.
+        let edited = edited[..=at].to_vec();
+        let (agent, _) = agent_of([], MemoryJournal::from(edited), true);
+        // The run with this id is replayed even where it has ended.
+        let error = agent.reopen(&run_id, |_, _| {}).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::Journal, "line {at}: {error}");
+        assert!(error.message.contains("does not follow from those before it"), "{error}");
+        let (agent, _) = agent_of([], MemoryJournal::from(lines[..=at].to_vec()), true);
+        agent.reopen(&run_id, |_, _| {}).await.expect("as it was written");
     }
 }
 

@@ -88,12 +88,13 @@ enum Step {
     Drop(usize),
     Back,
     BackTo(usize),
+    Clear,
 }
 
 // Covers: T-66, T-67
 #[tokio::test(start_paused = true)]
 async fn rewound_conversation_is_equal_in_another_process() {
-    use Step::{Back, BackTo, Drop, Run};
+    use Step::{Back, BackTo, Clear, Drop, Run};
     let conversations = [
         vec![Run, Back],
         vec![Run, Run, Back, Run],
@@ -105,6 +106,11 @@ async fn rewound_conversation_is_equal_in_another_process() {
         vec![Run, Drop(9), Back, Run],
         vec![Run, Drop(9), Run, Back, Back, Run],
         vec![Drop(1), Back, Run],
+        // Starts of runs from before a clear are none of the conversation behind it.
+        vec![Run, Clear, Run, Back],
+        vec![Drop(4), Run, Clear, Run, Run, Back],
+        vec![Run, Drop(9), Run, Clear, Run, Run, BackTo(1), Run],
+        vec![Run, Run, Clear, Back, Run],
     ];
     for steps in conversations {
         let journal = MemoryJournal::default();
@@ -123,6 +129,7 @@ async fn rewound_conversation_is_equal_in_another_process() {
                 BackTo(run) => {
                     agent.rewind_to(|_| Some(run)).await.unwrap().unwrap();
                 }
+                Clear => agent.clear().await.unwrap(),
             }
             if matches!(step, Drop(_)) {
                 continue;
@@ -135,6 +142,8 @@ async fn rewound_conversation_is_equal_in_another_process() {
             let before = agent.transcript();
             let back = other.rewind().await.unwrap();
             let begins = before.iter().rposition(|it| Some(it) == back.as_ref());
+            let said = before.iter().rposition(|it| it.role == MessageRole::User);
+            assert_eq!(begins, said, "{place}: to the last question");
             assert_eq!(other.transcript().len(), begins.unwrap_or(before.len()), "{place}");
             assert!(before.messages().starts_with(other.transcript().messages()), "{place}");
         }

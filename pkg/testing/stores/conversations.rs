@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 
 use super::{
     Report,
-    suite::{StoreVerdict, check, done, hold, same},
+    suite::{StoreVerdict, check, done, hold, pages, same},
 };
 use forgeline_store::{
     Conversation, ConversationKey, ConversationQuery, ConversationStatus, ConversationStore, Entry,
@@ -167,16 +167,16 @@ async fn list(store: Arc<impl ConversationStore>) -> StoreVerdict {
         done("begin", store.begin(new).await)?;
     }
     let ids = async |query: ConversationQuery| {
-        let (mut ids, mut query) = (Vec::new(), query);
-        loop {
-            let page = done("list", store.list(query.clone()).await)?;
-            hold("a page is not longer than asked", page.conversations.len() <= query.most)?;
-            ids.extend(page.conversations.into_iter().map(|it| it.key.id.into_string()));
-            match page.next {
-                Some(next) => query.after = Some(next),
-                None => return Ok::<_, String>(ids.join(" ")),
-            }
-        }
+        let found = pages(async |after| {
+            let mut query = query.clone();
+            query.after = after;
+            let most = query.most;
+            let page = done("list", store.list(query).await)?;
+            hold("a page is not longer than asked", page.conversations.len() <= most)?;
+            Ok((page.conversations, page.next))
+        });
+        let ids: Vec<_> = found.await?.into_iter().map(|it| it.key.id.into_string()).collect();
+        Ok::<_, String>(ids.join(" "))
     };
     for most in [1, 2, 3, 7, 100] {
         let all = ids(ConversationQuery::new("team-a", most)).await?;

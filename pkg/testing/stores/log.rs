@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::{
     Report,
-    suite::{QUIET, StoreVerdict, check, done, hold, same},
+    suite::{MOST_PAGES, QUIET, StoreVerdict, check, done, hold, pages, same},
 };
 use forgeline_store::{EventLog, LogKey, LogRecord, Retention, StoreError, follow};
 
@@ -72,6 +72,7 @@ async fn texts(log: &impl EventLog, key: &LogKey, from: u64) -> Result<Vec<Strin
         if page.next == at {
             return Ok(texts);
         }
+        hold("the next number is behind the records read", page.next > at)?;
         at = page.next;
     }
 }
@@ -235,7 +236,10 @@ async fn race(log: Arc<impl EventLog>) -> StoreVerdict {
     let key = filled(&*log, "race", 0).await?;
     let writer = async |name: usize| {
         let (mut kept, mut at) = (Vec::new(), 0);
-        while kept.len() < 5 {
+        for _ in 0..MOST_PAGES {
+            if kept.len() == 5 {
+                return Ok(kept);
+            }
             let text = format!("{name}.{}", kept.len());
             match log.append(&key, at, vec![record(&text), record(&text)]).await {
                 Ok(()) => kept.push((at, text)),
@@ -243,7 +247,7 @@ async fn race(log: Arc<impl EventLog>) -> StoreVerdict {
                 Err(error) => return Err(format!("append fails: {error}")),
             }
         }
-        Ok(kept)
+        Err(format!("an append at the end that the log reports is refused {MOST_PAGES} times"))
     };
     let kept = join_all((0..8).map(writer)).await;
     let kept: Vec<_> = kept.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
@@ -317,13 +321,12 @@ async fn listed(log: Arc<impl EventLog>) -> StoreVerdict {
     done("create", log.create(other.clone()).await)?;
     done("close", log.close(&key("a/1")).await)?;
     done("retire", log.retire(&key("a/3")).await)?;
-    let (mut found, mut after) = (Vec::new(), None);
-    loop {
+    let found = pages(async |after: Option<LogKey>| {
         let page = done("list", log.list("a/", after.as_ref(), 1).await)?;
-        let Some(last) = page.last() else { break };
-        after = Some(last.key.clone());
-        found.extend(page);
-    }
+        let next = page.last().map(|last| last.key.clone());
+        Ok((page, next))
+    });
+    let found = found.await?;
     let keys: Vec<_> = found.iter().map(|it| it.key.clone()).collect();
     same("the names", &keys, &vec![other, key("a/1"), key("a/2")])?;
     let ends: Vec<_> = found.iter().map(|it| it.end).collect();

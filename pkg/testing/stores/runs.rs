@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 
 use super::{
     Report,
-    suite::{StoreVerdict, check, done, hold, same},
+    suite::{StoreVerdict, check, done, hold, pages, same},
 };
 use forgeline_store::{
     EraseMode, LogKey, RunBegun, RunChange, RunNote, RunProgress, RunQuery, RunRecord, RunRequest,
@@ -176,15 +176,14 @@ async fn list(store: Arc<impl RunStore>) -> StoreVerdict {
         done("begin", store.begin(new).await)?;
     }
     let ids = async |query: RunQuery| {
-        let (mut ids, mut query) = (Vec::new(), query);
-        loop {
-            let page = done("list", store.list(query.clone()).await)?;
-            ids.extend(page.runs.into_iter().map(|run| run.key.name.into_string()));
-            match page.next {
-                Some(next) => query.after = Some(next),
-                None => return Ok::<_, String>(ids.join(" ")),
-            }
-        }
+        let runs = pages(async |after| {
+            let mut query = query.clone();
+            query.after = after;
+            let page = done("list", store.list(query).await)?;
+            Ok((page.runs, page.next))
+        });
+        let ids: Vec<_> = runs.await?.into_iter().map(|run| run.key.name.into_string()).collect();
+        Ok::<_, String>(ids.join(" "))
     };
     for most in [1, 2, 6, 9] {
         let all = ids(RunQuery::new("team-a", most)).await?;

@@ -1,5 +1,7 @@
 //! Each suite, against each store.
 
+mod inclusive;
+
 use std::sync::Arc;
 
 use super::*;

@@ -32,6 +32,7 @@ impl Watch {
             parts: &[],
             may_repeat,
             turn: self.1,
+            keeps_denials: true,
         });
         self.0.look(self.1)
     }
@@ -167,4 +168,31 @@ fn the_pause_of_a_poll_grows_while_nothing_changes() {
         watch.ends_as("other", Ok(result), true);
     }
     assert_eq!(seconds, [0, 1, 2, 4, 8, 16, 30, 30, 30, 1, 2, 4, 8, 16]);
+}
+
+/// The texts are those of `ended`: the kind of the failure.
+#[test]
+fn what_would_fail_again_says_what_kept_the_call_from_running() {
+    let rows = [
+        (FailureKind::Denied, Some("whose refusal still holds. Denied")),
+        (FailureKind::Forbidden, Some("whose refusal still holds. Forbidden")),
+        (FailureKind::Unauthorized, Some("whose refusal still holds. Unauthorized")),
+        (FailureKind::Failed, Some("has just failed and would fail again")),
+        (FailureKind::Arguments, Some("has just failed and would fail again")),
+        (FailureKind::Undecided, None),
+        (FailureKind::TimedOut, None),
+        (FailureKind::Transient, None),
+        (FailureKind::NotRun, None),
+    ];
+    for (failure, want) in rows {
+        let mut watch = Watch::new();
+        watch.ends("a", Err(failure));
+        let call = |name: &str| digest(&json!({ "it": name }).to_string());
+        let told = watch.0.would_fail(call("a"), "tool");
+        assert_eq!(told.is_some(), want.is_some(), "{failure:?}: {told:?}");
+        assert!(told.unwrap_or_default().contains(want.unwrap_or_default()), "{failure:?}");
+        assert_eq!(watch.0.would_fail(call("b"), "tool"), None, "another call");
+        watch.0.succeeded();
+        assert_eq!(watch.0.would_fail(call("a"), "tool"), None, "{failure:?}: it may be tried");
+    }
 }

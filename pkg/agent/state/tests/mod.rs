@@ -1,6 +1,8 @@
 //! The state without a driver.
 
+mod approvals;
 mod circles;
+mod limits;
 mod orders;
 mod worlds;
 

@@ -1,12 +1,12 @@
 //! All interleavings of small worlds.
 //!
 //! Mutants of the state that each turn this test red, tried by hand once: the answer of another attempt
-//! is taken; a call that does not run ends; an input is taken after the end; the results of a failed
+//! is taken; a refused request is sent again for ever, behind a cancel or behind a call; a call that does not run ends; an input is taken after the end; the results of a failed
 //! answer's calls are left out; a run goes on after a cancel; calls that are held begin after a cancel,
 //! or after a loop-breaking call succeeded; a call runs that a person is asked about, or was not allowed; calls that are cut, or whose arguments do not fit, run; a call
 //! at the client ends by another's id, or stays there behind a cancel; the barrier is left out; something of the process is in the state; results are kept as calls end.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, rc::Rc, sync::Arc};
 
 use super::*;
 use crate::{
@@ -14,18 +14,24 @@ use crate::{
     run::OutcomeKind,
     steering::UserMessage,
 };
+use forgeline_llm::RefusedContent;
 use forgeline_types::{AgentError, CallOutcome, ErrorCode, FinishReason, Json, UsageInfo};
 
 /// A state, and what was asked of its driver and is not answered.
-#[derive(Clone)]
 struct World {
     state: RunState,
     prompt: bool,
     asked: Option<(AnswerId, AskKind)>,
+    /// The last answer that was asked for.
+    answer: AnswerId,
     /// The answer before which the conversation is being summed up.
     summing: Option<AnswerId>,
     /// The times that it may still outgrow its window.
     outgrows: u32,
+    /// The refusals of parts of the conversation before this answer; `None` where the provider refuses none.
+    refusals: Option<u32>,
+    /// The kind of the refusals.
+    refused: RefusedContent,
     running: Vec<CallId>,
     /// The calls that a person is asked about, with the ids of the requests.
     proposed: Vec<(CallId, Text)>,
@@ -41,8 +47,10 @@ struct World {
     /// The calls that may be given before their answer has ended, and those that were: the answer they are
     /// of, and their number.
     early: (bool, Option<(usize, usize)>),
-    /// The answers of the model.
-    answers: fn() -> Vec<ModelAnswer>,
+    /// The answers of the model, those at a limit, and those of which some calls are given before the end.
+    answers: Rc<[ModelAnswer]>,
+    last: Rc<[ModelAnswer]>,
+    lists: Rc<[ModelAnswer]>,
 }
 
 impl World {
@@ -57,8 +65,11 @@ impl World {
             state: begun(spec),
             prompt: false,
             asked: None,
+            answer: AnswerId::default(),
             summing: None,
             outgrows: 0,
+            refusals: None,
+            refused: RefusedContent::Media,
             running: vec![],
             proposed: vec![],
             at_client: vec![],
@@ -67,12 +78,30 @@ impl World {
             crashes,
             says: [says, 0],
             early: (early, None),
-            answers,
+            last: super::worlds::answers().into_iter().take(4).collect(),
+            answers: answers().into(),
+            lists: LISTS.map(calling).into(),
         };
         let mut effects = Vec::new();
         world.state.pending(&mut effects);
         world.perform(&effects);
         world
+    }
+
+    /// Returns this world with another state.
+    fn with(&self, state: RunState) -> Self {
+        let (running, proposed) = (self.running.clone(), self.proposed.clone());
+        let (at_client, allowed) = (self.at_client.clone(), self.allowed.clone());
+        let (answers, last) = (Rc::clone(&self.answers), Rc::clone(&self.last));
+        let lists = Rc::clone(&self.lists);
+        let Self { prompt, asked, answer, summing, outgrows, refusals, .. } = *self;
+        let Self { finished, crashes, says, early, refused, .. } = *self;
+        #[rustfmt::skip]
+        let next = Self {
+            state, prompt, asked, answer, summing, outgrows, refusals, refused, running, proposed, at_client,
+            allowed, finished, crashes, says, early, answers, last, lists,
+        };
+        next
     }
 
     fn perform(&mut self, effects: &[RunEffect]) {
@@ -81,6 +110,9 @@ impl World {
                 RunEffect::Prepare => self.prompt = true,
                 RunEffect::Ask(id, kind) => {
                     assert_whole(&self.state);
+                    let is_other = self.answer != *id;
+                    self.answer = *id;
+                    self.refusals = self.refusals.map(|count| if is_other { 0 } else { count });
                     assert!(self.asked.replace((*id, *kind)).is_none(), "one answer at a time");
                     assert!(self.running.is_empty(), "no call of an earlier answer runs");
                     assert!(self.at_client.is_empty(), "nor is at the client");
@@ -141,19 +173,10 @@ impl World {
         assert!(gate == CallGate::Run || self.allowed.contains(&id), "no person has allowed it");
     }
 
-    /// Takes an input and checks what holds for every step; `saved` is the state before it.
-    fn take(&self, input: &StepInput, saved: &str) -> (Self, Vec<RunEffect>) {
-        let mut next = self.clone();
-        let effects = step(&mut next.state, input.clone());
-        if let [RunEffect::Refused(_)] = effects[..] {
-            assert_eq!(saved, bytes(&next.state), "a refused input changes nothing");
-            return (next, effects);
-        }
+    /// Returns the world after an accepted input, and checks what holds for every step.
+    fn after(&self, input: &StepInput, state: RunState, effects: &[RunEffect]) -> Self {
         assert!(self.expects(input), "late, foreign or given twice, and taken: {input:?}");
-        let mut again: RunState = serde_json::from_str(saved).unwrap();
-        assert_eq!(step(&mut again, input.clone()), effects, "equal input, equal effects");
-        assert_eq!(bytes(&again), bytes(&next.state), "equal input, equal bytes");
-
+        let mut next = self.with(state);
         let (before, after) = (&self.state.outcome().messages, &next.state.outcome().messages);
         assert_eq!(effects[0], RunEffect::Commit(before.len()..after.len()), "write ahead");
         let barriers = effects.iter().filter(|it| matches!(it, RunEffect::Commit(_)));
@@ -185,7 +208,12 @@ impl World {
                 let (list, given) = next.early.1.unwrap_or((called(input), 0));
                 next.early.1 = Some((list, given + 1));
             }
-            StepInput::Answered(..) | StepInput::ContentRefused(..) => next.asked = None,
+            StepInput::Answered(..) => next.asked = None,
+            StepInput::ContentRefused(..) => {
+                next.asked = None;
+                next.refusals = next.refusals.map(|count| count + 1);
+                assert!(next.refusals <= Some(MOST_REFUSALS), "asked again and again");
+            }
             StepInput::Fitted(..) | StepInput::Outgrown(..) => {
                 (next.asked, next.outgrows) = (None, next.outgrows - 1);
             }
@@ -212,9 +240,9 @@ impl World {
             }
             StepInput::Cancelled(_) => {}
         }
-        next.perform(&effects);
+        next.perform(effects);
         next.assert_sound();
-        (next, effects)
+        next
     }
 
     /// Returns `true` for an answer to what was asked.
@@ -315,22 +343,25 @@ impl World {
                 |it: &StepInput| matches!(it, StepInput::Fitted(..) | StepInput::Outgrown(..));
             inputs.extend(outgrown(turn).into_iter().filter(|it| !is_over || !begins(it)));
         }
+        if self.refusals.is_some() {
+            inputs.extend(refused(turn, self.refused));
+        }
         // What the last answer says decides little.
         let is_last = matches!(self.asked, Some((_, AskKind::LastAnswer(_))));
         let kinds = match self.early.1.filter(|_| self.asked.is_some()) {
             Some((list, given)) => answers_behind(list, given),
-            None if is_last => answers().into_iter().take(4).collect(),
-            None => (self.answers)(),
+            None if is_last => self.last.to_vec(),
+            None => self.answers.to_vec(),
         };
         let answered = |answer| StepInput::Answered(turn, Box::new(answer));
         inputs.extend(kinds.into_iter().map(answered));
         if self.early.0 {
             let lists = self.early.1.map_or(0..LISTS.len(), |(list, _)| list..list + 1);
             let at = self.early.1.map_or(0, |(_, given)| given);
-            let calls = lists.filter_map(|list| calling(LISTS[list]).calls.get(at).cloned());
+            let calls = lists.filter_map(|list| self.lists[list].calls.get(at).cloned());
             inputs.extend(calls.map(|call| StepInput::Called(turn, sealed(call))));
             let foreign = AnswerId { turn: 1, attempt: 7 };
-            let call = calling(LISTS[0]).calls.remove(0);
+            let call = self.lists[0].calls[0].clone();
             inputs.push(StepInput::Called(foreign, sealed(call)));
         }
         for (id, approval_id) in &self.proposed {
@@ -441,6 +472,27 @@ fn outgrown(id: AnswerId) -> Vec<StepInput> {
     ]
 }
 
+/// Returns the refusal of a part of the conversation, and one before another answer.
+fn refused(id: AnswerId, content: RefusedContent) -> [StepInput; 2] {
+    let refused = |id| {
+        let error = AgentError::new(ErrorCode::InvalidRequest, "refused");
+        let is_context = matches!(content, RefusedContent::Context { .. });
+        let places = if is_context { vec![] } else { vec![0] };
+        let refusal =
+            ContentRefusal { content, places, model: "model".into(), estimated: 9, error };
+        StepInput::ContentRefused(id, Box::new(refusal))
+    };
+    [refused(id), refused(AnswerId { turn: 1, attempt: 7 })]
+}
+
+/// The most refusals before one answer: as many as help, and one that does not.
+const MOST_REFUSALS: u32 = 2 + 1;
+
+/// Returns an answer, and one with a call.
+fn two_answers() -> Vec<ModelAnswer> {
+    vec![saying("done"), calling(&[("free", "a")])]
+}
+
 /// Returns an answer, and one with calls of which a person is asked about one.
 fn few_answers() -> Vec<ModelAnswer> {
     vec![saying("done"), calling(&[("free", "a"), ("free", "ask b")])]
@@ -504,25 +556,45 @@ fn explore(
 }
 
 fn explore_from(world: World) -> (usize, usize) {
-    let mut open = vec![world];
+    let saved = bytes(&world.state);
+    let mut open = vec![(world, saved)];
     let (mut seen, mut ends) = (BTreeSet::new(), 0);
-    while let Some(world) = open.pop() {
+    while let Some((world, saved)) = open.pop() {
         let is_over = world.state.is_done();
         ends += usize::from(is_over);
-        let saved = bytes(&world.state);
         let mut broken = world.state.clone();
         let error = AgentError::new(ErrorCode::Journal, "full");
         broken.abort(&Setup::new(), error, &mut Vec::new());
         assert_whole(&broken);
         assert!(broken.is_done(), "a run whose journal failed is over");
+        let restored: RunState = serde_json::from_str(&saved).unwrap();
+        // What is refused changes nothing, so one state sees all of it.
+        let mut refuses = world.state.clone();
         for input in world.inputs() {
-            let (next, effects) = world.take(&input, &saved);
-            let is_refused = matches!(effects[..], [RunEffect::Refused(_)]);
-            assert!(is_refused || !is_over, "the end is the end");
-            if !is_refused && seen.insert(bytes(&next.state)) {
-                open.push(next);
+            if !world.expects(&input) {
+                let effects = step(&mut refuses, input.clone());
+                let is_refused = matches!(effects[..], [RunEffect::Refused(_)]);
+                assert!(is_refused, "late, foreign or given twice, and taken: {input:?}");
+                continue;
+            }
+            let mut state = world.state.clone();
+            let effects = step(&mut state, input.clone());
+            let after = bytes(&state);
+            if let [RunEffect::Refused(_)] = effects[..] {
+                assert_eq!(saved, after, "a refused input changes nothing");
+                continue;
+            }
+            assert!(!is_over, "the end is the end");
+            let mut again = restored.clone();
+            assert_eq!(step(&mut again, input.clone()), effects, "equal input, equal effects");
+            assert_eq!(bytes(&again), after, "equal input, equal bytes");
+            let next = world.after(&input, state, &effects);
+            if !seen.contains(&after) {
+                seen.insert(after.clone());
+                open.push((next, after));
             }
         }
+        assert_eq!(saved, bytes(&refuses), "refused inputs change nothing");
     }
     (seen.len(), ends)
 }
@@ -575,5 +647,21 @@ fn a_summary_before_an_answer_keeps_the_invariants() {
         world.outgrows = 2;
         let (states, ends) = explore_from(world);
         assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
+    }
+}
+
+#[test]
+fn a_refused_part_of_the_conversation_keeps_the_invariants() {
+    let small = RunSpec { max_turns: 1, ..spec() };
+    let context = RefusedContent::Context { window: Some(8), tokens: Some(9) };
+    for (refused, crashes, says, early) in [
+        (context, 1, 0, false),
+        (RefusedContent::Media, 0, 1, false),
+        (RefusedContent::Proof, 0, 0, true),
+    ] {
+        let mut world = World::new(small, crashes, says, early, two_answers);
+        (world.refusals, world.refused) = (Some(0), refused);
+        let (states, ends) = explore_from(world);
+        assert!(states > 30 && ends > 10, "{states} states, {ends} ends of {refused:?}");
     }
 }
