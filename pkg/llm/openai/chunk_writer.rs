@@ -40,6 +40,8 @@ pub struct ChunkWriter {
     model: Text,
     created: u64,
     has_role: bool,
+    /// `true` once a call was written.
+    has_calls: bool,
     /// The calls whose names are not yet known.
     unnamed: Vec<u32>,
 }
@@ -105,7 +107,7 @@ impl ChunkWriter {
     #[must_use]
     pub fn new(id: impl Into<Text>, model: impl Into<Text>) -> Self {
         let (id, model) = (id.into(), model.into());
-        Self { id, model, created: 0, has_role: false, unnamed: Vec::new() }
+        Self { id, model, created: 0, has_role: false, has_calls: false, unnamed: Vec::new() }
     }
 
     /// Sets the time of the response, in seconds since the Unix epoch. Default: 0.
@@ -128,6 +130,7 @@ impl ChunkWriter {
             }
             AgentEvent::MessageContent { content, .. } => DeltaMember::Content(content),
             AgentEvent::ToolCallStart { index, id, tool_name } => {
+                self.has_calls = true;
                 if tool_name.is_none() {
                     self.unnamed.push(*index);
                 }
@@ -192,9 +195,12 @@ impl ChunkWriter {
 
     /// Returns the chunk that ends the answer.
     ///
-    /// An answer that broke off has no such chunk: its last chunk is that of its error.
+    /// An answer that broke off has no such chunk: its last chunk is that of its error. A model that writes its calls as text
+    /// stops after them; clients of this protocol run calls only when the reason is `tool_calls`, so that is written.
     #[must_use]
     pub fn finish(&mut self, reason: &FinishReason) -> String {
+        let stops = *reason == FinishReason::Stop;
+        let reason = if stops && self.has_calls { &FinishReason::ToolCalls } else { reason };
         self.delta(None, Some(reason.as_str()))
     }
 
