@@ -32,7 +32,7 @@ pub use crate::agent::tools::FileTools;
 #[cfg(feature = "runtime")]
 pub use crate::agent::{
     AgentConfig, CallMode, CancellationToken, DefaultAgent, OutcomeKind, RunError, RunOutcome,
-    tools::{Calculator, Tool, ToolContext, ToolError, ToolOutput, tool_fn},
+    tools::{Calculator, Tool, ToolContext, ToolError, ToolOutput, tool_fn, tool_with},
 };
 #[cfg(feature = "runtime")]
 pub use crate::llm::{Failover, RetryPolicy, StructuredExt};

@@ -95,7 +95,7 @@ pub use self::{
 #[cfg(feature = "runtime")]
 pub use self::{
     answer_schema::{AnswerSchema, StructuredMethod},
-    attempts::{Failover, FailoverHop, RetryPolicy, Retrying},
+    attempts::{Failover, FailoverHop, Limited, RetryPolicy, Retrying},
     media::picture_kind,
     secrets::without_secrets,
     structured::{Structured, StructuredExt, StructuredStream},

@@ -240,9 +240,10 @@ pub enum AgentEvent {
         #[serde(flatten)]
         error: AgentError,
     },
-    /// A provider failed and the next one of a chain takes over; no part of an answer had been delivered.
+    /// A provider failed and the next one of a chain takes over, or the first one is tried again; no part of an answer had been
+    /// delivered.
     Failover {
-        /// The provider that failed.
+        /// The provider that failed; with `position` 0, the one that had taken over.
         from_provider: Text,
         /// The provider that takes over; empty if an entry of the chain was skipped.
         to_provider: Text,

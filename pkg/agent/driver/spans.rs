@@ -40,12 +40,12 @@ pub(super) fn chat(parts: &AgentSetup, turn: u32, conversation: Option<&str>) ->
         gen_ai.provider.name = provider_name(&info.provider),
         gen_ai.request.model = %info.model,
         gen_ai.request.stream = true,
-        gen_ai.request.max_tokens = request.max_tokens,
+        gen_ai.request.max_tokens = request.max_tokens.map(i64::from),
         gen_ai.request.temperature = request.temperature,
         gen_ai.request.top_p = request.top_p,
-        gen_ai.request.seed = request.seed,
+        gen_ai.request.seed = request.seed.map(signed),
         gen_ai.conversation.id = conversation,
-        forgeline.turn = turn,
+        forgeline.turn = i64::from(turn),
         gen_ai.response.id = Empty,
         gen_ai.response.model = Empty,
         gen_ai.response.finish_reasons = Empty,
@@ -111,9 +111,14 @@ pub(super) fn failed(span: &Span, error: &AgentError) {
 
 fn used(span: &Span, usage: Option<&UsageInfo>) {
     let Some(usage) = usage else { return };
-    span.record("gen_ai.usage.input_tokens", usage.input_tokens);
-    span.record("gen_ai.usage.output_tokens", usage.output_tokens);
-    span.record("gen_ai.usage.cache_read.input_tokens", usage.cache_read_tokens);
-    span.record("gen_ai.usage.cache_write.input_tokens", usage.cache_write_tokens);
-    span.record("gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens);
+    span.record("gen_ai.usage.input_tokens", usage.input_tokens.map(signed));
+    span.record("gen_ai.usage.output_tokens", usage.output_tokens.map(signed));
+    span.record("gen_ai.usage.cache_read.input_tokens", usage.cache_read_tokens.map(signed));
+    span.record("gen_ai.usage.cache_write.input_tokens", usage.cache_write_tokens.map(signed));
+    span.record("gen_ai.usage.reasoning.output_tokens", usage.reasoning_tokens.map(signed));
+}
+
+/// Returns a count as OpenTelemetry has it: exporters write unsigned numbers as text.
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -40,6 +40,11 @@ impl Visit for &mut Seen {
         self.fields.insert(field.name(), value.to_owned());
     }
 
+    // Rows: N-85
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        panic!("{} = {value}: an exporter writes unsigned numbers as text", field.name());
+    }
+
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.fields.insert(field.name(), format!("{value:?}"));
     }

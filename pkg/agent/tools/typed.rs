@@ -67,7 +67,55 @@ where
     }
 }
 
-/// A tool made by [`tool_fn`].
+/// Returns a tool that calls an async function with a state, such as the handle of a database, and typed arguments.
+///
+/// Each call gets a clone of the state: use a handle whose clones share what they refer to, such as an [`Arc`](std::sync::Arc) or a pool of
+/// connections. In all else, the same as [`tool_fn`].
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::{collections::HashMap, sync::Arc};
+///
+/// use forgeline::agent::tools::{Tool as _, ToolContext, ToolError, tool_with};
+/// use serde_json::json;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Stock {
+///     /// The name of the article.
+///     article: String,
+/// }
+///
+/// let stock: Arc<HashMap<String, u32>> = Arc::new([("bolt".to_owned(), 40)].into());
+/// let tool = tool_with("stock", "Tells how many are left.", stock, async |stock, _, it: Stock| {
+///     let left = stock.get(&it.article);
+///     left.copied().ok_or_else(|| ToolError::failed(format!("no article {:?}", it.article)))
+/// });
+/// let output = tool.execute(ToolContext::default(), json!({ "article": "bolt" }).into()).await?;
+/// assert_eq!(output.content, "40");
+/// # Ok(())
+/// # }
+/// ```
+pub fn tool_with<S, A, F, R, Kind>(
+    name: impl Into<Text>,
+    description: impl Into<String>,
+    state: S,
+    function: F,
+) -> TypedTool<A, impl Fn(ToolContext, A) -> R + Send + Sync, Kind>
+where
+    S: Clone + Send + Sync,
+    A: DeserializeOwned + JsonSchema,
+    F: Fn(S, ToolContext, A) -> R + Send + Sync,
+    R: Future<Output: IntoToolResult<Kind>> + Send + 'static,
+{
+    tool_fn(name, description, move |context, arguments| {
+        function(state.clone(), context, arguments)
+    })
+}
+
+/// A tool made by [`tool_fn`] or [`tool_with`].
 ///
 /// # Examples
 ///

@@ -27,6 +27,9 @@ pub(crate) trait AttemptPolicy: Send + Unpin + 'static {
     ///
     /// The error to end with, if there is no further attempt.
     fn after(&mut self, error: ProviderError) -> Result<NextAttempt, ProviderError>;
+
+    /// Notes that the current attempt has delivered part of an answer.
+    fn delivered(&mut self) {}
 }
 
 /// The events and the wait before the next attempt.
@@ -112,7 +115,10 @@ impl<A: AttemptPolicy> Stream for AttemptStream<A> {
                 // The hot path of every delta, to which only this check is added.
                 match ready!(Pin::new(stream).poll_next(context)) {
                     Some(Ok(chunk)) => {
-                        this.delivered = this.delivered || chunk.is_delivery();
+                        if !this.delivered && chunk.is_delivery() {
+                            this.delivered = true;
+                            this.attempts.delivered();
+                        }
                         return Poll::Ready(Some(Ok(chunk)));
                     }
                     Some(Err(error)) => {

@@ -1,6 +1,7 @@
 //! Failover to the next provider of a chain during an outage.
 
 use std::{
+    collections::VecDeque,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -10,7 +11,7 @@ use std::{
 
 use super::{
     FailoverHop,
-    chain::{ChainEntry, ProviderChain},
+    chain::{ChainEntry, ChainSettings, ProviderChain},
     driver::{AttemptPolicy, NextAttempt, begin},
 };
 use crate::{
@@ -18,16 +19,20 @@ use crate::{
     SchemaRules, StructuredMethod,
 };
 use forgeline_parser::ThinkingDialect;
-use forgeline_types::{ModelInfo, Text, debug_fields};
+use forgeline_types::{AgentEvent, ModelInfo, Text, debug_fields};
+
+/// The time after which a request tries the first provider again, by default.
+const RECOVER_AFTER: Duration = Duration::from_secs(60);
 
 /// A chain of providers: during an outage of the one in use, the next takes over.
 ///
 /// Only an outage causes a hop, see [`ProviderError::is_outage`]; an answer that broke off, a rejected
-/// request or a wrong key does not. The chain is sticky: it stays with the entry that took over for as
-/// long as it lives, and only ever moves forward. Clones share their position; create one chain for each conversation,
-/// or for anything else that should start again at the first provider.
+/// request or a wrong key does not. Requests stay with the entry that took over until
+/// [`recover_after`](Self::recover_after) has passed, by default a minute; then one request tries the first provider
+/// again, and if that answers, all return to it. Clones share their position.
 ///
-/// Each hop is an [`AgentEvent::Failover`](forgeline_types::AgentEvent::Failover) in the stream and is recorded in [`hops`](Self::hops).
+/// Each hop, also one back, is an [`AgentEvent::Failover`](forgeline_types::AgentEvent::Failover) in the stream and is recorded in
+/// [`hops`](Self::hops).
 ///
 /// # Examples
 ///
@@ -48,7 +53,8 @@ impl Failover {
         let (label, own) = (primary.info().provider.clone(), Arc::clone(&primary));
         let resolve = Box::new(move || Ok(Arc::clone(&own)));
         let entry = ChainEntry { label, resolve, provider: OnceLock::new() };
-        Self::with(primary, vec![Arc::new(entry)], None)
+        let settings = ChainSettings { scope: None, recover_after: RECOVER_AFTER };
+        Self::with(primary, vec![Arc::new(entry)], settings)
     }
 
     /// Adds a provider to the end of the chain. A label that is blank or already in use adds
@@ -75,13 +81,39 @@ impl Failover {
             resolve,
             provider: OnceLock::new(),
         }));
-        self.with_entries(entries, self.0.scope.clone())
+        self.with_entries(entries, self.0.settings.clone())
     }
 
     /// Sets the purpose of the chain, such as a conversation's id, to be recorded in its hops.
     #[must_use]
     pub fn scope(self, scope: impl Into<Text>) -> Self {
-        self.with_entries(self.0.entries.clone(), Some(scope.into()))
+        let settings = ChainSettings { scope: Some(scope.into()), ..self.0.settings.clone() };
+        self.with_entries(self.0.entries.clone(), settings)
+    }
+
+    /// Sets the time after the last failure from which a request tries the first provider again. Default: a minute.
+    /// [`Duration::MAX`] stays with the provider that took over.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::{sync::Arc, time::Duration};
+    /// # use forgeline::{llm::Failover, testing::ScriptedProvider};
+    /// # let (first, second) = (ScriptedProvider::new([]), ScriptedProvider::new([]));
+    /// let chain = Failover::new(Arc::new(first)).then("backup", Arc::new(second));
+    /// let patient = chain.clone().recover_after(Duration::from_secs(600));
+    /// let eager = chain.per_request();
+    /// ```
+    #[must_use]
+    pub fn recover_after(self, time: Duration) -> Self {
+        let settings = ChainSettings { recover_after: time, ..self.0.settings.clone() };
+        self.with_entries(self.0.entries.clone(), settings)
+    }
+
+    /// Starts each request at the first provider, whatever failed before.
+    #[must_use]
+    pub fn per_request(self) -> Self {
+        self.recover_after(Duration::ZERO)
     }
 
     /// Returns the chain as a provider, or the primary itself if it is the only entry.
@@ -96,31 +128,35 @@ impl Failover {
     /// Returns the same chain, reset to its first provider and without hops.
     #[must_use]
     pub fn fresh(&self) -> Self {
-        self.with_entries(self.0.entries.clone(), self.0.scope.clone())
+        self.with_entries(self.0.entries.clone(), self.0.settings.clone())
     }
 
-    /// Returns the hops so far.
+    /// Returns the hops so far, of more than 1,000 the last ones.
     #[must_use]
     pub fn hops(&self) -> Vec<FailoverHop> {
-        self.0.hops.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.hops.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    fn with_entries(&self, entries: Vec<Arc<ChainEntry>>, scope: Option<Text>) -> Self {
-        Self::with(Arc::clone(&self.0.primary), entries, scope)
+    fn with_entries(&self, entries: Vec<Arc<ChainEntry>>, settings: ChainSettings) -> Self {
+        Self::with(Arc::clone(&self.0.primary), entries, settings)
     }
 
     fn with(
         primary: Arc<dyn Provider>,
         entries: Vec<Arc<ChainEntry>>,
-        scope: Option<Text>,
+        settings: ChainSettings,
     ) -> Self {
-        let (serving, hops) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        Self(Arc::new(ProviderChain { primary, entries, serving, hops, scope }))
+        let (serving, moved) = (AtomicUsize::new(0), Mutex::new(None));
+        let hops = Mutex::new(VecDeque::new());
+        Self(Arc::new(ProviderChain { primary, entries, serving, hops, moved, settings }))
     }
 
-    fn walk(&self, request: Request, schema: Option<AnswerSchema>) -> ChainWalk {
-        let chain = Arc::clone(&self.0);
-        ChainWalk { at: chain.serving.load(Ordering::Acquire), chain, request, schema }
+    /// Returns the walk of a request, and the events that it starts with.
+    fn walk(&self, request: Request) -> (ChainWalk, Vec<AgentEvent>) {
+        let (chain, (at, event)) = (Arc::clone(&self.0), self.0.start());
+        let returns = event.is_some();
+        let walk = ChainWalk { chain, at, returns, request, schema: None };
+        (walk, event.into_iter().collect())
     }
 }
 
@@ -136,7 +172,8 @@ impl Provider for Failover {
     }
 
     fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
-        Box::pin(begin(self.walk(request, None), Vec::new()))
+        let (walk, events) = self.walk(request);
+        Box::pin(begin(walk, events))
     }
 
     /// Adapts the schema to the provider in use, again after each hop.
@@ -147,9 +184,10 @@ impl Provider for Failover {
     ) -> ProviderFuture<(ChunkStream, StructuredMethod)> {
         // Every entry is asked by the same method, so that the reader of the answer need not know which one
         // gives it.
-        let method = schema.method_for(self.info());
-        let walk = self.walk(request, Some(schema.method(method)));
-        Box::pin(async move { Ok((begin(walk, Vec::new()).await?, method)) })
+        let (mut walk, events) = self.walk(request);
+        let method = schema.method_for(self.0.entry(walk.at).info());
+        walk.schema = Some(schema.method(method));
+        Box::pin(async move { Ok((begin(walk, events).await?, method)) })
     }
 
     /// Returns the rules of the provider in use.
@@ -176,6 +214,8 @@ impl Provider for Failover {
 struct ChainWalk {
     chain: Arc<ProviderChain>,
     at: usize,
+    /// `true` for a request that tries the first provider again.
+    returns: bool,
     request: Request,
     /// The schema of the answer, if there is one.
     schema: Option<AnswerSchema>,
@@ -204,6 +244,12 @@ impl AttemptPolicy for ChainWalk {
                 Ok(NextAttempt { events, delay: Duration::ZERO })
             }
             None => Err(error),
+        }
+    }
+
+    fn delivered(&mut self) {
+        if self.returns {
+            self.chain.settle(self.at);
         }
     }
 }

@@ -6,10 +6,14 @@
 mod chain;
 pub(super) mod driver;
 mod failover;
+mod limited;
+#[cfg(test)]
+mod limited_tests;
 pub(super) mod retry;
 #[cfg(test)]
 mod tests;
 
 pub use chain::FailoverHop;
 pub use failover::Failover;
+pub use limited::Limited;
 pub use retry::{RetryPolicy, Retrying};

@@ -257,6 +257,77 @@ async fn a_hop_is_recorded_and_the_chain_stays_where_it_is() {
     assert_eq!(chain.fresh().info().provider, "first");
 }
 
+/// A provider that is down for a number of requests and then gives its name.
+fn down_for(name: &'static str, requests: usize) -> ScriptedProvider {
+    let mut seen = 0;
+    let provider = ScriptedProvider::from_fn(move |_: &Request| {
+        seen += 1;
+        if seen <= requests {
+            ScriptedTurn::refuse(connect())
+        } else {
+            ScriptedTurn::new().text(name)
+        }
+    });
+    provider.info_of(ModelInfo::new(name, format!("{name}-model")))
+}
+
+// Rows: N-81
+#[tokio::test(start_paused = true)]
+async fn a_chain_returns_to_its_first_provider_once_that_answers_again() {
+    let first = down_for("first", 2);
+    let chain = Failover::new(Arc::new(first.clone()))
+        .then("b", Arc::new(down_for("second", 1)))
+        .then("c", Arc::new(down_for("third", 0)));
+    let mut seen = Vec::new();
+    for seconds in [0, 59, 1, 0, 60, 0, 600] {
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        seen.push(watch(&chain.clone()).await.0);
+    }
+    let want = [
+        "hop 1 to \"second\" | hop 2 to \"third\" | third",
+        "third",
+        // The first is still down, the second is not.
+        "hop 0 to \"first\" | hop 1 to \"second\" | second",
+        "second",
+        "hop 0 to \"first\" | first",
+        "first",
+        "first",
+    ];
+    assert_eq!(seen, want);
+    assert_eq!(chain.info().provider, "first");
+    let hops = chain.hops();
+    assert_eq!(hops.len(), 5);
+    assert_eq!((&*hops[4].from_provider, hops[4].position), ("second", 0));
+    assert!(hops[4].reason.contains("60s"), "{}", hops[4].reason);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_request_tries_to_return_and_those_beside_it_do_not() {
+    let first = down_for("first", 1);
+    let chain = Failover::new(Arc::new(first.clone())).then("b", Arc::new(down_for("second", 0)));
+    watch(&chain).await;
+    tokio::time::advance(Duration::from_secs(60)).await;
+    // Opened, but nothing has been delivered yet.
+    let trial = chain.stream_completion(Request::prompt("x")).await.unwrap();
+    assert_eq!(watch(&chain).await.0, "second");
+    assert_eq!(trial.collect::<Vec<_>>().await.len(), 3);
+    assert_eq!(watch(&chain).await.0, "first");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chain_may_start_each_request_anew_or_stay_for_ever() {
+    let two =
+        || Failover::new(Arc::new(down_for("first", 2))).then("b", Arc::new(down_for("second", 0)));
+    let (eager, patient) = (two().per_request(), two().recover_after(Duration::MAX));
+    let hop = "hop 0 to \"first\" | hop 1 to \"second\" | second";
+    assert_eq!(watch(&eager).await.0, "hop 1 to \"second\" | second");
+    assert_eq!(watch(&eager).await.0, hop);
+    assert_eq!(watch(&eager).await.0, "hop 0 to \"first\" | first");
+    watch(&patient).await;
+    tokio::time::advance(Duration::from_secs(1 << 30)).await;
+    assert_eq!(watch(&patient).await.0, "second");
+}
+
 #[tokio::test]
 async fn when_all_are_down_each_was_asked_once_and_the_last_error_counts() {
     let down = |code| vec![ScriptedTurn::refuse(status(code, ErrorCode::Status))];

@@ -140,6 +140,8 @@ pub enum ProviderError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimeoutKind {
+    /// Waiting for the request's turn behind others, before anything is sent; see [`Limited`](crate::Limited).
+    Turn,
     /// Making the connection.
     Connect,
     /// Waiting for the head of the response.
@@ -157,6 +159,7 @@ pub enum TimeoutKind {
 impl fmt::Display for TimeoutKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
+            Self::Turn => "waiting for its turn",
             Self::Connect => "connecting",
             Self::Headers => "waiting for the head of the response",
             Self::FirstByte => "waiting for the response",
@@ -255,7 +258,10 @@ impl ProviderError {
     pub fn attempts(&self) -> u32 {
         match self {
             Self::RetriesExhausted { attempts, .. } => *attempts,
-            Self::Unsupported { .. } | Self::SchemaUnsupported { .. } | Self::Config { .. } => 0,
+            Self::Unsupported { .. }
+            | Self::SchemaUnsupported { .. }
+            | Self::Config { .. }
+            | Self::Timeout { which: TimeoutKind::Turn, .. } => 0,
             Self::Aborted { source, .. } => source.attempts(),
             Self::Connect { .. }
             | Self::Timeout { .. }

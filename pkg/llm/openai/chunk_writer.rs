@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use forgeline_types::{AgentError, AgentEvent, FinishReason, Text, UsageInfo};
+use forgeline_types::{AgentError, AgentEvent, Completion, FinishReason, Json, Text, UsageInfo};
 
 /// A writer of the events of one response as the chunks of a streamed Chat Completions response, for a
 /// server whose clients speak that protocol.
@@ -40,6 +40,8 @@ pub struct ChunkWriter {
     model: Text,
     created: u64,
     has_role: bool,
+    /// `true` once a call was written.
+    has_calls: bool,
     /// The calls whose names are not yet known.
     unnamed: Vec<u32>,
 }
@@ -105,7 +107,7 @@ impl ChunkWriter {
     #[must_use]
     pub fn new(id: impl Into<Text>, model: impl Into<Text>) -> Self {
         let (id, model) = (id.into(), model.into());
-        Self { id, model, created: 0, has_role: false, unnamed: Vec::new() }
+        Self { id, model, created: 0, has_role: false, has_calls: false, unnamed: Vec::new() }
     }
 
     /// Sets the time of the response, in seconds since the Unix epoch. Default: 0.
@@ -128,6 +130,7 @@ impl ChunkWriter {
             }
             AgentEvent::MessageContent { content, .. } => DeltaMember::Content(content),
             AgentEvent::ToolCallStart { index, id, tool_name } => {
+                self.has_calls = true;
                 if tool_name.is_none() {
                     self.unnamed.push(*index);
                 }
@@ -192,29 +195,76 @@ impl ChunkWriter {
 
     /// Returns the chunk that ends the answer.
     ///
-    /// An answer that broke off has no such chunk: its last chunk is that of its error.
+    /// An answer that broke off has no such chunk: its last chunk is that of its error. A model that writes its calls as text
+    /// stops after them; clients of this protocol run calls only when the reason is `tool_calls`, so that is written.
     #[must_use]
     pub fn finish(&mut self, reason: &FinishReason) -> String {
-        self.delta(None, Some(reason.as_str()))
+        self.delta(None, Some(reason_of(reason, self.has_calls)))
+    }
+
+    /// Returns the body of a response that is sent whole, from the completion of the answer.
+    ///
+    /// An answer that failed has no such body: its [`error`](Completion::error) is for a status of the response.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::{llm::openai::ChunkWriter, types::{Completion, FinishReason}};
+    ///
+    /// let mut completion = Completion::default();
+    /// completion.text = "Hi".into();
+    /// completion.finish_reason = Some(FinishReason::Stop);
+    /// let body = ChunkWriter::new("chatcmpl-1", "my-model").complete(&completion);
+    /// let body: serde_json::Value = serde_json::from_str(&body)?;
+    /// assert_eq!(body["choices"][0]["message"]["content"], "Hi");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[must_use]
+    pub fn complete(&self, completion: &Completion) -> String {
+        let Self { id, model, created, .. } = self;
+        let some = |text: &str| (!text.is_empty()).then(|| json!(text));
+        let mut message = Map::new();
+        message.insert("role".to_owned(), json!("assistant"));
+        message.insert("content".to_owned(), some(&completion.text).unwrap_or_default());
+        message.insert("refusal".to_owned(), some(&completion.refusal).unwrap_or_default());
+        if let Some(thinking) = some(&completion.thinking) {
+            message.insert("reasoning_content".to_owned(), thinking);
+        }
+        let calls: Vec<_> = completion
+            .tool_calls
+            .iter()
+            .map(|call| {
+                let arguments = call.arguments.as_ref().map_or(&*call.arguments_raw, Json::as_str);
+                let function = json!({ "name": call.name, "arguments": arguments });
+                json!({ "id": call.id, "type": "function", "function": function })
+            })
+            .collect();
+        let has_calls = !calls.is_empty();
+        if has_calls {
+            message.insert("tool_calls".to_owned(), json!(calls));
+        }
+        let reason = completion.finish_reason.as_ref().unwrap_or(&FinishReason::Stop);
+        let reason = reason_of(reason, has_calls);
+        let choice =
+            json!({ "index": 0, "message": message, "logprobs": null, "finish_reason": reason });
+        let mut body = json!({
+            "id": id,
+            "object": "chat.completion",
+            "created": created,
+            "model": model,
+            "choices": [choice],
+        });
+        if let Some(usage) = &completion.usage {
+            body["usage"] = counts(usage);
+        }
+        json(&body)
     }
 
     /// Returns the chunk with the token counts, which follows the end of the answer; unknown counts
     /// are 0.
     #[must_use]
     pub fn usage(&self, usage: &UsageInfo) -> String {
-        let prompt_tokens = usage.input_tokens.unwrap_or_default();
-        let completion_tokens = usage.output_tokens.unwrap_or_default();
-        let usage = json!({
-            "prompt_tokens": prompt_tokens,
-            "completion_tokens": completion_tokens,
-            "total_tokens": prompt_tokens.saturating_add(completion_tokens),
-            "prompt_tokens_details": known([
-                ("cached_tokens", usage.cache_read_tokens),
-                ("cache_write_tokens", usage.cache_write_tokens),
-            ]),
-            "completion_tokens_details": known([("reasoning_tokens", usage.reasoning_tokens)]),
-        });
-        self.chunk(&[], Some(usage))
+        self.chunk(&[], Some(counts(usage)))
     }
 
     fn delta(&mut self, said: Option<DeltaMember<'_>>, finish_reason: Option<&str>) -> String {
@@ -228,6 +278,29 @@ impl ChunkWriter {
         let object = "chat.completion.chunk";
         json(&WrittenChunk { id, object, created: *created, model, choices, usage })
     }
+}
+
+/// Returns the word for the reason of the end: a model that writes its calls as text stops after them, and clients of this
+/// protocol run calls only if the word is `tool_calls`.
+fn reason_of(reason: &FinishReason, has_calls: bool) -> &str {
+    let stops = *reason == FinishReason::Stop;
+    if stops && has_calls { FinishReason::ToolCalls.as_str() } else { reason.as_str() }
+}
+
+/// Returns the value of `usage`.
+fn counts(usage: &UsageInfo) -> Value {
+    let prompt_tokens = usage.input_tokens.unwrap_or_default();
+    let completion_tokens = usage.output_tokens.unwrap_or_default();
+    json!({
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "total_tokens": prompt_tokens.saturating_add(completion_tokens),
+        "prompt_tokens_details": known([
+            ("cached_tokens", usage.cache_read_tokens),
+            ("cache_write_tokens", usage.cache_write_tokens),
+        ]),
+        "completion_tokens_details": known([("reasoning_tokens", usage.reasoning_tokens)]),
+    })
 }
 
 /// Returns an object with the known counts.

@@ -2,14 +2,17 @@
 //!
 //! The provider is `OpenAi` (feature `http`): `OpenAi::from_env` reads `OPENAI_API_KEY`,
 //! `OPENAI_BASE_URL` and `OPENAI_MODEL`; `OpenAi::builder` takes them as arguments. Without HTTP,
-//! [`OpenAiDecoder`] reads response bodies, and [`ChunkWriter`] writes them for the clients of a
-//! server.
+//! [`OpenAiDecoder`] reads response bodies. For a server whose clients speak this protocol, [`read_request`] reads their
+//! requests, and [`ChunkWriter`] writes the responses, streamed or whole.
 
 mod calls;
 mod chunk_writer;
 mod content;
 mod extras;
 mod reasoning;
+mod received;
+#[cfg(test)]
+mod received_tests;
 #[cfg(feature = "http")]
 mod request;
 mod stream;
@@ -19,6 +22,7 @@ mod wire;
 
 pub use chunk_writer::ChunkWriter;
 use extras::PROTOCOL;
+pub use received::{ReceivedRequest, RequestProblem, read_request};
 #[cfg(feature = "http")]
 pub use request::{ChatCompletions, OpenAi};
 pub use stream::{OpenAiDecoder, PROMPT_PROGRESS};

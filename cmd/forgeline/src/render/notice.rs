@@ -12,7 +12,8 @@ pub(super) fn attempt(event: &AgentEvent) -> Option<String> {
             "attempt {next} of {max_attempts} in {wait} s, the last failed: {what}"
         ));
     }
-    let AgentEvent::Failover { from_provider, to_provider, to_model, reason, .. } = event else {
+    let AgentEvent::Failover { from_provider, to_provider, to_model, position, reason, .. } = event
+    else {
         return None;
     };
     let next = match (to_provider.as_str(), to_model.as_str()) {
@@ -20,6 +21,9 @@ pub(super) fn attempt(event: &AgentEvent) -> Option<String> {
         (name, "") => format!("continuing with {name}"),
         (name, model) => format!("continuing with {name}, {model}"),
     };
+    if *position == 0 {
+        return Some(format!("{next} again: {reason}"));
+    }
     Some(format!("{next}; {from_provider} failed: {reason}"))
 }
 

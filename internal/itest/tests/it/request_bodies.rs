@@ -13,7 +13,7 @@ use forgeline::{
         gemini::GenerateContent,
         http::{HttpProvider, WireFormat},
         ollama::OllamaChat,
-        openai::ChatCompletions,
+        openai::{self, ChatCompletions},
         responses::Responses,
     },
     types::{
@@ -261,6 +261,33 @@ async fn every_request_is_written_as_it_was() {
         assert_eq!(written.len(), want.len(), "{vendor}");
         assert!(count >= 25, "{vendor}: {count}");
     }
+}
+
+// Rows: N-84
+#[tokio::test]
+async fn a_request_that_a_gateway_reads_is_sent_on_as_it_came() {
+    let kept = fs::read_to_string(Path::new(FOLDER).join("openai.txt")).unwrap();
+    let (mut same, mut refused) = (0, Vec::new());
+    for entry in kept.split("# ").filter(|entry| entry.contains("\nPOST http://h/")) {
+        let (name, body) = (entry.lines().next().unwrap(), entry.lines().nth(2).unwrap());
+        let Ok(received) = openai::read_request(body.as_bytes()) else {
+            refused.push(name.to_owned());
+            continue;
+        };
+        assert!(received.stream && received.include_usage, "{name}");
+        assert!(received.left_out.is_empty(), "{name}: {:?}", received.left_out);
+        let server = Canned::new("");
+        let builder = HttpProvider::<ChatCompletions>::builder().base_url("http://h");
+        let builder = builder.model(received.model).retry(RetryPolicy::NONE);
+        let provider = builder.api_key("k").transport(Arc::clone(&server)).build().unwrap();
+        sent(&provider, &server, received.request).await.unwrap();
+        let again: Value = serde_json::from_slice(&server.last().body.concat()).unwrap();
+        let came: Value = serde_json::from_str(body).unwrap();
+        assert_eq!(again, came, "{name}");
+        same += 1;
+    }
+    assert_eq!(refused, ["own tools at http://h"]);
+    assert!(same >= 25, "{same}");
 }
 
 /// The segments that hold `messages` again, recognized by their place in memory.

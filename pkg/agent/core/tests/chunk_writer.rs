@@ -122,3 +122,24 @@ fn a_name_that_comes_late_is_written_when_it_is_known() {
     assert_eq!(writer.event(&end), None, "once");
     assert_eq!(writer.event(&AgentEvent::MessageStart), None);
 }
+
+// Rows: N-84
+#[test]
+fn an_answer_with_calls_never_ends_with_stop() {
+    let call = || StreamChunk::calls(vec![ToolCallDelta::new(0).id("c").name("f").arguments("{}")]);
+    let text = || StreamChunk::message("<tool>{\"tool_name\":\"f\",\"arguments\":{}}</tool>");
+    #[rustfmt::skip]
+    let cases = [
+        ("native, stop",       vec![call()], FinishReason::Stop,      "tool_calls"),
+        ("text, stop",         vec![text()], FinishReason::Stop,      "tool_calls"),
+        ("native, tool_calls", vec![call()], FinishReason::ToolCalls, "tool_calls"),
+        ("native, cut",        vec![call()], FinishReason::Length,    "length"),
+        ("no call",            vec![StreamChunk::message("f")], FinishReason::Stop, "stop"),
+    ];
+    for (name, mut chunks, reason, want) in cases {
+        chunks.push(StreamChunk::end(reason));
+        let (events, completion) = run(chunks);
+        let body = body(&events, &completion);
+        assert!(body.contains(&format!("\"finish_reason\":\"{want}\"")), "{name}: {body}");
+    }
+}

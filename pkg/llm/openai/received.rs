@@ -1,0 +1,497 @@
+//! Reading of Chat Completions requests, for a server whose clients speak that protocol.
+
+use std::{fmt, sync::Arc};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    PROTOCOL,
+    wire::{REASONING, REASONING_CONTENT, REASONING_TEXT},
+};
+use crate::{Request, ResponseFormat, ToolChoice, ToolSpec};
+use forgeline_types::{
+    Json, Message, MessageRole, Part, Signature, Text, ToolCall, ToolResult, Transcript,
+};
+
+/// A Chat Completions request as a client sent it; see [`read_request`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ReceivedRequest {
+    /// The name of the model that the client asks for.
+    pub model: Text,
+    /// The request, for any provider. Members that have no field of their own, such as `n` or `logit_bias`, are in
+    /// [`extra`](Request::extra).
+    pub request: Request,
+    /// `true` if the client wants the answer as a stream.
+    pub stream: bool,
+    /// `true` if the stream is to end with the token counts.
+    pub include_usage: bool,
+    /// The places of members of messages and tools that a [`Request`] has no room for, such as `messages[0].name`.
+    pub left_out: Vec<String>,
+}
+
+/// The reason why a request cannot be read: a place, what is there, and what was expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestProblem {
+    /// The place, such as `messages[2].content`; empty for the whole body.
+    pub place: String,
+    /// What is wrong, such as `expected a text or a list of parts, found a number`.
+    pub problem: String,
+}
+
+impl fmt::Display for RequestProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.place.is_empty() { "the body" } else { &self.place };
+        write!(formatter, "{place}: {}", self.problem)
+    }
+}
+
+impl std::error::Error for RequestProblem {}
+
+impl RequestProblem {
+    fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { place: place.into(), problem: problem.into() }
+    }
+
+    /// Returns the body of the response with which the protocol refuses the request; its status is 400.
+    #[must_use]
+    pub fn to_body(&self) -> String {
+        let param = (!self.place.is_empty()).then_some(&self.place);
+        let kind = "invalid_request_error";
+        json!({ "error": { "message": self.to_string(), "type": kind, "param": param, "code": null } })
+            .to_string()
+    }
+}
+
+/// Reads the body of a Chat Completions request.
+///
+/// Instructions at the beginning become [`Request::system`]; results of tools get the names of their calls; `data:` URLs
+/// become images and documents. What the protocol has and a [`Request`] has not is an error where the answer would be
+/// another one (audio, tools that are no functions), and else kept in [`Request::extra`] or named in
+/// [`left_out`](ReceivedRequest::left_out). The caller bounds the length of the body.
+///
+/// # Errors
+///
+/// Returns the first place that is not as the protocol has it.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::openai::read_request;
+///
+/// let body = r#"{"model":"small","stream":true,"n":1,"messages":[
+///     {"role":"developer","content":"Be brief."},{"role":"user","content":"Hi"}]}"#;
+/// let received = read_request(body.as_bytes())?;
+/// assert_eq!((received.model.as_str(), received.stream), ("small", true));
+/// assert_eq!(received.request.system.as_deref(), Some("Be brief."));
+/// assert_eq!(received.request.messages.len(), 1);
+///
+/// let error = read_request(br#"{"model":"small","messages":[{"role":"user","content":7}]}"#);
+/// let words = "messages[0].content: expected a text or a list of parts, found a number";
+/// assert_eq!(error.unwrap_err().to_string(), words);
+/// # Ok::<(), forgeline::llm::openai::RequestProblem>(())
+/// ```
+pub fn read_request(body: &[u8]) -> Result<ReceivedRequest, RequestProblem> {
+    let value: Value = serde_json::from_slice(body)
+        .map_err(|error| RequestProblem::new("", format!("is not JSON: {error}")))?;
+    let Value::Object(mut members) = value else {
+        return Err(unlike("", "an object", &value));
+    };
+    let mut reader = RequestReader::default();
+    let model = required_text(&mut members, "model")?;
+    let messages = members.remove("messages").unwrap_or_default();
+    let mut request = Request::default();
+    reader.messages(messages, &mut request)?;
+    request.tools = reader.tools(members.remove("tools"))?;
+    request.tool_choice = members.remove("tool_choice").map(tool_choice).transpose()?.flatten();
+    request.response_format =
+        members.remove("response_format").map(response_format).transpose()?.flatten();
+    request.parallel_tool_calls = flag(&mut members, "parallel_tool_calls")?;
+    let old = number(&mut members, "max_tokens")?;
+    request.max_tokens = number(&mut members, "max_completion_tokens")?.or(old);
+    request.temperature = fraction(&mut members, "temperature")?;
+    request.top_p = fraction(&mut members, "top_p")?;
+    request.top_k = number(&mut members, "top_k")?;
+    request.seed = number(&mut members, "seed")?;
+    request.stop = stop(members.remove("stop"))?;
+    request.reasoning_effort = text(&mut members, "reasoning_effort")?.map(Text::from);
+    let stream = flag(&mut members, "stream")?.unwrap_or_default();
+    let include_usage = match members.remove("stream_options") {
+        Some(Value::Object(mut options)) => {
+            flag(&mut options, "include_usage")?.unwrap_or_default()
+        }
+        None | Some(Value::Null) => false,
+        Some(other) => return Err(unlike("stream_options", "an object", &other)),
+    };
+    if let Some(Value::Object(metadata)) = members.remove("metadata") {
+        for (name, value) in metadata {
+            let Value::String(value) = value else {
+                return Err(unlike(format!("metadata.{name}"), "a text", &value));
+            };
+            request.metadata.insert(name, value);
+        }
+    }
+    members.retain(|_, value| !value.is_null());
+    request.extra = members;
+    Ok(ReceivedRequest {
+        model: model.into(),
+        request,
+        stream,
+        include_usage,
+        left_out: reader.left_out,
+    })
+}
+
+/// The reader of a request, and what it found so far.
+#[derive(Debug, Default)]
+struct RequestReader {
+    /// The ids and names of the calls so far.
+    calls: Vec<(Text, Text)>,
+    left_out: Vec<String>,
+}
+
+impl RequestReader {
+    fn messages(&mut self, messages: Value, request: &mut Request) -> Result<(), RequestProblem> {
+        let Value::Array(messages) = messages else {
+            return Err(unlike("messages", "a list", &messages));
+        };
+        let mut read: Vec<Message> = Vec::with_capacity(messages.len());
+        for (at, message) in messages.into_iter().enumerate() {
+            let place = format!("messages[{at}]");
+            let Value::Object(mut members) = message else {
+                return Err(unlike(place, "an object", &message));
+            };
+            let role =
+                required_text(&mut members, "role").map_err(|error| error.in_place(&place))?;
+            let message = self.message(&role, &mut members, &place)?;
+            members.retain(|_, value| !value.is_null());
+            self.left_out.extend(members.keys().map(|name| format!("{place}.{name}")));
+            match read.last_mut() {
+                None if message.role == MessageRole::System => {
+                    let text = message.text();
+                    let before = request.system.take();
+                    let joined = before.map(|before| format!("{before}\n\n{text}"));
+                    request.system = Some(joined.unwrap_or(text).into());
+                }
+                // Each result is a message of its own in this protocol; here they are those of one answer.
+                Some(last)
+                    if last.role == MessageRole::Tool && message.role == MessageRole::Tool =>
+                {
+                    last.parts.extend(message.parts);
+                }
+                _ => read.push(message),
+            }
+        }
+        request.messages = Transcript::from(read);
+        Ok(())
+    }
+
+    fn message(
+        &mut self,
+        role: &str,
+        members: &mut Map<String, Value>,
+        place: &str,
+    ) -> Result<Message, RequestProblem> {
+        let content = members.remove("content").unwrap_or_default();
+        let content_place = format!("{place}.content");
+        let parts = |content| parts(content, &content_place);
+        Ok(match role {
+            "system" | "developer" => Message::new(MessageRole::System, parts(content)?),
+            "user" => Message::new(MessageRole::User, parts(content)?),
+            "assistant" => {
+                let mut said = reasoning(members);
+                said.extend(parts(content)?);
+                if let Some(Value::String(text)) = members.remove("refusal") {
+                    said.push(Part::Text { text });
+                }
+                let calls = members.remove("tool_calls").unwrap_or_default();
+                said.extend(self.calls(calls, &format!("{place}.tool_calls"))?);
+                Message::new(MessageRole::Assistant, said)
+            }
+            "tool" => {
+                let id = required_text(members, "tool_call_id").map_err(|it| it.in_place(place))?;
+                let name = self.calls.iter().rev().find(|(call, _)| call.as_str() == id);
+                let Some((id, name)) = name else {
+                    let problem = format!("no call before it has the id {id:?}");
+                    return Err(RequestProblem::new(format!("{place}.tool_call_id"), problem));
+                };
+                let (mut text, mut rest) = (String::new(), Vec::new());
+                for part in parts(content)? {
+                    match part {
+                        Part::Text { text: more } => text.push_str(&more),
+                        other => rest.push(other),
+                    }
+                }
+                let mut result = ToolResult::new(id.clone(), name.clone(), text);
+                result.parts = rest;
+                Message::new(MessageRole::Tool, vec![Part::ToolResult(result)])
+            }
+            other => {
+                let problem = format!(
+                    "expected `system`, `developer`, `user`, `assistant` or `tool`, found {other:?}"
+                );
+                return Err(RequestProblem::new(format!("{place}.role"), problem));
+            }
+        })
+    }
+
+    fn calls(&mut self, calls: Value, place: &str) -> Result<Vec<Part>, RequestProblem> {
+        let calls = match calls {
+            Value::Array(calls) => calls,
+            Value::Null => Vec::new(),
+            other => return Err(unlike(place, "a list", &other)),
+        };
+        let mut read = Vec::with_capacity(calls.len());
+        for (at, mut call) in calls.into_iter().enumerate() {
+            let place = format!("{place}[{at}]");
+            only_function(&call, &place)?;
+            let function = call.get_mut("function").map(Value::take).unwrap_or_default();
+            let place = format!("{place}.function");
+            let Value::Object(mut function) = function else {
+                return Err(unlike(place, "an object", &function));
+            };
+            let name = required_text(&mut function, "name").map_err(|it| it.in_place(&place))?;
+            let arguments = text(&mut function, "arguments").map_err(|it| it.in_place(&place))?;
+            let written = arguments.unwrap_or_default();
+            let written = if written.trim().is_empty() { "{}".to_owned() } else { written };
+            let arguments = Json::parse(&written).map_err(|error| {
+                RequestProblem::new(format!("{place}.arguments"), format!("is not JSON: {error}"))
+            })?;
+            let id = call.get("id").and_then(Value::as_str).map(Text::from);
+            let id = id.unwrap_or_else(|| Text::from(format!("call_{}", self.calls.len())));
+            let mut call = ToolCall::new(id, name, arguments);
+            call.index = u32::try_from(at).unwrap_or(u32::MAX);
+            self.calls.push((call.id.clone(), call.name.clone()));
+            read.push(Part::ToolCall(call));
+        }
+        Ok(read)
+    }
+
+    fn tools(&mut self, tools: Option<Value>) -> Result<Arc<[ToolSpec]>, RequestProblem> {
+        let tools = match tools {
+            Some(Value::Array(tools)) => tools,
+            None | Some(Value::Null) => Vec::new(),
+            Some(other) => return Err(unlike("tools", "a list", &other)),
+        };
+        let read = tools.into_iter().enumerate().map(|(at, mut tool)| {
+            let place = format!("tools[{at}]");
+            only_function(&tool, &place)?;
+            let function = tool.get_mut("function").map(Value::take).unwrap_or_default();
+            let place = format!("{place}.function");
+            let Value::Object(mut function) = function else {
+                return Err(unlike(place, "an object", &function));
+            };
+            let within = |error: RequestProblem| error.in_place(&place);
+            let name = required_text(&mut function, "name").map_err(within)?;
+            let description = text(&mut function, "description").map_err(within)?;
+            let takes_nothing = || json!({ "type": "object", "properties": {} });
+            let parameters = function.remove("parameters").filter(|schema| !schema.is_null());
+            let strict = flag(&mut function, "strict").map_err(within)?.unwrap_or_default();
+            self.left_out.extend(function.keys().map(|name| format!("{place}.{name}")));
+            let parameters = parameters.unwrap_or_else(takes_nothing);
+            Ok(ToolSpec::new(name, description.unwrap_or_default(), parameters).strict(strict))
+        });
+        read.collect()
+    }
+}
+
+impl RequestProblem {
+    /// Returns the problem with its place inside another one.
+    fn in_place(self, outer: &str) -> Self {
+        let place = if self.place.is_empty() {
+            outer.to_owned()
+        } else {
+            format!("{outer}.{}", self.place)
+        };
+        Self { place, ..self }
+    }
+}
+
+/// Returns the reasoning that an assistant's message has in one of the members in which servers send it.
+fn reasoning(members: &mut Map<String, Value>) -> Vec<Part> {
+    let read = |name: &'static str| match members.get(name) {
+        Some(Value::String(text)) if !text.is_empty() => Some((name, text.clone())),
+        _ => None,
+    };
+    let found = [REASONING_CONTENT, REASONING, REASONING_TEXT].into_iter().find_map(read);
+    let Some((name, text)) = found else { return Vec::new() };
+    members.remove(name);
+    let signature = Some(Signature::new(PROTOCOL, name));
+    vec![Part::Thinking { text, signature }]
+}
+
+/// Reads the content of a message.
+fn parts(content: Value, place: &str) -> Result<Vec<Part>, RequestProblem> {
+    let list = match content {
+        Value::Null => return Ok(Vec::new()),
+        Value::String(text) if text.is_empty() => return Ok(Vec::new()),
+        Value::String(text) => return Ok(vec![Part::Text { text }]),
+        Value::Array(list) => list,
+        other => return Err(unlike(place, "a text or a list of parts", &other)),
+    };
+    let read = |(at, part): (usize, Value)| {
+        let place = format!("{place}[{at}]");
+        let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+        let at = |pointer: &str| part.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let lacks = |member: &str| RequestProblem::new(format!("{place}.{member}"), "is missing");
+        Ok(match kind {
+            "text" => Part::Text { text: at("/text").ok_or_else(|| lacks("text"))? },
+            "refusal" => Part::Text { text: at("/refusal").ok_or_else(|| lacks("refusal"))? },
+            "image_url" => {
+                let url = at("/image_url/url").or_else(|| at("/image_url"));
+                let (media_type, data) = media(url.ok_or_else(|| lacks("image_url.url"))?);
+                Part::Image {
+                    media_type: media_type.unwrap_or_else(|| "image/png".to_owned()),
+                    data,
+                }
+            }
+            "file" if at("/file/file_data").is_some() => {
+                let (media_type, data) = media(at("/file/file_data").unwrap_or_default());
+                let media_type = media_type.unwrap_or_else(|| "application/pdf".to_owned());
+                Part::Document { media_type, data, name: at("/file/filename") }
+            }
+            other => {
+                let expected = "expected `text`, `image_url`, or `file` with `file_data`";
+                return Err(RequestProblem::new(place, format!("{expected}, found {other:?}")));
+            }
+        })
+    };
+    list.into_iter().enumerate().map(read).collect()
+}
+
+/// Returns the media type and the base64 of a `data:` URL; any other URL as it is.
+fn media(url: String) -> (Option<String>, String) {
+    let parted = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    match parted {
+        Some((media_type, data)) => (Some(media_type.to_owned()), data.to_owned()),
+        None => (None, url),
+    }
+}
+
+fn tool_choice(choice: Value) -> Result<Option<ToolChoice>, RequestProblem> {
+    let name = choice.pointer("/function/name").and_then(Value::as_str);
+    Ok(Some(match (choice.as_str(), name) {
+        (Some("auto"), _) => ToolChoice::Auto,
+        (Some("none"), _) => ToolChoice::None,
+        (Some("required"), _) => ToolChoice::Required,
+        (None, Some(name)) => ToolChoice::Tool(name.into()),
+        _ if choice.is_null() => return Ok(None),
+        _ => {
+            let problem =
+                format!("expected `auto`, `none`, `required` or a function, found {choice}");
+            return Err(RequestProblem::new("tool_choice", problem));
+        }
+    }))
+}
+
+fn response_format(format: Value) -> Result<Option<ResponseFormat>, RequestProblem> {
+    let at = |pointer: &str| format.pointer(pointer);
+    Ok(match at("/type").and_then(Value::as_str) {
+        None if format.is_null() => None,
+        Some("text") => None,
+        Some("json_object") => Some(ResponseFormat::JsonObject),
+        Some("json_schema") => {
+            let schema = at("/json_schema/schema").cloned();
+            let lacks = || RequestProblem::new("response_format.json_schema.schema", "is missing");
+            Some(ResponseFormat::JsonSchema {
+                name: at("/json_schema/name").and_then(Value::as_str).unwrap_or("answer").into(),
+                schema: schema.ok_or_else(lacks)?,
+                strict: at("/json_schema/strict").and_then(Value::as_bool).unwrap_or_default(),
+            })
+        }
+        _ => {
+            let expected = "expected `text`, `json_object` or `json_schema`";
+            return Err(RequestProblem::new(
+                "response_format",
+                format!("{expected}, found {format}"),
+            ));
+        }
+    })
+}
+
+fn stop(stop: Option<Value>) -> Result<Vec<String>, RequestProblem> {
+    match stop {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::String(text)) => Ok(vec![text]),
+        Some(Value::Array(texts)) => {
+            let text = |(at, text): (usize, Value)| match text {
+                Value::String(text) => Ok(text),
+                other => Err(unlike(format!("stop[{at}]"), "a text", &other)),
+            };
+            texts.into_iter().enumerate().map(text).collect()
+        }
+        Some(other) => Err(unlike("stop", "a text or a list of texts", &other)),
+    }
+}
+
+/// Checks that a call or tool is a function.
+fn only_function(value: &Value, place: &str) -> Result<(), RequestProblem> {
+    match value.get("type") {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::String(kind)) if kind == "function" => Ok(()),
+        Some(kind) => {
+            let problem = format!("expected `function`, found {kind}");
+            Err(RequestProblem::new(format!("{place}.type"), problem))
+        }
+    }
+}
+
+fn text(members: &mut Map<String, Value>, name: &str) -> Result<Option<String>, RequestProblem> {
+    match members.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(unlike(name, "a text", &other)),
+    }
+}
+
+fn required_text(members: &mut Map<String, Value>, name: &str) -> Result<String, RequestProblem> {
+    text(members, name)?.ok_or_else(|| RequestProblem::new(name, "is missing"))
+}
+
+fn flag(members: &mut Map<String, Value>, name: &str) -> Result<Option<bool>, RequestProblem> {
+    match members.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Bool(flag)) => Ok(Some(flag)),
+        Some(other) => Err(unlike(name, "true or false", &other)),
+    }
+}
+
+/// Reads a whole number that is not negative.
+fn number<N: TryFrom<u64>>(
+    members: &mut Map<String, Value>,
+    name: &str,
+) -> Result<Option<N>, RequestProblem> {
+    match members.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match value.as_u64().and_then(|number| N::try_from(number).ok()) {
+            Some(number) => Ok(Some(number)),
+            None => {
+                let problem =
+                    format!("expected a whole number that is not negative, found {value}");
+                Err(RequestProblem::new(name, problem))
+            }
+        },
+    }
+}
+
+fn fraction(members: &mut Map<String, Value>, name: &str) -> Result<Option<f32>, RequestProblem> {
+    match members.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        // Read as text, a number keeps the digits that it was written with.
+        Some(Value::Number(number)) => Ok(number.to_string().parse().ok()),
+        Some(other) => Err(unlike(name, "a number", &other)),
+    }
+}
+
+fn unlike(place: impl Into<String>, expected: &str, found: &Value) -> RequestProblem {
+    let found = match found {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    RequestProblem::new(place, format!("expected {expected}, found {found}"))
+}
