@@ -15,14 +15,16 @@ use crate::{
         self, EventEmitter, RunSetup, RunStart, SessionGrants, SharedAgent, StartMessages,
         WrittenMessages,
     },
-    journal::{self, Chain, Journal, JournalStep, OpenIs, OpenRun, Record, Restored, Writer},
+    journal::{
+        self, Chain, Journal, JournalStep, MessageList, OpenIs, OpenRun, Record, Restored, Writer,
+    },
     memory::{Memory, SharedMemory},
     run::{RunContext, RunError, RunInput, RunOutcome},
     setup::{AgentSetup, RequestModes},
     streams::RunStream,
     support::next_run_id,
 };
-use forgeline_types::{AgentError, ErrorCode, Text, Transcript};
+use forgeline_types::{AgentError, ErrorCode, Message, Text, Transcript};
 
 /// An agent: a model, its tools and a conversation.
 ///
@@ -339,6 +341,27 @@ impl DefaultAgent {
     #[must_use]
     pub fn transcript(&self) -> Transcript {
         self.0.memory.lock().transcript().clone()
+    }
+
+    /// Puts messages at the end of the conversation, after the current run: those of a conversation that was held elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// As [`clear`](Self::clear).
+    #[doc(hidden)]
+    pub async fn give(&self, messages: Vec<Arc<Message>>) -> Result<(), AgentError> {
+        let mut turn = self.0.take_turn().await?;
+        if let Some(writer) = &mut *turn {
+            writer.ready().await?;
+            let step = JournalStep::MessagesGiven { messages: messages.len() };
+            let record = Record::<()>::Given { messages: MessageList::Beside(messages.len()) };
+            writer.append(step, &record, &messages).await?;
+        }
+        let mut memory = self.0.memory.lock();
+        for message in messages {
+            memory.add(message);
+        }
+        Ok(())
     }
 
     /// Clears the conversation, after the current run.

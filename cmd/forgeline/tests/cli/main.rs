@@ -36,6 +36,8 @@ mod process;
 mod project;
 #[cfg(target_os = "linux")]
 mod pty;
+#[cfg(unix)]
+mod real_programs;
 mod record;
 mod replay;
 mod run;
