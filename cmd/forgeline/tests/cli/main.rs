@@ -18,6 +18,7 @@ mod fixtures;
 mod flags;
 #[cfg(unix)]
 mod flood;
+mod help;
 #[cfg(target_os = "linux")]
 mod helpers;
 #[cfg(unix)]
