@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    // Found: N-66
+    // Rows: N-66
     #[tokio::test(start_paused = true)]
     async fn a_response_that_has_nothing_to_send_begins_with_a_comment() {
         let (_sender, mut pieces) = body();

@@ -105,7 +105,6 @@ async fn ten_thousand_headers_and_long_addresses_are_refused() {
     assert_eq!(response.status(), 431);
 }
 
-// Found: R6
 #[tokio::test]
 async fn the_headers_and_the_bytes_of_a_head_are_counted_each_by_itself() {
     let limits = Limits { headers: 10, head_bytes: 400, ..Limits::default() };

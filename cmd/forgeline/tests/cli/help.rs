@@ -21,7 +21,6 @@ fn time(wait: Duration) -> String {
     unit.map_or_else(|| seconds.to_string(), |(unit, name)| format!("{}{name}", seconds / unit))
 }
 
-// Found: R4, R6
 #[test]
 fn the_defaults_that_the_help_states_are_those_of_the_library() {
     let config = AgentConfig::default();

@@ -77,7 +77,7 @@ async fn play(root: &Path, calls: Vec<Vec<Step>>, flags: &[&str], home: &Path) -
     results
 }
 
-// Found: N-43
+// Rows: N-43
 #[tokio::test(flavor = "multi_thread")]
 async fn cargo_git_and_npm_run_where_their_variables_say() {
     let missing = ["cargo", "git", "npm"].into_iter().find(|program| !is_installed(program));
@@ -166,7 +166,7 @@ impl Encoding {
     }
 }
 
-// Found: N-41
+// Rows: N-41
 #[tokio::test(flavor = "multi_thread")]
 async fn edits_change_only_their_lines_whatever_the_encoding_and_line_ends() {
     let (root, home) = (folder("encodings"), folder("encodings-home"));

@@ -15,7 +15,7 @@ use super::started::{Started, host};
 const SCENARIOS: usize = 15;
 
 // Covers: E-04, E-41
-// Found: N-65
+// Rows: N-65
 #[test]
 fn a_page_with_use_chat_does_all_that_it_may() {
     for major in [7, 6] {

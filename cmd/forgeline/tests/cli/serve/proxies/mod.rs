@@ -102,7 +102,7 @@ impl Reader {
     }
 }
 
-// Found: N-66
+// Rows: N-66
 #[tokio::test(flavor = "multi_thread")]
 async fn each_stream_comes_event_by_event_and_a_cut_reader_goes_on() {
     for kind in Kind::ALL.into_iter().filter(|kind| kind.is_installed()) {
@@ -198,7 +198,7 @@ fn ask(proxy: &Proxy, method: &str, path: &str, more: &str) -> Answer {
     connection.answer()
 }
 
-// Found: N-61
+// Rows: N-61
 #[test]
 fn without_tokens_nobody_gets_in_but_by_the_token_of_the_start() {
     let serve = Started::exactly(&["--provider", "demo"]);
@@ -221,7 +221,7 @@ fn without_tokens_nobody_gets_in_but_by_the_token_of_the_start() {
     }
 }
 
-// Found: N-61
+// Rows: N-61
 #[test]
 fn without_a_login_a_proxy_that_names_itself_is_refused_whatever_its_caller_says() {
     let serve = Started::exactly(&["--provider", "demo", "--no-auth"]);
@@ -260,7 +260,7 @@ fn what_a_request_says_of_its_sender_makes_it_no_other_caller() {
     }
 }
 
-// Found: N-64
+// Rows: N-64
 #[test]
 fn the_console_loads_below_a_path() {
     let serve = Started::exactly(&["--provider", "demo"]);
