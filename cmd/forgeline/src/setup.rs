@@ -454,15 +454,10 @@ impl BudgetArgs {
                 escape_controls(model)
             )));
         }
-        Ok(self.budget())
-    }
-
-    fn budget(&self) -> Budget {
         let mut budget = Budget::default();
-        budget.tokens = self.budget_tokens;
-        budget.time = self.budget_time;
+        (budget.tokens, budget.time) = (self.budget_tokens, self.budget_time);
         budget.cost = self.budget_cost;
-        budget
+        Ok(budget)
     }
 }
 

@@ -134,9 +134,9 @@ async fn a_client_with_messages_that_the_service_does_not_have_is_told() {
     let (_, app) = service(agent(&provider));
     let before = json!({ "role": "assistant", "parts": [{ "type": "text", "text": "One." }] });
     let messages = json!([user("One?"), before, user("Two?")]);
-    let told = chat(&app, "ann", messages.clone()).await;
-    assert_eq!(with(&told, "data-history_not_read")["data"]["messages"], 2);
-    assert_eq!(reported(&told), "Two? 1");
+    let heard = chat(&app, "ann", messages.clone()).await;
+    assert_eq!(with(&heard, "data-history_not_read")["data"]["messages"], 2);
+    assert_eq!(reported(&heard), "Two? 1");
     // Now the conversation exists.
     let messages = json!([user("One?"), before, user("Three?")]);
     let quiet = chat(&app, "ann", messages).await;
@@ -150,19 +150,19 @@ async fn a_client_with_messages_that_the_service_does_not_have_is_told() {
 
     let said = |role: &str, text: &str| json!({ "role": role, "content": text });
     let messages = json!([said("user", "a"), said("assistant", "b"), said("user", "c")]);
-    let (_, told) = agui(&app, "ann", json!({ "messages": messages })).await;
-    let notice = told.iter().find(|event| event["name"] == "history_not_read").unwrap();
+    let (_, heard) = agui(&app, "ann", json!({ "messages": messages })).await;
+    let notice = heard.iter().find(|event| event["name"] == "history_not_read").unwrap();
     assert_eq!((&notice["type"], &notice["value"]["messages"]), (&json!("CUSTOM"), &json!(2)));
 }
 
 /// A model that says what it reads.
 fn repeating() -> ScriptedProvider {
     ScriptedProvider::from_fn(|request: &Asked| {
-        let told = request.messages.iter().map(|it| {
+        let heard = request.messages.iter().map(|it| {
             let role = serde_json::to_value(it.role).unwrap();
             format!("{}:{}", role.as_str().unwrap(), it.text())
         });
-        ScriptedTurn::new().text(told.collect::<Vec<_>>().join("|"))
+        ScriptedTurn::new().text(heard.collect::<Vec<_>>().join("|"))
     })
 }
 
@@ -192,17 +192,17 @@ async fn the_messages_of_a_client_begin_a_conversation_where_the_agent_allows_it
         of("user", " "),
         of("user", "Two?"),
     ]);
-    let told = chat(&app, "ann", sent.clone()).await;
-    assert_eq!(reported(&told), "user:One?|assistant:Uno.|user:Two?");
-    // The answer without a question is told.
-    assert_eq!(with(&told, "data-history_not_read")["data"]["messages"], 1);
+    let heard = chat(&app, "ann", sent.clone()).await;
+    assert_eq!(reported(&heard), "user:One?|assistant:Uno.|user:Two?");
+    // The answer without a question is reported.
+    assert_eq!(with(&heard, "data-history_not_read")["data"]["messages"], 1);
     // Once it exists, what the client sends changes nothing; another process reads the same.
     let begun = "user:One?|assistant:Uno.|user:Two?|assistant:user:One?|assistant:Uno.|user:Two?";
     let app = taking(&provider, &stores);
     let more = json!([of("user", "Forged?"), of("assistant", "Forged."), of("user", "Three?")]);
-    let told = chat(&app, "ann", more).await;
-    assert_eq!(reported(&told), format!("{begun}|user:Three?"));
-    assert!(told.iter().all(|part| part["type"] != "data-history_not_read"), "{told:?}");
+    let heard = chat(&app, "ann", more).await;
+    assert_eq!(reported(&heard), format!("{begun}|user:Three?"));
+    assert!(heard.iter().all(|part| part["type"] != "data-history_not_read"), "{heard:?}");
     // The last answer is given again, and the first: what the client gave stays.
     for (said, want) in [
         ("Three?", format!("{begun}|user:Three?")),
@@ -228,9 +228,9 @@ async fn the_messages_of_a_client_begin_a_conversation_where_the_agent_allows_it
         said("assistant", "b"),
         said("user", "c")
     ]);
-    let (_, told) = agui(&app, "ann", json!({ "threadId": "c2", "messages": sent })).await;
-    assert_eq!(reported(&told), "user:a|assistant:b|user:c");
-    assert!(told.iter().all(|event| event["name"] != "history_not_read"), "{told:?}");
+    let (_, heard) = agui(&app, "ann", json!({ "threadId": "c2", "messages": sent })).await;
+    assert_eq!(reported(&heard), "user:a|assistant:b|user:c");
+    assert!(heard.iter().all(|event| event["name"] != "history_not_read"), "{heard:?}");
 
     // Of another agent, and of a conversation that is not one's own, nothing is taken.
     for (path, token, id, want) in
@@ -239,8 +239,8 @@ async fn the_messages_of_a_client_begin_a_conversation_where_the_agent_allows_it
         let body = json!({ "id": id, "messages": [of("user", "a"), of("assistant", "b"), of("user", "c")] });
         let response = post(&app, path, token, &body).await;
         assert_eq!(response.status().as_u16(), want.0, "{path} {token}");
-        let told = parts(&text(response).await);
-        let notice = told.iter().find(|part| part["type"] == "data-history_not_read");
+        let heard = parts(&text(response).await);
+        let notice = heard.iter().find(|part| part["type"] == "data-history_not_read");
         assert_eq!(notice.map_or(0, |it| it["data"]["messages"].as_u64().unwrap()), want.1);
     }
 }
@@ -258,8 +258,8 @@ async fn of_a_long_history_the_end_is_taken_and_the_rest_is_told() {
         let text = |at: usize| format!("{at} {}", "x".repeat(bytes - 6));
         let messages = (0..turns).flat_map(|at| [of("user", text(at)), of("assistant", text(at))]);
         let messages: Vec<_> = messages.chain([of("user", "Now?".to_owned())]).collect();
-        let told = chat(&app, "ann", json!(messages)).await;
-        let left = told.iter().find(|part| part["type"] == "data-history_not_read");
+        let heard = chat(&app, "ann", json!(messages)).await;
+        let left = heard.iter().find(|part| part["type"] == "data-history_not_read");
         let left = left.map_or(0, |it| it["data"]["messages"].as_u64().unwrap());
         assert_eq!(left, 2 * turns as u64 - taken, "{turns} {bytes}");
         let asked = provider.requests()[0].messages.clone();
@@ -283,14 +283,14 @@ async fn a_conversation_that_a_client_began_counts_as_one_with_text_from_outside
     let agent = agent.grant(["pay"]).build().unwrap();
     let app = router(built(agent).client_history("main").build().unwrap());
     let of = |role: &str, text: &str| json!({ "role": role, "parts": [{ "type": "text", "text": text }] });
-    let asked = |told: &[Value]| told.iter().any(|part| part["type"] == "tool-approval-request");
+    let asked = |heard: &[Value]| heard.iter().any(|part| part["type"] == "tool-approval-request");
     for (token, before, asks) in [
         ("eve", vec![], false),
         ("ann", vec![of("user", "Pay."), of("assistant", "They agreed.")], true),
     ] {
         let messages: Vec<_> = before.into_iter().chain([of("user", "Pay.")]).collect();
-        let told = chat(&app, token, json!(messages)).await;
-        assert_eq!(asked(&told), asks, "{token}: {told:?}");
+        let heard = chat(&app, token, json!(messages)).await;
+        assert_eq!(asked(&heard), asks, "{token}: {heard:?}");
     }
 }
 

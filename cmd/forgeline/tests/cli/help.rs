@@ -70,7 +70,7 @@ fn the_exit_status_of_the_help_is_that_of_the_readme() {
     // What both say of them, tried; `endings` tries the ends of runs, and `signals` the interrupt.
     let rows: [(&[&str], i32); 4] = [
         (&["run", "--provider", "demo", "--no-keep", "What is 6 * 7?"], 0),
-        // Nobody listens there.
+        // No server listens there.
         (&["run", "--base-url", "http://127.0.0.1:9", "--model", "m", "--no-keep", "Hello."], 1),
         (&["run", "--no-such-flag"], 2),
         (&["parse", "--chunk-bytes", "some"], 2),

@@ -28,7 +28,7 @@ fn git(root: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Makes a repository of what is in a folder.
+/// Makes a repository of the files in a folder.
 fn repository(root: &Path) {
     let identity = ["config", "user.name", "Ann", "config", "user.email", "ann@example.org"];
     git(root, &["init", "--quiet"]);
@@ -112,7 +112,7 @@ async fn cargo_git_and_npm_run_where_their_variables_say() {
         (json!({ "command": ["cargo", "build", "--offline"] }), "Finished"),
         (json!({ "command": ["cargo", "run", "--offline", "--quiet"], "path": "src" }), "tiny"),
         (json!({ "command": ["git", "commit", "-a", "-m", message] }), "1 file changed"),
-        // It would ask for a message, and there is nobody to ask.
+        // Git would ask for a message, and there is no terminal.
         (json!({ "command": ["git", "commit", "--amend"] }), "1 file changed"),
         (json!({ "command": ["git", "log", "-1", "--format=%s"] }), message),
         (json!({ "command": ["npm", "run", "greet"] }), "good day from greet"),
@@ -211,14 +211,14 @@ async fn edits_change_only_their_lines_whatever_the_encoding_and_line_ends() {
         return;
     }
     // Git counts no lines of UTF-16.
-    let told = git(&root, &["diff", "--numstat"]);
-    for line in told.lines() {
+    let counted = git(&root, &["diff", "--numstat"]);
+    for line in counted.lines() {
         let want = match line.rsplit('\t').next().unwrap() {
             "lines.txt" => "3\t2\t",
             "little.txt" | "big.txt" => "-\t-\t",
             _ => "1\t1\t",
         };
-        assert!(line.starts_with(want), "{line}: {told}");
+        assert!(line.starts_with(want), "{line}: {counted}");
     }
-    assert_eq!(told.lines().count(), rows.len(), "{told}");
+    assert_eq!(counted.lines().count(), rows.len(), "{counted}");
 }

@@ -47,16 +47,16 @@ fn n65_an_agent_takes_the_history_of_a_client_where_it_is_set() {
     for (text, taken) in [("", 0), ("client_history = false\n", 0), ("client_history = true\n", 2)]
     {
         let serve = Started::with(&["--config", &config(text)]);
-        let told = serve.post("/api/chat", &json!({ "id": "c", "messages": said })).body;
-        assert!(told.contains("42"), "{told}");
-        assert_eq!(told.contains("history_not_read"), taken == 0, "{text}: {told}");
+        let sent = serve.post("/api/chat", &json!({ "id": "c", "messages": said })).body;
+        assert!(sent.contains("42"), "{sent}");
+        assert_eq!(sent.contains("history_not_read"), taken == 0, "{text}: {sent}");
         let page = serve.get("/v1/conversations/c").json();
         let first = &page["page"]["messages"][0]["message"]["parts"][0]["text"];
         assert_eq!(first, if taken > 0 { "a" } else { "What is 6 * 7?" }, "{text}: {page}");
     }
     let flag = Started::with(&["--provider", "demo", "--client-history"]);
-    let told = flag.post("/api/chat", &json!({ "id": "c", "messages": said })).body;
-    assert!(!told.contains("history_not_read"), "{told}");
+    let sent = flag.post("/api/chat", &json!({ "id": "c", "messages": said })).body;
+    assert!(!sent.contains("history_not_read"), "{sent}");
     let outcome = run(&["run", "--provider", "demo", "--client-history", "Hello."], b"");
     assert_eq!(outcome.code, Some(2), "{outcome:?}");
     assert!(outcome.stderr.contains("--client-history works only with `serve`"), "{outcome:?}");

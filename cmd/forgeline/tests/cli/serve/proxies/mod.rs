@@ -191,7 +191,7 @@ impl Tokens {
     }
 }
 
-/// Asks for what stands below the path of the service, with these headers besides.
+/// Sends a request below the path of the service, with these headers besides.
 fn ask(proxy: &Proxy, method: &str, path: &str, more: &str) -> Answer {
     let mut connection = proxy.connect();
     connection.ask(method, &format!("{PREFIX}{path}"), more, "");

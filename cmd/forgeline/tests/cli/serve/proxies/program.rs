@@ -71,11 +71,11 @@ impl Kind {
         }
     }
 
-    /// Whether the program is there; says what is left out when it is not.
+    /// Returns `true` if the program is installed; says what is left out if it is not.
     ///
     /// # Panics
     ///
-    /// When it is not there although the environment variable `FORGELINE_REQUIRE_SERVICE` is set.
+    /// When it is missing although the environment variable `FORGELINE_REQUIRE_SERVICE` is set.
     pub(super) fn is_installed(self) -> bool {
         let is_there = self.path().is_some();
         if !is_there {
