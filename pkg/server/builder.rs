@@ -1,6 +1,11 @@
 //! The builder of a service.
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -33,6 +38,7 @@ const LONG_POLL: Duration = Duration::from_secs(20);
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct ServiceBuilder {
     agents: Vec<(Text, DefaultAgent)>,
+    with_history: BTreeSet<Text>,
     identify: Box<dyn Identify>,
     stores: Stores,
     long_poll: Duration,
@@ -57,6 +63,12 @@ pub enum ServiceError {
         /// The name.
         name: Text,
     },
+    /// A setting is for an agent that the service does not have.
+    #[error("the service has no agent `{name}`; add it with `agent`")]
+    UnknownAgent {
+        /// The name.
+        name: Text,
+    },
     /// A text is not a web origin.
     #[error("expected an origin such as `https://app.example`, not `{origin}`")]
     NoOrigin {
@@ -70,6 +82,7 @@ impl Service {
     pub fn builder() -> ServiceBuilder {
         ServiceBuilder {
             agents: Vec::new(),
+            with_history: BTreeSet::new(),
             identify: Box::new(LocalCallers),
             stores: Stores::in_memory(),
             long_poll: LONG_POLL,
@@ -87,6 +100,25 @@ impl ServiceBuilder {
     /// Adds an agent. The first agent is the default for requests that name none. Each conversation uses a fork of its agent.
     pub fn agent(mut self, name: impl Into<Text>, agent: DefaultAgent) -> Self {
         self.agents.push((name.into(), agent));
+        self
+    }
+
+    /// Lets conversations with the agent of this name begin with the earlier messages of a request to `/api/chat` or `/agui`, for a conversation that the
+    /// service does not have. Only the texts of the user and the model are taken, the last 200 messages and 256 KiB of them at most: no instructions, no
+    /// calls, no results. They count as text from [outside](forgeline_types::TextOrigin::Outside), as whoever sends them may have written the model's
+    /// part too. Default: no agent; the earlier messages are not read, and the response says so.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::{agent::DefaultAgent, llm::demo::DemoProvider, server::Service};
+    ///
+    /// let agent = DefaultAgent::builder(DemoProvider::new()).build()?;
+    /// let service = Service::builder().agent("main", agent).client_history("main").build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn client_history(mut self, name: impl Into<Text>) -> Self {
+        self.with_history.insert(name.into());
         self
     }
 
@@ -176,10 +208,11 @@ impl ServiceBuilder {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::NoAgent`], [`ServiceError::SameName`] or [`ServiceError::NoOrigin`].
+    /// [`ServiceError::NoAgent`], [`ServiceError::SameName`], [`ServiceError::UnknownAgent`] or [`ServiceError::NoOrigin`].
     pub fn build(self) -> Result<Service, ServiceError> {
         let Self {
             agents: given,
+            with_history,
             identify,
             stores,
             long_poll,
@@ -213,7 +246,10 @@ impl ServiceBuilder {
                 return Err(ServiceError::SameName { name });
             }
         }
-        let agents = Arc::new(AgentSet::new(agents, default));
+        if let Some(name) = with_history.iter().find(|name| !agents.contains_key(*name)) {
+            return Err(ServiceError::UnknownAgent { name: name.clone() });
+        }
+        let agents = Arc::new(AgentSet::new(agents, default, with_history));
         let store = Arc::clone(&stores.conversations);
         let conversations = Arc::new(ConversationDirectory::new(Arc::clone(&agents), store));
         let runs = Arc::new(RunDirectory::new(&stores));

@@ -11,6 +11,7 @@ mod tests;
 mod yaml_fields;
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -58,6 +59,31 @@ impl Skills {
     pub fn find<P: AsRef<Path>>(folders: impl IntoIterator<Item = P>) -> Self {
         let (found, problems) = find(folders);
         Self { found: found.into(), problems: problems.into() }
+    }
+
+    /// Withholds files of the program itself, such as its configuration or its database: `load_skill` does not show them, not even through a hard link
+    /// in the folder of a skill. They need not exist yet.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one of them, or a link on its path, is below a folder in which skills were found, or below the folder that a linked skill
+    /// leads to.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::agent::skills::Skills;
+    ///
+    /// let skills = Skills::find(["skills"]).withhold(["service.db".into()])?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn withhold(self, files: impl IntoIterator<Item = PathBuf>) -> io::Result<Self> {
+        let files: Vec<_> = files.into_iter().collect();
+        let mut found = self.found.to_vec();
+        for entry in &mut found {
+            entry.withhold(&files)?;
+        }
+        Ok(Self { found: found.into(), problems: self.problems })
     }
 
     /// Returns the usual folders of skills that exist: `.agents/skills` in `folder` and in its parents up to

@@ -47,6 +47,12 @@ pub(super) enum SkillPlace {
 }
 
 impl SkillEntry {
+    /// Withholds files of the program itself from the folder, or from the folder of skills around it.
+    pub(super) fn withhold(&mut self, files: &[PathBuf]) -> std::io::Result<()> {
+        let (SkillPlace::Below(root) | SkillPlace::Linked(root)) = &mut self.place;
+        root.withhold(files)
+    }
+
     /// Opens the folder of the skill.
     pub(super) fn folder(&self) -> Result<FolderRoot, ToolError> {
         match &self.place {

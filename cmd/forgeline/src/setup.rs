@@ -99,6 +99,10 @@ pub(crate) struct SetupArgs {
     /// Give the model no tools
     #[arg(long)]
     no_tools: bool,
+    /// With `serve`: begin a conversation that the service does not have with the earlier messages that a chat's request contains, as
+    /// text from outside
+    #[arg(long)]
+    client_history: bool,
     /// With `serve`: the id of another model of the provider that a request may choose; may be given several times
     #[arg(long, value_name = "ID")]
     models: Vec<String>,
@@ -131,6 +135,9 @@ pub(crate) struct PreparedAgent {
     pub(crate) builder: AgentBuilder,
     /// Its tools, a line each: name and description.
     pub(crate) tools: Vec<String>,
+    /// `true` if its conversations may begin with the messages of a client.
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "of services"))]
+    pub(crate) takes_history: bool,
     /// The servers, which end with this: a task that was left behind may hold one of their tools.
     pub(crate) servers: Option<McpServers>,
 }
@@ -292,6 +299,9 @@ impl SetupArgs {
         if !self.models.is_empty() && !at.is_served() {
             return Err(usage("--models works only with `serve`; use --model here"));
         }
+        if self.client_history && !at.is_served() {
+            return Err(usage("--client-history works only with `serve`"));
+        }
         let builder = builder.system(self.system.clone().unwrap_or_else(|| at.system.to_owned()));
         let own_files = self.own_files(at.own_files);
         let (mut builder, tools) =
@@ -313,7 +323,8 @@ impl SetupArgs {
         }
         let (builder, helpers) = self.ended(builder.tools(tools), names, at.is_served())?;
         described.extend(helpers.iter().map(describe));
-        Ok(PreparedAgent { builder: builder.tools(helpers), tools: described, servers })
+        let (builder, takes_history) = (builder.tools(helpers), self.client_history);
+        Ok(PreparedAgent { builder, tools: described, takes_history, servers })
     }
 
     /// Returns the files of a service with this agent; `None` without one.
@@ -363,9 +374,8 @@ impl SetupArgs {
             tools.push(Arc::new(Calculator) as Arc<dyn Tool>);
             tools.extend(more);
             tools.extend(self.file_tools(own_files)?);
-            let skills = self
-                .skills
-                .find(self.project.is_taken().then_some(self.files.folder()), is_quiet)?;
+            let folder = self.project.is_taken().then_some(self.files.folder());
+            let skills = self.skills.find(folder, own_files, is_quiet)?;
             if !skills.is_empty() {
                 builder = builder.system(skills.prompt());
                 tools.push(skills.tool());
@@ -444,15 +454,10 @@ impl BudgetArgs {
                 escape_controls(model)
             )));
         }
-        Ok(self.budget())
-    }
-
-    fn budget(&self) -> Budget {
         let mut budget = Budget::default();
-        budget.tokens = self.budget_tokens;
-        budget.time = self.budget_time;
+        (budget.tokens, budget.time) = (self.budget_tokens, self.budget_time);
         budget.cost = self.budget_cost;
-        budget
+        Ok(budget)
     }
 }
 

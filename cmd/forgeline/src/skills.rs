@@ -6,7 +6,7 @@ use clap::Args;
 use forgeline::agent::skills::Skills;
 
 use crate::{
-    exit::{note, usage},
+    exit::{UsageResult as _, note, usage},
     render::escape_controls,
 };
 
@@ -40,12 +40,20 @@ impl SkillArgs {
     ///
     /// # Errors
     ///
-    /// A usage error when a folder of the flags does not exist.
-    pub(crate) fn find(&self, folder: Option<&Path>, is_quiet: bool) -> anyhow::Result<Skills> {
+    /// A usage error when a folder of the flags does not exist, or when one with skills has files of the service.
+    pub(crate) fn find(
+        &self,
+        folder: Option<&Path>,
+        own_files: Option<&[PathBuf]>,
+        is_quiet: bool,
+    ) -> anyhow::Result<Skills> {
         self.check()?;
         let usual = || Skills::home_folder().into_iter().collect();
         let usual = folder.map_or_else(usual, Skills::usual_folders);
         let skills = Skills::find(self.skills.iter().cloned().chain(usual));
+        let skills = skills
+            .withhold(own_files.unwrap_or_default().iter().cloned())
+            .usage_context(|| "skills".to_owned())?;
         if !is_quiet && !skills.is_empty() {
             let names: Vec<_> = skills.iter().map(|skill| skill.name.as_str()).collect();
             note(&escape_controls(&format!("skills: {}", names.join(", "))));

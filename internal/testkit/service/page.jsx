@@ -4,6 +4,8 @@ import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalRespons
 import { useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 
+// As docs/clients.md has it: a version that knows all parts says so.
+const headers = MAJOR === "7" ? { "x-ai-sdk-version": "7" } : {};
 const asked = new URLSearchParams(location.search);
 const id = asked.get("id");
 const kept = JSON.parse(sessionStorage.getItem(id) ?? "[]");
@@ -31,7 +33,7 @@ function Chat() {
     id,
     messages: kept,
     resume: kept.length > 0,
-    transport: new DefaultChatTransport({ api: "/api/chat" }),
+    transport: new DefaultChatTransport({ api: "/api/chat", headers }),
     sendAutomaticallyWhen: (it) => lastAssistantMessageIsCompleteWithApprovalResponses(it) || lastAssistantMessageIsCompleteWithToolCalls(it),
     onToolCall: ({ toolCall: { toolName, toolCallId } }) => {
       if (toolName === "ask_user") chat.addToolOutput({ tool: toolName, toolCallId, output: `The page is called ${document.title}.` });

@@ -59,7 +59,7 @@ pub fn client_of_others(script: &str) -> Option<Command> {
     Some(command)
 }
 
-/// Returns the command that drives a page of the AI SDK in Chromium.
+/// Returns the command that drives a page of this major version of the AI SDK in Chromium.
 ///
 /// Returns `None` and prints the reason when Chromium or the packages are not installed.
 ///
@@ -67,7 +67,7 @@ pub fn client_of_others(script: &str) -> Option<Command> {
 ///
 /// As [`client`], and when Chromium is not installed although the environment variable `FORGELINE_REQUIRE_BROWSER` is set.
 #[must_use]
-pub fn page() -> Option<Command> {
+pub fn page(major: u32) -> Option<Command> {
     let chromium =
         PathBuf::from(env::var_os("CHROMIUM").unwrap_or_else(|| "/usr/bin/chromium".into()));
     if !chromium.exists() {
@@ -77,7 +77,7 @@ pub fn page() -> Option<Command> {
         return None;
     }
     let mut command = client("page.mjs")?;
-    command.arg(chromium);
+    command.arg(chromium).arg(major.to_string());
     Some(command)
 }
 

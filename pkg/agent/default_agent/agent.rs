@@ -18,14 +18,16 @@ use crate::{
         self, EventEmitter, RunSetup, RunStart, SessionGrants, SharedAgent, StartMessages,
         WrittenMessages,
     },
-    journal::{self, Chain, Journal, JournalStep, OpenIs, OpenRun, Record, Restored, Writer},
+    journal::{
+        self, Chain, Journal, JournalStep, MessageList, OpenIs, OpenRun, Record, Restored, Writer,
+    },
     memory::{Memory, SharedMemory},
     run::{RunContext, RunError, RunInput, RunOutcome},
     setup::{AgentSetup, RequestModes},
     streams::RunStream,
     support::next_run_id,
 };
-use forgeline_types::{AgentError, ErrorCode, Text, Transcript};
+use forgeline_types::{AgentError, ErrorCode, Message, Text, Transcript};
 
 /// An agent: a model, its tools and a conversation.
 ///
@@ -345,6 +347,7 @@ impl DefaultAgent {
         self.0.memory.lock().transcript().clone()
     }
 
+<<<<<<< HEAD
     /// Summarizes everything before the user's next message when that is sent, as a conversation that has reached [`summarize_at`] is
     /// summarized; also where the context window of the model is not known. A conversation that a summary would not shorten stays as it is.
     ///
@@ -380,6 +383,27 @@ impl DefaultAgent {
     /// [`summarize_at`]: crate::AgentConfig::summarize_at
     pub fn compact(&self) {
         self.0.compacts.store(true, Ordering::Release);
+=======
+    /// Puts messages at the end of the conversation, after the current run: those of a conversation that was held elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// As [`clear`](Self::clear).
+    #[doc(hidden)]
+    pub async fn give(&self, messages: Vec<Arc<Message>>) -> Result<(), AgentError> {
+        let mut turn = self.0.take_turn().await?;
+        if let Some(writer) = &mut *turn {
+            writer.ready().await?;
+            let step = JournalStep::MessagesGiven { messages: messages.len() };
+            let record = Record::<()>::Given { messages: MessageList::Beside(messages.len()) };
+            writer.append(step, &record, &messages).await?;
+        }
+        let mut memory = self.0.memory.lock();
+        for message in messages {
+            memory.add(message);
+        }
+        Ok(())
+>>>>>>> h-d
     }
 
     /// Clears the conversation, after the current run.

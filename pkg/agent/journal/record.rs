@@ -37,6 +37,8 @@ pub(crate) enum Record<S = Box<RunState>, I = StepInput> {
         events: u64,
         done: bool,
     },
+    /// These messages, which no run added, were put at the end of the conversation.
+    Given { messages: MessageList },
     /// The conversation was cleared.
     Cleared,
     /// A run, and those after it, were removed from the conversation.

@@ -128,6 +128,14 @@ pub(crate) fn restore(lines: &[JournalLine], open: OpenIs<'_>) -> Result<Restore
                 run.is_done = done;
                 run.took.push(TakenInput { line, at, input, messages, events, done });
             }
+            Record::Given { messages } => {
+                let is_between = run.as_ref().is_none_or(|run| run.is_done);
+                let Some(messages) = messages.with(beside).filter(|_| is_between) else {
+                    return Err(unfit);
+                };
+                restored.messages.extend(messages);
+                (run, begin) = (None, restored.messages.len());
+            }
             Record::Cleared => {
                 restored.messages.clear();
                 restored.marks = None;

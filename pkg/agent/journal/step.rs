@@ -29,6 +29,11 @@ pub enum JournalStep {
         /// The number of events that the run had emitted before.
         events: u64,
     },
+    /// Messages that no run added were put at the end of the conversation.
+    MessagesGiven {
+        /// The number of messages.
+        messages: usize,
+    },
     /// The conversation was cleared.
     Cleared,
     /// A run, and those after it, were removed from the conversation.
@@ -105,6 +110,7 @@ impl JournalStep {
                 let MessageCount { count: messages, is_whole } = messages;
                 Self::InputTaken { input, messages, is_whole, events }
             }
+            RecordView::Given { messages } => Self::MessagesGiven { messages: messages.count },
             RecordView::Rewound { run } => Self::RunRewound { run_id: run },
         })
     }
@@ -129,6 +135,9 @@ enum RecordView<'l> {
         messages: MessageCount,
         #[serde(default)]
         events: u64,
+    },
+    Given {
+        messages: MessageCount,
     },
     Rewound {
         run: Text,

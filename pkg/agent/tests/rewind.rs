@@ -343,3 +343,38 @@ async fn rewind_ignores_dropped_and_given_messages() {
     assert_eq!(own.rewind().await.unwrap().unwrap().text(), "New?");
     assert_eq!(own.transcript(), given);
 }
+
+// Rows: N-65
+#[tokio::test(start_paused = true)]
+async fn given_messages_stay_before_the_runs_and_in_the_journal() {
+    let given = || vec![Arc::new(Message::user("Before?")), Arc::new(Message::assistant("Yes."))];
+    let journal = MemoryJournal::default();
+    let agent = journaled(journal.clone());
+    agent.give(given()).await.unwrap();
+    agent.run("First?").await.unwrap();
+    agent.run("Second?").await.unwrap();
+    let whole = agent.transcript();
+    assert!(texts(&whole).starts_with("Before?\nYes.\nFirst?\n"), "{}", texts(&whole));
+    let other = journaled(MemoryJournal::from(journal.lines()));
+    other.reread().await.unwrap();
+    assert_eq!(other.transcript(), whole);
+    for agent in [agent, other] {
+        for want in ["Second?", "First?"] {
+            assert_eq!(agent.rewind().await.unwrap().unwrap().text(), want);
+        }
+        assert_eq!(texts(&agent.transcript()), "Before?\nYes.");
+    }
+    let last = journaled(MemoryJournal::from(journal.lines()));
+    last.reread().await.unwrap();
+    assert_eq!(texts(&last.transcript()), "Before?\nYes.");
+
+    // Between the lines of a run, they are of no journal that was written so.
+    let open: Vec<_> = journal.lines().into_iter().take(3).collect();
+    let record = r#"{"given":{"messages":0}}"#;
+    let error = journaled(MemoryJournal::from(with_line(open, record))).reread().await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Journal);
+    // A line with other messages than were written is refused.
+    let edited =
+        journal.lines().iter().map(|line| line.replace("Before?", "Forged?")).collect::<Vec<_>>();
+    assert!(journaled(MemoryJournal::from(edited)).reread().await.is_err());
+}

@@ -288,6 +288,10 @@ impl Provider for Limited {
         self.provider.written_thinking()
     }
 
+    fn context_window(&self) -> ProviderFuture<Option<u64>> {
+        self.provider.context_window()
+    }
+
     fn health(&self) -> ProviderFuture<Health> {
         self.provider.health()
     }

@@ -1,6 +1,6 @@
 //! The agents of a service.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use forgeline_agent::DefaultAgent;
 use forgeline_types::Text;
@@ -9,11 +9,22 @@ use forgeline_types::Text;
 pub(crate) struct AgentSet {
     agents: BTreeMap<Text, DefaultAgent>,
     default: Text,
+    /// Those whose conversations may begin with the messages of a client.
+    with_history: BTreeSet<Text>,
 }
 
 impl AgentSet {
-    pub(crate) fn new(agents: BTreeMap<Text, DefaultAgent>, default: Text) -> Self {
-        Self { agents, default }
+    pub(crate) fn new(
+        agents: BTreeMap<Text, DefaultAgent>,
+        default: Text,
+        with_history: BTreeSet<Text>,
+    ) -> Self {
+        Self { agents, default, with_history }
+    }
+
+    /// Returns `true` if a conversation with this agent, or the default one, may begin with the messages of a client.
+    pub(crate) fn takes_history(&self, name: Option<&Text>) -> bool {
+        self.with_history.contains(name.unwrap_or(&self.default))
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&DefaultAgent> {

@@ -18,7 +18,7 @@ use forgeline_store::{
     Conversation as StoredConversation, ConversationKey, ConversationStore, RunRecord, StoreError,
     private::{new_id, now_ms},
 };
-use forgeline_types::{AgentError, ErrorCode, Text, private::clipped};
+use forgeline_types::{AgentError, ErrorCode, Message, Text, private::clipped};
 
 /// The conversations in memory and in the store, and the agents that they are with.
 pub(crate) struct ConversationDirectory {
@@ -43,12 +43,17 @@ impl ConversationDirectory {
         &self.log_progress
     }
 
-    /// Returns the requested conversation, or a new one with a title taken from the first message.
+    /// Returns `true` if a conversation with this agent, or the default one, may begin with the messages of a client.
+    pub(crate) fn takes_history(&self, agent: Option<&Text>) -> bool {
+        self.agents.takes_history(agent)
+    }
+
+    /// Returns the requested conversation, or a new one that begins with `history`, with a title taken from the first message.
     pub(crate) async fn for_run(
         &self,
         caller: &Caller,
         (agent, id, tools): (Option<Text>, Option<Text>, Option<&ClientTools>),
-        input: &RunInput,
+        (input, history): (&RunInput, Vec<Message>),
     ) -> Result<Arc<LiveConversation>, Problem> {
         let scope = scope(caller);
         let missing = |id: &Text| Problem::not_found("conversation", id);
@@ -75,7 +80,15 @@ impl ConversationDirectory {
         let mut new = StoredConversation::new(key, caller.id.clone(), name, now_ms());
         new.title = title(&input.text());
         let added = match self.store.begin(new.clone()).await {
-            Ok(()) => self.cache.add(&scope, self.of_stored(&new, agent)),
+            Ok(()) => {
+                let added = self.cache.add(&scope, self.of_stored(&new, agent));
+                // Another request may have found it meanwhile, and spoken first.
+                if !history.is_empty() && added.agent.transcript().is_empty() {
+                    let given = added.agent.give(history.into_iter().map(Arc::new).collect());
+                    given.await.map_err(|error| added.journal.problem(error))?;
+                }
+                added
+            }
             // Another request was faster.
             Err(StoreError::Exists { .. }) => {
                 self.find(&scope, &id).await?.ok_or_else(|| missing(&id))?

@@ -59,9 +59,10 @@ impl<'s> LineReader<'s> {
             self.entries = entry + 1;
             let step = JournalLine::read_step(&text);
             let messages = match step {
-                Some(JournalStep::InputTaken { messages, .. }) => {
-                    self.read_messages(messages).await?
-                }
+                Some(
+                    JournalStep::InputTaken { messages, .. }
+                    | JournalStep::MessagesGiven { messages },
+                ) => self.read_messages(messages).await?,
                 _ => Vec::new(),
             };
             lines.push(StoredLine { step, text, messages });

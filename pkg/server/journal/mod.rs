@@ -218,7 +218,10 @@ impl Inside {
     }
 
     async fn append(&self, entry: JournalEntry) -> Result<(), JournalError> {
-        let mut stored = Entry::new(now_ms()).line(entry.head());
+        // Messages that no run added are older than the run that begins in this moment.
+        let is_given = matches!(entry.step(), JournalStep::MessagesGiven { .. });
+        let at_ms = now_ms().saturating_sub(u64::from(is_given));
+        let mut stored = Entry::new(at_ms).line(entry.head());
         stored.messages.extend(entry.messages().iter().map(|message| Message::clone(message)));
         if let JournalStep::RunBegan { run_id } = entry.step() {
             *self.lock() = Journaled { run: run_id.clone(), ..Journaled::default() };

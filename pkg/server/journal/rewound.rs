@@ -55,6 +55,7 @@ impl TakenBack {
                 self.begins.extend(self.began.take().map(|run| (run, self.messages)));
                 self.messages += messages as u64;
             }
+            Some(JournalStep::MessagesGiven { messages }) => self.messages += messages as u64,
             Some(JournalStep::RunRewound { run_id }) => {
                 let at = self.begins.iter().position(|(known, _)| *known == run_id);
                 // If a run was taken back twice, the first time counts.

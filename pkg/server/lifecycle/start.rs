@@ -23,7 +23,7 @@ use forgeline_agent::{Caller, RunInput, RunStream, private::RunHandles};
 use forgeline_store::{
     LogKey, RunBegun, RunChange, RunProgress, RunRecord, RunRequest, private::now_ms,
 };
-use forgeline_types::Text;
+use forgeline_types::{Message, Text};
 
 /// Maximum size of a request's module, page, model and metadata together, in bytes.
 pub(crate) const MAX_ABOUT_BYTES: usize = 16 << 10;
@@ -40,6 +40,8 @@ pub(crate) struct StartRun {
     pub(crate) tools: Option<Arc<ClientTools>>,
     /// The idempotency key, and a digest of the rest of the request.
     pub(crate) request: Option<(Text, u64)>,
+    /// The messages with which a new conversation begins.
+    pub(crate) history: Vec<Message>,
     /// The chat whose last answer is regenerated.
     pub(crate) again: Option<RegenerateRequest>,
 }
@@ -63,7 +65,7 @@ impl RunLifecycle {
         asked: StartRun,
     ) -> Result<Arc<ServiceRun>, Problem> {
         self.retention.start_sweeping();
-        let StartRun { input, agent, conversation, tools, request, again } = asked;
+        let StartRun { input, agent, conversation, tools, request, history, again } = asked;
         let scope = scope(&caller);
         if let Some((key, digest)) = &request {
             check_id("`Idempotency-Key`", key)?;
@@ -90,7 +92,9 @@ impl RunLifecycle {
             return Err(Problem::busy(detail, 5));
         };
         let named = (agent, conversation, tools.as_deref());
-        let conversation = self.conversations.for_run(&caller, named, &input).await?;
+        // What was read where it was said is not known.
+        let input = if history.is_empty() { input } else { input.outside_text() };
+        let conversation = self.conversations.for_run(&caller, named, (&input, history)).await?;
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
         let kept = to_stored(&input, tools.as_deref());
         let kept = kept.map_err(|error| Problem::bad(error.to_string()))?;

@@ -25,6 +25,9 @@ const STALLED: Duration = Duration::from_secs(5);
 /// Time after which a comment keeps the connection alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// Time after which a comment begins a response that has nothing else to send: some proxies pass the head on only with the first bytes of the body.
+const OPENING: Duration = Duration::from_millis(250);
+
 /// Maximum wait for a frame once the service ends.
 const LAST_FRAME: Duration = Duration::from_millis(250);
 
@@ -38,8 +41,8 @@ pub(crate) struct FrameBody<S> {
     frames: Option<S>,
     /// The time the last piece was taken; `None` while the connection has room and waits for the next.
     taken: Option<Instant>,
-    /// The time the last frame or comment was sent.
-    spoke: Instant,
+    /// The time the last frame or comment was sent; `None` before the first.
+    spoke: Option<Instant>,
     /// Fires no later than the next comment is due, so that it is reset once per [`KEEP_ALIVE`]; once the service ends, fires at the end.
     comment: Pin<Box<Sleep>>,
     /// `None` once the service ends.
@@ -50,9 +53,9 @@ impl<S: Stream<Item = Bytes> + Unpin> FrameBody<S> {
     /// Returns a body whose reader is present from now on.
     pub(crate) fn new(frames: S, ends: CancellationToken) -> Self {
         let now = Instant::now();
-        let comment = Box::pin(sleep_until(now + KEEP_ALIVE));
+        let comment = Box::pin(sleep_until(now + OPENING));
         let ends = Some(CancelWait::new(ends));
-        Self { frames: Some(frames), taken: Some(now), spoke: now, comment, ends }
+        Self { frames: Some(frames), taken: Some(now), spoke: None, comment, ends }
     }
 
     /// Returns the available frames as one piece, and records the end.
@@ -88,10 +91,10 @@ impl<S: Stream<Item = Bytes> + Unpin> FrameBody<S> {
             return self.comment.poll_unpin(context).map(|()| None);
         }
         while self.comment.poll_unpin(context).is_ready() {
-            let next = self.spoke + KEEP_ALIVE;
-            let is_due = next <= Instant::now();
-            self.comment.as_mut().reset(if is_due { Instant::now() + KEEP_ALIVE } else { next });
-            if is_due {
+            let (now, next) = (Instant::now(), self.spoke.map(|spoke| spoke + KEEP_ALIVE));
+            let next = next.filter(|next| *next > now);
+            self.comment.as_mut().reset(next.unwrap_or(now + KEEP_ALIVE));
+            if next.is_none() {
                 return Poll::Ready(Some(COMMENT));
             }
         }
@@ -127,7 +130,7 @@ impl<S: Stream<Item = Bytes> + Send + Unpin> Body for FrameBody<S> {
         if this.ends.is_none() {
             this.comment.as_mut().reset(now + LAST_FRAME);
         }
-        (this.taken, this.spoke) = (Some(now), now);
+        (this.taken, this.spoke) = (Some(now), Some(now));
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 }
@@ -194,6 +197,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_comment_comes_after_15_s_in_which_nothing_else_did() {
         let (sender, mut pieces) = body();
+        sender.send(Bytes::from_static(b"a")).unwrap();
+        assert_eq!(piece(&mut pieces), "a");
         assert_eq!(next(&mut pieces), Given::Waits);
         advance(Duration::from_secs(10)).await;
         sender.send(Bytes::from_static(b"a")).unwrap();
@@ -207,6 +212,26 @@ mod tests {
             if silence < 15 {
                 assert_eq!(piece(&mut pieces), COMMENT, "15 s behind the frame");
             }
+        }
+    }
+
+    // Rows: N-66
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_has_nothing_to_send_begins_with_a_comment() {
+        let (_sender, mut pieces) = body();
+        for (millis, comes) in [(0, false), (249, false), (1, true), (14_999, false), (1, true)] {
+            advance(Duration::from_millis(millis)).await;
+            let given = next(&mut pieces);
+            assert_eq!(given == Given::Piece(COMMENT), comes, "{millis}: {given:?}");
+        }
+        // Whoever has read something waits 15 s for the next.
+        let (sender, mut pieces) = body();
+        sender.send(Bytes::from_static(b"a")).unwrap();
+        assert_eq!(piece(&mut pieces), "a");
+        for (millis, comes) in [(14_999, false), (1, true)] {
+            advance(Duration::from_millis(millis)).await;
+            let given = next(&mut pieces);
+            assert_eq!(given == Given::Piece(COMMENT), comes, "{millis}: {given:?}");
         }
     }
 
@@ -224,6 +249,8 @@ mod tests {
         assert_eq!(next(&mut pieces), Given::Ended, "and the end");
         // Who waits for what comes late is not slow.
         let (sender, mut pieces) = body();
+        sender.send(Bytes::from_static(b"a")).unwrap();
+        assert_eq!(piece(&mut pieces), "a");
         for _ in 0..3 {
             assert_eq!(next(&mut pieces), Given::Waits);
             advance(STALLED * 2).await;

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    chat::{history_notice, waiting},
+    chat::{sent_history, waiting},
     requests::not_permitted,
-    ui_request::{UiCallId, UiMessage, decided, history, message_key},
+    ui_request::{UiCallId, UiMessage, decided, message_key},
 };
 use crate::{
     Problem, Service,
@@ -142,12 +142,9 @@ pub(super) async fn begin(
     let (input, tools) = (reading.input(said), Some(ClientTools::new(tools)?));
     let (agent, conversation) = (reading.agent.clone(), Some(thread_id));
     let request = request.map(|(name, _)| (name, 0));
-    let history = history(&messages);
-    let notice = match &conversation {
-        Some(id) => history_notice(conversations, &caller, id, history).await?,
-        None => None,
-    };
-    let asked = StartRun { input, agent, conversation, tools, request, again: None };
+    let of = (&conversation, &agent);
+    let (history, notice) = sent_history(conversations, &caller, of, &messages).await?;
+    let asked = StartRun { input, agent, conversation, tools, request, history, again: None };
     let run = match waits {
         Some(waits) => lifecycle.begin_in_place(caller, asked, (waits, Vec::new())).await?,
         None => lifecycle.begin(caller, asked).await?,

@@ -10,7 +10,9 @@ use axum::{
 
 use super::{
     requests::not_permitted,
-    ui_request::{AnsweredMessage, ChatRequest, ReaderAnswer},
+    ui_request::{
+        AnsweredMessage, ChatRequest, ReaderAnswer, UiMessage, earlier_messages, history,
+    },
 };
 use crate::{
     Problem, Service,
@@ -34,7 +36,7 @@ use crate::{
 };
 use forgeline_agent as agent;
 use forgeline_agent::private::RequestAnswer;
-use forgeline_types::Text;
+use forgeline_types::{Message, Text};
 
 /// The version of the AI SDK whose client asks, as far as the stream depends on it.
 #[derive(Debug, Clone, Copy)]
@@ -127,11 +129,9 @@ pub(super) async fn begin(
     // A message after an answer to an open request has not started a run yet.
     let again = again.filter(|_| answers.is_empty());
     let request = request.map(|(name, _)| (name, 0));
-    let notice = match &conversation {
-        Some(id) => history_notice(conversations, &caller, id, chat.history()).await?,
-        None => None,
-    };
-    let asked = StartRun { input, agent, conversation, tools, request, again };
+    let of = (&conversation, &agent);
+    let (history, notice) = sent_history(conversations, &caller, of, chat.earlier()).await?;
+    let asked = StartRun { input, agent, conversation, tools, request, history, again };
     // A user who says something else leaves the other requests unanswered, and the next run would wait for them.
     let run = match waits {
         Some(waits) => lifecycle.begin_in_place(caller, asked, (waits, answers)).await?,
@@ -142,15 +142,22 @@ pub(super) async fn begin(
     Ok(marked(response, &conversation))
 }
 
-/// Returns the notice to a client that sends earlier messages of a conversation that does not exist.
-pub(super) async fn history_notice(
+/// Returns the earlier messages of a request with which a conversation that does not exist begins, and the notice of those that are not read.
+pub(super) async fn sent_history(
     conversations: &ConversationDirectory,
     caller: &agent::Caller,
-    id: &Text,
-    messages: usize,
-) -> Result<Option<ResponseNotice>, Problem> {
-    let is_unknown = messages > 0 && !conversations.has(caller, id).await?;
-    Ok(is_unknown.then_some(ResponseNotice::HistoryNotRead { messages }))
+    (id, agent): (&Option<Text>, &Option<Text>),
+    messages: &[UiMessage],
+) -> Result<(Vec<Message>, Option<ResponseNotice>), Problem> {
+    let (Some(id), sent) = (id, history(messages)) else { return Ok((Vec::new(), None)) };
+    if sent == 0 || conversations.has(caller, id).await? {
+        return Ok((Vec::new(), None));
+    }
+    let takes = conversations.takes_history(agent.as_ref());
+    let taken = if takes { earlier_messages(messages) } else { Vec::new() };
+    let messages = sent.saturating_sub(taken.len());
+    let notice = (messages > 0).then_some(ResponseNotice::HistoryNotRead { messages });
+    Ok((taken, notice))
 }
 
 /// Answers a page whose answer arrives after its run has ended, because another page answered first or no answer came in time: sends the rest of that run.

@@ -68,7 +68,8 @@ pub(super) async fn begin(
         input = input.metadata(key, value);
     }
     let conversation = conversation_id;
-    let asked = StartRun { input, agent, conversation, tools: None, request, again: None };
+    let (tools, history, again) = (None, Vec::new(), None);
+    let asked = StartRun { input, agent, conversation, tools, request, history, again };
     let run = lifecycle.begin(caller, asked).await?;
     let ids = json!({ "run_id": run.id(), "conversation_id": run.conversation });
     Ok((StatusCode::ACCEPTED, Json(ids)).into_response())

@@ -9,7 +9,15 @@ use crate::{
     readers::until_wait::ReadingQuery,
 };
 use forgeline_agent::{Decision, RunInput};
-use forgeline_types::{ClientFailure, ClientReturn, ClientToolRequest, Part, Text};
+use forgeline_types::{
+    ClientFailure, ClientReturn, ClientToolRequest, Message, MessageRole, Part, Text,
+};
+
+/// Maximum number of messages of a client with which a conversation begins.
+const MAX_HISTORY: usize = 200;
+
+/// Maximum size of their texts, in bytes.
+const MAX_HISTORY_BYTES: usize = 256 << 10;
 
 /// A request of `useChat`; unknown members are ignored.
 #[derive(Debug, Deserialize)]
@@ -182,6 +190,25 @@ pub(super) fn history(messages: &[UiMessage]) -> usize {
     messages.iter().filter(is_said).filter(|it| !it.text().trim().is_empty()).count()
 }
 
+/// Returns the last of these messages whose texts may begin a conversation, beginning with one of the user: no instructions, calls or results.
+pub(super) fn earlier_messages(messages: &[UiMessage]) -> Vec<Message> {
+    let (mut taken, mut bytes) = (Vec::new(), 0);
+    for message in messages.iter().rev() {
+        let (text, is_users) = (message.text(), message.is_users());
+        if text.trim().is_empty() || !(is_users || message.is_of("assistant")) {
+            continue;
+        }
+        bytes += text.len();
+        if taken.len() == MAX_HISTORY || bytes > MAX_HISTORY_BYTES {
+            break;
+        }
+        taken.push(if is_users { Message::user(text) } else { Message::assistant(text) });
+    }
+    taken.reverse();
+    let first = taken.iter().position(|message| message.role == MessageRole::User);
+    taken.split_off(first.unwrap_or(taken.len()))
+}
+
 /// Returns the decision of a person.
 pub(super) fn decided(approved: bool, reason: Option<String>) -> Decision {
     if approved { Decision::Grant } else { Decision::reject(reason.unwrap_or_default()) }
@@ -302,9 +329,9 @@ impl ChatRequest {
         Some(message_key(&self.conversation()?, id, &message.text(), of))
     }
 
-    /// Returns the number of earlier messages in the request, once its last one was taken.
-    pub(super) fn history(&self) -> usize {
-        history(&self.messages)
+    /// Returns the earlier messages in the request, once its last one was taken.
+    pub(super) fn earlier(&self) -> &[UiMessage] {
+        &self.messages
     }
 
     /// Returns the id of the conversation.

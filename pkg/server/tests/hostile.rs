@@ -105,6 +105,34 @@ async fn ten_thousand_headers_and_long_addresses_are_refused() {
     assert_eq!(response.status(), 431);
 }
 
+#[tokio::test]
+async fn the_headers_and_the_bytes_of_a_head_are_counted_each_by_itself() {
+    let limits = Limits { headers: 10, head_bytes: 400, ..Limits::default() };
+    let (_, app) = limited(chatty(), limits);
+    let path = "/v1/agents";
+    // Headers besides, the length of each of their values, and whether the head is taken.
+    for (headers, length, fits) in [
+        (0, 1, true),
+        (9, 1, true),
+        (10, 1, false),
+        (40, 1, false),
+        (1, 300, true),
+        (1, 400, false),
+        (9, 50, false),
+    ] {
+        let mut asked = request(Method::GET, path, "ann");
+        let own = asked.headers_ref().unwrap().len();
+        assert_eq!(own, 1, "the token");
+        for at in 0..headers {
+            asked = asked.header(format!("x-{at}"), "a".repeat(length));
+        }
+        let response = app.clone().oneshot(asked.body(Body::empty()).unwrap()).await.unwrap();
+        let (status, problem) = value(response).await;
+        assert_eq!(status, if fits { 200 } else { 431 }, "{headers} {length}: {problem}");
+        assert!(fits || problem["code"] == "head_too_large", "{problem}");
+    }
+}
+
 /// A body of which a byte comes each second.
 fn slow() -> Body {
     let bytes = stream::unfold((), |()| async {

@@ -58,9 +58,12 @@ impl ServedAgents {
         Ok(Self(prepared.collect::<anyhow::Result<_>>()?))
     }
 
-    /// Adds the checks of their MCP servers.
-    pub(super) fn checks(&self, mut builder: ServiceBuilder) -> ServiceBuilder {
+    /// Adds what the service knows of them: which may begin with the messages of a client, and the checks of their MCP servers.
+    pub(super) fn described(&self, mut builder: ServiceBuilder) -> ServiceBuilder {
         for (name, prepared) in &self.0 {
+            if prepared.takes_history {
+                builder = builder.client_history(name.clone());
+            }
             let Some(servers) = prepared.servers.clone() else { continue };
             let check = move || {
                 let failed = servers.failures().len();

@@ -146,7 +146,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         for (name, agent) in agents.built()? {
             builder = builder.agent(name, agent);
         }
-        builder = agents.checks(builder);
+        builder = agents.described(builder);
         let start_token = match config.tokens {
             Some(tokens) => {
                 builder = builder.identify(tokens.clone());

@@ -18,6 +18,7 @@ mod fixtures;
 mod flags;
 #[cfg(unix)]
 mod flood;
+mod help;
 #[cfg(target_os = "linux")]
 mod helpers;
 #[cfg(unix)]
@@ -36,6 +37,8 @@ mod process;
 mod project;
 #[cfg(target_os = "linux")]
 mod pty;
+#[cfg(unix)]
+mod real_programs;
 mod record;
 mod replay;
 mod run;

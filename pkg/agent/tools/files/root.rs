@@ -92,6 +92,17 @@ impl FolderRoot {
         Ok(Self { folder: Arc::new(folder), path, shows_hidden, origin, withheld, known })
     }
 
+    /// Withholds files of the program itself, which are never below the root.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one is.
+    #[doc(hidden)]
+    pub fn withhold(&mut self, files: &[PathBuf]) -> io::Result<()> {
+        self.withheld = WithheldFiles::new(&self.path, files.to_vec())?;
+        Ok(())
+    }
+
     /// Returns the root as a call works with it.
     pub(super) fn of_call(&self, context: &ToolContext) -> Self {
         Self { known: self.known.of_call(context), ..self.clone() }

@@ -7,6 +7,7 @@ mod hostile;
 mod http;
 mod own_files;
 mod page;
+mod proxies;
 mod settings;
 mod signals;
 mod started;

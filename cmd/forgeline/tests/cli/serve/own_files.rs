@@ -10,7 +10,7 @@ use super::started::Started;
 use crate::{
     flags::body,
     process::{forgeline, run},
-    run::answer,
+    run::{answer, delta},
 };
 
 fn folder(name: &str) -> String {
@@ -150,6 +150,175 @@ async fn n60_a_caller_reaches_no_file_of_the_service_through_a_hard_link() {
     let Seen::Request { body, .. } = server.seen().await else { panic!("no second request") };
     let sent = String::from_utf8_lossy(&body);
     assert!(sent.contains("is a file of this program"), "{sent}");
+}
+
+/// A call of a tool, as a model writes it.
+fn calls(name: &str, arguments: &Value) -> Vec<Step> {
+    let call = json!({ "index": 0, "id": "c", "type": "function", "function": { "name": name, "arguments": arguments.to_string() } });
+    vec![
+        Step::stream(),
+        delta(&json!({ "tool_calls": [call] }), None),
+        delta(&json!({}), Some("tool_calls")),
+        Step::chunk("data: [DONE]\n\n"),
+        Step::End,
+    ]
+}
+
+/// A folder of skills, with one and a group of one.
+fn skills(folder: &str) -> String {
+    let skills = format!("{folder}/skills");
+    for (place, name) in [("notes", "notes"), ("group/lists", "lists")] {
+        fs::create_dir_all(format!("{skills}/{place}/references")).unwrap();
+        let text = format!("---\nname: {name}\ndescription: About {name}.\n---\nWrite.\n");
+        fs::write(format!("{skills}/{place}/SKILL.md"), text).unwrap();
+    }
+    skills
+}
+
+// Rows: N-60
+#[test]
+fn n60_a_service_whose_files_are_in_a_folder_of_skills_does_not_start() {
+    let folder = folder("own-skills");
+    let (skills, at) = (skills(&folder), |name: &str| format!("{folder}/{name}"));
+    let made = run(&["token", "ann", "--file", &at("tokens.txt")], b"");
+    assert_eq!(made.code, Some(0), "{made:?}");
+    for place in ["skills/tokens.txt", "skills/notes/tokens.txt", "skills/group/lists/tokens.txt"] {
+        fs::copy(at("tokens.txt"), at(place)).unwrap();
+    }
+    fs::create_dir_all(at("elsewhere/linked")).unwrap();
+    fs::write(
+        at("elsewhere/linked/SKILL.md"),
+        "---\nname: linked\ndescription: Far.\n---\nWrite.\n",
+    )
+    .unwrap();
+    fs::copy(at("tokens.txt"), at("elsewhere/linked/tokens.txt")).unwrap();
+    fs::create_dir_all(at("more")).unwrap();
+    let link = std::os::unix::fs::symlink::<&str, String>;
+    link("../elsewhere/linked", at("more/linked")).unwrap();
+    link("skills/notes/tokens.txt", at("link.txt")).unwrap();
+    link("../../tokens.txt", at("skills/notes/out.txt")).unwrap();
+    fs::write(at("skills/notes/mcp.json"), "{\"mcpServers\":{}}").unwrap();
+    let config = |place: &str| {
+        fs::write(
+            at(place),
+            format!("no_auth = true\n[agents.a]\nprovider = \"demo\"\nskills = [{skills:?}]\n"),
+        )
+        .unwrap();
+        at(place)
+    };
+    let (inside, outside) = (config("skills/notes/serve.toml"), config("serve.toml"));
+    let (more, in_skills) = (at("more"), ["--skills", skills.as_str()]);
+    let rows: [(&[&str], bool); 12] = [
+        (&["--tokens", &at("skills/notes/tokens.txt")], false),
+        (&["--tokens", &at("skills/tokens.txt")], false),
+        (&["--tokens", &at("skills/group/lists/tokens.txt")], false),
+        (&["--tokens", &at("link.txt")], false),
+        (&["--tokens", &at("skills/notes/out.txt")], false),
+        (&["--tokens", &at("elsewhere/linked/tokens.txt"), "--skills", &more], false),
+        (&["--database", &at("skills/notes/service.db")], false),
+        (&["--mcp", &at("skills/notes/mcp.json")], false),
+        (&["--config", &inside], false),
+        (&["--config", &outside], true),
+        (&["--tokens", &at("tokens.txt"), "--database", &at("service.db")], true),
+        (&["--tokens", &at("skills/notes/tokens.txt"), "--no-tools"], true),
+    ];
+    for (flags, is_right) in rows {
+        let demo: &[&str] = if flags.contains(&"--config") { &[] } else { &["--provider", "demo"] };
+        let all = [&["serve", "--listen", "127.0.0.1:0", "--no-project"], demo, &in_skills, flags]
+            .concat();
+        let checked = run(&[&all, &["--check"][..]].concat(), b"");
+        assert_eq!(checked.code, Some(i32::from(!is_right)), "{flags:?}: {checked:?}");
+        if !is_right {
+            let started = run(&all, b"");
+            assert_eq!(started.code, Some(2), "{flags:?}: {started:?}");
+            for outcome in [checked, started] {
+                assert!(outcome.stderr.contains("is a file of this program"), "{outcome:?}");
+            }
+        }
+    }
+}
+
+// Rows: N-60
+#[tokio::test(flavor = "multi_thread")]
+async fn n60_no_tool_shows_a_file_of_the_service_by_any_name() {
+    let folder = folder("own-reached");
+    let (root, skills, at) =
+        (format!("{folder}/root"), skills(&folder), |name: &str| format!("{folder}/{name}"));
+    let made = run(&["token", "ann", "--file", &at("tokens.txt")], b"");
+    let token = made.stdout.trim().to_owned();
+    let secret = fs::read_to_string(at("tokens.txt")).unwrap();
+    let digest = secret.split_whitespace().next().unwrap().to_owned();
+    let outside = at("tokens.txt");
+    let rows = [
+        ("load_skill", json!({ "name": "notes", "path": "hard.txt" })),
+        ("load_skill", json!({ "name": "notes", "path": "./references/../hard.txt" })),
+        ("load_skill", json!({ "name": "notes", "path": "soft.txt" })),
+        ("load_skill", json!({ "name": "notes", "path": outside })),
+        ("load_skill", json!({ "name": "notes", "path": "../../tokens.txt" })),
+        ("load_skill", json!({ "name": "lists", "path": "references/hard.txt" })),
+        ("load_skill", json!({ "name": "../notes", "path": "hard.txt" })),
+        ("files_read", json!({ "path": "hard.txt" })),
+        ("files_read", json!({ "path": "sub/soft.txt" })),
+        ("files_read", json!({ "path": "../tokens.txt" })),
+        ("files_read", json!({ "path": outside })),
+        ("files_search", json!({ "query": "sha256:" })),
+        ("command_run", json!({ "command": ["cat", "hard.txt"] })),
+        ("command_run", json!({ "command": ["cat", "../tokens.txt"] })),
+        ("command_run", json!({ "command": ["cat", outside] })),
+        ("command_run", json!({ "command": ["cat", "sub/soft.txt"] })),
+    ];
+    let scripts =
+        rows.iter().flat_map(|(tool, arguments)| [calls(tool, arguments), answer("Done.")]);
+    let mut server = ScriptedServer::start(scripts.collect()).await;
+    let url = server.url();
+    let header = format!("authorization: Bearer {token}\r\ncontent-type: application/json\r\n");
+    block_in_place(|| {
+        let flags = [
+            "--base-url",
+            &url,
+            "--model",
+            "m",
+            "--root",
+            &root,
+            "--skills",
+            &skills,
+            "--no-project",
+        ];
+        let more = ["--tokens", &outside, "--allow-command", "cat", "--approve", "command.run"];
+        let serve = Started::with(&[&flags[..], &more].concat());
+        // They are made after the start.
+        for place in
+            ["root/hard.txt", "skills/notes/hard.txt", "skills/group/lists/references/hard.txt"]
+        {
+            fs::hard_link(&outside, at(place)).unwrap();
+        }
+        for place in ["root/sub/soft.txt", "skills/notes/soft.txt"] {
+            std::os::unix::fs::symlink(&outside, at(place)).unwrap();
+        }
+        for (tool, arguments) in &rows {
+            let mut connection = serve.connect().unwrap();
+            connection.ask(
+                "POST",
+                "/v1/runs",
+                &header,
+                &json!({ "input": "Read it." }).to_string(),
+            );
+            let begun = connection.answer();
+            assert_eq!(begun.status, 202, "{begun:?}");
+            let run = begun.json()["run_id"].as_str().unwrap().to_owned();
+            let mut connection = serve.connect().unwrap();
+            connection.ask("GET", &format!("/v1/runs/{run}/events"), &header, "");
+            let events = connection.answer().body;
+            assert!(events.contains("event: tool_result"), "{tool} {arguments}: {events}");
+            assert!(!events.contains(&digest), "{tool} {arguments}: {events}");
+        }
+    });
+    for (tool, arguments) in &rows {
+        server.seen().await;
+        let Seen::Request { body, .. } = server.seen().await else { panic!("no second request") };
+        let sent = String::from_utf8_lossy(&body);
+        assert!(!sent.contains(&digest), "{tool} {arguments}: {sent}");
+    }
 }
 
 // Rows: N-61

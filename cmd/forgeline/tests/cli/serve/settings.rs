@@ -35,6 +35,33 @@ fn a_configuration_is_looked_at_whole_before_anything_begins() {
     assert_eq!(run(&reached, b"").code, Some(1), "other machines need tokens");
 }
 
+// Rows: N-65
+#[test]
+fn n65_an_agent_takes_the_history_of_a_client_where_it_is_set() {
+    let config = |text: &str| {
+        let text = format!("no_auth = true\n[agents.a]\nprovider = \"demo\"\n{text}");
+        file("history.toml", text.as_bytes())
+    };
+    let of = |role: &str, text: &str| json!({ "role": role, "parts": [{ "type": "text", "text": text }] });
+    let said = json!([of("user", "a"), of("assistant", "b"), of("user", "What is 6 * 7?")]);
+    for (text, taken) in [("", 0), ("client_history = false\n", 0), ("client_history = true\n", 2)]
+    {
+        let serve = Started::with(&["--config", &config(text)]);
+        let sent = serve.post("/api/chat", &json!({ "id": "c", "messages": said })).body;
+        assert!(sent.contains("42"), "{sent}");
+        assert_eq!(sent.contains("history_not_read"), taken == 0, "{text}: {sent}");
+        let page = serve.get("/v1/conversations/c").json();
+        let first = &page["page"]["messages"][0]["message"]["parts"][0]["text"];
+        assert_eq!(first, if taken > 0 { "a" } else { "What is 6 * 7?" }, "{text}: {page}");
+    }
+    let flag = Started::with(&["--provider", "demo", "--client-history"]);
+    let sent = flag.post("/api/chat", &json!({ "id": "c", "messages": said })).body;
+    assert!(!sent.contains("history_not_read"), "{sent}");
+    let outcome = run(&["run", "--provider", "demo", "--client-history", "Hello."], b"");
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.contains("--client-history works only with `serve`"), "{outcome:?}");
+}
+
 #[test]
 fn agents_limits_and_tokens_come_from_the_configuration() {
     let tokens = file("tokens.txt", b"");

@@ -39,9 +39,13 @@ impl Started {
 
     /// Starts with these arguments alone.
     pub(crate) fn exactly(arguments: &[&str]) -> Self {
-        let mut child = forgeline(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat())
-            .spawn()
-            .unwrap();
+        Self::at("127.0.0.1:0", arguments)
+    }
+
+    /// Starts with these arguments at an address.
+    pub(crate) fn at(address: &str, arguments: &[&str]) -> Self {
+        let mut child =
+            forgeline(&[&["serve", "--listen", address], arguments].concat()).spawn().unwrap();
         let (sender, stderr) = mpsc::channel();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
         thread::spawn(move || lines.map_while(Result::ok).for_each(|it| drop(sender.send(it))));
@@ -142,7 +146,7 @@ impl Drop for Started {
     }
 }
 
-fn host(link: &str) -> &str {
+pub(crate) fn host(link: &str) -> &str {
     let link = link.split('#').next().unwrap();
     link.strip_prefix("http://").unwrap().trim_end_matches('/')
 }
