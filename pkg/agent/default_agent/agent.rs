@@ -347,7 +347,6 @@ impl DefaultAgent {
         self.0.memory.lock().transcript().clone()
     }
 
-<<<<<<< HEAD
     /// Summarizes everything before the user's next message when that is sent, as a conversation that has reached [`summarize_at`] is
     /// summarized; also where the context window of the model is not known. A conversation that a summary would not shorten stays as it is.
     ///
@@ -383,7 +382,8 @@ impl DefaultAgent {
     /// [`summarize_at`]: crate::AgentConfig::summarize_at
     pub fn compact(&self) {
         self.0.compacts.store(true, Ordering::Release);
-=======
+    }
+
     /// Puts messages at the end of the conversation, after the current run: those of a conversation that was held elsewhere.
     ///
     /// # Errors
@@ -403,7 +403,6 @@ impl DefaultAgent {
             memory.add(message);
         }
         Ok(())
->>>>>>> h-d
     }
 
     /// Clears the conversation, after the current run.
