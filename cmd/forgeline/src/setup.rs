@@ -42,6 +42,7 @@ const SERVED_WAIT: Duration = Duration::from_hours(7 * 24);
 
 /// What an agent is, as flags.
 #[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "independent flags")]
 pub(crate) struct SetupArgs {
     /// Who answers
     #[command(flatten)]

@@ -9,7 +9,7 @@ use std::{
 use forgeline::{
     llm::parser::{
         CallEnd, ParsedContent, ResponseParser, ResponsePiece, ThinkingDialect, ThinkingParser,
-        ThinkingPiece, ToolCallParser, ToolDialect,
+        ThinkingPiece, ToolCallParser, ToolDialect, ToolSchemas,
     },
     types::Text,
 };
@@ -49,7 +49,7 @@ impl Stages {
 }
 
 /// The tools' schemas, which an agent has once for all of its streams.
-static SCHEMAS: LazyLock<Arc<[(Text, Arc<serde_json::Value>)]>> =
+static SCHEMAS: LazyLock<ToolSchemas> =
     LazyLock::new(|| Arc::from([(Text::from("write_file"), corpus::write_file_schema().into())]));
 
 /// The parser of the calls in `dialect`; an unknown one must not pass for none.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use forgeline_parser::{DEFAULT_MAX_CALL_BYTES, ToolDialect};
+use forgeline_parser::{DEFAULT_MAX_CALL_BYTES, ToolDialect, ToolSchemas};
 use forgeline_types::{Text, setters};
 
 /// Options for reading a stream of chunks.
@@ -24,7 +24,7 @@ pub struct StreamOptions {
     /// The dialect of tool calls in the message text. Default: recognised by their opener.
     pub tools: ToolDialect,
     /// Names and JSON schemas of the known tools, used to type arguments written as XML. Default: none.
-    pub schemas: Arc<[(Text, Arc<Value>)]>,
+    pub schemas: ToolSchemas,
     /// Reads calls in Markdown code, for models that wrap their calls in fences. Default: `false`,
     /// a marker in a code span or fence is text.
     pub calls_in_code: bool,

@@ -51,6 +51,7 @@ pub(super) struct SealedCall {
 }
 
 /// The end of a request to the provider.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct ProviderResponse {
     /// As much of the answer as arrived, including the error that ended it. Boxed: a future holds
     /// each place that a value is moved through.
@@ -74,6 +75,7 @@ pub(super) enum OnRefusal {
 }
 
 /// A request to the provider in progress.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct AnswerReader {
     source: ResponseSource,
     on_refusal: OnRefusal,

@@ -109,6 +109,9 @@ fn long() -> ConversationMemory {
 const LONG: &str =
     r#"{"error":{"message":"the prompt is too long","code":"context_length_exceeded"}}"#;
 
+/// A name, a provider, its server, and the paths that are asked.
+type Row = (&'static str, fn(&str) -> Arc<dyn Provider>, Refusing, &'static [&'static str]);
+
 // Rows: N-25
 #[tokio::test]
 async fn a_window_that_an_error_does_not_state_is_asked_of_the_server() {
@@ -125,7 +128,6 @@ async fn a_window_that_an_error_does_not_state_is_asked_of_the_server() {
         words: "<html><title>413 Request Entity Too Large</title></html>",
         facts,
     };
-    type Row = (&'static str, fn(&str) -> Arc<dyn Provider>, Refusing, &'static [&'static str]);
     #[rustfmt::skip]
     let rows: [Row; 10] = [
         ("vLLM",                     openai, bad(&[("/v1/models", LISTED)]), &["/v1/models"]),

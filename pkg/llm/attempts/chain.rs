@@ -129,7 +129,7 @@ impl ProviderChain {
     fn record(&self, from_provider: Text, at: usize, reason: String) -> AgentEvent {
         let entry = self.entries.get(at);
         let provider = entry.and_then(|entry| entry.get().ok());
-        let info = provider.map(|provider| provider.info());
+        let info = provider.map(Provider::info);
         let hop = FailoverHop {
             from_provider,
             to_provider: info.map(|info| info.provider.clone()).unwrap_or_default(),

@@ -22,7 +22,7 @@ use forgeline_parser::ThinkingDialect;
 use forgeline_types::{AgentEvent, ModelInfo, Text, debug_fields};
 
 /// The time after which a request tries the first provider again, by default.
-const RECOVER_AFTER: Duration = Duration::from_secs(60);
+const RECOVER_AFTER: Duration = Duration::from_mins(1);
 
 /// A chain of providers: during an outage of the one in use, the next takes over.
 ///

@@ -22,7 +22,7 @@ use forgeline_parser::ThinkingDialect;
 use forgeline_types::{AgentEvent, Completion, ErrorCode, ModelInfo, debug_fields};
 
 /// Maximum time that a request waits for its turn, by default.
-const MAX_WAIT: Duration = Duration::from_secs(600);
+const MAX_WAIT: Duration = Duration::from_mins(10);
 
 /// A provider whose requests wait for their turn: at most so many at once, and so many a second.
 ///

@@ -24,7 +24,7 @@ fn answer_of<W: WireFormat>(
 }
 
 /// One choice of a chunk, or of a whole answer.
-fn choice(index: Value, member: &str, content: Value, reason: &str) -> Value {
+fn choice(index: Option<u32>, member: &str, content: &Value, reason: &str) -> Value {
     let reason = Some(reason).filter(|reason| !reason.is_empty());
     let mut choice = json!({ "index": index, member: content, "finish_reason": reason });
     if choice["index"].is_null() {
@@ -53,8 +53,8 @@ fn whole(choices: &[Value]) -> Vec<u8> {
 fn choices_that_were_not_asked_for_are_one_answer() {
     const CALL: &str = r#"c0#a:add({"to":"a"}…)"#;
     let part =
-        |at: u32, member: &str, content: Value, reason| choice(json!(at), member, content, reason);
-    let no_index = |content: Value, reason| choice(Value::Null, "message", content, reason);
+        |at: u32, member: &str, content: Value, reason| choice(Some(at), member, &content, reason);
+    let no_index = |content: Value, reason| choice(None, "message", &content, reason);
     let said = |words: &str| json!({ "content": words });
     #[rustfmt::skip]
     let rows = [

@@ -35,6 +35,7 @@ use forgeline_types::{AgentError, AgentEvent, Completion, FinishReason, Json, Te
 /// assert!(writer.finish(&FinishReason::Stop).ends_with(r#""finish_reason":"stop"}]}"#));
 /// ```
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct ChunkWriter {
     id: Text,
     model: Text,

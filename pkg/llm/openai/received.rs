@@ -15,6 +15,7 @@ use forgeline_types::{
 
 /// A Chat Completions request as a client sent it; see [`read_request`].
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[non_exhaustive]
 pub struct ReceivedRequest {
     /// The name of the model that the client asks for.
@@ -104,9 +105,10 @@ pub fn read_request(body: &[u8]) -> Result<ReceivedRequest, RequestProblem> {
     let mut request = Request::default();
     reader.messages(messages, &mut request)?;
     request.tools = reader.tools(members.remove("tools"))?;
-    request.tool_choice = members.remove("tool_choice").map(tool_choice).transpose()?.flatten();
+    request.tool_choice =
+        members.remove("tool_choice").as_ref().map(tool_choice).transpose()?.flatten();
     request.response_format =
-        members.remove("response_format").map(response_format).transpose()?.flatten();
+        members.remove("response_format").as_ref().map(response_format).transpose()?.flatten();
     request.parallel_tool_calls = flag(&mut members, "parallel_tool_calls")?;
     let old = number(&mut members, "max_tokens")?;
     request.max_tokens = number(&mut members, "max_completion_tokens")?.or(old);
@@ -218,9 +220,10 @@ impl RequestReader {
                 };
                 let (mut text, mut rest) = (String::new(), Vec::new());
                 for part in parts(content)? {
-                    match part {
-                        Part::Text { text: more } => text.push_str(&more),
-                        other => rest.push(other),
+                    if let Part::Text { text: more } = part {
+                        text.push_str(&more);
+                    } else {
+                        rest.push(part);
                     }
                 }
                 let mut result = ToolResult::new(id.clone(), name.clone(), text);
@@ -240,7 +243,9 @@ impl RequestReader {
         let calls = match calls {
             Value::Array(calls) => calls,
             Value::Null => Vec::new(),
-            other => return Err(unlike(place, "a list", &other)),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                return Err(unlike(place, "a list", &calls));
+            }
         };
         let mut read = Vec::with_capacity(calls.len());
         for (at, mut call) in calls.into_iter().enumerate() {
@@ -328,7 +333,9 @@ fn parts(content: Value, place: &str) -> Result<Vec<Part>, RequestProblem> {
         Value::String(text) if text.is_empty() => return Ok(Vec::new()),
         Value::String(text) => return Ok(vec![Part::Text { text }]),
         Value::Array(list) => list,
-        other => return Err(unlike(place, "a text or a list of parts", &other)),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+            return Err(unlike(place, "a text or a list of parts", &content));
+        }
     };
     let read = |(at, part): (usize, Value)| {
         let place = format!("{place}[{at}]");
@@ -369,7 +376,7 @@ fn media(url: String) -> (Option<String>, String) {
     }
 }
 
-fn tool_choice(choice: Value) -> Result<Option<ToolChoice>, RequestProblem> {
+fn tool_choice(choice: &Value) -> Result<Option<ToolChoice>, RequestProblem> {
     let name = choice.pointer("/function/name").and_then(Value::as_str);
     Ok(Some(match (choice.as_str(), name) {
         (Some("auto"), _) => ToolChoice::Auto,
@@ -385,7 +392,7 @@ fn tool_choice(choice: Value) -> Result<Option<ToolChoice>, RequestProblem> {
     }))
 }
 
-fn response_format(format: Value) -> Result<Option<ResponseFormat>, RequestProblem> {
+fn response_format(format: &Value) -> Result<Option<ResponseFormat>, RequestProblem> {
     let at = |pointer: &str| format.pointer(pointer);
     Ok(match at("/type").and_then(Value::as_str) {
         None if format.is_null() => None,
@@ -415,9 +422,11 @@ fn stop(stop: Option<Value>) -> Result<Vec<String>, RequestProblem> {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::String(text)) => Ok(vec![text]),
         Some(Value::Array(texts)) => {
-            let text = |(at, text): (usize, Value)| match text {
-                Value::String(text) => Ok(text),
-                other => Err(unlike(format!("stop[{at}]"), "a text", &other)),
+            let text = |(at, text): (usize, Value)| {
+                let Value::String(text) = text else {
+                    return Err(unlike(format!("stop[{at}]"), "a text", &text));
+                };
+                Ok(text)
             };
             texts.into_iter().enumerate().map(text).collect()
         }
@@ -464,14 +473,12 @@ fn number<N: TryFrom<u64>>(
 ) -> Result<Option<N>, RequestProblem> {
     match members.remove(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => match value.as_u64().and_then(|number| N::try_from(number).ok()) {
-            Some(number) => Ok(Some(number)),
-            None => {
-                let problem =
-                    format!("expected a whole number that is not negative, found {value}");
-                Err(RequestProblem::new(name, problem))
-            }
-        },
+        Some(value) => {
+            let number = value.as_u64().and_then(|number| N::try_from(number).ok());
+            let expected = "expected a whole number that is not negative";
+            let wrong = || RequestProblem::new(name, format!("{expected}, found {value}"));
+            number.map(Some).ok_or_else(wrong)
+        }
     }
 }
 

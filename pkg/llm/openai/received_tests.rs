@@ -19,6 +19,7 @@ fn with(member: &str, value: Value) -> Value {
 // Rows: N-84
 #[test]
 fn a_conversation_with_calls_and_pictures_is_read() {
+    use MessageRole::{Assistant, System, Tool, User};
     let body = json!({
         "model": "m", "stream": true, "stream_options": { "include_usage": true }, "n": 1, "user": "u", "logit_bias": null,
         "max_tokens": 9, "max_completion_tokens": 8, "temperature": 0.7, "seed": 5, "stop": "END",
@@ -66,7 +67,6 @@ fn a_conversation_with_calls_and_pictures_is_read() {
     ));
     let messages = request.messages.messages();
     let roles: Vec<_> = messages.iter().map(|message| message.role).collect();
-    use MessageRole::{Assistant, System, Tool, User};
     assert_eq!(roles, [User, Assistant, Tool, System, Assistant]);
     let [
         _,

@@ -31,7 +31,7 @@ pub use builder::{
     CallForm, DialectError, PayloadGrammar, Section, ThinkingDialectBuilder, ToolDialectBuilder,
     Wrapper,
 };
-pub use grammar::Tags;
+pub use grammar::{Tags, ToolSchemas};
 pub use models::Dialect;
 pub use response::ResponseParser;
 pub use thinking::{ThinkingParser, ThinkingPiece};

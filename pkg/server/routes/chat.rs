@@ -153,8 +153,8 @@ pub(super) async fn sent_history(
     if sent == 0 || conversations.has(caller, id).await? {
         return Ok((Vec::new(), None));
     }
-    let takes = conversations.takes_history(agent.as_ref());
-    let taken = if takes { earlier_messages(messages) } else { Vec::new() };
+    let accepts_history = conversations.takes_history(agent.as_ref());
+    let taken = if accepts_history { earlier_messages(messages) } else { Vec::new() };
     let messages = sent.saturating_sub(taken.len());
     let notice = (messages > 0).then_some(ResponseNotice::HistoryNotRead { messages });
     Ok((taken, notice))

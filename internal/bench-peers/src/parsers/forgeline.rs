@@ -4,6 +4,7 @@ use std::{hint::black_box, sync::Arc};
 
 use forgeline::{
     llm::parser::{
+        ToolSchemas,
         CallEnd, ParsedContent, ThinkingDialect, ThinkingParser, ThinkingPiece, ToolCallParser,
         ToolDialect,
     },
@@ -21,7 +22,7 @@ use crate::{
 pub(crate) struct Forgeline {
     thinking: Option<ThinkingDialect>,
     calls: Option<ToolDialect>,
-    schemas: Arc<[(Text, Arc<Value>)]>,
+    schemas: ToolSchemas,
 }
 
 impl Forgeline {

@@ -7,6 +7,9 @@ use forgeline_llm::{
 };
 use forgeline_types::{CallOutcome, ToolCall};
 
+/// Creates a decoder.
+type Make = fn() -> Box<dyn BodyDecoder>;
+
 /// Returns the calls of a body that is read in pieces of `size` bytes.
 fn calls(mut decoder: Box<dyn BodyDecoder>, body: &str, size: usize) -> Vec<ToolCall> {
     let mut machine = StreamMachine::new(&StreamOptions::default());
@@ -81,7 +84,6 @@ fn arguments_that_are_a_text_of_json_are_that_json() {
         r#"{"type":"message-end","delta":{"finish_reason":"TOOL_CALL"}}"#,
     ]);
     let ollama = "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":1}\"}}]},\"done\":false}\n{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n";
-    type Make = fn() -> Box<dyn BodyDecoder>;
     let rows: [(&str, Make, String, bool); 9] = [
         (
             "Anthropic, at the start",

@@ -1,17 +1,14 @@
 //! The check of a call that was repaired: that its arguments can be what the model meant.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value};
 
 use super::scrap::ends_in_scrap;
 use crate::{
     compiled::tools::CompiledTools,
     dialects::dialect::ToolDialect,
-    grammar::{ELEMENT_MARK, KnownTools, ValueSchema, is_blank},
+    grammar::{ELEMENT_MARK, KnownTools, ToolSchemas, ValueSchema, is_blank},
 };
 use forgeline_json::{Repair, RepairSet};
-use forgeline_types::Text;
 
 /// The repairs that guess where a part of a call begins or ends. The others change only how a part is spelled.
 const GUESSES: [Repair; 8] = [
@@ -38,7 +35,7 @@ pub struct CallEvidence {
 impl CallEvidence {
     /// Creates the evidence for calls of `tools` in `dialect`.
     #[must_use]
-    pub fn new(dialect: &ToolDialect, tools: Arc<[(Text, Arc<Value>)]>) -> Self {
+    pub fn new(dialect: &ToolDialect, tools: ToolSchemas) -> Self {
         Self { dialect: dialect.clone(), tools: tools.into() }
     }
 

@@ -26,6 +26,7 @@ pub(super) use reader::{
     MarkerGuard, PayloadFault, PayloadOut, PayloadReader, PayloadSink, PlainText, ValueTag,
 };
 pub(super) use reader::{NO_TOOL_NAME, is_blank, is_name};
+pub use schema::ToolSchemas;
 pub(super) use schema::{KnownTools, ValueSchema};
 pub use tagged::Tags;
 pub(super) use tagged::{ELEMENT_MARK, ElementsCall, ParamsCall, XmlCall, end_of_tag};

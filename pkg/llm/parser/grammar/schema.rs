@@ -10,17 +10,20 @@ pub(crate) use forgeline_json::JsonTypes as Types;
 use forgeline_json::SchemaView;
 use forgeline_types::Text;
 
+/// The names of tools and the JSON schemas of their arguments, shared by all who read calls of them.
+pub type ToolSchemas = Arc<[(Text, Arc<Value>)]>;
+
 /// The known tools, and the one named by the current call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownTools {
     /// The names and JSON schemas; `None` if there are none, which saves the reference count.
-    known: Option<Arc<[(Text, Arc<Value>)]>>,
+    known: Option<ToolSchemas>,
     called: Option<usize>,
     mode: ReadMode,
 }
 
-impl From<Arc<[(Text, Arc<Value>)]>> for KnownTools {
-    fn from(known: Arc<[(Text, Arc<Value>)]>) -> Self {
+impl From<ToolSchemas> for KnownTools {
+    fn from(known: ToolSchemas) -> Self {
         Self { known: Some(known), ..Self::default() }
     }
 }

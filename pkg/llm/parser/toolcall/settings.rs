@@ -1,22 +1,17 @@
 //! The settings of a parser, and its state.
 
-use std::sync::Arc;
-
-use serde_json::Value;
-
 use super::ToolCallParser;
 use crate::{
     ahead::found::{MarkerMatch, TextAhead},
     builder::{WrapperContent, role::MarkerRole},
     dialects::dialect::ToolDialect,
-    grammar::KnownTools,
+    grammar::{KnownTools, ToolSchemas},
 };
-use forgeline_types::Text;
 
 impl ToolCallParser {
     /// Sets the names and JSON schemas of the known tools, which determine the types of arguments written as XML.
     #[must_use]
-    pub fn schemas(mut self, schemas: Arc<[(Text, Arc<Value>)]>) -> Self {
+    pub fn schemas(mut self, schemas: ToolSchemas) -> Self {
         self.tools = schemas.into();
         self
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{ParamsCall, Tags};
 use crate::grammar::{
+    ToolSchemas,
     reader::{MarkerGuard, PayloadOut, PayloadReader, PlainText, ValueTag},
     schema::KnownTools,
 };
@@ -76,7 +77,7 @@ struct Run {
     fault: Option<(&'static str, usize)>,
 }
 
-fn schemas() -> Arc<[(Text, Arc<Value>)]> {
+fn schemas() -> ToolSchemas {
     let schema = json!({"properties": {
         "s": {"type": "string"}, "n": {"type": "integer"}, "b": {"type": "boolean"},
         "o": {"type": "object"}, "a": {"type": "array"},
@@ -85,11 +86,7 @@ fn schemas() -> Arc<[(Text, Arc<Value>)]> {
     Arc::from([(Text::from("f"), schema.into())])
 }
 
-fn run<'a>(
-    tags: &Tags,
-    schemas: &Arc<[(Text, Arc<Value>)]>,
-    pieces: impl IntoIterator<Item = &'a str>,
-) -> Run {
+fn run<'a>(tags: &Tags, schemas: &ToolSchemas, pieces: impl IntoIterator<Item = &'a str>) -> Run {
     let mut reader = ParamsCall::new(*tags, Arc::clone(schemas).into());
     let mut run = Run { calls: vec![Call::default()], ..Run::default() };
     let mut fed = 0;

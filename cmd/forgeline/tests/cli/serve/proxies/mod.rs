@@ -143,7 +143,9 @@ fn check_streams(proxy: &Proxy, gate: &Notify, ann: &str) {
     let mut ids: Vec<usize> = Vec::new();
     for (at, word) in WORDS.into_iter().enumerate() {
         // The next word is not said yet.
-        readers.iter_mut().for_each(|reader| reader.until(word));
+        for reader in &mut readers {
+            reader.until(word);
+        }
         let next = WORDS.get(at + 1).copied();
         for reader in &readers {
             assert!(next.is_none_or(|next| !reader.seen.contains(next)), "{}", reader.name);

@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use super::{ElementsCall, call::MARK};
 use crate::grammar::{
+    ToolSchemas,
     tagged::xml::tree::{self, NOT_CLOSED, NOT_OPEN, STRAY_TEXT},
     tests::{Reading, read_at_all_cuts, read_cut},
 };
 use forgeline_types::Text;
 
-fn schemas() -> Arc<[(Text, Arc<Value>)]> {
+fn schemas() -> ToolSchemas {
     let stop = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let schema = json!({"properties": {
         "s": {"type": "string"}, "n": {"type": "integer"},
@@ -23,13 +24,13 @@ fn schemas() -> Arc<[(Text, Arc<Value>)]> {
 }
 
 /// `~` stands for the mark.
-fn read(text: &str, schemas: &Arc<[(Text, Arc<Value>)]>) -> Reading {
+fn read(text: &str, schemas: &ToolSchemas) -> Reading {
     read_at_all_cuts(&text.replace('~', MARK), || ElementsCall::new(Arc::clone(schemas).into()))
 }
 
 #[test]
 fn arguments_are_json_at_every_cut() {
-    let none: Arc<[(Text, Arc<Value>)]> = Arc::from([]);
+    let none: ToolSchemas = Arc::from([]);
     let typed = schemas();
     #[rustfmt::skip]
     let cases = [
