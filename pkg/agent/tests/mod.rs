@@ -40,6 +40,7 @@ mod provider_parts;
 mod questions;
 mod records;
 mod refused_content;
+mod reopened;
 mod resumed_events;
 mod rewind;
 mod run_inputs;
