@@ -231,6 +231,8 @@ async fn the_call_that_asks_says_so_and_waits_longer_than_other_tools_may() {
     agent.run("Go.").await.unwrap();
     assert_eq!(results_of(&agent)[1], ("Below.".to_owned(), false));
     let tools = provider.requests().remove(0).tools;
+    let begins = tools.iter().find(|tool| tool.name == "below").unwrap();
+    assert!(begins.description.contains("Helps."), "{}", begins.description);
     let asks = tools.iter().find(|tool| tool.name == "below_result").unwrap();
     assert!(asks.description.contains("an agent that `below` started"), "{}", asks.description);
 }
