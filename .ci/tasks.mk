@@ -11,9 +11,11 @@ FUZZ_SEEDS   := case $$target in decode_*) echo testdata/bodies/$${target\#decod
 CASES    ?= 300000
 # What `make deny` checks; without a network, `licenses bans sources`.
 DENY     ?= advisories licenses bans sources
-# The commit whose difference `make mutants` changes, and its further arguments.
-SINCE    ?= HEAD~1
-MUTANTS  ?=
+# The commit since whose branching `make mutants` looks at changed lines; how many of each room `make mutants-drawn` draws.
+SINCE    ?= main
+MUTANTS  ?= 20
+SEED     ?= 1
+MUTANTS_PYTHON := target/mutants/venv/bin/python
 # Arguments of `make bench-parsers`, such as `--json`, `--chunk 64` or names of workloads.
 PEERS    ?=
 # The commit that `make bench-build` compares with.
@@ -21,7 +23,7 @@ BASE     ?= 2f39a830
 # Arguments of `make bench-clients`: `--json`, names of clients.
 CLIENTS  ?=
 
-.PHONY: deny msrv mutants found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record
+.PHONY: deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record
 
 deny: ## check licences, advisories and duplicate crates (needs `cargo install cargo-deny --locked`)
 	$(CARGO) deny check $(DENY)
@@ -50,10 +52,18 @@ mutations: ## damage 200,000 calls of all families at random, and print the shar
 properties: ## draw a hundred times as many random cases as the tests do, other ones in each run (minutes)
 	PROPTEST_CASES=$(CASES) $(CARGO) test -q --release $(CRATES:%=-p forgeline-%) --all-features --lib
 
-mutants: ## change the lines that differ from SINCE, one at a time, and list what the tests of their crate do not notice (needs `cargo install cargo-mutants --locked`)
-	@mkdir -p target
-	git diff $(SINCE) -- '*.rs' > target/mutants.diff
-	$(CARGO) mutants --in-diff target/mutants.diff --output target --test-workspace false $(MUTANTS)
+mutants: ## run the tests with each mutant of the lines that differ from SINCE (needs `cargo install cargo-mutants --locked` and pip)
+	@mkdir -p target/mutants
+	git diff $$(git merge-base $(SINCE) HEAD) -- '*.rs' > target/mutants/change.diff
+	$(MUTANTS_PYTHON) .ci/mutants.py --in-diff target/mutants/change.diff
+
+mutants-drawn: ## run them with MUTANTS of each room of .cargo/mutants.toml, drawn by SEED (an hour)
+	$(MUTANTS_PYTHON) .ci/mutants.py --seed $(SEED) --count $(MUTANTS)
+
+mutants mutants-drawn: $(MUTANTS_PYTHON)
+$(MUTANTS_PYTHON):
+	python3 -m venv target/mutants/venv
+	target/mutants/venv/bin/pip install -q tree-sitter==0.26.1 tree-sitter-rust==0.24.2
 
 adr-index: ## rewrite docs/adr/README.md from the decisions beside it
 	FORGELINE_WRITE_ADR_INDEX=1 $(CARGO) test -q --workspace --test it adr_index -- --nocapture

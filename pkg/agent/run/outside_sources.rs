@@ -110,6 +110,7 @@ mod tests {
         let rows = [
             (vec![], OutsideSources::None),
             (vec![only("a"), only("a")], only("a")),
+            (vec![only("a"), OutsideSources::None], only("a")),
             (vec![only("a"), only("b"), only("a")], OutsideSources::Several),
             (vec![only("a"), OutsideSources::of(None)], OutsideSources::Several),
             (vec![OutsideSources::Several, only("a")], OutsideSources::Several),

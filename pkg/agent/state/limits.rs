@@ -94,8 +94,10 @@ impl RunState {
         let spent: &Spending = &self.outcome.spent;
         let (most, used) = match limit {
             Limit::Turns => {
-                let below = self.spec.budget.turns.filter(|_| self.turns_below > 0);
-                let turns = below.unwrap_or(self.spec.max_turns);
+                // Turns below count only towards the budget.
+                let is_own = self.outcome.turns >= self.spec.max_turns;
+                let shared = self.spec.budget.turns.filter(|_| !is_own);
+                let turns = shared.unwrap_or(self.spec.max_turns);
                 let message = format!(
                     "the limit of {turns} turns is reached; raise max_turns or ask for less"
                 );

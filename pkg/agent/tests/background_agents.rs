@@ -188,6 +188,7 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
         ask("hangs-1", 60),
         begin("hangs"),
         stop("hangs-2"),
+        ask("hangs-2", 0),
         stop("below-1"),
         stop("hangs-1"),
         ScriptedTurn::new().call("below", json!({ "task": " ", "background": true })),
@@ -206,6 +207,7 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
         (true, "3s"),
         (false, "`hangs-2` works"),
         (false, "`hangs-2` is stopped"),
+        (true, "cancelled"),
         // What ended before it was asked to stop has an end of its own.
         (true, "the agent `below` failed"),
         (true, "3s"),
@@ -215,6 +217,24 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
         assert!(*is_error == want_error && text.contains(want), "{want}: {results:#?}");
     }
     assert_eq!(results.len(), want.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_call_that_asks_says_so_and_waits_longer_than_other_tools_may() {
+    let provider = ScriptedProvider::new([begin("below"), ask("below-1", 60), text("Done.")]);
+    let below = scripted_builder([slowly(), text("Below.")]).tool(slow()).build().unwrap();
+    let agent = DefaultAgent::builder(provider.clone())
+        .tools(below.into_tool("below", "Helps.").in_background())
+        .tool_timeout(Duration::from_millis(10))
+        .build()
+        .unwrap();
+    agent.run("Go.").await.unwrap();
+    assert_eq!(results_of(&agent)[1], ("Below.".to_owned(), false));
+    let tools = provider.requests().remove(0).tools;
+    let begins = tools.iter().find(|tool| tool.name == "below").unwrap();
+    assert!(begins.description.contains("Helps."), "{}", begins.description);
+    let asks = tools.iter().find(|tool| tool.name == "below_result").unwrap();
+    assert!(asks.description.contains("an agent that `below` started"), "{}", asks.description);
 }
 
 #[tokio::test(start_paused = true)]

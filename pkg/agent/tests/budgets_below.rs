@@ -181,6 +181,22 @@ async fn turns_and_cost_are_parted_too_and_what_is_unused_goes_back() {
     assert_eq!(spent(&outcome), answers(4 + 5));
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_error_names_the_limit_of_turns_that_was_reached() {
+    for (max_turns, shared, reached) in
+        [(2, None, 2), (2, Some(99), 2), (2, Some(4), 2), (9, Some(4), 4), (9, Some(5), 5)]
+    {
+        let asks = ScriptedProvider::from_fn(|_: &Request| ask("below"));
+        let answers = ScriptedProvider::from_fn(|_: &Request| text("Below."));
+        let agent = builder(&asks).max_turns(max_turns).at_limit(AtLimit::Fail).loop_guard(false);
+        let agent = agent.tool(below(&answers, "below")).build().unwrap();
+        let budget = shared.map_or(Budget::default(), |most| Budget::default().turns(most));
+        let error = agent.run(RunInput::from("Go.").budget(budget)).await.unwrap_err().error;
+        let words = format!("the limit of {reached} turns is reached");
+        assert!(error.message.contains(&words), "{max_turns} {shared:?}: {error}");
+    }
+}
+
 #[tokio::test]
 async fn missing_price_makes_the_cost_unknown_and_is_reported() {
     let free = ScriptedProvider::new([text("Free.").usage(usage())]);

@@ -88,7 +88,8 @@ async fn a_denied_call_is_not_sent_and_is_recorded() {
 // Covers: T-43, T-60, CT-04, CT-05
 #[test]
 fn names_of_the_house_and_arguments_that_are_no_json_are_denied_unasked() {
-    let asked = |_: &ClientCall<'_>| panic!("it is not asked");
+    // It would allow each: a panic of it would deny the call too.
+    let asked = |_: &ClientCall<'_>| Authorization::Allow;
     for (name, arguments) in
         [("_sdk.run", "{}"), ("_", "{}"), ("page.read", "{ no"), ("page.read", "")]
     {

@@ -42,6 +42,7 @@ mod questions;
 mod records;
 mod refused_content;
 mod refused_reasoning;
+mod reopened;
 mod resumed_events;
 mod rewind;
 mod run_inputs;

@@ -12,8 +12,10 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::{
-    AgentConfig, ApprovalPolicy, Budget, Caller, Decision, Places, RunInput, SubAgent,
-    SubAgentEvent, journal::MemoryJournal, tools::ToolEffects,
+    AgentConfig, ApprovalPolicy, Budget, Caller, Decision, Places, RunContext, RunInput, SubAgent,
+    SubAgentEvent,
+    journal::MemoryJournal,
+    tools::{Tool, ToolEffects},
 };
 use forgeline_llm::Request;
 use forgeline_types::{ErrorCode, TextOrigin};
@@ -181,6 +183,36 @@ async fn three_levels_of_eight_with_two_places_come_to_their_end() {
         assert_eq!(timeout(LONG, run).await.unwrap().text, "done");
         assert_eq!((crowd.all.load(Ordering::SeqCst), places.free()), (512, 2));
         assert_eq!(crowd.most.load(Ordering::SeqCst), 2, "the places bound the work");
+    }
+}
+
+/// A failure does not say where its text is from, so that of a provider is told only where nothing is from outside.
+#[tokio::test]
+async fn the_words_of_a_failure_are_withheld_where_they_may_be_from_outside() {
+    let page = |origin| {
+        let page = tool_fn("page", "Reads.", |_: ToolContext, _: Nothing| async { "a page" });
+        page.origin(origin)
+    };
+    let source = |_: RunContext| async { Ok(Vec::<Arc<dyn Tool>>::new()) };
+    for (has_outside, has_source, is_own, is_told) in [
+        (false, false, false, true),
+        (true, false, false, false),
+        (false, true, false, false),
+        (true, true, false, false),
+        (false, false, true, true),
+        (true, true, true, true),
+    ] {
+        let origin = if has_outside { TextOrigin::Outside } else { TextOrigin::Own };
+        // Its provider has no second turn.
+        let below = scripted_builder([ScriptedTurn::new().call("page", json!({}))]);
+        let below = below.tool(page(origin)).at_limit(crate::AtLimit::Fail);
+        let below = if has_source { below.tool_source(source) } else { below };
+        let agent = pair(below.max_turns(if is_own { 1 } else { 9 })).build().unwrap();
+        agent.run("Go.").await.unwrap();
+        let results = results_of(&agent);
+        let [(told, true)] = results.as_slice() else { panic!("{results:?}") };
+        assert_eq!(!told.contains("its error is withheld"), is_told, "{told}");
+        assert_eq!(told.contains("limit of 1 turns"), is_own, "{told}");
     }
 }
 

@@ -121,10 +121,8 @@ impl SessionSlot {
     /// Returns the time for which the start in progress has lasted; zero if there is none.
     pub(crate) fn waited(&self) -> Duration {
         match &*self.state() {
-            SessionState::Starting(starting) if !starting.is_over => starting.began.elapsed(),
-            SessionState::None | SessionState::Starting(_) | SessionState::Ready(_) => {
-                Duration::ZERO
-            }
+            SessionState::Starting(starting) => starting.began.elapsed(),
+            SessionState::None | SessionState::Ready(_) => Duration::ZERO,
         }
     }
 

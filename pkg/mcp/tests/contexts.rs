@@ -105,7 +105,7 @@ async fn prompts_and_resources_are_listed_with_a_bound() {
     };
     tokio::join!(lists, server);
     // A server without such things is not asked.
-    let (servers, _silent) = greeted(json!({ "command": "x" })).await;
+    let (servers, _silent) = greeted(json!({ "command": "x", "required": true })).await;
     assert!(servers.prompts().await.unwrap().is_empty());
     assert!(servers.resources().await.unwrap().is_empty());
 }

@@ -85,6 +85,7 @@ fn a_wrong_member_is_named_with_what_was_expected() {
         (r#"{"mcpServers":{"a":{"url":"https://x","command":"x"}}}"#, "`mcpServers.a.command` is for a process, but the server has a `url`; remove one"),
         (r#"{"mcpServers":{"a":{"url":"x"}}}"#,             "`mcpServers.a.url` is not an address; expected one such as `https://host/mcp`"),
         (r#"{"mcpServers":{"a":{"url":"file:///x"}}}"#,     "`mcpServers.a.url` is not an address of HTTP; expected `https://…`"),
+        (r#"{"mcpServers":{"a":{"url":"ws://x/mcp"}}}"#,    "`mcpServers.a.url` is not an address of HTTP; expected `https://…`"),
         (r#"{"mcpServers":{"a":{"url":"https://me:${KEY}@x"}}}"#, "`mcpServers.a.url` contains a user name or password; use a header `Authorization`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"a b":"c"}}}}"#, "`mcpServers.a.headers.a b` is not a name of a header; expected one such as `X-Key`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"Host":"c"}}}}"#, "`mcpServers.a.headers.Host` is a header of the protocol, which sets it; remove it"),

@@ -8,7 +8,11 @@ use std::sync::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::*;
-use forgeline_agent::{AgentBuilder, ApprovalContext, Decision, memory::ConversationMemory};
+use forgeline_agent::{
+    AgentBuilder, ApprovalContext, Decision,
+    memory::ConversationMemory,
+    prompts::{PromptContext, SystemPrompt as _},
+};
 use forgeline_types::{
     ApprovalReason::{self, OutsideText as Again, Policy},
     Transcript,
@@ -210,8 +214,11 @@ async fn n45_instructions_have_a_bound() {
     let long = format!("{}é", "x\n".repeat(4 << 10));
     let (servers, _calls) = server("s", json!({ "command": "/no/such" }), &long).await;
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]);
-    let agent = DefaultAgent::builder(provider.clone()).system(servers.instructions());
+    let part = servers.instructions();
+    let agent = DefaultAgent::builder(provider.clone()).system(part.clone());
     agent.tool_source(servers).build().unwrap().run("Go.").await.unwrap();
     let prompt = provider.requests()[0].system.clone().unwrap_or_default();
     assert!(prompt.contains("bytes more are left out") && prompt.len() < 10 << 10, "{prompt}");
+    let text = part.build(PromptContext::default()).await.unwrap();
+    assert!(text.starts_with("## What the MCP server `s` says"), "{text}");
 }

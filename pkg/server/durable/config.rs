@@ -109,3 +109,27 @@ fn moment(text: &str) -> Option<Timestamp> {
 fn essence(content_type: &str) -> &str {
     content_type.split(';').next().unwrap_or_default().trim()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_and_texts_are_text_however_their_type_is_spelled() {
+        for (content_type, want) in [
+            ("application/json", (true, true)),
+            ("Application/JSON ; charset=utf-8", (true, true)),
+            ("text/plain", (false, true)),
+            ("TEXT/markdown;charset=utf-8", (false, true)),
+            ("application/octet-stream", (false, false)),
+            ("application/text/plain", (false, false)),
+            ("text", (false, false)),
+            ("", (false, false)),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_TYPE, content_type.parse().unwrap());
+            let config = StreamConfig::parse(&headers).ok().unwrap();
+            assert_eq!((config.is_json(), config.is_text()), want, "{content_type}");
+        }
+    }
+}

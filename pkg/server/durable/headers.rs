@@ -79,3 +79,30 @@ pub(crate) fn set(headers: &mut HeaderMap, name: HeaderName, value: &impl ToStri
         headers.insert(name, value);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_digits_without_a_sign_or_leading_zeros() {
+        for (value, want) in [
+            ("0", Some(0)),
+            ("10", Some(10)),
+            (" 7 ", Some(7)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+            ("+5", None),
+            ("-5", None),
+            ("05", None),
+            ("00", None),
+            ("5.0", None),
+            ("", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(TTL, HeaderValue::from_static(value));
+            assert_eq!(number(&headers, &TTL).ok().flatten(), want, "{value:?}");
+        }
+        assert_eq!(number(&HeaderMap::new(), &TTL).ok(), Some(None));
+    }
+}

@@ -225,3 +225,29 @@ fn events(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cursor_is_behind_that_of_the_reader() {
+        let cursor = |query: &[(&str, &str)]| {
+            let query: Vec<_> =
+                query.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+            ReadRequest::parse(&query).ok().unwrap().cursor()
+        };
+        let now = cursor(&[]);
+        let ahead = now + 1_000;
+        for (given, want) in [
+            (ahead.to_string(), ahead + 1),
+            ("3".to_owned(), now),
+            (u64::MAX.to_string(), u64::MAX),
+            ("none".to_owned(), now),
+        ] {
+            let got = cursor(&[("live", "long-poll"), ("cursor", &given), ("offset", "-1")]);
+            // The interval may have ended meanwhile.
+            assert!(got == want || (want == now && got == now + 1), "{given}: {got}, not {want}");
+        }
+    }
+}

@@ -349,6 +349,16 @@ mod tests {
             StoredInput::note_answers(&[answer("q1", Decision::reject("no"))], &journaled).unwrap();
         let before = stored.notes_named(&[again[0].name.clone()]);
         assert_eq!((before.len(), &before[0]), (1, &record.notes[0]));
+        // The bytes of the answers are those of their notes.
+        record
+            .notes
+            .push(stored.note_message(message(DeliveryTime::Now, "a"), counts(0, 0)).unwrap());
+        let stored = StoredInput::read(&record);
+        let names = [record.notes[0].name.clone(), record.notes[1].name.clone()];
+        let bytes =
+            [&[][..], &names[..1], &names[1..], &names].map(|it| stored.answer_bytes_without(it));
+        assert!(bytes[1] > 20 && bytes[2] > 20 && bytes[3] == 0, "{bytes:?}");
+        assert_eq!(bytes[0], bytes[1] + bytes[2]);
         record.notes.extend(again);
         assert_eq!(StoredInput::read(&record).answers().len(), 2);
     }

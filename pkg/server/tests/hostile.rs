@@ -167,6 +167,21 @@ async fn a_slow_sender_is_let_go_and_others_are_not_slowed() {
 }
 
 #[tokio::test]
+async fn a_body_is_an_upload_by_its_length_and_answers_keep_theirs() {
+    let limits = Limits { scope_uploads: 0, ..Limits::default() };
+    let (_, app) = limited(chatty(), limits);
+    let small = 64 << 10;
+    for (bytes, is_upload) in [(2, false), (small, false), (small + 1, true), (1 << 20, true)] {
+        let body = Body::from(vec![b' '; bytes]);
+        let (_, problem) = send(&app, "/v1/runs", "application/json", body).await;
+        assert_eq!(problem["code"] == "too_many_uploads", is_upload, "{bytes}: {problem}");
+    }
+    let response = get(&app, "/v1/agents", "ann").await;
+    let length = axum::body::HttpBody::size_hint(response.body()).exact();
+    assert_eq!(length, Some(text(response).await.len() as u64));
+}
+
+#[tokio::test]
 async fn a_thousand_readers_of_one_scope_do_not_keep_others_out() {
     let limits = Limits { scope_connections: 1_000, ..Limits::default() };
     let hangs = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("So far.").hang());

@@ -188,6 +188,7 @@ async fn a_tool_of_a_request_that_cannot_be_offered_is_named_and_nothing_begins(
         (json!({ "name": "look", "parameters": { "type": "string" } }),      "`look` must have"),
         (json!({ "name": "look", "parameters": { "$ref": "#/$defs/A" } }),   "`look` must have"),
         (json!({ "name": "look", "description": "x".repeat(20_000) }),       "`look` have more than"),
+        (json!({ "name": "look", "parameters": { "title": "x".repeat(20_000) } }), "`look` have more than"),
     ];
     for (bad, said) in rows {
         for tools in [json!([good, bad]), json!([bad, good])] {

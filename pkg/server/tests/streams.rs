@@ -3,6 +3,7 @@
 use axum::http::HeaderMap;
 
 use super::*;
+use forgeline_store::Stores;
 
 /// Sends a request; returns the status, the headers and the body.
 pub(super) async fn send(
@@ -157,6 +158,24 @@ async fn a_stream_that_is_created_again_is_another() {
     assert!(status == 410 && body.contains("created again"), "{status} {body}");
     let (_, headers, _) = send(&app, ("HEAD", path, "ann"), &[], "").await;
     assert!(field(&headers, "stream-next-offset") > old.as_str());
+}
+
+#[tokio::test]
+async fn another_process_reads_a_stream_of_several_pages_to_its_end() {
+    let stores = Stores::in_memory();
+    let app = || router(built(chatty()).stores(stores.clone()).build().unwrap());
+    let (first, path) = (app(), "/v1/streams/long");
+    assert_eq!(send(&first, ("PUT", path, "ann"), JSON, "").await.0, 201);
+    // A page has 256 records.
+    for at in 1..=600 {
+        assert_eq!(send(&first, ("POST", path, "ann"), JSON, "1").await.0, 204);
+        if [254, 255, 256, 257, 600].contains(&at) {
+            let (_, want, _) = send(&first, ("HEAD", path, "ann"), &[], "").await;
+            let (_, got, _) = send(&app(), ("HEAD", path, "ann"), &[], "").await;
+            let end = |headers: &HeaderMap| field(headers, "stream-next-offset").to_owned();
+            assert_eq!(end(&got), end(&want), "behind {at}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -62,6 +62,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_scope_with_a_reader_stays_when_there_are_too_many() {
+        let mut all = HashMap::new();
+        for at in 0..MAX_SCOPES as u64 {
+            entry(&mut all, &at.to_string()).add(Notification::new("n", "x", at));
+        }
+        let reader = entry(&mut all, "0").end.subscribe();
+        entry(&mut all, "new").add(Notification::new("n", "x", 1 << 20));
+        assert!(all.contains_key("0") && !all.contains_key("1") && all.len() == MAX_SCOPES);
+        drop(reader);
+        entry(&mut all, "newer");
+        assert!(!all.contains_key("0") && all.contains_key("2"), "nobody reads it any more");
+    }
+
+    #[test]
     fn the_notifications_of_a_scope_have_a_bound_of_bytes() {
         let mut scope = ScopeNotifications::default();
         for at in 0..300 {

@@ -192,4 +192,18 @@ mod tests {
         assert!(!runs.all.contains_key(&key("team", 5)) && runs.all.contains_key(&key("team", 6)));
         assert!(runs.delete(&key("other", 0)) && runs.counts.of("other") == 0);
     }
+
+    #[test]
+    fn a_run_is_swept_once_it_ended_before_the_time() {
+        let mut runs = RunTable::default();
+        for at in 1..=5 {
+            let key = LogKey::new("s", at.to_string());
+            runs.begin(RunRecord::new(key.clone(), "c", "ann", "main", 0)).unwrap();
+            runs.change(&key, RunChange::to(RunProgress::Completed, at)).unwrap();
+        }
+        for (before_ms, keep, left) in [(1, 5, 5), (3, 5, 3), (3, 3, 3), (3, 1, 1), (6, 1, 0)] {
+            runs.sweep(before_ms, keep);
+            assert_eq!(runs.all.len(), left, "before {before_ms}, {keep} kept");
+        }
+    }
 }

@@ -253,6 +253,7 @@ mod tests {
             r#"{"crates":null,"mode":"air"}"#,
             r#"{"crates":"ten","mode":"air"}"#,
             r#"{"crates":true,"mode":"air"}"#,
+            r#"{"crates":1,"mode":"air","fragile":null}"#,
             r#"{"crates":1,"mode":"air","fragile":"yes"}"#,
             r#"{"crates":1,"mode":"air","fragile":1}"#,
             r#"{"crates":1,"mode":"air","note":5}"#,

@@ -269,6 +269,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_value_behind_many_empty_ones_is_checked() {
+        let schema = json!({ "items": { "type": ["array", "object"] } });
+        for empty in [json!([]), json!({})] {
+            let mut items = vec![empty; 10_000];
+            items.push(json!(1));
+            let error = validate(&schema, &Value::Array(items)).unwrap_err().to_string();
+            assert!(error.contains("10000"), "{error}");
+        }
+    }
+
+    #[test]
     fn invalid_arguments_are_reported_with_path() {
         let schema = json!({
             "type": "object",

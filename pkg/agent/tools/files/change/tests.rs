@@ -254,7 +254,7 @@ async fn large_files_and_long_previews_have_limits() {
     let folder = Folder::new("large");
     let text = "a line\n".repeat(20_000);
     let shown = folder
-        .preview("files.write", json!({ "path": "long.txt", "content": text }))
+        .preview("files.write", json!({ "path": "long.txt", "content": &text }))
         .await
         .unwrap();
     assert!(shown.len() < (64 << 10) + 100, "{}", shown.len());
@@ -263,6 +263,11 @@ async fn large_files_and_long_previews_have_limits() {
         last.starts_with("… and ") && last.ends_with(" more lines that are not shown"),
         "{last}"
     );
+    // A line that is cut is shown.
+    let bounded = super::diff::bounded(text);
+    let (shown, note) = bounded.split_at(bounded.find('…').unwrap());
+    let more = format!("… and {} more lines that", 20_000 - shown.lines().count());
+    assert!(note.starts_with(&more), "{note}");
     let over = "x".repeat((8 << 20) + 1);
     fs::write(folder.0.join("root/over.txt"), &over).unwrap();
     for (name, arguments) in [
@@ -272,6 +277,19 @@ async fn large_files_and_long_previews_have_limits() {
         let error = folder.call(name, arguments).await.unwrap_err().to_string();
         assert!(error.contains("larger than 8388608 bytes"), "{error}");
     }
+    // One byte less is copied and written.
+    let full = &over[1..];
+    fs::write(folder.0.join("root/full.txt"), full).unwrap();
+    for (name, arguments) in [
+        ("files.copy", json!({ "from": "full.txt", "to": "copy.txt" })),
+        ("files.write", json!({ "path": "new.txt", "content": full })),
+    ] {
+        folder.call(name, arguments).await.unwrap();
+    }
+    assert_eq!(
+        (folder.text("copy.txt").as_deref(), folder.text("new.txt").as_deref()),
+        (Some(full), Some(full))
+    );
     let error = folder.call("files.write", json!({ "path": "w.txt", "content": over })).await;
     assert!(error.is_err());
     assert_eq!(folder.text("w.txt"), None, "whole or not at all");
