@@ -365,7 +365,7 @@ impl DefaultAgent {
     /// let story = "Once upon a time there was a king. ".repeat(99);
     /// let provider = ScriptedProvider::new([
     ///     ScriptedTurn::new().text(story),
-    ///     ScriptedTurn::new().text("A story about a king was told."),
+    ///     ScriptedTurn::new().text("The story is about a king."),
     ///     ScriptedTurn::new().text("He lived happily."),
     /// ]);
     /// let agent = DefaultAgent::builder(provider.clone()).build()?;

@@ -210,7 +210,7 @@ impl RequestModes {
             && !conversation.iter().any(|message| message.tool_calls().next().is_some())
     }
 
-    /// Returns `true`, once, if a person must be told that an answer in `mode` had its calls in the text.
+    /// Returns `true`, once, if a person must read that an answer in `mode` had its calls in the text.
     pub(crate) fn may_tell_of_text(&self, mode: &RequestMode) -> bool {
         mode.is_guess && !self.told_of_text.swap(true, Ordering::Relaxed)
     }

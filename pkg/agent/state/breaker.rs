@@ -44,7 +44,7 @@ pub(crate) enum FailureKind {
     Repeated,
     /// The call was not run, for a reason unrelated to the call itself.
     NotRun,
-    /// Nobody has decided about the call, or what it would do has changed since it was shown.
+    /// No decision was made about the call, or what it would do has changed since it was shown.
     Undecided,
 }
 

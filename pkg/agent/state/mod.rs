@@ -21,6 +21,7 @@ mod input;
 mod limits;
 mod message_inbox;
 mod missing_results;
+mod older_journal;
 mod outside;
 mod partial_answer;
 mod refusals;

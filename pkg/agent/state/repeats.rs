@@ -49,7 +49,7 @@ struct SeenCall {
     kind: CallWeight,
     /// The turn after which the model was warned about this call.
     told: Option<u32>,
-    /// What the model has read about a call that was denied.
+    /// The words that the model has read about a call that was denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     denial: Option<Box<str>>,
 }

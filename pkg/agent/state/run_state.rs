@@ -9,6 +9,7 @@ use super::{
     breaker::FailureBreaker,
     content_refusal::ContentRefusals,
     message_inbox::MessageInbox,
+    older_journal::KEEPS_DENIALS,
     partial_answer::PartialAnswer,
     repeats::RepeatGuard,
     window_state::{SummaryRange, WindowState},
@@ -23,9 +24,6 @@ use crate::{
 use forgeline_llm::AnswerSchema;
 use forgeline_types::{AgentError, AgentEvent, Ending, ErrorCode, Message, Text, ToolCall};
 use serde::{Deserialize, Serialize};
-
-/// The first version of the journal in which the denial of a call holds when the same call is made again.
-pub(super) const KEEPS_DENIALS: u32 = 7;
 
 /// The limits and policies of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,7 +106,7 @@ pub(crate) struct RunState {
     pub(super) repaired: u32,
     /// The version of its journal, for a run that an older version of the library has journaled.
     #[serde(skip)]
-    older: Option<u32>,
+    pub(super) older: Option<u32>,
     pub(super) calls: AnswerCalls,
     /// The answer in progress up to its last complete call. Boxed, since most runs have none.
     pub(super) early: Option<Box<PartialAnswer>>,
@@ -215,16 +213,6 @@ impl RunState {
     /// Returns the outcome so far, without its reason.
     pub(crate) fn outcome(&self) -> &RunOutcome {
         &self.outcome
-    }
-
-    /// Sets the version of the journal that the run is read from: it goes on as that version decided.
-    pub(crate) fn set_version(&mut self, version: u32) {
-        self.older = Some(version);
-    }
-
-    /// Returns `true` for a run from a journal before this version.
-    pub(super) fn is_before(&self, version: u32) -> bool {
-        self.older.is_some_and(|older| older < version)
     }
 
     /// Returns the outcome of a run that has ended.

@@ -171,7 +171,7 @@ async fn streamed(agent: &DefaultAgent) -> (Vec<Envelope>, RunOutcome) {
     (events, stream.outcome().await.unwrap())
 }
 
-// Rows: N-38.
+// Rows: N-38
 #[tokio::test(start_paused = true)]
 async fn that_the_calls_of_an_unknown_model_come_in_its_text_is_told_once() {
     // Bare forms, and those of a family alone, are text for a model that is not known.

@@ -106,7 +106,7 @@ async fn rewound_conversation_is_equal_in_another_process() {
         vec![Run, Drop(9), Back, Run],
         vec![Run, Drop(9), Run, Back, Back, Run],
         vec![Drop(1), Back, Run],
-        // Starts of runs from before a clear are none of the conversation behind it.
+        // Starts of runs from before a clear belong to no conversation after it.
         vec![Run, Clear, Run, Back],
         vec![Drop(4), Run, Clear, Run, Run, Back],
         vec![Run, Drop(9), Run, Clear, Run, Run, BackTo(1), Run],

@@ -24,7 +24,7 @@ use forgeline_types::{AgentEvent, Completion, ErrorCode, ModelInfo, debug_fields
 /// Maximum time that a request waits for its turn, by default.
 const MAX_WAIT: Duration = Duration::from_mins(10);
 
-/// A provider whose requests wait for their turn: at most so many at once, and so many a second.
+/// A provider whose requests wait for their turn, in order to keep to limits at once and a second.
 ///
 /// Clones share the limits. When the server refuses a request because of its rate and says how long to wait, all requests
 /// wait that long; the refused one fails, unless the provider retries by itself, as those over HTTP do. A request counts until its

@@ -22,7 +22,7 @@ mod wire;
 
 pub use chunk_writer::ChunkWriter;
 use extras::PROTOCOL;
-pub use received::{ReceivedRequest, RequestProblem, read_request};
+pub use received::{ChatRequest, RequestProblem, read_request};
 #[cfg(feature = "http")]
 pub use request::{ChatCompletions, OpenAi};
 pub use stream::{OpenAiDecoder, PROMPT_PROGRESS};

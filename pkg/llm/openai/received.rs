@@ -17,7 +17,7 @@ use forgeline_types::{
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[non_exhaustive]
-pub struct ReceivedRequest {
+pub struct ChatRequest {
     /// The name of the model that the client asks for.
     pub model: Text,
     /// The request, for any provider. Members that have no field of their own, such as `n` or `logit_bias`, are in
@@ -31,13 +31,13 @@ pub struct ReceivedRequest {
     pub left_out: Vec<String>,
 }
 
-/// The reason why a request cannot be read: a place, what is there, and what was expected.
+/// The reason why a request cannot be read: a place, what was found, and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestProblem {
     /// The place, such as `messages[2].content`; empty for the whole body.
     pub place: String,
-    /// What is wrong, such as `expected a text or a list of parts, found a number`.
+    /// The difference, such as `expected a text or a list of parts, found a number`.
     pub problem: String,
 }
 
@@ -67,10 +67,10 @@ impl RequestProblem {
 
 /// Reads the body of a Chat Completions request.
 ///
-/// Instructions at the beginning become [`Request::system`]; results of tools get the names of their calls; `data:` URLs
+/// An instruction at the beginning becomes [`Request::system`]; results of tools get the names of their calls; `data:` URLs
 /// become images and documents. What the protocol has and a [`Request`] has not is an error where the answer would be
-/// another one (audio, tools that are no functions), and else kept in [`Request::extra`] or named in
-/// [`left_out`](ReceivedRequest::left_out). The caller bounds the length of the body.
+/// another one (audio, tools other than functions), and else kept in [`Request::extra`] or named in
+/// [`left_out`](ChatRequest::left_out). The caller bounds the length of the body.
 ///
 /// # Errors
 ///
@@ -93,7 +93,7 @@ impl RequestProblem {
 /// assert_eq!(error.unwrap_err().to_string(), words);
 /// # Ok::<(), forgeline::llm::openai::RequestProblem>(())
 /// ```
-pub fn read_request(body: &[u8]) -> Result<ReceivedRequest, RequestProblem> {
+pub fn read_request(body: &[u8]) -> Result<ChatRequest, RequestProblem> {
     let value: Value = serde_json::from_slice(body)
         .map_err(|error| RequestProblem::new("", format!("is not JSON: {error}")))?;
     let Value::Object(mut members) = value else {
@@ -136,7 +136,7 @@ pub fn read_request(body: &[u8]) -> Result<ReceivedRequest, RequestProblem> {
     }
     members.retain(|_, value| !value.is_null());
     request.extra = members;
-    Ok(ReceivedRequest {
+    Ok(ChatRequest {
         model: model.into(),
         request,
         stream,
@@ -170,11 +170,8 @@ impl RequestReader {
             members.retain(|_, value| !value.is_null());
             self.left_out.extend(members.keys().map(|name| format!("{place}.{name}")));
             match read.last_mut() {
-                None if message.role == MessageRole::System => {
-                    let text = message.text();
-                    let before = request.system.take();
-                    let joined = before.map(|before| format!("{before}\n\n{text}"));
-                    request.system = Some(joined.unwrap_or(text).into());
+                None if message.role == MessageRole::System && request.system.is_none() => {
+                    request.system = Some(message.text().into());
                 }
                 // Each result is a message of its own in this protocol; here they are those of one answer.
                 Some(last)

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{ChunkWriter, OpenAiDecoder, ReceivedRequest, read_request};
+use super::{ChatRequest, ChunkWriter, OpenAiDecoder, read_request};
 use crate::{BodyDecoder as _, ResponseFormat, ToolChoice, collect};
 use forgeline_types::{Completion, FinishReason, Json, MessageRole, Part, ToolCall, UsageInfo};
 
-fn read(body: &Value) -> Result<ReceivedRequest, String> {
+fn read(body: &Value) -> Result<ChatRequest, String> {
     read_request(body.to_string().as_bytes()).map_err(|error| error.to_string())
 }
 
@@ -51,7 +51,7 @@ fn a_conversation_with_calls_and_pictures_is_read() {
     assert_eq!(received.left_out, ["messages[2].name"]);
     let request = received.request;
     assert_eq!(Value::from(request.extra), json!({ "n": 1, "user": "u" }));
-    assert_eq!(request.system.as_deref(), Some("Be brief.\n\nBe kind."));
+    assert_eq!(request.system.as_deref(), Some("Be brief."));
     assert_eq!(
         (request.max_tokens, request.temperature, request.seed),
         (Some(8), Some(0.7), Some(5))
@@ -67,24 +67,24 @@ fn a_conversation_with_calls_and_pictures_is_read() {
     ));
     let messages = request.messages.messages();
     let roles: Vec<_> = messages.iter().map(|message| message.role).collect();
-    assert_eq!(roles, [User, Assistant, Tool, System, Assistant]);
+    assert_eq!(roles, [System, User, Assistant, Tool, System, Assistant]);
     let [
         _,
         Part::Image { media_type, data },
         Part::Image { data: url, .. },
         Part::Document { name, .. },
-    ] = messages[0].parts.as_slice()
+    ] = messages[1].parts.as_slice()
     else {
-        panic!("{:?}", messages[0])
+        panic!("{:?}", messages[1])
     };
     assert_eq!((&**media_type, &**data, &**url), ("image/webp", "AAAA", "https://x/y.png"));
     assert_eq!(name.as_deref(), Some("a.pdf"));
     let calls: Vec<_> =
-        messages[1].tool_calls().map(|call| (&*call.id, &*call.arguments_raw)).collect();
+        messages[2].tool_calls().map(|call| (&*call.id, &*call.arguments_raw)).collect();
     assert_eq!(calls, [("c1", "{\"at\":1.50}"), ("c2", "{}")]);
-    assert_eq!(messages[1].parts[0].as_thinking(), Some("I look."));
+    assert_eq!(messages[2].parts[0].as_thinking(), Some("I look."));
     let results: Vec<_> =
-        messages[2].tool_results().map(|it| (&*it.call_id, &*it.name, &*it.content)).collect();
+        messages[3].tool_results().map(|it| (&*it.call_id, &*it.name, &*it.content)).collect();
     assert_eq!(results, [("c2", "look", "two"), ("c1", "look", "one")]);
 }
 

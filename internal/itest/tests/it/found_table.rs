@@ -107,7 +107,7 @@ const ROWS: [(&str, &str); 132] = [
     ("N-09", "a finish word about calls, and no call"),
     ("N-10", "any refusal of a request is called a refusal of tools"),
     ("N-11", "texts of all turns are glued into one answer"),
-    ("N-12", "a model is told that the user did not allow what nobody decided"),
+    ("N-12", "a model reads that the user refused what no person decided"),
     ("N-20", "reasoning that a host wants back, or rejects"),
     ("N-21", "an id of a call twice in one request"),
     ("N-22", "two messages of the user in a row"),

@@ -38,7 +38,6 @@ const PARTICIPLES: &[&str] = &[
     "Known",
     "Left",
     "Lent",
-    "Limited",
     "Listed",
     "Loaded",
     "Lost",

@@ -74,7 +74,7 @@ pub(crate) struct WindowBounds {
 /// The share beyond which everything before the user's last message is summarized: any size is.
 pub(crate) const EVERYTHING: u8 = 0;
 
-/// Returns the room in which a conversation of so many tokens is summarized where that of the model is not known: it had
+/// Returns the room in which a conversation of this size is summarized where that of the model is not known: it had
 /// room for the conversation and an answer.
 pub(crate) fn room_to_compact(tokens: u64) -> u64 {
     tokens.saturating_mul(2)

@@ -188,9 +188,9 @@ fn what_would_fail_again_says_what_kept_the_call_from_running() {
         let mut watch = Watch::new();
         watch.ends("a", Err(failure));
         let call = |name: &str| digest(&json!({ "it": name }).to_string());
-        let told = watch.0.would_fail(call("a"), "tool");
-        assert_eq!(told.is_some(), want.is_some(), "{failure:?}: {told:?}");
-        assert!(told.unwrap_or_default().contains(want.unwrap_or_default()), "{failure:?}");
+        let words = watch.0.would_fail(call("a"), "tool");
+        assert_eq!(words.is_some(), want.is_some(), "{failure:?}: {words:?}");
+        assert!(words.unwrap_or_default().contains(want.unwrap_or_default()), "{failure:?}");
         assert_eq!(watch.0.would_fail(call("b"), "tool"), None, "another call");
         watch.0.succeeded();
         assert_eq!(watch.0.would_fail(call("a"), "tool"), None, "{failure:?}: it may be tried");

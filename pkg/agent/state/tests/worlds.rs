@@ -568,7 +568,7 @@ fn explore_from(world: World) -> (usize, usize) {
         assert_whole(&broken);
         assert!(broken.is_done(), "a run whose journal failed is over");
         let restored: RunState = serde_json::from_str(&saved).unwrap();
-        // What is refused changes nothing, so one state sees all of it.
+        // What is refused changes nothing, so one state sees each refusal.
         let mut refuses = world.state.clone();
         for input in world.inputs() {
             if !world.expects(&input) {

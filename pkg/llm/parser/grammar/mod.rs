@@ -15,7 +15,6 @@ mod tagged;
 #[cfg(test)]
 mod tests;
 mod tool_name;
-mod unnamed;
 
 pub(super) use crate::grammar::json::{header::HeaderCall, header_style::HeaderStyle};
 pub(super) use json::{JsonCall, JsonShape};

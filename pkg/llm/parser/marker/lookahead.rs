@@ -45,7 +45,7 @@ pub(crate) enum BareName {
     Python,
     /// One of these texts, or a bracket.
     Separators([&'static str; 2]),
-    /// `>` and a line end, then anything but a tag, which stands for the text in prose; a closer may follow.
+    /// `>` and a line end, then anything but a tag, which would be part of prose; a closer may follow.
     Lines,
     /// Anything.
     Open,

@@ -1,4 +1,4 @@
-//! Stores whose pages begin at their cursor instead of behind it: the suites report them, and come to their end.
+//! Stores whose pages begin at their cursor instead of after it: the suites report them, and come to their end.
 
 use std::time::Duration;
 

@@ -2,7 +2,10 @@
 
 use compact_str::CompactString;
 
-use super::header_style::{HeaderField, HeaderPayload, HeaderStyle};
+use super::{
+    header_style::{HeaderField, HeaderPayload, HeaderStyle},
+    unnamed::{UnnamedArguments, is_mere_id},
+};
 use crate::grammar::{
     json::{JsonCall, JsonShape},
     line_end::LineEnd,
@@ -11,7 +14,6 @@ use crate::grammar::{
         PayloadSink, PlainText, give_source, json_to,
     },
     schema::KnownTools,
-    unnamed::{UnnamedArguments, is_mere_id},
 };
 use forgeline_json::{RepairSet, escape_into, slice};
 use forgeline_types::Repair;
@@ -287,11 +289,11 @@ impl HeaderCall {
         give_source(text, out);
     }
 
-    /// Begins arguments that are text, with the blanks before it, behind the line end of the header.
+    /// Begins arguments that are text, with the whitespace before it, after the line end of the header.
     fn begin_body(&mut self, out: &mut PayloadSink<'_>) {
-        let blanks = std::mem::take(&mut self.text);
-        let indent = blanks.strip_prefix('\r').unwrap_or(&blanks);
-        self.argument_text(indent.strip_prefix('\n').unwrap_or(&blanks), out);
+        let before = std::mem::take(&mut self.text);
+        let indent = before.strip_prefix('\r').unwrap_or(&before);
+        self.argument_text(indent.strip_prefix('\n').unwrap_or(&before), out);
     }
 
     /// Returns `true` if only the arguments may be missing.

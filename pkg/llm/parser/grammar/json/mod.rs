@@ -7,6 +7,7 @@ pub(crate) mod header;
 pub(crate) mod header_style;
 mod members;
 mod role;
+mod unnamed;
 mod value;
 
 pub(crate) use call::{JsonCall, guard_of};

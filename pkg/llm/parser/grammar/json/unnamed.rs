@@ -3,8 +3,8 @@
 use compact_str::CompactString;
 use serde_json::{Map, Value};
 
-use super::{
-    json::{JsonCall, JsonShape},
+use super::{JsonCall, JsonShape};
+use crate::grammar::{
     reader::{PayloadOut, PayloadReader as _, PayloadSink, is_blank},
     schema::KnownTools,
 };

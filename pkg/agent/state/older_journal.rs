@@ -1,0 +1,18 @@
+//! Runs that an older version of the library has journaled.
+
+use super::RunState;
+
+/// The first version of the journal in which the denial of a call holds when the same call is made again.
+pub(super) const KEEPS_DENIALS: u32 = 7;
+
+impl RunState {
+    /// Sets the version of the journal that the run is read from: it goes on as that version decided.
+    pub(crate) fn set_version(&mut self, version: u32) {
+        self.older = Some(version);
+    }
+
+    /// Returns `true` for a run from a journal before this version.
+    pub(super) fn is_before(&self, version: u32) -> bool {
+        self.older.is_some_and(|older| older < version)
+    }
+}
