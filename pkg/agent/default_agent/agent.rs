@@ -308,7 +308,8 @@ impl DefaultAgent {
         let mut restored = journal::restore(&writer.read().await?, open)?;
         restored.share(share);
         let setting = match restored.open_context() {
-            Some(run) => self.0.setting_of(run).await?,
+            // A run keeps its tools: what a source has had since is for the next one.
+            Some(run) => self.0.setting_of(run, &|tool| restored.has_tool(tool)).await?,
             None => None,
         };
         let parts = setting.as_ref().map_or(&self.0.parts, |own| &own.parts);

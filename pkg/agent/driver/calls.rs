@@ -169,7 +169,9 @@ impl<'a> RunningCalls<'a> {
                     start()
                 }
             };
+            let runs = desk.run(&own_id);
             let result = guard(config, (&desk, &own_id, limit), task, &cancel, &stop).await;
+            drop(runs);
             let own_origin = result.as_ref().ok().and_then(|output| output.origin);
             // What is not of the tool's own origin may be of another source.
             let source = source.filter(|_| own_origin.is_none_or(|own| own == origin));
@@ -281,6 +283,11 @@ impl<'a> RunningCalls<'a> {
         }
     }
 
+    /// Leaves out the time for which calls have waited for people so far: the answer was in progress meanwhile.
+    pub(super) fn forget_waited(&self) {
+        self.desk.take_waited();
+    }
+
     /// Returns `true` while a call is running.
     pub(super) fn is_running(&self) -> bool {
         !self.running.is_empty()
@@ -332,6 +339,8 @@ impl<'a> RunningCalls<'a> {
             emitter.emit_while_running(*event).await;
         }
         end.below = self.purse.settle(id).map(Box::new);
+        let waited = self.desk.take_waited().as_millis();
+        end.waited_ms = u64::try_from(waited).unwrap_or(u64::MAX);
         Some(StepInput::Ran(id, end))
     }
 

@@ -55,7 +55,7 @@ pub(crate) async fn run(
         match &start {
             RunStart::Open(_, _, own) => setting.clone_from(own),
             RunStart::Input(input) if agent.parts.may_differ(&input.context) && turn.is_some() => {
-                let asked = or_cancelled(&cancel, agent.setting_of(&input.context));
+                let asked = or_cancelled(&cancel, agent.setting_of(&input.context, &|_| true));
                 match Box::pin(asked).await {
                     Some(Ok(own)) => setting = own,
                     Some(Err(error)) => refused = Some(error),
@@ -304,7 +304,11 @@ impl<'a> RunDriver<'a> {
             let journaled = JournaledInput::from(&input);
             (journaled, InputRecord::new(&mut input))
         });
+        let ends_answer = matches!(input, StepInput::Answered(..));
         self.state.step(self.conversation.parts, at, input, effects);
+        if ends_answer {
+            self.calls.iter().for_each(|calls| calls.forget_waited());
+        }
         nesting::with_draw(|draw| draw.note(self.state.spent()));
         if let (Some(RunEffect::Commit(_)), Some((input, record))) = (effects.get(place), kept) {
             let done = self.state.is_done();

@@ -34,11 +34,12 @@ pub(crate) struct RunSetup {
 }
 
 impl SharedAgent {
-    /// Asks the agent's sources for the tools of a run, and takes the model that its input chose;
-    /// returns `None` when the run uses the agent's setup.
+    /// Asks the agent's sources for the tools of a run, of which it takes those that it `keeps`, and takes the model that its
+    /// input chose; returns `None` when the run uses the agent's setup.
     pub(crate) async fn setting_of(
         &self,
         run: &RunContext,
+        keeps: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<Option<RunSetup>, AgentError> {
         if !self.parts.may_differ(run) {
             return Ok(None);
@@ -46,7 +47,7 @@ impl SharedAgent {
         let (limit, chosen) = (self.parts.config.source_timeout, self.parts.chosen(run)?);
         let own =
             chosen.map_or_else(|| AgentSetup::clone(&self.parts), |it| self.parts.with_model(it));
-        let (parts, notices) = within(self.key(), contributed(own, run, limit)).await?;
+        let (parts, notices) = within(self.key(), contributed(own, run, limit, keeps)).await?;
         // The mode found so far is that of the agent's own model.
         let modes =
             if chosen.is_some() { RequestModes::new(&parts) } else { self.modes.of_run(&parts) };
@@ -75,6 +76,7 @@ async fn contributed(
     mut own: AgentSetup,
     run: &RunContext,
     limit: Duration,
+    keeps: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<(AgentSetup, Vec<Value>), AgentError> {
     let sources = own.sources.clone();
     let asked = sources.iter().map(|source| async move {
@@ -86,7 +88,7 @@ async fn contributed(
     let notices = sources.iter().flat_map(|source| source.notices()).take(MAX_NOTICES);
     let notices = notices.collect();
     for (source, tools) in sources.iter().zip(lists) {
-        for tool in tools {
+        for tool in tools.into_iter().filter(|tool| keeps(tool.name())) {
             let Err(error) = own.tools.register(tool) else { continue };
             let error = error.to_string();
             let error = clipped(&error, MAX_WORDS);

@@ -194,6 +194,11 @@ impl Restored {
         self.open.as_ref().map(|run| run.state.context())
     }
 
+    /// Returns `true` for a tool that the open run had when it began.
+    pub(crate) fn has_tool(&self, tool_name: &str) -> bool {
+        self.open.as_ref().is_some_and(|run| run.tools.iter().any(|tool| tool.name == tool_name))
+    }
+
     /// Restores the values that the open run had in the previous process.
     pub(crate) fn share(&mut self, share: impl FnOnce(&str, &mut RunContext)) {
         if let Some(run) = &mut self.open {

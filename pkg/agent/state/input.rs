@@ -149,6 +149,9 @@ pub(crate) struct ToolEnd {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) parts: Vec<Part>,
     pub(crate) duration_ms: u64,
+    /// The time, since a call last ended, for which each running call has waited for a person.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(crate) waited_ms: u64,
     /// The origin of the text.
     #[serde(default, skip_serializing_if = "TextOrigin::is_own")]
     pub(crate) origin: TextOrigin,
@@ -172,7 +175,8 @@ impl ToolEnd {
     /// Returns an end with a duration of zero.
     pub(crate) fn at_once(result: CallResult) -> Self {
         let (parts, origin, found) = (Vec::new(), TextOrigin::Own, Box::default());
-        Self { result, parts, duration_ms: 0, origin, source: None, below: None, found }
+        let (duration_ms, waited_ms) = (0, 0);
+        Self { result, parts, duration_ms, waited_ms, origin, source: None, below: None, found }
     }
 }
 

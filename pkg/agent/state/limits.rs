@@ -1,5 +1,7 @@
 //! The limits of a run: what has been spent, and what happens when a limit is reached.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::{ModelAnswer, RunEffect, RunState, UnixMillis};
@@ -14,6 +16,12 @@ impl RunState {
             self.outcome.spent.time += later.since(self.at);
         }
         self.at = later;
+    }
+
+    /// Takes back time that was counted: people were waited for in it.
+    pub(super) fn leave_out(&mut self, waited: Duration) {
+        let time = &mut self.outcome.spent.time;
+        *time = time.saturating_sub(waited);
     }
 
     /// Counts an answer, and reports once each limit for which the answer lacks data.

@@ -286,6 +286,10 @@ impl RunState {
             StepInput::ContentRefused(_, refusal) => self.content_refused(rules, *refusal, out),
             StepInput::Ran(id, end) => {
                 self.spend_below(end.below.as_deref(), out);
+                // While the answer is in progress, the model works.
+                if self.asking().is_none() {
+                    self.leave_out(Duration::from_millis(end.waited_ms));
+                }
                 self.calls.end(id.place, *end, out);
                 if self.phase == RunPhase::Calling {
                     self.go_on_with_calls(rules, out);

@@ -40,18 +40,35 @@ pub(crate) struct QuestionDesk {
     approver: Option<Arc<dyn Approver>>,
     /// Maximum wait for an answer.
     limit: Duration,
-    calls: Mutex<Vec<AskingCall>>,
+    calls: Mutex<DeskCalls>,
     changed: Notify,
 }
 
-/// A call that has asked a question, or made progress.
+/// The calls that are known at a desk.
+#[derive(Debug, Default)]
+struct DeskCalls {
+    all: Vec<AskingCall>,
+    /// The time for which no call has worked while one was asking, since it was last taken.
+    waited: Duration,
+    /// The time since which it is so now.
+    since: Option<Instant>,
+}
+
+/// A call that runs, has asked a question, or made progress.
 #[derive(Debug)]
 struct AskingCall {
     call_id: Text,
     made: u32,
     open: u32,
+    is_running: bool,
     /// The number of times that the call has made progress.
     progress: u64,
+}
+
+/// A call that runs, until this is dropped.
+pub(crate) struct CallRun {
+    desk: Arc<QuestionDesk>,
+    call_id: Text,
 }
 
 /// A wait for a person, which ends when this is dropped.
@@ -76,15 +93,33 @@ impl QuestionDesk {
     /// Starts a wait of a call; `None` when the call has waited too often.
     fn begin<'a>(&'a self, call_id: &'a Text) -> Option<PersonWait<'a>> {
         let mut calls = self.calls();
-        let asking = of_call(&mut calls, call_id)?;
+        let asking = calls.of_call(call_id)?;
         if asking.made >= MAX_QUESTIONS {
             return None;
         }
         (asking.made, asking.open) = (asking.made + 1, asking.open + 1);
         let number = asking.made;
+        calls.measure();
         drop(calls);
         self.changed.notify_waiters();
         Some(PersonWait { desk: self, call_id, number })
+    }
+
+    /// Records that a call runs.
+    pub(crate) fn run(self: &Arc<Self>, call_id: &Text) -> CallRun {
+        let mut calls = self.calls();
+        if let Some(call) = calls.of_call(call_id) {
+            call.is_running = true;
+        }
+        calls.measure();
+        CallRun { desk: Arc::clone(self), call_id: call_id.clone() }
+    }
+
+    /// Returns the time for which all running calls have waited for people, since this was last called.
+    pub(crate) fn take_waited(&self) -> Duration {
+        let mut calls = self.calls();
+        calls.measure();
+        std::mem::take(&mut calls.waited)
     }
 
     /// Waits until a call has worked for `limit` without progress, not counting the time of its questions. A call that makes progress
@@ -117,32 +152,44 @@ impl QuestionDesk {
 
     fn progress_of(&self, call_id: &str) -> u64 {
         let calls = self.calls();
-        let of_call = calls.iter().find(|asking| asking.call_id == call_id);
+        let of_call = calls.all.iter().find(|asking| asking.call_id == call_id);
         of_call.map_or(0, |asking| asking.progress)
     }
 
     fn asks(&self, call_id: &str) -> bool {
-        self.calls().iter().any(|asking| asking.call_id == call_id && asking.open > 0)
+        self.calls().all.iter().any(|asking| asking.call_id == call_id && asking.open > 0)
     }
 
-    fn calls(&self) -> MutexGuard<'_, Vec<AskingCall>> {
+    fn calls(&self) -> MutexGuard<'_, DeskCalls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns the entry of a call, which is new if there is none.
-fn of_call<'a>(calls: &'a mut Vec<AskingCall>, call_id: &Text) -> Option<&'a mut AskingCall> {
-    let known = calls.iter().position(|asking| asking.call_id == *call_id);
-    let at = known.unwrap_or_else(|| {
-        calls.push(AskingCall { call_id: call_id.clone(), made: 0, open: 0, progress: 0 });
-        calls.len() - 1
-    });
-    calls.get_mut(at)
+impl DeskCalls {
+    /// Returns the entry of a call, which is new if there is none.
+    fn of_call(&mut self, call_id: &Text) -> Option<&mut AskingCall> {
+        let known = self.all.iter().position(|asking| asking.call_id == *call_id);
+        let at = known.unwrap_or_else(|| {
+            let (call_id, is_running) = (call_id.clone(), false);
+            self.all.push(AskingCall { call_id, made: 0, open: 0, is_running, progress: 0 });
+            self.all.len() - 1
+        });
+        self.all.get_mut(at)
+    }
+
+    /// Adds the time up to now to what was waited, and looks whether all running calls wait from now on.
+    fn measure(&mut self) {
+        let now = Instant::now();
+        self.waited += self.since.map(|since| now - since).unwrap_or_default();
+        let mut running = self.all.iter().filter(|call| call.is_running).peekable();
+        let only_asks = running.peek().is_some() && running.all(|call| call.open > 0);
+        self.since = only_asks.then_some(now);
+    }
 }
 
 impl CallPeople for QuestionDesk {
     fn progressed(&self, context: &ToolContext) {
-        if let Some(asking) = of_call(&mut self.calls(), &context.place().call_id) {
+        if let Some(asking) = self.calls().of_call(&context.place().call_id) {
             asking.progress += 1;
         }
         self.changed.notify_waiters();
@@ -278,11 +325,26 @@ fn ended(answer: ToolAnswer) -> (ToolAnswer, QuestionEnd) {
 impl Drop for PersonWait<'_> {
     fn drop(&mut self) {
         let mut calls = self.desk.calls();
-        if let Some(asking) = calls.iter_mut().find(|asking| asking.call_id == *self.call_id) {
+        let mut all = calls.all.iter_mut();
+        if let Some(asking) = all.find(|asking| asking.call_id == *self.call_id) {
             asking.open = asking.open.saturating_sub(1);
         }
+        calls.measure();
         drop(calls);
         self.desk.changed.notify_waiters();
+    }
+}
+
+impl Drop for CallRun {
+    fn drop(&mut self) {
+        let mut calls = self.desk.calls();
+        let mut all = calls.all.iter_mut();
+        if let Some(call) = all.find(|call| call.call_id == self.call_id) {
+            call.is_running = false;
+        }
+        // What has asked nothing leaves nothing.
+        calls.all.retain(|call| call.is_running || call.made > 0);
+        calls.measure();
     }
 }
 

@@ -5,6 +5,7 @@ use tokio::time::timeout;
 use super::*;
 use crate::{
     AgentChannels, CallStart, RunStream,
+    journal::MemoryJournal,
     tools::{Question, ToolError},
 };
 use forgeline_types::{ErrorCode, Json, QuestionEnd, ToolAnswer, ToolQuestion};
@@ -17,6 +18,11 @@ fn form(message: &str) -> Question {
 
 fn named(name: &str) -> ToolAnswer {
     ToolAnswer::Accept { content: json!({ "name": name }).into() }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Seconds {
+    seconds: u64,
 }
 
 /// A tool that asks this many questions, and returns the actions of the answers.
@@ -83,6 +89,59 @@ async fn a_call_asks_sixteen_times_at_most() {
     assert_eq!(asked, 16);
     let outcome = stream.outcome().await.unwrap();
     assert!(result(&outcome.messages).ends_with("decline cancel cancel"));
+}
+
+// Rows: N-45
+#[tokio::test(start_paused = true)]
+async fn n45_the_time_of_a_run_is_without_that_in_which_all_its_calls_wait_for_people() {
+    const MINUTES: Duration = Duration::from_mins(4);
+    let own = || {
+        tool_fn("own", "Asks in its own way.", async |context: ToolContext, _: Nothing| {
+            let answer = context.wait_for_person(tokio::time::sleep(MINUTES)).await;
+            answer.map_or("late", |()| "heard")
+        })
+    };
+    let works = || {
+        tool_fn("works", "Works.", async |_: ToolContext, it: Seconds| {
+            tokio::time::sleep(Duration::from_secs(it.seconds)).await;
+            "done"
+        })
+    };
+    let agent = |turn: ScriptedTurn, journal: MemoryJournal| {
+        let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Done.")]);
+        let builder = builder(&provider).tool(asks(1)).tool(own()).tool(works());
+        builder.tool_timeout(Duration::from_hours(1)).journal(journal).build().unwrap()
+    };
+    let call = |name: &str| ScriptedTurn::new().call(name, json!({}));
+    let beside = |seconds: u64| call("ask").call("works", json!({ "seconds": seconds }));
+    let rows = [
+        ("it asks", call("ask"), 240),
+        ("it asks in its own way", call("own"), 240),
+        ("two ask at once", call("ask").call("own", json!({})), 240),
+        ("another works for a part of it", beside(30), 210),
+        ("another works for longer", beside(900), 0),
+        ("none asks", ScriptedTurn::new().call("works", json!({ "seconds": 900 })), 0),
+    ];
+    for (name, turn, want) in rows {
+        let journal = MemoryJournal::default();
+        let mut stream = agent(turn, journal.clone()).run_stream("Go.");
+        let questions = stream.questions();
+        let answer = async {
+            tokio::time::sleep(MINUTES).await;
+            for open in questions.open() {
+                questions.answer(&open.question_id, named("Ann")).unwrap();
+            }
+        };
+        let ((), ()) = tokio::join!(async { while stream.next().await.is_some() {} }, answer);
+        stream.outcome().await.unwrap();
+        let lines = journal.lines();
+        let waited = lines.iter().filter_map(|line| line.split_once("\"waited_ms\":"));
+        let waited = waited.map(|(_, rest)| {
+            let digits = rest.split_once(|it: char| !it.is_ascii_digit()).unwrap().0;
+            digits.parse::<u64>().unwrap()
+        });
+        assert_eq!(waited.sum::<u64>() / 1_000, want, "{name}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -226,6 +226,54 @@ async fn a_resumed_run_asks_its_sources_again() {
     assert_eq!(offered(&provider), ["calculator"]);
 }
 
+// Rows: N-45
+#[tokio::test]
+async fn n45_a_run_cut_at_any_step_keeps_its_tools_and_the_next_run_has_those_that_came_since() {
+    let both = |first: &'static str, second: &'static str, is_gated: bool| {
+        move |_: RunContext| async move { Ok(vec![plugin(first, is_gated), plugin(second, false)]) }
+    };
+    let one = |_: RunContext| async { Ok(vec![plugin("plugin.a", false)]) };
+    let journal = MemoryJournal::default();
+    let provider = ScriptedProvider::new(turns("plugin_a"));
+    let agent = plain(&provider).tool_source(one).journal(journal.clone()).build().unwrap();
+    agent.run("Go.").await.unwrap();
+    let (lines, want) = (journal.lines(), ["calculator", "plugin.a"]);
+    assert_eq!(offered(&provider), want);
+    for cut in 1..lines.len() {
+        // Before the tool that was there, behind it, and one that the caller may not use.
+        let rows = [
+            (both("plugin.late", "plugin.a", false), vec!["calculator", "plugin.late", "plugin.a"]),
+            (both("plugin.a", "plugin.late", false), vec!["calculator", "plugin.a", "plugin.late"]),
+            (both("plugin.late", "plugin.a", true), want.to_vec()),
+        ];
+        for (now, next) in rows {
+            let part = MemoryJournal::from(lines[..cut].to_vec());
+            let answered = lines[..cut].iter().filter(|line| line.contains("\"answered\"")).count();
+            let rest = turns("plugin_a").into_iter().skip(answered);
+            let provider = ScriptedProvider::new(rest.chain([ScriptedTurn::new().text("Next.")]));
+            let agent = plain(&provider).tool_source(now).journal(part).build().unwrap();
+            if let Some(outcome) = agent.resume().await.unwrap() {
+                assert_eq!(outcome.text, "Done.", "{cut}");
+                assert_history_is_whole(&agent);
+            }
+            agent.run("And?").await.unwrap();
+            let mut requests = provider.requests();
+            let names = |request: forgeline_llm::Request| {
+                let names = request.tools.iter().map(|tool| tool.name.to_string());
+                names.collect::<Vec<_>>()
+            };
+            assert_eq!(names(requests.pop().unwrap()), next, "{cut}: the next run");
+            for request in requests {
+                assert_eq!(
+                    names(request),
+                    want,
+                    "{cut}: the beginning of the requests is the same"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn a_source_without_time_is_refused() {
     let builder = plain(&ScriptedProvider::new([]));

@@ -24,6 +24,9 @@ const GONE: &str = "mcp_server_gone";
 /// The kind of the notice about a server that never worked, and for which a run has waited.
 const LATE: &str = "mcp_server_late";
 
+/// The kind of the notice about a server that was missing, and whose tools are there now.
+const JOINED: &str = "mcp_server_joined";
+
 /// Maximum number of tool names in such a notice.
 const MAX_GONE: usize = 20;
 
@@ -31,7 +34,8 @@ const MAX_GONE: usize = 20;
 ///
 /// Each run lists the tools anew, and restarts servers that have ended. If a server that had worked is left out of a run, the custom event
 /// [`TOOL_SOURCE`](forgeline_agent::TOOL_SOURCE) reports it with the `kind` `mcp_server_gone`, the `server`, the `reason`, the `count` of its tools and the
-/// names of up to 20. A server that never worked and for which a run has waited is reported once, as `mcp_server_late` with the `server` and the `reason`.
+/// names of up to 20. A server that never worked and for which a run has waited is reported once, as `mcp_server_late` with the `server` and the `reason`; the
+/// first run that has the tools of a server that was missing before reports it as `mcp_server_joined` with the `server` and the `count` of its tools.
 /// A server that is not required and fails twice in a row is paused for 15 s, and then for longer, up to 5 min; in the meantime, runs continue at once
 /// without it, unless a start succeeds. A start continues after the run that requested it has ended. While a person logs in to a server, runs wait for it.
 /// Results are text from [outside](forgeline_types::TextOrigin::Outside), and calls count as irreversible, so that they require approval, unless the
@@ -202,7 +206,7 @@ impl ToolSource for McpServers {
         self.0.iter().any(ServerSlot::is_asking)
     }
 
-    /// Returns a notice for each server that had worked and is left out now, and, once, for each that never worked.
+    /// Returns a notice for each server that had worked and is left out now, and, once, for each that never worked, and for each that has joined.
     fn notices(&self) -> Vec<Value> {
         let notice = |MissingServer { server, error, tools }: MissingServer| {
             let (count, tools) = (tools.len(), tools.get(..MAX_GONE).unwrap_or(&tools));
@@ -213,7 +217,11 @@ impl ToolSource for McpServers {
             let reason = slot.late()?.to_string();
             Some(json!({ "kind": LATE, "server": slot.name(), "reason": reason }))
         };
+        let joined = |slot: &ServerSlot| {
+            let count = slot.joined()?;
+            Some(json!({ "kind": JOINED, "server": slot.name(), "count": count }))
+        };
         let gone = self.0.iter().filter_map(ServerSlot::gone).map(notice);
-        gone.chain(self.0.iter().filter_map(late)).collect()
+        gone.chain(self.0.iter().filter_map(late)).chain(self.0.iter().filter_map(joined)).collect()
     }
 }

@@ -48,6 +48,8 @@ struct ListOutcome {
     tools: Vec<Text>,
     pause: RetryPause,
     late: LateNotice,
+    /// The number of tools of a server that was missing in the list before, until that is reported.
+    joined: Option<usize>,
 }
 
 /// The notice about a server that never worked and for which a run has waited, which is reported once.
@@ -141,6 +143,11 @@ impl ServerSlot {
         last.failure.clone()
     }
 
+    /// Returns, once, the number of tools of a server that was missing, and has listed them since.
+    pub(crate) fn joined(&self) -> Option<usize> {
+        self.last().joined.take()
+    }
+
     /// Returns the last error during a pause of the server: it has failed at least twice in a row, and no start has led to a session since.
     fn paused(&self) -> Option<McpError> {
         if self.start.server.is_required || self.is_asking() || self.start.sessions.is_ready() {
@@ -204,7 +211,8 @@ impl ServerSlot {
         match listed {
             Ok((tools, left_out)) => {
                 let names = tools.iter().map(|tool| tool.name().into()).collect();
-                *last = ListOutcome { left_out, tools: names, ..ListOutcome::default() };
+                let joined = last.failure.as_ref().map(|_| tools.len()).or(last.joined);
+                *last = ListOutcome { left_out, tools: names, joined, ..ListOutcome::default() };
                 Ok(tools)
             }
             Err(error) => {
@@ -213,7 +221,7 @@ impl ServerSlot {
                 if is_late && !is_first && last.late == LateNotice::No {
                     last.late = LateNotice::ToTell;
                 }
-                last.failure = Some(error.clone());
+                (last.failure, last.joined) = (Some(error.clone()), None);
                 last.left_out = Vec::new();
                 Err(error)
             }

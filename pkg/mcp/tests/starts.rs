@@ -99,6 +99,82 @@ async fn lost_server_is_reported_at_the_start_of_the_next_run() {
     assert!(reason.contains("cannot be started"), "{reason}");
 }
 
+/// The notices of the sources in a run, and the names of the tools that the model was offered.
+async fn noticed(agent: &DefaultAgent, provider: &ScriptedProvider) -> (Vec<Value>, Vec<String>) {
+    let mut stream = agent.run_stream("Do it.");
+    let mut said = Vec::new();
+    while let Some(envelope) = stream.next().await {
+        if let AgentEvent::Custom { name, data } = envelope.event
+            && name == TOOL_SOURCE
+        {
+            said.push(data);
+        }
+    }
+    let requests = provider.requests();
+    let offered = requests.last().unwrap().tools.iter().map(|tool| tool.name.to_string());
+    (said, offered.collect())
+}
+
+/// A server that greets once the pipe `go` is written to.
+#[cfg(unix)]
+const SLOW: &str = r#"
+read -r go <"$1/go"
+while IFS= read -r line; do
+    id=${line#*'"id":'}
+    id=${id%%[,\}]*}
+    case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"f","inputSchema":{"type":"object"}}]}' ;;
+    *) continue ;;
+    esac
+    echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$result"'}'
+done
+"#;
+
+// Rows: N-45
+#[cfg(unix)]
+#[tokio::test]
+async fn n45_a_server_that_is_late_joins_the_next_run_which_says_so() {
+    let folder = std::env::temp_dir().join(format!("forgeline-mcp-late-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let go = folder.join("go");
+    std::fs::write(folder.join("server.sh"), SLOW).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
+    let file = json!({ "mcpServers": {
+        "s": { "command": "/bin/sh", "args": [folder.join("server.sh"), folder] },
+    } });
+    let config = config(&file.to_string()).unwrap();
+    assert!(config.refused.is_empty(), "{:?}", config.refused);
+    let started = McpServers::connect_within(config, McpOptions::default(), Duration::ZERO).await;
+    let servers = started.unwrap().0;
+    let turn = |n: u32| ScriptedTurn::new().text(format!("Answer {n}."));
+    let provider = ScriptedProvider::new((1..=4).map(turn));
+    // Its name is not taken from the tool that was there first.
+    let own = tool_fn("f", "Does it.", |_: ToolContext, (): ()| async { "done" });
+    let agent = DefaultAgent::builder(provider.clone()).tool(own).tool_source(servers.clone());
+    let agent = agent.build().unwrap();
+
+    tokio::time::pause();
+    let (said, offered) = noticed(&agent, &provider).await;
+    tokio::time::resume();
+    let [late] = &*said else { panic!("{said:?}, {:?}", servers.failures()) };
+    assert_eq!((&late["kind"], &late["server"]), (&json!("mcp_server_late"), &json!("s")));
+    assert_eq!(offered, ["f"]);
+    // It is not waited for again, and said no more.
+    let (said, offered) = noticed(&agent, &provider).await;
+    assert_eq!((said, offered), (vec![], vec!["f".to_owned()]));
+
+    let written = go.clone();
+    tokio::task::spawn_blocking(move || std::fs::write(written, "go\n")).await.unwrap().unwrap();
+    servers.slots()[0].session().await.unwrap();
+    let (said, offered) = noticed(&agent, &provider).await;
+    assert_eq!(said, [json!({ "kind": "mcp_server_joined", "server": "s", "count": 1 })]);
+    assert_eq!(offered, ["f", "mcp.s.f"]);
+    let (said, offered) = noticed(&agent, &provider).await;
+    assert_eq!((said, offered.len()), (vec![], 2), "once");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[tokio::test]
 async fn server_that_never_started_is_not_reported_in_runs() {
     let config = config(r#"{"mcpServers":{"s":{"command":"/no/such"}}}"#).unwrap();

@@ -9,7 +9,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::*;
 use forgeline_agent::{
-    AgentBuilder, ApprovalContext, Decision,
+    AgentBuilder, ApprovalContext, Decision, SubAgent,
     memory::ConversationMemory,
     prompts::{PromptContext, SystemPrompt as _},
 };
@@ -73,8 +73,19 @@ async fn plain() -> (McpServers, Calls) {
 
 /// An agent that makes these calls, one a turn, with the tools `remove`, which cannot be undone, and `fetch`, whose text may come from anyone.
 fn caller(calls: &[&str]) -> AgentBuilder {
-    let turns = calls.iter().map(|name| ScriptedTurn::new().call(name, json!({})));
-    let turns = turns.chain([ScriptedTurn::new().text("Done.")]);
+    caller_in_runs(&[calls])
+}
+
+/// An agent that makes the calls of each run, as [`caller`] does.
+fn caller_in_runs(runs: &[&[&str]]) -> AgentBuilder {
+    let turns = runs.iter().flat_map(|calls| {
+        let turns = calls.iter().map(|name| {
+            let is_agent = *name == "below";
+            let arguments = if is_agent { json!({ "task": "Read." }) } else { json!({}) };
+            ScriptedTurn::new().call(name, arguments)
+        });
+        turns.chain([ScriptedTurn::new().text("Done.")])
+    });
     let remove = tool_fn("remove", "Removes it.", |_: ToolContext, (): ()| async { "removed" });
     let fetch = tool_fn("fetch", "Fetches it.", |_: ToolContext, (): ()| async { "a page" });
     DefaultAgent::builder(ScriptedProvider::new(turns))
@@ -138,6 +149,56 @@ async fn n45_a_named_tool_and_a_trusted_server_run_unasked_and_nothing_else_does
         let results = outcome.messages.iter().flat_map(|message| message.tool_results());
         let removed = results.into_iter().any(|result| result.content == "removed");
         assert!(!removed, "{name}: it ran after text of the server");
+    }
+}
+
+// Rows: N-45
+#[tokio::test]
+async fn n45_always_holds_for_the_runs_of_a_conversation_until_text_of_another_source_comes() {
+    type Setup = fn(AgentBuilder) -> AgentBuilder;
+    let permissions: [(&str, Setup, &[ApprovalReason]); 3] = [
+        ("a person says always", |it| it, &[Policy]),
+        ("a named tool", |it| it.grant(["mcp.s.f"]), &[]),
+        ("a trusted server", |it| it.trust_sources(["mcp.s"]), &[]),
+    ];
+    let others: [(&str, &[&str]); 4] = [
+        ("a page", &["fetch"]),
+        ("another server", &["mcp.t.f"]),
+        ("an agent below", &["below"]),
+        ("nothing", &[]),
+    ];
+    for (name, setup, first) in permissions {
+        for (other, between) in others {
+            let (servers, calls) = plain().await;
+            let (second, _others) = server("t", json!({ "command": "/no/such" }), "").await;
+            let f = ["mcp.s.f"].as_slice();
+            let both = ["mcp.s.f", "mcp.s.f"].as_slice();
+            let builder = caller_in_runs(&[f, both, between, f, both]);
+            let page = tool_fn("page", "Reads.", |_: ToolContext, (): ()| async { "a page" });
+            let turns =
+                [ScriptedTurn::new().call("page", json!({})), ScriptedTurn::new().text("It says.")];
+            let below = DefaultAgent::builder(ScriptedProvider::new(turns))
+                .tool(page.origin(TextOrigin::Outside));
+            let below = SubAgent::new(below.build().unwrap(), "below", "Reads a page.");
+            let (agent, asked) = asked(setup(builder), Decision::GrantAlways);
+            let agent = agent.tool(below).tool_source(servers).tool_source(second).build().unwrap();
+            let mut made = Vec::new();
+            for input in ["One.", "Two.", "Between.", "Four.", "Five."] {
+                agent.run(input).await.unwrap();
+                let asked = std::mem::take(&mut *asked.lock().unwrap());
+                let own = asked.into_iter().filter(|(tool, _)| tool == "mcp.s.f");
+                made.push(own.map(|(_, reason)| reason).collect::<Vec<_>>());
+            }
+            // Each call behind text of another source, also if "always" was said to the one before.
+            let again =
+                if between.is_empty() { [&[][..], &[]] } else { [&[Again][..], &[Again, Again]] };
+            let want = [first, &[], &[], again[0], again[1]];
+            assert_eq!(
+                (made.as_slice(), calls.count()),
+                (&want.map(<[_]>::to_vec)[..], 6),
+                "{name}, {other}"
+            );
+        }
     }
 }
 

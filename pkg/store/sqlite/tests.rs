@@ -103,13 +103,30 @@ async fn a_file_that_is_closed_has_no_log_beside_it() {
     for round in 0..100 {
         let store = SqliteStore::open(&path).await.unwrap();
         let key = ConversationKey::new("s", format!("c{round}"));
-        crate::ConversationStore::begin(&store, Conversation::new(key, "ann", "main", 1))
-            .await
-            .unwrap();
+        let new = || Conversation::new(key.clone(), "ann", "main", 1);
+        crate::ConversationStore::begin(&store, new()).await.unwrap();
+        let read = || crate::ConversationStore::get(&store, &key);
+        // A connection takes part once it has read: nobody, one, more than one, and those whose reader or writer is gone.
+        match round % 5 {
+            0 => {}
+            1 => drop(read().await.unwrap()),
+            2 => drop(tokio::join!(read(), read(), read())),
+            3 => begun(read()).await,
+            _ => begun(crate::ConversationStore::begin(&store, new())).await,
+        }
         store.close_file().await;
         assert!(!folder.join("service.db-wal").exists(), "round {round}");
     }
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Begins some work, and drops its future.
+async fn begun<T>(work: impl Future<Output = T>) {
+    tokio::select! {
+        biased;
+        _ = work => {}
+        () = std::future::ready(()) => {}
+    }
 }
 
 // Rows: N-66

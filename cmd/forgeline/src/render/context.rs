@@ -1,11 +1,11 @@
-//! Lines about the part of the conversation that a request leaves out, or has a summary of, and about tools that are gone.
+//! Lines about the part of the conversation that a request leaves out, or has a summary of, and about tools that are gone or have come.
 
 use forgeline::agent::{
     CONTENT_REFUSED, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED, TOOL_SOURCE,
 };
 use serde_json::Value;
 
-/// Returns the line of an event about the window or about tools that are gone; `None` for another.
+/// Returns the line of an event about the window or about tools that are gone or have come; `None` for another.
 pub(super) fn line(name: &str, data: &Value) -> Option<String> {
     let number = |key: &str| data.get(key).and_then(Value::as_u64).unwrap_or_default();
     let counted = |key: &str, one: &str| match number(key) {
@@ -38,8 +38,13 @@ pub(super) fn line(name: &str, data: &Value) -> Option<String> {
             Some(format!("no summary: {why}"))
         }
         TOOL_SOURCE => {
-            let reason = data.get("reason").and_then(Value::as_str)?;
-            if data.get("kind").and_then(Value::as_str) == Some("mcp_server_late") {
+            let text = |key: &str| data.get(key).and_then(Value::as_str);
+            if text("kind") == Some("mcp_server_joined") {
+                let tools = counted("count", "tool").unwrap_or_else(|| "no tools".to_owned());
+                return Some(format!("the MCP server `{}` is there now: {tools}", text("server")?));
+            }
+            let reason = text("reason")?;
+            if text("kind") == Some("mcp_server_late") {
                 return Some(format!("continuing without: {reason}"));
             }
             let gone = if number("count") == 1 { "is gone" } else { "are gone" };
@@ -78,6 +83,13 @@ mod tests {
         assert_eq!(line(TOOL_SOURCE, &gone).unwrap(), "2 tools are gone: it has ended");
         let late = json!({ "kind": "mcp_server_late", "reason": "no answer" });
         assert_eq!(line(TOOL_SOURCE, &late).unwrap(), "continuing without: no answer");
+        #[rustfmt::skip]
+        let joined = [(0, "no tools"), (1, "1 tool"), (3, "3 tools")];
+        for (count, said) in joined {
+            let data = json!({ "kind": "mcp_server_joined", "server": "notes", "count": count });
+            let want = format!("the MCP server `notes` is there now: {said}");
+            assert_eq!(line(TOOL_SOURCE, &data).unwrap(), want);
+        }
         assert_eq!(line(TOOL_SOURCE, &json!({ "kind": "other" })), None, "the data is shown");
     }
 }

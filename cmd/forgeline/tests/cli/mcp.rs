@@ -335,6 +335,62 @@ async fn n45_always_in_a_chat_holds_for_the_calls_after_it() {
 
 // Rows: N-45
 #[tokio::test(flavor = "multi_thread")]
+async fn n45_always_in_a_chat_is_asked_again_behind_text_of_another_server() {
+    let root = folder("mcp-always-again");
+    for name in ["notes", "mail"] {
+        fs::create_dir_all(root.join(name)).unwrap();
+        fs::write(root.join(name).join("server.sh"), noting()).unwrap();
+    }
+    let at =
+        |name: &str| json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root.join(name) });
+    let path = file(&root, &json!({ "notes": at("notes"), "mail": at("mail") }));
+    let note = |server: &str, n: u32| call(&format!("mcp_{server}_note"), &json!({ "n": n }));
+    let answers = vec![
+        note("notes", 1),
+        answer("One."),
+        note("notes", 2),
+        note("mail", 3),
+        answer("Three."),
+        note("notes", 4),
+        note("notes", 5),
+        answer("Five."),
+    ];
+    let server = ScriptedServer::start(answers).await;
+    let url = server.url();
+    let flags = ["--mcp", path.to_str().unwrap()];
+    let fixed = arguments("chat", &url, &root, &flags);
+    let again = "needs approval each time.";
+    block_in_place(|| {
+        let mut pty = Pty::start(&fixed);
+        pty.until("› ");
+        pty.press("Go.\r");
+        let seen = pty.until("Allow it?");
+        assert!(seen.contains("mcp.notes.note:") && !seen.contains(again), "{seen}");
+        pty.press("a\r");
+        pty.until("One.");
+        pty.until("› ");
+        pty.press("Go on.\r");
+        // The second note is not asked about; the mail is, since notes were read.
+        let seen = pty.until("Allow it?");
+        assert!(seen.contains("mcp.mail.note:") && !seen.contains("mcp.notes.note: "), "{seen}");
+        pty.press("a\r");
+        pty.until("Three.");
+        pty.until("› ");
+        pty.press("And on.\r");
+        for _ in 4..=5 {
+            let seen = pty.until("Allow it?");
+            assert!(seen.contains("mcp.notes.note:") && seen.contains(again), "{seen}");
+            pty.press("a\r");
+        }
+        pty.until("Five.");
+        pty.until("› ");
+        pty.press(CTRL_D);
+        ended(pty.look_on());
+    });
+}
+
+// Rows: N-45
+#[tokio::test(flavor = "multi_thread")]
 async fn n45_trust_in_what_is_not_there_is_a_usage_error() {
     let root = folder("mcp-trust");
     fs::write(root.join("server.sh"), noting()).unwrap();

@@ -31,6 +31,8 @@ enum End {
     Allowed,
     Rejected,
     Ran(usize),
+    /// It ran, and waited for people for this many seconds.
+    Asked(usize, u64),
     Returned,
     Resumed,
 }
@@ -46,6 +48,11 @@ impl End {
             Self::Allowed => decided(ApprovalVerdict::Granted { always: false, arguments: None }),
             Self::Rejected => decided(ApprovalVerdict::Rejected { reason: String::new() }),
             Self::Ran(place) => StepInput::Ran(id(place), Box::new(ended(Ok("done")))),
+            Self::Asked(place, seconds) => {
+                let mut end = ended(Ok("done"));
+                end.waited_ms = seconds * 1_000;
+                StepInput::Ran(id(place), Box::new(end))
+            }
             Self::Returned => {
                 let client_call_id = state.client_call(id(0)).expect("it is there").clone();
                 let (end, is_withdrawn) = (ended(Ok("done")), false);
@@ -71,6 +78,19 @@ fn time_in_which_a_run_only_waits_for_others_does_not_count() {
         ("a tool runs meanwhile", beside, vec![(12, End::Ran(1)), (HOUR, End::Allowed)], 12),
         ("a tool runs behind", ask, vec![(HOUR, End::Allowed), (HOUR + 3, End::Ran(0))], 5),
         ("a tool runs", &[("free", "b")], vec![(HOUR, End::Ran(0))], HOUR),
+        ("a tool asks", &[("free", "b")], vec![(HOUR, End::Asked(0, HOUR - 5))], 5),
+        (
+            "a tool asks for longer than it was",
+            &[("free", "b")],
+            vec![(HOUR, End::Asked(0, 2 * HOUR))],
+            0,
+        ),
+        (
+            "two tools ask",
+            &[("free", "b"), ("free", "c")],
+            vec![(30, End::Asked(1, 20)), (HOUR, End::Asked(0, HOUR - 30))],
+            10,
+        ),
     ];
     for (name, calls, ends, seconds) in rows {
         let mut state = answered(calling(calls));
