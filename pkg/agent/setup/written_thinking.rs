@@ -77,9 +77,10 @@ impl WrittenThinking {
 pub(crate) fn without_framing(parts: &[Part]) -> Vec<Part> {
     let mut out = Vec::with_capacity(parts.len());
     for part in parts.iter().filter(|part| framing(part).is_none()) {
-        match part {
-            Part::Text { text } => push_text(&mut out, text),
-            part => out.push(part.clone()),
+        if let Part::Text { text } = part {
+            push_text(&mut out, text);
+        } else {
+            out.push(part.clone());
         }
     }
     out
