@@ -144,6 +144,16 @@ impl CompletionBuilder {
         }
     }
 
+    /// Adds what the model wrote around its reasoning to the parts.
+    #[doc(hidden)]
+    pub fn framing(&mut self, more: &str) {
+        match self.completion.parts.last_mut() {
+            _ if more.is_empty() => {}
+            Some(Part::Framing { text }) => text.push_str(more),
+            _ => self.completion.parts.push(Part::Framing { text: more.to_owned() }),
+        }
+    }
+
     /// Replaces the verbatim text of the parts, which includes everything after a cut, by the text and calls read from it.
     #[doc(hidden)]
     pub fn forget_verbatim(&mut self) {
@@ -151,7 +161,10 @@ impl CompletionBuilder {
         let of_text = |part: &Part| {
             matches!(
                 part,
-                Part::Text { .. } | Part::Thinking { signature: None, .. } | Part::ToolCall(_)
+                Part::Text { .. }
+                    | Part::Thinking { signature: None, .. }
+                    | Part::Framing { .. }
+                    | Part::ToolCall(_)
             )
         };
         parts.retain(|part| !of_text(part));
@@ -235,7 +248,7 @@ impl CompletionBuilder {
         if let Some(
             Part::Thinking { signature: known @ None, .. }
             | Part::ToolCall(ToolCall { signature: known @ None, .. }),
-        ) = self.completion.parts.last_mut()
+        ) = self.completion.parts.iter_mut().rfind(|part| !matches!(part, Part::Framing { .. }))
         {
             *known = Some(proof);
         } else {

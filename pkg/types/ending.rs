@@ -197,6 +197,7 @@ impl Part {
                 matches!(item.kind, ItemKind::ServerToolResult { .. } | ItemKind::Media { .. })
             }
             Self::Thinking { .. }
+            | Self::Framing { .. }
             | Self::ToolResult(_)
             | Self::Image { .. }
             | Self::Document { .. } => false,

@@ -78,6 +78,12 @@ pub enum Part {
         /// The provider's signature of the reasoning, to be sent back to that provider unchanged.
         signature: Option<Signature>,
     },
+    /// What the model wrote around reasoning in its text: markers, and whitespace that belongs to them. It is kept
+    /// where calls are text, and sent only together with the reasoning.
+    Framing {
+        /// The text, as written.
+        text: String,
+    },
     /// A call that the model made.
     ToolCall(ToolCall),
     /// The result of a call.
@@ -120,6 +126,7 @@ impl Part {
             },
             Self::Text { .. }
             | Self::Thinking { .. }
+            | Self::Framing { .. }
             | Self::ToolCall(_)
             | Self::Image { .. }
             | Self::Document { .. } => false,

@@ -1,6 +1,10 @@
 //! The assistant's message of one response.
 
-use crate::{memory::readable, prompts::render_call, setup::push_text};
+use crate::{
+    memory::readable,
+    prompts::render_call,
+    setup::{WrittenThinking, push_text},
+};
 use forgeline_types::{Message, MessageRole, Part};
 
 /// Returns the message to keep of an answer with these parts; `None` when the answer is empty: items that only the provider
@@ -8,7 +12,13 @@ use forgeline_types::{Message, MessageRole, Part};
 ///
 /// In text mode the text is kept as the model wrote it, calls included: in the next turn the model
 /// reads its own output unchanged, and the request begins with the same bytes as the previous one.
-pub(super) fn message(parts: Vec<Part>, native: bool, is_paused: bool) -> Option<Message> {
+pub(super) fn message(
+    mut parts: Vec<Part>,
+    native: bool,
+    is_paused: bool,
+    thinking: &WrittenThinking,
+) -> Option<Message> {
+    thinking.settle(&mut parts);
     let mut kept = Vec::with_capacity(parts.len());
     let mut says_something = false;
     for part in parts {
@@ -18,6 +28,7 @@ pub(super) fn message(parts: Vec<Part>, native: bool, is_paused: bool) -> Option
             Part::ToolCall(call) if native => kept.push(Part::ToolCall(readable(call))),
             Part::ToolCall(call) => push_call(&mut kept, &render_call(&call)),
             part @ (Part::Thinking { .. }
+            | Part::Framing { .. }
             | Part::ToolResult(_)
             | Part::ProviderItem(_)
             | Part::Image { .. }
@@ -41,11 +52,14 @@ fn push_call(parts: &mut Vec<Part>, call: &str) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+    use crate::config::KeepThinking;
     use forgeline_core::{StreamEnd, StreamMachine, StreamOptions};
-    use forgeline_llm::{StreamChunk, ToolCallDelta};
+    use forgeline_llm::{ContentTyper, StreamChunk, ToolCallDelta};
+    use forgeline_parser::{Dialect, ThinkingDialect, ToolDialect};
     use forgeline_types::{FinishReason, private::KeptContent};
 
     /// Runs the chunks of an answer through the machine.
@@ -55,7 +69,9 @@ mod tests {
         for chunk in chunks {
             assert!(machine.chunk(chunk, &mut |_| {}).is_continue());
         }
-        message(machine.finish(StreamEnd::Done, &mut |_| {}).parts, native, false)
+        let (tags, models) = (ThinkingDialect::THINK, Dialect::default());
+        let thinking = WrittenThinking::new(Some(tags), &models, KeepThinking::Always);
+        message(machine.finish(StreamEnd::Done, &mut |_| {}).parts, native, false, &thinking)
     }
 
     fn call(index: u32, arguments: &str) -> StreamChunk {
@@ -115,5 +131,103 @@ mod tests {
         let message = kept(true, vec![call(0, "{\"a")]).unwrap();
         let calls: Vec<_> = message.tool_calls().collect();
         assert_eq!((calls.len(), calls[0].arguments_raw.as_str()), (1, "{}"));
+    }
+
+    /// Returns what the model reads of its own answer, which arrives in pieces of these lengths.
+    fn goes_back(dialect: &ThinkingDialect, answer: &str, lengths: &[usize]) -> Option<String> {
+        let mut typer = ContentTyper::new(dialect, &ToolDialect::AUTO);
+        let options = StreamOptions::default().tools(ToolDialect::AUTO);
+        let mut machine = StreamMachine::keeping(&options, KeptContent::Verbatim);
+        let give = &mut |chunk| assert!(machine.chunk(chunk, &mut |_| {}).is_continue());
+        let (mut rest, mut lengths) = (answer, lengths.iter().cycle());
+        while !rest.is_empty() {
+            let length =
+                lengths.next().map_or(rest.len(), |length| rest.floor_char_boundary(*length));
+            let (piece, behind) = rest.split_at(if length == 0 { rest.len() } else { length });
+            typer.push(StreamChunk::message(piece), give);
+            rest = behind;
+        }
+        typer.finish(give);
+        let parts = machine.finish(StreamEnd::Done, &mut |_| {}).parts;
+        let models = Dialect::default();
+        let thinking = WrittenThinking::new(Some(dialect.clone()), &models, KeepThinking::Always);
+        let message = message(parts, false, false, &thinking)?;
+        // As a journal keeps it.
+        let stored = serde_json::to_string(&message).unwrap();
+        let stored: Message = serde_json::from_str(&stored).unwrap();
+        assert_eq!(stored, message);
+        let keeps = thinking.keeps(&stored, || false);
+        Some(if keeps { thinking.write(&stored) } else { stored }.text())
+    }
+
+    fn dialects() -> Vec<ThinkingDialect> {
+        let own = [ThinkingDialect::tags(&["plan"])];
+        let all = ThinkingDialect::all().into_iter().chain(own);
+        all.filter(|dialect| dialect.write("").is_some()).collect()
+    }
+
+    // Covers: N-26
+    #[test]
+    fn reasoning_goes_back_as_it_was_written() {
+        let answers = [
+            "<think>plan</think>Look.",
+            "<think>\nplan\n</think>\n\nLook.",
+            "<think>\r\nplan\r\n</think>\r\nLook.",
+            "\n\n<think> plan </think> Look.",
+            "<think>\n\n</think>\n\nLook.",
+            "<think></think>Look.",
+            "<think>a</think>One.\n<think>b</think>\nTwo.",
+            "plan</think>Look.",
+            "<think>plan</think>\n<tool>{\"tool_name\":\"f\",\"arguments\":{}}</tool>\n",
+        ];
+        for answer in answers {
+            for lengths in [&[0][..], &[1], &[3], &[7, 2]] {
+                let back = goes_back(&ThinkingDialect::AUTO, answer, lengths);
+                assert_eq!(back.as_deref(), Some(answer), "{lengths:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn reasoning_in_the_usual_form_is_kept_without_its_framing() {
+        let think = |text: &str| {
+            let mut typer = ContentTyper::new(&ThinkingDialect::THINK, &ToolDialect::NONE);
+            let mut chunks = Vec::new();
+            typer.push(StreamChunk::message(text), &mut |chunk| chunks.push(chunk));
+            chunks
+        };
+        let parts = |native, text| {
+            let parts = kept(native, think(text)).unwrap().parts;
+            parts.iter().map(|part| format!("{part:?}")).collect::<Vec<_>>()
+        };
+        let usual = "<think>\nplan\n</think>\n\nLook.";
+        let want = ["Thinking { text: \"plan\", signature: None }", "Text { text: \"Look.\" }"];
+        assert_eq!(parts(false, usual), want);
+        assert_eq!(parts(true, usual), want);
+        assert_eq!(parts(true, "<think>plan</think>Look."), want, "calls are no text");
+        assert_eq!(parts(false, "<think>plan</think>Look.").len(), 4);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_answer_goes_back_as_it_was_written(
+            dialect in prop::sample::select(dialects()),
+            pieces in prop::collection::vec(0..16_usize, 1..10),
+            lengths in prop::collection::vec(1..12_usize, 1..6),
+        ) {
+            let usual = dialect.write("plan").unwrap();
+            let (opener, closer) = usual.split_once("plan").unwrap();
+            let words = [
+                opener, closer, opener.trim(), closer.trim(), &usual, "\n", "\n\n", "\r\n", " ", "\t",
+                "Look.", "a < b", "`x`", "é日", "<tool>{\"tool_name\":\"f\",\"arguments\":{}}</tool>", "<",
+            ];
+            let answer: String = pieces.iter().map(|at| words[*at]).collect();
+            // What says nothing is not kept.
+            if let Some(back) = goes_back(&dialect, &answer, &lengths) {
+                prop_assert_eq!(back, answer, "{}", dialect);
+            }
+        }
     }
 }

@@ -193,7 +193,9 @@ impl<'a> RunConversation<'a> {
                         unwrap_call(&mut call);
                         unwrap_all(&mut parts);
                     }
-                    let message = answer::message(parts, self.mode.native, false).map(Arc::new);
+                    let message =
+                        answer::message(parts, self.mode.native, false, &self.mode.thinking)
+                            .map(Arc::new);
                     let sealed = CompleteCall { call, body_bytes, message, ends };
                     return Some(StepInput::Called(id, Box::new(sealed)));
                 }
@@ -332,7 +334,8 @@ impl<'a> RunConversation<'a> {
             recorder.answered(finish_reason.as_ref(), usage, cost, error);
         }
         ModelAnswer {
-            message: answer::message(parts, self.mode.native, is_paused).map(Arc::new),
+            message: answer::message(parts, self.mode.native, is_paused, &self.mode.thinking)
+                .map(Arc::new),
             text: if text.is_empty() { refusal } else { text },
             calls,
             body_bytes,

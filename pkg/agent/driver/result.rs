@@ -63,7 +63,7 @@ fn takeable(mut output: ToolOutput, able: AcceptedMedia) -> Result<ToolOutput, T
                 let problem = "a part of its result is neither text nor a picture nor a document";
                 return Err(ToolError::failed(problem));
             }
-            _ => {
+            Part::Framing { .. } | _ => {
                 let problem = "a part of its result is neither text nor a picture nor a document";
                 return Err(ToolError::failed(problem));
             }

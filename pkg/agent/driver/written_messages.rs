@@ -6,14 +6,17 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{search::as_made, setup::RequestMode};
+use crate::{
+    search::as_made,
+    setup::{RequestMode, framing, without_framing},
+};
 use forgeline_types::{Message, MessageRole, Transcript};
 
 /// The messages written for kept ones, by the address of the kept message.
 ///
 /// A provider recognizes a message by its address, so each message is written once.
 #[derive(Default)]
-pub(crate) struct WrittenMessages(Mutex<HashMap<(usize, bool), WrittenPair>>);
+pub(crate) struct WrittenMessages(Mutex<HashMap<(usize, bool, bool), WrittenPair>>);
 
 /// A kept message and its written form.
 struct WrittenPair {
@@ -34,11 +37,11 @@ impl WrittenMessages {
         // Messages of a conversation that has ended are held only here.
         known.retain(|_, pair| Arc::strong_count(&pair.kept) > 1);
         let mut messages = kept.messages().to_vec();
-        for MessageSlot { at, message, asked } in places {
+        for MessageSlot { at, message, asked, thinks } in places {
             // Another model of the same agent may need its calls in another form.
-            let key = (Arc::as_ptr(message).addr(), mode.indirect);
+            let key = (Arc::as_ptr(message).addr(), mode.indirect, thinks);
             let pair = known.entry(key).or_insert_with(|| {
-                let text = write(message, asked, mode);
+                let text = write(message, asked, thinks, mode);
                 WrittenPair { kept: Arc::clone(message), text: Arc::new(text) }
             });
             if let Some(place) = messages.get_mut(at) {
@@ -55,6 +58,8 @@ struct MessageSlot<'a> {
     message: &'a Arc<Message>,
     /// For results, the message with their calls; `None` where the calls are text.
     asked: Option<&'a Message>,
+    /// `true` if the reasoning is sent back.
+    thinks: bool,
 }
 
 /// Returns the messages to write: results whose calls are not parts of the message before them,
@@ -67,27 +72,34 @@ fn places<'a>(kept: &'a Transcript, mode: &RequestMode) -> impl Iterator<Item = 
         let is_indirect = |it: &Message| mode.indirect && it.tool_calls().any(|call| call.indirect);
         if message.role == MessageRole::Tool {
             let is_written = asked.is_none_or(is_indirect);
-            return is_written.then_some(MessageSlot { at, message, asked });
+            return is_written.then_some(MessageSlot { at, message, asked, thinks: false });
         }
         let has_calls = message.tool_calls().next().is_some();
         asked = has_calls.then_some(&**message);
-        let is_written = message.role == MessageRole::Assistant
-            && (is_indirect(message) || mode.thinking.keeps(message, || has_calls || has_results));
-        is_written.then_some(MessageSlot { at, message, asked: None })
+        let is_answer = message.role == MessageRole::Assistant;
+        let thinks = is_answer && mode.thinking.keeps(message, || has_calls || has_results);
+        let is_written = thinks || is_answer && (is_indirect(message) || is_framed(message));
+        is_written.then_some(MessageSlot { at, message, asked: None, thinks })
     })
 }
 
+/// Returns `true` for an answer with what the model wrote around its reasoning.
+fn is_framed(message: &Message) -> bool {
+    message.parts.iter().any(|part| framing(part).is_some())
+}
+
 /// Returns a message as it is sent.
-fn write(message: &Message, asked: Option<&Message>, mode: &RequestMode) -> Message {
+fn write(message: &Message, asked: Option<&Message>, thinks: bool, mode: &RequestMode) -> Message {
     if message.role == MessageRole::Tool {
         return match asked {
             Some(asked) => as_made(message, Some(asked)).unwrap_or_else(|| message.clone()),
             None => mode.write_results(message),
         };
     }
-    let has_results = || true;
-    let mut written = if mode.thinking.keeps(message, has_results) {
+    let mut written = if thinks {
         mode.thinking.write(message)
+    } else if is_framed(message) {
+        Message::new(message.role, without_framing(&message.parts))
     } else {
         message.clone()
     };

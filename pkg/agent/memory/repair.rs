@@ -122,6 +122,7 @@ fn sound(message: &Arc<Message>) -> Option<Arc<Message>> {
         Part::ToolResult(_) => message.role == MessageRole::Tool,
         Part::Text { .. }
         | Part::Thinking { .. }
+        | Part::Framing { .. }
         | Part::Image { .. }
         | Part::Document { .. }
         | Part::ProviderItem(_) => message.role != MessageRole::Tool,
@@ -129,7 +130,7 @@ fn sound(message: &Arc<Message>) -> Option<Arc<Message>> {
     };
     let says = |part: &Part| match part {
         Part::Text { text } => !text.trim().is_empty(),
-        Part::Thinking { .. } => false,
+        Part::Thinking { .. } | Part::Framing { .. } => false,
         Part::ToolCall(_)
         | Part::ToolResult(_)
         | Part::Image { .. }

@@ -192,7 +192,7 @@ fn written(message: &Message) -> String {
             }
             // Thinking led to the text that is kept, and only their provider can read provider items.
             Part::Thinking { .. } | Part::ProviderItem(_) => continue,
-            _ => continue,
+            Part::Framing { .. } | _ => continue,
         };
         // A continuation line of one message must not look like the line of another.
         out.push_str(&line.replace('\n', "\n  "));

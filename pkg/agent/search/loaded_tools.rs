@@ -76,7 +76,7 @@ fn names_in(part: &Part) -> impl Iterator<Item = &Text> {
         | Part::Image { .. }
         | Part::Document { .. }
         | Part::ProviderItem(_) => (&[][..], None),
-        _ => (&[][..], None),
+        Part::Framing { .. } | _ => (&[][..], None),
     };
     found.iter().chain(called)
 }

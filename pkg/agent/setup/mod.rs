@@ -7,5 +7,5 @@ mod written_thinking;
 pub(crate) use self::{
     agent_setup::AgentSetup,
     call_mode::{RequestMode, RequestModes, is_refusal},
-    written_thinking::push_text,
+    written_thinking::{WrittenThinking, framing, push_text, without_framing},
 };

@@ -30,26 +30,65 @@ impl WrittenThinking {
             part.as_provider_item().is_some_and(|item| item.kind == ItemKind::Reasoning)
         };
         self.dialect.is_some()
-            && message.parts.iter().any(|part| written(part).is_some())
+            && message.parts.iter().any(|part| written(part).is_some() || framing(part).is_some())
             && !message.parts.iter().any(is_item)
             && (self.policy == KeepThinking::Always || has_calls())
     }
 
     /// Returns an answer with its reasoning as the model wrote it.
     pub(crate) fn write(&self, message: &Message) -> Message {
-        let mut parts = Vec::with_capacity(message.parts.len());
-        for part in &message.parts {
-            let thinking = written(part)
-                .zip(self.dialect.as_ref())
-                .and_then(|(text, dialect)| dialect.write(text));
-            match (thinking, part) {
-                (Some(text), _) => push_text(&mut parts, &text),
-                (None, Part::Text { text }) => push_text(&mut parts, text),
-                (None, part) => parts.push(part.clone()),
+        Message::new(message.role, self.write_parts(&message.parts))
+    }
+
+    fn write_parts(&self, parts: &[Part]) -> Vec<Part> {
+        let mut out = Vec::with_capacity(parts.len());
+        let is_framing = |at: usize| parts.get(at).and_then(framing).is_some();
+        for (at, part) in parts.iter().enumerate() {
+            // Framing beside the reasoning has its markers.
+            let is_framed = is_framing(at + 1) || at.checked_sub(1).is_some_and(is_framing);
+            match (written(part), part) {
+                (None, Part::Text { text } | Part::Framing { text }) => push_text(&mut out, text),
+                (Some(text), _) if is_framed => push_text(&mut out, text),
+                (Some(text), part) => match self.dialect.as_ref().and_then(|it| it.write(text)) {
+                    Some(text) => push_text(&mut out, &text),
+                    None => out.push(part.clone()),
+                },
+                (None, part) => out.push(part.clone()),
             }
         }
-        Message::new(message.role, parts)
+        out
     }
+
+    /// Removes framing that is not needed: none is sent, or the reasoning would be written in the same way
+    /// without it.
+    pub(crate) fn settle(&self, parts: &mut Vec<Part>) {
+        if !parts.iter().any(|part| framing(part).is_some()) {
+            return;
+        }
+        let is_writable = self.dialect.as_ref().is_some_and(|it| it.write("").is_some());
+        let without = without_framing(parts);
+        if !is_writable || self.write_parts(parts) == self.write_parts(&without) {
+            *parts = without;
+        }
+    }
+}
+
+/// Returns the parts without what the model wrote around reasoning.
+pub(crate) fn without_framing(parts: &[Part]) -> Vec<Part> {
+    let mut out = Vec::with_capacity(parts.len());
+    for part in parts.iter().filter(|part| framing(part).is_none()) {
+        if let Part::Text { text } = part {
+            push_text(&mut out, text);
+        } else {
+            out.push(part.clone());
+        }
+    }
+    out
+}
+
+/// Returns what the model wrote around reasoning.
+pub(crate) fn framing(part: &Part) -> Option<&str> {
+    if let Part::Framing { text } = part { Some(text) } else { None }
 }
 
 /// Returns the text of reasoning that was written into the answer's text.

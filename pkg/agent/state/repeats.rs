@@ -114,7 +114,7 @@ fn data(part: &Part) -> &[u8] {
         Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) | Part::ProviderItem(_) => {
             &[]
         }
-        _ => &[],
+        Part::Framing { .. } | _ => &[],
     }
 }
 

@@ -112,3 +112,37 @@ async fn reasoning_stays_the_providers_where_it_has_a_place_of_its_own() {
     let answer = &requests[1].messages.messages()[1];
     assert_eq!((answer.text().as_str(), answer.parts[0].as_thinking()), ("", Some("Say it.")));
 }
+
+// Covers: N-26
+#[tokio::test]
+async fn tagged_reasoning_goes_back_as_written_in_text_mode_and_by_policy() {
+    let call = "<tool>{\"tool_name\":\"echo\",\"arguments\":{\"text\":\"one\"}}</tool>";
+    let answer = format!("<think>plan</think>Look. {call}");
+    let end = "<think>done</think>Bye.";
+    #[rustfmt::skip]
+    let cases = [
+        (KeepThinking::WithCalls, [answer.as_str(), "Bye."]),
+        (KeepThinking::Always,    [answer.as_str(), end]),
+        (KeepThinking::Never,     [answer.trim_start_matches("<think>plan</think>"), "Bye."]),
+    ];
+    for (policy, want) in cases {
+        let turns = [answer.as_str(), end, "So."].map(|text| ScriptedTurn::new().text(text));
+        let script = ScriptedProvider::new(turns);
+        let info = ModelInfo::new("test", "");
+        let provider = Reads(script.clone(), info, ThinkingDialect::AUTO);
+        let echo =
+            tool_fn("echo", "Says it again.", |_: ToolContext, echo: Echo| async { echo.text });
+        let builder = DefaultAgent::builder(provider).tool(echo).keep_thinking(policy);
+        let builder = builder.call_mode(CallMode::Text);
+        let agent = builder.tool_dialect(forgeline_parser::ToolDialect::FORGE).build().unwrap();
+        agent.run("Go.").await.unwrap();
+        agent.run("And?").await.unwrap();
+        let requests = script.requests();
+        let messages = requests[2].messages.iter();
+        let answers = messages.filter(|message| message.role == MessageRole::Assistant);
+        let parts: Vec<_> = answers
+            .map(|message| message.parts.iter().filter_map(Part::as_text).collect::<Vec<_>>())
+            .collect();
+        assert_eq!(parts, want.map(|text| vec![text]), "{policy:?}");
+    }
+}

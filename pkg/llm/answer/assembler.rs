@@ -170,6 +170,9 @@ impl AnswerAssembler {
         chunk.note_facts(&mut self.builder.completion);
         if self.builder.keep == KeptContent::Verbatim {
             self.builder.verbatim(&chunk.content, chunk.is_thinking());
+            if let Some(framing) = chunk.details.as_ref().and_then(|it| it.framing.as_ref()) {
+                self.builder.framing(framing);
+            }
         }
     }
 

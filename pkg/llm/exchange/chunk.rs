@@ -85,6 +85,10 @@ pub struct ChunkDetails {
     /// `true` if a message for a person begins, up to the end of its section: text in it that looks like a call
     /// is text.
     pub prose: bool,
+    /// What the model wrote here around its reasoning, which is no content: a marker as spelled, or whitespace that
+    /// belongs to one. A chunk with it has no content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub framing: Option<Text>,
     /// The kind of tokens that the content came from, if the provider has token ids.
     pub tokens: TokenKind,
     /// The provider's signature of the reasoning or call before this chunk, to be sent back unchanged

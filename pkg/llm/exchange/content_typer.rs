@@ -109,6 +109,9 @@ impl SectionJoiner {
             ThinkingPiece::CallOpener => {
                 return self.signal(|details| details.call_in_thinking = true, emit);
             }
+            ThinkingPiece::Framing(text) => {
+                return self.signal(|details| details.framing = Some(text.into()), emit);
+            }
             ThinkingPiece::Prose => return self.signal(|details| details.prose = true, emit),
             _ => return self.signal(|details| details.prose = true, emit),
         };

@@ -73,7 +73,8 @@ fn joins(before: &Message, after: &Message) -> bool {
 /// Returns `true` for an answer in which nothing is that a provider could take back.
 fn is_empty(message: &Message) -> bool {
     let is_nothing = |part: &Part| {
-        matches!(part, Part::Text { text } if text.trim().is_empty())
+        matches!(part, Part::Framing { .. })
+            || matches!(part, Part::Text { text } if text.trim().is_empty())
             || matches!(part, Part::Thinking { text, signature: None } if text.is_empty())
     };
     message.role == MessageRole::Assistant && message.parts.iter().all(is_nothing)

@@ -87,7 +87,7 @@ impl AcceptedMedia {
             | Part::ToolCall(_)
             | Part::ToolResult(_)
             | Part::ProviderItem(_) => None,
-            _ => None,
+            Part::Framing { .. } | _ => None,
         }
     }
 }

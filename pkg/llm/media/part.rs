@@ -53,7 +53,7 @@ pub fn of_result(part: Part) -> Result<Part, OmittedPart> {
         | Part::ToolCall(_)
         | Part::ToolResult(_)
         | Part::ProviderItem(_) => inline(part).map(CheckedPart::into_part),
-        _ => inline(part).map(CheckedPart::into_part),
+        Part::Framing { .. } | _ => inline(part).map(CheckedPart::into_part),
     }
 }
 
@@ -93,7 +93,7 @@ pub fn inline(part: Part) -> Result<CheckedPart, OmittedPart> {
         | Part::ToolCall(_)
         | Part::ToolResult(_)
         | Part::ProviderItem(_) => part,
-        part => part,
+        part @ (Part::Framing { .. } | _) => part,
     };
     Ok(CheckedPart(part))
 }
@@ -121,7 +121,7 @@ pub(super) fn problem(part: &Part) -> Option<OmittedPart> {
         | Part::ToolCall(_)
         | Part::ToolResult(_)
         | Part::ProviderItem(_) => return None,
-        _ => return None,
+        Part::Framing { .. } | _ => return None,
     };
     // Vendors give files URLs of their own, such as `gs://`.
     if data.contains("://") {

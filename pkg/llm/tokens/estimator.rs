@@ -141,7 +141,9 @@ fn of_message(count: TokenCount, message: &Message) -> u64 {
 /// Returns the tokens of a part.
 fn of_part(count: TokenCount, part: &Part) -> u64 {
     match part {
-        Part::Text { text } | Part::Thinking { text, .. } => count.text(text),
+        Part::Text { text } | Part::Thinking { text, .. } | Part::Framing { text } => {
+            count.text(text)
+        }
         Part::ToolCall(call) => AROUND + count.text(&call.name) + count.text(&call.arguments_raw),
         Part::ToolResult(result) => {
             let parts: u64 = result.parts.iter().map(|part| of_part(count, part)).sum();

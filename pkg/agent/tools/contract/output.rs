@@ -95,7 +95,7 @@ pub(crate) fn data_length(part: &Part) -> usize {
         | Part::ToolCall(_)
         | Part::ToolResult(_)
         | Part::ProviderItem(_) => 0,
-        _ => 0,
+        Part::Framing { .. } | _ => 0,
     }
 }
 

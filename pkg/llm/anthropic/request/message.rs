@@ -78,7 +78,7 @@ pub(super) fn encode(
                 }
             }
             Part::ProviderItem(_) | Part::ToolResult(_) => {}
-            _ => {}
+            Part::Framing { .. } | _ => {}
         }
     }
     content.end(mark, items);
@@ -235,7 +235,7 @@ fn tool_result(result: &ToolResult, found: FoundTools<'_>) -> JsonFields<'static
             | Part::ToolCall(_)
             | Part::ToolResult(_)
             | Part::ProviderItem(_) => {}
-            _ => {}
+            Part::Framing { .. } | _ => {}
         }
     }
     let mut block = typed("tool_result").with("tool_use_id", &tool_names::escape(&result.call_id));

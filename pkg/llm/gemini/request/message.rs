@@ -107,7 +107,7 @@ fn encode_part<'m>(
             None if goes_back(item) => list.raw(item.raw.as_str()),
             None => {}
         },
-        _ => {}
+        Part::Framing { .. } | _ => {}
     }
     Ok(())
 }
@@ -163,7 +163,7 @@ fn function_response(
             | Part::ToolCall(_)
             | Part::ToolResult(_)
             | Part::ProviderItem(_) => {}
-            _ => {}
+            Part::Framing { .. } | _ => {}
         }
     }
     Ok(JsonFields::object().nested("functionResponse", |response| {

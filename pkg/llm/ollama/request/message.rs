@@ -31,7 +31,7 @@ pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(),
             Part::Image { data, .. } => images.push(data),
             Part::Document { .. } => return unsupported("documents; send their text"),
             Part::ToolResult(_) | Part::ProviderItem(_) => {}
-            _ => {}
+            Part::Framing { .. } | _ => {}
         }
     }
     let is_empty =

@@ -93,6 +93,9 @@ pub enum ResponsePiece<'a> {
     CallOpener,
     /// The following answer, up to the end of its section, is for a person and contains no calls.
     Prose,
+    /// A marker as spelled, or whitespace that belongs to one, see
+    /// [`ThinkingPiece::Framing`](crate::ThinkingPiece::Framing).
+    Framing(&'a str),
 }
 
 /// A receiver of content.

@@ -65,6 +65,7 @@ fn read_thinking<'t>(dialect: &ThinkingDialect, pieces: impl Iterator<Item = &'t
             | ThinkingPiece::Inline
             | ThinkingPiece::CallOpener
             | ThinkingPiece::Prose => (false, ""),
+            ThinkingPiece::Framing(_) => return,
         };
         match (is_thinking, now) {
             (false, true) => shown.push('('),

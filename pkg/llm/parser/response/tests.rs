@@ -91,6 +91,7 @@ fn hand_on(
         }
         ThinkingPiece::Inline => show(ResponsePiece::Inline, shown),
         ThinkingPiece::CallOpener => show(ResponsePiece::CallOpener, shown),
+        ThinkingPiece::Framing(text) => show(ResponsePiece::Framing(text), shown),
         ThinkingPiece::Prose => {
             calls.set_prose(true);
             show(ResponsePiece::Prose, shown);

@@ -249,7 +249,10 @@ impl ThinkingParser {
             }
             if self.skips_blank {
                 self.skips_blank = false;
-                at += usize::from(slice(text, at..).starts_with(' '));
+                if slice(text, at..).starts_with(' ') {
+                    at += 1;
+                    out(ResponsePiece::Framing(" "));
+                }
                 continue;
             }
             if self.framing_left > 0 {
@@ -288,6 +291,7 @@ impl ThinkingParser {
             Some(b'\n') => {
                 *at += 1;
                 self.framing_left -= 1;
+                out(ResponsePiece::Framing(if has_return { "\r\n" } else { "\n" }));
             }
             Some(b'\r') if !has_return => {
                 *at += 1;
@@ -342,6 +346,7 @@ impl ThinkingParser {
     /// Processes an opener, or a marker in the answer that is not part of it.
     fn open(&mut self, which: usize, out: &mut PieceSink<'_>) {
         self.output.end_section(out);
+        out(ResponsePiece::Framing(self.calls.found()));
         self.at_work |= self.dialect.compiled().families_of(which);
         let begins_thinking = which < self.dialect.compiled().openers;
         let begins_prose = !begins_thinking && self.calls.found_begins_prose();
@@ -425,11 +430,14 @@ impl ThinkingParser {
             let held = self.scan.take_held();
             if self.dialect.compiled().is_cut_in_thinking(&held, self.calls.dialect().compiled()) {
                 self.output.end_section(out);
+                if !held.is_empty() {
+                    out(ResponsePiece::Framing(&held));
+                }
             } else {
                 self.output.give_thinking(&held, out);
             }
         }
-        self.output.finish();
+        self.output.finish(out);
         self.way = ThinkingPath::Markers;
     }
 

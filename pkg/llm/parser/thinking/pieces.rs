@@ -27,6 +27,9 @@ pub enum ThinkingPiece<'a> {
     /// The following message, up to the end of its section, is for a person: text in it that looks like a call
     /// is text.
     Prose,
+    /// A marker as spelled, or whitespace that belongs to one. With the reasoning and the answer, these are all of the
+    /// input.
+    Framing(&'a str),
 }
 
 impl<'a> ThinkingPiece<'a> {
@@ -40,6 +43,7 @@ impl<'a> ThinkingPiece<'a> {
             ResponsePiece::Inline => Self::Inline,
             ResponsePiece::CallOpener => Self::CallOpener,
             ResponsePiece::Prose => Self::Prose,
+            ResponsePiece::Framing(text) => Self::Framing(text),
         })
     }
 }
@@ -104,15 +108,18 @@ impl SectionOutput {
 
     /// Ends the section at a marker, which held whitespace separates.
     pub(super) fn end_section(&mut self, out: &mut PieceSink<'_>) {
-        self.finish();
+        self.finish(out);
         self.section = None;
         out(ResponsePiece::SectionEnd);
     }
 
-    /// Drops held whitespace at the end of the stream.
-    pub(super) fn finish(&mut self) {
-        self.whitespace.drop_held();
-        self.lead.clear();
+    /// Emits held whitespace as a separator: a marker, or the end of the stream, follows.
+    pub(super) fn finish(&mut self, out: &mut PieceSink<'_>) {
+        self.whitespace.release(&mut |text| out(ResponsePiece::Framing(text)));
+        if !self.lead.is_empty() {
+            out(ResponsePiece::Framing(&self.lead));
+            self.lead.clear();
+        }
     }
 
     /// Emits held whitespace unchanged, as message.

@@ -79,10 +79,12 @@ impl ThinkingParser {
         if is_text {
             self.pass_found(out);
         } else if (first_inline..first_closer).contains(&which) {
+            out(ResponsePiece::Framing(calls.found()));
             out(ResponsePiece::Inline);
         } else if which == ForeignMarkers::CUT || which >= first_closer && !may_close_late {
             // A special token that closes nothing.
             output.end_section(out);
+            out(ResponsePiece::Framing(calls.found()));
         } else if which >= first_closer {
             let span = ClosedSpan::around(calls.code(), *message_bytes);
             self.in_span = span.filter(|_| token != TokenKind::Special);
@@ -194,6 +196,7 @@ impl ThinkingParser {
         let behind = scan.take_behind();
         if found == CLOSER {
             self.end_thinking(which, out);
+            out(ResponsePiece::Framing(self.scan.found()));
         } else if found == HEADER {
             // A marker that begins another section is read again there.
             let header = scan.found().to_owned();
@@ -201,6 +204,7 @@ impl ThinkingParser {
             self.framing_left = 0;
             self.parse_markers(&header, token, out);
         } else if found == INLINE {
+            out(ResponsePiece::Framing(scan.found()));
             out(ResponsePiece::Inline);
         } else {
             self.reports_opener = false;
@@ -245,8 +249,10 @@ impl ThinkingParser {
             match found {
                 (MarkerMatch::Maybe, _) => {}
                 (MarkerMatch::Yes(_), which) => {
+                    let held = mem::take(held);
                     self.opening = None;
                     self.output.end_section(out);
+                    out(ResponsePiece::Framing(&held));
                     return self.begin_thinking(Some(which));
                 }
                 (MarkerMatch::No | MarkerMatch::Mention(_), _) => {
@@ -262,6 +268,7 @@ impl ThinkingParser {
     pub(super) fn close_late(&mut self, out: &mut PieceSink<'_>) {
         self.late_thinking_bytes = self.message_bytes;
         self.end_thinking(None, out);
+        out(ResponsePiece::Framing(self.calls.found()));
     }
 
     fn end_thinking(&mut self, which: Option<usize>, out: &mut PieceSink<'_>) {

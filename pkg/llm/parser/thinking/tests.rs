@@ -16,6 +16,7 @@ fn read<'t>(
         ThinkingPiece::SectionEnd
         | ThinkingPiece::Inline
         | ThinkingPiece::CallOpener
+        | ThinkingPiece::Framing(_)
         | ThinkingPiece::Prose => {}
     };
     pieces.into_iter().for_each(|piece| parser.parse(piece, out));
@@ -64,6 +65,7 @@ fn the_first_opener_of_a_call_in_reasoning_is_reported() {
             ThinkingPiece::SectionEnd | ThinkingPiece::Inline => shown.push('|'),
             ThinkingPiece::CallOpener => shown.push('!'),
             ThinkingPiece::Prose => shown.push('"'),
+            ThinkingPiece::Framing(_) => {}
         };
         let pieces = text.as_bytes().chunks(step).map(|piece| str::from_utf8(piece).unwrap());
         pieces.for_each(|piece| parser.parse(piece, out));
@@ -90,6 +92,7 @@ fn arguments_are_not_kept_where_only_the_end_of_a_call_is_wanted() {
         | ThinkingPiece::SectionEnd
         | ThinkingPiece::Inline
         | ThinkingPiece::CallOpener
+        | ThinkingPiece::Framing(_)
         | ThinkingPiece::Prose => {}
     };
     parser.parse(head, out);
