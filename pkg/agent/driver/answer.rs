@@ -166,7 +166,7 @@ mod tests {
         all.filter(|dialect| dialect.write("").is_some()).collect()
     }
 
-    // Covers: N-26
+    // Rows: N-26
     #[test]
     fn reasoning_goes_back_as_it_was_written() {
         let answers = [

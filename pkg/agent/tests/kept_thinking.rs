@@ -113,7 +113,7 @@ async fn reasoning_stays_the_providers_where_it_has_a_place_of_its_own() {
     assert_eq!((answer.text().as_str(), answer.parts[0].as_thinking()), ("", Some("Say it.")));
 }
 
-// Covers: N-26
+// Rows: N-26
 #[tokio::test]
 async fn tagged_reasoning_goes_back_as_written_in_text_mode_and_by_policy() {
     let call = "<tool>{\"tool_name\":\"echo\",\"arguments\":{\"text\":\"one\"}}</tool>";

@@ -90,6 +90,7 @@ impl AnswerOrigins {
             Part::ToolCall(call) => self.is_foreign(call.signature.as_ref()),
             Part::ProviderItem(item) => self.is_foreign_item(item),
             Part::Text { .. }
+            | Part::Framing { .. }
             | Part::ToolResult(_)
             | Part::Image { .. }
             | Part::Document { .. } => false,
@@ -112,6 +113,7 @@ impl AnswerOrigins {
                 }
                 Part::ProviderItem(item) => return !self.is_foreign_item(item),
                 Part::Text { .. }
+                | Part::Framing { .. }
                 | Part::Thinking { .. }
                 | Part::ToolCall(_)
                 | Part::ToolResult(_)

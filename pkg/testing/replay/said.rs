@@ -35,6 +35,7 @@ pub(super) fn compare(exchange: &Exchange, request: &Request) -> Result<(), Text
                 Part::Text { text } => text,
                 Part::ToolResult(result) => &result.content,
                 Part::Thinking { .. }
+                | Part::Framing { .. }
                 | Part::ToolCall(_)
                 | Part::ProviderItem(_)
                 | Part::Image { .. }

@@ -12,7 +12,7 @@ use super::source::{Tests, marked_tests, root};
 /// The measured defects: P of the text parsers, V of the providers, R of reliability, A of the agent, F of
 /// programs that users wrote, S mutations of the code that turned no test red, N what public bug reports
 /// of others showed, PEER what other projects' test suites expect.
-const ROWS: [(&str, &str); 132] = [
+const ROWS: [(&str, &str); 136] = [
     ("P1", "the name of an Apertus call over 30 bytes"),
     ("P2", "a lone backtick or an open fence hides closers and special tokens"),
     ("P3", "tags named in prose run a call"),
@@ -114,6 +114,7 @@ const ROWS: [(&str, &str); 132] = [
     ("N-23", "a rejected signature fails every later message"),
     ("N-24", "a refused picture or file fails every later message"),
     ("N-25", "a conversation that is too long fails for ever"),
+    ("N-26", "reasoning goes back with other line breaks and tags"),
     ("N-27", "words of odd answers are lost, and choices that were not asked for"),
     ("N-28", "arguments as a string of JSON, and one id twice in an answer"),
     ("N-30", "a value that is not closed swallows the next call"),
@@ -145,6 +146,9 @@ const ROWS: [(&str, &str); 132] = [
     ("N-65", "repeated messages, unknown chats and versions of clients"),
     ("N-66", "addresses of pictures, proxies, raw errors and erasure"),
     ("N-67", "what the console shows wrong"),
+    ("N-81", "a failover chain never returns to its first provider"),
+    ("N-84", "a stream of calls ends with `stop`, and requests of clients cannot be read"),
+    ("N-85", "counts of spans are text for exporters"),
 ];
 
 /// Rows that are not repaired yet; they leave this list with their test.

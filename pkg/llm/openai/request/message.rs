@@ -148,9 +148,11 @@ fn rich(part: &Part) -> Result<Option<Value>, ProviderError> {
                 "file_data": chat::url(media_type, data),
             },
         })),
-        Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) | Part::ProviderItem(_) => {
-            None
-        }
+        Part::Thinking { .. }
+        | Part::Framing { .. }
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::ProviderItem(_) => None,
         _ => None,
     })
 }

@@ -75,7 +75,7 @@ pub(super) fn encode(
                 let rest = subslice(&message.parts, at + 1..);
                 items.vendor(item, is_stored, rest);
             }
-            Part::Thinking { .. } => {}
+            Part::Thinking { .. } | Part::Framing { .. } => {}
             _ => {}
         }
     }
@@ -186,7 +186,11 @@ fn content(part: &Part, role: MessageRole) -> Result<Option<Value>, ProviderErro
             "filename": name.as_deref().unwrap_or("document"),
             "file_data": chat::url(media_type, data),
         }),
-        Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) | Part::ProviderItem(_) => {
+        Part::Thinking { .. }
+        | Part::Framing { .. }
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::ProviderItem(_) => {
             return Ok(None);
         }
         _ => {
