@@ -78,8 +78,8 @@ pub enum Part {
         /// The provider's signature of the reasoning, to be sent back to that provider unchanged.
         signature: Option<Signature>,
     },
-    /// What the model wrote around reasoning in its text: markers, and whitespace that belongs to them. It is kept
-    /// where calls are text, and sent only together with the reasoning.
+    /// The text that the model wrote around reasoning: markers, and whitespace that belongs to them. It is kept where calls are
+    /// text, and sent only together with the reasoning.
     Framing {
         /// The text, as written.
         text: String,

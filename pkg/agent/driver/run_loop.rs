@@ -304,11 +304,10 @@ impl<'a> RunDriver<'a> {
             let journaled = JournaledInput::from(&input);
             (journaled, InputRecord::new(&mut input))
         });
-        let ends_answer = matches!(input, StepInput::Answered(..));
-        self.state.step(self.conversation.parts, at, input, effects);
-        if ends_answer {
+        if matches!(input, StepInput::Answered(..)) {
             self.calls.iter().for_each(|calls| calls.forget_waited());
         }
+        self.state.step(self.conversation.parts, at, input, effects);
         nesting::with_draw(|draw| draw.note(self.state.spent()));
         if let (Some(RunEffect::Commit(_)), Some((input, record))) = (effects.get(place), kept) {
             let done = self.state.is_done();

@@ -4,7 +4,7 @@ use std::mem;
 
 use serde_json::json;
 
-use super::{AskKind, CancelReason, RunEffect, RunState, older_journal::KEEPS_DENIALS};
+use super::{AskKind, CancelReason, RunEffect, RunState, run_state::KEEPS_DENIALS};
 use crate::{
     config::{STEERED, UNDELIVERED},
     steering::UserMessage,

@@ -2,9 +2,6 @@
 
 use super::RunState;
 
-/// The first version of the journal in which the denial of a call holds when the same call is made again.
-pub(super) const KEEPS_DENIALS: u32 = 7;
-
 impl RunState {
     /// Sets the version of the journal that the run is read from: it goes on as that version decided.
     pub(crate) fn set_version(&mut self, version: u32) {

@@ -9,7 +9,6 @@ use super::{
     breaker::FailureBreaker,
     content_refusal::ContentRefusals,
     message_inbox::MessageInbox,
-    older_journal::KEEPS_DENIALS,
     partial_answer::PartialAnswer,
     repeats::RepeatGuard,
     window_state::{SummaryRange, WindowState},
@@ -24,6 +23,9 @@ use crate::{
 use forgeline_llm::AnswerSchema;
 use forgeline_types::{AgentError, AgentEvent, Ending, ErrorCode, Message, Text, ToolCall};
 use serde::{Deserialize, Serialize};
+
+/// The first version of the journal in which the denial of a call holds when the same call is made again.
+pub(super) const KEEPS_DENIALS: u32 = 7;
 
 /// The limits and policies of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -28,19 +28,20 @@ async fn what_a_run_kept_at_its_limit_is_compared_with_what_its_version_kept() {
     let journal = MemoryJournal::default();
     let agent = wordless(journal.clone());
     agent.run("Do it.").await.unwrap_err();
-    let told = agent.transcript().last().unwrap().text();
+    let shown = agent.transcript().last().unwrap().text();
     let lines = journal.lines();
     let run_id = serde_json::from_str::<Value>(&lines[0]).unwrap()["record"]["began"]["state"]["outcome"]["run_id"].clone();
     for (version, kept, is_read) in [
-        (6, &*told, true),
+        (7, &*shown, true),
+        (6, &*shown, true),
         (5, NO_ANSWER, true),
         (4, NO_ANSWER, true),
         (6, NO_ANSWER, false),
-        (5, &*told, false),
+        (5, &*shown, false),
     ] {
         let version = format!(r#""version":{version}"#);
         let lines = lines.iter().fold(Vec::new(), |lines, line| {
-            let line = line.replacen(r#""version":6"#, &version, 1).replace(&told, kept);
+            let line = line.replacen(r#""version":7"#, &version, 1).replace(&shown, kept);
             with_older_line(lines, &line)
         });
         let agent = wordless(MemoryJournal::from(lines));
@@ -72,8 +73,8 @@ async fn an_opened_run_does_not_go_on_behind_what_its_conversation_became() {
             again.clear().await.unwrap();
         }
         let lines = journal.lines().len();
-        let told = format!("{:?}", open.into_stream(Vec::new()).collect::<Vec<_>>().await);
-        assert_eq!(told.contains("the conversation has changed"), is_cleared, "{told}");
+        let shown = format!("{:?}", open.into_stream(Vec::new()).collect::<Vec<_>>().await);
+        assert_eq!(shown.contains("the conversation has changed"), is_cleared, "{shown}");
         assert_eq!(journal.lines().len() == lines, is_cleared);
     }
 }

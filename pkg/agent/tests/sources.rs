@@ -240,7 +240,7 @@ async fn n45_a_run_cut_at_any_step_keeps_its_tools_and_the_next_run_has_those_th
     let (lines, want) = (journal.lines(), ["calculator", "plugin.a"]);
     assert_eq!(offered(&provider), want);
     for cut in 1..lines.len() {
-        // Before the tool that was there, behind it, and one that the caller may not use.
+        // Before the tool that was there, after that, and one that the caller may not use.
         let rows = [
             (both("plugin.late", "plugin.a", false), vec!["calculator", "plugin.late", "plugin.a"]),
             (both("plugin.a", "plugin.late", false), vec!["calculator", "plugin.a", "plugin.late"]),

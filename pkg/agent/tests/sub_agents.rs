@@ -186,7 +186,7 @@ async fn three_levels_of_eight_with_two_places_come_to_their_end() {
     }
 }
 
-/// A failure does not say where its text is from, so that of a provider is told only where nothing is from outside.
+/// A failure does not say where its text is from, so that of a provider is given only where nothing is from outside.
 #[tokio::test]
 async fn the_words_of_a_failure_are_withheld_where_they_may_be_from_outside() {
     let page = |origin| {
@@ -210,9 +210,9 @@ async fn the_words_of_a_failure_are_withheld_where_they_may_be_from_outside() {
         let agent = pair(below.max_turns(if is_own { 1 } else { 9 })).build().unwrap();
         agent.run("Go.").await.unwrap();
         let results = results_of(&agent);
-        let [(told, true)] = results.as_slice() else { panic!("{results:?}") };
-        assert_eq!(!told.contains("its error is withheld"), is_told, "{told}");
-        assert_eq!(told.contains("limit of 1 turns"), is_own, "{told}");
+        let [(words, true)] = results.as_slice() else { panic!("{results:?}") };
+        assert_eq!(!words.contains("its error is withheld"), is_told, "{words}");
+        assert_eq!(words.contains("limit of 1 turns"), is_own, "{words}");
     }
 }
 

@@ -85,8 +85,8 @@ pub struct ChunkDetails {
     /// `true` if a message for a person begins, up to the end of its section: text in it that looks like a call
     /// is text.
     pub prose: bool,
-    /// What the model wrote here around its reasoning, which is no content: a marker as spelled, or whitespace that
-    /// belongs to one. A chunk with it has no content.
+    /// The text that the model wrote here around its reasoning: a marker as spelled, or whitespace that belongs to one. A
+    /// chunk with framing is empty otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub framing: Option<Text>,
     /// The kind of tokens that the content came from, if the provider has token ids.

@@ -6,11 +6,13 @@ use serde_json::{Map, Value, json};
 
 use super::{
     PROTOCOL,
+    reasoning::{BLOCKS, DETAILS},
     wire::{REASONING, REASONING_CONTENT, REASONING_TEXT},
 };
 use crate::{Request, ResponseFormat, ToolChoice, ToolSpec};
 use forgeline_types::{
-    Json, Message, MessageRole, Part, Signature, Text, ToolCall, ToolResult, Transcript,
+    ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, Text, ToolCall,
+    ToolResult, Transcript,
 };
 
 /// A Chat Completions request as a client sent it; see [`read_request`].
@@ -310,17 +312,26 @@ impl RequestProblem {
     }
 }
 
-/// Returns the reasoning that an assistant's message has in one of the members in which servers send it.
+/// Returns the reasoning that an assistant's message has in the members in which servers send it.
 fn reasoning(members: &mut Map<String, Value>) -> Vec<Part> {
     let read = |name: &'static str| match members.get(name) {
         Some(Value::String(text)) if !text.is_empty() => Some((name, text.clone())),
         _ => None,
     };
+    let mut parts = Vec::new();
+    for name in [DETAILS, BLOCKS, "reasoning_opaque", "extra_content", "provider_specific_fields"] {
+        if let Some(raw) = members.remove(name).filter(|raw| !raw.is_null()) {
+            let raw = Json::from(json!({ name: raw }));
+            let item = ProviderItem::new(PROTOCOL, ItemKind::Reasoning, raw);
+            parts.push(Part::ProviderItem(item));
+        }
+    }
     let found = [REASONING_CONTENT, REASONING, REASONING_TEXT].into_iter().find_map(read);
-    let Some((name, text)) = found else { return Vec::new() };
+    let Some((name, text)) = found else { return parts };
     members.remove(name);
     let signature = Some(Signature::new(PROTOCOL, name));
-    vec![Part::Thinking { text, signature }]
+    parts.push(Part::Thinking { text, signature });
+    parts
 }
 
 /// Reads the content of a message.

@@ -16,10 +16,11 @@ pub(super) fn attempt(event: &AgentEvent) -> Option<String> {
     else {
         return None;
     };
+    let verb = if *position == 0 { "asking" } else { "continuing with" };
     let next = match (to_provider.as_str(), to_model.as_str()) {
         ("", _) => "skipping one that cannot be built".to_owned(),
-        (name, "") => format!("continuing with {name}"),
-        (name, model) => format!("continuing with {name}, {model}"),
+        (name, "") => format!("{verb} {name}"),
+        (name, model) => format!("{verb} {name}, {model}"),
     };
     if *position == 0 {
         return Some(format!("{next} again: {reason}"));
@@ -79,11 +80,11 @@ mod tests {
             delay_ms,
             error: AgentError::new(ErrorCode::Overloaded, "the server answered 529"),
         };
-        let failover = |to_provider: &str, to_model: &str| AgentEvent::Failover {
+        let failover = |position, to_provider: &str, to_model: &str| AgentEvent::Failover {
             from_provider: "one".into(),
             to_provider: to_provider.into(),
             to_model: to_model.into(),
-            position: 0,
+            position,
             length: 2,
             reason: "overloaded".to_owned(),
         };
@@ -91,9 +92,10 @@ mod tests {
         let cases = [
             (retry(500),           "attempt 2 of 3 in 0.5 s, the last failed: the server answered 529"),
             (retry(12_345),        "attempt 2 of 3 in 12.4 s, the last failed: the server answered 529"),
-            (failover("two", "m"), "continuing with two, m; one failed: overloaded"),
-            (failover("two", ""),  "continuing with two; one failed: overloaded"),
-            (failover("", ""),     "skipping one that cannot be built; one failed: overloaded"),
+            (failover(1, "two", "m"), "continuing with two, m; one failed: overloaded"),
+            (failover(1, "two", ""),  "continuing with two; one failed: overloaded"),
+            (failover(1, "", ""),     "skipping one that cannot be built; one failed: overloaded"),
+            (failover(0, "two", "m"), "asking two, m again: overloaded"),
         ];
         for (event, want) in cases {
             assert_eq!(attempt(&event).as_deref(), Some(want));

@@ -109,7 +109,8 @@ fn name_is_reported_at_its_closing_delimiter() {
     for_each(families().filter(|family| !family.is_bare()), |family| {
         let (told, rest) = family.example().split_at(family.up_to_name().len());
         // The tag of a function could be mentioned: the front of what follows decides.
-        let is_tag = ["function", "invoke", "call tool"].iter().any(|tag| told.contains(tag));
+        let is_tag =
+            ["function", "invoke", "call tool", "tool:"].iter().any(|tag| told.contains(tag));
         let front = rest.find([' ', '=', '6']).filter(|_| is_tag).unwrap_or(0);
         let ahead = &rest[..front];
         let events = family.setup().events_so_far([told, ahead].concat().split_inclusive(|_| true));
