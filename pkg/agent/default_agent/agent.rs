@@ -363,7 +363,7 @@ impl DefaultAgent {
     ///     testing::{ScriptedProvider, ScriptedTurn},
     /// };
     ///
-    /// let story = "Once upon a time there was a king. ".repeat(99);
+    /// let story: String = (1..200).map(|year| format!("In year {year}, the king built a tower. ")).collect();
     /// let provider = ScriptedProvider::new([
     ///     ScriptedTurn::new().text(story),
     ///     ScriptedTurn::new().text("The story is about a king."),
@@ -375,7 +375,7 @@ impl DefaultAgent {
     /// agent.run("And then?").await?;
     /// let requests = provider.requests();
     /// let [.., last] = requests.as_slice() else { return Err("no request".into()) };
-    /// assert!(last.messages.iter().all(|message| !message.text().contains("Once upon")));
+    /// assert!(last.messages.iter().all(|message| !message.text().contains("In year 7")));
     /// # Ok(())
     /// # }
     /// ```

@@ -300,10 +300,8 @@ impl<'a> RunDriver<'a> {
 
     fn take(&mut self, mut input: StepInput, effects: &mut Vec<RunEffect>) {
         let (at, place) = (UnixMillis(clock::now()), effects.len());
-        let kept = self.writer.as_ref().map(|_| {
-            let journaled = JournaledInput::from(&input);
-            (journaled, InputRecord::new(&mut input))
-        });
+        let is_written = self.writer.is_some();
+        let kept = is_written.then(|| (JournaledInput::from(&input), InputRecord::new(&mut input)));
         if matches!(input, StepInput::Answered(..)) {
             self.calls.iter().for_each(|calls| calls.forget_waited());
         }

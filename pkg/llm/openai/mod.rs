@@ -11,8 +11,6 @@ mod content;
 mod extras;
 mod reasoning;
 mod received;
-#[cfg(test)]
-mod received_tests;
 #[cfg(feature = "http")]
 mod request;
 mod stream;

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{ChatRequest, ChunkWriter, OpenAiDecoder, read_request};
+use super::{
+    super::{ChunkWriter, OpenAiDecoder},
+    ChatRequest, read_request,
+};
 use crate::{BodyDecoder as _, ResponseFormat, ToolChoice, collect};
 use forgeline_types::{Completion, FinishReason, Json, MessageRole, Part, ToolCall, UsageInfo};
 

@@ -1,9 +1,17 @@
 //! Reading of Chat Completions requests, for a server whose clients speak that protocol.
 
-use std::{fmt, sync::Arc};
+mod members;
+mod problem;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+pub use self::problem::RequestProblem;
+
+use self::members::{flag, fraction, number, required_text, text, unlike};
 use super::{
     PROTOCOL,
     reasoning::{BLOCKS, DETAILS},
@@ -31,40 +39,6 @@ pub struct ChatRequest {
     pub include_usage: bool,
     /// The places of members of messages and tools that a [`Request`] has no room for, such as `messages[0].name`.
     pub left_out: Vec<String>,
-}
-
-/// The reason why a request cannot be read: a place, what was found, and what was expected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RequestProblem {
-    /// The place, such as `messages[2].content`; empty for the whole body.
-    pub place: String,
-    /// The difference, such as `expected a text or a list of parts, found a number`.
-    pub problem: String,
-}
-
-impl fmt::Display for RequestProblem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.place.is_empty() { "the body" } else { &self.place };
-        write!(formatter, "{place}: {}", self.problem)
-    }
-}
-
-impl std::error::Error for RequestProblem {}
-
-impl RequestProblem {
-    fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { place: place.into(), problem: problem.into() }
-    }
-
-    /// Returns the body of the response with which the protocol refuses the request; its status is 400.
-    #[must_use]
-    pub fn to_body(&self) -> String {
-        let param = (!self.place.is_empty()).then_some(&self.place);
-        let kind = "invalid_request_error";
-        json!({ "error": { "message": self.to_string(), "type": kind, "param": param, "code": null } })
-            .to_string()
-    }
 }
 
 /// Reads the body of a Chat Completions request.
@@ -300,24 +274,8 @@ impl RequestReader {
     }
 }
 
-impl RequestProblem {
-    /// Returns the problem with its place inside another one.
-    fn in_place(self, outer: &str) -> Self {
-        let place = if self.place.is_empty() {
-            outer.to_owned()
-        } else {
-            format!("{outer}.{}", self.place)
-        };
-        Self { place, ..self }
-    }
-}
-
 /// Returns the reasoning that an assistant's message has in the members in which servers send it.
 fn reasoning(members: &mut Map<String, Value>) -> Vec<Part> {
-    let read = |name: &'static str| match members.get(name) {
-        Some(Value::String(text)) if !text.is_empty() => Some((name, text.clone())),
-        _ => None,
-    };
     let mut parts = Vec::new();
     for name in [DETAILS, BLOCKS, "reasoning_opaque", "extra_content", "provider_specific_fields"] {
         if let Some(raw) = members.remove(name).filter(|raw| !raw.is_null()) {
@@ -326,6 +284,10 @@ fn reasoning(members: &mut Map<String, Value>) -> Vec<Part> {
             parts.push(Part::ProviderItem(item));
         }
     }
+    let read = |name: &'static str| match members.get(name) {
+        Some(Value::String(text)) if !text.is_empty() => Some((name, text.clone())),
+        _ => None,
+    };
     let found = [REASONING_CONTENT, REASONING, REASONING_TEXT].into_iter().find_map(read);
     let Some((name, text)) = found else { return parts };
     members.remove(name);
@@ -452,61 +414,4 @@ fn only_function(value: &Value, place: &str) -> Result<(), RequestProblem> {
             Err(RequestProblem::new(format!("{place}.type"), problem))
         }
     }
-}
-
-fn text(members: &mut Map<String, Value>, name: &str) -> Result<Option<String>, RequestProblem> {
-    match members.remove(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(other) => Err(unlike(name, "a text", &other)),
-    }
-}
-
-fn required_text(members: &mut Map<String, Value>, name: &str) -> Result<String, RequestProblem> {
-    text(members, name)?.ok_or_else(|| RequestProblem::new(name, "is missing"))
-}
-
-fn flag(members: &mut Map<String, Value>, name: &str) -> Result<Option<bool>, RequestProblem> {
-    match members.remove(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Bool(flag)) => Ok(Some(flag)),
-        Some(other) => Err(unlike(name, "true or false", &other)),
-    }
-}
-
-/// Reads a whole number that is not negative.
-fn number<N: TryFrom<u64>>(
-    members: &mut Map<String, Value>,
-    name: &str,
-) -> Result<Option<N>, RequestProblem> {
-    match members.remove(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => {
-            let number = value.as_u64().and_then(|number| N::try_from(number).ok());
-            let expected = "expected a whole number that is not negative";
-            let wrong = || RequestProblem::new(name, format!("{expected}, found {value}"));
-            number.map(Some).ok_or_else(wrong)
-        }
-    }
-}
-
-fn fraction(members: &mut Map<String, Value>, name: &str) -> Result<Option<f32>, RequestProblem> {
-    match members.remove(name) {
-        None | Some(Value::Null) => Ok(None),
-        // Read as text, a number keeps the digits that it was written with.
-        Some(Value::Number(number)) => Ok(number.to_string().parse().ok()),
-        Some(other) => Err(unlike(name, "a number", &other)),
-    }
-}
-
-fn unlike(place: impl Into<String>, expected: &str, found: &Value) -> RequestProblem {
-    let found = match found {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    };
-    RequestProblem::new(place, format!("expected {expected}, found {found}"))
 }

@@ -1,0 +1,49 @@
+//! Problems of requests.
+
+use std::fmt;
+
+use serde_json::json;
+
+/// The reason why a request cannot be read: a place, what was found, and what was expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestProblem {
+    /// The place, such as `messages[2].content`; empty for the whole body.
+    pub place: String,
+    /// The difference, such as `expected a text or a list of parts, found a number`.
+    pub problem: String,
+}
+
+impl fmt::Display for RequestProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.place.is_empty() { "the body" } else { &self.place };
+        write!(formatter, "{place}: {}", self.problem)
+    }
+}
+
+impl std::error::Error for RequestProblem {}
+
+impl RequestProblem {
+    pub(super) fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { place: place.into(), problem: problem.into() }
+    }
+
+    /// Returns the body of the response with which the protocol refuses the request; its status is 400.
+    #[must_use]
+    pub fn to_body(&self) -> String {
+        let param = (!self.place.is_empty()).then_some(&self.place);
+        let kind = "invalid_request_error";
+        json!({ "error": { "message": self.to_string(), "type": kind, "param": param, "code": null } })
+            .to_string()
+    }
+
+    /// Returns the problem with its place inside another one.
+    pub(super) fn in_place(self, outer: &str) -> Self {
+        let place = if self.place.is_empty() {
+            outer.to_owned()
+        } else {
+            format!("{outer}.{}", self.place)
+        };
+        Self { place, ..self }
+    }
+}
