@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     fields::{JsonItems, to_bytes},
-    history::{HistoryFacts, repair},
+    history::{HistoryFacts, RepairedHistory},
 };
 use crate::{ProviderError, ToolSpec};
 use forgeline_types::MessageRole;
@@ -23,7 +23,7 @@ const MAX_CONVERSATIONS: usize = 32;
 /// request, and so is the least recently served one if there are more than
 /// [`MAX_CONVERSATIONS`].
 #[derive(Debug, Default)]
-pub(crate) struct EncodedCache(Mutex<Vec<EncodedHistory>>);
+pub(crate) struct EncodedCache(Mutex<Vec<EncodedHistory>>, Mutex<Vec<RepairedHistory>>);
 
 impl EncodedCache {
     /// Takes out the longest encoding of a prefix of `history`.
@@ -32,8 +32,8 @@ impl EncodedCache {
         longest(&kept, history).map(|at| kept.remove(at)).unwrap_or_default()
     }
 
-    /// Puts `history` right unless it can be sent as it is. What is put right is encoded anew in each request: it is not made of
-    /// the conversation's own messages.
+    /// Puts `history` right unless it can be sent as it is. What was put right is kept for the next turn, so that its messages are
+    /// the same ones then.
     pub(crate) fn repair(&self, history: &mut Transcript, alternates: bool) {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let encoded = longest(&kept, history).and_then(|at| kept.get(at));
@@ -43,8 +43,22 @@ impl EncodedCache {
         };
         drop(kept);
         if !is_sound {
-            *history = repair(history, alternates);
+            *history = self.repaired(history, alternates);
         }
+    }
+
+    fn repaired(&self, history: &Transcript, alternates: bool) -> Transcript {
+        let mut kept = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(RepairedHistory::is_alive);
+        let known = kept.iter().position(|it| it.begins(history, alternates));
+        let mut repaired =
+            known.map_or_else(|| RepairedHistory::new(alternates), |at| kept.remove(at));
+        let sent = repaired.extend(history);
+        if kept.len() >= MAX_CONVERSATIONS {
+            kept.remove(0);
+        }
+        kept.push(repaired);
+        sent
     }
 
     /// Keeps an encoding for the next request.
@@ -55,6 +69,9 @@ impl EncodedCache {
             kept.remove(0);
         }
         kept.push(encoded);
+        drop(kept);
+        let mut repaired = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        repaired.retain(RepairedHistory::is_alive);
     }
 }
 
@@ -282,6 +299,32 @@ mod tests {
         assert_eq!((turn(&cache, &one), turn(&cache, &fork)), (3, 3));
         let alike = Transcript::from(vec![Message::user("a"), Message::user("b")]);
         assert_eq!(turn(&cache, &alike), 0, "equal words are other messages");
+    }
+
+    #[test]
+    fn what_was_put_right_is_known_in_the_next_turn_and_forgotten_with_its_conversation() {
+        use forgeline_types::{Part, ToolCall, ToolResult};
+        let cache = EncodedCache::default();
+        let mut history = Transcript::from(vec![Message::user("Hi")]);
+        let mut turn_of = |history: &mut Transcript| {
+            let call = Part::ToolCall(ToolCall::new("call_0", "f", json!({})));
+            let result = Part::ToolResult(ToolResult::new("call_0", "f", "1"));
+            history.push(Message::new(MessageRole::Assistant, vec![call]));
+            history.push(Message::new(MessageRole::Tool, vec![result]));
+            let mut sent = history.clone();
+            cache.repair(&mut sent, true);
+            let ids: Vec<_> = sent.iter().flat_map(|it| it.tool_calls()).map(|it| &it.id).collect();
+            let last =
+                if ids.len() == 1 { "call_0".to_owned() } else { format!("call_0-{}", ids.len()) };
+            assert_eq!(ids.last().map(|id| id.as_str()), Some(&*last));
+            turn(&cache, &sent)
+        };
+        let known: Vec<_> = (0..5).map(|_| turn_of(&mut history)).collect();
+        assert_eq!(known, [0, 3, 5, 7, 9]);
+        assert_eq!(cache.1.lock().unwrap().len(), 1);
+        drop(history);
+        turn(&cache, &Transcript::from(vec![Message::user("Ho")]));
+        assert!(cache.1.lock().unwrap().is_empty(), "the conversation has ended");
     }
 
     #[test]

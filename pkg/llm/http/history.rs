@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
-    sync::Arc,
+    sync::{Arc, Weak},
 };
 
 use forgeline_types::{Message, MessageRole, Part, Text, Transcript};
@@ -53,16 +53,60 @@ impl HistoryFacts {
 ///
 /// Servers without ids give `call_0` to the first call of each answer, and some vendors refuse an id that comes again. The
 /// templates of some models refuse two messages of the user in a row, which an answer that failed or was empty leaves behind.
-pub(super) fn repair(history: &Transcript, alternates: bool) -> Transcript {
-    let (mut ids, mut renamed) = (UniqueIds::default(), Vec::<Arc<Message>>::new());
-    for message in history.iter().filter(|message| !is_empty(message)) {
-        let message = ids.rename(message);
-        match renamed.last_mut().filter(|last| alternates && joins(last, &message)) {
-            Some(last) => Arc::make_mut(last).parts.extend(message.parts.iter().cloned()),
-            None => renamed.push(message),
-        }
+#[cfg(test)]
+fn repair(history: &Transcript, alternates: bool) -> Transcript {
+    RepairedHistory::new(alternates).extend(history)
+}
+
+/// A conversation that was put right, kept for its next turn, which adds messages to it.
+#[derive(Debug)]
+pub(super) struct RepairedHistory {
+    alternates: bool,
+    /// The messages that were read. A message cannot change while it is pointed to, and no other message can take its address.
+    read: Vec<Weak<Message>>,
+    /// The messages as they are sent.
+    sent: Vec<Arc<Message>>,
+    ids: UniqueIds,
+}
+
+impl RepairedHistory {
+    pub(super) fn new(alternates: bool) -> Self {
+        Self { alternates, read: Vec::new(), sent: Vec::new(), ids: UniqueIds::default() }
     }
-    Transcript::shared(renamed)
+
+    /// Returns `true` if `history` begins with the messages that were read.
+    pub(super) fn begins(&self, history: &Transcript, alternates: bool) -> bool {
+        let is_same = |(read, message): (&Weak<Message>, &Arc<Message>)| {
+            std::ptr::eq(read.as_ptr(), Arc::as_ptr(message))
+        };
+        let first = history.messages().get(..self.read.len());
+        self.alternates == alternates
+            && first.is_some_and(|first| self.read.iter().zip(first).rev().all(is_same))
+    }
+
+    /// Returns `false` once the conversation no longer exists.
+    pub(super) fn is_alive(&self) -> bool {
+        let own = self.sent.last().map(Arc::as_ptr);
+        let is_other = |last: &Weak<Message>| {
+            last.strong_count()
+                > usize::from(own.is_some_and(|own| std::ptr::eq(own, last.as_ptr())))
+        };
+        self.read.last().is_none_or(is_other)
+    }
+
+    /// Reads the messages of `history` that were not read yet, and returns all as they are sent.
+    pub(super) fn extend(&mut self, history: &Transcript) -> Transcript {
+        let new = history.messages().get(self.read.len()..).unwrap_or_default();
+        for message in new.iter().filter(|message| !is_empty(message)) {
+            let message = self.ids.rename(message);
+            match self.sent.last_mut().filter(|last| self.alternates && joins(last, &message)) {
+                Some(last) => Arc::make_mut(last).parts.extend(message.parts.iter().cloned()),
+                None => self.sent.push(message),
+            }
+        }
+        self.read.extend(new.iter().map(Arc::downgrade));
+        Transcript::shared(self.sent.clone())
+    }
 }
 
 /// Returns `true` for two messages of the user in a row.
@@ -84,6 +128,8 @@ fn is_empty(message: &Message) -> bool {
 #[derive(Debug, Default)]
 struct UniqueIds {
     used: HashSet<Text>,
+    /// The last number given to a call of each id that came again.
+    numbers: HashMap<Text, usize>,
     /// The new ids of the calls of each id whose results are to come.
     open: HashMap<Text, VecDeque<Text>>,
 }
@@ -124,9 +170,15 @@ impl UniqueIds {
         if id.is_empty() {
             return id.clone();
         }
-        let others = (2_usize..).map(|number| Text::from(format!("{id}-{number}")));
-        let free = std::iter::once(id.clone()).chain(others).find(|id| !self.used.contains(id));
-        let free = free.unwrap_or_else(|| id.clone());
+        let mut free = id.clone();
+        if self.used.contains(id) {
+            // Counted on from the last one: a server without ids gives the same one to each call.
+            let number = self.numbers.entry(id.clone()).or_insert(1);
+            while self.used.contains(&free) {
+                *number += 1;
+                free = Text::from(format!("{id}-{number}"));
+            }
+        }
         self.used.insert(free.clone());
         self.open.entry(id.clone()).or_default().push_back(free.clone());
         free
@@ -231,6 +283,12 @@ mod tests {
         fn what_is_put_right_is_sound_and_loses_nothing(messages in drawn(), known in 0_usize..8) {
             let history = transcript(&messages);
             let repaired = repair(&history, true);
+            // A conversation that grows becomes what the whole becomes.
+            let mut grown = RepairedHistory::new(true);
+            let first = history.messages()[..known.min(history.len())].to_vec();
+            grown.extend(&Transcript::shared(first));
+            prop_assert!(grown.begins(&history, true));
+            prop_assert_eq!(shown(&grown.extend(&history)), shown(&repaired));
             prop_assert!(HistoryFacts::default().is_sound(&repaired, 0, true), "{:?}", shown(&repaired));
             let parts = |history: &Transcript| -> Vec<String> {
                 // Without ids.
