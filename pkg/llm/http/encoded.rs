@@ -306,7 +306,7 @@ mod tests {
         use forgeline_types::{Part, ToolCall, ToolResult};
         let cache = EncodedCache::default();
         let mut history = Transcript::from(vec![Message::user("Hi")]);
-        let mut turn_of = |history: &mut Transcript| {
+        let turn_of = |history: &mut Transcript| {
             let call = Part::ToolCall(ToolCall::new("call_0", "f", json!({})));
             let result = Part::ToolResult(ToolResult::new("call_0", "f", "1"));
             history.push(Message::new(MessageRole::Assistant, vec![call]));
