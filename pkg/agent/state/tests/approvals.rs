@@ -1,4 +1,4 @@
-//! What an approval is bound to, and what "always" covers.
+//! The binding of an approval, and the calls that "always" covers.
 
 use super::{super::approvals::request_id, *};
 use crate::approval::{ApprovalAnswer, ApprovalVerdict};

@@ -1,4 +1,4 @@
-//! What counts towards the limits of a run.
+//! The uses that count towards the limits of a run.
 
 use std::time::Duration;
 
