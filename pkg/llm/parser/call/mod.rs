@@ -6,6 +6,7 @@ mod body;
 mod body_call;
 pub(crate) mod echo;
 mod end_reason;
+mod inner_opener;
 mod region;
 pub(crate) mod unmarked;
 

@@ -20,6 +20,9 @@ use crate::{
 use forgeline_json::slice;
 use forgeline_types::Repair;
 
+/// Maximum number of openers in the elements of one call that are held at length.
+const MAX_INNER_OPENERS: u8 = 8;
+
 /// A reader of one call, from after its opener to after its closer.
 ///
 /// A closer inside a string is ambiguous: it is data if the string continues to an end at which a string
@@ -33,6 +36,8 @@ pub(crate) struct CallRegion {
     pub(super) body: CallBody,
     scan: MarkerScan,
     pub(super) ambiguous: Option<AmbiguousClose>,
+    /// The number of openers in elements that were data although much text was held to find that out.
+    pub(super) inner_openers: u8,
     /// Message text after a closer that was ambiguous for a while.
     pub(super) rest: String,
 }
@@ -54,14 +59,22 @@ impl CallRegion {
             body: CallBody::new(grammar, *closers == 0, tools.clone(), max_bytes),
             scan: MarkerScan::new(),
             ambiguous: None,
+            inner_openers: 0,
             rest: String::new(),
         }
+    }
+
+    /// Creates a reader of another call of the same form and tools.
+    pub(super) fn like(&self) -> Self {
+        let (tools, max_bytes) = self.body.settings();
+        Self::new(&self.dialect, self.form, tools, max_bytes)
     }
 
     /// Begins another call of the same form.
     pub(crate) fn restart(&mut self) {
         self.body.restart();
         self.ambiguous = None;
+        self.inner_openers = 0;
     }
 
     /// Returns `true` for the reader of calls in form number `form`.
@@ -98,6 +111,8 @@ impl CallRegion {
                 let is_opener = ambiguous.role() == BodyRole::Opener;
                 let has_ended = match ambiguous.feed(text, at, &self.body, form) {
                     CloseVerdict::Unknown => return false,
+                    CloseVerdict::Value => self.take_inner_call(false, out),
+                    CloseVerdict::Broken => self.take_inner_call(true, out),
                     verdict if is_opener => {
                         self.end_at_opener(verdict == CloseVerdict::Closer, out)
                     }
@@ -312,7 +327,18 @@ impl CallRegion {
         // A special token is a marker anywhere.
         let is_special = token == TokenKind::Special;
         let is_opener = role == BodyRole::Opener && self.scan.found().starts_with('<');
-        if is_opener && !is_special && matches!(guard, MarkerGuard::InString(_)) {
+        let may_begin = match guard {
+            MarkerGuard::InString(_) => true,
+            MarkerGuard::InElement => self.inner_openers < MAX_INNER_OPENERS,
+            MarkerGuard::Open
+            | MarkerGuard::Closed
+            | MarkerGuard::ClosersOnly
+            | MarkerGuard::BehindName
+            | MarkerGuard::InValueString(_)
+            | MarkerGuard::InLine
+            | MarkerGuard::InValue => false,
+        };
+        if is_opener && !is_special && may_begin {
             self.ambiguous = AmbiguousClose::new(self.scan.found(), role, guard);
             return false;
         }
@@ -329,7 +355,7 @@ impl CallRegion {
                 MarkerGuard::InString(_) | MarkerGuard::InValueString(_) | MarkerGuard::InValue,
                 _,
             ) => !is_closer && !is_special,
-            (MarkerGuard::ClosersOnly, _) => !is_closer,
+            (MarkerGuard::ClosersOnly | MarkerGuard::InElement, _) => !is_closer,
             (MarkerGuard::InLine, _) => !is_closer && !is_special,
             (MarkerGuard::Open | MarkerGuard::BehindName, _) => false,
         };
@@ -357,7 +383,9 @@ impl CallRegion {
             out(ParsedContent::Marker(self.scan.found()));
             return true;
         }
-        self.ambiguous = AmbiguousClose::new(self.scan.found(), role, guard);
+        if guard != MarkerGuard::InElement {
+            self.ambiguous = AmbiguousClose::new(self.scan.found(), role, guard);
+        }
         if self.ambiguous.is_some() {
             return is_special && self.end_at_ambiguous(out);
         }
@@ -398,6 +426,13 @@ impl CallRegion {
         loop {
             let is_cut_value =
                 !may_close && self.ambiguous.as_ref().is_some_and(|it| !it.is_in_string());
+            let is_in_element = self.ambiguous.as_ref().is_some_and(AmbiguousClose::is_in_element);
+            if !may_close && is_in_element {
+                if self.end_at_opener(false, out) {
+                    return;
+                }
+                continue;
+            }
             if is_cut_value {
                 self.take_ambiguous_as_data(out);
             } else if self.ambiguous.is_some() {
