@@ -30,9 +30,9 @@ const MAX_INNER_OPENERS: u8 = 8;
 #[derive(Debug)]
 pub(crate) struct CallRegion {
     pub(super) dialect: ToolDialect,
-    form: usize,
+    pub(super) form: usize,
     /// `true` if a function in tags may be the call.
-    has_functions: bool,
+    pub(super) has_functions: bool,
     pub(super) body: CallBody,
     scan: MarkerScan,
     pub(super) ambiguous: Option<AmbiguousClose>,
@@ -127,19 +127,30 @@ impl CallRegion {
                 }
                 continue;
             }
-            if !self.has_functions
+            let string = self.end_of_string(slice(text, *at..));
+            if string.is_none()
+                && !self.has_functions
                 && self.body.ends_itself()
                 && !self.body.has_failed()
                 && !self.body.is_lost()
                 && let Some(has_ended) = self.feed_to_own_end(text, at, out)
             {
-                return has_ended;
+                if has_ended || *at == text.len() {
+                    return has_ended;
+                }
+                continue;
             }
-            let found = self.next_marker(Some((text, at)), token, out);
+            let read = slice(text, ..string.map_or(text.len(), |bytes| *at + bytes));
+            let found = self.next_marker(Some((read, at)), token, out);
             if self.end_behind_function(found.is_some(), out) {
                 return true;
             }
-            let Some(role) = found else { return self.is_too_long() };
+            let Some(role) = found else {
+                if self.is_too_long() || *at == text.len() {
+                    return self.is_too_long();
+                }
+                continue;
+            };
             let behind = self.scan.take_behind();
             if self.is_too_long() || self.at_marker(role, token, out) {
                 self.rest.push_str(&behind);
@@ -186,40 +197,6 @@ impl CallRegion {
         has_ended
     }
 
-    /// Continues in a call without a closer; returns `None` after a mistake, after which the call ends
-    /// at a marker.
-    fn feed_to_own_end(
-        &mut self,
-        text: &str,
-        at: &mut usize,
-        out: &mut ContentSink<'_>,
-    ) -> Option<bool> {
-        let rest = slice(text, *at..);
-        let read = self.body.pass(rest, out);
-        *at += read;
-        if self.body.is_empty_list() {
-            return Some(self.body.end_blank(out));
-        }
-        if self.body.has_failed() && self.body.is_empty() {
-            // Text that failed immediately may look like the next opener, but belongs to this call.
-            let first = text.ceil_char_boundary(text.len().min(*at + 1));
-            self.body.pass(slice(text, *at..first), out);
-            *at = first;
-        }
-        if self.is_too_long() {
-            return Some(true);
-        }
-        if self.body.has_failed() {
-            return None;
-        }
-        let has_ended = self.body.has_ended();
-        if has_ended || read < rest.len() {
-            self.end(if has_ended { CallEndReason::Grammar } else { CallEndReason::Implicit }, out);
-            return Some(true);
-        }
-        Some(false)
-    }
-
     /// Returns which text may be [skipped](Self::skip), and how many bytes of it.
     pub(crate) fn plain(&self) -> (PlainText, usize) {
         if self.ambiguous.is_some() || !self.scan.is_idle() {
@@ -232,7 +209,10 @@ impl CallRegion {
         let is_markup = plain == PlainText::MarkupTail;
         let form = self.dialect.compiled().form(self.form);
         let is_safe = form.is_safe(if is_markup { PlainText::MarkupRules } else { plain });
-        (if is_safe { plain } else { PlainText::Nothing }, room)
+        if !is_safe {
+            return (PlainText::Nothing, room);
+        }
+        (if form.may_hold_opener(plain) { plain.unmarked() } else { plain }, room)
     }
 
     /// Returns `true` if no marker begins in `text`.
@@ -326,7 +306,7 @@ impl CallRegion {
         let is_closer = matches!(role, BodyRole::Closer | BodyRole::BlockCloser);
         // A special token is a marker anywhere.
         let is_special = token == TokenKind::Special;
-        let is_opener = role == BodyRole::Opener && self.scan.found().starts_with('<');
+        let is_opener = role == BodyRole::Opener;
         let may_begin = match guard {
             MarkerGuard::InString(_) => true,
             MarkerGuard::InElement => self.inner_openers < MAX_INNER_OPENERS,

@@ -136,6 +136,8 @@ pub(crate) enum PlainText {
     Nothing,
     /// The content of a JSON string in `"`, including simple escapes, up to `<`.
     JsonString,
+    /// The same up to a marker, which may begin with other bytes.
+    UnmarkedString,
     /// The content of a Python string, including simple escapes, up to either quote.
     PythonString,
     /// The content of a raw Python string, up to either quote.
@@ -178,10 +180,26 @@ impl PlainText {
         matches!(self, Self::MarkupRules | Self::Framed | Self::Entities)
     }
 
+    /// Returns the text of the same kind that passes up to a marker that it may contain.
+    pub(crate) fn unmarked(self) -> Self {
+        match self {
+            Self::JsonString => Self::UnmarkedString,
+            Self::PythonString | Self::PythonRaw | Self::InBrackets | Self::Verbatim => {
+                Self::Nothing
+            }
+            Self::Nothing
+            | Self::UnmarkedString
+            | Self::MarkupRules
+            | Self::Framed
+            | Self::Entities
+            | Self::MarkupTail => self,
+        }
+    }
+
     /// Returns `true` if all of `text` passes unchanged.
     pub(crate) fn passes(self, text: &[u8]) -> bool {
         match self {
-            Self::Nothing | Self::MarkupTail => false,
+            Self::Nothing | Self::MarkupTail | Self::UnmarkedString => false,
             Self::JsonString => {
                 let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, ANGLE]);
                 has_only_escapes(text, stops, is_simple_escape)
@@ -207,7 +225,7 @@ impl PlainText {
 
     /// Returns `true` if all of `text`, in which no marker begins, passes unchanged.
     pub(crate) fn passes_between_markers(self, text: &[u8]) -> bool {
-        if self == Self::JsonString {
+        if matches!(self, Self::JsonString | Self::UnmarkedString) {
             let stops = Finder::new([BACKSLASH, QUOTE, CONTROL]);
             return has_only_escapes(text, stops, is_simple_escape);
         }

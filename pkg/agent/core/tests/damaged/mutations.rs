@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     super::{
         harness::Run,
-        round_trips::{Random, plain_texts},
+        round_trips::{Random, calls_in_open_values, plain_texts},
     },
     offered, setup,
 };
@@ -156,6 +156,22 @@ struct Share {
     texts: u64,
     right: u64,
     wrong: u64,
+}
+
+// Rows: N-30
+#[test]
+fn a_call_behind_an_open_value_is_read_in_every_form() {
+    // Nothing but a bracket begins these calls: in a string it is data.
+    const BARE: [&str; 4] = ["llama3-json", "pythonic", "xlam", "guided"];
+    for (family, label, text) in calls_in_open_values() {
+        let run = setup(family.name).run_at_random_cuts(&label, &text, 3);
+        let is_bare = BARE.contains(&family.name);
+        let read: Vec<_> = super::calls(&run).into_iter().filter(|call| call != "-").collect();
+        assert_eq!(read.len(), usize::from(!is_bare), "{label}: {text}\n{read:?}");
+        assert!(read.iter().all(|call| call.starts_with(super::TIDE)), "{label}: {read:?}");
+        let is_told = run.completion.tool_calls.iter().any(|call| !call.is_complete());
+        assert!(is_told, "{label}: {text}");
+    }
 }
 
 // Rows: N-30, N-31, N-32
