@@ -13,9 +13,9 @@ use crate::{
     journal::{LogProgress, StoredJournal, rewound::TakenBack},
     problem::MAX_SHOWN,
 };
-use forgeline_agent::{Caller, DefaultAgent, RunInput};
+use forgeline_agent::{Agent, Caller, RunInput};
 use forgeline_store::{
-    Conversation as StoredConversation, ConversationKey, ConversationStore, RunRecord, StoreError,
+    ConversationKey, ConversationRecord, ConversationStore, RunRecord, StoreError,
     private::{new_id, now_ms},
 };
 use forgeline_types::{AgentError, ErrorCode, Message, Text, private::clipped};
@@ -78,7 +78,7 @@ impl ConversationDirectory {
         check_run(agent, input, tools)?;
         let id = id.unwrap_or_else(|| new_id("conv-"));
         let key = ConversationKey::new(scope.clone(), id.clone());
-        let mut new = StoredConversation::new(key, caller.id.clone(), name, now_ms());
+        let mut new = ConversationRecord::new(key, caller.id.clone(), name, now_ms());
         new.title = title(&input.text());
         let added = match self.store.begin(new.clone()).await {
             Ok(()) => {
@@ -111,8 +111,8 @@ impl ConversationDirectory {
         }
         let _giving = conversation.giving.lock().await;
         let key = ConversationKey::new(scope.clone(), conversation.id.clone());
-        if conversation.agent.transcript().is_empty() && !self.has_lines(&key).await? {
-            let given = conversation.agent.give(history.into_iter().map(Arc::new).collect());
+        if conversation.handle.transcript().is_empty() && !self.has_lines(&key).await? {
+            let given = conversation.handle.give(history.into_iter().map(Arc::new).collect());
             given.await.map_err(|error| conversation.journal.problem(error))?;
         }
         Ok(())
@@ -122,7 +122,7 @@ impl ConversationDirectory {
     /// that ended there.
     pub(crate) async fn has_begun(&self, caller: &Caller, id: &Text) -> Result<bool, Problem> {
         let scope = scope(caller);
-        if self.cache.find(&scope, id).is_some_and(|known| !known.agent.transcript().is_empty()) {
+        if self.cache.find(&scope, id).is_some_and(|known| !known.handle.transcript().is_empty()) {
             return Ok(true);
         }
         self.has_lines(&ConversationKey::new(scope, id.clone())).await
@@ -138,7 +138,7 @@ impl ConversationDirectory {
         }
     }
 
-    fn of_stored(&self, stored: &StoredConversation, agent: &DefaultAgent) -> LiveConversation {
+    fn of_stored(&self, stored: &ConversationRecord, agent: &Agent) -> LiveConversation {
         let (store, log_progress) = (Arc::clone(&self.store), Arc::clone(&self.log_progress));
         let journal = StoredJournal::new(store, stored.key.clone(), log_progress);
         LiveConversation::new(stored, agent, journal)
@@ -229,11 +229,7 @@ fn other_agent(own: &str, named: &str) -> Problem {
 
 /// Refuses a model that the agent does not offer (the host decides which models a request may choose), an input that the model cannot read, and a tool of
 /// the request that has the name of one of the agent's tools.
-fn check_run(
-    agent: &DefaultAgent,
-    input: &RunInput,
-    tools: Option<&ClientTools>,
-) -> Result<(), Problem> {
+fn check_run(agent: &Agent, input: &RunInput, tools: Option<&ClientTools>) -> Result<(), Problem> {
     let status = StatusCode::BAD_REQUEST;
     let no_model =
         |error: AgentError| Problem::new(status, "unknown_model", error.message.to_string());

@@ -81,8 +81,9 @@ mod tests {
     // Rows: N-65
     #[test]
     fn the_messages_with_which_a_client_began_a_chat_started_no_run() {
+        type Texts = &'static [&'static str];
         #[rustfmt::skip]
-        let rows: &[(&[&str], &[&str], bool, &[&str], Option<usize>)] = &[
+        let rows: [(Texts, Texts, bool, Texts, Option<usize>); 8] = [
             // What began runs, what the user said before and during them, what the chat has.
             (&["b"],      &["a", "b"],           true,  &["a", "x"],           Some(0)),
             (&["b", "c"], &["a", "b", "c"],      true,  &["a", "b", "x"],      Some(1)),
@@ -94,8 +95,8 @@ mod tests {
             (&["b"],      &["a", "b"],           true,  &["a", "b", "x"],      None),
         ];
         for (begun, users, is_edited, said, place) in rows {
-            let again = RegenerateRequest { said: texts(said), is_edited: *is_edited };
-            assert_eq!(again.place(&texts(begun), &texts(users)), *place, "{users:?} {said:?}");
+            let again = RegenerateRequest { said: texts(said), is_edited };
+            assert_eq!(again.place(&texts(begun), &texts(users)), place, "{users:?} {said:?}");
         }
     }
 }

@@ -14,8 +14,8 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 impl LiveConversation {
     /// Rewinds the conversation once its cancelled runs have ended.
     pub(crate) async fn take_back(&self, again: &RegenerateRequest) -> Result<(), Problem> {
-        let rewound = self.agent.rewind_to(|begun| {
-            let transcript = self.agent.transcript();
+        let rewound = self.handle.rewind_to(|begun| {
+            let transcript = self.handle.transcript();
             let users = transcript.iter().filter(|message| message.role == MessageRole::User);
             again.place(begun, &users.map(|message| message.text()).collect::<Vec<_>>())
         });
