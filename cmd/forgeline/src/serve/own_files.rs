@@ -50,3 +50,32 @@ fn log_file(stream: &str) -> Option<PathBuf> {
     let file = Path::new(stream).canonicalize().ok()?;
     file.is_file().then_some(file)
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    // Rows: N-60
+    #[test]
+    fn what_is_beside_a_database_is_beside_the_file_that_links_lead_to() {
+        let folder = std::env::temp_dir().join(format!("forgeline-beside-{}", std::process::id()));
+        let at = |name: &str| folder.join(name);
+        fs::create_dir_all(at("data")).unwrap();
+        symlink("data/real.db", at("link.db")).unwrap();
+        symlink(at("link.db"), at("again.db")).unwrap();
+        symlink("round.db", at("round.db")).unwrap();
+        // The file of the last link does not exist yet.
+        let files = own_files([Path::new("tokens.txt")], Some(&at("again.db")));
+        for ending in ["", "-wal", "-shm", "-journal", ".lock"] {
+            for name in ["again.db", "data/real.db"] {
+                let want = at(&format!("{name}{ending}"));
+                assert!(files.contains(&want), "{} is not in {files:?}", want.display());
+            }
+        }
+        assert!(files.contains(&PathBuf::from("tokens.txt")));
+        assert!(own_files([], Some(&at("round.db"))).contains(&at("round.db")));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
