@@ -121,7 +121,9 @@ mod tests {
             let is_result = *role == MessageRole::Tool;
             found[5] |= is_result && !asks;
             for part in chosen {
-                parts()[*part].1.iter().for_each(|kind| found[*kind] = true);
+                for kind in &parts()[*part].1 {
+                    found[*kind] = true;
+                }
             }
             asks = if is_result { asks } else { chosen.iter().any(|part| *part > 8) };
         }
@@ -145,7 +147,9 @@ mod tests {
             let (first, rest) = messages.split_at(before.min(messages.len()));
             let mut pushed = Transcript::from(first.to_vec());
             let clone = pushed.clone();
-            rest.iter().for_each(|message| pushed.push(message.clone()));
+            for message in rest {
+                pushed.push(message.clone());
+            }
             let mut extended = clone.clone();
             extended.extend(rest.iter().cloned());
             let json = serde_json::to_string(&pushed).unwrap();

@@ -64,7 +64,9 @@ impl Transcript {
     #[doc(hidden)]
     pub fn shared(messages: Vec<Arc<Message>>) -> Self {
         let mut list = MessageList::default();
-        messages.iter().for_each(|message| list.note(message));
+        for message in &messages {
+            list.note(message);
+        }
         Self(Arc::new(MessageList { messages, ..list }))
     }
 
@@ -78,13 +80,12 @@ impl Transcript {
     /// Appends the parts of a message to the newest one; returns `false` if there is none.
     #[doc(hidden)]
     pub fn join_last(&mut self, more: &Message) -> bool {
-        let list = Arc::make_mut(&mut self.0);
-        let Some(last) = list.messages.last_mut() else { return false };
-        let last = Arc::make_mut(last);
-        last.parts.extend(more.parts.iter().cloned());
-        list.kinds = list.kinds.with(PartKinds::of(more, true));
-        if last.role != MessageRole::Tool {
-            list.asks = last.tool_calls().next().is_some();
+        let MessageList { messages, kinds, asks } = Arc::make_mut(&mut self.0);
+        let Some(message) = messages.last_mut().map(Arc::make_mut) else { return false };
+        message.parts.extend(more.parts.iter().cloned());
+        *kinds = kinds.with(PartKinds::of(more, true));
+        if message.role != MessageRole::Tool {
+            *asks = message.tool_calls().next().is_some();
         }
         true
     }
@@ -138,7 +139,9 @@ impl<M: Into<Arc<Message>>> Extend<M> for Transcript {
     fn extend<I: IntoIterator<Item = M>>(&mut self, messages: I) {
         let (list, messages) = (Arc::make_mut(&mut self.0), messages.into_iter());
         list.messages.reserve(messages.size_hint().0);
-        messages.for_each(|message| list.push(message.into()));
+        for message in messages {
+            list.push(message.into());
+        }
     }
 }
 

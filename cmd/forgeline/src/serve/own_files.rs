@@ -51,15 +51,16 @@ fn log_file(stream: &str) -> Option<PathBuf> {
     file.is_file().then_some(file)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::symlink};
-
     use super::*;
 
     // Rows: N-60
+    #[cfg(unix)]
     #[test]
     fn what_is_beside_a_database_is_beside_the_file_that_links_lead_to() {
+        use std::{fs, os::unix::fs::symlink};
+
         let folder = std::env::temp_dir().join(format!("forgeline-beside-{}", std::process::id()));
         let at = |name: &str| folder.join(name);
         fs::create_dir_all(at("data")).unwrap();

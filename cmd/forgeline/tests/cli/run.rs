@@ -65,6 +65,9 @@ fn the_demo_thinks_calls_tools_and_answers_offline() {
     assert!(shown.stderr.contains("provider: demo"), "{}", shown.stderr);
 }
 
+/// What is tried, flags, answers of the server with calls, how often the calls are told of.
+type ToldRow<'a> = (&'a str, &'a [&'a str], Vec<Vec<Step>>, usize);
+
 // Rows: N-38
 #[tokio::test(flavor = "multi_thread")]
 async fn n38_calls_in_the_text_of_an_unknown_model_are_told_once() {
@@ -80,7 +83,7 @@ async fn n38_calls_in_the_text_of_an_unknown_model_are_told_once() {
     };
     let in_text = || vec![written("5*8"), written("6*7")];
     #[rustfmt::skip]
-    let rows: [(&str, &[&str], Vec<Vec<Step>>, usize); 5] = [
+    let rows: [ToldRow<'_>; 5] = [
         ("an unknown model",        &["--model", "my-own"],                        in_text(),      1),
         ("native calls",            &["--model", "my-own"],                        vec![native()], 0),
         ("no calls",                &["--model", "my-own"],                        vec![],         0),

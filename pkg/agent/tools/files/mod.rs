@@ -10,7 +10,7 @@ mod search;
 mod tests;
 mod text_form;
 mod withheld;
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod withheld_tests;
 
 use std::{

@@ -1,6 +1,9 @@
 //! What reaches a file of the program itself: nothing, whatever it is called and whatever leads to it.
 
+#![cfg(unix)]
+
 use std::{
+    fmt::Write as _,
     fs,
     os::unix::fs::{MetadataExt as _, symlink},
     path::{Path, PathBuf},
@@ -163,7 +166,7 @@ fn shown(root: &Path, place: &Place, name: &str, (changes, shows_hidden): (bool,
             let preview = tool.preview(ToolContext::default(), arguments.clone().into()).await;
             let made = tool.execute(ToolContext::default(), arguments.into()).await;
             let made = made.map_or_else(|error| error.to_string(), |output| output.content);
-            shown.push_str(&format!("{called}: {preview:?} {made}\n"));
+            writeln!(shown, "{called}: {preview:?} {made}").unwrap();
         }
     });
     shown
