@@ -27,7 +27,7 @@ pub(super) fn own_files<'p>(
 }
 
 fn files_of_database(database: &Path) -> impl Iterator<Item = PathBuf> {
-    let beside = BESIDE_DATABASE.into_iter().map(|ending| {
+    let beside = BESIDE_DATABASE.into_iter().map(move |ending| {
         let mut name = OsString::from(database);
         name.push(ending);
         PathBuf::from(name)
