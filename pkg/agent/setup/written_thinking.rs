@@ -23,6 +23,11 @@ impl WrittenThinking {
         Self { dialect: read.map(|read| own(read, &models.thinking)), policy }
     }
 
+    /// Returns `true` if the reasoning of some answers is sent back.
+    pub(crate) fn is_sent(&self) -> bool {
+        self.dialect.is_some()
+    }
+
     /// Returns `true` for an answer whose reasoning is sent back.
     pub(crate) fn keeps(&self, message: &Message, has_calls: impl FnOnce() -> bool) -> bool {
         // Reasoning that the provider keeps as an item is sent back with that item.
