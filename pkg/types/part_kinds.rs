@@ -15,7 +15,7 @@ impl PartKinds {
     pub const SIGNED: Self = Self(1 << 1);
     /// Reasoning without a signature.
     pub const PLAIN_THINKING: Self = Self(1 << 2);
-    /// What a model wrote around its reasoning.
+    /// Text that a model wrote around its reasoning.
     pub const FRAMING: Self = Self(1 << 3);
     /// Calls that a model made through another tool.
     pub const INDIRECT: Self = Self(1 << 4);
@@ -114,7 +114,7 @@ mod tests {
         ]
     }
 
-    /// The kinds that a conversation has, found by a look at all of it.
+    /// The kinds that a conversation has, found by a look at each message.
     fn looked_for(messages: &[(MessageRole, Vec<usize>)]) -> Vec<bool> {
         let (mut found, mut asks) = (vec![false; KINDS.len()], false);
         for (role, chosen) in messages {

@@ -203,7 +203,7 @@ impl StreamMachine {
         self.end(Some(error.to_agent_error()), emit);
     }
 
-    /// As [`fail`](Self::fail), and keeps the error as the cause.
+    /// Takes the error that ended the stream, as [`fail`](Self::fail) does, and keeps it as the cause.
     #[doc(hidden)]
     pub fn fail_with(&mut self, error: ProviderError, emit: &mut impl FnMut(AgentEvent)) {
         self.assembler.completion().error_raw = error.raw().cloned();

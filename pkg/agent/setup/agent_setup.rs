@@ -115,7 +115,7 @@ impl AgentSetup {
         self.config.max_context_tokens.or_else(by_window)
     }
 
-    /// Returns the context window that each request sets, as it does for Ollama, which leaves out what is longer without a word.
+    /// Returns the context window that each request sets, as it does for Ollama, which silently leaves out what is longer.
     pub(crate) fn set_window(&self) -> Option<u64> {
         let set = self.request.extra.get("options")?.get("num_ctx")?.as_u64();
         set.filter(|tokens| *tokens > 0)

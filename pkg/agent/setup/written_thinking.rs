@@ -88,7 +88,7 @@ pub(crate) fn without_framing(parts: &[Part]) -> Vec<Part> {
     with_late_closers(parts, push_text)
 }
 
-/// Returns the parts without framing, apart from what stands between two texts, which is passed to `keep`.
+/// Returns the parts without framing, apart from what is between two texts, which is passed to `keep`.
 fn with_late_closers(parts: &[Part], keep: impl Fn(&mut Vec<Part>, &str)) -> Vec<Part> {
     let is_text = |at: usize| matches!(parts.get(at), Some(Part::Text { .. }));
     let mut out = Vec::with_capacity(parts.len());

@@ -74,7 +74,7 @@ impl AnswerSchema {
         /// Sets the method that binds the answer to the schema. Default: native if the provider can enforce it,
         /// otherwise a forced tool, otherwise the prompt.
         method(some StructuredMethod),
-        /// Sets how often a model is asked again for an answer that does not match; it is told why. An agent has
+        /// Sets how often a model is asked again for an answer that does not match; it reads why. An agent has
         /// [a limit of its own](https://docs.rs/forgeline/latest/forgeline/agent/struct.AgentConfig.html). Default: 1.
         answer_repairs(u32),
     }

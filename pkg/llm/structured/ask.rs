@@ -43,7 +43,7 @@ use forgeline_types::{Completion, FinishReason, Message, Text, UsageInfo};
 /// # }
 /// ```
 pub trait StructuredExt: Provider {
-    /// Waits for the whole answer as a `T`. A model whose answer does not match the schema is told why and asked again,
+    /// Waits for the whole answer as a `T`. A model whose answer does not match the schema reads why, and is asked again,
     /// [once](AnswerSchema::answer_repairs) by default; the completion then has the usage of all answers. If that request fails, the error is
     /// the one about the first answer.
     ///

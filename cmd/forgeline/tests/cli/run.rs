@@ -65,7 +65,7 @@ fn the_demo_thinks_calls_tools_and_answers_offline() {
     assert!(shown.stderr.contains("provider: demo"), "{}", shown.stderr);
 }
 
-/// What is tried, flags, answers of the server with calls, how often the calls are told of.
+/// The case, its flags, the answers of the server with calls, and the number of notices about them.
 type ToldRow<'a> = (&'a str, &'a [&'a str], Vec<Vec<Step>>, usize);
 
 // Rows: N-38

@@ -171,7 +171,7 @@ async fn what_vendors_refuse_stays_out_of_the_conversation_with_each_protocol() 
     let info = ModelInfo::new("scripted", "m").capabilities(Capabilities::ALL);
     let model = ScriptedProvider::new(turns).info_of(info);
     let agent = Agent::builder(model.clone()).tool(give);
-    let agent = agent.approval(ApprovalPolicy::Never).build().unwrap();
+    let agent = agent.approval(ApprovalPolicy::Never).build().unwrap().conversation();
     agent.run("Give.").await.unwrap();
     agent.run("And now?").await.unwrap();
     let requests = model.requests();

@@ -4,7 +4,7 @@ use super::host::ServerHost;
 use crate::http::url;
 use forgeline_types::{MediaRules, PictureKinds};
 
-/// The length of base64 of this many bytes.
+/// Returns the length of base64 of this many bytes.
 const fn letters(bytes: u64) -> u64 {
     bytes.div_ceil(3) * 4
 }

@@ -1,6 +1,6 @@
 //! A closer inside a string or value, or an opener inside a string: data, or the end of a call whose string is broken.
 
-use super::{body::CallBody, inner_opener::InnerOpener};
+use super::{body::CallBody, close_verdict::CloseVerdict, inner_opener::InnerOpener};
 use crate::{
     ahead::found::{MarkerMatch, TextAhead},
     compiled::tools::{BodyRole, CompiledForm},
@@ -13,21 +13,6 @@ const MAX_HELD_BYTES: usize = 64 << 10;
 
 /// The same after an opener in a string, which is data if the string does not end before.
 const MAX_OPENER_BYTES: usize = 256;
-
-/// The meaning of an ambiguous closer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CloseVerdict {
-    /// More text decides.
-    Unknown,
-    /// The closer is part of the string.
-    Data,
-    /// All that is held is part of the value, which ends with it.
-    Value,
-    /// The string is broken: the call ended at the closer.
-    Closer,
-    /// The value is broken, and all that is held is part of it.
-    Broken,
-}
 
 /// Text held back from an ambiguous closer on, until the string or value ends.
 #[derive(Debug)]

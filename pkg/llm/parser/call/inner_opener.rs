@@ -1,6 +1,6 @@
 //! An opener inside an argument that is an XML element: data of a value that is closed, or another call.
 
-use super::{ambiguous_close::CloseVerdict, body::CallBody};
+use super::{body::CallBody, close_verdict::CloseVerdict};
 use crate::{
     ahead::found::{MarkerMatch, TextAhead},
     compiled::tools::{BodyRole, CompiledForm},

@@ -4,6 +4,7 @@ mod ambiguous_close;
 mod ambiguous_end;
 mod body;
 mod body_call;
+mod close_verdict;
 pub(crate) mod echo;
 mod end_reason;
 mod inner_opener;

@@ -1,8 +1,7 @@
 //! One call, from after its opener to after its closer.
 
 use super::{
-    ambiguous_close::{AmbiguousClose, CloseVerdict},
-    body::CallBody,
+    ambiguous_close::AmbiguousClose, body::CallBody, close_verdict::CloseVerdict,
     end_reason::CallEndReason,
 };
 use crate::{
