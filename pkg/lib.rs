@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! provider bytes → SSE → wire format → ThinkingParser → StreamChunks
-//!                → process_stream (ToolCallParser) → AgentEvents → DefaultAgent with tools
+//!                → process_stream (ToolCallParser) → AgentEvents → Agent with tools
 //! ```
 //!
 //! Data moves right; backpressure and cancellation move left, by bounded channels and by dropping.
@@ -13,19 +13,19 @@
 //! # An agent
 //!
 //! ```
-//! use forgeline::{agent::DefaultAgent, agent::tools::Calculator, llm::demo::DemoProvider};
+//! use forgeline::{agent::Agent, agent::tools::Calculator, llm::demo::DemoProvider};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let agent = DefaultAgent::builder(DemoProvider::new()).tool(Calculator).build()?;
+//! let agent = Agent::builder(DemoProvider::new()).tool(Calculator).build()?;
 //! let outcome = agent.run("What is 6 * 7?").await?;
 //! assert!(outcome.text.contains("42"));
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! [`run_stream`](agent::DefaultAgent::run_stream) gives every event as it is made, and
-//! [`start`](agent::DefaultAgent::start) channels for a conversation that goes on.
+//! [`run_stream`](agent::Agent::run_stream) gives every event as it is made, and
+//! [`start`](agent::Agent::start) channels for a conversation that goes on.
 //!
 //! # The parts
 //!

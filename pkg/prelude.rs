@@ -14,7 +14,7 @@
 //! }
 //!
 //! let shout = tool_fn("shout", "Shouts.", async |_, it: Shout| it.text.to_uppercase());
-//! let agent = DefaultAgent::builder(DemoProvider::new()).tool(shout).tool(Calculator).build()?;
+//! let agent = Agent::builder(DemoProvider::new()).tool(shout).tool(Calculator).build()?;
 //! let mut run = agent.run_stream("What is 6 * 7?");
 //! let mut text = String::new();
 //! while let Some(Envelope { event, .. }) = run.next().await {
@@ -31,7 +31,8 @@
 pub use crate::agent::tools::FileTools;
 #[cfg(feature = "runtime")]
 pub use crate::agent::{
-    AgentConfig, CallMode, CancellationToken, DefaultAgent, OutcomeKind, RunError, RunOutcome,
+    Agent, AgentConfig, CallMode, CancellationToken, Conversation, OutcomeKind, RunError,
+    RunOutcome,
     tools::{Calculator, Tool, ToolContext, ToolError, ToolOutput, tool_fn, tool_with},
 };
 #[cfg(feature = "runtime")]

@@ -6,20 +6,20 @@ use std::error::Error;
 
 use forgeline::{
     agent::{
-        ApprovalPolicy, BuildError, Decision, DefaultAgent, journal::MemoryJournal,
+        Agent, ApprovalPolicy, BuildError, Conversation, Decision, journal::MemoryJournal,
         tools::Calculator,
     },
     llm::{Provider, demo::DemoProvider},
     types::{AgentEvent, ApprovalRequest},
 };
 
-/// Returns an agent that goes on with the journal, never ahead of its reader.
-fn agent(
+/// Returns the conversation of the journal, with an agent that is never ahead of its reader.
+fn conversation(
     provider: impl Provider + 'static,
     journal: MemoryJournal,
-) -> Result<DefaultAgent, BuildError> {
-    let builder = DefaultAgent::builder(provider).tool(Calculator);
-    builder.approval(ApprovalPolicy::Always).journal(journal).event_capacity(1).build()
+) -> Result<Conversation, BuildError> {
+    let builder = Agent::builder(provider).tool(Calculator).approval(ApprovalPolicy::Always);
+    Ok(builder.event_capacity(1).build()?.conversation().with_journal(journal))
 }
 
 /// Begins a run, and puts it away at the first request for approval.
@@ -28,7 +28,7 @@ async fn ask(
     prompt: &str,
 ) -> Result<(String, ApprovalRequest), Box<dyn Error>> {
     let journal = MemoryJournal::default();
-    let mut run = agent(provider, journal.clone())?.run_stream(prompt);
+    let mut run = conversation(provider, journal.clone())?.run_stream(prompt);
     while let Some(envelope) = run.next().await {
         if let AgentEvent::ToolApprovalRequest(request) = envelope.event {
             drop(run);
@@ -46,7 +46,7 @@ async fn answer(
     decision: Decision,
 ) -> Result<String, Box<dyn Error>> {
     let journal = MemoryJournal::from(kept);
-    let run = agent(provider, journal.clone())?.resume_stream().await?;
+    let run = conversation(provider, journal.clone())?.resume_stream().await?;
     let mut run = run.ok_or("the run had ended")?;
     let approvals = run.approvals();
     let mut decision = Some(decision);
@@ -66,7 +66,7 @@ async fn answer(
 
 /// Finishes the run.
 async fn finish(provider: impl Provider + 'static, kept: &str) -> Result<String, Box<dyn Error>> {
-    let outcome = agent(provider, MemoryJournal::from(kept))?.resume().await?;
+    let outcome = conversation(provider, MemoryJournal::from(kept))?.resume().await?;
     Ok(outcome.ok_or("the run had ended")?.text)
 }
 

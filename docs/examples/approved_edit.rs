@@ -5,7 +5,7 @@ use std::{error::Error, path::Path};
 
 use forgeline::{
     agent::{
-        ApprovalContext, ApprovalPolicy, Decision, DefaultAgent,
+        Agent, ApprovalContext, ApprovalPolicy, Decision,
         tools::{Calculator, FileTools},
     },
     llm::{Provider, demo::DemoProvider},
@@ -19,7 +19,7 @@ async fn work(
     task: &str,
     decide: impl Fn(&ApprovalRequest) -> Decision + Send + Sync + 'static,
 ) -> Result<String, Box<dyn Error>> {
-    let agent = DefaultAgent::builder(provider)
+    let agent = Agent::builder(provider)
         .tool(Calculator)
         .tools(FileTools::new(root)?.into_changing_tools())
         .approval(ApprovalPolicy::Always)

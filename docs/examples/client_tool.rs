@@ -14,7 +14,7 @@ use std::{
 };
 
 use forgeline::{
-    agent::{AllowList, DefaultAgent, RunInput, RunOutcome, Surface, tools::ClientTool},
+    agent::{Agent, AllowList, RunInput, RunOutcome, Surface, tools::ClientTool},
     llm::{Provider, demo::DemoProvider},
     types::ClientReturn,
 };
@@ -43,7 +43,7 @@ async fn serve(
     results: impl BufRead + Send + 'static,
 ) -> Result<RunOutcome, Box<dyn Error>> {
     let tool = |name, what| ClientTool::typed::<Calculate>(name, what).module("tools");
-    let agent = DefaultAgent::builder(provider)
+    let agent = Agent::builder(provider)
         .tool(tool("calculator", "Calculates, in the page of the user."))
         .tool(tool("calculator.keep", "Keeps a result in the calculator's memory."))
         .authorizer(AllowList::default().on_page("calculator", ["calculator"]))

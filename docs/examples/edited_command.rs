@@ -5,7 +5,7 @@ use std::{error::Error, path::Path};
 
 use forgeline::{
     agent::{
-        ApprovalContext, ApprovalPolicy, Decision, DefaultAgent,
+        Agent, ApprovalContext, ApprovalPolicy, Decision,
         tools::{Calculator, CommandTool},
     },
     llm::{Provider, demo::DemoProvider},
@@ -20,7 +20,7 @@ async fn work(
     decide: impl Fn(&ApprovalRequest) -> Decision + Send + Sync + 'static,
     mut on_event: impl FnMut(&AgentEvent),
 ) -> Result<String, Box<dyn Error>> {
-    let agent = DefaultAgent::builder(provider)
+    let agent = Agent::builder(provider)
         .tool(Calculator)
         .tool(CommandTool::new(root, ["echo"])?)
         .approval(ApprovalPolicy::Always)

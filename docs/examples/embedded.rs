@@ -3,11 +3,11 @@
 use std::{error::Error, net::SocketAddr};
 
 use axum::{Router, routing::get};
-use forgeline::{agent::DefaultAgent, llm::demo::DemoProvider, server};
+use forgeline::{agent::Agent, llm::demo::DemoProvider, server};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let agent = DefaultAgent::builder(DemoProvider::new()).build()?;
+    let agent = Agent::builder(DemoProvider::new()).build()?;
     let service = server::Service::builder().agent("help", agent).build()?;
     let app = Router::new().route("/about", get(async || "Ours.")).merge(server::router(service));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;

@@ -1,5 +1,5 @@
 #![expect(missing_docs, clippy::print_stdout, reason = "a whole agent: it prints its answer")]
-use forgeline::{agent::DefaultAgent, agent::tools::tool_fn, llm::demo::DemoProvider};
+use forgeline::{agent::Agent, agent::tools::tool_fn, llm::demo::DemoProvider};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Yell {
@@ -9,7 +9,7 @@ struct Yell {
 #[tokio::main]
 async fn main() -> Result<(), forgeline::agent::BuildError> {
     let tool = tool_fn("yell", "Yells.", async |_, it: Yell| it.text.to_uppercase());
-    let mut run = DefaultAgent::builder(DemoProvider::new()).tool(tool).build()?.run_stream("Yell");
+    let mut run = Agent::builder(DemoProvider::new()).tool(tool).build()?.run_stream("Yell");
     while let Some(envelope) = run.next().await {
         print!("{}", envelope.event.text());
     }

@@ -6,7 +6,7 @@ use std::error::Error;
 
 use forgeline::{
     agent::{
-        DefaultAgent, NoToolCall, OutcomeKind,
+        Agent, NoToolCall, OutcomeKind,
         tools::{Calculator, ToolContext, ToolError, tool_fn},
     },
     llm::{Provider, demo::DemoProvider},
@@ -30,7 +30,7 @@ async fn work(
             other => Err(ToolError::failed(format!("no station in {other}"))),
         }
     });
-    let agent = DefaultAgent::builder(provider)
+    let agent = Agent::builder(provider)
         .system("Work until the task is done, then call task_completion.")
         .tool(Calculator)
         .tool(weather.idempotent())

@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use forgeline::{
-    agent::{CONTEXT_SUMMARIZED, CONTEXT_TRIMMED, DefaultAgent, tools::Calculator},
+    agent::{Agent, CONTEXT_SUMMARIZED, CONTEXT_TRIMMED, tools::Calculator},
     llm::demo::DemoProvider,
     types::AgentEvent,
 };
@@ -14,22 +14,22 @@ use forgeline::{
 struct Told {
     summaries: usize,
     trims: usize,
-    /// The messages that the agent keeps.
+    /// The messages that the conversation keeps.
     messages: usize,
     last: String,
 }
 
 async fn talk(turns: u32, summarize: bool) -> Result<Told, Box<dyn Error>> {
-    let mut builder = DefaultAgent::builder(DemoProvider::new())
+    let mut builder = Agent::builder(DemoProvider::new())
         .system("Answer briefly.")
         .tool(Calculator)
         .max_context_tokens(8_000);
     if summarize {
         builder = builder.summarize_at(75);
     }
-    let (agent, mut told) = (builder.build()?, Told::default());
+    let (conversation, mut told) = (builder.build()?.conversation(), Told::default());
     for turn in 0..turns {
-        let mut events = agent.run_stream(format!("What is {turn} * 7?"));
+        let mut events = conversation.run_stream(format!("What is {turn} * 7?"));
         while let Some(envelope) = events.next().await {
             if let AgentEvent::Custom { name, .. } = &envelope.event {
                 told.summaries += usize::from(name == CONTEXT_SUMMARIZED);
@@ -38,7 +38,7 @@ async fn talk(turns: u32, summarize: bool) -> Result<Told, Box<dyn Error>> {
         }
         told.last = events.outcome().await?.text;
     }
-    told.messages = agent.transcript().len();
+    told.messages = conversation.transcript().len();
     Ok(told)
 }
 

@@ -5,7 +5,7 @@ use std::{error::Error, path::Path};
 
 use forgeline::{
     agent::{
-        ApprovalContext, Decision, DefaultAgent, RunOutcome,
+        Agent, ApprovalContext, Decision, RunOutcome,
         mcp::{McpConfig, McpOptions, McpQuestion, McpServers},
     },
     llm::{Provider, demo::DemoProvider},
@@ -37,7 +37,7 @@ async fn answer(
     prompt: &str,
     decide: impl Fn(&ApprovalContext) -> Decision + Send + Sync + 'static,
 ) -> Result<RunOutcome, Box<dyn Error>> {
-    let agent = DefaultAgent::builder(provider)
+    let agent = Agent::builder(provider)
         .tool_source(servers)
         .approver(move |asked: ApprovalContext| std::future::ready(decide(&asked)))
         .build()?;

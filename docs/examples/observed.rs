@@ -9,7 +9,7 @@ use std::{
 
 use forgeline::{
     agent::{
-        CallRecord, DefaultAgent, LatencyRecords, Metric, MetricNames, Observer, TurnRecord,
+        Agent, CallRecord, LatencyRecords, Metric, MetricNames, Observer, TurnRecord,
         tools::Calculator,
     },
     llm::demo::DemoProvider,
@@ -39,7 +39,7 @@ impl Observer for Meter {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let (meter, latency) = (Arc::new(Meter::default()), LatencyRecords::default());
-    let agent = DefaultAgent::builder(DemoProvider::new())
+    let agent = Agent::builder(DemoProvider::new())
         .tool(Calculator)
         .observer(Arc::clone(&meter))
         .observer(latency.clone())
@@ -60,7 +60,7 @@ mod tests {
     #[tokio::test]
     async fn what_a_run_took_is_summed_by_metric() {
         let meter = Arc::new(Meter::default());
-        let builder = DefaultAgent::builder(DemoProvider::new()).tool(Calculator);
+        let builder = Agent::builder(DemoProvider::new()).tool(Calculator);
         builder.observer(Arc::clone(&meter)).build().unwrap().run("What is 6 * 7?").await.unwrap();
         let sums = meter.0.lock().unwrap();
         assert!(sums["gen_ai.client.token.usage"] > 0.0, "{sums:?}");

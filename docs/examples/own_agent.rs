@@ -1,5 +1,5 @@
 #![expect(clippy::print_stdout, reason = "an example: it prints what the model says")]
-//! Another agent than `DefaultAgent`, from the same parts: it asks, runs the calls of the answer one after
+//! Another agent than `Agent`, from the same parts: it asks, runs the calls of the answer one after
 //! the other, and asks again until an answer has none.
 
 use std::{error::Error, io::Write as _, sync::Arc};

@@ -3,7 +3,7 @@
 use std::{error::Error, net::SocketAddr, time::Duration};
 
 use forgeline::{
-    agent::{Caller, DefaultAgent, tools::ToolContext, tools::tool_fn},
+    agent::{Agent, Caller, tools::ToolContext, tools::tool_fn},
     llm::demo::DemoProvider,
     server::{Service, Tokens, router},
     store::{SqliteStore, Stores},
@@ -25,7 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             format!("The order {} left our house today.", it.number)
         },
     );
-    let agent = DefaultAgent::builder(DemoProvider::new())
+    let agent = Agent::builder(DemoProvider::new())
         .system(|_| async { Ok("You help the customers of a shop.".to_owned()) })
         .tool(status)
         .build()?;

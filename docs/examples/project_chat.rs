@@ -5,7 +5,7 @@ use std::{error::Error, fs, path::Path, sync::Arc};
 
 use forgeline::{
     agent::{
-        AgentBuilder, BuildError, DefaultAgent, SubAgentEvent,
+        Agent, AgentBuilder, BuildError, SubAgentEvent,
         prompts::{ClockPrompt, FilePrompt, IdentityPrompt, ProjectPrompt, ToolFilesPrompt},
         skills::Skills,
         tools::Calculator,
@@ -35,7 +35,7 @@ fn write_project(root: &Path) -> std::io::Result<()> {
 }
 
 /// Returns the agent of the first model; those below it have the models behind it, and the last one has the calculator.
-fn agent(root: &Path, models: &[Model]) -> Result<DefaultAgent, BuildError> {
+fn agent(root: &Path, models: &[Model]) -> Result<Agent, BuildError> {
     let Some((model, below)) = models.split_first() else {
         return prompted(root, Arc::new(DemoProvider::new())).tool(Calculator).build();
     };
@@ -46,7 +46,7 @@ fn agent(root: &Path, models: &[Model]) -> Result<DefaultAgent, BuildError> {
 
 /// Returns an agent with all parts of the prompt; what changes most comes last.
 fn prompted(root: &Path, model: Model) -> AgentBuilder {
-    DefaultAgent::builder(model)
+    Agent::builder(model)
         .system(FilePrompt::new(root.join("prompts/system.md")).or("You help with a shop's work."))
         .system(IdentityPrompt)
         .system(ToolFilesPrompt::new(root.join("prompts")))
@@ -59,7 +59,7 @@ fn prompted(root: &Path, model: Model) -> AgentBuilder {
 type Step = (usize, AgentEvent);
 
 /// Asks, and returns the answer and what led to it.
-async fn ask(agent: &DefaultAgent, question: &str) -> Result<(String, Vec<Step>), Box<dyn Error>> {
+async fn ask(agent: &Agent, question: &str) -> Result<(String, Vec<Step>), Box<dyn Error>> {
     let (mut stream, mut steps) = (agent.run_stream(question), Vec::new());
     while let Some(envelope) = stream.next().await {
         let (mut event, mut depth) = (envelope.event, 0);

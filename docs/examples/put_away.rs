@@ -1,20 +1,23 @@
 #![expect(clippy::print_stdout, reason = "an example: it prints the answer")]
-//! A run that is put away, as text, and finished by another agent, which may be in another process.
+//! A run that is put away, as text, and finished by another one, which may be in another process.
 
 use std::error::Error;
 
 use forgeline::{
-    agent::{BuildError, DefaultAgent, RunOutcome, journal::MemoryJournal, tools::Calculator},
+    agent::{
+        Agent, BuildError, Conversation, RunOutcome, journal::MemoryJournal, tools::Calculator,
+    },
     llm::{Provider, demo::DemoProvider},
     types::AgentEvent,
 };
 
-/// Returns an agent whose conversation is that of the journal, and which is never ahead of its reader.
-fn agent(
+/// Returns the conversation of the journal, with an agent that is never ahead of its reader.
+fn conversation(
     provider: impl Provider + 'static,
     journal: MemoryJournal,
-) -> Result<DefaultAgent, BuildError> {
-    DefaultAgent::builder(provider).tool(Calculator).journal(journal).event_capacity(1).build()
+) -> Result<Conversation, BuildError> {
+    let agent = Agent::builder(provider).tool(Calculator).event_capacity(1).build()?;
+    Ok(agent.conversation().with_journal(journal))
 }
 
 /// Begins a run, and puts it away at the first event of this kind.
@@ -24,7 +27,7 @@ async fn put_away(
     kind: &str,
 ) -> Result<String, BuildError> {
     let journal = MemoryJournal::default();
-    let mut run = agent(provider, journal.clone())?.run_stream(prompt);
+    let mut run = conversation(provider, journal.clone())?.run_stream(prompt);
     while let Some(envelope) = run.next().await {
         if envelope.event.kind() == kind {
             break;
@@ -40,7 +43,7 @@ async fn finish(
     kept: &str,
     mut on_event: impl FnMut(&AgentEvent),
 ) -> Result<RunOutcome, Box<dyn Error>> {
-    let run = agent(provider, MemoryJournal::from(kept))?.resume_stream().await?;
+    let run = conversation(provider, MemoryJournal::from(kept))?.resume_stream().await?;
     let mut run = run.ok_or("the run had ended")?;
     while let Some(envelope) = run.next().await {
         on_event(&envelope.event);
@@ -76,7 +79,8 @@ mod tests {
         let call = || ScriptedTurn::new().call("calculator", json!({ "expression": "6 * 7" }));
         let answer = || ScriptedTurn::new().text("It is ").text("42.");
         let whole = ScriptedProvider::new([call(), answer()]);
-        let whole = agent(whole, MemoryJournal::default()).unwrap().run("6 * 7?").await.unwrap();
+        let whole =
+            conversation(whole, MemoryJournal::default()).unwrap().run("6 * 7?").await.unwrap();
         for kind in ["tool_result", "message_content"] {
             let provider = ScriptedProvider::new([call(), answer()]);
             let kept = put_away(provider, "6 * 7?", kind).await.unwrap();
@@ -107,7 +111,7 @@ mod tests {
     async fn what_was_edited_is_refused() {
         let kept = put_away(DemoProvider::new(), "What is 6 * 7?", "tool_result").await.unwrap();
         let edited = MemoryJournal::from(kept.replacen("6 * 7", "6 * 8", 1).as_str());
-        let error = agent(DemoProvider::new(), edited).unwrap().resume().await.unwrap_err();
+        let error = conversation(DemoProvider::new(), edited).unwrap().resume().await.unwrap_err();
         assert_eq!(error.error.code, ErrorCode::Journal);
         assert!(error.to_string().contains("was edited"), "{error}");
     }

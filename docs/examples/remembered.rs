@@ -5,7 +5,7 @@ use std::{error::Error, path::Path};
 
 use forgeline::{
     agent::{
-        Caller, DefaultAgent, RunInput,
+        Agent, Caller, RunInput,
         knowledge::{FileMemoryStore, KnowledgeTools, LexicalIndex, MemoryTools},
     },
     testing::{ScriptedProvider, ScriptedTurn},
@@ -22,7 +22,7 @@ async fn call(
     let turns = [ScriptedTurn::new().call(tool, arguments), ScriptedTurn::new().text("Done.")];
     let provider = ScriptedProvider::new(turns);
     let index = LexicalIndex::new([("pump.md", "Turn the pump off first.")])?;
-    let agent = DefaultAgent::builder(provider.clone())
+    let agent = Agent::builder(provider.clone())
         .tools(MemoryTools::new(FileMemoryStore::new(file)).into_tools())
         .tools(KnowledgeTools::new(index).into_tools())
         .build()?;

@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use forgeline::{
-    agent::{DefaultAgent, skills::Skills},
+    agent::{Agent, skills::Skills},
     testing::{ScriptedProvider, ScriptedTurn},
 };
 use serde_json::json;
@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let load = ScriptedTurn::new().call("load_skill", json!({ "name": "pdf" }));
     let provider = ScriptedProvider::new([load, ScriptedTurn::new().text("What is your name?")]);
-    let agent = DefaultAgent::builder(provider.clone()).skills(&skills).build()?;
+    let agent = Agent::builder(provider.clone()).skills(&skills).build()?;
     agent.run("Fill in the form.").await?;
     if let Some(request) = provider.requests().last() {
         println!("{}", request.system.as_deref().unwrap_or_default());

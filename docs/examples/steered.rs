@@ -5,7 +5,7 @@ use std::{error::Error, sync::Arc};
 
 use forgeline::{
     agent::{
-        DefaultAgent, RunOutcome,
+        Agent, RunOutcome,
         tools::{Calculator, Tool, ToolContext, ToolFuture},
     },
     llm::{Provider, demo::DemoProvider},
@@ -47,7 +47,7 @@ async fn steered(
 ) -> Result<RunOutcome, Box<dyn Error>> {
     let has_spoken = Arc::new(Semaphore::new(0));
     let tool = SlowCalculator(Arc::clone(&has_spoken));
-    let agent = DefaultAgent::builder(provider).tool(tool).build()?;
+    let agent = Agent::builder(provider).tool(tool).build()?;
     let mut run = agent.run_stream(prompt);
     let steering = run.steering();
     while let Some(envelope) = run.next().await {

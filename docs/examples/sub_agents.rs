@@ -5,7 +5,7 @@ use std::error::Error;
 
 use forgeline::{
     agent::{
-        AgentBuilder, BuildError, DefaultAgent, Places, RunOutcome, SubAgent, SubAgentEvent,
+        Agent, AgentBuilder, BuildError, Places, RunOutcome, SubAgent, SubAgentEvent,
         tools::Calculator,
     },
     llm::{Provider, demo::DemoProvider},
@@ -17,14 +17,14 @@ use serde_json::json;
 /// Returns an agent whose model first asks the tool `name`, and then says `answer`.
 fn asking(name: &str, task: &str, answer: &str) -> AgentBuilder {
     let ask = ScriptedTurn::new().call(name, json!({ "task": task }));
-    DefaultAgent::builder(ScriptedProvider::new([ask, ScriptedTurn::new().text(answer)]))
+    Agent::builder(ScriptedProvider::new([ask, ScriptedTurn::new().text(answer)]))
 }
 
 /// Returns the editor; `model` is that of the reckoner.
-fn editor(model: impl Provider + 'static) -> Result<DefaultAgent, BuildError> {
+fn editor(model: impl Provider + 'static) -> Result<Agent, BuildError> {
     // Two agents work at a time, in the whole tree; those that wait for another do not count.
     let places = Places::new(2);
-    let reckoner = DefaultAgent::builder(model).tool(Calculator).build()?;
+    let reckoner = Agent::builder(model).tool(Calculator).build()?;
     let reckoner = SubAgent::new(reckoner, "reckoner", "Works out sums.").places(&places);
     let researcher = asking("reckoner", "What is 6 * 7?", "They sold 42 boats.");
     let researcher = researcher.tool(reckoner).build()?;
@@ -38,7 +38,7 @@ fn editor(model: impl Provider + 'static) -> Result<DefaultAgent, BuildError> {
 
 /// Runs the editor; `tell` gets each event with the names of the agents that it stands in.
 async fn run(
-    agent: &DefaultAgent,
+    agent: &Agent,
     mut tell: impl FnMut(&[String], &AgentEvent),
 ) -> Result<RunOutcome, Box<dyn Error>> {
     let mut stream = agent.run_stream("Write a line about the year.");

@@ -4,7 +4,7 @@
 
 use forgeline::{
     agent::{
-        DefaultAgent, RunInput,
+        Agent, RunInput,
         prompts::{
             ClockPrompt, FilePrompt, IdentityPrompt, ModulePrompts, ProjectPrompt, ToolFilesPrompt,
         },
@@ -16,7 +16,7 @@ use forgeline::{
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let orders = ModulePrompts::new().module("orders", "An order has a number such as A-17.");
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hello.")]);
-    let agent = DefaultAgent::builder(provider.clone())
+    let agent = Agent::builder(provider.clone())
         .system(FilePrompt::new("prompts/system.md").or("You help the users of a shop."))
         .system(IdentityPrompt)
         .system(ToolFilesPrompt::new("."))

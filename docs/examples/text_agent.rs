@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use forgeline::{
-    agent::{CallMode, DefaultAgent, tools::Calculator},
+    agent::{Agent, CallMode, tools::Calculator},
     llm::{Provider, demo::DemoProvider},
     types::{Part, Transcript},
 };
@@ -15,13 +15,14 @@ async fn converse(
     provider: impl Provider + 'static,
     prompt: &str,
 ) -> Result<Transcript, Box<dyn Error>> {
-    let agent = DefaultAgent::builder(provider)
+    let agent = Agent::builder(provider)
         .system("Think first.")
         .tool(Calculator)
         .call_mode(CallMode::Text)
         .build()?;
-    agent.run(prompt).await?;
-    Ok(agent.transcript())
+    let conversation = agent.conversation();
+    conversation.run(prompt).await?;
+    Ok(conversation.transcript())
 }
 
 /// Returns the thinking that the conversation keeps.

@@ -5,7 +5,7 @@ use std::{error::Error, sync::Arc};
 
 use forgeline::{
     agent::{
-        BuildError, DefaultAgent, ToolSearch,
+        Agent, BuildError, ToolSearch,
         tools::{Tool, ToolContext, tool_fn},
     },
     llm::{Provider, demo::DemoProvider},
@@ -31,11 +31,11 @@ fn order(storehouse: usize, shelf: usize) -> Arc<dyn Tool> {
 }
 
 /// Returns an agent with a thousand tools.
-fn clerk(model: impl Provider + 'static) -> Result<DefaultAgent, BuildError> {
+fn clerk(model: impl Provider + 'static) -> Result<Agent, BuildError> {
     let tools = (0..10).flat_map(|storehouse| (0..100).map(move |shelf| order(storehouse, shelf)));
     // One search finds three; without this line it would be five.
     let search = ToolSearch::default().most(3);
-    DefaultAgent::builder(model).tools(tools).tool_search(search).build()
+    Agent::builder(model).tools(tools).tool_search(search).build()
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -69,8 +69,8 @@ mod tests {
         let task = "Order 12 pieces with storehouse7.order_shelf42, please.";
         let outcome = agent.run(task).await.unwrap();
         assert!(outcome.text.contains("12 pieces are ordered from shelf 42 of storehouse 7"));
-        let names: Vec<_> = agent
-            .transcript()
+        let names: Vec<_> = outcome
+            .messages
             .iter()
             .flat_map(|message| message.tool_results())
             .map(|result| result.name.to_string())

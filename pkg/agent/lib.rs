@@ -38,7 +38,9 @@ pub use self::{
         CONTENT_REFUSED, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED, CallMode,
         CallStart, KeepThinking, NoToolCall, STEERED, TOOL_SOURCE, UNDELIVERED,
     },
-    default_agent::{AgentBuilder, BuildError, DefaultAgent, SkillSet, TypedOutcome},
+    default_agent::{
+        Agent, AgentBuilder, BuildError, Conversation, DefaultAgent, SkillSet, TypedOutcome,
+    },
     nesting::Places,
     observe::{
         CallBegan, CallEnd, CallRecord, Emission, Latencies, LatencyRecords, LatencyWindow, Metric,

@@ -29,10 +29,10 @@ use forgeline_types::{Capabilities, FinishReason, ModelInfo, Text, UsageInfo, de
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use forgeline::{agent::DefaultAgent, testing::{ScriptedProvider, ScriptedTurn}};
+/// use forgeline::{agent::Agent, testing::{ScriptedProvider, ScriptedTurn}};
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hel").text("lo")]);
-/// let agent = DefaultAgent::builder(provider.clone()).build()?;
+/// let agent = Agent::builder(provider.clone()).build()?;
 /// assert_eq!(agent.run("Hi").await?.text, "Hello");
 /// assert_eq!(provider.requests()[0].messages.last().unwrap().text(), "Hi");
 /// # Ok(())

@@ -26,7 +26,7 @@ use super::{
     runs::{directory::RunDirectory, slots::RunSlots},
     service::{Service, ServiceHandles},
 };
-use forgeline_agent::{DefaultAgent, Observer};
+use forgeline_agent::{Agent, Observer};
 use forgeline_store::{EventLog, NotificationChannel, Stores};
 use forgeline_types::Text;
 
@@ -37,7 +37,7 @@ const LONG_POLL: Duration = Duration::from_secs(20);
 #[must_use = "a builder does nothing before `build`"]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct ServiceBuilder {
-    agents: Vec<(Text, DefaultAgent)>,
+    agents: Vec<(Text, Agent)>,
     with_history: BTreeSet<Text>,
     identify: Box<dyn Identify>,
     stores: Stores,
@@ -97,8 +97,8 @@ impl Service {
 }
 
 impl ServiceBuilder {
-    /// Adds an agent. The first agent is the default for requests that name none. Each conversation uses a fork of its agent.
-    pub fn agent(mut self, name: impl Into<Text>, agent: DefaultAgent) -> Self {
+    /// Adds an agent. The first agent is the default for requests that name none. Each conversation has its own history.
+    pub fn agent(mut self, name: impl Into<Text>, agent: Agent) -> Self {
         self.agents.push((name.into(), agent));
         self
     }
@@ -111,9 +111,9 @@ impl ServiceBuilder {
     /// # Examples
     ///
     /// ```
-    /// use forgeline::{agent::DefaultAgent, llm::demo::DemoProvider, server::Service};
+    /// use forgeline::{agent::Agent, llm::demo::DemoProvider, server::Service};
     ///
-    /// let agent = DefaultAgent::builder(DemoProvider::new()).build()?;
+    /// let agent = Agent::builder(DemoProvider::new()).build()?;
     /// let service = Service::builder().agent("main", agent).client_history("main").build()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -5,9 +5,9 @@
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use forgeline::{agent::DefaultAgent, llm::demo::DemoProvider, server::{Service, router}};
+//! use forgeline::{agent::Agent, llm::demo::DemoProvider, server::{Service, router}};
 //!
-//! let agent = DefaultAgent::builder(DemoProvider::new()).build()?;
+//! let agent = Agent::builder(DemoProvider::new()).build()?;
 //! let service = Service::builder().agent("demo", agent).build()?;
 //! let app = axum::Router::new().merge(router(service));
 //! let app = app.into_make_service_with_connect_info::<std::net::SocketAddr>();

@@ -34,13 +34,13 @@ use forgeline_agent::{SkillSet, private::root_of, prompts::SystemPrompt, tools::
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, skills::Skills}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, skills::Skills}, llm::demo::DemoProvider};
 ///
 /// let skills = Skills::find(Skills::usual_folders("."));
 /// for problem in skills.problems() {
 ///     eprintln!("skill left out: {problem}");
 /// }
-/// let agent = DefaultAgent::builder(DemoProvider::new()).skills(&skills).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).skills(&skills).build()?;
 /// # Ok::<(), forgeline::agent::BuildError>(())
 /// ```
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,8 @@
 //! The conversation store.
 
-use super::{Conversation, ConversationKey, ConversationStatus, Entry, StoreFuture, StoredMessage};
+use super::{
+    ConversationKey, ConversationRecord, ConversationStatus, Entry, StoreFuture, StoredMessage,
+};
 use forgeline_types::{Text, setters};
 
 /// Conversations by scope and id, with their messages and the journals of their agents.
@@ -20,14 +22,14 @@ pub trait ConversationStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns [`StoreError::Exists`](crate::StoreError::Exists) if there is a conversation with this key.
-    fn begin(&self, conversation: Conversation) -> StoreFuture<'_, ()>;
+    fn begin(&self, conversation: ConversationRecord) -> StoreFuture<'_, ()>;
 
     /// Returns a conversation, without its messages.
     ///
     /// # Errors
     ///
     /// Returns [`StoreError::NotFound`](crate::StoreError::NotFound) if there is no such conversation.
-    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, Conversation>;
+    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, ConversationRecord>;
 
     /// Returns the conversations of a scope, most recently changed first.
     ///
@@ -207,7 +209,7 @@ impl ConversationQuery {
 #[non_exhaustive]
 pub struct ConversationPage {
     /// The conversations.
-    pub conversations: Vec<Conversation>,
+    pub conversations: Vec<ConversationRecord>,
     /// The position where the list continues; `None` at its end.
     pub next: Option<Text>,
 }
@@ -215,7 +217,7 @@ pub struct ConversationPage {
 impl ConversationPage {
     /// Returns a page.
     #[must_use]
-    pub fn new(conversations: Vec<Conversation>, next: Option<Text>) -> Self {
+    pub fn new(conversations: Vec<ConversationRecord>, next: Option<Text>) -> Self {
         Self { conversations, next }
     }
 }

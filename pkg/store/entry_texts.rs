@@ -3,7 +3,7 @@
 use super::{
     Entry, StoreError,
     blobs::{BlobHash, SplitText, split},
-    conversation::to_json,
+    conversation_record::to_json,
 };
 
 /// The texts of an entry, without their long parts.

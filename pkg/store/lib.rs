@@ -3,7 +3,7 @@
 //! Each store is a trait, so that other engines can implement it.
 
 mod blobs;
-mod conversation;
+mod conversation_record;
 mod conversations;
 mod entry_texts;
 mod erase;
@@ -24,7 +24,9 @@ mod stores;
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use self::{
-    conversation::{Conversation, ConversationKey, ConversationStatus, Entry, StoredMessage},
+    conversation_record::{
+        ConversationKey, ConversationRecord, ConversationStatus, Entry, StoredMessage,
+    },
     conversations::{ConversationPage, ConversationQuery, ConversationStore, EraseMode, Erased},
     error::{StoreError, StoreFuture},
     follow::follow,

@@ -1,6 +1,6 @@
 //! Positions in lists.
 
-use super::{Conversation, RunRecord, StoreError};
+use super::{ConversationRecord, RunRecord, StoreError};
 use forgeline_types::Text;
 
 /// A position in a list that is sorted by time, then by name.
@@ -29,7 +29,7 @@ impl ListCursor {
     }
 
     /// Returns the position of a conversation in a list.
-    pub(super) fn of_conversation(head: &Conversation) -> Self {
+    pub(super) fn of_conversation(head: &ConversationRecord) -> Self {
         Self { at_ms: head.updated_ms, name: head.key.id.clone() }
     }
 }

@@ -1,7 +1,7 @@
 //! The agent that `run` and `chat` drive.
 
 use clap::Args;
-use forgeline::agent::{DefaultAgent, memory::ConversationMemory};
+use forgeline::agent::{Agent, Conversation};
 use tokio::runtime::Runtime;
 
 use crate::{
@@ -44,8 +44,8 @@ pub struct AgentArgs {
 /// The agent and its description.
 #[derive(Debug)]
 pub struct BuiltAgent {
-    /// The agent.
-    pub agent: DefaultAgent,
+    /// The conversation with the agent.
+    pub conversation: Conversation,
     prepared: PreparedAgent,
     /// The sizes of its requests, where a trace is wanted.
     pub(crate) trace: Option<trace::RequestSizes>,
@@ -69,7 +69,7 @@ impl BuiltAgent {
 
     /// Keeps the conversation for `--continue`.
     pub fn keep(&self) {
-        self.keeper.keep(self.agent.transcript());
+        self.keeper.keep(self.conversation.transcript());
     }
 
     /// Ends the recording, if there is one.
@@ -107,7 +107,7 @@ pub fn build(
     let is_quiet = args.amount.is_quiet();
     let system = SYSTEM;
     let at = SetupContext { runtime, interrupts, system, own_files: None, is_quiet, is_chat };
-    let mut builder = DefaultAgent::builder(provider).memory(ConversationMemory::from(messages));
+    let mut builder = Agent::builder(provider);
     if let Some(requests) = &trace {
         builder = builder.observer(requests.clone());
     }
@@ -116,5 +116,6 @@ pub fn build(
         prepared.builder.clone().build().usage_context(|| "cannot build the agent".to_owned())?;
     introduce(&choice, is_quiet);
     let window = args.setup.context().or_else(|| model_window(&choice.model));
-    Ok(BuiltAgent { agent, prepared, trace, recorder, keeper, window })
+    let conversation = agent.conversation_from(&messages);
+    Ok(BuiltAgent { conversation, prepared, trace, recorder, keeper, window })
 }

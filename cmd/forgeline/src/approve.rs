@@ -239,7 +239,7 @@ fn decision(line: &str) -> Option<Decision> {
 #[cfg(test)]
 mod tests {
     use forgeline::{
-        agent::{ApprovalPolicy, DefaultAgent, tools::Calculator},
+        agent::{Agent, ApprovalPolicy, tools::Calculator},
         testing::{ScriptedProvider, ScriptedTurn},
         types::AgentEvent,
     };
@@ -274,7 +274,7 @@ mod tests {
     async fn each_request_is_asked_about_once_and_answered() {
         let call = || ScriptedTurn::new().call("calculator", json!({ "expression": "1 + 1" }));
         let turns = [call(), call(), ScriptedTurn::new().text("Done.")];
-        let builder = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(Calculator);
+        let builder = Agent::builder(ScriptedProvider::new(turns)).tool(Calculator);
         let agent = builder.approval(ApprovalPolicy::Always).build().unwrap();
         let mut stream = agent.run_stream("Go.");
         let (mut ends, mut asking) = (RequestHandles::for_stream(&stream), UserPrompter::default());

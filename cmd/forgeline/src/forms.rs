@@ -211,7 +211,7 @@ impl FormField {
 mod tests {
     use forgeline::{
         agent::{
-            DefaultAgent,
+            Agent,
             tools::{Question, ToolContext, tool_fn},
         },
         testing::{ScriptedProvider, ScriptedTurn},
@@ -229,8 +229,7 @@ mod tests {
         });
         let turn = ScriptedTurn::new().call("ask", json!({}));
         let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Ok.")]);
-        let mut stream =
-            DefaultAgent::builder(provider).tool(tool).build().unwrap().run_stream("Go.");
+        let mut stream = Agent::builder(provider).tool(tool).build().unwrap().run_stream("Go.");
         let (questions, mut forms, mut shown) =
             (stream.questions(), QuestionForms::default(), Vec::new());
         while let Some(envelope) = stream.next().await {

@@ -47,7 +47,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let turn = runtime.block_on(async {
         let (mut asking, mut typed) = (UserPrompter::default(), TypedLines::of_stdin());
         let listen = |_: &Steering, ends: &RequestHandles| asking.listen(ends, &mut typed);
-        let turn = turn::take(&built.agent, prompt, built.window, &mut show, &stop, listen).await;
+        let turn =
+            turn::take(&built.conversation, prompt, built.window, &mut show, &stop, listen).await;
         built.keep();
         built.close().await;
         turn

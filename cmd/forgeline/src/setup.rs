@@ -15,7 +15,7 @@ use forgeline::{
 use tokio::runtime::Runtime;
 
 #[cfg(feature = "serve")]
-use forgeline::agent::DefaultAgent;
+use forgeline::agent::Agent;
 
 use crate::{
     approve::ApprovalMode,
@@ -256,7 +256,7 @@ impl SetupArgs {
         more: Vec<Arc<dyn Tool>>,
         own_files: Option<&[PathBuf]>,
     ) -> anyhow::Result<()> {
-        let mut builder = DefaultAgent::builder(self.connect(choice, None)?);
+        let mut builder = Agent::builder(self.connect(choice, None)?);
         for (name, provider) in self.connect_models(choice)? {
             builder = builder.model(name, provider);
         }

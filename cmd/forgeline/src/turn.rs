@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use forgeline::{
-    agent::{Budget, DefaultAgent, OutcomeKind, RunOutcome, RunStream, Steering},
+    agent::{Budget, Conversation, OutcomeKind, RunOutcome, RunStream, Steering},
     llm::Cost,
     types::{AgentError, AgentEvent, Completion, CompletionBuilder, ErrorCode, Message, Text},
 };
@@ -62,7 +62,7 @@ impl TurnOutcome {
     }
 }
 
-/// Runs the agent on `input`, in a window of `window` tokens where it is known, and shows its events; `stop` stops the run, and what is open ends properly.
+/// Continues the conversation with `input`, in a window of `window` tokens where it is known, and shows its events; `stop` stops the run, and what is open ends properly.
 /// `listen` is called ten times a second: it may steer the run and answer its requests, and returns remarks
 /// to show.
 ///
@@ -70,7 +70,7 @@ impl TurnOutcome {
 ///
 /// When writing fails.
 pub async fn take(
-    agent: &DefaultAgent,
+    conversation: &Conversation,
     input: Message,
     window: Option<u64>,
     show: &mut EventDisplay,
@@ -78,7 +78,7 @@ pub async fn take(
     mut listen: impl FnMut(&Steering, &RequestHandles) -> Vec<String>,
 ) -> anyhow::Result<TurnOutcome> {
     let start = Instant::now();
-    let mut stream = agent.run_stream(input);
+    let mut stream = conversation.run_stream(input);
     stop.include(stream.cancel_token());
     show.begin();
     let (mut builder, mut turns) = (CompletionBuilder::default(), TurnBuilder::default());
@@ -115,8 +115,8 @@ pub async fn take(
     let facts = RunFacts { ending: outcome.reason.ending(), turns: turns.finish() };
     facts.narrow(&mut completion, &outcome.text);
     let cost = bill.total().or(outcome.spent.cost);
-    let (took, budget) = (start.elapsed(), agent.config().budget);
-    let window = used.line(agent.context_tokens());
+    let (took, budget) = (start.elapsed(), conversation.config().budget);
+    let window = used.line(conversation.context_tokens());
     let turn = TurnOutcome { outcome, error, completion, facts, cost, took, budget, window };
     show.end(&turn.completion, &turn.facts, &turn.footer(), stop).await?;
     Ok(turn)

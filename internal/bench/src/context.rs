@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use forgeline::{
     agent::{
-        DefaultAgent, OutcomeKind,
+        Agent, OutcomeKind,
         knowledge::{KnowledgeIndex as _, LexicalIndex, Owner},
     },
     testing::{ScriptedProvider, ScriptedTurn},
@@ -73,7 +73,7 @@ fn trimming(report: &mut Report) -> Result<()> {
 /// Microseconds of each of the last turns of a conversation that is longer than its window.
 fn last_turns(turns: usize) -> Result<f64> {
     let provider = ScriptedProvider::from_fn(|_| ScriptedTurn::new().text("It is as you say."));
-    let agent = DefaultAgent::builder(provider).max_context_tokens(4_000).build()?;
+    let agent = Agent::builder(provider).max_context_tokens(4_000).build()?;
     let runtime = runtime()?;
     let mut times = Vec::new();
     for turn in 0..turns {

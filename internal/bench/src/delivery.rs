@@ -13,7 +13,7 @@ use axum::{
 };
 use bytes::Bytes;
 use forgeline::{
-    agent::{Caller, DefaultAgent},
+    agent::{Agent, Caller},
     llm::{
         openai::OpenAi,
         sse::SseLimits,
@@ -125,7 +125,7 @@ async fn served(count: usize, readers: usize) -> Result<()> {
     let limits = SseLimits::default().max_response_bytes(1 << 30);
     let provider = OpenAi::builder().base_url("http://127.0.0.1/v1").model("bench").limits(limits);
     let provider = provider.transport(WordByWord::new(count)).build()?;
-    let agent = DefaultAgent::builder(provider).build()?;
+    let agent = Agent::builder(provider).build()?;
     let app = router(Service::builder().identify(everyone).agent("bench", agent).build()?);
     let id = begin(&app).await?;
     read(&app, &format!("/v1/runs/{id}/events"), count, readers).await

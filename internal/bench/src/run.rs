@@ -10,7 +10,7 @@ use std::{
 
 use forgeline::{
     agent::{
-        ApprovalPolicy, DefaultAgent,
+        Agent, ApprovalPolicy,
         tools::{ToolContext, tool_fn},
     },
     llm::{
@@ -48,7 +48,7 @@ fn unseen_faults(report: &mut Report) -> Result<()> {
         [&[one], &[one, one, other], &[one, "chunks!"], &[other, one], &["Two chunks."]];
     let (runtime, mut unseen) = (runtime()?, 0);
     for fault in faults {
-        let agent = DefaultAgent::builder(saying(fault)?).build()?;
+        let agent = Agent::builder(saying(fault)?).build()?;
         if runtime.block_on(read(&agent)).is_ok() {
             unseen += 1;
             report.fail("unseen_run_faults", &format!("{fault:?} passes"));
@@ -71,10 +71,11 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     let (mut costs, mut idle) = (Vec::new(), 0);
     for _ in 0..2 {
         let (whole, region) = (Region::new(ALLOCATOR), Region::new(ALLOCATOR));
-        let agent = ["first", "second", "third"].into_iter().fold(
-            DefaultAgent::builder(provider.clone()).system("Answer briefly."),
-            |agent, name| agent.tool(tool_fn(name, "Finds lines of a file.", find)),
-        );
+        let agent = ["first", "second", "third"]
+            .into_iter()
+            .fold(Agent::builder(provider.clone()).system("Answer briefly."), |agent, name| {
+                agent.tool(tool_fn(name, "Finds lines of a file.", find))
+            });
         let agent = agent.build()?;
         costs.push(region.change());
         for _ in 0..2 {
@@ -128,7 +129,7 @@ fn held(policy: ApprovalPolicy) -> Result<usize> {
     let tool = tool_fn("find", "Finds lines of a file.", |_: ToolContext, _: Find| {
         std::future::pending::<String>()
     });
-    let agent = DefaultAgent::builder(provider).tool(tool).approval(policy).build()?;
+    let agent = Agent::builder(provider).tool(tool).approval(policy).build()?;
     let (runtime, mut held) = (runtime()?, None);
     // The second run: what is made once is there.
     for _ in 0..2 {
@@ -169,7 +170,7 @@ async fn waiting() -> Result<u64> {
     let mut reading = Reading::new(waits.concat(), waits.concat().len());
     let transport = Late { words: waits.into(), in_vain: Arc::clone(&in_vain) };
     let provider = OpenAi::builder().base_url("http://127.0.0.1/v1").model("bench");
-    let agent = DefaultAgent::builder(provider.transport(transport).build()?).build()?;
+    let agent = Agent::builder(provider.transport(transport).build()?).build()?;
     let mut events = agent.run_stream("Where is it?");
     while let Some(envelope) = events.next().await {
         reading.add(envelope.event.text());
@@ -211,7 +212,7 @@ fn kib(change: &Stats) -> f64 {
     per(change.bytes_allocated as u64, 1 << 10)
 }
 
-async fn read(agent: &DefaultAgent) -> Result<()> {
+async fn read(agent: &Agent) -> Result<()> {
     let (mut events, mut place) = (agent.run_stream("Where is it?"), 0);
     while let Some(envelope) = events.next().await {
         if let AgentEvent::MessageContent { content, .. } = &envelope.event {

@@ -18,9 +18,9 @@ use forgeline_types::Text;
 /// Functions are sinks:
 ///
 /// ```
-/// use forgeline::{agent::{AuditRecord, DefaultAgent}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{AuditRecord, Agent}, llm::demo::DemoProvider};
 ///
-/// let agent = DefaultAgent::builder(DemoProvider::new())
+/// let agent = Agent::builder(DemoProvider::new())
 ///     .audit(|record: AuditRecord| eprintln!("{}: {}", record.tool_name, record.reason))
 ///     .build()?;
 /// # Ok::<(), forgeline::agent::BuildError>(())

@@ -15,9 +15,9 @@ use forgeline_types::Text;
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{ApprovalPolicy, DefaultAgent}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{ApprovalPolicy, Agent}, llm::demo::DemoProvider};
 ///
-/// let agent = DefaultAgent::builder(DemoProvider::new())
+/// let agent = Agent::builder(DemoProvider::new())
 ///     .approval(ApprovalPolicy::of(["mail.send"]))
 ///     .build()?;
 /// # Ok::<(), forgeline::agent::BuildError>(())

@@ -79,7 +79,7 @@ impl From<Decision> for ApprovalVerdict {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{Decision, DefaultAgent, tools::{ToolContext, ToolEffects, tool_fn}},
+///     agent::{Decision, Agent, tools::{ToolContext, ToolEffects, tool_fn}},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;
@@ -93,7 +93,7 @@ impl From<Decision> for ApprovalVerdict {
 ///     .effects(ToolEffects::Irreversible);
 /// let turn = ScriptedTurn::new().call("mail.send", json!({ "to": "all" }));
 /// let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("I did not send it.")]);
-/// let agent = DefaultAgent::builder(provider)
+/// let agent = Agent::builder(provider)
 ///     .tool(send)
 ///     .approver(|request: forgeline::agent::ApprovalContext| async move {
 ///         let is_all = request.request.arguments.as_str().contains("all");

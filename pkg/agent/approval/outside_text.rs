@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// it still counts while all text from outside in the conversation comes from the same source. Texts of a sub-agent count as from another one.
 ///
 /// Text is from outside if its tool [says so](crate::tools::Tool::origin), if the provider ran a tool such as a search, and if an answer cites a page. It
-/// remains so after the run was resumed, for later runs of the conversation until it is [cleared](crate::DefaultAgent::clear), and for an agent that is
+/// remains so after the run was resumed, for later runs of the conversation until it is [cleared](crate::Conversation::clear), and for an agent that is
 /// given its messages.
 ///
 /// # Limits

@@ -87,13 +87,13 @@ impl fmt::Debug for InputSender {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{AgentChannels, DefaultAgent},
+///     agent::{AgentChannels, Agent},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::{AgentEvent, ErrorCode},
 /// };
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Once upon").hang()]);
-/// let (handle, channels) = DefaultAgent::builder(provider).build()?.start();
+/// let (handle, channels) = Agent::builder(provider).build()?.start();
 /// let AgentChannels { input, mut events, cancel, shutdown, .. } = channels;
 /// input.send("Tell me a story.").await?;
 /// while let Some(envelope) = events.recv().await {

@@ -27,13 +27,13 @@ use forgeline_types::{AgentError, ClientReturn, Envelope};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{AgentChannels, DefaultAgent},
+///     agent::{AgentChannels, Agent},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::AgentEvent,
 /// };
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hello.")]);
-/// let (handle, channels) = DefaultAgent::builder(provider).build()?.start();
+/// let (handle, channels) = Agent::builder(provider).build()?.start();
 /// let AgentChannels { input, mut events, .. } = channels;
 /// input.send("Hi").await?;
 /// while let Some(envelope) = events.recv().await {

@@ -252,15 +252,15 @@ pub enum AtLimit {
 /// The policy for reasoning in the history that the model wrote into its text, such as `<think>…</think>`.
 ///
 /// It applies if the provider distinguishes such reasoning from reasoning in a field of its own: with Chat Completions. Reasoning with a signature is
-/// always sent back where it belongs, and Ollama and Cohere have a field for all reasoning. Events and [`transcript`](crate::DefaultAgent::transcript)
+/// always sent back where it belongs, and Ollama and Cohere have a field for all reasoning. Events and [`transcript`](crate::Conversation::transcript)
 /// always contain it as thinking.
 ///
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, KeepThinking}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, KeepThinking}, llm::demo::DemoProvider};
 ///
-/// let agent = DefaultAgent::builder(DemoProvider::new())
+/// let agent = Agent::builder(DemoProvider::new())
 ///     .keep_thinking(KeepThinking::Always)
 ///     .build()?;
 /// assert_eq!(agent.config().keep_thinking, KeepThinking::Always);

@@ -7,12 +7,12 @@ use std::{
     time::Duration,
 };
 
-use super::agent::DefaultAgent;
+use super::{agent::Agent, stored_conversations::StoredConversations};
 use crate::{
     access::{AuditSink, Authorizer, Permissions},
     approval::{ApprovalPolicy, Approver, OutsideText, SessionGrant},
     config::{AgentConfig, AtLimit, CallMode, CallStart, KeepThinking, NoToolCall},
-    journal::Journal,
+    journal::JournalStore,
     memory::{ConversationMemory, Memory},
     observe::Observer,
     prompts::SystemPrompt,
@@ -28,18 +28,17 @@ use forgeline_llm::{Prices, Provider, ProviderError, Request, TokenEstimator};
 use forgeline_parser::ToolDialect;
 use forgeline_types::{AgentError, Text, setters};
 
-/// A builder for a [`DefaultAgent`]; see [`DefaultAgent::builder`]. A clone builds another agent, with a memory of its own; since a journal serves only
-/// one agent, give the clone another one.
+/// A builder for an [`Agent`]; see [`Agent::builder`]. A clone builds another agent.
 ///
 /// # Examples
 ///
 /// ```
 /// use forgeline::{
-///     agent::{CallMode, DefaultAgent, tools::Calculator},
+///     agent::{Agent, CallMode, tools::Calculator},
 ///     llm::{Request, demo::DemoProvider},
 /// };
 ///
-/// let agent = DefaultAgent::builder(DemoProvider::new())
+/// let agent = Agent::builder(DemoProvider::new())
 ///     .system("Answer briefly.")
 ///     .tool(Calculator)
 ///     .request(Request::default().temperature(0.2))
@@ -57,7 +56,7 @@ pub struct AgentBuilder {
     sources: Vec<Arc<dyn ToolSource>>,
     state: SharedState,
     memory: Box<dyn Memory>,
-    journal: Option<Arc<dyn Journal>>,
+    conversations: Option<Arc<dyn JournalStore>>,
     summarizer: Option<Arc<dyn Provider>>,
     estimator: TokenEstimator,
     approver: Option<Arc<dyn Approver>>,
@@ -76,9 +75,9 @@ pub struct AgentBuilder {
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, tools::Calculator}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, tools::Calculator}, llm::demo::DemoProvider};
 ///
-/// let builder = DefaultAgent::builder(DemoProvider::new()).tool(Calculator).tool(Calculator);
+/// let builder = Agent::builder(DemoProvider::new()).tool(Calculator).tool(Calculator);
 /// let error = builder.build().unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
@@ -116,7 +115,7 @@ impl From<ProviderError> for BuildError {
     }
 }
 
-impl DefaultAgent {
+impl Agent {
     /// Returns a builder for an agent; everything except the provider has a default.
     pub fn builder(provider: impl Provider + 'static) -> AgentBuilder {
         AgentBuilder::new(provider)
@@ -133,7 +132,7 @@ impl AgentBuilder {
             sources: Vec::new(),
             state: SharedState::default(),
             memory: Box::new(ConversationMemory::default()),
-            journal: None,
+            conversations: None,
             summarizer: None,
             estimator: TokenEstimator::new(),
             approver: None,
@@ -168,12 +167,12 @@ impl AgentBuilder {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use forgeline::{
-    ///     agent::{DefaultAgent, RunInput},
+    ///     agent::{Agent, RunInput},
     ///     testing::{ScriptedProvider, ScriptedTurn},
     /// };
     ///
     /// let (small, large) = (ScriptedTurn::new().text("Hm."), ScriptedTurn::new().text("42."));
-    /// let agent = DefaultAgent::builder(ScriptedProvider::new([small]))
+    /// let agent = Agent::builder(ScriptedProvider::new([small]))
     ///     .model("large", ScriptedProvider::new([large]))
     ///     .build()?;
     /// assert_eq!(agent.run(RunInput::from("What is 6 * 7?").model("large")).await?.text, "42.");
@@ -214,17 +213,18 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the memory that stores the conversation. Default: an empty [`ConversationMemory`].
+    /// Sets the memory of which each conversation begins with a copy. Default: an empty [`ConversationMemory`].
     #[must_use]
     pub fn memory(mut self, memory: impl Memory + 'static) -> Self {
         self.memory = Box::new(memory);
         self
     }
 
-    /// Sets the journal, to which the conversation is written before each step continues; see [`DefaultAgent::resume`]. Default: none.
+    /// Sets the store of the conversations that inputs [name](crate::RunInput::conversation): one journal each, to which a run writes each step before
+    /// the next one begins. Conversations begin empty in it. Default: none; see [`Agent::open`].
     #[must_use]
-    pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
-        self.journal = Some(Arc::new(journal));
+    pub fn conversations(mut self, store: impl JournalStore + 'static) -> Self {
+        self.conversations = Some(Arc::new(store));
         self
     }
 
@@ -352,7 +352,7 @@ impl AgentBuilder {
     /// # Errors
     ///
     /// Returns an error if a tool's name is taken, reserved or invalid, a limit is zero, or an option does not fit.
-    pub fn build(self) -> Result<DefaultAgent, BuildError> {
+    pub fn build(self) -> Result<Agent, BuildError> {
         let config = self.config;
         let limits = [
             ("max_turns", config.max_turns as usize),
@@ -425,7 +425,8 @@ impl AgentBuilder {
             return Err(BuildError::Unfit { option: "summarize_at", problem });
         }
         parts.offer_tools()?;
-        Ok(DefaultAgent::new(parts, self.memory, self.journal))
+        let conversations = self.conversations.map(StoredConversations::new);
+        Ok(Agent::new(parts, self.memory, conversations))
     }
 }
 

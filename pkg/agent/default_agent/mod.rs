@@ -2,15 +2,19 @@
 
 mod agent;
 mod builder;
+mod conversation;
+mod hosted_agent;
 mod reopened_run;
 mod rewind;
 mod skill_set;
+mod stored_conversations;
 mod typed_run;
 
 pub use self::reopened_run::{RunHandles, RunInJournal};
 pub use self::{
-    agent::DefaultAgent,
+    agent::{Agent, DefaultAgent},
     builder::{AgentBuilder, BuildError},
+    conversation::Conversation,
     skill_set::SkillSet,
     typed_run::TypedOutcome,
 };

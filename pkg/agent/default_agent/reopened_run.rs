@@ -1,8 +1,10 @@
 //! A run reopened from a journal, for a service that keeps the events of runs in a log.
 
+use std::sync::Arc;
+
 use tokio_util::sync::CancellationToken;
 
-use super::agent::DefaultAgent;
+use super::conversation::Conversation;
 use crate::{
     driver::{RunSetup, RunStart},
     journal::{Chain, OpenIs, OpenRun},
@@ -25,13 +27,13 @@ pub enum RunInJournal {
 
 /// A run that continues.
 pub struct ReopenedRun {
-    agent: DefaultAgent,
+    conversation: Conversation,
     run: OpenRun,
     chain: Chain,
     setting: Option<RunSetup>,
 }
 
-debug_fields!(ReopenedRun, reopened: agent = reopened.agent);
+debug_fields!(ReopenedRun, reopened: conversation = reopened.conversation);
 
 /// The handles of a run.
 pub struct RunHandles {
@@ -77,7 +79,7 @@ impl RunHandles {
     }
 }
 
-impl DefaultAgent {
+impl Conversation {
     /// Reads the conversation of the journal, and its state of a run. `share` restores, by its id, the values of the run that had not ended.
     #[doc(hidden)]
     pub async fn reopen(
@@ -89,7 +91,7 @@ impl DefaultAgent {
         let own = open.filter(|(run, ..)| run.state.outcome().run_id == *run_id);
         Ok(match own {
             Some((run, chain, setting)) => RunInJournal::Open(Box::new(ReopenedRun {
-                agent: self.clone(),
+                conversation: Self(Arc::clone(&self.0)),
                 run,
                 chain,
                 setting,
@@ -134,9 +136,9 @@ impl ReopenedRun {
     /// Returns the run as a stream of its further events; `reported` are those already received from number [`events`](Self::events) on.
     #[doc(hidden)]
     pub fn into_stream(self, reported: Vec<AgentEvent>) -> RunStream {
-        let Self { agent, mut run, chain, setting } = self;
+        let Self { conversation, mut run, chain, setting } = self;
         run.told = reported;
         let run_id = run.state.outcome().run_id.clone();
-        RunStream::new(agent.0, RunStart::Open(run, chain, setting), run_id)
+        RunStream::new(conversation.0, RunStart::Open(run, chain, setting), run_id)
     }
 }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::agent::DefaultAgent;
+use super::conversation::Conversation;
 use crate::journal::{JournalStep, Record};
 use forgeline_types::{AgentError, Message, MessageRole};
 
-impl DefaultAgent {
+impl Conversation {
     /// Removes the last run from the conversation, with all its messages, and returns the message with which it began; `None` if there was none. Waits for
     /// the current run.
     ///
     /// The next run continues as if the removed run had not happened: the model does not see it. Effects of its tools remain, permissions granted for
     /// the session remain granted, and permissions revoked because of text from outside remain revoked. The rewind is written to the
-    /// [journal](crate::AgentBuilder::journal), if any. In a conversation that the agent was built with and in which no run has begun, the messages from
+    /// [journal](Self::with_journal), if any. In a conversation that the agent was built with and in which no run has begun, the messages from
     /// the last user message on are removed; if the [memory](crate::memory::Memory) has dropped the beginning of the last run, nothing is.
     ///
     /// # Errors
@@ -33,10 +33,11 @@ impl DefaultAgent {
     /// use forgeline::{agent::{DefaultAgent, tools::Calculator}, llm::demo::DemoProvider};
     ///
     /// let agent = DefaultAgent::builder(DemoProvider::new()).tool(Calculator).build()?;
-    /// agent.run("What is 6 * 7?").await?;
-    /// let said = agent.rewind().await?.ok_or("no run has begun")?;
-    /// assert!(agent.transcript().is_empty());
-    /// let again = agent.run((*said).clone()).await?;
+    /// let conversation = agent.conversation();
+    /// conversation.run("What is 6 * 7?").await?;
+    /// let said = conversation.rewind().await?.ok_or("no run has begun")?;
+    /// assert!(conversation.transcript().is_empty());
+    /// let again = conversation.run((*said).clone()).await?;
     /// assert!(again.text.contains("42"));
     /// # Ok(())
     /// # }
@@ -68,7 +69,7 @@ impl DefaultAgent {
             return Ok(None);
         };
         if let (Some(writer), Some((run, _))) = (&mut *turn, places.get(at)) {
-            writer.ready().await?;
+            self.0.begin_entry(writer).await?;
             let step = JournalStep::RunRewound { run_id: run.clone() };
             writer.append(step, &Record::<()>::Rewound { run: run.clone() }, &[]).await?;
         }

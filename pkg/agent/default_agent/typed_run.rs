@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::agent::DefaultAgent;
+use super::{agent::Agent, conversation::Conversation};
 use crate::run::{OutcomeKind, RunError, RunInput, RunOutcome};
 use forgeline_json::describe_mismatch;
 use forgeline_llm::AnswerSchema;
@@ -19,7 +19,7 @@ pub struct TypedOutcome<T> {
     pub outcome: RunOutcome,
 }
 
-impl DefaultAgent {
+impl Conversation {
     /// Runs `input` to its end and returns the answer as a `T`: the model first works with its tools, turn by turn, and then gives one answer that is
     /// bound by the schema of `T`. An agent without tools is called once.
     ///
@@ -71,6 +71,25 @@ impl DefaultAgent {
             Ok(value) => Ok(TypedOutcome { value, outcome }),
             Err(error) => Err(RunError { error, outcome: Box::new(outcome) }),
         }
+    }
+}
+
+impl Agent {
+    /// Runs `input` to its end and returns the answer as a `T`; see [`Conversation::run_typed`] and [`run`](Self::run).
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`Conversation::run_typed`] and [`run`](Self::run).
+    ///
+    /// # Cancel safety
+    ///
+    /// The same as for [`Conversation::run`].
+    pub async fn run_typed<T: JsonSchema + DeserializeOwned>(
+        &self,
+        input: impl Into<RunInput>,
+    ) -> Result<TypedOutcome<T>, RunError> {
+        let (conversation, input) = self.conversation_of(input.into());
+        conversation.run_typed(input).await
     }
 }
 

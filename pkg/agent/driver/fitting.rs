@@ -33,7 +33,7 @@ const LARGE_MEDIA: usize = 1 << 20;
 
 impl SharedAgent {
     /// Returns what the next run needs to know about the part of the conversation that is sent, where that part is bounded.
-    pub(super) fn window_marks(&self) -> Option<WindowState> {
+    pub(crate) fn window_marks(&self) -> Option<WindowState> {
         let marks = self.used_window()?.marks().of_next_run();
         (self.parts.may_have_window() || !marks.is_whole()).then_some(marks)
     }

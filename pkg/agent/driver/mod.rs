@@ -13,6 +13,7 @@ mod conversation;
 mod event_emitter;
 mod fitting;
 mod guard;
+mod journaled_history;
 mod offer;
 mod panic_safe_stream;
 mod result;
@@ -30,7 +31,7 @@ mod withheld;
 mod written_messages;
 
 pub(super) use self::{
-    event_emitter::EventEmitter, run_loop::run, run_setup::RunSetup, run_start::RunStart,
-    session_grants::SessionGrants, shared_agent::SharedAgent, start_messages::StartMessages,
-    written_messages::WrittenMessages,
+    event_emitter::EventEmitter, journaled_history::write_given, run_loop::run,
+    run_setup::RunSetup, run_start::RunStart, session_grants::SessionGrants,
+    shared_agent::SharedAgent, start_messages::StartMessages, written_messages::WrittenMessages,
 };

@@ -43,7 +43,7 @@ pub(crate) async fn run(
     let running = async move {
         // A run that is cancelled while waiting for another run does not touch the conversation.
         let taken = match start.check(agent) {
-            Ok(()) => or_cancelled(&cancel, agent.take_turn()).await,
+            Ok(()) => or_cancelled(&cancel, agent.begin_turn(&start)).await,
             Err(error) => Some(Err(error)),
         };
         let (mut turn, mut refused) = match taken {
@@ -129,7 +129,7 @@ impl<'a> RunDriver<'a> {
         mut emitter: EventEmitter,
     ) -> Self {
         let config = &parts.config;
-        let begin = |RunInput { message, context, budget, goal }| {
+        let begin = |RunInput { message, context, budget, goal, .. }| {
             let budget = config.budget.narrowed(budget);
             let spec = RunSpec {
                 max_turns: config.max_turns.min(budget.turns.unwrap_or(u32::MAX)),
@@ -252,8 +252,9 @@ impl<'a> RunDriver<'a> {
         let record: Record<&RunState> =
             Record::Began { version: VERSION, tools, state: &self.state };
         let grace = self.conversation.parts.config.tool_grace;
+        let agent = self.conversation.agent;
         let begun = async {
-            writer.ready().await?;
+            agent.begin_entry(writer).await?;
             writer.append(JournalStep::RunBegan { run_id }, &record, &[]).await
         };
         unless_stopped(&self.conversation.emitter, grace, begun).await

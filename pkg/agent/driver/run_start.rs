@@ -27,6 +27,7 @@ impl RunStart {
                 let provider = agent.parts.chosen(&input.context)?;
                 let provider = provider.unwrap_or(&agent.parts.provider);
                 input.check(provider.info(), clock::system_now())?;
+                input.check_conversation()?;
                 agent.parts.check_price(input.budget, provider.info())
             }
             Self::Open(..) => Ok(()),

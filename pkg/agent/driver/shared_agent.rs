@@ -1,4 +1,4 @@
-//! The state that the clones of an agent share.
+//! The state of a conversation that its runs share.
 
 use std::sync::{
     Arc, OnceLock, PoisonError,
@@ -18,15 +18,17 @@ use crate::{
     memory::{ContextWindow, SharedMemory},
     nesting,
     observe::RequestPrefix,
-    run::{OutsideSources, RunContext},
+    run::{OutsideSources, RunContext, RunInput},
     setup::{AgentSetup, RequestModes},
 };
 use forgeline_types::{AgentError, ErrorCode, Message, Text};
 
-/// The state that the clones of an agent share.
+/// The state of a conversation that its runs share.
 pub(crate) struct SharedAgent {
     pub(crate) parts: Arc<AgentSetup>,
     pub(crate) modes: Arc<RequestModes>,
+    /// The id of the conversation in the store of its agent.
+    pub(crate) id: Option<Text>,
     pub(crate) memory: Arc<SharedMemory>,
     /// The turn, which a run holds to its end, with the writer of the journal.
     pub(crate) turn: Mutex<Option<Writer>>,
@@ -48,6 +50,14 @@ pub(crate) struct SharedAgent {
 }
 
 impl SharedAgent {
+    /// Returns an input whose context has the id of the conversation, if it is stored and the input has none.
+    pub(crate) fn with_id(&self, input: RunInput) -> RunInput {
+        match &self.id {
+            Some(id) if input.context.conversation().is_none() => input.conversation(id.clone()),
+            _ => input,
+        }
+    }
+
     /// Returns a key that distinguishes this agent from others.
     pub(super) fn key(&self) -> usize {
         std::ptr::from_ref(self).addr()
@@ -105,8 +115,8 @@ impl SharedAgent {
         let limit = self.parts.config.queue_timeout;
         timeout(limit, self.turn.lock()).await.map_err(|_| {
             let message = format!(
-                "another run of this agent has not ended within {limit:?}; read its stream to the \
-                 end or drop it, or use a fork of the agent"
+                "another run of this conversation has not ended within {limit:?}; read its stream to the \
+                 end or drop it, or use another conversation (`Agent::conversation`)"
             );
             AgentError::new(ErrorCode::Timeout, message)
         })

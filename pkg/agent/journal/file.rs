@@ -25,12 +25,13 @@ const MAX_BYTES: u64 = 256 << 20;
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// use forgeline::{agent::{DefaultAgent, journal::FileJournal}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, journal::FileJournal}, llm::demo::DemoProvider};
 ///
 /// let journal = FileJournal::new("conversation.jsonl");
-/// let agent = DefaultAgent::builder(DemoProvider::new()).journal(journal).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).build()?;
+/// let conversation = agent.conversation().with_journal(journal);
 /// // Goes on with the conversation of the file, and with the run that had not ended.
-/// agent.resume().await?;
+/// conversation.resume().await?;
 /// # Ok(())
 /// # }
 /// ```

@@ -17,13 +17,13 @@ use super::{Journal, JournalEntry, JournalFuture, JournalLine};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{DefaultAgent, journal::MemoryJournal},
+///     agent::{Agent, journal::MemoryJournal},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 ///
 /// let journal = MemoryJournal::default();
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Once").hang()]);
-/// let agent = DefaultAgent::builder(provider).journal(journal.clone()).build()?;
+/// let agent = Agent::builder(provider).build()?.conversation().with_journal(journal.clone());
 /// let mut stream = agent.run_stream("Tell me a story.");
 /// for _ in 0..4 {
 ///     stream.next().await;
@@ -33,8 +33,8 @@ use super::{Journal, JournalEntry, JournalFuture, JournalLine};
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Once upon a time.")]);
 /// let journal = MemoryJournal::from(snapshot.as_str());
-/// let agent = DefaultAgent::builder(provider).journal(journal).build()?;
-/// let outcome = agent.resume().await?.ok_or("no run was open")?;
+/// let agent = Agent::builder(provider).build()?;
+/// let outcome = agent.conversation().with_journal(journal).resume().await?.ok_or("no run was open")?;
 /// assert_eq!(outcome.text, "Once upon a time.");
 /// # Ok(())
 /// # }
@@ -68,7 +68,7 @@ impl fmt::Display for MemoryJournal {
 }
 
 /// Reads the text of a journal. Nothing is checked before
-/// [`resume`](crate::DefaultAgent::resume), which rejects, with an error that says so, text
+/// [`resume`](crate::Conversation::resume), which rejects, with an error that says so, text
 /// that was edited or truncated, or written by another version or another agent.
 impl From<&str> for MemoryJournal {
     fn from(text: &str) -> Self {

@@ -4,6 +4,7 @@ mod answer_link;
 mod entry;
 mod error;
 mod file;
+mod journal_store;
 mod line;
 mod memory;
 mod record;
@@ -22,6 +23,7 @@ pub(super) use self::{
 pub use self::{
     entry::{JournalEntry, JournalLine},
     file::FileJournal,
+    journal_store::{FileJournals, JournalStore, MemoryJournals},
     memory::MemoryJournal,
     step::{JournalStep, JournaledInput},
     store::{Journal, JournalError, JournalFuture},

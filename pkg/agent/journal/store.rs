@@ -1,5 +1,7 @@
 //! The trait for journals.
 
+use std::sync::Arc;
+
 use futures_core::future::BoxFuture;
 
 use super::{JournalEntry, JournalLine};
@@ -35,12 +37,12 @@ impl JournalError {
 
 /// The journal of one conversation: entries, kept in order.
 ///
-/// An agent with a journal records everything that happens to its runs, each message included, before the
-/// loop continues; [`DefaultAgent::resume`](crate::DefaultAgent::resume) continues from there, in
+/// A conversation with a journal records everything that happens to its runs, each message included, before the
+/// loop continues; [`Conversation::resume`](crate::Conversation::resume) continues from there, in
 /// another process too. Each entry has a number and a digest of itself and of the entries before it, so that edited, lost or moved entries are
 /// detected. The digest is not a signature. The entries contain what the conversation contains, but no keys.
 ///
-/// A journal serves one agent at a time; its futures own what they need, behind `Arc`s.
+/// A journal serves one conversation at a time; its futures own what they need, behind `Arc`s.
 ///
 /// # Examples
 ///
@@ -88,4 +90,14 @@ pub trait Journal: Send + Sync {
     ///
     /// Returns an error when the entries cannot be read.
     fn read(&self) -> JournalFuture<Vec<JournalLine>>;
+}
+
+impl<J: Journal + ?Sized> Journal for Arc<J> {
+    fn append(&self, entry: &JournalEntry) -> JournalFuture<()> {
+        (**self).append(entry)
+    }
+
+    fn read(&self) -> JournalFuture<Vec<JournalLine>> {
+        (**self).read()
+    }
 }

@@ -40,10 +40,15 @@ impl Writer {
         self.end == Some(chain)
     }
 
-    /// Checks that the end of the journal is known and belongs to the agent's conversation.
-    pub(crate) async fn ready(&mut self) -> Result<(), AgentError> {
+    /// Returns `true` once the agent's conversation is that of the journal.
+    pub(crate) fn has_read(&self) -> bool {
+        self.is_own
+    }
+
+    /// Checks that the end of the journal is known and belongs to the agent's conversation; returns `true` if it has been read and is empty.
+    pub(crate) async fn is_ready_and_empty(&mut self) -> Result<bool, AgentError> {
         if self.end.is_some() {
-            return Ok(());
+            return Ok(false);
         }
         let lines = self.read().await?;
         if !self.is_own && !lines.is_empty() {
@@ -56,7 +61,7 @@ impl Writer {
             chain.read(line)?;
         }
         self.go_on(chain);
-        Ok(())
+        Ok(lines.is_empty())
     }
 
     /// Appends the record of a step, which added these messages.

@@ -27,13 +27,13 @@ const KIND: &str = "knowledge";
 ///
 /// ```
 /// use forgeline::{
-///     agent::{DefaultAgent, knowledge::{KnowledgeTools, LexicalIndex}},
+///     agent::{Agent, knowledge::{KnowledgeTools, LexicalIndex}},
 ///     llm::demo::DemoProvider,
 /// };
 ///
 /// let index = LexicalIndex::new([("pump.md", "Turn the pump off first.")])?;
 /// let tools = KnowledgeTools::new(index);
-/// let agent = DefaultAgent::builder(DemoProvider::new()).tools(tools.into_tools()).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).tools(tools.into_tools()).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

@@ -28,7 +28,7 @@ const MAX_KEYS: usize = 100;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{Caller, DefaultAgent, RunInput, knowledge::{LocalMemoryStore, MemoryTools}},
+///     agent::{Caller, Agent, RunInput, knowledge::{LocalMemoryStore, MemoryTools}},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;
@@ -40,7 +40,7 @@ const MAX_KEYS: usize = 100;
 ///     ScriptedTurn::new().text("Noted."),
 /// ];
 /// let provider = ScriptedProvider::new(turns);
-/// let agent = DefaultAgent::builder(provider.clone())
+/// let agent = Agent::builder(provider.clone())
 ///     .tools(MemoryTools::new(LocalMemoryStore::default()).into_tools())
 ///     .build()?;
 /// agent.run(RunInput::from("I eat no nuts.").caller(Caller::new("ann"))).await?;

@@ -21,12 +21,12 @@ use forgeline_types::Text;
 ///
 /// ```
 /// use forgeline::{
-///     agent::{DefaultAgent, knowledge::{LocalMemoryStore, MemoryTools}},
+///     agent::{Agent, knowledge::{LocalMemoryStore, MemoryTools}},
 ///     llm::demo::DemoProvider,
 /// };
 ///
 /// let tools = MemoryTools::new(LocalMemoryStore::default());
-/// let agent = DefaultAgent::builder(DemoProvider::new()).tools(tools.into_tools()).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).tools(tools.into_tools()).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default)]
@@ -86,12 +86,12 @@ impl MemoryStore for LocalMemoryStore {
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{DefaultAgent, knowledge::{FileMemoryStore, MemoryTools}},
+///     agent::{Agent, knowledge::{FileMemoryStore, MemoryTools}},
 ///     llm::demo::DemoProvider,
 /// };
 ///
 /// let tools = MemoryTools::new(FileMemoryStore::new("memories.jsonl"));
-/// let agent = DefaultAgent::builder(DemoProvider::new()).tools(tools.into_tools()).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).tools(tools.into_tools()).build()?;
 /// # Ok(())
 /// # }
 /// ```

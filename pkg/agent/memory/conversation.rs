@@ -5,7 +5,7 @@ use std::sync::Arc;
 use forgeline_json::subslice;
 use forgeline_types::{Message, Transcript};
 
-/// The memory of an agent, which keeps the conversation.
+/// The memory of a conversation.
 ///
 /// # Examples
 ///
@@ -14,7 +14,7 @@ use forgeline_types::{Message, Transcript};
 /// ```
 /// use std::sync::Arc;
 /// use forgeline::{
-///     agent::{DefaultAgent, memory::Memory},
+///     agent::{Agent, memory::Memory},
 ///     llm::demo::DemoProvider,
 ///     types::{Message, Transcript},
 /// };
@@ -43,7 +43,7 @@ use forgeline_types::{Message, Transcript};
 ///     }
 /// }
 ///
-/// let agent = DefaultAgent::builder(DemoProvider::new()).memory(LastMessages::default()).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).memory(LastMessages::default()).build()?;
 /// # Ok::<(), forgeline::agent::BuildError>(())
 /// ```
 pub trait Memory: Send {
@@ -58,7 +58,7 @@ pub trait Memory: Send {
     fn clear(&mut self);
 
     /// Returns an empty memory of the same kind, for another conversation; see
-    /// [`DefaultAgent::fork`](crate::DefaultAgent::fork).
+    /// [`Agent::open`](crate::Agent::open).
     fn fork(&self) -> Box<dyn Memory>;
 
     /// Returns the last `count` messages, the oldest first.

@@ -13,7 +13,7 @@ use forgeline_types::{Json, Message, MessageRole, Part, Text, ToolCall, ToolResu
 /// are removed, and arguments that are not a JSON object become an empty one. The text of messages is kept.
 ///
 /// A [`ConversationMemory`](super::ConversationMemory) created from messages does this, as does
-/// [`DefaultAgent::resume`](crate::DefaultAgent::resume) with runs that had ended; call this function in memories of your own.
+/// [`Conversation::resume`](crate::Conversation::resume) with runs that had ended; call this function in memories of your own.
 ///
 /// # Examples
 ///

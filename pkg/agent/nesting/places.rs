@@ -17,10 +17,10 @@ use crate::tools::ToolError;
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, Places, SubAgent}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, Places, SubAgent}, llm::demo::DemoProvider};
 ///
 /// let places = Places::new(2);
-/// let below = DefaultAgent::builder(DemoProvider::new()).build()?;
+/// let below = Agent::builder(DemoProvider::new()).build()?;
 /// let tool = SubAgent::new(below, "helper", "Does a part of the work.").places(&places);
 /// assert_eq!(places.free(), 2);
 /// # drop(tool);

@@ -121,7 +121,7 @@ pub(crate) fn check(agent: usize) -> Result<(), AgentError> {
     if waits != Ok(true) {
         return Ok(());
     }
-    let message = "an agent was run from inside one of its own tools or prompt parts, for which it \
-        waits; use a fork of it (`DefaultAgent::fork`)";
+    let message = "a conversation was run from inside one of its own tools or prompt parts, for which it \
+        waits; use another conversation (`Agent::conversation`)";
     Err(AgentError::new(ErrorCode::Deadlock, message))
 }

@@ -20,12 +20,12 @@ use super::{
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{DefaultAgent, LatencyRecords, tools::Calculator},
+///     agent::{Agent, LatencyRecords, tools::Calculator},
 ///     llm::demo::DemoProvider,
 /// };
 ///
 /// let latency = LatencyRecords::default();
-/// let builder = DefaultAgent::builder(DemoProvider::new()).tool(Calculator);
+/// let builder = Agent::builder(DemoProvider::new()).tool(Calculator);
 /// builder.observer(latency.clone()).build()?.run("What is 6 * 7?").await?;
 ///
 /// let windows = latency.windows();

@@ -25,7 +25,7 @@ use forgeline_types::Text;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::sync::{Arc, Mutex};
 /// use forgeline::{
-///     agent::{DefaultAgent, Observer, TurnRecord, tools::Calculator},
+///     agent::{Agent, Observer, TurnRecord, tools::Calculator},
 ///     llm::demo::DemoProvider,
 /// };
 ///
@@ -41,7 +41,7 @@ use forgeline_types::Text;
 /// }
 ///
 /// let turns = Arc::new(Turns::default());
-/// let builder = DefaultAgent::builder(DemoProvider::new()).tool(Calculator);
+/// let builder = Agent::builder(DemoProvider::new()).tool(Calculator);
 /// builder.observer(Arc::clone(&turns)).build()?.run("What is 6 * 7?").await?;
 ///
 /// let turns = turns.0.lock().map_err(|_| "an observer has panicked")?;

@@ -25,13 +25,13 @@ use forgeline_types::{AgentError, Text};
 /// use std::time::Duration;
 ///
 /// use forgeline::{
-///     agent::{DefaultAgent, prompts::{CachedPrompt, PromptContext}},
+///     agent::{Agent, prompts::{CachedPrompt, PromptContext}},
 ///     llm::demo::DemoProvider,
 /// };
 ///
 /// let menu = |_: PromptContext| async { Ok("Today there is soup.".to_owned()) };
 /// let menu = CachedPrompt::new(menu, Duration::from_secs(3_600));
-/// let agent = DefaultAgent::builder(DemoProvider::new()).system(menu).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).system(menu).build()?;
 /// # Ok::<(), forgeline::agent::BuildError>(())
 /// ```
 #[derive(Debug)]

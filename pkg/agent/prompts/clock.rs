@@ -31,12 +31,12 @@ const MAX_OFFSET: i16 = 840;
 /// ```
 /// use std::time::{Duration, UNIX_EPOCH};
 ///
-/// use forgeline::{agent::{DefaultAgent, prompts::ClockPrompt}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, prompts::ClockPrompt}, llm::demo::DemoProvider};
 ///
 /// let clock = ClockPrompt::new()
 ///     .offset_minutes(120)
 ///     .now(|| UNIX_EPOCH + Duration::from_secs(1_000_000_000));
-/// let agent = DefaultAgent::builder(DemoProvider::new()).system(clock).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).system(clock).build()?;
 /// # Ok::<(), forgeline::agent::BuildError>(())
 /// ```
 #[derive(Clone)]

@@ -21,9 +21,9 @@ const MAX_RECENT_MESSAGES: usize = 6;
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, prompts::PromptContext}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, prompts::PromptContext}, llm::demo::DemoProvider};
 ///
-/// let agent = DefaultAgent::builder(DemoProvider::new())
+/// let agent = Agent::builder(DemoProvider::new())
 ///     .system(|context: PromptContext| async move {
 ///         let names: Vec<_> = context.tool_names().collect();
 ///         Ok(format!("You have {} tools, on page {:?}.", names.len(), context.run.page()))
@@ -126,9 +126,9 @@ impl PromptContext {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use forgeline::{agent::{DefaultAgent, prompts::PromptContext}, testing::ScriptedProvider};
+    /// use forgeline::{agent::{Agent, prompts::PromptContext}, testing::ScriptedProvider};
     ///
-    /// let agent = DefaultAgent::builder(ScriptedProvider::new([]))
+    /// let agent = Agent::builder(ScriptedProvider::new([]))
     ///     .system(|context: PromptContext| async move {
     ///         if context.input.contains("open") {
     ///             context.answer("From nine to five.");

@@ -25,9 +25,9 @@ const MAX_FILE_BYTES: usize = 256 << 10;
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, prompts::FilePrompt}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, prompts::FilePrompt}, llm::demo::DemoProvider};
 ///
-/// let agent = DefaultAgent::builder(DemoProvider::new())
+/// let agent = Agent::builder(DemoProvider::new())
 ///     .system(FilePrompt::new("prompts/system.md").or("You are a helpful assistant."))
 ///     .build()?;
 /// # Ok::<(), forgeline::agent::BuildError>(())

@@ -13,9 +13,9 @@ use forgeline_types::AgentError;
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, prompts::IdentityPrompt}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, prompts::IdentityPrompt}, llm::demo::DemoProvider};
 ///
-/// let agent = DefaultAgent::builder(DemoProvider::new()).system(IdentityPrompt).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).system(IdentityPrompt).build()?;
 /// # Ok::<(), forgeline::agent::BuildError>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]

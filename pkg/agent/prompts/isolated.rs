@@ -17,13 +17,13 @@ use forgeline_types::{AgentError, ErrorCode, Text};
 /// use std::time::Duration;
 ///
 /// use forgeline::{
-///     agent::{DefaultAgent, prompts::{IsolatedPrompt, PromptContext}},
+///     agent::{Agent, prompts::{IsolatedPrompt, PromptContext}},
 ///     llm::demo::DemoProvider,
 /// };
 ///
 /// let weather = |_: PromptContext| async { Ok("It rains.".to_owned()) };
 /// let weather = IsolatedPrompt::new(weather).within(Duration::from_secs(1));
-/// let agent = DefaultAgent::builder(DemoProvider::new()).system(weather).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).system(weather).build()?;
 /// # Ok::<(), forgeline::agent::BuildError>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -15,9 +15,9 @@ use forgeline_types::{AgentError, Text};
 /// Layers are parts in order: the platform, the team, the module.
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, prompts::ModulePrompts}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, prompts::ModulePrompts}, llm::demo::DemoProvider};
 ///
-/// let agent = DefaultAgent::builder(DemoProvider::new())
+/// let agent = Agent::builder(DemoProvider::new())
 ///     .system("You help the users of a shop.")
 ///     .system("The shop sells bicycles.")
 ///     .system(ModulePrompts::new().module("orders", "An order has a number such as A-17."))

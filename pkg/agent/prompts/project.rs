@@ -47,10 +47,10 @@ pub struct ProjectFile {
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, prompts::ProjectPrompt}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, prompts::ProjectPrompt}, llm::demo::DemoProvider};
 ///
 /// let project = ProjectPrompt::new(".").name("shop").working_folder("server/orders");
-/// let agent = DefaultAgent::builder(DemoProvider::new()).system(project).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).system(project).build()?;
 /// # Ok::<(), forgeline::agent::BuildError>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -20,9 +20,9 @@ use forgeline_types::{AgentError, Text};
 /// A string is a part; so is a function:
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, prompts::PromptContext}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, prompts::PromptContext}, llm::demo::DemoProvider};
 ///
-/// let agent = DefaultAgent::builder(DemoProvider::new())
+/// let agent = Agent::builder(DemoProvider::new())
 ///     .system("You answer briefly.")
 ///     .system(|context: PromptContext| async move {
 ///         Ok(format!("This is run {}.", context.run_id))

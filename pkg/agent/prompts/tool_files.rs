@@ -24,9 +24,9 @@ const MAX_TOOL_FILES_BYTES: usize = 64 << 10;
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, prompts::ToolFilesPrompt}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, prompts::ToolFilesPrompt}, llm::demo::DemoProvider};
 ///
-/// let agent = DefaultAgent::builder(DemoProvider::new())
+/// let agent = Agent::builder(DemoProvider::new())
 ///     .system(ToolFilesPrompt::new("prompts"))
 ///     .build()?;
 /// # Ok::<(), forgeline::agent::BuildError>(())

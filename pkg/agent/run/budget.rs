@@ -125,9 +125,9 @@ impl fmt::Display for Limit {
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use forgeline::{agent::DefaultAgent, llm::{Cost, demo::DemoProvider}};
+/// use forgeline::{agent::Agent, llm::{Cost, demo::DemoProvider}};
 ///
-/// let outcome = DefaultAgent::builder(DemoProvider::new()).build()?.run("What is 6 * 7?").await?;
+/// let outcome = Agent::builder(DemoProvider::new()).build()?.run("What is 6 * 7?").await?;
 /// assert!(outcome.spent.tokens > 0);
 /// assert_eq!(outcome.spent.cost, None, "the demo has no price");
 /// # Ok(())

@@ -22,12 +22,12 @@ use forgeline_types::Text;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{Caller, DefaultAgent, RunInput, prompts::PromptContext},
+///     agent::{Caller, Agent, RunInput, prompts::PromptContext},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hello, Ann.")]);
-/// let agent = DefaultAgent::builder(provider.clone())
+/// let agent = Agent::builder(provider.clone())
 ///     .system(|context: PromptContext| async move {
 ///         let name = context.run.caller().map(|caller| caller.id.to_string()).unwrap_or_default();
 ///         Ok(format!("You talk to {name}."))

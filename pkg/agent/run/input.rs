@@ -10,7 +10,9 @@ use serde_json::Value;
 
 use super::{Budget, Caller, RunContext, Surface};
 use forgeline_llm::{AnswerSchema, private::media};
-use forgeline_types::{AgentError, ErrorCode, Message, MessageRole, ModelInfo, Part, Text};
+use forgeline_types::{
+    AgentError, ErrorCode, Message, MessageRole, ModelInfo, Part, Text, private::clipped,
+};
 
 /// The input of a run: the user's message, and what the run needs to know about it. Nothing in the input
 /// becomes a part of the system prompt unless one of the agent's own prompt parts includes it.
@@ -22,7 +24,7 @@ use forgeline_types::{AgentError, ErrorCode, Message, MessageRole, ModelInfo, Pa
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::{sync::Arc, time::{Duration, SystemTime}};
 /// use forgeline::{
-///     agent::{Budget, Caller, DefaultAgent, RunInput, tools::{ToolContext, tool_fn}},
+///     agent::{Budget, Caller, Agent, RunInput, tools::{ToolContext, tool_fn}},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;
@@ -37,7 +39,7 @@ use forgeline_types::{AgentError, ErrorCode, Message, MessageRole, ModelInfo, Pa
 ///     format!("{things} things of {}", context.run().caller().map_or("all", |it| &it.id))
 /// });
 /// let turn = ScriptedTurn::new().call("count", json!({}));
-/// let agent = DefaultAgent::builder(ScriptedProvider::new([turn, ScriptedTurn::new().text("Two.")]))
+/// let agent = Agent::builder(ScriptedProvider::new([turn, ScriptedTurn::new().text("Two.")]))
 ///     .tool(count)
 ///     .build()?;
 /// let input = RunInput::from("How much is in my basket?")
@@ -61,6 +63,8 @@ pub struct RunInput {
     pub(crate) budget: Budget,
     /// The schema of the final answer. Boxed, since most runs have none.
     pub(crate) goal: Option<Box<AnswerSchema>>,
+    /// `true` for an input that names a conversation, where none is stored.
+    pub(crate) names_unknown: bool,
 }
 
 impl RunInput {
@@ -69,7 +73,8 @@ impl RunInput {
     pub fn new(message: impl Into<Message>) -> Self {
         let mut message = message.into();
         message.role = MessageRole::User;
-        Self { message, context: RunContext::default(), budget: Budget::default(), goal: None }
+        let (context, budget) = (RunContext::default(), Budget::default());
+        Self { message, context, budget, goal: None, names_unknown: false }
     }
 
     /// Adds a part to the message, such as an image.
@@ -125,7 +130,9 @@ impl RunInput {
         self
     }
 
-    /// Sets the id of the conversation, for tools and prompt parts.
+    /// Sets the id of the conversation. A run of an [`Agent`](crate::Agent) continues the conversation that the agent's
+    /// [store](crate::AgentBuilder::conversations) has under this id, and fails if the agent has no store. A run of a
+    /// [`Conversation`](crate::Conversation) continues that one; the id is then for tools and prompt parts only.
     #[must_use]
     pub fn conversation(mut self, id: impl Into<Text>) -> Self {
         self.context.change(|data| data.conversation = Some(id.into()));
@@ -169,7 +176,7 @@ impl RunInput {
 
     /// Binds the run's final answer to a schema: the model works with its tools first, and then gives one
     /// answer that matches the schema, after the event [`ANSWER_TYPED`](crate::ANSWER_TYPED). The text
-    /// of the outcome is its JSON. See [`run_typed`](crate::DefaultAgent::run_typed).
+    /// of the outcome is its JSON. See [`run_typed`](crate::Agent::run_typed).
     #[must_use]
     pub fn answer(mut self, schema: AnswerSchema) -> Self {
         self.goal = Some(Box::new(schema));
@@ -216,6 +223,14 @@ impl RunInput {
         self.message.text()
     }
 
+    /// Checks that the conversation that the input names can be found.
+    pub(crate) fn check_conversation(&self) -> Result<(), AgentError> {
+        match self.context.conversation().filter(|_| self.names_unknown) {
+            Some(id) => Err(no_store(id)),
+            None => Ok(()),
+        }
+    }
+
     /// Checks that a run can start now.
     pub(crate) fn check(&self, model: &ModelInfo, now: SystemTime) -> Result<(), AgentError> {
         if let Some(limit) = self.budget.zero() {
@@ -232,6 +247,16 @@ impl RunInput {
         }
         fit(&self.message, model)
     }
+}
+
+/// Returns the error of an input that names a conversation, for an agent without a store.
+pub(crate) fn no_store(id: &str) -> AgentError {
+    let message = format!(
+        "the conversation `{}` cannot be found: the agent has no store of conversations; expected \
+         `AgentBuilder::conversations`, or a run of a `Conversation`",
+        clipped(id, 60)
+    );
+    AgentError::new(ErrorCode::InvalidInput, message)
 }
 
 /// Checks that a model accepts the parts of a user message.

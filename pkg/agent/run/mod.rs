@@ -19,4 +19,8 @@ pub use self::{
     outcome::{OutcomeKind, RunError, RunOutcome},
     surface::Surface,
 };
-pub(crate) use self::{input::fit, outcome::NO_ANSWER, outside_sources::OutsideSources};
+pub(crate) use self::{
+    input::{fit, no_store},
+    outcome::NO_ANSWER,
+    outside_sources::OutsideSources,
+};

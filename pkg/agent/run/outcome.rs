@@ -16,12 +16,12 @@ use forgeline_types::{AgentError, Ending, ErrorCode, FinishReason, Message, Text
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{DefaultAgent, OutcomeKind, RunOutcome},
+///     agent::{Agent, OutcomeKind, RunOutcome},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hello.")]);
-/// let outcome = DefaultAgent::builder(provider).build()?.run("Hi").await?;
+/// let outcome = Agent::builder(provider).build()?.run("Hi").await?;
 /// assert_eq!((outcome.text.as_str(), outcome.turns), ("Hello.", 1));
 /// assert_eq!(outcome.reason, OutcomeKind::Answer);
 ///
@@ -204,9 +204,9 @@ impl RunOutcome {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use forgeline::{agent::DefaultAgent, llm::demo::DemoProvider};
+    /// use forgeline::{agent::Agent, llm::demo::DemoProvider};
     ///
-    /// let outcome = DefaultAgent::builder(DemoProvider::new()).build()?.run("Hi").await?;
+    /// let outcome = Agent::builder(DemoProvider::new()).build()?.run("Hi").await?;
     /// assert_eq!(outcome.cost(), None, "the demo has no price");
     /// # Ok(())
     /// # }

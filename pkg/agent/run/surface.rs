@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{DefaultAgent, RunInput, Surface, tools::{Calculator, ClientTool}},
+///     agent::{Agent, RunInput, Surface, tools::{Calculator, ClientTool}},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;
 ///
 /// let schema = json!({ "type": "object", "properties": {} });
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hello.")]);
-/// let agent = DefaultAgent::builder(provider.clone())
+/// let agent = Agent::builder(provider.clone())
 ///     .tool(Calculator)
 ///     .tool(ClientTool::new("page.title", "Returns the title of the page.", schema))
 ///     .build()?;

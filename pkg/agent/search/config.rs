@@ -14,12 +14,12 @@ use forgeline_types::{Text, setters};
 ///
 /// ```
 /// use forgeline::{
-///     agent::{DefaultAgent, ToolSearch, tools::Calculator},
+///     agent::{Agent, ToolSearch, tools::Calculator},
 ///     llm::demo::DemoProvider,
 /// };
 ///
 /// let search = ToolSearch::default().share(10).most(3).always(["calculator"]);
-/// let agent = DefaultAgent::builder(DemoProvider::new())
+/// let agent = Agent::builder(DemoProvider::new())
 ///     .tool(Calculator)
 ///     .tool_search(search)
 ///     .build()?;

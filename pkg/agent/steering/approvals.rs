@@ -25,7 +25,7 @@ use forgeline_types::{AgentError, ApprovalRequest, Text};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{ApprovalPolicy, Decision, DefaultAgent, tools::Calculator},
+///     agent::{ApprovalPolicy, Decision, Agent, tools::Calculator},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::AgentEvent,
 /// };
@@ -33,7 +33,7 @@ use forgeline_types::{AgentError, ApprovalRequest, Text};
 ///
 /// let turn = ScriptedTurn::new().call("calculator", json!({ "expression": "6 * 7" }));
 /// let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("It is 42.")]);
-/// let agent = DefaultAgent::builder(provider)
+/// let agent = Agent::builder(provider)
 ///     .tool(Calculator)
 ///     .approval(ApprovalPolicy::Always)
 ///     .build()?;

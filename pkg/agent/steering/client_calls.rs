@@ -27,7 +27,7 @@ const NO_RESULT: &str =
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{AgentChannels, DefaultAgent, tools::ClientTool},
+///     agent::{AgentChannels, Agent, tools::ClientTool},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::AgentEvent,
 /// };
@@ -37,7 +37,7 @@ const NO_RESULT: &str =
 /// let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("You are at home.")]);
 /// let schema = json!({ "type": "object", "properties": {} });
 /// let tool = ClientTool::new("page.title", "Returns the title of the page.", schema);
-/// let (handle, channels) = DefaultAgent::builder(provider).tool(tool).build()?.start();
+/// let (handle, channels) = Agent::builder(provider).tool(tool).build()?.start();
 /// let AgentChannels { input, mut events, client_calls, .. } = channels;
 /// input.send("Where am I?").await?;
 /// while let Some(envelope) = events.recv().await {

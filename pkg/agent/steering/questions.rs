@@ -25,7 +25,7 @@ use forgeline_types::{AgentError, Text, ToolAnswer, ToolQuestion};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{DefaultAgent, tools::{Question, ToolContext, tool_fn}},
+///     agent::{Agent, tools::{Question, ToolContext, tool_fn}},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::{AgentEvent, Json, ToolAnswer},
 /// };
@@ -44,7 +44,7 @@ use forgeline_types::{AgentError, Text, ToolAnswer, ToolQuestion};
 /// });
 /// let turn = ScriptedTurn::new().call("book", json!({}));
 /// let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Booked.")]);
-/// let mut stream = DefaultAgent::builder(provider).tool(book).build()?.run_stream("Book it.");
+/// let mut stream = Agent::builder(provider).tool(book).build()?.run_stream("Book it.");
 /// let questions = stream.questions();
 /// while let Some(envelope) = stream.next().await {
 ///     if let AgentEvent::ToolQuestion(question) = envelope.event {

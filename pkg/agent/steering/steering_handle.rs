@@ -37,14 +37,14 @@ const MAX_WAITING: usize = 64;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::DefaultAgent,
+///     agent::Agent,
 ///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::AgentEvent,
 /// };
 ///
 /// let long = ScriptedTurn::new().text("Once upon a time").hang();
 /// let provider = ScriptedProvider::new([long, ScriptedTurn::new().text("Once. The end.")]);
-/// let mut stream = DefaultAgent::builder(provider).build()?.run_stream("Tell me a story.");
+/// let mut stream = Agent::builder(provider).build()?.run_stream("Tell me a story.");
 /// let steering = stream.steering();
 /// while let Some(envelope) = stream.next().await {
 ///     if let AgentEvent::MessageContent { content, .. } = envelope.event

@@ -38,13 +38,13 @@ use forgeline_types::{AgentError, ClientReturn, Envelope, Text};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::DefaultAgent,
+///     agent::Agent,
 ///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::AgentEvent,
 /// };
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hel").text("lo")]);
-/// let agent = DefaultAgent::builder(provider).build()?;
+/// let agent = Agent::builder(provider).build()?;
 /// let mut stream = agent.run_stream("Hi");
 /// let mut text = String::new();
 /// while let Some(envelope) = stream.next().await {
@@ -186,13 +186,13 @@ impl RunStream {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use forgeline::{
-    ///     agent::DefaultAgent,
+    ///     agent::Agent,
     ///     testing::{ScriptedProvider, ScriptedTurn},
     ///     types::ErrorCode,
     /// };
     ///
     /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Once upon").hang()]);
-    /// let stream = DefaultAgent::builder(provider).build()?.run_stream("Tell me a story.");
+    /// let stream = Agent::builder(provider).build()?.run_stream("Tell me a story.");
     /// let cancel = stream.cancel_token();
     /// tokio::spawn(async move {
     ///     // Such as `tokio::signal::ctrl_c().await`.
@@ -213,7 +213,7 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// The same as for [`DefaultAgent::run`](crate::DefaultAgent::run).
+    /// The same as for [`Agent::run`](crate::Agent::run).
     pub async fn outcome(mut self) -> Result<RunOutcome, RunError> {
         loop {
             match self.run {

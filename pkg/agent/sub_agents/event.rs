@@ -20,16 +20,16 @@ pub const SUB_AGENT: &str = "sub_agent";
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{DefaultAgent, SubAgentEvent},
+///     agent::{Agent, SubAgentEvent},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;
 ///
 /// let below = ScriptedProvider::new([ScriptedTurn::new().text("It rains.")]);
-/// let weather = DefaultAgent::builder(below).build()?.into_tool("weather", "Looks at the weather.");
+/// let weather = Agent::builder(below).build()?.into_tool("weather", "Looks at the weather.");
 /// let call = ScriptedTurn::new().call("weather", json!({ "task": "Look." }));
 /// let provider = ScriptedProvider::new([call, ScriptedTurn::new().text("Stay in.")]);
-/// let agent = DefaultAgent::builder(provider).tool(weather).build()?;
+/// let agent = Agent::builder(provider).tool(weather).build()?;
 /// let mut stream = agent.run_stream("Shall we go out?");
 /// let mut said = String::new();
 /// while let Some(envelope) = stream.next().await {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::result_tool::AgentResult;
 use crate::{
     Budget,
-    default_agent::DefaultAgent,
+    default_agent::Agent,
     nesting::Places,
     tools::{Tool, ToolContext, ToolError, ToolFuture},
 };
@@ -24,9 +24,9 @@ const PLACES: usize = 8;
 const TIMEOUT: Duration = Duration::from_mins(10);
 
 /// An agent as a tool of other agents: a call gives it a task, and returns its final text. See
-/// [`DefaultAgent::into_tool`].
+/// [`Agent::into_tool`].
 ///
-/// Each call is a run of a [fork](DefaultAgent::fork), which starts with the task and, if so
+/// Each call is a run of a [conversation](Agent::conversation) of its own, which starts with the task and, if so
 /// configured, the [last messages](Self::recent), and is discarded at its end. The run has the
 /// context of its parent run: its caller, whose permissions apply, its deadline and its
 /// cancellation; and it may use a part of the rest of the parent's budget. Requests of the
@@ -40,24 +40,24 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::time::Duration;
 /// use forgeline::{
-///     agent::{DefaultAgent, SubAgent, tools::Calculator},
+///     agent::{Agent, SubAgent, tools::Calculator},
 ///     llm::demo::DemoProvider,
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;
 ///
-/// let below = DefaultAgent::builder(DemoProvider::new()).tool(Calculator).build()?;
+/// let below = Agent::builder(DemoProvider::new()).tool(Calculator).build()?;
 /// let tool = SubAgent::new(below, "reckoner", "Works out sums.").timeout(Duration::from_secs(30));
 /// let call = ScriptedTurn::new().call("reckoner", json!({ "task": "What is 6 * 7?" }));
 /// let provider = ScriptedProvider::new([call, ScriptedTurn::new().text("Done.")]);
-/// let outcome = DefaultAgent::builder(provider).tool(tool).build()?.run("Ask.").await?;
+/// let outcome = Agent::builder(provider).tool(tool).build()?.run("Ask.").await?;
 /// assert!(outcome.messages[2].tool_results().any(|result| result.content.contains("42")));
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone)]
 pub struct SubAgent {
-    pub(super) agent: DefaultAgent,
+    pub(super) agent: Agent,
     pub(super) name: Text,
     description: String,
     pub(super) budget: Budget,
@@ -76,7 +76,7 @@ struct TaskArguments {
     background: bool,
 }
 
-impl DefaultAgent {
+impl Agent {
     /// Returns the agent as a tool of other agents, for the tasks in its description. See [`SubAgent`].
     #[must_use]
     pub fn into_tool(self, name: impl Into<Text>, description: impl Into<String>) -> SubAgent {
@@ -87,7 +87,7 @@ impl DefaultAgent {
 impl SubAgent {
     /// Returns an agent as a tool.
     #[must_use]
-    pub fn new(agent: DefaultAgent, name: impl Into<Text>, description: impl Into<String>) -> Self {
+    pub fn new(agent: Agent, name: impl Into<Text>, description: impl Into<String>) -> Self {
         Self {
             agent,
             name: name.into(),
@@ -115,14 +115,14 @@ impl SubAgent {
         /// ```
         /// # #[tokio::main(flavor = "current_thread")]
         /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-        /// use forgeline::{agent::DefaultAgent, testing::{ScriptedProvider, ScriptedTurn}};
+        /// use forgeline::{agent::Agent, testing::{ScriptedProvider, ScriptedTurn}};
         /// use serde_json::json;
         ///
         /// let below = ScriptedProvider::new([ScriptedTurn::new().text("Looked.")]);
-        /// let tool = DefaultAgent::builder(below.clone()).build()?.into_tool("helper", "Helps.").recent(6);
+        /// let tool = Agent::builder(below.clone()).build()?.into_tool("helper", "Helps.").recent(6);
         /// let call = ScriptedTurn::new().call("helper", json!({ "task": "Look for it." }));
         /// let provider = ScriptedProvider::new([call, ScriptedTurn::new().text("Done.")]);
-        /// DefaultAgent::builder(provider).tool(tool).build()?.run("Where is the key?").await?;
+        /// Agent::builder(provider).tool(tool).build()?.run("Where is the key?").await?;
         /// let texts: Vec<_> = below.requests()[0].messages.iter().map(|it| it.text()).collect();
         /// assert_eq!(texts, ["Where is the key?", "Look for it."]);
         /// # Ok(())
@@ -162,17 +162,17 @@ impl SubAgent {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use forgeline::{agent::DefaultAgent, testing::{ScriptedProvider, ScriptedTurn}};
+    /// use forgeline::{agent::Agent, testing::{ScriptedProvider, ScriptedTurn}};
     /// use serde_json::json;
     ///
     /// let below = ScriptedProvider::new([ScriptedTurn::new().text("It rains.")]);
-    /// let weather = DefaultAgent::builder(below).build()?.into_tool("weather", "Looks at the weather.");
+    /// let weather = Agent::builder(below).build()?.into_tool("weather", "Looks at the weather.");
     /// let provider = ScriptedProvider::new([
     ///     ScriptedTurn::new().call("weather", json!({ "task": "Look.", "background": true })),
     ///     ScriptedTurn::new().call("weather_result", json!({ "agent": "weather-1", "wait_seconds": 10 })),
     ///     ScriptedTurn::new().text("Stay in."),
     /// ]);
-    /// let agent = DefaultAgent::builder(provider).tools(weather.in_background()).build()?;
+    /// let agent = Agent::builder(provider).tools(weather.in_background()).build()?;
     /// let outcome = agent.run("Shall we go out?").await?;
     /// assert!(outcome.messages[4].tool_results().any(|result| result.content == "It rains."));
     /// # Ok(())

@@ -9,7 +9,7 @@ use tracing::Instrument as _;
 use super::{SubAgent, SubAgentEvent, recent::recent, result_tool::AgentResult};
 use crate::{
     Budget, RunInput,
-    default_agent::DefaultAgent,
+    default_agent::Conversation,
     nesting::{self, AgentFamily, BudgetDraw, ParentContext, ParentWait, SubAgentResult},
     streams::RunStream,
     tools::{Tool as _, ToolContext, ToolError, ToolOutput},
@@ -18,7 +18,7 @@ use forgeline_types::{AgentError, ErrorCode, TextOrigin};
 
 /// A task ready to be run.
 struct ReadyTask {
-    agent: DefaultAgent,
+    conversation: Conversation,
     input: RunInput,
     /// `true` when the parent run continues meanwhile.
     background: bool,
@@ -129,16 +129,16 @@ impl SubAgent {
         self.check(&budget)?;
         let mut input = RunInput::from(task).budget(budget);
         input.context = context.run().clone();
-        let agent = self.agent.fork();
-        agent.0.add_outside(&above.outside);
+        let conversation = self.agent.conversation();
+        conversation.0.add_outside(&above.outside);
         if let Some(memory) = above.memory.as_ref().filter(|_| self.recent > 0) {
             let messages = recent(memory.lock().transcript().messages(), self.recent);
-            let mut own = agent.0.memory.lock();
+            let mut own = conversation.0.memory.lock();
             for message in messages {
                 own.add(message);
             }
         }
-        Ok(ReadyTask { agent, input, background: false })
+        Ok(ReadyTask { conversation, input, background: false })
     }
 
     /// Runs a task to its end, and passes on its events.
@@ -148,11 +148,11 @@ impl SubAgent {
         context: ToolContext,
         above: ParentContext,
     ) -> SubAgentResult {
-        let ReadyTask { agent, input, background } = ready;
+        let ReadyTask { conversation, input, background } = ready;
         let cancel = context.cancelled().child_token();
         let _stopped: DropGuard = cancel.clone().drop_guard();
         let mut stream =
-            RunStream::below(Arc::clone(&agent.0), input, cancel, above.steering.as_ref());
+            RunStream::below(Arc::clone(&conversation.0), input, cancel, above.steering.as_ref());
         while let Some(envelope) = stream.next().await {
             let event = SubAgentEvent {
                 parent_run_id: context.run_id().into(),
@@ -170,17 +170,17 @@ impl SubAgent {
         };
         let outcome = stream.outcome().await.map_err(|failed| match &failed.error {
             error if is_stopped(error) => ToolError::Cancelled { abandoned: false },
-            error => self.failed(&words(&agent, error)),
+            error => self.failed(&words(&conversation, error)),
         })?;
         let output = ToolOutput::new(self.report(outcome)?);
-        let is_outside = agent.has_outside_text();
+        let is_outside = conversation.has_outside_text();
         Ok(if is_outside { output.origin(TextOrigin::Outside) } else { output })
     }
 }
 
 /// Returns the message of a failure. Messages that may come from a server are withheld: a failure
 /// does not record the origin of its text.
-fn words(agent: &DefaultAgent, error: &AgentError) -> String {
+fn words(conversation: &Conversation, error: &AgentError) -> String {
     let is_own = matches!(
         error.code,
         ErrorCode::MaxTurns
@@ -190,7 +190,8 @@ fn words(agent: &DefaultAgent, error: &AgentError) -> String {
             | ErrorCode::CircuitBreaker
             | ErrorCode::Deadlock
     );
-    let may_be_outside = agent.has_outside_text() || !agent.0.parts.sources.is_empty();
+    let may_be_outside =
+        conversation.has_outside_text() || !conversation.0.parts.sources.is_empty();
     if is_own || !may_be_outside {
         return error.to_string();
     }

@@ -92,7 +92,8 @@ async fn the_policy_says_which_calls_are_asked_about() {
     ];
     for (policy, is_asked) in rows {
         let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
-        let agent = fixture.builder.clone().approval(policy.clone()).build().unwrap();
+        let agent =
+            fixture.builder.clone().approval(policy.clone()).build().unwrap().conversation();
         // Nobody can answer: such calls do not run.
         let outcome = agent.run("Go.").await.unwrap();
         assert_eq!(outcome.text, "Done.");
@@ -122,7 +123,7 @@ async fn the_model_reads_who_kept_a_call_from_running() {
             Some(decide) => builder.approver(move |_: ApprovalContext| async move { decide() }),
             None => builder,
         };
-        builder.build().unwrap().run("Go.").await.unwrap();
+        builder.build().unwrap().conversation().run("Go.").await.unwrap();
         let [result] = &fixture.results()[..] else { panic!("{name}: one result") };
         assert!(result.contains(want), "{name}: {result}");
         let is_a_person = name.starts_with("a person");
@@ -157,7 +158,7 @@ async fn the_model_reads_who_kept_a_call_from_running_when_it_repeats_the_call()
             }),
             None => builder,
         };
-        builder.build().unwrap().run("Go.").await.unwrap();
+        builder.build().unwrap().conversation().run("Go.").await.unwrap();
         let [first, again] = &fixture.results()[..] else { panic!("{name}: two results") };
         assert!(first.contains(want) && again.contains(want), "{name}: {again}");
         assert_eq!(again.contains("The user did not allow"), name == "a person", "{name}");
@@ -173,7 +174,7 @@ async fn the_model_reads_who_kept_a_call_from_running_when_it_repeats_the_call()
 #[tokio::test(start_paused = true)]
 async fn a_call_that_a_cancel_ended_was_refused_by_nobody_and_is_asked_about_again() {
     let fixture = fixture([call("a"), call("a"), ScriptedTurn::new().text("Done.")]);
-    let agent = fixture.builder.clone().build().unwrap();
+    let agent = fixture.builder.clone().build().unwrap().conversation();
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     next_request(&mut stream, &mut events).await;
     stream.cancel();
@@ -203,7 +204,7 @@ async fn a_person_who_has_said_no_is_asked_again_when_something_has_changed() {
     ];
     for (name, turns, said, want) in rows {
         let fixture = fixture(turns);
-        let agent = fixture.builder.clone().build().unwrap();
+        let agent = fixture.builder.clone().build().unwrap().conversation();
         let (mut stream, mut asked, mut events) = (agent.run_stream("Go."), 0, Vec::new());
         let (approvals, steering) = (stream.approvals(), stream.steering());
         while let Some(envelope) = stream.next().await {
@@ -228,7 +229,7 @@ async fn different_calls_that_a_person_refuses_are_not_the_same_call() {
     let turns = paths.into_iter().map(call).chain([ScriptedTurn::new().text("Done.")]);
     let fixture = fixture(turns);
     let reject = |_: ApprovalContext| async { Decision::reject("") };
-    let agent = fixture.builder.clone().approver(reject).build().unwrap();
+    let agent = fixture.builder.clone().approver(reject).build().unwrap().conversation();
     assert_eq!(agent.run("Go.").await.unwrap().text, "Done.");
     assert_eq!(fixture.results().len(), paths.len());
     let sent = format!("{:?}", fixture.provider.requests().last().unwrap().messages);
@@ -250,7 +251,7 @@ async fn each_approval_answer_is_an_event_and_decides_the_call() {
     ];
     for (decision, removed, kind, text) in decisions {
         let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
-        let agent = fixture.builder.clone().build().unwrap();
+        let agent = fixture.builder.clone().build().unwrap().conversation();
         let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
         let approvals = stream.approvals();
         let request = next_request(&mut stream, &mut events).await;
@@ -274,7 +275,7 @@ async fn each_approval_answer_is_an_event_and_decides_the_call() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_counts_once_and_for_its_own_call() {
     let fixture = fixture([call("a"), call("b"), ScriptedTurn::new().text("Done.")]);
-    let agent = fixture.builder.clone().build().unwrap();
+    let agent = fixture.builder.clone().build().unwrap().conversation();
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let approvals = stream.approvals();
     let refused = |approvals: &Approvals, id: &str| {
@@ -307,7 +308,7 @@ async fn always_holds_for_the_session_the_tool_and_its_pattern() {
         call("d"),
         ScriptedTurn::new().text("Done."),
     ]);
-    let agent = fixture.builder.clone().build().unwrap();
+    let agent = fixture.builder.clone().build().unwrap().conversation();
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let request = next_request(&mut stream, &mut events).await;
     stream.approvals().answer(&request.approval_id, Decision::GrantAlways).unwrap();
@@ -361,14 +362,14 @@ async fn a_pattern_narrows_what_is_allowed() {
     for (is_granted, want) in [(false, vec!["ls", "rm", "broken"]), (true, vec![])] {
         let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
         let seen = Arc::clone(&asked);
-        let builder = DefaultAgent::builder(ScriptedProvider::new(turns())).tool(Run);
+        let builder = Agent::builder(ScriptedProvider::new(turns())).tool(Run);
         let builder = builder.loop_guard(false).approver(move |it: ApprovalContext| {
             let arguments = it.request.arguments.to_value();
             seen.lock().unwrap().push(arguments["program"].as_str().unwrap().to_owned());
             async { Decision::GrantAlways }
         });
         let builder = if is_granted { builder.grant(["run"]) } else { builder };
-        assert_eq!(builder.build().unwrap().run("Go.").await.unwrap().text, "Done.");
+        assert_eq!(builder.build().unwrap().conversation().run("Go.").await.unwrap().text, "Done.");
         assert_eq!(*asked.lock().unwrap(), want, "granted before: {is_granted}");
     }
 }
@@ -377,7 +378,7 @@ async fn a_pattern_narrows_what_is_allowed() {
 async fn without_an_answer_the_run_goes_on_without_the_call() {
     let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
     let budget = Budget::default().time(Duration::from_secs(1));
-    let agent = fixture.builder.clone().budget(budget).build().unwrap();
+    let agent = fixture.builder.clone().budget(budget).build().unwrap().conversation();
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let started = Instant::now();
     to_the_end(&mut stream, &mut events).await;
@@ -403,11 +404,12 @@ async fn a_call_whose_preview_fails_does_not_run() {
         let removed = Arc::<AtomicUsize>::default();
         let tool = remove(&removed).previewed_by(move |_, _| show());
         fixture.removed = removed;
-        let agent = DefaultAgent::builder(fixture.provider.clone())
+        let agent = Agent::builder(fixture.provider.clone())
             .tool(tool)
             .approver(|_: ApprovalContext| async { Decision::Grant })
             .build()
-            .unwrap();
+            .unwrap()
+            .conversation();
         let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
         to_the_end(&mut stream, &mut events).await;
         assert_eq!((fixture.removed(), count(&events, "tool_approval_request")), (0, 0));
@@ -422,8 +424,8 @@ async fn a_person_sees_the_preview() {
     let provider = ScriptedProvider::new([call("a"), ScriptedTurn::new().text("Done.")]);
     let removed = Arc::default();
     let show = |_: ToolContext, it: Path| async move { Ok(Preview::diff(format!("-{}", it.path))) };
-    let builder = DefaultAgent::builder(provider).tool(remove(&removed).previewed_by(show));
-    let agent = builder.build().unwrap();
+    let builder = Agent::builder(provider).tool(remove(&removed).previewed_by(show));
+    let agent = builder.build().unwrap().conversation();
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let request = next_request(&mut stream, &mut events).await;
     assert_eq!(request.preview, Some(Preview::diff("-a")));
@@ -436,7 +438,7 @@ async fn a_person_sees_the_preview() {
 #[tokio::test(start_paused = true)]
 async fn a_cancel_withdraws_what_is_open() {
     let fixture = fixture([call("a").call("remove", json!({ "path": "b" }))]);
-    let agent = fixture.builder.clone().build().unwrap();
+    let agent = fixture.builder.clone().build().unwrap().conversation();
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let approvals = stream.approvals();
     let first = next_request(&mut stream, &mut events).await;
@@ -458,7 +460,7 @@ async fn a_cancel_withdraws_what_is_open() {
 async fn other_calls_go_on_while_a_person_thinks() {
     let turn = call("a").call("echo", json!({ "text": "meanwhile" }));
     let fixture = fixture([turn, ScriptedTurn::new().text("Done.")]);
-    let agent = fixture.builder.clone().build().unwrap();
+    let agent = fixture.builder.clone().build().unwrap().conversation();
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let request = next_request(&mut stream, &mut events).await;
     while let Ok(Some(envelope)) = timeout(SOON, stream.next()).await {
@@ -479,8 +481,13 @@ async fn panicking_or_slow_approver_rejects_the_call() {
     ];
     for (answer, why) in answers {
         let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
-        let agent =
-            fixture.builder.clone().approver(move |_: ApprovalContext| answer()).build().unwrap();
+        let agent = fixture
+            .builder
+            .clone()
+            .approver(move |_: ApprovalContext| answer())
+            .build()
+            .unwrap()
+            .conversation();
         assert_eq!(agent.run("Go.").await.unwrap().text, "Done.");
         assert_eq!(fixture.removed(), 0);
         assert!(fixture.results()[0].contains(why), "{:?}", fixture.results());
@@ -499,7 +506,8 @@ async fn arguments_that_a_person_changes_are_checked_like_those_of_the_model() {
             move |_: ApprovalContext| async move { Decision::GrantChanged { arguments: wrong() } },
         )
         .build()
-        .unwrap();
+        .unwrap()
+        .conversation();
     agent.run("Go.").await.unwrap();
     assert_eq!(fixture.removed(), 0);
     assert!(fixture.results()[0].contains("are not valid"), "{:?}", fixture.results());
@@ -508,7 +516,7 @@ async fn arguments_that_a_person_changes_are_checked_like_those_of_the_model() {
 #[tokio::test(start_paused = true)]
 async fn arguments_from_outside_that_do_not_fit_leave_the_request_open() {
     let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
-    let agent = fixture.builder.clone().build().unwrap();
+    let agent = fixture.builder.clone().build().unwrap().conversation();
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let approvals = stream.approvals();
     let request = next_request(&mut stream, &mut events).await;
@@ -541,12 +549,13 @@ async fn arguments_from_outside_that_do_not_fit_leave_the_request_open() {
 async fn a_request_that_was_put_away_is_made_again_under_its_id() {
     let journal = MemoryJournal::default();
     let before = fixture([call("a")]);
-    let agent = before.builder.clone().journal(journal.clone()).build().unwrap();
+    let agent =
+        before.builder.clone().build().unwrap().conversation().with_journal(journal.clone());
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let first = next_request(&mut stream, &mut events).await;
     drop((stream, agent));
     let after = fixture([ScriptedTurn::new().text("Done.")]);
-    let agent = after.builder.clone().journal(journal).build().unwrap();
+    let agent = after.builder.clone().build().unwrap().conversation().with_journal(journal);
     let mut stream = agent.resume_stream().await.unwrap().expect("an open run");
     let mut events = Vec::new();
     let again = next_request(&mut stream, &mut events).await;
@@ -563,7 +572,8 @@ async fn a_refusal_in_an_older_journal_does_not_hold_for_the_next_call() {
     for (version, asked) in [(6, 1), (7, 0)] {
         let journal = MemoryJournal::default();
         let before = fixture([call("a"), ScriptedTurn::new().text("Let me").hang()]);
-        let agent = before.builder.clone().journal(journal.clone()).build().unwrap();
+        let agent =
+            before.builder.clone().build().unwrap().conversation().with_journal(journal.clone());
         let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
         let request = next_request(&mut stream, &mut events).await;
         stream.approvals().answer(&request.approval_id, Decision::reject("")).unwrap();
@@ -571,7 +581,13 @@ async fn a_refusal_in_an_older_journal_does_not_hold_for_the_next_call() {
         drop((stream, agent));
         let lines = super::journal::of_version(&journal.lines(), version);
         let after = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
-        let agent = after.builder.clone().journal(MemoryJournal::from(lines)).build().unwrap();
+        let agent = after
+            .builder
+            .clone()
+            .build()
+            .unwrap()
+            .conversation()
+            .with_journal(MemoryJournal::from(lines));
         let mut stream = agent.resume_stream().await.unwrap().expect("an open run");
         let (approvals, mut count) = (stream.approvals(), 0);
         while let Some(envelope) = stream.next().await {
@@ -626,7 +642,7 @@ async fn a_tool_that_is_withheld_meanwhile_does_not_run_when_it_is_allowed() {
             };
             let agent = fixture.builder.clone().tool(super::client_tools::read());
             let agent = agent.permissions(permissions).approval(ApprovalPolicy::Always);
-            (fixture, agent.journal(journal.clone()).build().unwrap())
+            (fixture, agent.build().unwrap().conversation().with_journal(journal.clone()))
         };
         let (mut fixture, mut agent) = build(vec![turn, ScriptedTurn::new().text("Done.")]);
         let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());

@@ -37,7 +37,7 @@ fn ask_with(handle: &str, arguments: Value) -> ScriptedTurn {
 }
 
 fn scripted_builder(turns: impl IntoIterator<Item = ScriptedTurn>) -> AgentBuilder {
-    DefaultAgent::builder(ScriptedProvider::new(turns))
+    Agent::builder(ScriptedProvider::new(turns))
 }
 
 /// An agent of these turns, with one below that may work in the background.
@@ -79,7 +79,7 @@ impl Provider for Slow {
 }
 
 /// What the model above reads of the calls.
-fn results_of(agent: &DefaultAgent) -> Vec<(String, bool)> {
+fn results_of(agent: &Conversation) -> Vec<(String, bool)> {
     let transcript = agent.transcript();
     let results = transcript.iter().flat_map(|it| it.tool_results());
     results.map(|it| (it.content.clone(), it.is_error)).collect()
@@ -91,7 +91,7 @@ async fn the_run_goes_on_and_reads_the_report_when_it_asks() {
         [begin("below"), ask("below-1", 0), ask("below-1", 60), ask("below-1", 0), text("Done.")];
     // The pause before a call that was made before is a second: the first of them comes at once.
     let below = scripted_builder([slowly(), slowly(), slowly(), text("Below.")]).tool(slow());
-    let agent = pair(above, below).build().unwrap();
+    let agent = pair(above, below).build().unwrap().conversation();
     let mut stream = agent.run_stream("Go.");
     let (mut behind, mut has_begun, mut seqs) = (0, false, Vec::new());
     while let Some(envelope) = stream.next().await {
@@ -120,8 +120,7 @@ async fn a_run_that_waits_for_its_place_holds_none_of_them_up() {
     let places = Places::new(1);
     // It has the place when the call that had it is given up, and more to tell than waits in a queue.
     let many = (0..100).fold(ScriptedTurn::new(), |turn, _| turn.text("word "));
-    let below =
-        DefaultAgent::builder(Slow(ScriptedProvider::new([many]), Duration::from_millis(9)));
+    let below = Agent::builder(Slow(ScriptedProvider::new([many]), Duration::from_millis(9)));
     let below = below.build().unwrap().into_tool("below", "").places(&places).in_background();
     // Its own tool does not listen, so that it is there when its call is given up.
     let deaf = tool_fn("deaf", "Sleeps.", |_: ToolContext, _: Nothing| async {
@@ -139,7 +138,7 @@ async fn a_run_that_waits_for_its_place_holds_none_of_them_up() {
         ScriptedTurn::new().call("middle", json!({ "task": "Do it." })),
         text("Above."),
     ]);
-    let agent = above.tool(middle).build().unwrap();
+    let agent = above.tool(middle).build().unwrap().conversation();
     let began = tokio::time::Instant::now();
     assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
@@ -159,8 +158,8 @@ async fn a_model_that_answers_meanwhile_holds_none_of_them_up() {
     let below = scripted_builder([many.call("note", json!({})), text("Below.")]).tool(note);
     let above = ScriptedProvider::new([begin("below"), text("One").text(" two.")]);
     let below = below.build().unwrap().into_tool("below", "").in_background();
-    let above = DefaultAgent::builder(Slow(above, Duration::from_secs(1)));
-    let agent = above.tools(below).build().unwrap();
+    let above = Agent::builder(Slow(above, Duration::from_secs(1)));
+    let agent = above.tools(below).build().unwrap().conversation();
     let mut stream = agent.run_stream("Go.");
     while let Some(envelope) = stream.next().await {
         if envelope.event.text() == " two." {
@@ -195,7 +194,12 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
         text("Done."),
     ];
     // It has no turns: its provider fails.
-    let agent = pair(above, scripted_builder([])).tools(hangs).max_turns(20).build().unwrap();
+    let agent = pair(above, scripted_builder([]))
+        .tools(hangs)
+        .max_turns(20)
+        .build()
+        .unwrap()
+        .conversation();
     assert_eq!(agent.run("Go.").await.unwrap().text, "Done.");
     let results = results_of(&agent);
     let want = [
@@ -223,11 +227,12 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
 async fn the_call_that_asks_says_so_and_waits_longer_than_other_tools_may() {
     let provider = ScriptedProvider::new([begin("below"), ask("below-1", 60), text("Done.")]);
     let below = scripted_builder([slowly(), text("Below.")]).tool(slow()).build().unwrap();
-    let agent = DefaultAgent::builder(provider.clone())
+    let agent = Agent::builder(provider.clone())
         .tools(below.into_tool("below", "Helps.").in_background())
         .tool_timeout(Duration::from_millis(10))
         .build()
-        .unwrap();
+        .unwrap()
+        .conversation();
     agent.run("Go.").await.unwrap();
     assert_eq!(results_of(&agent)[1], ("Below.".to_owned(), false));
     let tools = provider.requests().remove(0).tools;
@@ -243,14 +248,18 @@ async fn their_number_is_bounded_and_only_tools_that_may_begin_them() {
         turn.call("below", json!({ "task": at.to_string(), "background": true }))
     });
     let below = ScriptedProvider::from_fn(|_: &Request| text("Below."));
-    let agent = pair([calls, text("Done.")], DefaultAgent::builder(below)).build().unwrap();
+    let agent = pair([calls, text("Done.")], Agent::builder(below)).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     let results = results_of(&agent);
     let refused: Vec<_> = results.iter().filter(|(_, is_error)| *is_error).collect();
     assert!(refused.len() == 1 && refused[0].0.contains("at most 32"), "{refused:?}");
 
     let below = scripted_builder([text("Below.")]).build().unwrap().into_tool("below", "Helps.");
-    let agent = scripted_builder([begin("below"), text("Done.")]).tool(below).build().unwrap();
+    let agent = scripted_builder([begin("below"), text("Done.")])
+        .tool(below)
+        .build()
+        .unwrap()
+        .conversation();
     agent.run("Go.").await.unwrap();
     assert!(
         results_of(&agent)[0].1 && results_of(&agent)[0].0.contains("background"),
@@ -266,13 +275,12 @@ async fn cancel_and_drop_at_each_event_and_the_end_of_the_run_leave_nothing() {
         let second =
             ScriptedProvider::new([begin("third"), slowly(), ask("third-1", 1), text("Second.")]);
         let first = ScriptedProvider::new([begin("second"), slowly(), text("First.")]);
-        let deep = DefaultAgent::builder(third.clone()).tool(slow()).build().unwrap();
+        let deep = Agent::builder(third.clone()).tool(slow()).build().unwrap();
         let deep = deep.into_tool("third", "").places(places).in_background();
-        let middle =
-            DefaultAgent::builder(second.clone()).tool(slow()).tools(deep).build().unwrap();
+        let middle = Agent::builder(second.clone()).tool(slow()).tools(deep).build().unwrap();
         let middle = middle.into_tool("second", "").places(places).in_background();
-        let agent = DefaultAgent::builder(first.clone()).tool(slow()).tools(middle);
-        (agent.build().unwrap(), [first, second, third])
+        let agent = Agent::builder(first.clone()).tool(slow()).tools(middle);
+        (agent.build().unwrap().conversation(), [first, second, third])
     };
     let mut stream = family(&Places::new(2)).0.run_stream("Go.");
     let mut all = 0;
@@ -309,11 +317,11 @@ async fn one_that_waits_for_another_in_the_background_holds_no_place() {
     let deep = scripted_builder([slowly(), text("Deep.")]).tool(slow()).build().unwrap();
     let deep = deep.into_tool("deep", "").places(&places).in_background();
     let asking = ScriptedProvider::new([begin("deep"), ask("deep-1", 30), text("Middle.")]);
-    let middle = DefaultAgent::builder(asking.clone()).tools(deep);
+    let middle = Agent::builder(asking.clone()).tools(deep);
     let middle = middle.build().unwrap().into_tool("middle", "").places(&places).in_background();
     let agent =
         scripted_builder([begin("middle"), ask("middle-1", 60), text("Done.")]).tools(middle);
-    let agent = agent.build().unwrap();
+    let agent = agent.build().unwrap().conversation();
     assert_eq!(timeout(LONG, agent.run("Go.")).await.unwrap().unwrap().text, "Done.");
     assert_eq!((results_of(&agent)[1].0.as_str(), places.free()), ("Middle.", 1));
     let requests = asking.requests();
@@ -334,7 +342,7 @@ async fn nobody_can_escape_approval_in_the_background() {
             scripted_builder([ScriptedTurn::new().call("remove", json!({})), text("Gone.")])
                 .tool(remove.effects(ToolEffects::Irreversible));
         let agent = pair([begin("below"), ask("below-1", 60), text("Done.")], below);
-        let mut stream = agent.build().unwrap().run_stream("Go.");
+        let mut stream = agent.build().unwrap().conversation().run_stream("Go.");
         let (approvals, mut asked) = (stream.approvals(), 0);
         while let Some(envelope) = stream.next().await {
             if let Some(below) = SubAgentEvent::read(&envelope.event)
@@ -354,7 +362,10 @@ async fn a_report_of_text_from_outside_is_from_outside() {
     let page = tool_fn("page", "", |_: ToolContext, _: Nothing| async { "words" });
     let below = scripted_builder([ScriptedTurn::new().call("page", json!({})), text("Words.")])
         .tool(page.origin(TextOrigin::Outside));
-    let agent = pair([begin("below"), ask("below-1", 60), text("Done.")], below).build().unwrap();
+    let agent = pair([begin("below"), ask("below-1", 60), text("Done.")], below)
+        .build()
+        .unwrap()
+        .conversation();
     agent.run("Go.").await.unwrap();
     assert!(agent.transcript().iter().any(|it| it.has_outside_text()));
 }
@@ -388,9 +399,13 @@ async fn they_and_the_run_together_do_not_pass_its_budget_and_all_is_counted() {
             })
         };
         let agent =
-            |provider| DefaultAgent::builder(provider).tool(slow()).loop_guard(false).max_turns(99);
+            |provider| Agent::builder(provider).tool(slow()).loop_guard(false).max_turns(99);
         let below = agent(counted("below", 99)).build().unwrap().into_tool("below", "");
-        let above = agent(counted("above", 99)).tools(below.in_background()).build().unwrap();
+        let above = agent(counted("above", 99))
+            .tools(below.in_background())
+            .build()
+            .unwrap()
+            .conversation();
         let ended = above.run(RunInput::from("Go.").budget(Budget::default().tokens(tokens))).await;
         let outcome = ended.unwrap_or_else(|error| *error.outcome);
         let answers = answers.load(Ordering::SeqCst) as u64;
@@ -401,15 +416,16 @@ async fn they_and_the_run_together_do_not_pass_its_budget_and_all_is_counted() {
     }
 
     // One that has ended, and no call after it: it counts, and what it did not use is free.
-    let below = DefaultAgent::builder(measured(|_| text("Below."))).build().unwrap();
+    let below = Agent::builder(measured(|_| text("Below."))).build().unwrap();
     let turn = AtomicUsize::new(0);
     let above = measured(move |_| match turn.fetch_add(1, Ordering::SeqCst) {
         0 => begin("below"),
         1..5 => slowly(),
         _ => text("Done."),
     });
-    let above = DefaultAgent::builder(above).tool(slow()).loop_guard(false);
-    let above = above.tools(below.into_tool("below", "").in_background()).build().unwrap();
+    let above = Agent::builder(above).tool(slow()).loop_guard(false);
+    let above =
+        above.tools(below.into_tool("below", "").in_background()).build().unwrap().conversation();
     let outcome =
         above.run(RunInput::from("Go.").budget(Budget::default().tokens(750))).await.unwrap();
     assert_eq!((outcome.spent.tokens, outcome.text.as_str()), (700, "Done."));
@@ -418,8 +434,8 @@ async fn they_and_the_run_together_do_not_pass_its_budget_and_all_is_counted() {
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_run_counts_what_was_spent_in_the_background() {
     let below = measured(|_| slowly());
-    let below = DefaultAgent::builder(below).tool(slow()).loop_guard(false).max_turns(99);
-    let third = DefaultAgent::builder(measured(|_| slowly())).tool(slow()).loop_guard(false);
+    let below = Agent::builder(below).tool(slow()).loop_guard(false).max_turns(99);
+    let third = Agent::builder(measured(|_| slowly())).tool(slow()).loop_guard(false);
     let below = below.tools(third.build().unwrap().into_tool("third", "").in_background());
     let below = below.build().unwrap().into_tool("below", "").in_background();
     let turn = AtomicUsize::new(0);
@@ -428,7 +444,7 @@ async fn the_end_of_the_run_counts_what_was_spent_in_the_background() {
         _ => text("A long answer."),
     });
     let above = Slow(above, Duration::from_millis(500));
-    let agent = DefaultAgent::builder(above).tools(below).build().unwrap();
+    let agent = Agent::builder(above).tools(below).build().unwrap().conversation();
     let outcome = agent.run("Go.").await.unwrap();
     // Two answers of the run, and two below it, of which the last had called a tool.
     assert_eq!(outcome.spent.tokens, 200 + 200);
@@ -439,7 +455,7 @@ async fn a_run_that_was_put_away_reads_that_they_are_gone() {
     let journal = MemoryJournal::default();
     let agent = |above: Vec<ScriptedTurn>| {
         let below = scripted_builder([slowly(), text("Below.")]).tool(slow());
-        pair(above, below).journal(journal.clone()).build().unwrap()
+        pair(above, below).build().unwrap().conversation().with_journal(journal.clone())
     };
     let mut stream = agent(vec![begin("below"), text("Long.").hang()]).run_stream("Go.");
     while let Some(envelope) = stream.next().await {

@@ -122,7 +122,11 @@ async fn a_broken_conversation_is_repaired_and_every_vendor_takes_it() {
         }
         assert_eq!(repaired(&whole), whole, "{name}: it is whole now");
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Good.")]);
-        let agent = builder(&provider).memory(ConversationMemory::from(stored)).build().unwrap();
+        let agent = builder(&provider)
+            .memory(ConversationMemory::from(stored))
+            .build()
+            .unwrap()
+            .conversation();
         agent.run("Go on.").await.unwrap();
         assert_history_is_whole(&agent);
         let sent = &provider.requests()[0].messages;
@@ -163,7 +167,11 @@ async fn journal_of(change: impl Fn(usize, RawLine) -> RawLine) -> MemoryJournal
         ScriptedTurn::new().text("Done."),
         ScriptedTurn::new().text("Again."),
     ];
-    let agent = builder(&ScriptedProvider::new(turns)).journal(journal.clone()).build().unwrap();
+    let agent = builder(&ScriptedProvider::new(turns))
+        .build()
+        .unwrap()
+        .conversation()
+        .with_journal(journal.clone());
     agent.run("Do it.").await.unwrap();
     agent.run("Again.").await.unwrap();
     let (mut own, mut digest, mut lines) = (0_u64, 0_u64, Vec::new());
@@ -185,7 +193,7 @@ async fn a_broken_journal_is_repaired_or_refused_with_words() {
     let count = whole.lines().len();
     let resumed = |journal: MemoryJournal| async move {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Good.")]);
-        let agent = builder(&provider).journal(journal).build().unwrap();
+        let agent = builder(&provider).build().unwrap().conversation().with_journal(journal);
         agent.resume().await.map(|it| (agent, it.is_none()))
     };
     for at in 0..count {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
+use crate::Conversation;
 use crate::{
     AtLimit, Budget, Limit, OutcomeKind, Places, RunInput, SubAgent, journal::MemoryJournal,
 };
@@ -57,7 +58,7 @@ async fn the_cost_of_a_tree_is_the_sum_whatever_the_ends() {
     let limited = below(&metered((0..9).map(echo)), "limited").budget(Budget::default().turns(2));
     let provider = metered([ask("second"), ask("limited"), text("First.")]);
     let agent = builder(&provider).tool(second.into_tool("second", "")).tool(limited);
-    let outcome = agent.build().unwrap().run("Go.").await.unwrap();
+    let outcome = agent.build().unwrap().conversation().run("Go.").await.unwrap();
     assert_eq!((outcome.text.as_str(), outcome.turns), ("First.", 3));
     assert_eq!(spent(&outcome), answers(3 + 2 + 2 + 3));
     assert_eq!(outcome.usage.unwrap().input_tokens, Some(3 * 60), "of its own requests");
@@ -65,7 +66,7 @@ async fn the_cost_of_a_tree_is_the_sum_whatever_the_ends() {
     // One that fails behind its first answer; the cost of the one that failed is not known.
     let agent =
         builder(&metered([ask("fails"), text("Done.")])).tool(below(&metered([echo(1)]), "fails"));
-    let outcome = agent.build().unwrap().run("Go.").await.unwrap();
+    let outcome = agent.build().unwrap().conversation().run("Go.").await.unwrap();
     assert_eq!(spent(&outcome), (3 * USAGE, None));
 }
 
@@ -78,11 +79,19 @@ async fn an_agent_that_was_cancelled_or_took_too_long_is_counted() {
             builder(&metered([ask("third"), text("Second.")])).tool(third()).build().unwrap();
         agent.into_tool("second", "").timeout(Duration::from_secs(5))
     };
-    let agent = builder(&metered([ask("second"), text("First.")])).tool(second()).build().unwrap();
+    let agent = builder(&metered([ask("second"), text("First.")]))
+        .tool(second())
+        .build()
+        .unwrap()
+        .conversation();
     let outcome = agent.run("Go.").await.unwrap();
     assert_eq!(outcome.spent.tokens, 4 * USAGE, "its time was over");
 
-    let agent = builder(&metered([ask("second"), text("First.")])).tool(second()).build().unwrap();
+    let agent = builder(&metered([ask("second"), text("First.")]))
+        .tool(second())
+        .build()
+        .unwrap()
+        .conversation();
     let mut stream = agent.run_stream("Go.");
     let waited = async { while stream.next().await.is_some() {} };
     assert!(timeout(Duration::from_secs(1), waited).await.is_err());
@@ -92,7 +101,7 @@ async fn an_agent_that_was_cancelled_or_took_too_long_is_counted() {
 }
 
 /// An agent that asks eight at once, whose answers go on for ever and take some time each.
-fn eight(places: usize, at_limit: AtLimit) -> (DefaultAgent, Arc<Mutex<u64>>) {
+fn eight(places: usize, at_limit: AtLimit) -> (Conversation, Arc<Mutex<u64>>) {
     let sent = Arc::<Mutex<u64>>::default();
     let count = Arc::clone(&sent);
     let endless = ScriptedProvider::from_fn(move |_: &Request| {
@@ -105,14 +114,14 @@ fn eight(places: usize, at_limit: AtLimit) -> (DefaultAgent, Arc<Mutex<u64>>) {
         sleep(Duration::from_millis(1)).await;
         "slow"
     });
-    let agent = DefaultAgent::builder(endless).tool(slow).at_limit(at_limit).max_turns(99);
+    let agent = Agent::builder(endless).tool(slow).at_limit(at_limit).max_turns(99);
     let tool = agent.loop_guard(false).build().unwrap().into_tool("below", "");
     let calls = (0..8).fold(ScriptedTurn::new(), |turn, at| {
         turn.call("below", json!({ "task": at.to_string() }))
     });
     let agent =
         builder(&metered([calls, text("Done.")])).max_parallel_calls(8).breaker_failures(99);
-    (agent.tool(tool.places(&Places::new(places))).build().unwrap(), sent)
+    (agent.tool(tool.places(&Places::new(places))).build().unwrap().conversation(), sent)
 }
 
 #[tokio::test(start_paused = true)]
@@ -146,14 +155,14 @@ async fn agents_that_wait_for_a_place_have_the_time_that_is_left_when_they_get_i
         let has_result = request.messages.iter().any(|it| it.tool_results().next().is_some());
         if has_result { text("Done.") } else { echo(0) }
     });
-    let agent = DefaultAgent::builder(model).tool(slow).build().unwrap();
+    let agent = Agent::builder(model).tool(slow).build().unwrap();
     let calls = (0..8).fold(ScriptedTurn::new(), |turn, at| {
         turn.call("below", json!({ "task": at.to_string() }))
     });
     let tool = agent.into_tool("below", "").places(&Places::new(1));
     let above =
         builder(&metered([calls, text("Done.")])).max_parallel_calls(8).breaker_failures(99);
-    let (above, begun) = (above.tool(tool).build().unwrap(), Instant::now());
+    let (above, begun) = (above.tool(tool).build().unwrap().conversation(), Instant::now());
     let budget = Budget::default().time(Duration::from_mins(1));
     above.run(RunInput::from("Go.").budget(budget)).await.unwrap();
     // The second begins in time, and its call is under way when the time is over; none begins after it.
@@ -174,7 +183,7 @@ async fn turns_and_cost_are_parted_too_and_what_is_unused_goes_back() {
     // Eight that need one turn each leave the others to the last.
     let first = metered([text("1."), text("2."), echo(1), echo(2), text("3.")]);
     let agent = builder(&metered([ask("below"), ask("below"), ask("below"), text("Done.")]));
-    let agent = agent.tool(below(&first, "below")).build().unwrap();
+    let agent = agent.tool(below(&first, "below")).build().unwrap().conversation();
     let input = RunInput::from("Go.").budget(Budget::default().turns(9));
     let outcome = agent.run(input).await.unwrap();
     assert_eq!(outcome.reason, OutcomeKind::Answer);
@@ -189,7 +198,7 @@ async fn the_error_names_the_limit_of_turns_that_was_reached() {
         let asks = ScriptedProvider::from_fn(|_: &Request| ask("below"));
         let answers = ScriptedProvider::from_fn(|_: &Request| text("Below."));
         let agent = builder(&asks).max_turns(max_turns).at_limit(AtLimit::Fail).loop_guard(false);
-        let agent = agent.tool(below(&answers, "below")).build().unwrap();
+        let agent = agent.tool(below(&answers, "below")).build().unwrap().conversation();
         let budget = shared.map_or(Budget::default(), |most| Budget::default().turns(most));
         let error = agent.run(RunInput::from("Go.").budget(budget)).await.unwrap_err().error;
         let words = format!("the limit of {reached} turns is reached");
@@ -202,7 +211,8 @@ async fn missing_price_makes_the_cost_unknown_and_is_reported() {
     let free = ScriptedProvider::new([text("Free.").usage(usage())]);
     let agent = builder(&metered([ask("free"), text("Done.")])).tool(below(&free, "free"));
     let budget = Budget::default().cost(Cost::from_micro_dollars(1_000));
-    let mut stream = agent.build().unwrap().run_stream(RunInput::from("Go.").budget(budget));
+    let mut stream =
+        agent.build().unwrap().conversation().run_stream(RunInput::from("Go.").budget(budget));
     let mut events = Vec::new();
     to_the_end(&mut stream, &mut events).await;
     let is_told = |event: &Envelope| matches!(&event.event, AgentEvent::Custom { name, .. } if name == crate::BUDGET_UNMEASURED);
@@ -215,7 +225,7 @@ async fn a_run_that_is_resumed_knows_what_was_spent_below() {
     let journal = MemoryJournal::default();
     let agent = |turns: Vec<ScriptedTurn>, child: Vec<ScriptedTurn>| {
         let agent = builder(&metered(turns)).tool(below(&metered(child), "below"));
-        agent.journal(journal.clone()).build().unwrap()
+        agent.build().unwrap().conversation().with_journal(journal.clone())
     };
     let hangs = ScriptedTurn::new().text("Now.").hang();
     let first = agent(vec![ask("below"), hangs], vec![echo(1), text("Below.")]);

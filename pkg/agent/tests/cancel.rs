@@ -22,7 +22,7 @@ use forgeline_types::{
 
 /// Reads the stream of a run and cancels it once `cancel_after` events were read.
 async fn cancelled_after(
-    agent: &DefaultAgent,
+    agent: &Conversation,
     cancel_after: usize,
 ) -> (Vec<Envelope>, Result<(), RunError>) {
     let mut stream = agent.run_stream("Do it.");
@@ -61,7 +61,7 @@ fn setups() -> Vec<(&'static str, Setup)> {
 }
 
 async fn whole_length(setup: &Setup) -> usize {
-    cancelled_after(&setup().1.build().unwrap(), usize::MAX).await.0.len()
+    cancelled_after(&setup().1.build().unwrap().conversation(), usize::MAX).await.0.len()
 }
 
 // Covers: T-12
@@ -74,7 +74,7 @@ async fn cancelling_at_every_event_ends_the_run_properly() {
         let mut cancelled = 0;
         for at in 0..length {
             let (provider, builder) = setup();
-            let agent = builder.event_capacity(capacity).build().unwrap();
+            let agent = builder.event_capacity(capacity).build().unwrap().conversation();
             let started = Instant::now();
             let (events, result) = cancelled_after(&agent, at).await;
             assert!(started.elapsed() <= SOON, "{name}: at {at}");
@@ -108,7 +108,7 @@ async fn dropping_the_stream_at_every_event_leaves_nothing() {
     }
     for (setup, at) in places {
         let (provider, builder) = setup();
-        let agent = builder.build().unwrap();
+        let agent = builder.build().unwrap().conversation();
         let mut stream = agent.run_stream("Do it.");
         for _ in 0..at {
             let envelope = stream.next().await.unwrap();
@@ -205,7 +205,7 @@ async fn g_37_a_tool_that_takes_too_long_is_a_typed_error() {
     ];
     let provider = ScriptedProvider::new(turns);
     let limit = std::time::Duration::from_secs(3);
-    let agent = builder(&provider).tool_timeout(limit).build().unwrap();
+    let agent = builder(&provider).tool_timeout(limit).build().unwrap().conversation();
     let started = Instant::now();
     let outcome = agent.run("Go.").await.unwrap();
     assert!(started.elapsed() >= limit && started.elapsed() <= limit + SOON);
@@ -231,9 +231,9 @@ async fn tool_is_cancelled_at_its_time_limit() {
     });
     let turns = [ScriptedTurn::new().call("obedient", json!({})), ScriptedTurn::new().text("ok")];
     let limit = std::time::Duration::from_secs(3);
-    let builder = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(tool);
+    let builder = Agent::builder(ScriptedProvider::new(turns)).tool(tool);
     let started = Instant::now();
-    builder.tool_timeout(limit).build().unwrap().run("Go.").await.unwrap();
+    builder.tool_timeout(limit).build().unwrap().conversation().run("Go.").await.unwrap();
     assert_eq!(told.load(Ordering::SeqCst), 1);
     assert_eq!(started.elapsed(), limit, "it stops at once, within its grace");
 }
@@ -255,8 +255,8 @@ async fn no_call_begins_after_a_cancel() {
         });
         let tool = if alone { tool.alone() } else { tool };
         let calls = (0..3).fold(ScriptedTurn::new(), |turn, _| turn.call("wait", json!({})));
-        let builder = DefaultAgent::builder(ScriptedProvider::new([calls])).tool(tool);
-        let agent = builder.max_parallel_calls(1).build().unwrap();
+        let builder = Agent::builder(ScriptedProvider::new([calls])).tool(tool);
+        let agent = builder.max_parallel_calls(1).build().unwrap().conversation();
         let mut stream = agent.run_stream("Go.");
         let mut called = 0;
         while let Some(envelope) = stream.next().await {
@@ -284,7 +284,7 @@ async fn events_of_tools_do_not_enter_the_backlog_after_a_cancel() {
         ""
     });
     let provider = ScriptedProvider::new([ScriptedTurn::new().call("chatty", json!({}))]);
-    let builder = DefaultAgent::builder(provider).tool(tool).event_capacity(1);
+    let builder = Agent::builder(provider).tool(tool).event_capacity(1);
     let (handle, mut channels) = builder.build().unwrap().start();
     channels.input.send("Go.").await.unwrap();
     let mut events = Vec::new();
@@ -331,7 +331,7 @@ async fn a_run_that_takes_too_long_ends_properly_wherever_it_stands() {
         [("text", half()), ("a tool", calls("wait")), ("a deaf tool", calls("hang"))]
     {
         let provider = ScriptedProvider::new([turn]);
-        let agent = builder(&provider).run_timeout(limit).build().unwrap();
+        let agent = builder(&provider).run_timeout(limit).build().unwrap().conversation();
         let started = Instant::now();
         let (events, result) = cancelled_after(&agent, usize::MAX).await;
         assert!((limit..=limit + SOON).contains(&started.elapsed()), "{name}");
@@ -345,7 +345,7 @@ async fn a_run_that_takes_too_long_ends_properly_wherever_it_stands() {
         assert!(name != "text" || error.outcome.text == "Once upon");
     }
     let provider = ScriptedProvider::new([half(), ScriptedTurn::new().text("Fine.")]);
-    let agent = builder(&provider).run_timeout(limit).build().unwrap();
+    let agent = builder(&provider).run_timeout(limit).build().unwrap().conversation();
     agent.run("Go.").await.unwrap_err();
     assert_eq!(agent.run("Again.").await.unwrap().text, "Fine.", "each run has its own time");
     let zero = builder(&provider).run_timeout(Duration::ZERO).build().unwrap_err();

@@ -75,7 +75,7 @@ async fn n40_what_a_person_changes_meanwhile_is_asked_about_again() {
         }
         std::future::ready(Decision::Grant)
     };
-    builder.approver(approver).build().unwrap().run("Go.").await.unwrap();
+    builder.approver(approver).build().unwrap().conversation().run("Go.").await.unwrap();
     let results = results(&provider);
     assert!(results[1].contains("changed after this call was shown"), "{results:?}");
     assert!(results[2].contains("mine"), "{results:?}");
@@ -96,14 +96,18 @@ async fn n40_a_call_that_was_put_away_is_what_was_shown_before() {
         let folder = Folder::new("away");
         let journal = MemoryJournal::default();
         let (_, first) = agent(&folder, vec![write()]);
-        let first = first.journal(journal.clone()).build().unwrap();
+        let first = first.build().unwrap().conversation().with_journal(journal.clone());
         let mut stream = first.run_stream("Go.");
         let mut events = Vec::new();
         let request = next_request(&mut stream, &mut events).await;
         drop((stream, first));
         fs::write(folder.0.join("a.txt"), now).unwrap();
         let (provider, second) = agent(&folder, vec![ScriptedTurn::new().text("Done.")]);
-        let second = second.journal(MemoryJournal::from(journal.lines())).build().unwrap();
+        let second = second
+            .build()
+            .unwrap()
+            .conversation()
+            .with_journal(MemoryJournal::from(journal.lines()));
         let run_id = events[0].run_id.clone();
         let RunInJournal::Open(open) = second.reopen(&run_id, |_, _| {}).await.unwrap() else {
             panic!("the run is open")

@@ -26,7 +26,7 @@ async fn repeating_answer_is_cut_and_the_model_is_warned() {
         let call = ScriptedTurn::new().call("echo", json!({ "text": "x" }));
         let answer = ScriptedTurn::new().text("It is 42.");
         let provider = ScriptedProvider::new([circling(is_thinking), call, answer]);
-        let outcome = builder(&provider).build().unwrap().run("Go.").await.unwrap();
+        let outcome = builder(&provider).build().unwrap().conversation().run("Go.").await.unwrap();
         assert_eq!((outcome.reason, outcome.text.as_str()), (OutcomeKind::Answer, "It is 42."));
         let reported = provider.requests()[1].messages.last().unwrap().text();
         assert!(reported.starts_with("Your last answer repeated itself"), "{reported}");
@@ -38,7 +38,8 @@ async fn second_repeating_answer_ends_the_run() {
     for is_thinking in [false, true] {
         let script = (0..200).map(|_| circling(is_thinking));
         let provider = ScriptedProvider::new(script);
-        let error = builder(&provider).build().unwrap().run("Go.").await.unwrap_err();
+        let error =
+            builder(&provider).build().unwrap().conversation().run("Go.").await.unwrap_err();
         assert_eq!(error.error.code, ErrorCode::CircuitBreaker, "{}", error.error);
         assert_eq!(error.outcome.finish_reason, Some(FinishReason::Repetition));
         assert_eq!((provider.requests().len(), error.outcome.turns), (2, 2), "one warning before");
@@ -55,7 +56,7 @@ async fn text_after_a_repetition_is_not_kept() {
         let turns = [ScriptedTurn::new().text(written), ScriptedTurn::new().text("It is 42.")];
         let provider = ScriptedProvider::new(turns);
         let builder = builder(&provider).call_mode(CallMode::Text);
-        let outcome = builder.build().unwrap().run("Go.").await.unwrap();
+        let outcome = builder.build().unwrap().conversation().run("Go.").await.unwrap();
         let kept = outcome.messages[1].text();
         assert!(kept.contains(LINE) && kept.len() < 2 << 10, "{} bytes", kept.len());
         let began = outcome.messages.iter().any(|it| it.tool_results().count() == 1);
@@ -66,7 +67,7 @@ async fn text_after_a_repetition_is_not_kept() {
 #[tokio::test(start_paused = true)]
 async fn repetition_is_allowed_without_stop_repetition() {
     let provider = ScriptedProvider::new([circling(false)]);
-    let agent = builder(&provider).stop_repetition(false).build().unwrap();
+    let agent = builder(&provider).stop_repetition(false).build().unwrap().conversation();
     assert_eq!(agent.run("Go.").await.unwrap().text, LINE.repeat(100));
 }
 
@@ -78,7 +79,7 @@ const TELLS: [&str; 5] =
 /// for the first time, and the error that ended them.
 async fn stopped(turn: impl Fn(usize) -> ScriptedTurn) -> (u32, usize, String) {
     let provider = ScriptedProvider::new((0..200).map(turn));
-    let agent = builder(&provider).max_turns(200).build().unwrap();
+    let agent = builder(&provider).max_turns(200).build().unwrap().conversation();
     let error = agent.run("Go.").await.unwrap_err();
     assert_eq!(error.error.code, ErrorCode::CircuitBreaker, "{}", error.error);
     let reported = |request: &Request| {
@@ -144,7 +145,7 @@ async fn repeated_calls_are_allowed_without_the_guard() {
     let echo = || ScriptedTurn::new().call("echo", json!({ "text": "x" }));
     let turns = std::iter::repeat_with(echo).take(20).chain([ScriptedTurn::new().text("Well.")]);
     let provider = ScriptedProvider::new(turns);
-    let agent = builder(&provider).max_turns(30).loop_guard(false).build().unwrap();
+    let agent = builder(&provider).max_turns(30).loop_guard(false).build().unwrap().conversation();
     assert_eq!(agent.run("Go.").await.unwrap().turns, 21);
 }
 
@@ -158,7 +159,7 @@ async fn a_tool_says_what_makes_two_calls_the_same() {
         }
         let provider =
             ScriptedProvider::new((0..9).map(say).chain([ScriptedTurn::new().text("So.")]));
-        let agent = DefaultAgent::builder(provider).tool(tool).build().unwrap();
+        let agent = Agent::builder(provider).tool(tool).build().unwrap().conversation();
         let outcome = agent.run("Go.").await.unwrap_or_else(|error| *error.outcome);
         assert_eq!(outcome.turns, want);
     }
@@ -170,7 +171,7 @@ fn polls(times: usize) -> (AgentBuilder, ScriptedProvider) {
     let turns = std::iter::repeat_with(poll).take(times).chain([ScriptedTurn::new().text("Done.")]);
     let provider = ScriptedProvider::new(turns);
     let tool = tool_fn("poll", "", |_: ToolContext, _: Nothing| async { "not yet" }).may_repeat();
-    (DefaultAgent::builder(provider.clone()).tool(tool).max_turns(50), provider)
+    (Agent::builder(provider.clone()).tool(tool).max_turns(50), provider)
 }
 
 // Covers: E-38
@@ -178,7 +179,7 @@ fn polls(times: usize) -> (AgentBuilder, ScriptedProvider) {
 async fn a_tool_that_may_repeat_waits_longer_each_time() {
     let (builder, provider) = polls(9);
     let started = Instant::now();
-    assert_eq!(builder.build().unwrap().run("Go.").await.unwrap().text, "Done.");
+    assert_eq!(builder.build().unwrap().conversation().run("Go.").await.unwrap().text, "Done.");
     let seconds = 1 + 2 + 4 + 8 + 16 + 30 + 30 + 30;
     assert_eq!(started.elapsed().as_secs(), seconds);
     let reported =
@@ -190,7 +191,7 @@ async fn a_tool_that_may_repeat_waits_longer_each_time() {
 #[tokio::test(start_paused = true)]
 async fn a_cancel_does_not_wait_for_a_pause() {
     let (builder, provider) = polls(40);
-    let mut stream = builder.build().unwrap().run_stream("Go.");
+    let mut stream = builder.build().unwrap().conversation().run_stream("Go.");
     let cancel = stream.cancel_token();
     let mut results = 0;
     while results < 5 {

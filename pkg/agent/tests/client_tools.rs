@@ -67,7 +67,7 @@ async fn the_client_runs_a_call_and_its_result_goes_on() {
             ScriptedTurn::new().text(text("#a")).text(text("#b"))
         };
         let (provider, builder) = fixture([calls, done()]);
-        let agent = builder.call_mode(mode).build().unwrap();
+        let agent = builder.call_mode(mode).build().unwrap().conversation();
         let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
         let first = next_request(&mut stream, &mut events).await;
         let second = next_request(&mut stream, &mut events).await;
@@ -103,7 +103,7 @@ async fn the_client_runs_a_call_and_its_result_goes_on() {
 async fn a_result_counts_once_and_for_its_own_call() {
     let (provider, builder) =
         fixture([call(ScriptedTurn::new(), "#a"), call(ScriptedTurn::new(), "#a"), done()]);
-    let agent = builder.build().unwrap();
+    let agent = builder.build().unwrap().conversation();
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let calls = stream.client_calls();
     let refused = |calls: &ClientCalls, id: &str| {
@@ -134,7 +134,8 @@ async fn a_result_counts_once_and_for_its_own_call() {
 async fn client_calls_end_at_their_time_limit() {
     let (provider, builder) = fixture([call(ScriptedTurn::new(), "#a"), done()]);
     let budget = Budget::default().time(Duration::from_secs(1));
-    let agent = builder.budget(budget).tool_timeout(Duration::from_secs(2)).build().unwrap();
+    let agent =
+        builder.budget(budget).tool_timeout(Duration::from_secs(2)).build().unwrap().conversation();
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let started = Instant::now();
     let request = next_request(&mut stream, &mut events).await;
@@ -171,7 +172,7 @@ async fn client_failure_is_a_failed_result_for_the_model() {
     ];
     for (returned, want) in rows {
         let (provider, builder) = fixture([call(ScriptedTurn::new(), "#a"), done()]);
-        let agent = builder.max_result_chars(50).build().unwrap();
+        let agent = builder.max_result_chars(50).build().unwrap().conversation();
         let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
         let request = next_request(&mut stream, &mut events).await;
         stream.complete_client_call(&request.client_call_id, returned.clone()).unwrap();
@@ -186,7 +187,7 @@ async fn client_failure_is_a_failed_result_for_the_model() {
 async fn without_a_reader_a_call_at_the_client_does_not_run() {
     let (provider, builder) = fixture([call(ScriptedTurn::new(), "#a"), done()]);
     let started = Instant::now();
-    assert_eq!(builder.build().unwrap().run("Go.").await.unwrap().text, "Done.");
+    assert_eq!(builder.build().unwrap().conversation().run("Go.").await.unwrap().text, "Done.");
     assert!(started.elapsed() < SOON, "nobody waits");
     assert!(results(&provider)[0].contains("no client is connected"), "{:?}", results(&provider));
     let direct = crate::tools::Tool::execute(&read(), ToolContext::default(), json!({}).into());
@@ -201,7 +202,8 @@ async fn a_person_is_asked_before_the_client() {
         let decided = decision.clone();
         let builder =
             builder.approver(move |_: ApprovalContext| std::future::ready(decided.clone()));
-        let (mut stream, mut events) = (builder.build().unwrap().run_stream("Go."), Vec::new());
+        let (mut stream, mut events) =
+            (builder.build().unwrap().conversation().run_stream("Go."), Vec::new());
         if sent == 1 {
             let request = next_request(&mut stream, &mut events).await;
             assert_eq!(count(&events, "tool_approval_granted"), 1, "before it was sent");
@@ -218,7 +220,8 @@ async fn a_person_is_asked_before_the_client() {
 async fn arguments_that_do_not_fit_are_not_sent() {
     let turn = ScriptedTurn::new().call("page.read", json!({ "selector": 1 }));
     let (provider, builder) = fixture([turn, done()]);
-    let (mut stream, mut events) = (builder.build().unwrap().run_stream("Go."), Vec::new());
+    let (mut stream, mut events) =
+        (builder.build().unwrap().conversation().run_stream("Go."), Vec::new());
     to_the_end(&mut stream, &mut events).await;
     assert_eq!(count(&events, "client_tool_request"), 0);
     assert!(results(&provider)[0].contains("are not valid"), "{:?}", results(&provider));
@@ -230,7 +233,7 @@ async fn a_cancel_ends_the_wait_and_tells_the_client() {
     for start in [CallStart::AfterAnswer, CallStart::AsComplete] {
         let turn = call(call(ScriptedTurn::new(), "#a"), "#b");
         let (provider, builder) = fixture([turn]);
-        let agent = builder.call_start(start).build().unwrap();
+        let agent = builder.call_start(start).build().unwrap().conversation();
         let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
         let calls = stream.client_calls();
         let first = next_request(&mut stream, &mut events).await;
@@ -255,7 +258,8 @@ async fn a_cancel_ends_the_wait_and_tells_the_client() {
 async fn a_call_that_was_put_away_is_sent_again_under_its_id() {
     let journal = MemoryJournal::default();
     let (_, builder) = fixture([call(ScriptedTurn::new(), "#a")]);
-    let mut stream = builder.journal(journal.clone()).build().unwrap().run_stream("Go.");
+    let mut stream =
+        builder.build().unwrap().conversation().with_journal(journal.clone()).run_stream("Go.");
     let mut events = Vec::new();
     let first = next_request(&mut stream, &mut events).await;
     let gone = stream.client_calls();
@@ -264,7 +268,8 @@ async fn a_call_that_was_put_away_is_sent_again_under_its_id() {
     assert!(gone.complete(&first.client_call_id, "into the void").is_err());
 
     let (provider, builder) = fixture([done()]);
-    let agent = builder.journal(MemoryJournal::from(journal.lines())).build().unwrap();
+    let agent =
+        builder.build().unwrap().conversation().with_journal(MemoryJournal::from(journal.lines()));
     let mut stream = agent.resume_stream().await.unwrap().expect("it had not ended");
     let mut events = Vec::new();
     let again = next_request(&mut stream, &mut events).await;

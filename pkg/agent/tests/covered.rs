@@ -23,7 +23,8 @@ async fn results_are_in_the_order_of_the_calls_whichever_ends_first() {
     let calls = [3, 1, 2].into_iter().fold(ScriptedTurn::new(), call);
     let provider = ScriptedProvider::new([calls, ScriptedTurn::new().text("ok")]);
     let started = Instant::now();
-    let outcome = DefaultAgent::builder(provider).tool(nap).build().unwrap().run("Go.").await;
+    let outcome =
+        Agent::builder(provider).tool(nap).build().unwrap().conversation().run("Go.").await;
     let results: Vec<_> = outcome.as_ref().unwrap().messages[2].tool_results().collect();
     let said: Vec<_> = results.iter().map(|result| result.content.as_str()).collect();
     assert_eq!(said, ["3", "1", "2"]);
@@ -51,7 +52,7 @@ async fn a_stored_conversation_goes_on_with_its_calls_and_results() {
     let read: Transcript = serde_json::from_str(&stored).unwrap();
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Well.")]);
     let next = builder(&provider).memory(ConversationMemory::from(read));
-    next.build().unwrap().run("And now?").await.unwrap();
+    next.build().unwrap().conversation().run("And now?").await.unwrap();
     let asked = provider.requests()[0].messages.clone();
     let (last, before) = asked.messages().split_last().unwrap();
     assert_eq!(last.text(), "And now?");
@@ -67,7 +68,7 @@ async fn cancelled_tool_has_the_configured_grace_period() {
     let config = AgentConfig::default().tool_timeout(second).tool_grace(5 * second);
     let builder = builder(&ScriptedProvider::new(turns)).config(config);
     let started = Instant::now();
-    builder.build().unwrap().run("Go.").await.unwrap();
+    builder.build().unwrap().conversation().run("Go.").await.unwrap();
     assert!((6 * second..7 * second).contains(&started.elapsed()), "{:?}", started.elapsed());
 }
 

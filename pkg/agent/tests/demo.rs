@@ -36,8 +36,8 @@ struct Add {
     b: f64,
 }
 
-fn demo_agent(folder: &Folder, mode: CallMode) -> DefaultAgent {
-    DefaultAgent::builder(DemoProvider::new())
+fn demo_agent(folder: &Folder, mode: CallMode) -> Conversation {
+    Agent::builder(DemoProvider::new())
         .tool(Calculator)
         .tools(FileTools::new(&folder.0).unwrap().into_tools())
         .tool(tool_fn("add", "Adds.", |_: ToolContext, add: Add| async move {
@@ -46,6 +46,7 @@ fn demo_agent(folder: &Folder, mode: CallMode) -> DefaultAgent {
         .call_mode(mode)
         .build()
         .unwrap()
+        .conversation()
 }
 
 #[tokio::test]
@@ -99,9 +100,9 @@ async fn demo_model_answers_at_the_turn_limit() {
     let folder = Folder::new("urge");
     let question = "Which file here mentions streaming most, and how many lines has it times 3?";
     let tools = || FileTools::new(&folder.0).unwrap().into_tools();
-    let builder = || DefaultAgent::builder(DemoProvider::new()).tool(Calculator).tools(tools());
+    let builder = || Agent::builder(DemoProvider::new()).tool(Calculator).tools(tools());
     for mode in [CallMode::Text, CallMode::Native] {
-        let agent = builder().call_mode(mode).max_turns(2).build().unwrap();
+        let agent = builder().call_mode(mode).max_turns(2).build().unwrap().conversation();
         let outcome = agent.run(question).await.unwrap();
         assert_eq!(
             (outcome.reason, outcome.turns),
@@ -110,7 +111,7 @@ async fn demo_model_answers_at_the_turn_limit() {
         );
 
         let nudged = builder().no_tool_call(NoToolCall::Nudge(3)).loop_breaking_tools(true);
-        let agent = nudged.call_mode(mode).build().unwrap();
+        let agent = nudged.call_mode(mode).build().unwrap().conversation();
         let outcome = agent.run("What is 1 + 1?").await.unwrap();
         assert_eq!(outcome.reason, OutcomeKind::TaskCompleted { result: "1 + 1 = 2".into() });
     }

@@ -2,6 +2,7 @@
 //! the form that the family knows.
 
 use super::*;
+use crate::Conversation;
 use crate::{CALLS_IN_TEXT, CallMode, RunOutcome, prompts::render_results};
 use forgeline_parser::{
     CallForm, PayloadGrammar, ThinkingDialect, ToolDialect, private::MarkerEscaper,
@@ -74,7 +75,12 @@ fn turn(text: &str) -> ScriptedTurn {
 async fn check_family(dialect: ToolDialect, call: &str, result: &str) {
     let (name, example) = (dialect.name(), dialect.example().trim_matches('\n'));
     let provider = ScriptedProvider::new([turn(call), turn("Done.")]);
-    let agent = builder(&provider).call_mode(CallMode::Text).tool_dialect(dialect).build().unwrap();
+    let agent = builder(&provider)
+        .call_mode(CallMode::Text)
+        .tool_dialect(dialect)
+        .build()
+        .unwrap()
+        .conversation();
     let outcome = agent.run("Go.").await.unwrap();
     assert_eq!((outcome.text.as_str(), outcome.turns), ("Done.", 2), "{name}");
     let requests = provider.requests();
@@ -133,7 +139,7 @@ async fn the_models_name_picks_the_form_unless_the_user_does() {
         if let Some(chosen) = chosen {
             builder = builder.tool_dialect(chosen);
         }
-        builder.build().unwrap().run("Go.").await.unwrap();
+        builder.build().unwrap().conversation().run("Go.").await.unwrap();
         let requests = provider.requests();
         assert_eq!(requests[1].messages.last().unwrap().text(), *result, "{model}");
         let has_example = requests[0].system.as_ref().unwrap().contains(dialect.example());
@@ -156,7 +162,7 @@ async fn a_dialect_of_ones_own_is_shown_to_the_model_and_drives_the_loop() {
         .unwrap();
     let provider = ScriptedProvider::new([turn(CALL), turn("Done.")]);
     let agent = builder(&provider).call_mode(CallMode::Text).tool_dialect(dialect);
-    let outcome = agent.build().unwrap().run("Go.").await.unwrap();
+    let outcome = agent.build().unwrap().conversation().run("Go.").await.unwrap();
     assert_eq!((outcome.text.as_str(), outcome.turns), ("Done.", 2));
     let requests = provider.requests();
     let system = requests[0].system.as_ref().unwrap();
@@ -165,7 +171,7 @@ async fn a_dialect_of_ones_own_is_shown_to_the_model_and_drives_the_loop() {
     assert_eq!(requests[1].messages.last().unwrap().text(), FORGE);
 }
 
-async fn streamed(agent: &DefaultAgent) -> (Vec<Envelope>, RunOutcome) {
+async fn streamed(agent: &Conversation) -> (Vec<Envelope>, RunOutcome) {
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     to_the_end(&mut stream, &mut events).await;
     (events, stream.outcome().await.unwrap())
@@ -198,7 +204,7 @@ async fn that_the_calls_of_an_unknown_model_come_in_its_text_is_told_once() {
     for (name, call, _) in FAMILIES.iter().filter(in_auto) {
         let turns = [turn(call), turn("Done."), turn(call), turn("Again.")];
         let provider = ScriptedProvider::new(turns).info_of(unknown(true));
-        let agent = builder(&provider).build().unwrap();
+        let agent = builder(&provider).build().unwrap().conversation();
         for (want, times) in [("Done.", 1), ("Again.", 0)] {
             let (events, outcome) = streamed(&agent).await;
             assert_eq!(outcome.text, want, "{name}");
@@ -230,7 +236,7 @@ async fn that_the_calls_of_an_unknown_model_come_in_its_text_is_told_once() {
         builder(&scripted(native, unknown(true))),
     ];
     for agent in quiet {
-        let (events, outcome) = streamed(&agent.build().unwrap()).await;
+        let (events, outcome) = streamed(&agent.build().unwrap().conversation()).await;
         assert_eq!((outcome.text.as_str(), outcome.turns), ("Done.", 2));
         assert!(!kinds(&events).iter().any(|kind| kind.starts_with(CALLS_IN_TEXT)));
     }
@@ -255,13 +261,13 @@ async fn a_call_that_a_server_left_in_the_text_is_a_call_in_native_mode() {
     let offered = r#"{"name": "echo", "parameters": {"text": "one"}}"#;
     for (text, is_call) in [(offered, true), (&*offered.replace("echo", "Bob"), false)] {
         let provider = ScriptedProvider::new([turn(text), turn("Done.")]).info_of(llama());
-        let outcome = builder(&provider).build().unwrap().run("Go.").await.unwrap();
+        let outcome = builder(&provider).build().unwrap().conversation().run("Go.").await.unwrap();
         let want = if is_call { ("Done.", 2) } else { (text, 1) };
         assert_eq!((outcome.text.as_str(), outcome.turns), want, "{text}");
     }
     for (name, info, is_call) in cases {
         let provider = ScriptedProvider::new([turn(call), turn("Done.")]).info_of(info);
-        let outcome = builder(&provider).build().unwrap().run("Go.").await.unwrap();
+        let outcome = builder(&provider).build().unwrap().conversation().run("Go.").await.unwrap();
         if !is_call {
             assert_eq!((outcome.text.as_str(), outcome.turns), (*call, 1), "{name}");
             continue;

@@ -59,7 +59,7 @@ impl Journal for WaitingJournal {
 }
 
 /// Polls a run of the scenario so many times and drops it; returns `true` when it had ended.
-async fn dropped_after(world: &World, agent: &DefaultAgent, polls: usize) -> bool {
+async fn dropped_after(world: &World, agent: &Conversation, polls: usize) -> bool {
     let has_ended = {
         let mut run = pin!(agent.run("Do it."));
         let mut has_ended = false;
@@ -79,7 +79,7 @@ async fn dropped_after(world: &World, agent: &DefaultAgent, polls: usize) -> boo
 }
 
 /// Returns an agent of which each part waits, and its journal.
-fn waiting(scenario: &Scenario) -> (World, DefaultAgent, MemoryJournal) {
+fn waiting(scenario: &Scenario) -> (World, Conversation, MemoryJournal) {
     let mut turns = (scenario.turns)();
     turns.push(ScriptedTurn::new().text("More."));
     let model: fn(ScriptedProvider) -> Arc<dyn Provider> = |inner| Arc::new(Waiting(inner));
@@ -90,7 +90,8 @@ fn waiting(scenario: &Scenario) -> (World, DefaultAgent, MemoryJournal) {
         yield_now().await;
         Ok("Be kind.".to_owned())
     };
-    world.builder = world.builder.system(part).journal(WaitingJournal(journal.clone()));
+    world.builder = world.builder.system(part);
+    world.journal = Some(Arc::new(WaitingJournal(journal.clone())));
     let agent = world.agent();
     (world, agent, journal)
 }
@@ -114,7 +115,7 @@ async fn a_run_that_is_dropped_at_any_await_leaves_a_whole_conversation_and_noth
             let mut turns = (scenario.turns)().split_off(answers(&lines));
             turns.push(ScriptedTurn::new().text("More."));
             let mut other = scenario.world(turns, false);
-            other.builder = other.builder.journal(MemoryJournal::from(lines.clone()));
+            other.journal = Some(Arc::new(MemoryJournal::from(lines.clone())));
             let agent = other.agent();
             let resumed = match agent.resume().await {
                 Err(error) if error.error.code == ErrorCode::EmptyAnswer => Some(*error.outcome),

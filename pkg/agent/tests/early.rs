@@ -90,7 +90,7 @@ fn early(provider: Slow, go_on: &Arc<Notify>) -> crate::AgentBuilder {
         }
     });
     let echo = tool_fn("echo", "", |_: ToolContext, echo: Echo| async { echo.text });
-    DefaultAgent::builder(provider).call_start(CallStart::AsComplete).tool(go).tool(echo)
+    Agent::builder(provider).call_start(CallStart::AsComplete).tool(go).tool(echo)
 }
 
 const CALL: &str = "<tool_call>{\"name\": \"go\", \"arguments\": {}}</tool_call>";
@@ -111,7 +111,8 @@ async fn a_call_begins_while_its_answer_waits_for_it() {
         let agent = early(Slow::new(vec![answer, done()], &go_on), &go_on)
             .tool_dialect(ToolDialect::by_name("hermes").unwrap())
             .build()
-            .unwrap();
+            .unwrap()
+            .conversation();
         let mut stream = agent.run_stream("Go.");
         let mut events = Vec::new();
         while let Some(event) = timeout(SOON, stream.next()).await.expect("the call begins") {
@@ -143,7 +144,8 @@ async fn a_call_is_given_behind_its_own_end() {
     let agent = early(Slow::new(answers, &go_on), &go_on)
         .tool_dialect(ToolDialect::by_name("hermes").unwrap())
         .build()
-        .unwrap();
+        .unwrap()
+        .conversation();
     let mut stream = agent.run_stream("Go.");
     let mut story = Vec::new();
     while let Some(envelope) = timeout(SOON, stream.next()).await.expect("a bounded time") {
@@ -183,7 +185,8 @@ async fn the_conversation_does_not_depend_on_the_start_of_calls() {
                     .config(config)
                     .tool(alone.alone())
                     .build()
-                    .unwrap();
+                    .unwrap()
+                    .conversation();
                 let outcome = match agent.run("Go.").await {
                     Ok(outcome) => outcome,
                     Err(failed) => *failed.outcome,
@@ -221,7 +224,7 @@ async fn what_waits_for_the_end_of_the_answer_begins_behind_it() {
         ];
         let done = vec![text("Done."), end(FinishReason::Stop)];
         let provider = Slow::new(vec![answer, done], &go_on);
-        let agent = early(provider, &go_on).tool(count).build().unwrap();
+        let agent = early(provider, &go_on).tool(count).build().unwrap().conversation();
         let mut stream = agent.run_stream("Go.");
         while let Ok(Some(_)) = timeout(SOON, stream.next()).await {}
         assert_eq!(began.load(Ordering::Relaxed), 0, "it waits for the end of the answer");
@@ -254,7 +257,7 @@ async fn results_are_kept_and_calls_told_to_stop_when_the_answer_fails() {
     ];
     let alone = tool_fn("alone", "", |_: ToolContext, _: Nothing| async { "never" }).alone();
     let provider = Slow::new(vec![answer], &go_on);
-    let agent = early(provider, &go_on).tool(wait).tool(alone).build().unwrap();
+    let agent = early(provider, &go_on).tool(wait).tool(alone).build().unwrap().conversation();
     let mut stream = agent.run_stream("Go.");
     let mut events = Vec::new();
     while let Some(event) = timeout(SOON, stream.next()).await.expect("a bounded time") {
@@ -290,12 +293,19 @@ async fn an_answer_that_was_put_away_is_kept_up_to_its_last_call() {
         Step::Wait,
     ];
     let done = vec![text("Done."), end(FinishReason::Stop)];
-    let agent =
-        early(Slow::new(vec![answer], &go_on), &go_on).journal(journal.clone()).build().unwrap();
+    let agent = early(Slow::new(vec![answer], &go_on), &go_on)
+        .build()
+        .unwrap()
+        .conversation()
+        .with_journal(journal.clone());
     let mut stream = agent.run_stream("Go.");
     while let Ok(Some(_)) = timeout(SOON, stream.next()).await {}
     drop((stream, agent));
-    let agent = early(Slow::new(vec![done], &go_on), &go_on).journal(journal).build().unwrap();
+    let agent = early(Slow::new(vec![done], &go_on), &go_on)
+        .build()
+        .unwrap()
+        .conversation()
+        .with_journal(journal);
     let mut stream = agent.resume_stream().await.unwrap().expect("an open run");
     let mut events = Vec::new();
     while let Some(event) = stream.next().await {

@@ -62,7 +62,7 @@ async fn an_answer_that_stays_cut_says_so() {
     ] {
         let script = ["One, ", "two, ", "three, ", "four"].map(cut);
         let builder = builder(&ScriptedProvider::new(script)).continue_cut(most).max_turns(turns);
-        let outcome = builder.build().unwrap().run("Count.").await.unwrap();
+        let outcome = builder.build().unwrap().conversation().run("Count.").await.unwrap();
         assert_eq!(
             (outcome.reason.clone(), outcome.text.as_str()),
             (OutcomeKind::Cut, want),
@@ -176,7 +176,11 @@ async fn an_empty_answer_is_asked_for_once_more_and_then_told() {
         (vec![call(), nothing()], 2, empty, ErrorCode::EmptyAnswer),
         (vec![call(), nothing()], 1, limit, ErrorCode::MaxTurns),
     ] {
-        let agent = builder(&ScriptedProvider::new(script)).max_turns(turns).build().unwrap();
+        let agent = builder(&ScriptedProvider::new(script))
+            .max_turns(turns)
+            .build()
+            .unwrap()
+            .conversation();
         let (events, failed) = failure(&agent).await;
         let shown: String = events.iter().map(|envelope| envelope.event.text().trim()).collect();
         assert_eq!(shown, "", "{turns}: our own words are no answer of the model");
@@ -188,7 +192,7 @@ async fn an_empty_answer_is_asked_for_once_more_and_then_told() {
 }
 
 /// Runs an agent that fails, and returns its events and its error.
-async fn failure(agent: &DefaultAgent) -> (Vec<Envelope>, RunError) {
+async fn failure(agent: &Conversation) -> (Vec<Envelope>, RunError) {
     let mut stream = agent.run_stream("Go.");
     let mut events = Vec::new();
     to_the_end(&mut stream, &mut events).await;
@@ -360,7 +364,7 @@ async fn a_limit_without_a_last_answer_is_told_as_the_limit() {
         budget.tokens = (limit == Limit::Tokens).then_some(100);
         let most = if limit == Limit::Turns { 1 } else { 9 };
         let builder = builder.max_turns(most).budget(budget);
-        let agent = builder.build().unwrap();
+        let agent = builder.build().unwrap().conversation();
         let mut stream = agent.run_stream("Go.");
         let mut events = Vec::new();
         to_the_end(&mut stream, &mut events).await;

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::Conversation;
 use crate::{
     CALL_MODE_FALLBACK, CallMode, OutcomeKind, RunError, RunOutcome, memory::ConversationMemory,
 };
@@ -44,7 +45,7 @@ fn refusing(
 }
 
 async fn run_stream_of(
-    agent: &DefaultAgent,
+    agent: &Conversation,
     input: &str,
 ) -> (Vec<Envelope>, Result<RunOutcome, Box<RunError>>) {
     let mut stream = agent.run_stream(input);
@@ -67,7 +68,8 @@ async fn refused_tools_are_told_of_in_text_for_the_rest_of_the_agents_life() {
     let turns = [call, "Done.", "Again.", "And again."].map(|text| ScriptedTurn::new().text(text));
     let provider = refusing(grammar, turns);
     let template = Request::default().system("Template.");
-    let agent = builder(&provider).system("Be brief.").request(template).build().unwrap();
+    let agent =
+        builder(&provider).system("Be brief.").request(template).build().unwrap().conversation();
     let (events, outcome) = run_stream_of(&agent, "Go.").await;
     let reason = "the server answered 500: the template takes no tools";
     let fallback = format!(
@@ -98,7 +100,7 @@ async fn refused_tools_are_told_of_in_text_for_the_rest_of_the_agents_life() {
     let (events, outcome) = run_stream_of(&agent, "Go on.").await;
     assert_eq!(outcome.unwrap().text, "Again.");
     assert!(!kinds(&events).iter().any(|kind| kind.starts_with(CALL_MODE_FALLBACK)), "one report");
-    assert_eq!(agent.clone().run("And on.").await.unwrap().text, "And again.");
+    assert_eq!(agent.run("And on.").await.unwrap().text, "And again.");
     assert_eq!(native(&provider), [true, false, false, false, false], "asked natively once");
 }
 
@@ -169,10 +171,10 @@ async fn only_what_may_be_about_the_tools_is_tried_again() {
 }
 
 /// An agent with one tool that retries as `policy` says.
-fn retrying(scripted: &ScriptedProvider, policy: RetryPolicy) -> DefaultAgent {
+fn retrying(scripted: &ScriptedProvider, policy: RetryPolicy) -> Conversation {
     let echo = tool_fn("echo", "", |_: ToolContext, echo: Echo| async move { echo.text });
     let provider = Retrying::new(scripted.clone(), policy);
-    DefaultAgent::builder(provider).tool(echo).build().unwrap()
+    Agent::builder(provider).tool(echo).build().unwrap().conversation()
 }
 
 // Found: R12
@@ -229,13 +231,13 @@ async fn when_text_fails_too_the_first_error_is_told_and_nothing_is_settled() {
 #[tokio::test(start_paused = true)]
 async fn an_explicit_mode_and_an_agent_without_tools_never_fall_back() {
     let provider = refusing(grammar, []);
-    let agent = builder(&provider).call_mode(CallMode::Native).build().unwrap();
+    let agent = builder(&provider).call_mode(CallMode::Native).build().unwrap().conversation();
     assert_eq!(agent.run("Go.").await.unwrap_err().error.code, ErrorCode::Status);
     assert_eq!(native(&provider), [true]);
     for mode in [CallMode::Text, CallMode::Auto] {
         let provider = ScriptedProvider::from_fn(|_| ScriptedTurn::new().fail(grammar()));
-        let builder = DefaultAgent::builder(provider.clone());
-        let agent = builder.call_mode(mode).build().unwrap();
+        let builder = Agent::builder(provider.clone());
+        let agent = builder.call_mode(mode).build().unwrap().conversation();
         assert_eq!(agent.run("Go.").await.unwrap_err().error.code, ErrorCode::Status);
         assert_eq!(native(&provider), [false], "{mode:?}");
     }
@@ -261,7 +263,11 @@ async fn a_conversation_with_native_calls_stays_native() {
         Message::new(MessageRole::Assistant, vec![call]),
         Message::new(MessageRole::Tool, vec![result]),
     ]);
-    let agent = builder(&provider).memory(ConversationMemory::from(history)).build().unwrap();
+    let agent = builder(&provider)
+        .memory(ConversationMemory::from(history))
+        .build()
+        .unwrap()
+        .conversation();
     assert_eq!(agent.run("Go.").await.unwrap_err().error.code, ErrorCode::Status);
     assert_eq!(native(&provider), [true]);
     agent.clear().await.unwrap();
@@ -275,7 +281,7 @@ async fn cancelling_at_every_event_of_a_fallback_ends_the_run_properly() {
     for capacity in [1, 64] {
         for at in 0..length {
             let provider = refusing(grammar, turns());
-            let agent = builder(&provider).event_capacity(capacity).build().unwrap();
+            let agent = builder(&provider).event_capacity(capacity).build().unwrap().conversation();
             let mut stream = agent.run_stream("Go.");
             let mut events = Vec::new();
             if at == 0 {

@@ -80,7 +80,7 @@ fn each_line(scenario: &Scenario, hangs: bool) -> Vec<World> {
         let left = Arc::new(Mutex::new(lines));
         let journal = Broken { left, hangs, lines: MemoryJournal::default() };
         let mut world = scenario.world((scenario.turns)(), false);
-        world.builder = world.builder.journal(journal);
+        world.journal = Some(Arc::new(journal));
         world
     };
     (0..6).map(world).collect()
@@ -291,7 +291,7 @@ fn panics<const PLACE: usize>() -> Twist {
 async fn ended(
     mut stream: RunStream,
     world: &World,
-    agent: &DefaultAgent,
+    agent: &Conversation,
     at: &str,
 ) -> (Vec<Envelope>, RunOutcome) {
     let mut events = Vec::new();

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    ApprovalPolicy, Decision, DefaultAgent,
+    Agent, ApprovalPolicy, Decision,
     tools::{ClientTool, Tool, ToolContext, ToolEffects, ToolError, ToolFuture, tool_fn},
 };
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
@@ -87,8 +87,8 @@ async fn arguments_of_another_type_run_as_the_schema_asks_for_them_and_say_so() 
         r#"{"crates":12}"#,
     ];
     let turns = || written.map(ship).into_iter().chain([ScriptedTurn::new().text("Done.")]);
-    let typed = DefaultAgent::builder(ScriptedProvider::new(turns())).tool(typed());
-    let schema = DefaultAgent::builder(ScriptedProvider::new(turns())).tool(SchemaOnly);
+    let typed = Agent::builder(ScriptedProvider::new(turns())).tool(typed());
+    let schema = Agent::builder(ScriptedProvider::new(turns())).tool(SchemaOnly);
     let coerced = vec![Repair::Coerced];
     let wants = [
         [
@@ -105,7 +105,7 @@ async fn arguments_of_another_type_run_as_the_schema_asks_for_them_and_say_so() 
         ],
     ];
     for (builder, want) in [typed, schema].into_iter().zip(wants) {
-        let agent = builder.approval(ApprovalPolicy::Never).build().unwrap();
+        let agent = builder.approval(ApprovalPolicy::Never).build().unwrap().conversation();
         let (mut stream, mut events) = (agent.run_stream("Ship."), Vec::new());
         super::to_the_end(&mut stream, &mut events).await;
         let want = want.map(|(arguments, repairs)| (arguments.to_owned(), repairs.clone()));
@@ -127,7 +127,7 @@ async fn what_a_person_sees_and_approves_is_what_runs() {
         ScriptedTurn::new().call("ship", r#"{"crates":"4"}"#),
         ScriptedTurn::new().text("Done."),
     ];
-    let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(SchemaOnly).build();
+    let agent = Agent::builder(ScriptedProvider::new(turns)).tool(SchemaOnly).build();
     let mut stream = agent.unwrap().run_stream("Ship.");
     let (mut events, mut shown) = (Vec::new(), Vec::new());
     while let Some(envelope) = stream.next().await {
@@ -154,7 +154,8 @@ async fn a_call_of_the_client_gets_the_values_of_its_schema() {
     let turns =
         [ScriptedTurn::new().call("ship", r#"{"crates":"3"}"#), ScriptedTurn::new().text("Done.")];
     let tool = ClientTool::new("ship", "Ships.", SchemaOnly.schema());
-    let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(tool).build().unwrap();
+    let agent =
+        Agent::builder(ScriptedProvider::new(turns)).tool(tool).build().unwrap().conversation();
     let (mut stream, mut asked) = (agent.run_stream("Ship."), Vec::new());
     while let Some(envelope) = stream.next().await {
         if let AgentEvent::ClientToolRequest(request) = &envelope.event {
@@ -173,8 +174,8 @@ async fn two_spellings_of_one_call_are_the_same_call() {
     };
     let turns =
         [late(json!(3)), late(json!("3")), late(json!(3.0)), ScriptedTurn::new().text("No.")];
-    let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(SchemaOnly);
-    let agent = agent.approval(ApprovalPolicy::Never).build().unwrap();
+    let agent = Agent::builder(ScriptedProvider::new(turns)).tool(SchemaOnly);
+    let agent = agent.approval(ApprovalPolicy::Never).build().unwrap().conversation();
     let outcome = agent.run("Ship.").await.unwrap();
     let results: Vec<_> =
         outcome.messages.iter().flat_map(|it| it.tool_results()).map(|it| &it.content).collect();
@@ -198,12 +199,12 @@ async fn a_complaint_names_the_argument_and_no_type_of_rust() {
         calls.chain([ScriptedTurn::new().text("No.")])
     };
     let builders = [
-        DefaultAgent::builder(ScriptedProvider::new(turns())).tool(typed()),
-        DefaultAgent::builder(ScriptedProvider::new(turns())).tool(SchemaOnly),
+        Agent::builder(ScriptedProvider::new(turns())).tool(typed()),
+        Agent::builder(ScriptedProvider::new(turns())).tool(SchemaOnly),
     ];
     for builder in builders {
         let builder = builder.approval(ApprovalPolicy::Never).breaker_failures(20);
-        let outcome = builder.build().unwrap().run("Ship.").await.unwrap();
+        let outcome = builder.build().unwrap().conversation().run("Ship.").await.unwrap();
         let results: Vec<_> = outcome.messages.iter().flat_map(|it| it.tool_results()).collect();
         assert_eq!(results.len(), written.len());
         for (result, (arguments, want)) in results.iter().zip(&written) {

@@ -163,7 +163,7 @@ async fn a_person_sees_what_the_tool_returned_and_the_model_reads_it_broken() {
         ScriptedTurn::new().text("Done."),
         ScriptedTurn::new().text("Again."),
     ]);
-    let agent = builder(&provider).call_mode(CallMode::Text).build().unwrap();
+    let agent = builder(&provider).call_mode(CallMode::Text).build().unwrap().conversation();
     let mut stream = agent.run_stream("Go.");
     let mut seen = Vec::new();
     while let Some(envelope) = stream.next().await {
@@ -195,11 +195,12 @@ async fn results_of_a_conversation_in_text_can_go_on_natively() {
             .text("<tool>{\"tool_name\":\"echo\",\"arguments\":{\"text\":\"x\"}}</tool>"),
         ScriptedTurn::new().text("Done."),
     ]);
-    let text = builder(&provider).call_mode(CallMode::Text).build().unwrap();
+    let text = builder(&provider).call_mode(CallMode::Text).build().unwrap().conversation();
     text.run("Go.").await.unwrap();
     let memory = super::super::memory::ConversationMemory::from(text.transcript());
     let next = ScriptedProvider::new([ScriptedTurn::new().text("Hi.")]);
-    let native = builder(&next).call_mode(CallMode::Native).memory(memory).build().unwrap();
+    let native =
+        builder(&next).call_mode(CallMode::Native).memory(memory).build().unwrap().conversation();
     native.run("And?").await.unwrap();
     let sent: Transcript = next.requests()[0].messages.clone();
     assert!(sent.iter().all(|message| message.role != MessageRole::Tool), "{sent:?}");

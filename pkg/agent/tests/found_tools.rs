@@ -62,9 +62,9 @@ async fn the_list_of_tools_stays_as_it_is_and_the_result_describes_what_was_foun
             ScriptedTurn::new().text("Done."),
         ]);
         let changes = Arc::new(Changes::default());
-        let builder = DefaultAgent::builder(provider.clone()).tools(many(0..1_000));
+        let builder = Agent::builder(provider.clone()).tools(many(0..1_000));
         let builder = builder.tool_search(ToolSearch::default().found(found));
-        let agent = builder.observer(Arc::clone(&changes)).build().unwrap();
+        let agent = builder.observer(Arc::clone(&changes)).build().unwrap().conversation();
         assert_eq!(agent.run("Plan the rehearsal.").await.unwrap().text, "Done.");
         let requests = provider.requests();
         let told = requests[1].messages.last().unwrap().tool_results().next().unwrap().clone();
@@ -110,7 +110,7 @@ fn gated(provider: &ScriptedProvider, found: FoundTools) -> AgentBuilder {
     let fails = |_: ToolContext, it: Entry| {
         std::future::ready(Err::<String, _>(ToolError::failed(format!("no {}", it.title))))
     };
-    DefaultAgent::builder(provider.clone())
+    Agent::builder(provider.clone())
         .tools(many(0..100))
         .tool(tool_fn("own.say", "Says it.", say))
         .tool(tool_fn("own.fail", "Fails.", fails))
@@ -152,7 +152,7 @@ async fn run(
 ) -> (Vec<Value>, Vec<Value>) {
     let found = if through { FoundTools::Called } else { FoundTools::Offered };
     let provider = ScriptedProvider::new([turn(through, calls), ScriptedTurn::new().text("Done.")]);
-    let agent = gated(&provider, found).build().unwrap();
+    let agent = gated(&provider, found).build().unwrap().conversation();
     let mut stream = agent.run_stream(RunInput::from("Go.").caller(Caller::new("ann")));
     let (approvals, mut events) = (stream.approvals(), Vec::new());
     while let Some(envelope) = stream.next().await {
@@ -227,7 +227,8 @@ async fn a_call_of_the_tool_that_names_none_says_how_it_is_called() {
             ScriptedTurn::new().text("Done."),
         ]),
     );
-    let agent = gated(&provider, FoundTools::Called).breaker_failures(9).build().unwrap();
+    let agent =
+        gated(&provider, FoundTools::Called).breaker_failures(9).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     let transcript = agent.transcript();
     let results: Vec<_> = transcript.iter().flat_map(|it| it.tool_results()).collect();
@@ -242,7 +243,7 @@ async fn a_call_of_the_tool_that_names_none_says_how_it_is_called() {
         assert!(results[at].is_error && results[at].content.starts_with(want), "{:?}", results[at]);
     }
     let own = tool_fn(CALL_FOUND_TOOL, "Mine.", async |_: ToolContext, (): ()| ());
-    let error = DefaultAgent::builder(provider).tool(own).build().unwrap_err().to_string();
+    let error = Agent::builder(provider).tool(own).build().unwrap_err().to_string();
     assert!(error.contains(CALL_FOUND_TOOL) && error.contains("reserved"), "{error}");
 }
 
@@ -256,7 +257,7 @@ async fn a_call_that_a_server_leaves_in_the_text_is_that_of_the_tool_too() {
     let mut info = info.text_calls(true);
     info.model = "qwen3-8b".into();
     let provider = provider.info_of(info);
-    let agent = gated(&provider, FoundTools::Called).build().unwrap();
+    let agent = gated(&provider, FoundTools::Called).build().unwrap().conversation();
     let mut stream = agent.run_stream("Go.");
     let mut events = Vec::new();
     to_the_end(&mut stream, &mut events).await;
@@ -270,7 +271,11 @@ async fn an_approval_that_is_taken_up_again_is_of_the_tool_that_is_called() {
     let journal = MemoryJournal::default();
     let call = || turn(true, &[("own.remove", json!({ "title": "it" }))]);
     let provider = ScriptedProvider::new([call()]);
-    let agent = gated(&provider, FoundTools::Called).journal(journal.clone()).build().unwrap();
+    let agent = gated(&provider, FoundTools::Called)
+        .build()
+        .unwrap()
+        .conversation()
+        .with_journal(journal.clone());
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let request = next_request(&mut stream, &mut events).await;
     assert_eq!(request.tool_name, "own.remove");
@@ -278,9 +283,13 @@ async fn an_approval_that_is_taken_up_again_is_of_the_tool_that_is_called() {
     drop(stream);
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]);
     let kept = MemoryJournal::from(journal.lines());
-    let agent = gated(&provider, FoundTools::Called).journal(kept);
-    let agent =
-        agent.approver(|_: crate::ApprovalContext| async { Decision::Grant }).build().unwrap();
+    let agent = gated(&provider, FoundTools::Called);
+    let agent = agent
+        .approver(|_: crate::ApprovalContext| async { Decision::Grant })
+        .build()
+        .unwrap()
+        .conversation()
+        .with_journal(kept);
     assert_eq!(agent.resume().await.unwrap().unwrap().text, "Done.");
     let sent = &provider.requests()[0].messages;
     let call = sent.messages()[1].tool_calls().next().unwrap();
@@ -294,8 +303,8 @@ async fn an_approval_that_is_taken_up_again_is_of_the_tool_that_is_called() {
 #[tokio::test(start_paused = true)]
 async fn a_search_tells_as_many_tools_as_there_is_room_for() {
     let provider = ScriptedProvider::new([search("entry"), ScriptedTurn::new().text("Done.")]);
-    let builder = DefaultAgent::builder(provider.clone()).tools(many(0..1_000));
-    builder.max_result_chars(900).build().unwrap().run("Go.").await.unwrap();
+    let builder = Agent::builder(provider.clone()).tools(many(0..1_000));
+    builder.max_result_chars(900).build().unwrap().conversation().run("Go.").await.unwrap();
     let requests = provider.requests();
     let told = requests[1].messages.last().unwrap().tool_results().next().unwrap().clone();
     assert!((1..5).contains(&told.found.len()), "{}", told.content);
@@ -347,9 +356,10 @@ async fn what_the_prompt_says_of_a_tool_comes_with_the_search_that_finds_it() {
                 _ => ScriptedTurn::new().call(TOOL_SEARCH, query),
             };
             let provider = ScriptedProvider::new([search, ScriptedTurn::new().text("Done.")]);
-            let builder = DefaultAgent::builder(provider.clone()).tools(many(0..1_000));
+            let builder = Agent::builder(provider.clone()).tools(many(0..1_000));
             let builder = builder.tool_search(ToolSearch::default().most(2)).call_mode(mode);
-            let agent = builder.system(IsolatedPrompt::new(Notes(what))).build().unwrap();
+            let agent =
+                builder.system(IsolatedPrompt::new(Notes(what))).build().unwrap().conversation();
             agent.run("Go.").await.unwrap();
             let requests = provider.requests();
             assert_eq!(requests[0].system, requests[1].system, "{what}");

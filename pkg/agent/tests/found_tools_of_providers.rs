@@ -136,8 +136,8 @@ async fn the_tools_and_all_that_was_sent_keep_their_bytes_around_a_search() {
             (protocol.text)("Again."),
         ]);
         let provider = (protocol.provider)(server.clone());
-        let agent = DefaultAgent::builder(provider).system("You help.").tools(many(0..1_000));
-        let agent = agent.build().unwrap();
+        let agent = Agent::builder(provider).system("You help.").tools(many(0..1_000));
+        let agent = agent.build().unwrap().conversation();
         let outcome = agent.run("Plan the rehearsal.").await.unwrap();
         assert_eq!(outcome.text, "Done.", "{name}");
         agent.run("And now?").await.unwrap();

@@ -31,7 +31,7 @@ fn turns(name: &str, arguments: Value) -> [ScriptedTurn; 2] {
 
 /// Runs `input` as a stream to the end.
 async fn events_of(builder: AgentBuilder, input: RunInput) -> Vec<Envelope> {
-    let agent = builder.build().unwrap();
+    let agent = builder.build().unwrap().conversation();
     let (mut stream, mut events) = (agent.run_stream(input), Vec::new());
     to_the_end(&mut stream, &mut events).await;
     assert_eq!(stream.outcome().await.unwrap().text, "Done.");
@@ -105,7 +105,7 @@ async fn an_allowed_call_is_sent_and_leaves_no_record() {
     let provider = ScriptedProvider::new(turns("page_read", json!({ "selector": "#a" })));
     let builder = builder(&provider).tool(read()).authorizer(AllowList::of(["page.read"]));
     let (builder, records) = audited(builder);
-    let mut stream = builder.build().unwrap().run_stream(input());
+    let mut stream = builder.build().unwrap().conversation().run_stream(input());
     while let Some(envelope) = stream.next().await {
         if let AgentEvent::ClientToolRequest(request) = envelope.event {
             stream.complete_client_call(&request.client_call_id, "A").unwrap();
@@ -191,7 +191,7 @@ async fn a_tool_at_the_client_is_for_a_full_page() {
         let provider = ScriptedProvider::new(turns("page_read", json!({ "selector": "#a" })));
         let input = surface.map_or_else(input, |surface| input().surface(surface));
         let (builder, records) = audited(builder(&provider).tool(read()));
-        let mut stream = builder.build().unwrap().run_stream(input);
+        let mut stream = builder.build().unwrap().conversation().run_stream(input);
         let mut sent = 0;
         while let Some(envelope) = stream.next().await {
             if let AgentEvent::ClientToolRequest(request) = envelope.event {
@@ -216,9 +216,9 @@ async fn the_stricter_of_stored_and_present_rules_counts() {
         let provider = ScriptedProvider::new([ScriptedTurn::new().hang()]);
         let build = |provider: &ScriptedProvider, rules: May, journal: MemoryJournal| {
             let (tool, paid) = pay();
-            let builder = builder(provider).tool(tool).permissions(rules).journal(journal);
+            let builder = builder(provider).tool(tool).permissions(rules);
             let (builder, records) = audited(builder);
-            (builder.build().unwrap(), paid, records)
+            (builder.build().unwrap().conversation().with_journal(journal), paid, records)
         };
         let (agent, ..) = build(&provider, first, journal.clone());
         let mut stream = agent.run_stream(input());

@@ -43,7 +43,7 @@ async fn a_call_that_the_provider_asks_for_is_allowed_by_a_person_alone() {
     ];
     for (decision, policy, is_refused, text) in rows {
         let provider = asking(1);
-        let agent = builder(&provider).approval(policy).build().unwrap();
+        let agent = builder(&provider).approval(policy).build().unwrap().conversation();
         if let Some(decision) = decision {
             let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
             let request = next_request(&mut stream, &mut events).await;
@@ -74,7 +74,8 @@ async fn always_holds_for_one_tool_of_one_server_until_text_from_outside_is_ther
         ScriptedTurn::new().text("Done."),
     ]);
     let web = tool_fn("web", "Reads a page.", async |_: ToolContext, it: Page| it.text);
-    let agent = builder(&provider).tool(web.origin(TextOrigin::Outside)).build().unwrap();
+    let agent =
+        builder(&provider).tool(web.origin(TextOrigin::Outside)).build().unwrap().conversation();
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let first = next_request(&mut stream, &mut events).await;
     stream.approvals().answer(&first.approval_id, Decision::GrantAlways).unwrap();
@@ -92,7 +93,7 @@ async fn always_holds_for_one_tool_of_one_server_until_text_from_outside_is_ther
 async fn a_model_cannot_forge_a_call_of_the_provider() {
     let call = ScriptedTurn::new().call("docs:ask", json!({ "text": "q" }));
     let provider = ScriptedProvider::new([call, ScriptedTurn::new().text("Done.")]);
-    let agent = builder(&provider).approval(ApprovalPolicy::Never).build().unwrap();
+    let agent = builder(&provider).approval(ApprovalPolicy::Never).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     let [(is_refused, content)] = &answers(&provider)[..] else { panic!("one answer") };
     assert!(*is_refused && content.contains("docs:ask"), "{content}");
@@ -103,12 +104,12 @@ async fn a_model_cannot_forge_a_call_of_the_provider() {
 #[tokio::test(start_paused = true)]
 async fn a_question_of_the_provider_outlives_its_process() {
     let journal = MemoryJournal::default();
-    let agent = builder(&asking(1)).journal(journal.clone()).build().unwrap();
+    let agent = builder(&asking(1)).build().unwrap().conversation().with_journal(journal.clone());
     let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
     let first = next_request(&mut stream, &mut events).await;
     drop((stream, agent));
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]);
-    let agent = builder(&provider).journal(journal).build().unwrap();
+    let agent = builder(&provider).build().unwrap().conversation().with_journal(journal);
     let mut stream = agent.resume_stream().await.unwrap().expect("an open run");
     let again = next_request(&mut stream, &mut events).await;
     assert_eq!(again, first);

@@ -35,7 +35,7 @@ fn agent_of(
     turns: impl IntoIterator<Item = ScriptedTurn>,
     journal: impl Journal + 'static,
     is_idempotent: bool,
-) -> (DefaultAgent, Arc<AtomicUsize>) {
+) -> (Conversation, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let runs = Arc::clone(&count);
     let tool = tool_fn("add", "Adds a line.", move |context: ToolContext, echo: Echo| {
@@ -46,8 +46,8 @@ fn agent_of(
         }
     });
     let tool = if is_idempotent { tool.idempotent() } else { tool };
-    let builder = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(tool);
-    (builder.system("Be brief.").journal(journal).build().unwrap(), count)
+    let builder = Agent::builder(ScriptedProvider::new(turns)).tool(tool);
+    (builder.system("Be brief.").build().unwrap().conversation().with_journal(journal), count)
 }
 
 async fn whole() -> (RunOutcome, Vec<String>, Transcript) {
@@ -183,7 +183,7 @@ async fn a_journal_that_cannot_be_gone_on_with_says_why() {
     let error = agent.run("Go.").await.unwrap_err();
     assert!(error.to_string().contains("call `resume` first"), "{error}");
     assert!(agent.transcript().is_empty());
-    let agent = DefaultAgent::builder(ScriptedProvider::new([])).build().unwrap();
+    let agent = Agent::builder(ScriptedProvider::new([])).build().unwrap().conversation();
     let error = agent.resume().await.unwrap_err();
     assert!(error.to_string().contains("has no journal"), "{error}");
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::*;
+use crate::Conversation;
 use crate::{
     ApprovalPolicy, Decision,
     journal::{
@@ -74,14 +75,19 @@ fn turns() -> [ScriptedTurn; 3] {
 fn agent_of(
     turns: impl IntoIterator<Item = ScriptedTurn>,
     journal: impl Journal + 'static,
-) -> DefaultAgent {
+) -> Conversation {
     let look = ClientTool::new("look", "Looks.", json!({ "type": "object" }));
     let builder = builder(&ScriptedProvider::new(turns)).tool(look);
-    builder.approval(ApprovalPolicy::of(["echo"])).journal(journal).build().unwrap()
+    builder
+        .approval(ApprovalPolicy::of(["echo"]))
+        .build()
+        .unwrap()
+        .conversation()
+        .with_journal(journal)
 }
 
 /// Runs a conversation with an approval, a call at the client, and two messages of the user.
-async fn run_all(agent: &DefaultAgent) -> Vec<Arc<Message>> {
+async fn run_all(agent: &Conversation) -> Vec<Arc<Message>> {
     let mut stream = agent.run_stream("How wide is it?");
     while let Some(envelope) = stream.next().await {
         match envelope.event {

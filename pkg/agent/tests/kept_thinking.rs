@@ -41,9 +41,9 @@ async fn histories(
     let script = ScriptedProvider::new([first, second, ScriptedTurn::new().text("Bye.")]);
     let provider = Reads(script.clone(), ModelInfo::new("test", model), dialect);
     let echo = tool_fn("echo", "Says it again.", |_: ToolContext, echo: Echo| async { echo.text });
-    let builder = DefaultAgent::builder(provider).tool(echo).keep_thinking(policy);
+    let builder = Agent::builder(provider).tool(echo).keep_thinking(policy);
     let builder = builder.call_mode(mode).tool_dialect(forgeline_parser::ToolDialect::FORGE);
-    let agent = builder.build().unwrap();
+    let agent = builder.build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     agent.run("And?").await.unwrap();
     let thought = agent.transcript().iter().flat_map(|message| message.parts.clone()).collect();
@@ -106,7 +106,8 @@ async fn reasoning_goes_back_in_the_models_own_markers() {
 async fn reasoning_stays_the_providers_where_it_has_a_place_of_its_own() {
     let turn = ScriptedTurn::new().thinking("Say it.").call("echo", json!({ "text": "one" }));
     let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Done.")]);
-    let agent = builder(&provider).keep_thinking(KeepThinking::Always).build().unwrap();
+    let agent =
+        builder(&provider).keep_thinking(KeepThinking::Always).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     let requests = provider.requests();
     let answer = &requests[1].messages.messages()[1];
@@ -132,9 +133,13 @@ async fn tagged_reasoning_goes_back_as_written_in_text_mode_and_by_policy() {
         let provider = Reads(script.clone(), info, ThinkingDialect::AUTO);
         let echo =
             tool_fn("echo", "Says it again.", |_: ToolContext, echo: Echo| async { echo.text });
-        let builder = DefaultAgent::builder(provider).tool(echo).keep_thinking(policy);
+        let builder = Agent::builder(provider).tool(echo).keep_thinking(policy);
         let builder = builder.call_mode(CallMode::Text);
-        let agent = builder.tool_dialect(forgeline_parser::ToolDialect::FORGE).build().unwrap();
+        let agent = builder
+            .tool_dialect(forgeline_parser::ToolDialect::FORGE)
+            .build()
+            .unwrap()
+            .conversation();
         agent.run("Go.").await.unwrap();
         agent.run("And?").await.unwrap();
         let requests = script.requests();

@@ -143,7 +143,7 @@ async fn a_window_that_an_error_does_not_state_is_asked_of_the_server() {
     ];
     for (name, provider, server, asked) in rows {
         let (url, paths) = start(server).await;
-        let agent = DefaultAgent::builder(provider(&url)).memory(long()).build().unwrap();
+        let agent = Agent::builder(provider(&url)).memory(long()).build().unwrap().conversation();
         let outcome = agent.run("And now?").await;
         assert_eq!(outcome.unwrap_or_else(|error| panic!("{name}: {error}")).text, "It is done.");
         let seen = paths.lock().unwrap().clone();
@@ -172,12 +172,12 @@ async fn a_server_that_does_not_say_its_window_is_asked_once_and_never_ahead() {
     for (name, facts) in rows {
         let (url, paths) = start(Refusing { status: 400, words: LONG, facts }).await;
         let provider = openai(&url);
-        let agent = DefaultAgent::builder(Arc::clone(&provider)).build().unwrap();
+        let agent = Agent::builder(Arc::clone(&provider)).build().unwrap().conversation();
         assert_eq!(agent.run("Hi.").await.unwrap().text, "It is done.", "{name}");
         assert_eq!(*paths.lock().unwrap(), ["/v1/chat/completions"], "{name}");
         for _ in 0..2 {
-            let agent = DefaultAgent::builder(Arc::clone(&provider)).memory(long());
-            let error = agent.build().unwrap().run("And now?").await.unwrap_err();
+            let agent = Agent::builder(Arc::clone(&provider)).memory(long());
+            let error = agent.build().unwrap().conversation().run("And now?").await.unwrap_err();
             assert_eq!(error.error.code, ErrorCode::ContextExceeded, "{name}");
         }
         let seen = paths.lock().unwrap().clone();

@@ -8,6 +8,7 @@ use std::sync::{
 use serde_json::json;
 
 use super::*;
+use crate::Conversation;
 use crate::{AtLimit, BuildError, CallMode, NoToolCall, OutcomeKind, tools::RegistryError};
 use forgeline_llm::{ProviderError, Request, StreamChunk, ToolCallDelta, ToolChoice};
 use forgeline_types::{
@@ -16,7 +17,7 @@ use forgeline_types::{
     UsageInfo,
 };
 
-async fn events(agent: &DefaultAgent, input: &str) -> Vec<String> {
+async fn events(agent: &Conversation, input: &str) -> Vec<String> {
     let mut stream = agent.run_stream(input);
     let mut events = Vec::new();
     while let Some(envelope) = stream.next().await {
@@ -124,7 +125,7 @@ async fn a_loop_breaking_call_ends_the_run_and_later_calls_do_not_run() {
 #[tokio::test(start_paused = true)]
 async fn loop_breaking_tools_are_off_by_default_but_their_names_stay_theirs() {
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("ok")]);
-    DefaultAgent::builder(provider.clone()).build().unwrap().run("Go.").await.unwrap();
+    Agent::builder(provider.clone()).build().unwrap().conversation().run("Go.").await.unwrap();
     assert!(provider.requests()[0].tools.is_empty(), "an agent has the tools that it was given");
     let taken = tool_fn("converse", "", |_: ToolContext, _: Nothing| async { "" });
     let error = builder(&provider).loop_breaking_tools(false).tool(taken).build().unwrap_err();
@@ -197,7 +198,7 @@ async fn g_40_the_breaker_counts_kinds_not_texts() {
         let n = counter.fetch_add(1, Ordering::SeqCst);
         ScriptedTurn::new().call(["fail", "flaky"][n % 2], json!({ "text": format!("{n}") }))
     });
-    let agent = builder(&provider).max_turns(100).build().unwrap();
+    let agent = builder(&provider).max_turns(100).build().unwrap().conversation();
     let error = agent.run("Go.").await.unwrap_err();
     assert_eq!(error.error.code, ErrorCode::CircuitBreaker);
     assert_eq!(count.load(Ordering::SeqCst), 9, "the fifth `fail`");
@@ -212,7 +213,7 @@ async fn g_42_the_breaker_is_reset() {
     let failing = || ScriptedTurn::new().call("flaky", json!({}));
     let answer = || ScriptedTurn::new().text("ok");
     let provider = ScriptedProvider::new([failing(), answer(), failing(), answer()]);
-    let agent = builder(&provider).breaker_failures(2).build().unwrap();
+    let agent = builder(&provider).breaker_failures(2).build().unwrap().conversation();
     for _ in 0..2 {
         assert_eq!(agent.run("Go.").await.unwrap().turns, 2);
     }
@@ -230,8 +231,8 @@ async fn no_batch_begins_after_the_breaker() {
     });
     let calls = (0..3).fold(ScriptedTurn::new(), |turn, _| turn.call("once", json!({})));
     let provider = ScriptedProvider::new([calls]);
-    let builder = DefaultAgent::builder(provider).tool(tool.alone()).breaker_failures(2);
-    let error = builder.build().unwrap().run("Go.").await.unwrap_err();
+    let builder = Agent::builder(provider).tool(tool.alone()).breaker_failures(2);
+    let error = builder.build().unwrap().conversation().run("Go.").await.unwrap_err();
     assert_eq!(error.error.code, ErrorCode::CircuitBreaker);
     assert_eq!(runs.load(Ordering::SeqCst), 2);
     let results: Vec<_> = error.outcome.messages.last().unwrap().tool_results().collect();
@@ -271,7 +272,7 @@ async fn at_the_limit_of_turns_the_answer_is_asked_for_or_the_run_fails() {
     let calling = || ScriptedTurn::new().call("echo", json!({ "text": "x" }));
     let turns = || [calling(), calling(), ScriptedTurn::new().text("So far.")];
     let provider = ScriptedProvider::new(turns());
-    let agent = builder(&provider).max_turns(2).build().unwrap();
+    let agent = builder(&provider).max_turns(2).build().unwrap().conversation();
     let outcome = agent.run("Go.").await.unwrap();
     assert_eq!(
         (outcome.reason, outcome.text.as_str()),
@@ -281,7 +282,8 @@ async fn at_the_limit_of_turns_the_answer_is_asked_for_or_the_run_fails() {
     assert_eq!(provider.requests()[2].messages.last().unwrap().role, MessageRole::User);
 
     let provider = ScriptedProvider::new(turns());
-    let agent = builder(&provider).max_turns(2).at_limit(AtLimit::Fail).build().unwrap();
+    let agent =
+        builder(&provider).max_turns(2).at_limit(AtLimit::Fail).build().unwrap().conversation();
     let error = agent.run("Go.").await.unwrap_err();
     assert_eq!(error.error.code, ErrorCode::MaxTurns);
     assert_eq!(provider.requests().len(), 2);
@@ -296,7 +298,8 @@ async fn g_43_a_plain_answer_is_final_unless_the_policy_nudges() {
     assert_eq!(agent(&provider).run("Hi").await.unwrap().turns, 1);
 
     let provider = ScriptedProvider::new([plain(), plain(), plain()]);
-    let agent = builder(&provider).no_tool_call(NoToolCall::Nudge(2)).build().unwrap();
+    let agent =
+        builder(&provider).no_tool_call(NoToolCall::Nudge(2)).build().unwrap().conversation();
     let got = events(&agent, "Hi").await;
     assert_eq!(got.iter().filter(|kind| *kind == "no_tool_call").count(), 2);
     assert_eq!(provider.requests().len(), 3);
@@ -311,7 +314,8 @@ async fn nudges_are_counted_anew_after_a_call() {
     let plain = || ScriptedTurn::new().text("Hello.");
     let call = ScriptedTurn::new().call("echo", json!({ "text": "x" }));
     let provider = ScriptedProvider::new([plain(), call, plain(), plain()]);
-    let agent = builder(&provider).no_tool_call(NoToolCall::Nudge(1)).build().unwrap();
+    let agent =
+        builder(&provider).no_tool_call(NoToolCall::Nudge(1)).build().unwrap().conversation();
     let got = events(&agent, "Hi").await;
     assert_eq!(got.iter().filter(|kind| *kind == "no_tool_call").count(), 2);
     assert_eq!(provider.requests().len(), 4);
@@ -325,8 +329,12 @@ async fn g_44_the_prompt_is_stable() {
     let mut seen = Vec::new();
     for _ in 0..2 {
         let provider = ScriptedProvider::new(turns());
-        let agent =
-            builder(&provider).system("Be brief.").call_mode(CallMode::Text).build().unwrap();
+        let agent = builder(&provider)
+            .system("Be brief.")
+            .call_mode(CallMode::Text)
+            .build()
+            .unwrap()
+            .conversation();
         agent.run("1").await.unwrap();
         agent.run("2").await.unwrap();
         seen.extend(provider.requests().into_iter().map(|request| request.system.unwrap()));
@@ -389,7 +397,7 @@ async fn a_result_over_the_budget_is_withheld() {
             .call("echo", json!({ "text": "é".repeat(49) })),
         ScriptedTurn::new().text("ok"),
     ]);
-    let agent = builder(&provider).max_result_chars(49).build().unwrap();
+    let agent = builder(&provider).max_result_chars(49).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     let reported = last_results(&provider);
     assert!(reported[0].starts_with(
@@ -446,8 +454,12 @@ async fn calls_run_beside_each_other_up_to_the_bound_and_alone_when_they_say_so(
         let tool = if alone { tool.alone() } else { tool };
         let calls = (0..5).fold(ScriptedTurn::new(), |turn, _| turn.call("count", json!({})));
         let provider = ScriptedProvider::new([calls, ScriptedTurn::new().text("ok")]);
-        let agent =
-            DefaultAgent::builder(provider).tool(tool).max_parallel_calls(bound).build().unwrap();
+        let agent = Agent::builder(provider)
+            .tool(tool)
+            .max_parallel_calls(bound)
+            .build()
+            .unwrap()
+            .conversation();
         agent.run("Go.").await.unwrap();
         assert_eq!(peak.load(Ordering::SeqCst), want, "bound {bound}, alone {alone}");
     }
@@ -463,7 +475,7 @@ async fn in_text_mode_tools_are_described_and_results_come_as_one_user_message()
             .text("{\"tool_name\": \"nope\", \"arguments\": {}}</tool>"),
         ScriptedTurn::new().text("Done."),
     ]);
-    let agent = builder(&provider).call_mode(CallMode::Text).build().unwrap();
+    let agent = builder(&provider).call_mode(CallMode::Text).build().unwrap().conversation();
     assert_eq!(agent.run("Go.").await.unwrap().text, "Done.");
     let requests = provider.requests();
     assert!(requests[0].tools.is_empty());
@@ -512,12 +524,13 @@ async fn options_of_the_request_and_shared_state_reach_their_places() {
         let name = context.state::<String>().map(|name| (*name).clone());
         format!("{} {} {}", name.unwrap_or_default(), context.turn(), context.call_id())
     });
-    let agent = DefaultAgent::builder(provider.clone())
+    let agent = Agent::builder(provider.clone())
         .tool(tool)
         .state(Arc::new("shared".to_owned()))
         .request(Request::default().temperature(0.5).system("Template."))
         .build()
-        .unwrap();
+        .unwrap()
+        .conversation();
     agent.run("Go.").await.unwrap();
     assert_eq!(last_results(&provider), ["shared 1 call-0"]);
     let request = &provider.requests()[1];
@@ -545,7 +558,7 @@ async fn words_in_the_markup_of_a_call_are_text_and_the_model_is_told_once() {
     assert_eq!((results.len(), results[0].content.as_str()), (1, "fair"));
 
     let provider = ScriptedProvider::new(turns());
-    let without_tools = DefaultAgent::builder(provider).build().unwrap();
+    let without_tools = Agent::builder(provider).build().unwrap().conversation();
     assert_eq!(without_tools.run("What?").await.unwrap().text, written, "there is no tool to call");
     for told in ["```\n<tool>echo x</tool>\n```", "Use <tool>echo x</tool> for that."] {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text(told)]);

@@ -20,14 +20,15 @@ async fn reported(store: &LocalMemoryStore, caller: &str, calls: Vec<Call>) -> V
         calls.into_iter().map(|(tool, arguments)| ScriptedTurn::new().call(tool, arguments));
     let provider = ScriptedProvider::new(turns.chain([ScriptedTurn::new().text("Done.")]));
     let index = LexicalIndex::new([("pump.md", "Turn the pump off first.")]).unwrap();
-    let agent = DefaultAgent::builder(provider.clone())
+    let agent = Agent::builder(provider.clone())
         .tools(MemoryTools::new(store.clone()).into_tools())
         .tools(KnowledgeTools::new(index).into_tools())
         .max_turns(30)
         .breaker_failures(30)
         .approver(|_| std::future::ready(crate::Decision::Grant))
         .build()
-        .unwrap();
+        .unwrap()
+        .conversation();
     agent.run(RunInput::from("Go.").caller(Caller::new(caller))).await.unwrap();
     let requests = provider.requests();
     let messages = &requests[count].messages;
@@ -124,10 +125,11 @@ async fn a_person_sees_the_memory_that_is_to_be_forgotten() {
         ScriptedTurn::new().call("memory.delete", json!({ "key": "diet" })),
         ScriptedTurn::new().text("Done."),
     ];
-    let agent = DefaultAgent::builder(ScriptedProvider::new(turns))
+    let agent = Agent::builder(ScriptedProvider::new(turns))
         .tools(MemoryTools::new(LocalMemoryStore::default()).into_tools())
         .build()
-        .unwrap();
+        .unwrap()
+        .conversation();
     let mut stream = agent.run_stream("Go.");
     let request = next_request(&mut stream, &mut Vec::new()).await;
     assert_eq!(request.tool_name, "memory.delete");

@@ -11,6 +11,7 @@ mod cancel;
 mod changed_files;
 mod circles;
 mod client_tools;
+mod conversations;
 mod covered;
 #[cfg(feature = "local-tools")]
 mod demo;
@@ -75,7 +76,7 @@ use serde_json::{Value, json};
 
 use self::whole::assert_whole;
 use super::{
-    AgentBuilder, DefaultAgent,
+    Agent, AgentBuilder, Conversation,
     tools::{ToolContext, ToolError, tool_fn},
 };
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
@@ -91,7 +92,7 @@ struct Nothing {}
 
 /// An agent with an `echo`, and tools that fail, panic, hang and listen to nobody.
 fn builder(provider: &ScriptedProvider) -> AgentBuilder {
-    DefaultAgent::builder(provider.clone())
+    Agent::builder(provider.clone())
         .loop_breaking_tools(true)
         .tool(tool_fn("echo", "Says it again.", |context: ToolContext, echo: Echo| async move {
             context.emit("progress", json!(echo.text)).await;
@@ -122,8 +123,8 @@ fn builder(provider: &ScriptedProvider) -> AgentBuilder {
         }))
 }
 
-fn agent(provider: &ScriptedProvider) -> DefaultAgent {
-    builder(provider).build().unwrap()
+fn agent(provider: &ScriptedProvider) -> Conversation {
+    builder(provider).build().unwrap().conversation()
 }
 
 /// A conversation that has everything: thinking, text, two calls, a broken call, an answer.

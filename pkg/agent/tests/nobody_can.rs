@@ -25,8 +25,8 @@ fn removing(turns: impl IntoIterator<Item = ScriptedTurn>) -> (AgentBuilder, Arc
         count.fetch_add(1, Ordering::SeqCst);
         std::future::ready(format!("removed {} bytes of path", it.path.len()))
     });
-    let builder = DefaultAgent::builder(ScriptedProvider::new(turns))
-        .tool(tool.effects(ToolEffects::Irreversible));
+    let builder =
+        Agent::builder(ScriptedProvider::new(turns)).tool(tool.effects(ToolEffects::Irreversible));
     (builder, removed)
 }
 
@@ -41,7 +41,7 @@ fn done() -> ScriptedTurn {
 /// Runs to the first request for approval, and puts the run away there.
 async fn asked(turns: Vec<ScriptedTurn>) -> (ApprovalRequest, MemoryJournal) {
     let journal = MemoryJournal::default();
-    let agent = removing(turns).0.journal(journal.clone()).build().unwrap();
+    let agent = removing(turns).0.build().unwrap().conversation().with_journal(journal.clone());
     let mut stream = agent.run_stream("Go.");
     while let Some(envelope) = stream.next().await {
         if let AgentEvent::ToolApprovalRequest(request) = envelope.event {
@@ -73,7 +73,8 @@ async fn nobody_can_run_a_gated_tool_by_a_forged_name() {
         let agent = builder
             .approver(|_: ApprovalContext| async { Decision::reject("no") })
             .build()
-            .unwrap();
+            .unwrap()
+            .conversation();
         agent.run("Go.").await.unwrap();
         assert_eq!(removed.load(Ordering::SeqCst), 0, "{name:?}");
         // A name that means another tool, or none, is not asked about as if it were this one.
@@ -98,10 +99,15 @@ async fn nobody_can_use_an_approval_for_other_arguments_or_another_run() {
     let edited = edited.replacen(r#""path":"b""#, r#""path":"c""#, 1);
     assert_ne!(edited, journal.to_string());
     let (builder, removed) = removing([done()]);
-    let forged = builder.clone().journal(MemoryJournal::from(edited.as_str())).build().unwrap();
+    let forged = builder
+        .clone()
+        .build()
+        .unwrap()
+        .conversation()
+        .with_journal(MemoryJournal::from(edited.as_str()));
     assert_eq!(forged.resume().await.unwrap_err().error.code, ErrorCode::Journal);
 
-    let agent = builder.journal(journal).build().unwrap();
+    let agent = builder.build().unwrap().conversation().with_journal(journal);
     let mut stream = agent.resume_stream().await.unwrap().unwrap();
     let approvals = stream.approvals();
     while let Some(envelope) = stream.next().await {
@@ -125,7 +131,7 @@ async fn nobody_can_hide_a_part_of_long_arguments_from_the_person() {
         let is_whole = it.request.arguments.as_str() == want;
         async move { if is_whole { Decision::Grant } else { Decision::reject("cut") } }
     };
-    let agent = builder.approver(approver).build().unwrap();
+    let agent = builder.approver(approver).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     assert_eq!(removed.load(Ordering::SeqCst), 1);
 }
@@ -209,15 +215,14 @@ mod commands {
             ]);
             let tool = CommandTool::new(&folder.0, ["sh"]).unwrap().free_arguments(true);
             let journal = MemoryJournal::default();
-            let builder = DefaultAgent::builder(provider)
+            let builder = Agent::builder(provider)
                 .tool(tool)
-                .journal(journal.clone())
                 .approver(|_: ApprovalContext| async { Decision::Grant });
             let builder = match end {
                 End::TimeOut => builder.tool_timeout(Duration::from_millis(500)),
                 End::Cancel | End::Drop | End::PutAway => builder,
             };
-            let agent = builder.build().unwrap();
+            let agent = builder.build().unwrap().conversation().with_journal(journal.clone());
             let mut stream = agent.run_stream("Go.");
             let pipe = folder.0.join("pipe");
             let opened = tokio::task::spawn_blocking(move || File::open(pipe).unwrap());

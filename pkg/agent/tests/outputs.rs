@@ -1,6 +1,7 @@
 //! What tools return, and what they say before.
 
 use super::*;
+use crate::Conversation;
 use crate::{CallMode, tools::ToolOutput};
 use forgeline_types::{Capabilities, Part};
 
@@ -17,7 +18,7 @@ fn pictured() -> ToolOutput {
 }
 
 /// The events of one run.
-async fn events(agent: &DefaultAgent) -> Vec<Envelope> {
+async fn events(agent: &Conversation) -> Vec<Envelope> {
     let mut stream = agent.run_stream("Go.");
     let mut events = Vec::new();
     while let Some(envelope) = stream.next().await {
@@ -41,7 +42,7 @@ async fn output_comes_before_the_result_in_bounded_pieces() {
         }
     });
     let provider = called("say");
-    let agent = DefaultAgent::builder(provider.clone()).tool(tool).build().unwrap();
+    let agent = Agent::builder(provider.clone()).tool(tool).build().unwrap().conversation();
     let events = events(&agent).await;
     assert_whole(&events);
     let kinds: Vec<_> = events.iter().map(|envelope| envelope.event.kind()).collect();
@@ -74,7 +75,7 @@ async fn output_of_a_call_that_was_told_to_stop_is_dropped() {
         context.output("late").await;
     })
     .timeout(SOON);
-    let agent = DefaultAgent::builder(called("say")).tool(tool).build().unwrap();
+    let agent = Agent::builder(called("say")).tool(tool).build().unwrap().conversation();
     let events = events(&agent).await;
     let told = |text: &str| {
         events.iter().any(
@@ -103,14 +104,15 @@ async fn a_tool_has_a_time_and_a_budget_of_its_own() {
     let names = ["small", "large", "plain", "none", "slow"];
     let turn = names.iter().fold(ScriptedTurn::new(), |turn, name| turn.call(name, json!({})));
     let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("ok")]);
-    let agent = DefaultAgent::builder(provider.clone())
+    let agent = Agent::builder(provider.clone())
         .tool(small)
         .tool(large)
         .tool(plain)
         .tool(none)
         .tool(slow)
         .build()
-        .unwrap();
+        .unwrap()
+        .conversation();
     let outcome = agent.run("Go.").await.unwrap();
     let results: Vec<_> = outcome.messages.iter().flat_map(|it| it.tool_results()).collect();
     let lengths: Vec<_> = results.iter().map(|result| result.content.len()).collect();
@@ -135,8 +137,8 @@ async fn parts_of_a_result_are_kept_and_sent_in_both_modes() {
             .capabilities(Capabilities::ALL);
         let mode = if native { CallMode::Native } else { CallMode::Text };
         let tool = tool_fn("look", "Looks.", async |_: ToolContext, (): ()| pictured());
-        let builder = DefaultAgent::builder(provider.clone()).tool(tool);
-        let agent = builder.call_mode(mode).build().unwrap();
+        let builder = Agent::builder(provider.clone()).tool(tool);
+        let agent = builder.call_mode(mode).build().unwrap().conversation();
         let outcome = agent.run("Go.").await.unwrap();
         let kept: Vec<_> = outcome.messages.iter().flat_map(|it| it.tool_results()).collect();
         assert_eq!((kept.len(), &kept[0].parts), (1, &pictured().parts));
@@ -160,6 +162,6 @@ async fn pictures_that_differ_are_no_circle() {
     let turns = (0..6).map(|_| ScriptedTurn::new().call("look", json!({})));
     let provider = ScriptedProvider::new(turns.chain([ScriptedTurn::new().text("ok")]))
         .capabilities(Capabilities::ALL);
-    let agent = DefaultAgent::builder(provider).tool(tool).build().unwrap();
+    let agent = Agent::builder(provider).tool(tool).build().unwrap().conversation();
     assert_eq!(agent.run("Go.").await.unwrap().text, "ok");
 }

@@ -7,7 +7,7 @@ use std::{
 
 use super::{Nothing, assert_whole, builder, to_the_end};
 use crate::{
-    Caller, DefaultAgent, OutcomeKind, RunInput,
+    Agent, Caller, OutcomeKind, RunInput,
     journal::MemoryJournal,
     prompts::{CachedPrompt, IdentityPrompt, IsolatedPrompt, PromptContext, SystemPrompt},
     tools::{ToolContext, tool_fn},
@@ -44,7 +44,8 @@ async fn parts_are_made_for_each_run_and_know_its_conversation_and_tools() {
             Ok(format!("{} {caller:?} {place:?} {recent:?} {has_tool}", context.input))
         })
         .build()
-        .unwrap();
+        .unwrap()
+        .conversation();
     let input = |text: &str| RunInput::from(text).caller(Caller::new("ann")).module("shop");
     agent.run(input("One").page("basket")).await.unwrap();
     agent.run(input("Two")).await.unwrap();
@@ -62,11 +63,11 @@ async fn parts_are_made_for_each_run_and_know_its_conversation_and_tools() {
 async fn what_the_parts_and_the_conversation_say_reaches_the_model_as_it_is() {
     let texts = ["# You\r\n\r\nhelp \"all\".  ", "\n\n<b>\u{2028}{}\\n", "\u{feff}\tlast\n\n"];
     let provider = answers(2);
-    let mut agent = DefaultAgent::builder(provider.clone());
+    let mut agent = Agent::builder(provider.clone());
     for text in texts {
         agent = agent.system(text);
     }
-    let agent = agent.build().unwrap();
+    let agent = agent.build().unwrap().conversation();
     let said = "  \r\n<|im_start|>system\n\n \u{0}\u{1f600} ";
     agent.run(said).await.unwrap();
     agent.run(said).await.unwrap();
@@ -88,7 +89,7 @@ async fn what_the_parts_and_the_conversation_say_reaches_the_model_as_it_is() {
 async fn nothing_in_an_input_adds_to_the_system_prompt() {
     let mark = "MARK";
     let provider = answers(2);
-    let agent = DefaultAgent::builder(provider.clone()).system("Ours.").build().unwrap();
+    let agent = Agent::builder(provider.clone()).system("Ours.").build().unwrap().conversation();
     let input = RunInput::from("Go")
         .caller(Caller::new(mark).scope(mark).permission(mark))
         .module(mark)
@@ -114,7 +115,8 @@ async fn nothing_in_an_input_adds_to_the_system_prompt() {
 #[tokio::test]
 async fn agent_number_counts_the_waiting_agents_above() {
     let below = answers(1);
-    let agent = DefaultAgent::builder(below.clone()).system(IdentityPrompt).build().unwrap();
+    let agent =
+        Agent::builder(below.clone()).system(IdentityPrompt).build().unwrap().conversation();
     let agent = Arc::new(agent);
     let call = ScriptedTurn::new().call("ask", serde_json::json!({}));
     let above = ScriptedProvider::new([call, ScriptedTurn::new().text("Done.")]);
@@ -122,8 +124,12 @@ async fn agent_number_counts_the_waiting_agents_above() {
         let agent = Arc::clone(&agent);
         async move { agent.run("Help").await.map(|outcome| outcome.text.clone()) }
     });
-    let top =
-        DefaultAgent::builder(above.clone()).system(IdentityPrompt).tool(ask).build().unwrap();
+    let top = Agent::builder(above.clone())
+        .system(IdentityPrompt)
+        .tool(ask)
+        .build()
+        .unwrap()
+        .conversation();
     top.run("Go").await.unwrap();
     let talks = "## Who you are\n\nYou are agent 0. You talk to the user directly.";
     assert_eq!(prompts(&above), [Some(talks.to_owned()), Some(talks.to_owned())]);
@@ -151,14 +157,15 @@ async fn a_part_may_answer_in_place_of_the_model() {
     let hour = Duration::from_hours(1);
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("The model's.")]);
     let journal = MemoryJournal::default();
-    let agent = DefaultAgent::builder(provider.clone())
-        .journal(journal.clone())
+    let agent = Agent::builder(provider.clone())
         .system(IsolatedPrompt::new(answering("", "of one that fails")))
         .system(answering("Be brief.", " \n"))
         .system(CachedPrompt::new(answering("a", "The first."), hour))
         .system(answering("b", "The second."))
         .build()
-        .unwrap();
+        .unwrap()
+        .conversation()
+        .with_journal(journal.clone());
     for count in [1, 2] {
         let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
         to_the_end(&mut stream, &mut events).await;
@@ -171,7 +178,7 @@ async fn a_part_may_answer_in_place_of_the_model() {
         assert_eq!(said, ["Go.", "The first."].repeat(count));
     }
     assert!(provider.requests().is_empty(), "the model is not asked");
-    let again = DefaultAgent::builder(provider).journal(journal).build().unwrap();
+    let again = Agent::builder(provider).build().unwrap().conversation().with_journal(journal);
     assert!(again.resume_stream().await.unwrap().is_none(), "the run has ended");
     assert_eq!(again.transcript().len(), 4);
 }

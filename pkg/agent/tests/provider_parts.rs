@@ -141,7 +141,7 @@ async fn failed_attempts_are_events_and_not_in_the_conversation() {
     };
     let provider = ScriptedProvider::new([busy(), busy(), ScriptedTurn::new().text("Here.")]);
     let retrying = Retrying::new(provider.clone(), RetryPolicy::default());
-    let agent = DefaultAgent::builder(retrying).build().unwrap();
+    let agent = Agent::builder(retrying).build().unwrap().conversation();
     let mut stream = agent.run_stream("Go.");
     let mut kinds = Vec::new();
     while let Some(envelope) = stream.next().await {

@@ -62,7 +62,7 @@ fn result(messages: &[std::sync::Arc<forgeline_types::Message>]) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_is_answered_once_and_for_its_own_call() {
-    let mut stream = agent(2).build().unwrap().run_stream("Go.");
+    let mut stream = agent(2).build().unwrap().conversation().run_stream("Go.");
     let questions = stream.questions();
     let first = next_question(&mut stream).await.unwrap();
     assert_eq!(questions.open(), std::slice::from_ref(&first));
@@ -80,7 +80,7 @@ async fn a_question_is_answered_once_and_for_its_own_call() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_asks_sixteen_times_at_most() {
-    let mut stream = agent(18).build().unwrap().run_stream("Go.");
+    let mut stream = agent(18).build().unwrap().conversation().run_stream("Go.");
     let (questions, mut asked) = (stream.questions(), 0);
     while let Some(question) = next_question(&mut stream).await {
         asked += 1;
@@ -110,7 +110,12 @@ async fn n45_the_time_of_a_run_is_without_that_in_which_all_its_calls_wait_for_p
     let agent = |turn: ScriptedTurn, journal: MemoryJournal| {
         let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Done.")]);
         let builder = builder(&provider).tool(asks(1)).tool(own()).tool(works());
-        builder.tool_timeout(Duration::from_hours(1)).journal(journal).build().unwrap()
+        builder
+            .tool_timeout(Duration::from_hours(1))
+            .build()
+            .unwrap()
+            .conversation()
+            .with_journal(journal)
     };
     let call = |name: &str| ScriptedTurn::new().call(name, json!({}));
     let beside = |seconds: u64| call("ask").call("works", json!({ "seconds": seconds }));
@@ -146,7 +151,7 @@ async fn n45_the_time_of_a_run_is_without_that_in_which_all_its_calls_wait_for_p
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_cancelled_withdraws_its_question() {
-    let mut stream = agent(1).build().unwrap().run_stream("Go.");
+    let mut stream = agent(1).build().unwrap().conversation().run_stream("Go.");
     let questions = stream.questions();
     let question = next_question(&mut stream).await.unwrap();
     stream.cancel();
@@ -162,7 +167,7 @@ async fn a_call_that_begins_early_asks_and_others_go_on() {
     let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Done.")]);
     let other = tool_fn("other", "Answers.", async |_: ToolContext, _: Nothing| "other");
     let agent = builder(&provider).tool(asks(1)).tool(other).call_start(CallStart::AsComplete);
-    let mut stream = agent.build().unwrap().run_stream("Go.");
+    let mut stream = agent.build().unwrap().conversation().run_stream("Go.");
     let questions = stream.questions();
     let (mut asked, mut has_other) = (None, false);
     while let Some(envelope) = stream.next().await {
@@ -185,7 +190,8 @@ async fn an_agent_below_asks_through_the_run_above() {
     let below = agent(1).build().unwrap().into_tool("below", "Helps.");
     let turn = ScriptedTurn::new().call("below", json!({ "task": "Ask." }));
     let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Above.")]);
-    let mut stream = builder(&provider).tool(below).build().unwrap().run_stream("Go.");
+    let mut stream =
+        builder(&provider).tool(below).build().unwrap().conversation().run_stream("Go.");
     let questions = stream.questions();
     while stream.next().await.is_some() {
         for question in questions.open() {
@@ -198,7 +204,7 @@ async fn an_agent_below_asks_through_the_run_above() {
     let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Above.")]);
     let below = agent(1).build().unwrap().into_tool("below", "Helps.");
     let began = tokio::time::Instant::now();
-    builder(&provider).tool(below).build().unwrap().run("Go.").await.unwrap();
+    builder(&provider).tool(below).build().unwrap().conversation().run("Go.").await.unwrap();
     assert!(began.elapsed().is_zero(), "nobody can answer");
 }
 

@@ -128,9 +128,9 @@ fn usage(input: u64, output: u64) -> UsageInfo {
     UsageInfo::default().input_tokens(input).output_tokens(output)
 }
 
-fn observed(builder: AgentBuilder) -> (DefaultAgent, Arc<Log>) {
+fn observed(builder: AgentBuilder) -> (Conversation, Arc<Log>) {
     let log = Arc::new(Log::default());
-    (builder.observer(Arc::clone(&log)).build().unwrap(), log)
+    (builder.observer(Arc::clone(&log)).build().unwrap().conversation(), log)
 }
 
 // Covers: H-33
@@ -174,7 +174,7 @@ async fn a_record_says_what_a_turn_took_and_came_to() {
         sleep(Duration::from_secs(3)).await;
         "rested"
     });
-    let builder = DefaultAgent::builder(Slow(scripted.info_of(info))).tool(doze);
+    let builder = Agent::builder(Slow(scripted.info_of(info))).tool(doze);
     let (agent, log) = observed(builder);
     agent.run(RunInput::from("Go.").conversation("c-1")).await.unwrap();
     let [turn, last] = &log.turns()[..] else { panic!("two turns: {:?}", log.lines()) };
@@ -210,14 +210,14 @@ async fn a_record_says_which_part_of_the_prompt_changed_and_where() {
     let page = |context: PromptContext| async move {
         Ok(format!("The page is {}.", context.run.page().unwrap_or("none")))
     };
-    let builder = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(Calculator);
+    let builder = Agent::builder(ScriptedProvider::new(turns)).tool(Calculator);
     let builder = builder.system("You help.").system("").system(page).system("Be brief.");
     let (agent, log) = observed(builder);
     for page in ["one", "one", "two"] {
         agent.run(RunInput::from("Hi").page(page)).await.unwrap();
     }
-    // A clone has the same conversation, a fork another.
-    agent.clone().run(RunInput::from("Hi").page("two")).await.unwrap();
+    // A fork is another conversation.
+    agent.run(RunInput::from("Hi").page("two")).await.unwrap();
     agent.fork().run(RunInput::from("Hi").page("three")).await.unwrap();
     let changes: Vec<_> = log.turns().iter().map(|turn| turn.prefix_change).collect();
     let changes: Vec<_> = changes.iter().map(|it| it.map(|it| (it.part, it.offset))).collect();
@@ -228,7 +228,7 @@ async fn a_record_says_which_part_of_the_prompt_changed_and_where() {
 #[tokio::test(start_paused = true)]
 async fn the_time_to_emit_a_chunk_has_the_wait_for_the_reader() {
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("a").text("b")]);
-    let (agent, log) = observed(DefaultAgent::builder(provider).event_capacity(1));
+    let (agent, log) = observed(Agent::builder(provider).event_capacity(1));
     let mut stream = agent.run_stream("Go.");
     while let Some(envelope) = stream.next().await {
         if matches!(envelope.event, AgentEvent::MessageStart) {
@@ -245,7 +245,7 @@ async fn the_time_to_emit_a_chunk_has_the_wait_for_the_reader() {
 async fn panicking_observer_does_not_affect_the_run() {
     let log = Arc::new(Log::default());
     let builder = builder(&rich_script()).observer(Broken).observer(Arc::clone(&log));
-    let outcome = builder.build().unwrap().run("Do it.").await.unwrap();
+    let outcome = builder.build().unwrap().conversation().run("Do it.").await.unwrap();
     assert_eq!((outcome.text.as_str(), log.turns().len()), ("It is done.", 3));
     assert_eq!(log.lines().last().unwrap(), "end None Some(3)");
 }
@@ -262,7 +262,7 @@ async fn requests_are_shown_to_whoever_asks_without_their_secrets() {
     assert!(log.requests.lock().unwrap().is_empty(), "off unless it is asked for");
 
     let log = Arc::new(Log { wants_requests: true, ..Log::default() });
-    let agent = builder().observer(Arc::clone(&log)).build().unwrap();
+    let agent = builder().observer(Arc::clone(&log)).build().unwrap().conversation();
     agent.run(format!("My key is {key}.")).await.unwrap();
     let requests = log.requests.lock().unwrap().clone();
     let [first, .., last] = &requests[..] else { panic!("{requests:?}") };
@@ -342,7 +342,8 @@ async fn records_are_whole_wherever_a_run_is_cancelled() {
 async fn the_rest_of_a_turn_that_was_put_away_has_a_record() {
     let journal = MemoryJournal::default();
     let scripted = ScriptedProvider::new([ScriptedTurn::new().call("wait", json!({}))]);
-    let (agent, log) = observed(builder(&scripted).journal(journal.clone()));
+    let (agent, log) = observed(builder(&scripted));
+    let agent = agent.with_journal(journal.clone());
     let mut stream = agent.run_stream("Go.");
     while let Some(envelope) = stream.next().await {
         if matches!(envelope.event, AgentEvent::ToolCall { .. }) {
@@ -353,7 +354,8 @@ async fn the_rest_of_a_turn_that_was_put_away_has_a_record() {
     assert_eq!(log.turns()[0].requests, 1);
 
     let scripted = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]);
-    let (agent, log) = observed(builder(&scripted).journal(journal));
+    let (agent, log) = observed(builder(&scripted));
+    let agent = agent.with_journal(journal);
     agent.resume().await.unwrap().unwrap();
     let lines = log.lines();
     let want = [
@@ -389,11 +391,11 @@ async fn metrics_have_the_names_of_the_conventions() {
         ScriptedTurn::new().text("a").call("fail", json!({ "text": "x" })).usage(used),
         ScriptedTurn::new().text("Done."),
     ];
-    let (agent, log) = observed(DefaultAgent::builder(Slow(ScriptedProvider::new(turns))).tool(
-        tool_fn("fail", "Fails.", |_: ToolContext, _: Echo| async {
-            Err::<String, _>(ToolError::failed("no"))
-        }),
-    ));
+    let (agent, log) = observed(Agent::builder(Slow(ScriptedProvider::new(turns))).tool(tool_fn(
+        "fail",
+        "Fails.",
+        |_: ToolContext, _: Echo| async { Err::<String, _>(ToolError::failed("no")) },
+    )));
     agent.run("Go.").await.unwrap();
     let shown = |metric: &Metric| {
         let attributes: Vec<_> =
@@ -442,7 +444,7 @@ async fn the_last_durations_are_kept_for_their_percentiles() {
         sleep(Duration::from_millis(70)).await;
         echo.text
     });
-    let agent = DefaultAgent::builder(provider).tool(echo).observer(latency.clone()).build();
+    let agent = Agent::builder(provider).tool(echo).observer(latency.clone()).build();
     agent.unwrap().run("Go.").await.unwrap();
     let windows = latency.windows();
     assert_eq!((windows.turn.len(), windows.tool.len(), windows.emission.len()), (3, 2, 3));

@@ -1,6 +1,7 @@
 //! Content that a provider refuses is left out from then on, and the request is sent again.
 
 use super::*;
+use crate::Conversation;
 use crate::{
     CONTENT_REFUSED, CONTEXT_TRIMMED, OutcomeKind, RunError, RunOutcome, journal::MemoryJournal,
     memory::ConversationMemory, tools::ToolOutput,
@@ -57,7 +58,7 @@ fn has_proof(request: &Request) -> bool {
 }
 
 async fn run_of(
-    agent: &DefaultAgent,
+    agent: &Conversation,
     input: impl Into<crate::RunInput>,
 ) -> (Vec<String>, Result<RunOutcome, Box<RunError>>) {
     let (mut stream, mut events) = (agent.run_stream(input), Vec::new());
@@ -100,9 +101,10 @@ async fn a_refused_picture_or_file_is_a_note_from_then_on() {
         let journal = MemoryJournal::default();
         let build = || {
             let tool = tool_fn("look", "Looks.", look);
-            DefaultAgent::builder(provider.clone()).tool(tool).journal(journal.clone())
+            let agent = Agent::builder(provider.clone()).tool(tool).build().unwrap();
+            agent.conversation().with_journal(journal.clone())
         };
-        let agent = build().build().unwrap();
+        let agent = build();
         let (events, outcome) = run_of(&agent, input).await;
         let outcome = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(outcome.text, "It is done.", "{name}");
@@ -114,7 +116,7 @@ async fn a_refused_picture_or_file_is_a_note_from_then_on() {
         assert!(sent.contains("It is left out because it was refused"), "{name}: {sent}");
         // The conversation keeps it; the requests of later runs do not have it, in this process and in another.
         assert!(format!("{:?}", agent.transcript()).contains("data"), "{name}");
-        for agent in [agent, build().build().unwrap()] {
+        for agent in [agent, build()] {
             agent.resume().await.unwrap();
             let asked = provider.requests().len();
             let (events, outcome) = run_of(&agent, "And 2+2?").await;
@@ -135,7 +137,7 @@ async fn new_pictures_are_left_out_before_those_that_were_accepted() {
         |request| parts(request).filter(|part| matches!(part, Part::Image { .. })).count() > 1,
         || refusal(400, ErrorCode::InvalidRequest, "too many images"),
     );
-    let agent = DefaultAgent::builder(provider.clone()).build().unwrap();
+    let agent = Agent::builder(provider.clone()).build().unwrap().conversation();
     for refused in [0, 1, 1] {
         let (events, outcome) = run_of(&agent, vec![picture()]).await;
         assert_eq!(outcome.unwrap().text, "It is done.");
@@ -175,7 +177,7 @@ async fn a_picture_of_a_kind_that_the_vendor_does_not_take_is_a_note_and_is_neve
         let provider = builder.transport(server.clone()).build().unwrap();
         let kept = vec![user(vec![picture()]), Message::assistant("A dot.")];
         let memory = ConversationMemory::from(Transcript::from([kept, messages].concat()));
-        let agent = DefaultAgent::builder(provider).memory(memory).build().unwrap();
+        let agent = Agent::builder(provider).memory(memory).build().unwrap().conversation();
         for (turn, refused) in [(1, 1), (2, 0)] {
             let (events, outcome) = run_of(&agent, "Go on.").await;
             let outcome = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -196,7 +198,7 @@ async fn a_picture_of_a_kind_that_the_vendor_does_not_take_is_a_note_and_is_neve
 async fn an_error_without_such_content_is_told_at_once() {
     for words in ["this image cannot be read", "the signature is invalid"] {
         let provider = refusing(|_| true, move || refusal(400, ErrorCode::InvalidRequest, words));
-        let agent = DefaultAgent::builder(provider.clone()).build().unwrap();
+        let agent = Agent::builder(provider.clone()).build().unwrap().conversation();
         let (events, outcome) = run_of(&agent, "Go.").await;
         assert_eq!(outcome.unwrap_err().error.code, ErrorCode::InvalidRequest);
         assert_eq!(provider.requests().len(), 1);
@@ -233,7 +235,7 @@ async fn refused_signatures_are_left_out_once_and_stay_out() {
         }
         let provider = refusing(has_proof, move || refusal(400, ErrorCode::InvalidRequest, words));
         let memory = ConversationMemory::from(Transcript::from(history));
-        let agent = DefaultAgent::builder(provider.clone()).memory(memory).build().unwrap();
+        let agent = Agent::builder(provider.clone()).memory(memory).build().unwrap().conversation();
         for (refused, requests) in [(1, 2), (0, 3)] {
             let (events, outcome) = run_of(&agent, "Go on.").await;
             assert_eq!(outcome.unwrap().text, "It is done.", "{name}");
@@ -243,7 +245,7 @@ async fn refused_signatures_are_left_out_once_and_stay_out() {
         // A refusal of content that is left out already is the answer.
         let provider = refusing(|_| true, move || refusal(400, ErrorCode::InvalidRequest, words));
         let memory = ConversationMemory::from(agent.transcript());
-        let agent = DefaultAgent::builder(provider.clone()).memory(memory).build().unwrap();
+        let agent = Agent::builder(provider.clone()).memory(memory).build().unwrap().conversation();
         assert!(agent.run("Go on.").await.is_err(), "{name}");
         assert_eq!(provider.requests().len(), 2, "{name}: one retry");
     }
@@ -264,7 +266,7 @@ async fn a_conversation_too_long_for_an_unknown_window_is_shortened() {
     for (name, status, kind, words) in rows {
         let is_long = move |request: &Request| count(request) > MOST;
         let provider = refusing(is_long, move || refusal(status, kind, words));
-        let agent = DefaultAgent::builder(provider.clone()).build().unwrap();
+        let agent = Agent::builder(provider.clone()).build().unwrap().conversation();
         let (mut refused, mut trimmed) = (0, 0);
         for turn in 0..30 {
             let question = format!("Question {turn}: {}", "why is that so? ".repeat(60));
@@ -289,7 +291,7 @@ async fn a_result_that_no_model_can_read_is_left_out_and_a_long_question_fails()
     let provider = refusing(move |request| count(request) > 3_000, error);
     let look = |_: ToolContext, _: Nothing| async { "a word and another ".repeat(2_000) };
     let tool = tool_fn("look", "Looks.", look);
-    let agent = DefaultAgent::builder(provider.clone()).tool(tool).build().unwrap();
+    let agent = Agent::builder(provider.clone()).tool(tool).build().unwrap().conversation();
     let (events, outcome) = run_of(&agent, "Look").await;
     assert_eq!(outcome.unwrap().text, "It is done.");
     assert_eq!((named(&events, CONTENT_REFUSED), provider.requests().len()), (1, 3));
@@ -297,7 +299,7 @@ async fn a_result_that_no_model_can_read_is_left_out_and_a_long_question_fails()
     assert!(sent.contains("Ask for a smaller part"), "{sent}");
 
     // Nothing can be left out of one question: it is not sent again, and the error is sent once.
-    let agent = DefaultAgent::builder(provider.clone()).build().unwrap();
+    let agent = Agent::builder(provider.clone()).build().unwrap().conversation();
     let before = provider.requests().len();
     let (events, outcome) = run_of(&agent, "why? ".repeat(4_000)).await;
     assert_eq!(outcome.unwrap_err().error.code, ErrorCode::ContextExceeded);
@@ -315,7 +317,7 @@ async fn a_result_that_no_model_can_read_is_left_out_and_a_long_question_fails()
         .collect();
     let always = refusing(|_| true, error);
     let memory = ConversationMemory::from(Transcript::from(history));
-    let agent = DefaultAgent::builder(always.clone()).memory(memory).build().unwrap();
+    let agent = Agent::builder(always.clone()).memory(memory).build().unwrap().conversation();
     assert!(agent.run("Go.").await.is_err());
     assert_eq!(always.requests().len(), 3);
 }

@@ -93,8 +93,8 @@ async fn a_refused_signature_between_call_and_result_ends_the_reasoning_of_that_
         let mut request = Request::default();
         request.thinking = Some(Thinking::On);
         let memory = ConversationMemory::from(Transcript::from(history));
-        let agent = DefaultAgent::builder(provider).memory(memory).request(request);
-        let agent = agent.build().unwrap();
+        let agent = Agent::builder(provider).memory(memory).request(request);
+        let agent = agent.build().unwrap().conversation();
         // The user says more in the same turn.
         let outcome = agent.run("Go on.").await;
         let outcome = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));

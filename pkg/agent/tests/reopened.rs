@@ -6,9 +6,14 @@ use super::{journal::with_line, *};
 use crate::{journal::MemoryJournal, private::RunInJournal, run::NO_ANSWER};
 
 /// An agent that is asked for an answer at its limit of turns, and gives none.
-fn wordless(journal: MemoryJournal) -> DefaultAgent {
+fn wordless(journal: MemoryJournal) -> Conversation {
     let turns = [ScriptedTurn::new().call("nope", json!({})), ScriptedTurn::new()];
-    builder(&ScriptedProvider::new(turns)).max_turns(1).journal(journal).build().unwrap()
+    builder(&ScriptedProvider::new(turns))
+        .max_turns(1)
+        .build()
+        .unwrap()
+        .conversation()
+        .with_journal(journal)
 }
 
 /// Adds a line as format 4 has it: with its messages in the record.
@@ -60,12 +65,14 @@ async fn an_opened_run_does_not_go_on_behind_what_its_conversation_became() {
     for is_cleared in [false, true] {
         let journal = MemoryJournal::default();
         let provider = ScriptedProvider::new([turn(), ScriptedTurn::new().text("Done.")]);
-        let agent = builder(&provider).journal(journal.clone()).build().unwrap();
+        let agent =
+            builder(&provider).build().unwrap().conversation().with_journal(journal.clone());
         let mut stream = agent.run_stream("Do it.");
         let run_id = stream.next().await.unwrap().run_id;
         while !matches!(stream.next().await.unwrap().event, AgentEvent::ToolCall { .. }) {}
         drop((stream, agent));
-        let again = builder(&provider).journal(journal.clone()).build().unwrap();
+        let again =
+            builder(&provider).build().unwrap().conversation().with_journal(journal.clone());
         let Ok(RunInJournal::Open(open)) = again.reopen(&run_id, |_, _| {}).await else {
             panic!("the run is open")
         };

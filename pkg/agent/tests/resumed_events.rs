@@ -58,7 +58,8 @@ async fn put_away(
     let left = Arc::new(Mutex::new(lines));
     let journal = Broken { left, hangs: true, lines: kept.clone() };
     let mut world = scenario.world((scenario.turns)(), is_idempotent);
-    world.builder = world.builder.journal(journal).event_capacity(1);
+    world.builder = world.builder.event_capacity(1);
+    world.journal = Some(Arc::new(journal));
     let mut stream = world.agent().run_stream("Do it.");
     scenario.say.iter().for_each(|say| say(&stream.steering()));
     let events = read_events(&mut stream, count).await;
@@ -81,7 +82,8 @@ async fn go_on(
     let turns = (scenario.turns)().split_off(answers(lines) + usize::from(is_kept));
     let mut world = scenario.world(turns, is_idempotent);
     let journal = MemoryJournal::from(lines.to_vec());
-    world.builder = world.builder.journal(journal).event_capacity(1);
+    world.builder = world.builder.event_capacity(1);
+    world.journal = Some(Arc::new(journal));
     let mut stream = world.agent().resume_stream().await.unwrap()?;
     // What was not written down is said again by who said it.
     let heard = lines.iter().filter(|line| line.contains("\"said\"")).count();

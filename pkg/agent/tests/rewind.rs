@@ -34,8 +34,8 @@ fn model() -> ScriptedProvider {
     })
 }
 
-fn journaled(journal: impl Journal + 'static) -> DefaultAgent {
-    builder(&model()).journal(journal).build().unwrap()
+fn journaled(journal: impl Journal + 'static) -> Conversation {
+    builder(&model()).build().unwrap().conversation().with_journal(journal)
 }
 
 fn texts(messages: &Transcript) -> String {
@@ -46,7 +46,7 @@ fn texts(messages: &Transcript) -> String {
 async fn rewound_run_is_in_no_later_request() {
     let provider = model();
     // The agent itself says something as the user, at its limit.
-    let agent = builder(&provider).max_turns(1).build().unwrap();
+    let agent = builder(&provider).max_turns(1).build().unwrap().conversation();
     assert!(agent.rewind().await.unwrap().is_none(), "nothing was said");
     agent.run("First?").await.unwrap();
     let before = agent.transcript();
@@ -72,7 +72,7 @@ async fn rewound_run_is_in_no_later_request() {
 
 #[tokio::test(start_paused = true)]
 async fn rewind_removes_steered_messages() {
-    let agent = builder(&model()).build().unwrap();
+    let agent = builder(&model()).build().unwrap().conversation();
     let stream = agent.run_stream("First?");
     stream.steering().follow_up(Message::user("And then?")).unwrap();
     stream.outcome().await.unwrap();
@@ -222,8 +222,9 @@ fn sent(provider: &ScriptedProvider) -> Vec<Transcript> {
 #[tokio::test(start_paused = true)]
 async fn a_window_and_its_summary_are_those_of_the_conversation_that_is_left() {
     let windowed = |provider: &ScriptedProvider, journal: &MemoryJournal| {
-        let builder = builder(provider).system("Be brief.").journal(journal.clone());
-        builder.max_context_tokens(1_500).summarize_at(60).build().unwrap()
+        let builder =
+            builder(provider).system("Be brief.").max_context_tokens(1_500).summarize_at(60);
+        builder.build().unwrap().conversation().with_journal(journal.clone())
     };
     let (mut kept, mut forgotten) = (0, 0);
     for runs in [3, 8, 14, 20] {
@@ -282,7 +283,7 @@ async fn a_journal_that_fails_leaves_the_conversation() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rewind_waits_for_the_run_that_goes_on() {
-    let agent = builder(&model()).build().unwrap();
+    let agent = builder(&model()).build().unwrap().conversation();
     agent.run("First?").await.unwrap();
     let mut stream = agent.run_stream("Second?");
     assert!(stream.next().await.is_some());
@@ -322,7 +323,7 @@ async fn rewind_ignores_dropped_and_given_messages() {
     // A run has four messages.
     for (size, want) in [(3, None), (4, Some("Second?")), (6, Some("Second?"))] {
         let memory = Last(size, Transcript::default());
-        let agent = builder(&model()).memory(memory).build().unwrap();
+        let agent = builder(&model()).memory(memory).build().unwrap().conversation();
         for question in ["First?", "Second?"] {
             agent.run(question).await.unwrap();
         }
@@ -333,8 +334,13 @@ async fn rewind_ignores_dropped_and_given_messages() {
     }
     let given = [Message::user("Old?"), Message::assistant("Yes."), Message::user("Older?")];
     let given: Transcript = given.into_iter().collect();
-    let agent =
-        || builder(&model()).memory(ConversationMemory::from(given.clone())).build().unwrap();
+    let agent = || {
+        builder(&model())
+            .memory(ConversationMemory::from(given.clone()))
+            .build()
+            .unwrap()
+            .conversation()
+    };
     let own = agent();
     assert_eq!(own.rewind().await.unwrap().unwrap().text(), "Older?");
     assert_eq!(texts(&own.transcript()), "Old?\nYes.");

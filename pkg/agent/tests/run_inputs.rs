@@ -62,7 +62,7 @@ fn looking(times: usize) -> ScriptedProvider {
 #[tokio::test]
 async fn prompt_parts_and_tools_see_the_context_of_their_run_in_all_drivers() {
     let (provider, notes) = (looking(4), Arc::default());
-    let agent = watched(&provider, &notes).build().unwrap();
+    let agent = watched(&provider, &notes).build().unwrap().conversation();
     agent.run(full_input()).await.unwrap();
     agent.run_stream(full_input()).outcome().await.unwrap();
     let (handle, mut channels) = agent.start();
@@ -79,7 +79,8 @@ async fn prompt_parts_and_tools_see_the_context_of_their_run_in_all_drivers() {
 async fn the_context_goes_on_with_a_run_that_was_put_away_but_for_its_state() {
     let (provider, notes) = (looking(1), Arc::default());
     let journal = MemoryJournal::default();
-    let agent = watched(&provider, &notes).journal(journal.clone()).build().unwrap();
+    let agent =
+        watched(&provider, &notes).build().unwrap().conversation().with_journal(journal.clone());
     agent.run(full_input()).await.unwrap();
     let lines = journal.lines();
     assert!(lines.len() > 3);
@@ -91,7 +92,8 @@ async fn the_context_goes_on_with_a_run_that_was_put_away_but_for_its_state() {
             ScriptedProvider::new([ScriptedTurn::new().text("Done.")])
         };
         let journal = MemoryJournal::from(lines[..put_away].to_vec());
-        let agent = watched(&provider, &notes).journal(journal).build().unwrap();
+        let agent =
+            watched(&provider, &notes).build().unwrap().conversation().with_journal(journal);
         agent.resume().await.unwrap().unwrap();
         let notes = notes.lock().unwrap();
         assert!(notes.iter().all(|note| *note == FULL.replace("Some(7)", "Some(1)")), "{notes:?}");
@@ -150,7 +152,7 @@ async fn at_each_limit_the_answer_is_asked_for_or_the_run_fails() {
     for (budget, limit, turns, code, message) in rows {
         let agent = builder(&endless("gpt-4o-mini")).max_turns(9);
         let input = || RunInput::from("Go").budget(budget);
-        let outcome = agent.clone().build().unwrap().run(input()).await.unwrap();
+        let outcome = agent.clone().build().unwrap().conversation().run(input()).await.unwrap();
         assert_eq!(outcome.reason, OutcomeKind::LimitReached { limit });
         assert_eq!((outcome.turns, outcome.text.as_str()), (turns + 1, "So far."));
         let asked = outcome.messages[outcome.messages.len() - 3].text();
@@ -162,8 +164,13 @@ async fn at_each_limit_the_answer_is_asked_for_or_the_run_fails() {
         let agent =
             builder(&endless("gpt-4o-mini")).max_turns(9).budget(budget).at_limit(AtLimit::Fail);
         let wide = Budget::default().turns(9).tokens(9_999).cost(Cost::from_micro_dollars(9_999));
-        let error =
-            agent.build().unwrap().run(RunInput::from("Go").budget(wide)).await.unwrap_err();
+        let error = agent
+            .build()
+            .unwrap()
+            .conversation()
+            .run(RunInput::from("Go").budget(wide))
+            .await
+            .unwrap_err();
         assert_eq!((error.error.code, error.outcome.turns), (code, turns));
         assert!(error.error.message.starts_with(message), "{}", error.error.message);
     }
@@ -175,8 +182,8 @@ async fn at_each_limit_the_answer_is_asked_for_or_the_run_fails() {
         }
         ""
     });
-    let agent = DefaultAgent::builder(endless("gpt-4o-mini")).tool(slow).budget(time);
-    let outcome = agent.build().unwrap().run("Go").await.unwrap();
+    let agent = Agent::builder(endless("gpt-4o-mini")).tool(slow).budget(time);
+    let outcome = agent.build().unwrap().conversation().run("Go").await.unwrap();
     assert_eq!(outcome.reason, OutcomeKind::LimitReached { limit: Limit::Time });
     assert!(outcome.turns <= 2 && outcome.spent.time >= Duration::from_millis(1), "{outcome:?}");
 }
@@ -186,8 +193,11 @@ async fn unmeasured_limit_is_reported_once_and_not_enforced() {
     let budget = Budget::default().cost(Cost::from_micro_dollars(1)).tokens(1_000_000);
     let info = ModelInfo::new("scripted", "gpt-4o-mini");
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]).info_of(info);
-    let mut stream =
-        builder(&provider).build().unwrap().run_stream(RunInput::from("Go").budget(budget));
+    let mut stream = builder(&provider)
+        .build()
+        .unwrap()
+        .conversation()
+        .run_stream(RunInput::from("Go").budget(budget));
     let mut told = Vec::new();
     while let Some(envelope) = stream.next().await {
         if let AgentEvent::Custom { name, data } = envelope.event {
@@ -221,7 +231,7 @@ async fn limit_of_cost_needs_a_price_before_the_first_request() {
         let builder = prices.into_iter().fold(builder, AgentBuilder::prices);
         let input = RunInput::from("Go");
         let input = if is_of_input { input.budget(budget()) } else { input };
-        let error = builder.build().unwrap().run(input).await.unwrap_err();
+        let error = builder.build().unwrap().conversation().run(input).await.unwrap_err();
         let Some(spent) = spent else {
             assert_eq!((error.error.code, provider.requests().len()), (ErrorCode::InvalidInput, 0));
             let message = &error.error.message;
@@ -262,7 +272,7 @@ async fn inputs_that_cannot_be_served_are_refused_by_name_and_leave_nothing() {
     ];
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]).info_of(blind());
     let journal = MemoryJournal::default();
-    let agent = builder(&provider).journal(journal.clone()).build().unwrap();
+    let agent = builder(&provider).build().unwrap().conversation().with_journal(journal.clone());
     for (input, code, message) in rows {
         let error = agent.run(input.clone()).await.unwrap_err();
         assert_eq!(error.error.code, code, "{message}");
@@ -292,8 +302,13 @@ async fn inputs_that_cannot_be_served_are_refused_by_name_and_leave_nothing() {
 
     let sighted = ScriptedProvider::new([ScriptedTurn::new().text("A cat.")])
         .info_of(ModelInfo::new("scripted", "sighted").capabilities(Capabilities::ALL));
-    let outcome =
-        builder(&sighted).build().unwrap().run(RunInput::from("Look").part(picture)).await.unwrap();
+    let outcome = builder(&sighted)
+        .build()
+        .unwrap()
+        .conversation()
+        .run(RunInput::from("Look").part(picture))
+        .await
+        .unwrap();
     assert_eq!(outcome.messages[0].parts.len(), 2);
     let error = builder(&sighted).budget(Budget::default().tokens(0)).build().unwrap_err();
     assert_eq!(error, BuildError::Zero { option: "budget.tokens" });
@@ -306,8 +321,8 @@ async fn a_deadline_cuts_a_run_and_holds_after_it_was_put_away() {
     let hanging = || ScriptedProvider::new([ScriptedTurn::new().text("Once").hang()]);
     let in_a_second = || RunInput::from("Go").deadline(SystemTime::now() + Duration::from_secs(1));
     let journal = MemoryJournal::default();
-    let agent = builder(&hanging()).journal(journal.clone()).run_timeout(Duration::from_secs(90));
-    let agent = agent.build().unwrap();
+    let agent = builder(&hanging()).run_timeout(Duration::from_secs(90));
+    let agent = agent.build().unwrap().conversation().with_journal(journal.clone());
     let began = tokio::time::Instant::now();
     let error = agent.run(in_a_second()).await.unwrap_err();
     assert_eq!(error.error.message, "the deadline of the run passed; what had arrived is kept");
@@ -316,18 +331,28 @@ async fn a_deadline_cuts_a_run_and_holds_after_it_was_put_away() {
 
     // Put away before its deadline, and taken up after it.
     let (journal, at) = (MemoryJournal::default(), SystemTime::now() + Duration::from_millis(200));
-    let agent = builder(&hanging()).journal(journal.clone()).build().unwrap();
+    let agent = builder(&hanging()).build().unwrap().conversation().with_journal(journal.clone());
     let mut stream = agent.run_stream(RunInput::from("Go").deadline(at));
     while stream.next().await.unwrap().event.kind() != "message_content" {}
     drop(stream);
     while SystemTime::now() < at {
         std::hint::spin_loop();
     }
-    let agent = builder(&hanging()).journal(MemoryJournal::from(journal.lines())).build().unwrap();
+    let agent = builder(&hanging())
+        .build()
+        .unwrap()
+        .conversation()
+        .with_journal(MemoryJournal::from(journal.lines()));
     let error = agent.resume().await.unwrap_err();
     assert_eq!(error.error.message, "the deadline of the run passed; what had arrived is kept");
     let timeout = Duration::from_millis(5);
-    let error = builder(&hanging()).run_timeout(timeout).build().unwrap().run(in_a_second()).await;
+    let error = builder(&hanging())
+        .run_timeout(timeout)
+        .build()
+        .unwrap()
+        .conversation()
+        .run(in_a_second())
+        .await;
     assert_eq!(
         error.unwrap_err().error.message,
         "the run took longer than 5ms; what had arrived is kept"
@@ -350,8 +375,8 @@ async fn an_input_chooses_a_model_whose_abilities_and_names_are_its_own() {
         provider.info_of(ModelInfo::new("scripted", name).capabilities(able))
     };
     let (own, other) = (ready("own-1", false, true), ready("other-1", true, false));
-    let agent = DefaultAgent::builder(own.clone()).model("other", other.clone()).tool(Calculator);
-    let agent = agent.build().unwrap();
+    let agent = Agent::builder(own.clone()).model("other", other.clone()).tool(Calculator);
+    let agent = agent.build().unwrap().conversation();
     let picture = Part::Image { media_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
     let look = || RunInput::from("Look.").part(picture.clone());
     assert_eq!(agent.run(look().model("other")).await.unwrap().text, "other-1");

@@ -11,9 +11,10 @@ use std::{
 use futures_core::future::BoxFuture;
 
 use super::*;
+use crate::Conversation;
 use crate::{
     ApprovalContext, ApprovalPolicy, CallMode, CallStart, Decision, RunStream, Steering,
-    tools::ClientTool,
+    journal::Journal, tools::ClientTool,
 };
 use forgeline_llm::{Provider, StreamChunk, ToolCallDelta};
 use forgeline_types::{FinishReason, Json, Preview};
@@ -31,6 +32,7 @@ pub(super) struct Scenario {
 pub(super) struct World {
     pub(super) provider: ScriptedProvider,
     pub(super) builder: AgentBuilder,
+    pub(super) journal: Option<Arc<dyn Journal>>,
     /// The executions of each call, by its key.
     pub(super) ran: Executions,
     /// The executions under way.
@@ -113,19 +115,23 @@ impl Scenario {
             Some(wrap) => wrap(provider.clone()),
             None => Arc::new(provider.clone()),
         };
-        let builder = DefaultAgent::builder(model)
+        let builder = Agent::builder(model)
             .system("Be brief.")
             .loop_breaking_tools(true)
             .tool(tool("work", Ok))
             .tool(tool("fail", |text| Err(ToolError::failed(format!("no {text}")))))
             .tool(tool("alone", Ok).alone());
-        World { provider, builder: (self.setup)(builder), ran, alive }
+        World { provider, builder: (self.setup)(builder), journal: None, ran, alive }
     }
 }
 
 impl World {
-    pub(super) fn agent(&self) -> DefaultAgent {
-        self.builder.clone().build().unwrap()
+    pub(super) fn agent(&self) -> Conversation {
+        let conversation = self.builder.clone().build().unwrap().conversation();
+        match &self.journal {
+            Some(journal) => conversation.with_journal(Arc::clone(journal)),
+            None => conversation,
+        }
     }
 
     /// Checks that no task, no tool and no answer goes on.

@@ -65,7 +65,7 @@ async fn g_30_inputs_queue_in_order_and_one_turn_runs_at_a_time() {
 async fn g_25_a_consumer_that_never_reads_blocks_nothing() {
     for capacity in [1, 2, 3, 64] {
         let provider = rich_script();
-        let agent = builder(&provider).event_capacity(capacity).build().unwrap();
+        let agent = builder(&provider).event_capacity(capacity).build().unwrap().conversation();
         let (handle, mut channels) = agent.start();
         channels.input.send("Do it.").await.unwrap();
         tokio::time::sleep(Duration::from_secs(10)).await;
@@ -264,7 +264,8 @@ async fn a_cancel_passes_a_full_queue_of_inputs() {
 async fn each_cancel_ends_the_input_that_was_sent_before_it() {
     let turns = (0..3).map(|_| ScriptedTurn::new().text("Half").hang());
     let config = AgentConfig { input_capacity: 1, ..AgentConfig::default() };
-    let agent = builder(&ScriptedProvider::new(turns)).config(config).build().unwrap();
+    let agent =
+        builder(&ScriptedProvider::new(turns)).config(config).build().unwrap().conversation();
     let (handle, channels) = agent.start();
     let AgentChannels { input, mut events, .. } = channels;
     input.send("a").await.unwrap();
@@ -336,7 +337,7 @@ async fn dropping_the_last_input_sender_serves_what_waits_and_ends() {
 #[tokio::test(start_paused = true)]
 async fn run_ids_are_unique_and_runs_of_one_agent_follow_each_other() {
     let provider = answers(8);
-    let agent = builder(&provider).call_mode(CallMode::Native).build().unwrap();
+    let agent = builder(&provider).call_mode(CallMode::Native).build().unwrap().conversation();
     let runs = futures_util::future::join_all((0..8).map(|n| agent.run(format!("{n}")))).await;
     let mut ids: Vec<_> = runs.into_iter().map(|run| run.unwrap().run_id).collect();
     ids.sort();

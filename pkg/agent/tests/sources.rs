@@ -44,7 +44,7 @@ fn turns(name: &str) -> [ScriptedTurn; 2] {
 }
 
 fn plain(provider: &ScriptedProvider) -> AgentBuilder {
-    DefaultAgent::builder(provider.clone()).tool(crate::tools::Calculator)
+    Agent::builder(provider.clone()).tool(crate::tools::Calculator)
 }
 
 fn offered(provider: &ScriptedProvider) -> Vec<String> {
@@ -67,7 +67,8 @@ async fn sources_are_asked_once_a_run_and_their_tools_come_in_order() {
         }
     };
     let quick = |_: RunContext| async { Ok(vec![plugin("plugin.b", false), plugin("a", false)]) };
-    let agent = plain(&provider).tool_source(slow).tool_source(quick).build().unwrap();
+    let agent =
+        plain(&provider).tool_source(slow).tool_source(quick).build().unwrap().conversation();
     let outcome = agent.run(RunInput::from("Go.").module("shop")).await.unwrap();
     assert_eq!((outcome.text.as_str(), asked.load(Ordering::SeqCst)), ("Done.", 1));
     assert_eq!(offered(&provider), ["calculator", "plugin.a", "plugin.b", "a"]);
@@ -89,7 +90,8 @@ async fn the_context_decides_which_tools_there_are() {
             Ok(is_there.then(|| plugin("plugin.a", false)).into_iter().collect())
         };
         let agent = plain(&provider).call_mode(CallMode::Text).tool_source(source);
-        let outcome = agent.build().unwrap().run(RunInput::from("Go.").module(module)).await;
+        let outcome =
+            agent.build().unwrap().conversation().run(RunInput::from("Go.").module(module)).await;
         let outcome = outcome.unwrap();
         let system = provider.requests().remove(0).system.unwrap();
         assert_eq!(system.contains("plugin.a"), is_there);
@@ -109,7 +111,8 @@ async fn a_contributed_tool_needs_its_permission() {
             .tool_source(|_: RunContext| async { Ok(vec![plugin("plugin.a", true)]) })
             .audit(move |record: AuditRecord| kept.lock().unwrap().push(record.kind))
             .build()
-            .unwrap();
+            .unwrap()
+            .conversation();
         let caller = Caller::new("ann");
         let caller = if may { caller.permission("plugin") } else { caller };
         let outcome = agent.run(RunInput::from("Go.").caller(caller)).await.unwrap();
@@ -160,7 +163,11 @@ async fn a_source_that_fails_ends_the_run_or_is_left_out() {
     ];
     for (source, code, text, want) in rows {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]);
-        let agent = plain(&provider).tool_source(move |_: RunContext| source()).build().unwrap();
+        let agent = plain(&provider)
+            .tool_source(move |_: RunContext| source())
+            .build()
+            .unwrap()
+            .conversation();
         let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
         to_the_end(&mut stream, &mut events).await;
         let failed = stream.outcome().await.unwrap_err();
@@ -168,7 +175,7 @@ async fn a_source_that_fails_ends_the_run_or_is_left_out() {
         assert!(failed.to_string().contains(text), "{failed}");
         assert_eq!(provider.requests().len(), 0, "nothing was asked");
 
-        let agent = plain(&provider).tool_source(Optional(source)).build().unwrap();
+        let agent = plain(&provider).tool_source(Optional(source)).build().unwrap().conversation();
         assert_eq!(agent.run("Go.").await.unwrap().text, "Done.");
         assert_eq!(offered(&provider), want, "{text}");
         assert_no_task_left().await;
@@ -179,7 +186,7 @@ async fn a_source_that_fails_ends_the_run_or_is_left_out() {
 async fn a_cancel_does_not_wait_for_a_source() {
     let provider = ScriptedProvider::new([]);
     let hangs = |_: RunContext| std::future::pending::<Tools>();
-    let agent = plain(&provider).tool_source(hangs).build().unwrap();
+    let agent = plain(&provider).tool_source(hangs).build().unwrap().conversation();
     let mut stream = agent.run_stream("Go.");
     assert!(tokio::time::timeout(SOON, stream.next()).await.is_err(), "it waits for the source");
     let cancelled = Instant::now();
@@ -197,16 +204,16 @@ async fn a_resumed_run_asks_its_sources_again() {
         move |_: RunContext| async move { Ok(vec![plugin(name, is_gated)]) }
     };
     let provider = ScriptedProvider::new([ScriptedTurn::new().hang()]);
-    let agent = plain(&provider).tool_source(source("plugin.a", false)).journal(journal.clone());
-    let mut stream = agent.build().unwrap().run_stream("Go.");
+    let agent = plain(&provider).tool_source(source("plugin.a", false)).build().unwrap();
+    let mut stream = agent.conversation().with_journal(journal.clone()).run_stream("Go.");
     while let Ok(Some(_)) = tokio::time::timeout(SOON, stream.next()).await {}
     drop(stream);
 
     let resumed = |name, is_gated| {
         let provider = ScriptedProvider::new(turns("plugin_a"));
         let lines = MemoryJournal::from(journal.lines());
-        let agent = plain(&provider).tool_source(source(name, is_gated)).journal(lines);
-        (agent.build().unwrap(), provider)
+        let agent = plain(&provider).tool_source(source(name, is_gated)).build().unwrap();
+        (agent.conversation().with_journal(lines), provider)
     };
     let (agent, _) = resumed("plugin.b", false);
     let error = agent.resume().await.unwrap_err();
@@ -235,7 +242,12 @@ async fn n45_a_run_cut_at_any_step_keeps_its_tools_and_the_next_run_has_those_th
     let one = |_: RunContext| async { Ok(vec![plugin("plugin.a", false)]) };
     let journal = MemoryJournal::default();
     let provider = ScriptedProvider::new(turns("plugin_a"));
-    let agent = plain(&provider).tool_source(one).journal(journal.clone()).build().unwrap();
+    let agent = plain(&provider)
+        .tool_source(one)
+        .build()
+        .unwrap()
+        .conversation()
+        .with_journal(journal.clone());
     agent.run("Go.").await.unwrap();
     let (lines, want) = (journal.lines(), ["calculator", "plugin.a"]);
     assert_eq!(offered(&provider), want);
@@ -251,7 +263,12 @@ async fn n45_a_run_cut_at_any_step_keeps_its_tools_and_the_next_run_has_those_th
             let answered = lines[..cut].iter().filter(|line| line.contains("\"answered\"")).count();
             let rest = turns("plugin_a").into_iter().skip(answered);
             let provider = ScriptedProvider::new(rest.chain([ScriptedTurn::new().text("Next.")]));
-            let agent = plain(&provider).tool_source(now).journal(part).build().unwrap();
+            let agent = plain(&provider)
+                .tool_source(now)
+                .build()
+                .unwrap()
+                .conversation()
+                .with_journal(part);
             if let Some(outcome) = agent.resume().await.unwrap() {
                 assert_eq!(outcome.text, "Done.", "{cut}");
                 assert_history_is_whole(&agent);
@@ -308,7 +325,7 @@ async fn a_person_who_is_asked_by_a_source_is_waited_for_and_not_for_ever() {
         let provider = ScriptedProvider::new(turns("plugin_a"));
         let agent = plain(&provider).tool_source(Asking(Duration::from_secs(takes)));
         let began = Instant::now();
-        let ended = agent.build().unwrap().run("Go.").await;
+        let ended = agent.build().unwrap().conversation().run("Go.").await;
         assert_eq!(ended.is_ok(), is_in_time, "{takes}: {ended:?}");
         assert!(began.elapsed() <= Duration::from_mins(6), "{:?}", began.elapsed());
         if let Err(error) = ended {
@@ -317,7 +334,11 @@ async fn a_person_who_is_asked_by_a_source_is_waited_for_and_not_for_ever() {
     }
     // A cancel does not wait for the person.
     let provider = ScriptedProvider::new(turns("plugin_a"));
-    let agent = plain(&provider).tool_source(Asking(Duration::from_hours(1))).build().unwrap();
+    let agent = plain(&provider)
+        .tool_source(Asking(Duration::from_hours(1)))
+        .build()
+        .unwrap()
+        .conversation();
     let mut stream = agent.run_stream("Go.");
     let cancel = stream.cancel_token();
     let began = Instant::now();
@@ -331,7 +352,8 @@ async fn a_person_who_is_asked_by_a_source_is_waited_for_and_not_for_ever() {
 #[tokio::test(start_paused = true)]
 async fn what_a_source_says_comes_behind_the_first_event_of_a_run_and_has_a_bound() {
     let provider = ScriptedProvider::new(turns("plugin_a"));
-    let agent = plain(&provider).tool_source(Asking(Duration::ZERO)).build().unwrap();
+    let agent =
+        plain(&provider).tool_source(Asking(Duration::ZERO)).build().unwrap().conversation();
     let mut stream = agent.run_stream("Go.");
     let mut events = Vec::new();
     while let Some(envelope) = stream.next().await {

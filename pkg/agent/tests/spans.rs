@@ -133,7 +133,7 @@ async fn spans(builder: AgentBuilder, input: RunInput) -> Vec<Seen> {
     let spans = Spans::default();
     let ended = tracing::subscriber::set_default(spans.clone());
     // What it comes to is in the spans.
-    let _outcome = builder.build().unwrap().run(input).await;
+    let _outcome = builder.build().unwrap().conversation().run(input).await;
     drop(ended);
     let kept = spans.0.lock().unwrap();
     assert!(kept.entered.is_empty(), "each span that was entered was left");

@@ -54,7 +54,7 @@ fn count(events: &[Envelope], wanted: &str) -> usize {
 /// Runs to the end, does something behind the event of this number, and returns what happened; `None`
 /// when the run has fewer events.
 async fn steered(
-    agent: &DefaultAgent,
+    agent: &Conversation,
     at: usize,
     mut act: impl FnMut(&Steering, &crate::CancellationToken),
 ) -> Option<(Vec<Envelope>, RunOutcome)> {
@@ -85,7 +85,11 @@ async fn steered_message_is_delivered_once_or_returned() {
         for (way, say) in WAYS.into_iter().enumerate() {
             for at in 0.. {
                 let name = format!("capacity {capacity}, way {way}, event {at}");
-                let agent = builder(&long_script()).event_capacity(capacity).build().unwrap();
+                let agent = builder(&long_script())
+                    .event_capacity(capacity)
+                    .build()
+                    .unwrap()
+                    .conversation();
                 let Some((events, outcome)) =
                     steered(&agent, at, |steering, _| say(steering)).await
                 else {
@@ -110,7 +114,7 @@ async fn steered_message_is_delivered_once_or_returned() {
 async fn a_run_that_is_steered_and_cancelled_at_any_event_ends_properly() {
     for say in WAYS {
         for at in 0.. {
-            let agent = builder(&long_script()).event_capacity(2).build().unwrap();
+            let agent = builder(&long_script()).event_capacity(2).build().unwrap().conversation();
             let act = |steering: &Steering, cancel: &crate::CancellationToken| {
                 say(steering);
                 cancel.cancel();
@@ -139,7 +143,8 @@ async fn every_scenario_is_steered_and_cancelled_at_every_event() {
             for at in 0.. {
                 let name = format!("{}: {capacity}, way {way}, event {at}", scenario.name);
                 let world = scenario.long_world();
-                let agent = world.builder.clone().event_capacity(capacity).build().unwrap();
+                let agent =
+                    world.builder.clone().event_capacity(capacity).build().unwrap().conversation();
                 let mut stream = agent.run_stream("Go");
                 let (steering, cancel) = (stream.steering(), stream.cancel_token());
                 scenario.say.iter().for_each(|say| say(&steering));
@@ -196,7 +201,8 @@ async fn a_cut_answer_is_kept_and_marked_and_its_calls_do_not_run() {
         let turn = ScriptedTurn::new().text("Let me see.").call("echo", json!({ "text": "one" }));
         let provider =
             ScriptedProvider::new([turn.hang(), ScriptedTurn::new().text("As you like.")]);
-        let agent = builder(&provider).call_mode(mode).event_capacity(1).build().unwrap();
+        let agent =
+            builder(&provider).call_mode(mode).event_capacity(1).build().unwrap().conversation();
         let mut stream = agent.run_stream("Go");
         let steering = stream.steering();
         let mut events = Vec::new();
@@ -227,7 +233,7 @@ async fn follow_ups_run_one_by_one_and_are_returned_at_a_limit() {
         ScriptedProvider::new((0..count).map(|at| ScriptedTurn::new().text(at.to_string())))
     };
     let provider = answers(5);
-    let mut stream = builder(&provider).build().unwrap().run_stream("Go");
+    let mut stream = builder(&provider).build().unwrap().conversation().run_stream("Go");
     let steering = stream.steering();
     for text in ["one", "two"] {
         steering.follow_up(text).unwrap();
@@ -239,7 +245,7 @@ async fn follow_ups_run_one_by_one_and_are_returned_at_a_limit() {
     assert!(steering.follow_up("three").is_err(), "the run is over");
 
     for at_limit in [AtLimit::AskForAnswer, AtLimit::Fail] {
-        let agent = builder(&answers(5)).at_limit(at_limit).build().unwrap();
+        let agent = builder(&answers(5)).at_limit(at_limit).build().unwrap().conversation();
         let input = RunInput::from("Go").budget(Budget::default().turns(1));
         let mut stream = agent.run_stream(input);
         stream.steering().follow_up(SAID).unwrap();
@@ -256,7 +262,7 @@ async fn follow_ups_run_one_by_one_and_are_returned_at_a_limit() {
 
 #[tokio::test]
 async fn run_accepts_at_most_64_waiting_messages() {
-    let stream = builder(&long_script()).build().unwrap().run_stream("Go");
+    let stream = builder(&long_script()).build().unwrap().conversation().run_stream("Go");
     let steering = stream.steering();
     for _ in 0..64 {
         steering.steer(SAID).unwrap();
@@ -274,7 +280,12 @@ async fn run_accepts_at_most_64_waiting_messages() {
 #[tokio::test(start_paused = true)]
 async fn steered_messages_survive_suspension() {
     let journal = MemoryJournal::default();
-    let agent = builder(&long_script()).journal(journal.clone()).event_capacity(1).build().unwrap();
+    let agent = builder(&long_script())
+        .event_capacity(1)
+        .build()
+        .unwrap()
+        .conversation()
+        .with_journal(journal.clone());
     steered(&agent, 6, |steering, _| {
         steering.steer_now(SAID).unwrap();
         steering.follow_up(SAID).unwrap();
@@ -290,7 +301,7 @@ async fn steered_messages_survive_suspension() {
             ["One.", "Two.", "Three.", "Four."].map(|text| ScriptedTurn::new().text(text));
         let provider = ScriptedProvider::new(answers);
         let journal = MemoryJournal::from(lines[..count].to_vec());
-        let agent = builder(&provider).journal(journal).build().unwrap();
+        let agent = builder(&provider).build().unwrap().conversation().with_journal(journal);
         let Some(outcome) = agent.resume().await.unwrap() else { continue };
         assert_eq!(delivered(&outcome), heard(count), "after {count} lines");
         assert_history_is_whole(&agent);
@@ -364,7 +375,7 @@ async fn a_picture_that_the_model_does_not_take_is_not_said_to_a_run() {
         let long = ScriptedTurn::new().text("Once upon a time").hang();
         let turns = [long, ScriptedTurn::new().text("The end."), ScriptedTurn::new().text("So.")];
         let provider = ScriptedProvider::new(turns).info_of(able(can));
-        let agent = DefaultAgent::builder(provider.clone()).build().unwrap();
+        let agent = Agent::builder(provider.clone()).build().unwrap().conversation();
         let mut stream = agent.run_stream("Tell me a story.");
         let (steering, mut refused) = (stream.steering(), Vec::new());
         while let Some(envelope) = stream.next().await {

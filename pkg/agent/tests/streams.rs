@@ -55,14 +55,14 @@ async fn a_stream_that_goes_from_task_to_task_wakes_the_last() {
 async fn each_wait_may_be_dropped_at_any_poll_and_no_event_is_lost() {
     for capacity in [1, 2, 64] {
         let provider = rich_script();
-        let agent = builder(&provider).event_capacity(capacity).build().unwrap();
+        let agent = builder(&provider).event_capacity(capacity).build().unwrap().conversation();
         let mut stream = agent.run_stream("Do it.");
         let mut whole = Vec::new();
         while let Some(envelope) = stream.next().await {
             whole.push(envelope);
         }
         let provider = rich_script();
-        let agent = builder(&provider).event_capacity(capacity).build().unwrap();
+        let agent = builder(&provider).event_capacity(capacity).build().unwrap().conversation();
         let mut stream = agent.run_stream("Do it.");
         let mut events = Vec::new();
         loop {

@@ -11,6 +11,7 @@ use std::{
 use tokio::time::timeout;
 
 use super::*;
+use crate::Conversation;
 use crate::{
     AgentConfig, ApprovalPolicy, Budget, Caller, Decision, Places, RunContext, RunInput, SubAgent,
     SubAgentEvent,
@@ -33,18 +34,18 @@ fn text(text: &'static str) -> ScriptedTurn {
 /// An agent of these turns, and one above that asks it once.
 fn pair(below: AgentBuilder) -> AgentBuilder {
     let provider = ScriptedProvider::new([task("below"), text("Above.")]);
-    DefaultAgent::builder(provider).tool(below.build().unwrap().into_tool("below", "Helps."))
+    Agent::builder(provider).tool(below.build().unwrap().into_tool("below", "Helps."))
 }
 
 /// What the model above reads of the calls.
-fn results_of(agent: &DefaultAgent) -> Vec<(String, bool)> {
+fn results_of(agent: &Conversation) -> Vec<(String, bool)> {
     let transcript = agent.transcript();
     let results = transcript.iter().flat_map(|it| it.tool_results());
     results.map(|it| (it.content.clone(), it.is_error)).collect()
 }
 
 fn scripted_builder(turns: impl IntoIterator<Item = ScriptedTurn>) -> AgentBuilder {
-    DefaultAgent::builder(ScriptedProvider::new(turns))
+    Agent::builder(ScriptedProvider::new(turns))
 }
 
 /// Asks eight agents at once, and answers when they have.
@@ -85,16 +86,16 @@ fn work(crowd: &Arc<Crowd>) -> impl crate::tools::Tool + use<> {
 }
 
 /// A tree of agents, with this many levels below the first.
-fn tree(levels: usize, places: &Places, crowd: &Arc<Crowd>) -> DefaultAgent {
+fn tree(levels: usize, places: &Places, crowd: &Arc<Crowd>) -> Agent {
     if levels == 0 {
         let provider = ScriptedProvider::from_fn(|request: &Request| {
             let has_worked = request.messages.iter().any(|it| it.tool_results().next().is_some());
             if has_worked { text("done") } else { ScriptedTurn::new().call("work", json!({})) }
         });
-        return DefaultAgent::builder(provider).tool(work(crowd)).build().unwrap();
+        return Agent::builder(provider).tool(work(crowd)).build().unwrap();
     }
     let below = SubAgent::new(tree(levels - 1, places, crowd), "below", "Helps.").places(places);
-    DefaultAgent::builder(fan_out("below")).tool(below.timeout(LONG)).build().unwrap()
+    Agent::builder(fan_out("below")).tool(below.timeout(LONG)).build().unwrap()
 }
 
 // Covers: T-14
@@ -105,7 +106,10 @@ async fn the_final_text_is_the_result_also_of_a_tool_that_ends_the_run() {
     for (turn, want) in
         [(text("An answer."), "An answer."), (completed, "It is done."), (asked, "Which one?")]
     {
-        let agent = pair(scripted_builder([turn]).loop_breaking_tools(true)).build().unwrap();
+        let agent = pair(scripted_builder([turn]).loop_breaking_tools(true))
+            .build()
+            .unwrap()
+            .conversation();
         assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
         let results = results_of(&agent);
         let [(result, false)] = results.as_slice() else { panic!("{results:?}") };
@@ -116,13 +120,13 @@ async fn the_final_text_is_the_result_also_of_a_tool_that_ends_the_run() {
 #[tokio::test]
 async fn each_call_begins_with_its_task_alone() {
     let provider = ScriptedProvider::new([text("One."), text("Two.")]);
-    let below = DefaultAgent::builder(provider.clone()).build().unwrap();
+    let below = Agent::builder(provider.clone()).build().unwrap();
     let above = ScriptedProvider::new([task("below"), task("below"), text("Done.")]);
-    let agent = DefaultAgent::builder(above);
-    let agent = agent.tool(below.clone().into_tool("below", "Helps.")).build().unwrap();
+    let agent = Agent::builder(above);
+    let agent = agent.tool(below.into_tool("below", "Helps.")).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     let sent: Vec<_> = provider.requests().iter().map(|request| request.messages.len()).collect();
-    assert_eq!((sent, below.transcript().is_empty()), (vec![1, 1], true));
+    assert_eq!(sent, [1, 1]);
 }
 
 #[tokio::test]
@@ -130,13 +134,13 @@ async fn bad_input_and_failures_are_results_that_say_what_to_do() {
     let empty = ScriptedTurn::new().call("below", json!({ "task": " \n" }));
     let above = ScriptedProvider::new([empty, text("Done.")]);
     let below = scripted_builder([]).build().unwrap().into_tool("below", "Helps.");
-    let agent = DefaultAgent::builder(above).tool(below).build().unwrap();
+    let agent = Agent::builder(above).tool(below).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     let results = results_of(&agent);
     assert!(results[0].1 && results[0].0.contains("describe the task"), "{results:?}");
 
     // One whose provider fails: it has no turns.
-    let agent = pair(scripted_builder([])).build().unwrap();
+    let agent = pair(scripted_builder([])).build().unwrap().conversation();
     assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
     let results = results_of(&agent);
     let (result, is_error) = &results[0];
@@ -157,7 +161,8 @@ async fn an_agent_too_deep_is_a_result_that_says_so() {
     let first =
         scripted_builder([task("b"), text("1")]).tool(second.into_tool("b", "")).build().unwrap();
     let provider = ScriptedProvider::new([task("a"), text("0")]);
-    let agent = DefaultAgent::builder(provider).tool(first.into_tool("a", "")).build().unwrap();
+    let agent =
+        Agent::builder(provider).tool(first.into_tool("a", "")).build().unwrap().conversation();
     let mut stream = agent.run_stream("Go.");
     let mut failures = Vec::new();
     while let Some(envelope) = stream.next().await {
@@ -207,7 +212,8 @@ async fn the_words_of_a_failure_are_withheld_where_they_may_be_from_outside() {
         let below = scripted_builder([ScriptedTurn::new().call("page", json!({}))]);
         let below = below.tool(page(origin)).at_limit(crate::AtLimit::Fail);
         let below = if has_source { below.tool_source(source) } else { below };
-        let agent = pair(below.max_turns(if is_own { 1 } else { 9 })).build().unwrap();
+        let agent =
+            pair(below.max_turns(if is_own { 1 } else { 9 })).build().unwrap().conversation();
         agent.run("Go.").await.unwrap();
         let results = results_of(&agent);
         let [(words, true)] = results.as_slice() else { panic!("{results:?}") };
@@ -263,7 +269,7 @@ async fn an_agent_has_its_place_again_when_its_call_ended_by_the_time_limit() {
                 let name = format!("below_{at}");
                 agent = agent.tool(outlives_a_call(name, &places, &crowd, (grace, at_once)));
             }
-            let agent = agent.build().unwrap();
+            let agent = agent.build().unwrap().conversation();
             let outcome = timeout(LONG, agent.run("Go.")).await.unwrap().unwrap();
             let results = results_of(&agent);
             assert!(results.iter().all(|(text, _)| text == "Done."), "{results:?}");
@@ -275,7 +281,7 @@ async fn an_agent_has_its_place_again_when_its_call_ended_by_the_time_limit() {
 }
 
 /// An agent below an agent below another, whose tool waits.
-fn nested(places: &Places) -> (DefaultAgent, [ScriptedProvider; 3]) {
+fn nested(places: &Places) -> (Conversation, [ScriptedProvider; 3]) {
     let turns = || ScriptedTurn::new().text("Now.").call("wait", json!({}));
     let echo =
         |name: &'static str| ScriptedTurn::new().text("Ask.").call(name, json!({ "task": "Go." }));
@@ -286,11 +292,11 @@ fn nested(places: &Places) -> (DefaultAgent, [ScriptedProvider; 3]) {
         tokio::time::sleep(Duration::from_millis(5)).await;
         "waited"
     });
-    let deep = DefaultAgent::builder(third.clone()).tool(wait).build().unwrap();
+    let deep = Agent::builder(third.clone()).tool(wait).build().unwrap();
     let deep = deep.into_tool("third", "").places(places);
-    let middle = DefaultAgent::builder(second.clone()).tool(deep).build().unwrap();
+    let middle = Agent::builder(second.clone()).tool(deep).build().unwrap();
     let middle = middle.into_tool("second", "").places(places);
-    let agent = DefaultAgent::builder(first.clone()).tool(middle).build().unwrap();
+    let agent = Agent::builder(first.clone()).tool(middle).build().unwrap().conversation();
     (agent, [first, second, third])
 }
 
@@ -364,7 +370,7 @@ fn removing(removed: &Arc<AtomicUsize>) -> AgentBuilder {
 async fn nobody_can_escape_approval_through_a_sub_agent() {
     for (decision, want) in [(Decision::Grant, 1), (Decision::reject("no"), 0)] {
         let removed = Arc::<AtomicUsize>::default();
-        let agent = pair(removing(&removed)).build().unwrap();
+        let agent = pair(removing(&removed)).build().unwrap().conversation();
         let mut stream = agent.run_stream("Go.");
         let approvals = stream.approvals();
         let mut asked = 0;
@@ -383,7 +389,8 @@ async fn nobody_can_escape_approval_through_a_sub_agent() {
     }
     // Without anyone to ask, at once; and without an answer.
     let removed = Arc::<AtomicUsize>::default();
-    let agent = pair(removing(&removed)).approval(ApprovalPolicy::Never).build().unwrap();
+    let agent =
+        pair(removing(&removed)).approval(ApprovalPolicy::Never).build().unwrap().conversation();
     assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
     let mut stream = agent.fork().run_stream("Go.");
     while stream.next().await.is_some() {}
@@ -393,7 +400,7 @@ async fn nobody_can_escape_approval_through_a_sub_agent() {
 #[tokio::test(start_paused = true)]
 async fn a_request_of_a_dropped_run_is_not_open() {
     let removed = Arc::<AtomicUsize>::default();
-    let mut stream = pair(removing(&removed)).build().unwrap().run_stream("Go.");
+    let mut stream = pair(removing(&removed)).build().unwrap().conversation().run_stream("Go.");
     let approvals = stream.approvals();
     while approvals.open().is_empty() {
         stream.next().await.unwrap();
@@ -409,17 +416,17 @@ async fn text_from_outside_is_outside_in_both_directions() {
     let fetch = || ScriptedTurn::new().call("page", json!({}));
     let below =
         scripted_builder([fetch(), text("Words.")]).tool(page().origin(TextOrigin::Outside));
-    let agent = pair(below).build().unwrap();
+    let agent = pair(below).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     assert!(agent.transcript().iter().any(|it| it.has_outside_text()), "from below");
 
     let removed = Arc::<AtomicUsize>::default();
     let below = removing(&removed).grant(["remove"]).build().unwrap();
     let provider = ScriptedProvider::new([fetch(), task("below"), text("Done.")]);
-    let agent = DefaultAgent::builder(provider)
+    let agent = Agent::builder(provider)
         .tool(page().origin(TextOrigin::Outside))
         .tool(below.into_tool("below", ""));
-    agent.build().unwrap().run("Go.").await.unwrap();
+    agent.build().unwrap().conversation().run("Go.").await.unwrap();
     assert_eq!(removed.load(Ordering::SeqCst), 0, "a grant does not count below it");
 }
 
@@ -435,20 +442,26 @@ async fn the_context_the_deadline_and_the_budget_are_inherited() {
             None => ScriptedTurn::new().call("caller", json!({})),
         }
     });
-    let below = DefaultAgent::builder(provider).tool(caller);
-    let agent = pair(below).build().unwrap();
+    let below = Agent::builder(provider).tool(caller);
+    let agent = pair(below).build().unwrap().conversation();
     agent.run(RunInput::from("Go.").caller(Caller::new("ann"))).await.unwrap();
     assert_eq!(results_of(&agent), [("ann".to_owned(), false)]);
 
     // Of two turns one is left, for the agent below too.
     let below =
         scripted_builder((0..5).map(|_| ScriptedTurn::new().call("echo", json!({ "text": "a" }))));
-    let agent = pair(below).build().unwrap();
+    let agent = pair(below).build().unwrap().conversation();
     agent.run(RunInput::from("Go.").budget(Budget::default().turns(2))).await.unwrap();
     assert_eq!(results_of(&agent).len(), 1);
 
     let hangs = scripted_builder([ScriptedTurn::new().text("Now.").hang()]);
-    let error = pair(hangs).run_timeout(Duration::from_secs(5)).build().unwrap().run("Go.").await;
+    let error = pair(hangs)
+        .run_timeout(Duration::from_secs(5))
+        .build()
+        .unwrap()
+        .conversation()
+        .run("Go.")
+        .await;
     assert_eq!(error.unwrap_err().error.code, ErrorCode::Timeout);
 }
 
@@ -457,7 +470,7 @@ async fn a_report_has_a_bound() {
     let below = scripted_builder([ScriptedTurn::new().text("a".repeat(101))]).build().unwrap();
     let tool = below.into_tool("below", "Helps.").max_result_chars(100);
     let provider = ScriptedProvider::new([task("below"), text("Done.")]);
-    let agent = DefaultAgent::builder(provider).tool(tool).build().unwrap();
+    let agent = Agent::builder(provider).tool(tool).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     assert!(results_of(&agent)[0].0.contains(r#""resultChars":101"#));
 }
@@ -465,10 +478,10 @@ async fn a_report_has_a_bound() {
 #[tokio::test]
 async fn the_last_messages_come_before_the_task_when_asked_for() {
     let below = ScriptedProvider::new([text("Below.")]);
-    let tool = DefaultAgent::builder(below.clone()).build().unwrap().into_tool("below", "");
+    let tool = Agent::builder(below.clone()).build().unwrap().into_tool("below", "");
     let echo = ScriptedTurn::new().call("echo", json!({ "text": "a" }));
     let above = ScriptedProvider::new([text("Hello."), echo, task("below"), text("Done.")]);
-    let agent = builder(&above).tool(tool.recent(4)).build().unwrap();
+    let agent = builder(&above).tool(tool.recent(4)).build().unwrap().conversation();
     agent.run("Hi.").await.unwrap();
     agent.run("Go.").await.unwrap();
     let requests = below.requests();
@@ -482,17 +495,17 @@ async fn the_last_messages_come_before_the_task_when_asked_for() {
 
 #[tokio::test]
 async fn one_that_asks_the_agent_above_it_is_a_failed_call_and_not_a_wait() {
-    // An agent that is a tool of its own fork: the depth ends it. One that asks the agent itself: the wait would.
-    let agent = Arc::new(std::sync::OnceLock::<DefaultAgent>::new());
+    // An agent that is a tool of its own: the depth ends it. One that asks in the conversation above: the wait would.
+    let agent = Arc::new(std::sync::OnceLock::<Arc<Conversation>>::new());
     let asked = Arc::clone(&agent);
     let upwards = tool_fn("upwards", "", move |_: ToolContext, _: Nothing| {
-        let above = asked.get().cloned().unwrap();
+        let above = Arc::clone(asked.get().unwrap());
         async move { above.run("Again.").await.map(|it| it.text).map_err(|it| it.to_string()) }
     });
     let below = scripted_builder([ScriptedTurn::new().call("upwards", json!({})), text("Below.")])
         .tool(upwards);
-    let (above, is_set) = (pair(below).build().unwrap(), agent.get().is_none());
-    assert!(is_set && agent.set(above.clone()).is_ok());
+    let above = Arc::new(pair(below).build().unwrap().conversation());
+    assert!(agent.set(Arc::clone(&above)).is_ok());
     let mut stream = above.run_stream("Go.");
     let mut failures = Vec::new();
     while let Some(envelope) = stream.next().await {
@@ -510,7 +523,7 @@ async fn one_that_asks_the_agent_above_it_is_a_failed_call_and_not_a_wait() {
 #[tokio::test(start_paused = true)]
 async fn one_that_goes_round_in_a_circle_is_a_failed_call_that_says_so() {
     let turns = (0..9).map(|_| ScriptedTurn::new().call("nope", json!({})));
-    let agent = pair(scripted_builder(turns)).build().unwrap();
+    let agent = pair(scripted_builder(turns)).build().unwrap().conversation();
     assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
     let results = results_of(&agent);
     let (result, is_error) = &results[0];
@@ -532,8 +545,8 @@ async fn a_run_that_was_put_away_reads_that_the_agent_below_was_interrupted() {
             let below =
                 scripted_builder([task("deep"), text("Below.")]).tool(deep).event_capacity(1);
             let below = below.build().unwrap().into_tool("below", "").places(&places);
-            let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(below);
-            agent.event_capacity(1).journal(journal.clone()).build().unwrap()
+            let agent = Agent::builder(ScriptedProvider::new(turns)).tool(below);
+            agent.event_capacity(1).build().unwrap().conversation().with_journal(journal.clone())
         };
         let first = above(vec![task("below"), text("Done.")]);
         let (mut stream, mut last) = (first.run_stream("Go."), None);
@@ -599,7 +612,7 @@ async fn steering_at_each_event_reaches_the_run_above_once_and_no_agent_below() 
 #[tokio::test(start_paused = true)]
 async fn through_channels_events_are_nested_and_requests_are_answered() {
     let removed = Arc::<AtomicUsize>::default();
-    let agent = pair(removing(&removed)).build().unwrap();
+    let agent = pair(removing(&removed)).build().unwrap().conversation();
     let (handle, mut channels) = agent.start();
     channels.input.send("Go.").await.unwrap();
     let (mut asked, mut parents) = (0, Vec::new());

@@ -50,7 +50,7 @@ fn model_with(mut summary: impl FnMut(usize) -> ScriptedTurn + Send + 'static) -
 
 fn builder_of(provider: &ScriptedProvider) -> AgentBuilder {
     let tool = tool_fn("look", "Looks.", |_: ToolContext, it: Echo| async move { it.text });
-    let builder = DefaultAgent::builder(provider.clone()).system("Be brief.");
+    let builder = Agent::builder(provider.clone()).system("Be brief.");
     builder.tool(tool.may_repeat().idempotent()).max_context_tokens(MOST).summarize_at(60)
 }
 
@@ -59,7 +59,7 @@ fn question(turn: usize) -> String {
 }
 
 /// Asks so many questions; returns the events of all runs.
-async fn ask(agent: &DefaultAgent, turns: std::ops::Range<usize>) -> Vec<Vec<Envelope>> {
+async fn ask(agent: &Conversation, turns: std::ops::Range<usize>) -> Vec<Vec<Envelope>> {
     let mut all = Vec::new();
     for turn in turns {
         let (mut stream, mut events) = (agent.run_stream(question(turn).as_str()), Vec::new());
@@ -114,7 +114,7 @@ fn texts(request: &Request) -> String {
 #[tokio::test(start_paused = true)]
 async fn summaries_take_the_place_of_what_they_are_of_and_have_those_before_them() {
     let provider = model();
-    let agent = builder_of(&provider).build().unwrap();
+    let agent = builder_of(&provider).build().unwrap().conversation();
     let events = ask(&agent, 0..60).await;
     let requests = provider.requests();
     let summaries: Vec<_> = events.iter().flat_map(|it| named(it, CONTEXT_SUMMARIZED)).collect();
@@ -154,7 +154,7 @@ fn stored(turns: usize) -> ConversationMemory {
 async fn a_long_backlog_is_summed_up_in_rounds() {
     const STORED: usize = 900;
     let provider = model();
-    let agent = builder_of(&provider).memory(stored(STORED)).build().unwrap();
+    let agent = builder_of(&provider).memory(stored(STORED)).build().unwrap().conversation();
     let (mut rounds, mut of_all) = (0, 0);
     for turn in STORED..STORED + 12 {
         let before = provider.requests().len();
@@ -186,15 +186,17 @@ async fn another_process_goes_on_with_the_rounds_of_a_backlog() {
     let journal = MemoryJournal::default();
     let talk =
         ScriptedProvider::from_fn(|_: &Request| ScriptedTurn::new().text("So it is. ".repeat(30)));
-    let without_summaries = DefaultAgent::builder(talk).journal(journal.clone()).build().unwrap();
+    let without_summaries =
+        Agent::builder(talk).build().unwrap().conversation().with_journal(journal.clone());
     ask(&without_summaries, 0..STORED).await;
     let (whole, parted) = (model(), model());
     let copy = MemoryJournal::from(journal.lines());
-    let agent = builder_of(&whole).journal(copy).build().unwrap();
+    let agent = builder_of(&whole).build().unwrap().conversation().with_journal(copy);
     assert!(agent.resume().await.unwrap().is_none());
     ask(&agent, STORED..STORED + 6).await;
     for turn in STORED..STORED + 6 {
-        let agent = builder_of(&parted).journal(journal.clone()).build().unwrap();
+        let agent =
+            builder_of(&parted).build().unwrap().conversation().with_journal(journal.clone());
         assert!(agent.resume().await.unwrap().is_none());
         ask(&agent, turn..turn + 1).await;
     }
@@ -211,10 +213,11 @@ async fn another_process_goes_on_with_the_rounds_of_a_backlog() {
 #[tokio::test(start_paused = true)]
 async fn another_process_sends_the_same() {
     let whole = model();
-    ask(&builder_of(&whole).build().unwrap(), 0..24).await;
+    ask(&builder_of(&whole).build().unwrap().conversation(), 0..24).await;
     let (parted, journal) = (model(), MemoryJournal::default());
     for turn in 0..24 {
-        let agent = builder_of(&parted).journal(journal.clone()).build().unwrap();
+        let agent =
+            builder_of(&parted).build().unwrap().conversation().with_journal(journal.clone());
         assert!(agent.resume().await.unwrap().is_none());
         ask(&agent, turn..turn + 1).await;
     }
@@ -233,7 +236,7 @@ async fn another_process_sends_the_same() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_put_away_around_a_summary_goes_on() {
     let (whole, journal) = (model(), MemoryJournal::default());
-    let agent = builder_of(&whole).journal(journal.clone()).build().unwrap();
+    let agent = builder_of(&whole).build().unwrap().conversation().with_journal(journal.clone());
     let mut begin = 0;
     for turn in 0.. {
         begin = journal.lines().len();
@@ -249,7 +252,8 @@ async fn a_run_that_is_put_away_around_a_summary_goes_on() {
     for count in begin + 1..lines.len() {
         let kept = MemoryJournal::from(lines[..count].to_vec());
         let provider = model();
-        let resumed = builder_of(&provider).journal(kept.clone()).build().unwrap();
+        let resumed =
+            builder_of(&provider).build().unwrap().conversation().with_journal(kept.clone());
         let outcome = resumed.resume().await.unwrap().expect("it goes on");
         assert_eq!(outcome.reason, OutcomeKind::Answer, "at line {count}");
         assert_eq!(last(&provider), last(&whole), "at line {count}");
@@ -259,7 +263,7 @@ async fn a_run_that_is_put_away_around_a_summary_goes_on() {
 
 /// A conversation that is summed up before the next answer.
 async fn grown() -> (ConversationMemory, usize) {
-    let agent = builder_of(&model()).build().unwrap();
+    let agent = builder_of(&model()).build().unwrap().conversation();
     for turn in 0.. {
         let before = agent.transcript();
         if !named(&ask(&agent, turn..turn + 1).await[0], CONTEXT_SUMMARIZED).is_empty() {
@@ -277,7 +281,7 @@ async fn cancelling_at_every_event_around_a_summary_ends_the_run_properly() {
     for at in 0..100 {
         let provider = model();
         let builder = builder_of(&provider).memory(memory.clone()).event_capacity(1);
-        let agent = builder.build().unwrap();
+        let agent = builder.build().unwrap().conversation();
         let (mut stream, mut events) = (agent.run_stream(question(turn).as_str()), Vec::new());
         while let Some(envelope) = stream.next().await {
             events.push(envelope);
@@ -305,8 +309,8 @@ async fn a_journal_that_breaks_around_a_summary_ends_the_run_and_leaves_nothing(
     for (lines, hangs) in (0..9).flat_map(|lines| [(lines, true), (lines, false)]) {
         let (provider, left) = (model(), Arc::new(Mutex::new(lines)));
         let journal = Broken { left, hangs, lines: MemoryJournal::default() };
-        let builder = builder_of(&provider).memory(memory.clone()).journal(journal);
-        let agent = builder.build().unwrap();
+        let builder = builder_of(&provider).memory(memory.clone());
+        let agent = builder.build().unwrap().conversation().with_journal(journal);
         let (mut stream, mut events) = (agent.run_stream(question(turn).as_str()), Vec::new());
         to_the_end(&mut stream, &mut events).await;
         if let Err(error) = stream.outcome().await {
@@ -323,7 +327,12 @@ async fn dropping_the_stream_around_a_summary_leaves_nothing() {
     let (memory, turn) = grown().await;
     for at in 0..30 {
         let provider = model();
-        let agent = builder_of(&provider).memory(memory.clone()).event_capacity(1).build().unwrap();
+        let agent = builder_of(&provider)
+            .memory(memory.clone())
+            .event_capacity(1)
+            .build()
+            .unwrap()
+            .conversation();
         let mut stream = agent.run_stream(question(turn).as_str());
         for _ in 0..at {
             stream.next().await;
@@ -361,7 +370,7 @@ async fn failed_summary_is_reported_and_messages_are_left_out() {
                     if at == 1 { fault() } else { ScriptedTurn::new().text("They count.") }
                 },
             );
-        let agent = builder_of(&provider).build().unwrap();
+        let agent = builder_of(&provider).build().unwrap().conversation();
         let events = ask(&agent, 0..40).await;
         let all: Vec<_> = events.into_iter().flatten().collect();
         let kinds: Vec<_> = all
@@ -386,7 +395,11 @@ async fn failed_summary_is_reported_and_messages_are_left_out() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_cancelled_while_a_summary_hangs_ends_and_counts_it() {
     let provider = model_with(|_| ScriptedTurn::new().text("They ").usage(usage(70, 3)).hang());
-    let agent = builder_of(&provider).summary_timeout(Duration::from_hours(1)).build().unwrap();
+    let agent = builder_of(&provider)
+        .summary_timeout(Duration::from_hours(1))
+        .build()
+        .unwrap()
+        .conversation();
     let before = provider.requests().len();
     let mut turn = 0;
     let error = loop {
@@ -422,12 +435,12 @@ async fn a_run_that_is_cancelled_while_a_summary_hangs_ends_and_counts_it() {
 async fn what_a_summary_takes_counts_in_the_run_and_its_budget() {
     let (memory, turn) = grown().await;
     let provider = model();
-    let agent = builder_of(&provider).memory(memory.clone()).build().unwrap();
+    let agent = builder_of(&provider).memory(memory.clone()).build().unwrap().conversation();
     let outcome = agent.run(question(turn)).await.unwrap();
     let count = provider.requests().iter().filter(|it| is_for_summary(it)).count() as u64;
     assert_eq!(outcome.usage, Some(usage(90 * count, 9 * count)));
     assert_eq!((outcome.spent.tokens, outcome.turns), (99 * count, 2), "a summary is no turn");
-    let agent = builder_of(&model()).memory(memory).build().unwrap();
+    let agent = builder_of(&model()).memory(memory).build().unwrap().conversation();
     let input = RunInput::from(question(turn).as_str()).budget(Budget::default().tokens(50));
     let failed = agent.run(input).await.unwrap_err();
     assert_eq!(failed.error.code, ErrorCode::Budget, "the last answer has no text");
@@ -437,7 +450,7 @@ async fn what_a_summary_takes_counts_in_the_run_and_its_budget() {
 #[tokio::test(start_paused = true)]
 async fn another_model_may_write_the_summaries() {
     let (provider, other) = (model(), model());
-    let agent = builder_of(&provider).summarizer(other.clone()).build().unwrap();
+    let agent = builder_of(&provider).summarizer(other.clone()).build().unwrap().conversation();
     ask(&agent, 0..30).await;
     assert!(!other.requests().is_empty() && other.requests().iter().all(is_for_summary));
     assert!(!provider.requests().iter().any(is_for_summary));
@@ -461,7 +474,7 @@ async fn a_summary_in_a_run_with_approvals_parts_no_call_from_its_result() {
     });
     let journal = MemoryJournal::default();
     let make = || {
-        let builder = builder_of(&provider).max_turns(50).journal(journal.clone());
+        let builder = builder_of(&provider).max_turns(50);
         builder.approval(ApprovalPolicy::Always)
     };
     let count_all = move |_: ApprovalContext| {
@@ -472,11 +485,17 @@ async fn a_summary_in_a_run_with_approvals_parts_no_call_from_its_result() {
         }
     };
     let agent = make().approver(count_all).build().unwrap();
+    let agent = agent.conversation().with_journal(journal.clone());
     let run = tokio::time::timeout(Duration::from_secs(1), agent.run("Look at it all."));
     assert!(run.await.is_err(), "a person is asked");
     let before = provider.requests();
     assert!(before.iter().any(is_for_summary), "the turn was summed up already");
-    let agent = make().approver(|_: ApprovalContext| async { Decision::Grant }).build().unwrap();
+    let agent = make()
+        .approver(|_: ApprovalContext| async { Decision::Grant })
+        .build()
+        .unwrap()
+        .conversation()
+        .with_journal(journal);
     let outcome = agent.resume().await.unwrap().unwrap();
     assert_eq!(outcome.text, "Done.");
     assert_fit(&provider.requests());
@@ -510,7 +529,12 @@ async fn a_summary_of_text_from_outside_is_from_outside() {
         let journal = MemoryJournal::default();
         let memory =
             ConversationMemory::from(messages.into_iter().collect::<forgeline_types::Transcript>());
-        let agent = builder_of(&provider).memory(memory).journal(journal.clone()).build().unwrap();
+        let agent = builder_of(&provider)
+            .memory(memory)
+            .build()
+            .unwrap()
+            .conversation()
+            .with_journal(journal.clone());
         agent.run("Only say it.").await.unwrap();
         let line = journal.lines().into_iter().find(|line| line.contains("\"summed\":[")).unwrap();
         let is_outside = line.contains("\"has_outside_text\":true");
@@ -533,7 +557,7 @@ fn a_share_that_has_no_effect_is_refused() {
 async fn a_conversation_is_compacted_with_the_next_message_once_where_no_window_is_known() {
     let provider = model();
     let tool = tool_fn("look", "Looks.", |_: ToolContext, it: Echo| async move { it.text });
-    let agent = DefaultAgent::builder(provider.clone()).tool(tool).build().unwrap();
+    let agent = Agent::builder(provider.clone()).tool(tool).build().unwrap().conversation();
     // An empty conversation has nothing to summarize.
     agent.compact();
     ask(&agent, 0..4).await;
@@ -563,7 +587,7 @@ async fn a_conversation_is_compacted_with_the_next_message_once_where_no_window_
 async fn a_conversation_that_cannot_be_compacted_is_sent_whole() {
     let provider = model_with(|_| ScriptedTurn::new().text(""));
     let tool = tool_fn("look", "Looks.", |_: ToolContext, it: Echo| async move { it.text });
-    let agent = DefaultAgent::builder(provider.clone()).tool(tool).build().unwrap();
+    let agent = Agent::builder(provider.clone()).tool(tool).build().unwrap().conversation();
     ask(&agent, 0..3).await;
     agent.compact();
     let events = ask(&agent, 3..4).await;

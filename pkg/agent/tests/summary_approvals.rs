@@ -37,7 +37,7 @@ fn looking(first: Option<ScriptedTurn>, looks: usize, answer: &'static str) -> S
 /// An agent with a window that is summed up, and a tool that fills it.
 fn summed_up(provider: &ScriptedProvider) -> AgentBuilder {
     let look = tool_fn("look", "Looks.", |_: ToolContext, it: Echo| async move { it.text });
-    let builder = DefaultAgent::builder(provider.clone()).system("Be brief.").max_turns(99);
+    let builder = Agent::builder(provider.clone()).system("Be brief.").max_turns(99);
     builder.tool(look.may_repeat()).max_context_tokens(MOST).summarize_at(60)
 }
 
@@ -89,7 +89,8 @@ async fn a_call_waits_for_approval_while_an_agent_beside_it_is_summed_up() {
     // And the run itself is summed up behind them.
     let above = looking(Some(first), 20, "Done.");
     let helper = summed_up(&below).build().unwrap().into_tool("below", "Helps.");
-    let agent = summed_up(&above).tool(remove(&removed)).tool(helper).build().unwrap();
+    let agent =
+        summed_up(&above).tool(remove(&removed)).tool(helper).build().unwrap().conversation();
     let mut stream = agent.run_stream("Look at it all.");
     let (approvals, mut open, mut summaries) = (stream.approvals(), None, (0, 0));
     let mut events = Vec::new();
@@ -132,7 +133,7 @@ async fn a_run_is_summed_up_while_an_agent_in_the_background_waits_for_approval(
             ScriptedTurn::new().call("remove", json!({})),
             ScriptedTurn::new().text("It was looked after."),
         ]);
-        let helper = DefaultAgent::builder(below.clone()).tool(remove(&removed)).build().unwrap();
+        let helper = Agent::builder(below.clone()).tool(remove(&removed)).build().unwrap();
         let begin = json!({ "task": "Do it.", "background": true });
         let mut first = Some(ScriptedTurn::new().call("below", begin));
         let (mut made, mut has_asked) = (0, false);
@@ -157,7 +158,7 @@ async fn a_run_is_summed_up_while_an_agent_in_the_background_waits_for_approval(
             ScriptedTurn::new().text("Done.")
         });
         let agent = summed_up(&above).tools(helper.into_tool("below", "Helps.").in_background());
-        let agent = agent.build().unwrap();
+        let agent = agent.build().unwrap().conversation();
         let mut stream = agent.run_stream("Look at it all.");
         let (approvals, mut open, mut during, mut events) =
             (stream.approvals(), None, 0, Vec::new());

@@ -35,8 +35,12 @@ async fn a_tool_that_blocks_its_thread_stalls_no_other() {
     });
     let turn = ScriptedTurn::new().call("take", json!({})).call("give", json!({}));
     let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("ok")]);
-    let agent =
-        DefaultAgent::builder(provider).tool(blocking(receiver)).tool(give).build().unwrap();
+    let agent = Agent::builder(provider)
+        .tool(blocking(receiver))
+        .tool(give)
+        .build()
+        .unwrap()
+        .conversation();
     let outcome = agent.run("Go.").await.unwrap();
     let results: Vec<_> =
         outcome.messages[2].tool_results().map(|it| it.content.as_str()).collect();
@@ -48,7 +52,7 @@ async fn a_tool_that_blocks_its_thread_stalls_no_other() {
 async fn a_cancel_leaves_a_tool_behind_that_blocks_its_thread() {
     let (sender, receiver) = channel();
     let provider = ScriptedProvider::new([ScriptedTurn::new().call("take", json!({}))]);
-    let agent = DefaultAgent::builder(provider).tool(blocking(receiver)).build().unwrap();
+    let agent = Agent::builder(provider).tool(blocking(receiver)).build().unwrap().conversation();
     let mut stream = agent.run_stream("Go.");
     while stream.next().await.is_some_and(|it| it.event.kind() != "tool_call") {}
     stream.cancel_token().cancel();
@@ -81,7 +85,7 @@ async fn a_tool_that_panics_in_drop_leaves_the_run_alive() {
         "never"
     });
     let config = crate::AgentConfig::default().tool_timeout(Duration::from_secs(1));
-    let agent = builder(&provider).config(config).tool(bomb).build().unwrap();
+    let agent = builder(&provider).config(config).tool(bomb).build().unwrap().conversation();
     let outcome = agent.run("Go.").await.unwrap();
     assert_eq!(outcome.text, "ok");
     let results: Vec<_> =
@@ -103,7 +107,8 @@ async fn a_tool_goes_on_while_the_events_are_not_read() {
         }
     });
     let provider = ScriptedProvider::new([ScriptedTurn::new().call("work", json!({}))]);
-    let agent = DefaultAgent::builder(provider).tool(tool).event_capacity(1).build().unwrap();
+    let agent =
+        Agent::builder(provider).tool(tool).event_capacity(1).build().unwrap().conversation();
     let mut stream = agent.run_stream("Go.");
     while stream.next().await.is_some_and(|it| it.event.kind() != "tool_call") {}
     timeout(2 * Duration::from_secs(1), receiver).await.unwrap().unwrap();
@@ -118,7 +123,7 @@ async fn results_are_reported_as_soon_as_they_exist() {
     let call = |turn: ScriptedTurn, text| turn.call("nap", json!({ "text": text }));
     let calls = ["3", "1", "2"].into_iter().fold(ScriptedTurn::new(), call);
     let provider = ScriptedProvider::new([calls, ScriptedTurn::new().text("ok")]);
-    let agent = DefaultAgent::builder(provider).tool(nap).build().unwrap();
+    let agent = Agent::builder(provider).tool(nap).build().unwrap().conversation();
     let mut stream = agent.run_stream("Go.");
     let mut told = Vec::new();
     while let Some(envelope) = stream.next().await {

@@ -159,13 +159,14 @@ async fn arguments_are_decoded_or_refused_by_their_path() {
         rows.iter().map(|(arguments, _)| ScriptedTurn::new().call("book", arguments.clone()));
     let provider = ScriptedProvider::new(calls.chain([ScriptedTurn::new().text("Done.")]));
     let kinds = Arc::new(Kinds::default());
-    let agent = DefaultAgent::builder(provider)
+    let agent = Agent::builder(provider)
         .tool(tool_fn("book", "Books.", book))
         .observer(Arc::clone(&kinds))
         .max_turns(20)
         .breaker_failures(20)
         .build()
-        .unwrap();
+        .unwrap()
+        .conversation();
     let outcome = agent.run("Book.").await.unwrap();
     let results: Vec<_> = outcome.messages.iter().flat_map(|it| it.tool_results()).collect();
     let kinds = kinds.0.lock().unwrap();

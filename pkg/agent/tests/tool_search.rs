@@ -3,6 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::*;
+use crate::Conversation;
 use crate::{
     CallMode, Caller, RunContext, RunInput, ToolSearch,
     journal::MemoryJournal,
@@ -74,14 +75,14 @@ fn agent_of(turns: impl IntoIterator<Item = ScriptedTurn>) -> (ScriptedProvider,
     let provider = ScriptedProvider::new(turns);
     let info = provider.info().clone().deferred_tools(true);
     let provider = provider.info_of(info);
-    (provider.clone(), DefaultAgent::builder(provider))
+    (provider.clone(), Agent::builder(provider))
 }
 
 fn names(request: &Request) -> Vec<&str> {
     request.tools.iter().map(|spec| spec.name.as_str()).collect()
 }
 
-fn results(agent: &DefaultAgent) -> Vec<(String, bool)> {
+fn results(agent: &Conversation) -> Vec<(String, bool)> {
     let transcript = agent.transcript();
     let results = transcript.iter().flat_map(|message| message.tool_results());
     results.map(|result| (result.content.clone(), result.is_error)).collect()
@@ -91,7 +92,7 @@ fn results(agent: &DefaultAgent) -> Vec<(String, bool)> {
 async fn a_thousand_tools_cost_few_tokens_and_what_is_found_stands_behind_what_was_sent() {
     let turns = [search("create a calendar entry in department 7"), calling(710), done()];
     let (provider, builder) = agent_of(turns);
-    let agent = builder.system("You help.").tools(many(0..1_000)).build().unwrap();
+    let agent = builder.system("You help.").tools(many(0..1_000)).build().unwrap().conversation();
     let outcome = agent.run("Plan the rehearsal.").await.unwrap();
     assert_eq!(outcome.text, "Done.");
     let requests = provider.requests();
@@ -133,7 +134,7 @@ async fn in_text_mode_what_is_found_is_described_in_the_result_and_the_prompt_st
     let turns = [search, call, "Done."].map(|text| ScriptedTurn::new().text(text));
     let (provider, builder) = agent_of(turns);
     let builder = builder.call_mode(CallMode::Text).system("You help.");
-    let agent = builder.tools(many(0..1_000)).build().unwrap();
+    let agent = builder.tools(many(0..1_000)).build().unwrap().conversation();
     assert_eq!(agent.run("Plan the rehearsal.").await.unwrap().text, "Done.");
     let requests = provider.requests();
     let tokens = TokenEstimator::new().request(&requests[0]);
@@ -156,26 +157,34 @@ async fn in_text_mode_what_is_found_is_described_in_the_result_and_the_prompt_st
 #[tokio::test(start_paused = true)]
 async fn few_tools_are_all_offered_and_some_are_offered_in_any_case() {
     let (provider, builder) = agent_of([done()]);
-    builder.tools(many(0..20)).build().unwrap().run("Hi").await.unwrap();
+    builder.tools(many(0..20)).build().unwrap().conversation().run("Hi").await.unwrap();
     assert_eq!(names(&provider.requests()[0]).len(), 20, "20 tools take less than a twentieth");
 
     let (provider, builder) = agent_of([done()]);
     let always = ToolSearch::default().share(0).always([name(3), name(1)]);
     let builder = builder.tools(many(0..20)).loop_breaking_tools(true).tool_search(always);
-    builder.build().unwrap().run("Hi").await.unwrap();
+    builder.build().unwrap().conversation().run("Hi").await.unwrap();
     let want = [&name(1), &name(3), "task_completion", "ask_question", "converse", TOOL_SEARCH];
     assert_eq!(names(&provider.requests()[0]), want);
 
     let (provider, builder) = agent_of([done()]);
     let never = ToolSearch::default().share(u32::MAX);
-    builder.tools(many(0..1_000)).tool_search(never).build().unwrap().run("Hi").await.unwrap();
+    builder
+        .tools(many(0..1_000))
+        .tool_search(never)
+        .build()
+        .unwrap()
+        .conversation()
+        .run("Hi")
+        .await
+        .unwrap();
     assert_eq!(names(&provider.requests()[0]).len(), 1_000);
 
     // A model with a smaller window, or a smaller limit of its requests, searches sooner.
     let small = |builder: AgentBuilder, limit| {
         let builder = if limit { builder.max_context_tokens(8_000) } else { builder };
         let search = ToolSearch::default().window(if limit { 128_000 } else { 8_000 });
-        builder.tools(many(0..20)).tool_search(search).build().unwrap()
+        builder.tools(many(0..20)).tool_search(search).build().unwrap().conversation()
     };
     for limit in [false, true] {
         let (provider, builder) = agent_of([done()]);
@@ -201,7 +210,7 @@ async fn a_search_that_finds_nothing_and_one_that_is_too_long_say_so() {
     let long = "entry ".repeat(500_000);
     let turns = [search("xylophone"), search(""), search(&long), done()];
     let (provider, builder) = agent_of(turns);
-    let agent = builder.tools(many(0..1_000)).max_result_chars(100).build().unwrap();
+    let agent = builder.tools(many(0..1_000)).max_result_chars(100).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     let nothing =
         "No tool matches any of these words. Search with other words, or say what is missing.";
@@ -217,7 +226,7 @@ async fn a_name_that_is_none_is_answered_shortly_and_one_that_was_not_found_work
     let unknown = ScriptedTurn::new().call("calendar_nine", json!({}));
     let bad = ScriptedTurn::new().call(&name(42).replace('.', "_"), json!({ "title": 1 }));
     let (provider, builder) = agent_of([unknown, bad, calling(42), done()]);
-    let agent = builder.tools(many(0..1_000)).build().unwrap();
+    let agent = builder.tools(many(0..1_000)).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     let results = results(&agent);
     let want = "There is no tool `calendar_nine`. Call one of these: tool_search. Other tools are \
@@ -241,7 +250,7 @@ async fn nobody_can_find_or_load_a_tool_without_its_permission() {
         let raise = |_: ToolContext, entry: Entry| std::future::ready(entry.title);
         let about = "Raises the salary of a person.";
         let secret = tool_fn("payroll.raise_salary", about, raise).permission("payroll");
-        let agent = builder.tools(many(0..1_000)).tool(secret).build().unwrap();
+        let agent = builder.tools(many(0..1_000)).tool(secret).build().unwrap().conversation();
         let caller = Caller::new("ann");
         let caller = if may { caller.permission("payroll") } else { caller };
         agent.run(RunInput::from("Go.").caller(caller)).await.unwrap();
@@ -269,8 +278,8 @@ async fn a_run_that_is_resumed_anywhere_and_the_next_one_have_what_was_found() {
     let turns = || [search("calendar.n7_create"), search("mail.n2_list"), calling(710), done()];
     let build = |turns: Vec<ScriptedTurn>, journal: MemoryJournal| {
         let (provider, builder) = agent_of(turns);
-        let builder = builder.tools(many(0..1_000)).journal(journal);
-        (provider, builder.tool_search(ToolSearch::default().most(2)).build().unwrap())
+        let builder = builder.tools(many(0..1_000)).tool_search(ToolSearch::default().most(2));
+        (provider, builder.build().unwrap().conversation().with_journal(journal))
     };
     let journal = MemoryJournal::default();
     let (provider, agent) = build(turns().into(), journal.clone());
@@ -305,7 +314,8 @@ async fn contributed_tools_are_searched_and_their_index_is_made_once() {
     let run = || [search("calendar.n7_create"), calling(710), done()];
     let (provider, builder) = agent_of(run().into_iter().chain(run()));
     let source = |_: RunContext| async { Ok(many(0..1_000)) };
-    let agent = builder.tool(crate::tools::Calculator).tool_source(source).build().unwrap();
+    let agent =
+        builder.tool(crate::tools::Calculator).tool_source(source).build().unwrap().conversation();
     assert!(agent.0.parts.index.is_none());
     let index =
         || agent.0.parts.last_index.lock().unwrap().clone().map(|it| Arc::as_ptr(&it).addr());
@@ -323,6 +333,14 @@ async fn contributed_tools_are_searched_and_their_index_is_made_once() {
 async fn the_tool_that_loads_skills_is_offered_beside_many_others() {
     let load = tool_fn("load_skill", "Loads a skill.", |_: ToolContext, _: Nothing| async { "" });
     let (provider, builder) = agent_of([done()]);
-    builder.tools(many(0..1_000)).tool(load).build().unwrap().run("Go.").await.unwrap();
+    builder
+        .tools(many(0..1_000))
+        .tool(load)
+        .build()
+        .unwrap()
+        .conversation()
+        .run("Go.")
+        .await
+        .unwrap();
     assert!(names(&provider.requests()[0]).contains(&"load_skill"));
 }

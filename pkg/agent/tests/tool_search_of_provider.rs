@@ -7,13 +7,13 @@ use crate::{FoundTools, ToolSearch, journal::MemoryJournal};
 use forgeline_llm::{RetryPolicy, responses::OpenAiResponses};
 
 impl Server {
-    fn agent(&self, model: &str, journal: MemoryJournal) -> DefaultAgent {
+    fn agent(&self, model: &str, journal: MemoryJournal) -> Conversation {
         let provider = OpenAiResponses::builder().model(model).api_key("k");
         let provider = provider.base_url("https://api.openai.com/v1").retry(RetryPolicy::NONE);
         let provider = provider.transport(self.clone()).build().unwrap();
-        let builder = DefaultAgent::builder(provider).system("You help.").tools(many(0..1_000));
+        let builder = Agent::builder(provider).system("You help.").tools(many(0..1_000));
         let search = ToolSearch::default().share(0).most(2).found(FoundTools::Offered);
-        builder.tool_search(search).journal(journal).build().unwrap()
+        builder.tool_search(search).build().unwrap().conversation().with_journal(journal)
     }
 }
 

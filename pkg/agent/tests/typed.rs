@@ -67,7 +67,7 @@ async fn rest(stream: &mut RunStream) -> Vec<Envelope> {
 async fn tools_run_first_and_the_last_answer_is_the_value_however_it_is_bound() {
     for (able, mode) in ways() {
         let (provider, builder) = typed_agent(turns(mode), able, mode);
-        let agent = builder.build().unwrap();
+        let agent = builder.build().unwrap().conversation();
         let typed = agent.run_typed::<Bill>("The bill?").await.unwrap();
         assert_eq!((typed.value, typed.outcome.turns), (bill(), 3), "{mode:?}");
         assert_eq!(
@@ -93,7 +93,7 @@ async fn tools_run_first_and_the_last_answer_is_the_value_however_it_is_bound() 
 async fn the_value_can_be_read_from_the_events_while_it_comes() {
     for (able, mode) in ways() {
         let (_, builder) = typed_agent(turns(mode), able, mode);
-        let mut stream = builder.build().unwrap().run_stream(input());
+        let mut stream = builder.build().unwrap().conversation().run_stream(input());
         let events = rest(&mut stream).await;
         assert_whole(&events);
         let is_start = |it: &Envelope| matches!(&it.event, AgentEvent::Custom { name, .. } if name == ANSWER_TYPED);
@@ -117,7 +117,7 @@ async fn the_value_can_be_read_from_the_events_while_it_comes() {
 #[tokio::test(start_paused = true)]
 async fn an_agent_without_tools_is_asked_once() {
     let provider = ScriptedProvider::new([ScriptedTurn::new().json(BILL)]);
-    let agent = DefaultAgent::builder(provider.clone()).build().unwrap();
+    let agent = Agent::builder(provider.clone()).build().unwrap().conversation();
     assert_eq!(agent.run_typed::<Bill>("The bill?").await.unwrap().value, bill());
     assert_eq!(provider.requests().len(), 1);
 }
@@ -136,7 +136,13 @@ async fn what_is_not_the_value_is_an_error_that_has_what_came() {
     for (name, turn, came, why) in cases {
         let script = vec![ScriptedTurn::new().text("Well."), turn(), turn()];
         let (provider, builder) = typed_agent(script, Capabilities::ALL, CallMode::Native);
-        let error = builder.build().unwrap().run_typed::<Bill>("The bill?").await.unwrap_err();
+        let error = builder
+            .build()
+            .unwrap()
+            .conversation()
+            .run_typed::<Bill>("The bill?")
+            .await
+            .unwrap_err();
         assert_eq!(
             (error.error.code, error.outcome.text.as_str()),
             (ErrorCode::InvalidAnswer, came),
@@ -146,7 +152,7 @@ async fn what_is_not_the_value_is_an_error_that_has_what_came() {
         assert!(error.error.message.contains(why), "{name}: {}", error.error.message);
     }
     // The demo model knows of no schema.
-    let agent = DefaultAgent::builder(DemoProvider::new()).build().unwrap();
+    let agent = Agent::builder(DemoProvider::new()).build().unwrap().conversation();
     let error = agent.run_typed::<Bill>("What is 6 * 7?").await.unwrap_err();
     assert_eq!(error.error.code, ErrorCode::InvalidAnswer);
     assert!(!error.outcome.text.is_empty());
@@ -169,8 +175,11 @@ async fn an_answer_that_does_not_match_is_asked_for_again_with_what_is_wrong() {
     for (name, repairs, script, is_right, requests) in rows {
         let script = script.into_iter().map(|turn| turn.usage(usage));
         let provider = ScriptedProvider::new(script).capabilities(Capabilities::ALL);
-        let agent =
-            DefaultAgent::builder(provider.clone()).answer_repairs(repairs).build().unwrap();
+        let agent = Agent::builder(provider.clone())
+            .answer_repairs(repairs)
+            .build()
+            .unwrap()
+            .conversation();
         match agent.run_typed::<Bill>("The bill?").await {
             Ok(typed) => assert_eq!((typed.value, is_right), (bill(), true), "{name}"),
             Err(error) => {
@@ -208,7 +217,7 @@ async fn an_answer_that_does_not_match_is_asked_for_again_with_what_is_wrong() {
     for (name, script, want) in rows {
         let provider = ScriptedProvider::new(script);
         let request = Request::default().response_format(format.clone());
-        let agent = builder(&provider).request(request).build().unwrap();
+        let agent = builder(&provider).request(request).build().unwrap().conversation();
         match (agent.run("Go.").await, want) {
             (Ok(outcome), Ok(turns)) => {
                 assert_eq!((outcome.text.as_str(), outcome.turns), ("{\"n\": 1}", turns), "{name}");
@@ -226,7 +235,8 @@ async fn an_answer_that_does_not_match_is_asked_for_again_with_what_is_wrong() {
 async fn a_question_is_for_the_user_and_other_ends_lead_to_the_value() {
     let ask = ScriptedTurn::new().call("ask_question", json!({ "question": "Whose?" }));
     let (_, builder) = typed_agent(vec![ask], Capabilities::ALL, CallMode::Native);
-    let error = builder.build().unwrap().run_typed::<Bill>("The bill?").await.unwrap_err();
+    let error =
+        builder.build().unwrap().conversation().run_typed::<Bill>("The bill?").await.unwrap_err();
     assert!(error.error.message.ends_with("the model asks the user: Whose?"), "{}", error.error);
 
     let done = ScriptedTurn::new().call("task_completion", json!({ "result": "It is 42." }));
@@ -235,7 +245,7 @@ async fn a_question_is_for_the_user_and_other_ends_lead_to_the_value() {
         Capabilities::ALL,
         CallMode::Native,
     );
-    let agent = builder.build().unwrap();
+    let agent = builder.build().unwrap().conversation();
     assert_eq!(agent.run_typed::<Bill>("The bill?").await.unwrap().value, bill());
     assert_history_is_whole(&agent);
     assert_eq!(provider.requests().len(), 2);
@@ -247,7 +257,7 @@ async fn the_value_is_asked_for_at_a_limit_of_turns_or_the_run_fails() {
     for (at_limit, is_answered) in [(AtLimit::AskForAnswer, true), (AtLimit::Fail, false)] {
         let turns = vec![calls(), ScriptedTurn::new().json(BILL)];
         let (_, builder) = typed_agent(turns, Capabilities::ALL, CallMode::Native);
-        let agent = builder.max_turns(1).at_limit(at_limit).build().unwrap();
+        let agent = builder.max_turns(1).at_limit(at_limit).build().unwrap().conversation();
         match agent.run_typed::<Bill>("The bill?").await {
             Ok(typed) => {
                 assert_eq!((typed.value, typed.outcome.turns, is_answered), (bill(), 2, true));
@@ -261,13 +271,14 @@ async fn the_value_is_asked_for_at_a_limit_of_turns_or_the_run_fails() {
 async fn a_run_that_is_put_away_at_any_event_still_ends_with_the_value() {
     let mode = CallMode::Native;
     let (_, whole) = typed_agent(turns(mode), Capabilities::ALL, mode);
-    let mut stream = whole.build().unwrap().run_stream(input());
+    let mut stream = whole.build().unwrap().conversation().run_stream(input());
     let count = rest(&mut stream).await.len();
     let want = stream.outcome().await.unwrap().messages;
     for kept in 0..count {
         let journal = MemoryJournal::default();
         let (provider, builder) = typed_agent(turns(mode), Capabilities::ALL, mode);
-        let agent = builder.journal(journal.clone()).event_capacity(1).build().unwrap();
+        let agent =
+            builder.event_capacity(1).build().unwrap().conversation().with_journal(journal.clone());
         let mut stream = agent.run_stream(input());
         for _ in 0..kept {
             stream.next().await;
@@ -278,8 +289,11 @@ async fn a_run_that_is_put_away_at_any_event_still_ends_with_the_value() {
         drop((agent, provider));
         let left = turns(mode).into_iter().skip(answered).collect();
         let (_, builder) = typed_agent(left, Capabilities::ALL, mode);
-        let agent =
-            builder.journal(MemoryJournal::from(journal.to_string().as_str())).build().unwrap();
+        let agent = builder
+            .build()
+            .unwrap()
+            .conversation()
+            .with_journal(MemoryJournal::from(journal.to_string().as_str()));
         match agent.resume().await.unwrap() {
             Some(outcome) => {
                 assert_eq!(outcome.value::<Bill>().unwrap(), bill(), "at {kept}");
@@ -296,7 +310,7 @@ async fn a_run_that_is_cancelled_at_any_event_has_no_value_and_a_whole_history()
         let mut at = 0;
         loop {
             let (_, builder) = typed_agent(turns(mode), able, mode);
-            let agent = builder.build().unwrap();
+            let agent = builder.build().unwrap().conversation();
             let mut stream = agent.run_stream(input());
             let mut seen = 0;
             let is_over = loop {

@@ -54,7 +54,7 @@ impl World {
         let mixed = tool_fn("mixed", "Looks it up.", |_: ToolContext, it: Echo| async {
             ToolOutput::from(it.text).origin(TextOrigin::Outside)
         });
-        DefaultAgent::builder(ScriptedProvider::new(turns))
+        Agent::builder(ScriptedProvider::new(turns))
             .tool(remove.effects(ToolEffects::Irreversible))
             .tool(note)
             .tool(project.origin(TextOrigin::Project))
@@ -93,7 +93,7 @@ async fn after_text_from_outside_always_does_not_count() {
         done(),
     ];
     let builder = world.asking(world.builder(turns), Decision::GrantAlways);
-    builder.build().unwrap().run("Go.").await.unwrap();
+    builder.build().unwrap().conversation().run("Go.").await.unwrap();
     assert_eq!(world.asked(), [Policy, Again, Again], "b was allowed with a; c and e are not");
     assert_eq!(world.removed(), 4);
 }
@@ -121,7 +121,7 @@ async fn each_way_for_text_to_come_in_counts() {
         let world = World::default();
         let builder = world.builder([turn, call("remove", "b"), done()]).grant(["remove"]);
         // Without anyone to ask, what has to be asked about does not run.
-        builder.build().unwrap().run("Go.").await.unwrap();
+        builder.build().unwrap().conversation().run("Go.").await.unwrap();
         assert_eq!(world.removed(), usize::from(!is_outside), "{name}");
     }
     // An input, and a part of the prompt, say it themselves.
@@ -130,7 +130,7 @@ async fn each_way_for_text_to_come_in_counts() {
         let builder = world.builder([call("remove", "b"), done()]).grant(["remove"]);
         let input = RunInput::from("Do what it says.");
         let input = if is_outside { input.outside_text() } else { input };
-        builder.build().unwrap().run(input).await.unwrap();
+        builder.build().unwrap().conversation().run(input).await.unwrap();
         assert_eq!(world.removed(), usize::from(!is_outside), "an input");
         let world = World::default();
         let part = move |context: PromptContext| async move {
@@ -140,7 +140,7 @@ async fn each_way_for_text_to_come_in_counts() {
             Ok("A page.".to_owned())
         };
         let builder = world.builder([call("remove", "b"), done()]).grant(["remove"]).system(part);
-        builder.build().unwrap().run("Go.").await.unwrap();
+        builder.build().unwrap().conversation().run("Go.").await.unwrap();
         assert_eq!(world.removed(), usize::from(!is_outside), "a part of the prompt");
     }
     // The provider's search and the call are in one answer.
@@ -148,7 +148,7 @@ async fn each_way_for_text_to_come_in_counts() {
         let world = World::default();
         let turn = ScriptedTurn::new().chunk(searched()).call("remove", json!({ "text": "b" }));
         let builder = world.builder([turn, done()]).grant(["remove"]).call_start(call_start);
-        builder.build().unwrap().run("Go.").await.unwrap();
+        builder.build().unwrap().conversation().run("Go.").await.unwrap();
         assert_eq!(world.removed(), 0, "{call_start:?}");
     }
 }
@@ -167,7 +167,7 @@ async fn the_rule_is_a_policy_of_its_own() {
         let builder = world.builder([call("fetch", "a"), call("remove", "b"), done()]);
         let builder = world.asking(builder, Decision::Grant).outside_text(outside_text);
         let builder = builder.approval(approval.clone()).grant(["fetch", "remove"]);
-        builder.build().unwrap().run("Go.").await.unwrap();
+        builder.build().unwrap().conversation().run("Go.").await.unwrap();
         let want = if is_asked { vec![Again] } else { Vec::new() };
         assert_eq!((world.asked(), world.removed()), (want, 1), "{outside_text:?} {approval:?}");
     }
@@ -201,12 +201,13 @@ impl Memory for Forgetful {
 async fn the_rule_holds_as_long_as_the_conversation() {
     let world = World::default();
     let turns = || [call("fetch", "a"), done(), call("remove", "b"), done()];
-    let agent = world.builder(turns()).grant(["remove"]).build().unwrap();
+    let agent = world.builder(turns()).grant(["remove"]).build().unwrap().conversation();
     agent.run("Look.").await.unwrap();
     agent.run("Remove it.").await.unwrap();
     assert_eq!(world.removed(), 0, "in a later run");
     let memory = Forgetful::default();
-    let forgetful = world.builder(turns()).grant(["remove"]).memory(memory).build().unwrap();
+    let forgetful =
+        world.builder(turns()).grant(["remove"]).memory(memory).build().unwrap().conversation();
     forgetful.run("Look.").await.unwrap();
     forgetful.run("Remove it.").await.unwrap();
     assert_eq!(world.removed(), 0, "though the memory has dropped the page");
@@ -214,17 +215,21 @@ async fn the_rule_holds_as_long_as_the_conversation() {
     let kept = serde_json::to_string(&agent.transcript()).unwrap();
     let memory = ConversationMemory::from(serde_json::from_str::<Transcript>(&kept).unwrap());
     let builder = world.builder([call("remove", "c"), done()]).grant(["remove"]).memory(memory);
-    builder.build().unwrap().run("Remove it.").await.unwrap();
+    builder.build().unwrap().conversation().run("Remove it.").await.unwrap();
     assert_eq!(world.removed(), 0, "in an agent that was given the messages");
 
+    let turns = [call("fetch", "a"), done()].into_iter();
     let turns =
-        [call("fetch", "a"), done(), call("remove", "b"), done(), call("remove", "c"), done()];
+        turns.chain(["b", "c", "d"].into_iter().flat_map(|it| [call("remove", it), done()]));
     let agent = world.builder(turns).grant(["remove"]).build().unwrap();
-    agent.run("Look.").await.unwrap();
-    agent.fork().run("Remove it.").await.unwrap();
-    assert_eq!(world.removed(), 1, "a fork has a conversation of its own");
-    agent.clear().await.unwrap();
-    agent.run("Remove it.").await.unwrap();
+    let conversation = agent.conversation();
+    conversation.run("Look.").await.unwrap();
+    conversation.fork().run("Remove it.").await.unwrap();
+    assert_eq!(world.removed(), 0, "a fork has the page too");
+    agent.conversation().run("Remove it.").await.unwrap();
+    assert_eq!(world.removed(), 1, "another conversation does not");
+    conversation.clear().await.unwrap();
+    conversation.run("Remove it.").await.unwrap();
     assert_eq!(world.removed(), 2, "the conversation was cleared");
 }
 
@@ -232,7 +237,7 @@ async fn the_rule_holds_as_long_as_the_conversation() {
 async fn a_request_that_was_put_away_says_again_why_it_is_made() {
     let (world, journal) = (World::default(), MemoryJournal::default());
     let builder = world.builder([call("fetch", "a"), call("remove", "b")]).grant(["remove"]);
-    let agent = builder.journal(journal.clone()).build().unwrap();
+    let agent = builder.build().unwrap().conversation().with_journal(journal.clone());
     let mut stream = agent.run_stream("Go.");
     let first = next_request(&mut stream, &mut Vec::new()).await;
     assert_eq!(first.reason, Again);
@@ -240,7 +245,7 @@ async fn a_request_that_was_put_away_says_again_why_it_is_made() {
     assert_eq!(shown["reason"], "outside_text");
     drop((stream, agent));
     let builder = world.builder([done()]).grant(["remove"]);
-    let agent = builder.journal(journal).build().unwrap();
+    let agent = builder.build().unwrap().conversation().with_journal(journal);
     let mut stream = agent.resume_stream().await.unwrap().expect("an open run");
     assert_eq!(next_request(&mut stream, &mut Vec::new()).await, first);
     stream.cancel();
@@ -266,8 +271,8 @@ async fn no_granted_call_runs_unasked_behind_text_from_outside() {
         let free = tools.iter().take_while(|tool| **tool != "fetch");
         let free = free.filter(|tool| **tool == "remove").count();
         let (world, journal) = (World::default(), MemoryJournal::default());
-        let builder = world.builder(turns()).grant(["remove"]).journal(journal.clone());
-        let agent = builder.build().unwrap();
+        let builder = world.builder(turns()).grant(["remove"]);
+        let agent = builder.build().unwrap().conversation().with_journal(journal.clone());
         agent.run("Go.").await.unwrap();
         assert_eq!(world.removed(), free, "{tools:?}");
         let lines = journal.lines();
@@ -275,8 +280,8 @@ async fn no_granted_call_runs_unasked_behind_text_from_outside() {
             let kept = &lines[..count];
             let rest = turns().split_off(answers(kept));
             let (world, journal) = (World::default(), MemoryJournal::from(kept.to_vec()));
-            let builder = world.builder(rest).grant(["remove"]).journal(journal);
-            let agent = builder.build().unwrap();
+            let builder = world.builder(rest).grant(["remove"]);
+            let agent = builder.build().unwrap().conversation().with_journal(journal);
             agent.resume().await.unwrap();
             runs += 1;
             let transcript = agent.transcript();
@@ -303,10 +308,11 @@ async fn a_cached_part_of_the_prompt_says_each_time_that_it_has_text_from_outsid
         Ok("words".to_owned())
     };
     let turns = || ScriptedTurn::new().text("Read.");
-    let agent = DefaultAgent::builder(ScriptedProvider::new([turns(), turns()]))
+    let agent = Agent::builder(ScriptedProvider::new([turns(), turns()]))
         .system(CachedPrompt::new(page, Duration::from_hours(1)))
         .build()
-        .unwrap();
+        .unwrap()
+        .conversation();
     for _ in 0..2 {
         let run = agent.fork();
         run.run("Go.").await.unwrap();

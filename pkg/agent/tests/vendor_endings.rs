@@ -133,7 +133,8 @@ async fn each_vendors_answer_ends_as_what_it_is_and_no_withheld_call_runs() {
     for (name, connect, body, ending, words) in rows {
         let server = Server::new([body.clone(), body]);
         let echo = tool_fn("echo", "", |_: ToolContext, echo: Echo| async move { echo.text });
-        let agent = DefaultAgent::builder(connect(server.clone())).tool(echo).build().unwrap();
+        let agent =
+            Agent::builder(connect(server.clone())).tool(echo).build().unwrap().conversation();
         let mut stream = agent.run_stream("Go.");
         let mut events = Vec::new();
         to_the_end(&mut stream, &mut events).await;

@@ -4,21 +4,21 @@ use std::sync::{Arc, OnceLock};
 
 use super::*;
 use crate::{
-    DefaultAgent,
+    Conversation,
     memory::{ConversationMemory, Memory as _},
     prompts::{PromptContext, SystemPrompt},
 };
 use forgeline_types::{AgentError, ErrorCode, Message};
 
-/// An agent for its own tools and prompt parts.
-type Own = Arc<OnceLock<DefaultAgent>>;
+/// A conversation for its own tools and prompt parts.
+type Own = Arc<OnceLock<Arc<Conversation>>>;
 
-fn own(cell: &Own) -> DefaultAgent {
-    cell.get().unwrap().clone()
+fn own(cell: &Own) -> Arc<Conversation> {
+    Arc::clone(cell.get().unwrap())
 }
 
 /// Returns the code of the error of each way to wait for an agent's runs.
-async fn waits(agent: &DefaultAgent) -> [Option<ErrorCode>; 5] {
+async fn waits(agent: &Conversation) -> [Option<ErrorCode>; 5] {
     let mut stream = agent.run_stream("Hi");
     while stream.next().await.is_some() {}
     [
@@ -48,8 +48,8 @@ async fn a_tool_that_asks_its_own_agent_gets_an_error() {
         ScriptedProvider::new([turn, ScriptedTurn::new().text("Done.")])
     };
     let cell = Own::default();
-    let agent = builder(&turns()).tool(ask(&cell)).build().unwrap();
-    assert!(cell.set(agent.clone()).is_ok());
+    let agent = Arc::new(builder(&turns()).tool(ask(&cell)).build().unwrap().conversation());
+    assert!(cell.set(Arc::clone(&agent)).is_ok());
     let outcome = agent.run("Go").await.unwrap();
     let results = outcome.messages[2].tool_results().next().unwrap().content.clone();
     assert_eq!(results, format!("{:?}", [Some(ErrorCode::Deadlock); 5]));
@@ -71,12 +71,12 @@ async fn a_tool_that_asks_its_own_agent_gets_an_error() {
             }
         })
     };
-    let agent = builder(&turns()).tool(ask(&outer)).build().unwrap();
-    assert!(inner.set(agent).is_ok());
+    let agent = builder(&turns()).tool(ask(&outer)).build().unwrap().conversation();
+    assert!(inner.set(Arc::new(agent)).is_ok());
     let turn = ScriptedTurn::new().call("through", json!({}));
     let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Done.")]);
-    let agent = builder(&provider).tool(through).build().unwrap();
-    assert!(outer.set(agent.clone()).is_ok());
+    let agent = Arc::new(builder(&provider).tool(through).build().unwrap().conversation());
+    assert!(outer.set(Arc::clone(&agent)).is_ok());
     let outcome = agent.run("Go").await.unwrap();
     let results = &outcome.messages[2].tool_results().next().unwrap().content;
     assert_eq!(*results, format!("{:?}", [Some(ErrorCode::Deadlock); 5]));
@@ -99,8 +99,8 @@ async fn a_prompt_part_that_asks_its_own_agent_gets_an_error() {
         }
     };
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]);
-    let agent = builder(&provider).system(part).build().unwrap();
-    assert!(cell.set(agent.clone()).is_ok());
+    let agent = Arc::new(builder(&provider).system(part).build().unwrap().conversation());
+    assert!(cell.set(Arc::clone(&agent)).is_ok());
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
@@ -112,7 +112,8 @@ async fn runs_behind_a_stream_that_nobody_reads_wait_for_a_bounded_time() {
         ScriptedTurn::new().text("Last."),
     ]);
     let limit = Duration::from_secs(30);
-    let agent = builder(&provider).queue_timeout(limit).event_capacity(1).build().unwrap();
+    let agent =
+        builder(&provider).queue_timeout(limit).event_capacity(1).build().unwrap().conversation();
     let mut unread = agent.run_stream("Go");
     unread.next().await.unwrap();
     let (began, before) = (tokio::time::Instant::now(), agent.transcript());
@@ -120,7 +121,9 @@ async fn runs_behind_a_stream_that_nobody_reads_wait_for_a_bounded_time() {
     for error in futures_util::future::join_all(runs).await {
         let error = error.unwrap_err().error;
         assert_eq!(error.code, ErrorCode::Timeout);
-        assert!(error.message.starts_with("another run of this agent has not ended within 30s"));
+        assert!(
+            error.message.starts_with("another run of this conversation has not ended within 30s")
+        );
     }
     assert_eq!(began.elapsed(), limit, "all at once");
     assert_eq!(agent.transcript(), before, "a run that was refused leaves nothing");
@@ -163,7 +166,7 @@ async fn a_late_part_ends_the_run_unless_it_is_optional() {
         let agent =
             builder(&provider).system("One.").system(Bad { is_optional, end }).system("Two.");
         let began = tokio::time::Instant::now();
-        let outcome = agent.build().unwrap().run("Go").await;
+        let outcome = agent.build().unwrap().conversation().run("Go").await;
         let waited = if hangs { Duration::from_secs(10) } else { Duration::ZERO };
         assert_eq!(began.elapsed(), waited);
         if is_optional {
@@ -188,19 +191,19 @@ async fn forks_and_clones_of_builders_have_conversations_of_their_own() {
         ConversationMemory::from(forgeline_types::Transcript::from(vec![Message::user("Before.")]));
     assert_eq!(before.fork().len(), 0);
     let builder = builder(&provider).memory(before);
-    let (agent, other) = (builder.clone().build().unwrap(), builder.build().unwrap());
+    let (agent, other) =
+        (builder.clone().build().unwrap().conversation(), builder.build().unwrap().conversation());
     let fork = agent.fork();
     for agent in [&agent, &other, &fork] {
         agent.run("Go").await.unwrap();
     }
     let lengths = [&agent, &other, &fork].map(|agent| agent.transcript().len());
-    assert_eq!(lengths, [3, 3, 2]);
-    assert_eq!(agent.clone().transcript().len(), 3, "a clone is the same agent");
+    assert_eq!(lengths, [3, 3, 3]);
 
     let journal = crate::journal::MemoryJournal::default();
-    let kept = agent.fork_with_journal(journal.clone());
+    let kept = agent.fork().with_journal(journal.clone());
     kept.run("Go").await.unwrap();
-    let read = agent.fork_with_journal(crate::journal::MemoryJournal::from(journal.lines()));
+    let read = agent.fork().with_journal(crate::journal::MemoryJournal::from(journal.lines()));
     assert!(read.resume().await.unwrap().is_none());
     assert_eq!(read.transcript(), kept.transcript());
 }

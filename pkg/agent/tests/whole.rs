@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{DefaultAgent, encoders};
+use super::{Conversation, encoders};
 use forgeline_types::{AgentEvent, Envelope};
 
 /// Checks that the events are numbered without a gap, that each start has its end with the content between them, and that
@@ -45,7 +45,7 @@ pub(crate) fn assert_whole(events: &[Envelope]) {
 
 /// Checks that each message has parts, that the results of its calls follow it in order, and that every vendor's encoder
 /// accepts the conversation.
-pub(crate) fn assert_history_is_whole(agent: &DefaultAgent) {
+pub(crate) fn assert_history_is_whole(agent: &Conversation) {
     let conversation = agent.transcript();
     for (at, message) in conversation.iter().enumerate() {
         assert!(!message.parts.is_empty());

@@ -27,14 +27,14 @@ fn builder_of(provider: &ScriptedProvider) -> AgentBuilder {
     }
     let look = |_: ToolContext, it: Look| async move { format!("{} ", it.text).repeat(20) };
     let tool = tool_fn("look", "Looks.", look).may_repeat();
-    DefaultAgent::builder(provider.clone()).system("Be brief.").tool(tool).max_context_tokens(MOST)
+    Agent::builder(provider.clone()).system("Be brief.").tool(tool).max_context_tokens(MOST)
 }
 
 // Covers: G-47, G-48, T-68
 #[tokio::test(start_paused = true)]
 async fn five_thousand_turns_fit_and_nothing_is_lost() {
     let (provider, journal) = (looking(), MemoryJournal::default());
-    let agent = builder_of(&provider).journal(journal.clone()).build().unwrap();
+    let agent = builder_of(&provider).build().unwrap().conversation().with_journal(journal.clone());
     let (estimator, mut trimmed) = (TokenEstimator::new(), 0);
     for turn in 0..5_000 {
         let question = format!("Question {turn}: what exists, and how much?");
@@ -69,7 +69,7 @@ async fn five_thousand_turns_fit_and_nothing_is_lost() {
     assert_eq!(beginnings, trimmed, "the beginning changes only where something is left out");
     assert!((20..1_000).contains(&trimmed), "{trimmed}");
     assert_eq!(agent.transcript().len(), 20_000, "the conversation keeps all");
-    let kept = builder_of(&provider).journal(journal).build().unwrap();
+    let kept = builder_of(&provider).build().unwrap().conversation().with_journal(journal);
     assert!(kept.resume_stream().await.unwrap().is_none());
     assert_eq!(kept.transcript().len(), 20_000, "so does the journal");
 }
@@ -84,7 +84,8 @@ async fn a_long_run_fits_in_text_mode_too() {
     });
     let provider = ScriptedProvider::new(turns.chain([ScriptedTurn::new().text("Done.")]));
     let builder = builder_of(&provider).call_mode(CallMode::Text).max_turns(500);
-    let outcome = builder.build().unwrap().run("Question: what exists?").await.unwrap();
+    let outcome =
+        builder.build().unwrap().conversation().run("Question: what exists?").await.unwrap();
     assert_eq!((outcome.text.as_str(), outcome.turns), ("Done.", 401));
     let estimator = TokenEstimator::new();
     for request in provider.requests() {
@@ -128,14 +129,14 @@ async fn a_model_whose_window_is_known_has_a_limit_unless_another_is_set() {
             || ScriptedProvider::from_fn(|_| ScriptedTurn::new().text("So it is. ".repeat(99)));
         let provider = answer().info_of(model);
         let small = answer().info_of(info("small").context_tokens(Some(4_000)));
-        let mut builder = DefaultAgent::builder(provider.clone());
+        let mut builder = Agent::builder(provider.clone());
         if name == "chosen" || name.starts_with("another") {
             builder = builder.model("small", small.clone());
         }
         if let Some(tokens) = set {
             builder = builder.max_context_tokens(tokens);
         }
-        let agent = builder.build().unwrap();
+        let agent = builder.build().unwrap().conversation();
         let (turns, mut trimmed) = (100, 0);
         for turn in 0..turns {
             let mut input = RunInput::from(format!("Question {turn}?"));
@@ -161,7 +162,7 @@ async fn a_model_whose_window_is_known_has_a_limit_unless_another_is_set() {
 #[tokio::test(start_paused = true)]
 async fn agent_reports_the_size_of_its_conversation() {
     let provider = looking();
-    let agent = builder_of(&provider).build().unwrap();
+    let agent = builder_of(&provider).build().unwrap().conversation();
     assert_eq!(agent.context_tokens(), None, "nothing was asked");
     let mut last = 0;
     for turn in 0..5 {
@@ -173,7 +174,7 @@ async fn agent_reports_the_size_of_its_conversation() {
         assert!(tokens > last, "{tokens} behind {last}");
         last = tokens;
     }
-    let unlimited = DefaultAgent::builder(looking()).build().unwrap();
+    let unlimited = Agent::builder(looking()).build().unwrap().conversation();
     unlimited.run("Hi").await.unwrap();
     assert_eq!(unlimited.context_tokens(), None);
 }

@@ -14,7 +14,7 @@ use forgeline_types::{Json, Text, setters};
 ///
 /// A call is the event [`ClientToolRequest`](forgeline_types::AgentEvent::ClientToolRequest); a reader of the events gives the result through
 /// [`ClientCalls`](crate::ClientCalls). The run waits for at most [`client_timeout`](crate::AgentConfig::client_timeout). If no one can
-/// answer, as in [`DefaultAgent::run`](crate::DefaultAgent::run), the call is not run and the model is informed.
+/// answer, as in [`Agent::run`](crate::Agent::run), the call is not run and the model is informed.
 ///
 /// # Examples
 ///
@@ -22,7 +22,7 @@ use forgeline_types::{Json, Text, setters};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{DefaultAgent, tools::ClientTool},
+///     agent::{Agent, tools::ClientTool},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::AgentEvent,
 /// };
@@ -37,7 +37,7 @@ use forgeline_types::{Json, Text, setters};
 /// let turn = ScriptedTurn::new().call("page.read", json!({ "selector": "#total" }));
 /// let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("It is 42.")]);
 /// let tool = ClientTool::typed::<Read>("page.read", "Reads an element of the page.");
-/// let agent = DefaultAgent::builder(provider).tool(tool).build()?;
+/// let agent = Agent::builder(provider).tool(tool).build()?;
 /// let mut stream = agent.run_stream("What is the total?");
 /// while let Some(envelope) = stream.next().await {
 ///     if let AgentEvent::ClientToolRequest(request) = envelope.event {

@@ -23,21 +23,21 @@ use forgeline_types::AgentError;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::sync::Arc;
 /// use forgeline::{
-///     agent::{DefaultAgent, RunContext, RunInput, tools::{Calculator, Tool}},
+///     agent::{Agent, RunContext, RunInput, tools::{Calculator, Tool}},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 ///
 /// let hello = || ScriptedTurn::new().text("Hello.");
 /// let provider = ScriptedProvider::new([hello(), hello()]);
-/// let agent = DefaultAgent::builder(provider.clone())
+/// let agent = Agent::builder(provider.clone())
 ///     .tool_source(|run: RunContext| async move {
 ///         let is_there = run.module() == Some("sums");
 ///         let tool = || Arc::new(Calculator) as Arc<dyn Tool>;
 ///         Ok(is_there.then(tool).into_iter().collect())
 ///     })
 ///     .build()?;
-/// agent.fork().run("Hi").await?;
-/// agent.fork().run(RunInput::from("Hi").module("sums")).await?;
+/// agent.run("Hi").await?;
+/// agent.run(RunInput::from("Hi").module("sums")).await?;
 /// let offered: Vec<_> = provider.requests().iter().map(|request| request.tools.len()).collect();
 /// assert_eq!(offered, [0, 1]);
 /// # Ok(())

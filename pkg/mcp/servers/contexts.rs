@@ -68,7 +68,7 @@ impl McpServers {
     ///
     /// ```no_run
     /// # async fn example(
-    /// #     agent: forgeline::agent::DefaultAgent,
+    /// #     agent: forgeline::agent::Agent,
     /// #     servers: forgeline::agent::mcp::McpServers,
     /// # ) -> Result<(), Box<dyn std::error::Error>> {
     /// let input = servers.prompt("code", "review", [("file", "main.rs")]).await?;

@@ -46,14 +46,14 @@ const MAX_GONE: usize = 20;
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// use forgeline::{agent::{DefaultAgent, mcp::{McpConfig, McpServers}}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, mcp::{McpConfig, McpServers}}, llm::demo::DemoProvider};
 ///
 /// let config = McpConfig::parse(&std::fs::read_to_string("mcp.json")?)?;
 /// let servers = McpServers::connect(config).await?;
 /// for failure in servers.failures() {
 ///     eprintln!("{failure}");
 /// }
-/// let agent = DefaultAgent::builder(DemoProvider::new()).tool_source(servers).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).tool_source(servers).build()?;
 /// # Ok(())
 /// # }
 /// ```

@@ -34,7 +34,7 @@ pub(super) fn done() -> Value {
 pub(super) fn agent(servers: McpServers) -> AgentBuilder {
     let turn = ScriptedTurn::new().call("mcp.s.f", json!({}));
     let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Ok.")]);
-    DefaultAgent::builder(provider).tool_source(servers).grant(["mcp.s.f"])
+    Agent::builder(provider).tool_source(servers).grant(["mcp.s.f"])
 }
 
 /// Runs the agent with a reader who gives these answers, beside its server.
@@ -43,7 +43,7 @@ pub(super) async fn run(
     answers: impl IntoIterator<Item = ToolAnswer>,
     server: impl Future<Output = Scripted>,
 ) -> (Vec<AgentEvent>, RunOutcome, Scripted) {
-    let agent = agent.build().unwrap();
+    let agent = agent.build().unwrap().conversation();
     let mut stream = agent.run_stream("Do it.");
     let questions = stream.questions();
     let mut answers: VecDeque<_> = answers.into_iter().collect();
@@ -152,7 +152,7 @@ async fn a_refusal_and_an_address_are_answers() {
 #[tokio::test]
 async fn question_without_a_person_is_cancelled() {
     let (servers, scripted) = greeted(json!({ "command": "x" })).await;
-    let agent = agent(servers).build().unwrap();
+    let agent = agent(servers).build().unwrap().conversation();
     let (outcome, (_, answer)) = tokio::join!(agent.run("Do it."), asks(scripted, form()));
     assert_eq!((result(&outcome.unwrap()), answer), ("done", json!({ "action": "cancel" })));
 }
@@ -210,7 +210,7 @@ async fn a_question_ends_with_its_call_and_when_the_server_takes_it_back() {
 #[tokio::test]
 async fn question_of_a_server_shared_by_two_runs_is_not_asked() {
     let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
-    let agents = [(); 2].map(|()| agent(servers.clone()).build().unwrap());
+    let agents = [(); 2].map(|()| agent(servers.clone()).build().unwrap().conversation());
     let mut streams = agents.map(|agent| agent.run_stream("Do it."));
     let [first, second] = &mut streams;
     let both = async {
@@ -396,7 +396,7 @@ async fn n45_progress_extends_a_call_ten_times_at_most() {
             scripted.result(&call, done()).await;
             began.elapsed()
         };
-        let agent = agent(servers).build().unwrap();
+        let agent = agent(servers).build().unwrap().conversation();
         let (outcome, elapsed) = tokio::join!(agent.run("Go."), server);
         let outcome = outcome.unwrap();
         assert!(result(&outcome).contains(want), "{limit} s: {}", result(&outcome));

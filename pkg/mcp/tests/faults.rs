@@ -117,7 +117,7 @@ async fn go_on(mut scripted: Scripted, request: Value) {
 /// Runs the agent through one fault; returns its end, unless it was dropped.
 async fn through(point: Point, fault: Fault) -> Option<Result<String, RunError>> {
     let (servers, mut scripted) = greeted(json!({ "command": "/no/such" })).await;
-    let agent = agent(servers).build().unwrap();
+    let agent = agent(servers).build().unwrap().conversation();
     let mut stream = agent.run_stream("Do it.");
     let (cancel, questions) = (stream.cancel_token(), stream.questions());
     let (at_point, mut reached) = mpsc::channel(1);

@@ -13,7 +13,7 @@ use crate::{
     McpConfig, McpError, McpOptions, McpServer, McpServers, session::server_session::ServerSession,
 };
 use forgeline_agent::{
-    CancellationToken, DefaultAgent, RunContext,
+    Agent, CancellationToken, Conversation, RunContext,
     private::{CallPlace, SharedState},
     tools::{Tool, ToolContext, ToolEffects, ToolError, tool_fn},
 };
@@ -493,8 +493,12 @@ async fn a_person_is_asked_before_a_call_reaches_the_server() {
     let turn = ScriptedTurn::new().call("mcp.s.f", json!({}));
     let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Ok.")]);
     let other = tool_fn("other", "Does nothing.", |_: ToolContext, (): ()| async { "" });
-    let agent =
-        DefaultAgent::builder(provider.clone()).tool(other).tool_source(servers).build().unwrap();
+    let agent = Agent::builder(provider.clone())
+        .tool(other)
+        .tool_source(servers)
+        .build()
+        .unwrap()
+        .conversation();
     let answer = scripted.answer("tools/list", json!({ "tools": [listed("f")] }));
     let (outcome, ()) = tokio::join!(agent.run("Do it."), answer);
     assert_eq!(outcome.unwrap().text, "Ok.");

@@ -39,7 +39,7 @@ enum Hangs {
 
 /// A chat, two agents below each other, and at the bottom one with a command and a server.
 struct Nested {
-    agent: DefaultAgent,
+    agent: Conversation,
     providers: [ScriptedProvider; 3],
     places: Places,
     /// The calls that the server works on.
@@ -77,14 +77,14 @@ impl Nested {
         let second = ScriptedProvider::new([ask("third"), text("Second.")]);
         let more = ["More.", "Still more."].map(text);
         let first = ScriptedProvider::new([ask("second"), text("First.")].into_iter().chain(more));
-        let deep = DefaultAgent::builder(third.clone())
+        let deep = Agent::builder(third.clone())
             .tool(CommandTool::new(std::env::temp_dir(), ["sleep"]).unwrap())
             .tool_source(servers)
             .grant(["mcp.s.f", "command.run"]);
         let deep = deep.build().unwrap().into_tool("third", "").places(&places);
-        let middle = DefaultAgent::builder(second.clone()).tool(deep).build().unwrap();
+        let middle = Agent::builder(second.clone()).tool(deep).build().unwrap();
         let middle = middle.into_tool("second", "").places(&places);
-        let agent = DefaultAgent::builder(first.clone()).tool(middle).build().unwrap();
+        let agent = Agent::builder(first.clone()).tool(middle).build().unwrap().conversation();
         Self { agent, providers: [first, second, third], places, open, mark }
     }
 

@@ -68,7 +68,7 @@ async fn a_server_asks_a_model_only_when_a_person_allows_each_request() {
     // Without anyone to ask it is refused, and so is one outside any call.
     let (options, model) = sampling();
     let (servers, mut scripted) = greeted_with(json!({ "command": "x" }), options).await;
-    let agent = agent(servers).build().unwrap();
+    let agent = agent(servers).build().unwrap().conversation();
     let server = async {
         scripted.ask(6, "sampling/createMessage", sample()).await;
         assert_eq!(scripted.read_line().await["error"]["message"], "the user has not allowed it");
@@ -174,7 +174,7 @@ async fn a_request_to_a_model_that_is_cancelled_counts_in_the_run() {
         let (servers, mut scripted) = greeted_with(json!({ "command": "x" }), options).await;
         let agent =
             agent(servers).approver(|_: ApprovalContext| std::future::ready(Decision::Grant));
-        let agent = agent.build().unwrap();
+        let agent = agent.build().unwrap().conversation();
         let mut stream = agent.run_stream("Do it.");
         let cancel = stream.cancel_token();
         let server = async {

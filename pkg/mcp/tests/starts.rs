@@ -79,7 +79,7 @@ async fn lost_server_is_reported_at_the_start_of_the_next_run() {
     for _ in 0..50 {
         tokio::task::yield_now().await;
     }
-    let agent = agent(servers).build().unwrap();
+    let agent = agent(servers).build().unwrap().conversation();
     let mut stream = agent.run_stream("Do it.");
     let mut said = Vec::new();
     let mut seen = 0;
@@ -100,7 +100,7 @@ async fn lost_server_is_reported_at_the_start_of_the_next_run() {
 }
 
 /// The notices of the sources in a run, and the names of the tools that the model was offered.
-async fn noticed(agent: &DefaultAgent, provider: &ScriptedProvider) -> (Vec<Value>, Vec<String>) {
+async fn noticed(agent: &Conversation, provider: &ScriptedProvider) -> (Vec<Value>, Vec<String>) {
     let mut stream = agent.run_stream("Do it.");
     let mut said = Vec::new();
     while let Some(envelope) = stream.next().await {
@@ -151,8 +151,8 @@ async fn n45_a_server_that_is_late_joins_the_next_run_which_says_so() {
     let provider = ScriptedProvider::new((1..=4).map(turn));
     // Its name is not taken from the tool that was there first.
     let own = tool_fn("f", "Does it.", |_: ToolContext, (): ()| async { "done" });
-    let agent = DefaultAgent::builder(provider.clone()).tool(own).tool_source(servers.clone());
-    let agent = agent.build().unwrap();
+    let agent = Agent::builder(provider.clone()).tool(own).tool_source(servers.clone());
+    let agent = agent.build().unwrap().conversation();
 
     tokio::time::pause();
     let (said, offered) = noticed(&agent, &provider).await;
@@ -180,7 +180,7 @@ async fn server_that_never_started_is_not_reported_in_runs() {
     let config = config(r#"{"mcpServers":{"s":{"command":"/no/such"}}}"#).unwrap();
     let servers = McpServers::connect(config).await.unwrap();
     assert_eq!(servers.failures().len(), 1);
-    let mut stream = agent(servers).build().unwrap().run_stream("Do it.");
+    let mut stream = agent(servers).build().unwrap().conversation().run_stream("Do it.");
     while let Some(envelope) = stream.next().await {
         let is_notice =
             matches!(&envelope.event, AgentEvent::Custom { name, .. } if name == TOOL_SOURCE);

@@ -88,7 +88,7 @@ fn caller_in_runs(runs: &[&[&str]]) -> AgentBuilder {
     });
     let remove = tool_fn("remove", "Removes it.", |_: ToolContext, (): ()| async { "removed" });
     let fetch = tool_fn("fetch", "Fetches it.", |_: ToolContext, (): ()| async { "a page" });
-    DefaultAgent::builder(ScriptedProvider::new(turns))
+    Agent::builder(ScriptedProvider::new(turns))
         .tool(remove.effects(ToolEffects::Irreversible))
         .tool(fetch.origin(TextOrigin::Outside))
 }
@@ -113,7 +113,7 @@ async fn n45_always_holds_until_text_of_another_source_comes() {
     let turns =
         ["mcp.s.f", "mcp.s.f", "mcp.s.g", "mcp.s.g", "remove", "fetch", "mcp.s.f", "mcp.s.g"];
     let (agent, asked) = asked(caller(&turns).tool_source(servers), Decision::GrantAlways);
-    agent.build().unwrap().run("Go.").await.unwrap();
+    agent.build().unwrap().conversation().run("Go.").await.unwrap();
     let want = [
         ("mcp.s.f", Policy),
         ("mcp.s.g", Policy),
@@ -142,7 +142,7 @@ async fn n45_a_named_tool_and_a_trusted_server_run_unasked_and_nothing_else_does
     ];
     for (name, setup, turns, want) in rows {
         let (servers, calls) = plain().await;
-        let agent = setup(caller(turns)).tool_source(servers).build().unwrap();
+        let agent = setup(caller(turns)).tool_source(servers).build().unwrap().conversation();
         // Nobody can be asked.
         let outcome = agent.run("Go.").await.unwrap();
         assert_eq!(calls.count(), want, "{name}");
@@ -177,11 +177,17 @@ async fn n45_always_holds_for_the_runs_of_a_conversation_until_text_of_another_s
             let page = tool_fn("page", "Reads.", |_: ToolContext, (): ()| async { "a page" });
             let turns =
                 [ScriptedTurn::new().call("page", json!({})), ScriptedTurn::new().text("It says.")];
-            let below = DefaultAgent::builder(ScriptedProvider::new(turns))
-                .tool(page.origin(TextOrigin::Outside));
+            let below =
+                Agent::builder(ScriptedProvider::new(turns)).tool(page.origin(TextOrigin::Outside));
             let below = SubAgent::new(below.build().unwrap(), "below", "Reads a page.");
             let (agent, asked) = asked(setup(builder), Decision::GrantAlways);
-            let agent = agent.tool(below).tool_source(servers).tool_source(second).build().unwrap();
+            let agent = agent
+                .tool(below)
+                .tool_source(servers)
+                .tool_source(second)
+                .build()
+                .unwrap()
+                .conversation();
             let mut made = Vec::new();
             for input in ["One.", "Two.", "Between.", "Four.", "Five."] {
                 agent.run(input).await.unwrap();
@@ -209,7 +215,7 @@ async fn n45_text_of_one_server_ends_the_trust_in_another() {
     let (second, others) = server("t", json!({ "command": "/no/such" }), "").await;
     let turns = ["mcp.s.f", "mcp.s.f", "mcp.t.f", "mcp.s.f"];
     let agent = caller(&turns).tool_source(first).tool_source(second);
-    let agent = agent.trust_sources(["mcp.s", "mcp.t"]).build().unwrap();
+    let agent = agent.trust_sources(["mcp.s", "mcp.t"]).build().unwrap().conversation();
     agent.run("Go.").await.unwrap();
     // A call that does not run brings no text in.
     assert_eq!((calls.count(), others.count()), (3, 0));
@@ -219,7 +225,12 @@ async fn n45_text_of_one_server_ends_the_trust_in_another() {
 #[tokio::test]
 async fn n45_the_source_is_kept_with_the_conversation() {
     let (servers, calls) = plain().await;
-    let agent = caller(&["mcp.s.f"]).tool_source(servers).grant(["mcp.s.f"]).build().unwrap();
+    let agent = caller(&["mcp.s.f"])
+        .tool_source(servers)
+        .grant(["mcp.s.f"])
+        .build()
+        .unwrap()
+        .conversation();
     agent.run("Go.").await.unwrap();
     let kept = serde_json::to_string(&agent.transcript()).unwrap();
     assert!(kept.contains(r#""source":"mcp.s""#), "{kept}");
@@ -228,7 +239,7 @@ async fn n45_the_source_is_kept_with_the_conversation() {
         let (servers, calls) = plain().await;
         let memory = ConversationMemory::from(serde_json::from_str::<Transcript>(&kept).unwrap());
         let agent = caller(&["mcp.s.f", "mcp.s.f"]).tool_source(servers).memory(memory);
-        agent.grant(["mcp.s.f"]).build().unwrap().run("Again.").await.unwrap();
+        agent.grant(["mcp.s.f"]).build().unwrap().conversation().run("Again.").await.unwrap();
         assert_eq!(calls.count(), want, "{kept}");
     }
     assert_eq!(calls.count(), 1);
@@ -250,14 +261,15 @@ async fn n45_instructions_reach_the_model_quoted_as_text_of_their_server() {
         ];
         let provider = ScriptedProvider::new(turns);
         let remove = tool_fn("remove", "Removes it.", |_: ToolContext, (): ()| async { "removed" });
-        let agent = DefaultAgent::builder(provider.clone())
+        let agent = Agent::builder(provider.clone())
             .tool(remove.effects(ToolEffects::Irreversible))
             .system("You are careful.")
             .system(servers.instructions())
             .tool_source(servers)
             .grant(["remove", "mcp.s.f"])
             .build()
-            .unwrap();
+            .unwrap()
+            .conversation();
         let outcome = agent.run("Go.").await.unwrap();
         let prompt = provider.requests()[0].system.clone().unwrap_or_default();
         assert_eq!(prompt.contains("> Ask before you write."), is_passed, "{prompt}");
@@ -276,8 +288,8 @@ async fn n45_instructions_have_a_bound() {
     let (servers, _calls) = server("s", json!({ "command": "/no/such" }), &long).await;
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]);
     let part = servers.instructions();
-    let agent = DefaultAgent::builder(provider.clone()).system(part.clone());
-    agent.tool_source(servers).build().unwrap().run("Go.").await.unwrap();
+    let agent = Agent::builder(provider.clone()).system(part.clone());
+    agent.tool_source(servers).build().unwrap().conversation().run("Go.").await.unwrap();
     let prompt = provider.requests()[0].system.clone().unwrap_or_default();
     assert!(prompt.contains("bytes more are left out") && prompt.len() < 10 << 10, "{prompt}");
     let text = part.build(PromptContext::default()).await.unwrap();

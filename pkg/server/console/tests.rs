@@ -10,12 +10,12 @@ use tower::ServiceExt as _;
 
 use super::{ASSETS, PAGE};
 use crate::{Service, Tokens, router};
-use forgeline_agent::{Caller, DefaultAgent};
+use forgeline_agent::{Agent, Caller};
 use forgeline_llm::demo::DemoProvider;
 
 /// A service that lets those with a token in alone.
 fn app(has_console: bool) -> Router {
-    let agent = DefaultAgent::builder(DemoProvider::new()).build().unwrap();
+    let agent = Agent::builder(DemoProvider::new()).build().unwrap();
     let tokens = Tokens::new().token("ann", Caller::new("ann").scope("team-a"));
     let service = Service::builder().agent("main", agent).identify(tokens).console(has_console);
     router(service.build().unwrap())

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use forgeline_agent::DefaultAgent;
+use forgeline_agent::Agent;
 use forgeline_types::Text;
 
 /// The agents of a service by name, one of which is the default.
 pub(crate) struct AgentSet {
-    agents: BTreeMap<Text, DefaultAgent>,
+    agents: BTreeMap<Text, Agent>,
     default: Text,
     /// Those whose conversations may begin with the messages of a client.
     with_history: BTreeSet<Text>,
@@ -15,7 +15,7 @@ pub(crate) struct AgentSet {
 
 impl AgentSet {
     pub(crate) fn new(
-        agents: BTreeMap<Text, DefaultAgent>,
+        agents: BTreeMap<Text, Agent>,
         default: Text,
         with_history: BTreeSet<Text>,
     ) -> Self {
@@ -27,7 +27,7 @@ impl AgentSet {
         self.with_history.contains(name.unwrap_or(&self.default))
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&DefaultAgent> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Agent> {
         self.agents.get(name)
     }
 
@@ -37,7 +37,7 @@ impl AgentSet {
     }
 
     /// Returns the agents, the default agent first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Text, &DefaultAgent)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Text, &Agent)> {
         let (first, others): (Vec<_>, Vec<_>) =
             self.agents.iter().partition(|(name, _)| **name == self.default);
         first.into_iter().chain(others)

@@ -13,9 +13,9 @@ use crate::{
     journal::{LogProgress, StoredJournal, rewound::TakenBack},
     problem::MAX_SHOWN,
 };
-use forgeline_agent::{Caller, DefaultAgent, RunInput};
+use forgeline_agent::{Agent, Caller, RunInput};
 use forgeline_store::{
-    Conversation as StoredConversation, ConversationKey, ConversationStore, RunRecord, StoreError,
+    ConversationKey, ConversationRecord, ConversationStore, RunRecord, StoreError,
     private::{new_id, now_ms},
 };
 use forgeline_types::{AgentError, ErrorCode, Message, Text, private::clipped};
@@ -77,14 +77,14 @@ impl ConversationDirectory {
         check_run(agent, input, tools)?;
         let id = id.unwrap_or_else(|| new_id("conv-"));
         let key = ConversationKey::new(scope.clone(), id.clone());
-        let mut new = StoredConversation::new(key, caller.id.clone(), name, now_ms());
+        let mut new = ConversationRecord::new(key, caller.id.clone(), name, now_ms());
         new.title = title(&input.text());
         let added = match self.store.begin(new.clone()).await {
             Ok(()) => {
                 let added = self.cache.add(&scope, self.of_stored(&new, agent));
                 // Another request may have found it meanwhile, and spoken first.
-                if !history.is_empty() && added.agent.transcript().is_empty() {
-                    let given = added.agent.give(history.into_iter().map(Arc::new).collect());
+                if !history.is_empty() && added.handle.transcript().is_empty() {
+                    let given = added.handle.give(history.into_iter().map(Arc::new).collect());
                     given.await.map_err(|error| added.journal.problem(error))?;
                 }
                 added
@@ -114,7 +114,7 @@ impl ConversationDirectory {
         }
     }
 
-    fn of_stored(&self, stored: &StoredConversation, agent: &DefaultAgent) -> LiveConversation {
+    fn of_stored(&self, stored: &ConversationRecord, agent: &Agent) -> LiveConversation {
         let (store, log_progress) = (Arc::clone(&self.store), Arc::clone(&self.log_progress));
         let journal = StoredJournal::new(store, stored.key.clone(), log_progress);
         LiveConversation::new(stored, agent, journal)
@@ -205,11 +205,7 @@ fn other_agent(own: &str, named: &str) -> Problem {
 
 /// Refuses a model that the agent does not offer (the host decides which models a request may choose), an input that the model cannot read, and a tool of
 /// the request that has the name of one of the agent's tools.
-fn check_run(
-    agent: &DefaultAgent,
-    input: &RunInput,
-    tools: Option<&ClientTools>,
-) -> Result<(), Problem> {
+fn check_run(agent: &Agent, input: &RunInput, tools: Option<&ClientTools>) -> Result<(), Problem> {
     let status = StatusCode::BAD_REQUEST;
     let no_model =
         |error: AgentError| Problem::new(status, "unknown_model", error.message.to_string());

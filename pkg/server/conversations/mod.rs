@@ -21,8 +21,8 @@ use super::{
     journal::{StoredJournal, rewound::TakenBack},
     runs::run::ServiceRun,
 };
-use forgeline_agent::DefaultAgent;
-use forgeline_store::Conversation as Stored;
+use forgeline_agent::{Agent, Conversation};
+use forgeline_store::ConversationRecord;
 use forgeline_types::{Message, Part, Text};
 
 /// Conversations by scope and id. Conversations of other scopes are not found.
@@ -48,8 +48,9 @@ pub(crate) struct LiveConversation {
     pub(crate) owner: Text,
     /// The name of its agent.
     pub(crate) agent_name: Text,
-    /// A fork of the agent, with the messages of the conversation.
-    pub(crate) agent: DefaultAgent,
+    pub(crate) agent: Agent,
+    /// The conversation with the agent: its messages and runs.
+    pub(crate) handle: Conversation,
     /// The run that started last.
     last_run: Mutex<Option<Arc<ServiceRun>>>,
     pub(crate) journal: StoredJournal,
@@ -151,16 +152,17 @@ impl LiveConversation {
     }
 
     fn measure(&self) {
-        let bytes = self.agent.transcript().iter().map(|message| size(message)).sum();
+        let bytes = self.handle.transcript().iter().map(|message| size(message)).sum();
         self.bytes.store(bytes, Ordering::Release);
     }
 
-    pub(crate) fn new(stored: &Stored, agent: &DefaultAgent, journal: StoredJournal) -> Self {
+    pub(crate) fn new(stored: &ConversationRecord, agent: &Agent, journal: StoredJournal) -> Self {
         Self {
             id: stored.key.id.clone(),
             owner: stored.owner.clone(),
             agent_name: stored.agent.clone(),
-            agent: agent.fork_with_journal(journal.clone()),
+            agent: agent.clone(),
+            handle: agent.conversation().with_journal(journal.clone()),
             last_run: Mutex::default(),
             journal,
             bytes: AtomicUsize::new(0),
@@ -171,7 +173,7 @@ impl LiveConversation {
 
     /// Reads its messages from the journal.
     pub(crate) async fn reread(&self) -> Result<(), Problem> {
-        let reread = self.agent.reread().await;
+        let reread = self.handle.reread().await;
         reread.map_err(|error| self.journal.problem(error))
     }
 

@@ -14,7 +14,7 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 impl LiveConversation {
     /// Rewinds the conversation once its cancelled runs have ended.
     pub(crate) async fn take_back(&self, again: &RegenerateRequest) -> Result<(), Problem> {
-        let rewound = self.agent.rewind_to(|begun| again.place(begun));
+        let rewound = self.handle.rewind_to(|begun| again.place(begun));
         match timeout(MAX_WAIT, rewound).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => {

@@ -11,12 +11,12 @@ use forgeline_types::Envelope;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::DefaultAgent,
+///     agent::Agent,
 ///     llm::demo::DemoProvider,
 ///     server::encode::{Encode, Native, RunEnd},
 /// };
 ///
-/// let agent = DefaultAgent::builder(DemoProvider::new()).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).build()?;
 /// let mut stream = agent.run_stream("Hello");
 /// let (mut encoder, mut frames, mut events) = (Native::new(), Vec::new(), 0);
 /// while let Some(envelope) = stream.next().await {

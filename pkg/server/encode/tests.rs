@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{message_writer::MessageWriter, *};
 use forgeline_agent::{
-    DefaultAgent, RunStream,
+    Agent, RunStream,
     tools::{Calculator, ToolContext, ToolEffects, tool_fn},
 };
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
@@ -105,7 +105,7 @@ fn data(frames: &str) -> Vec<Value> {
 fn chat(answers: bool) -> (RunStream, bool) {
     let below = ScriptedTurn::new().call("calculator", json!({ "expression": "6*7" }));
     let below = ScriptedProvider::new([below, ScriptedTurn::new().thinking("Hm.").text("42")]);
-    let below = DefaultAgent::builder(below).tool(Calculator).build().unwrap();
+    let below = Agent::builder(below).tool(Calculator).build().unwrap();
     let remove = tool_fn("remove", "Removes.", |_: ToolContext, _: Value| async { "removed" });
     let turns = [
         ScriptedTurn::new()
@@ -117,7 +117,7 @@ fn chat(answers: bool) -> (RunStream, bool) {
         ScriptedTurn::new().call("remove", json!({ "path": "a" })),
         ScriptedTurn::new().text("Done: ").text("42."),
     ];
-    let agent = DefaultAgent::builder(ScriptedProvider::new(turns))
+    let agent = Agent::builder(ScriptedProvider::new(turns))
         .tool(Calculator)
         .tool(remove.effects(ToolEffects::Irreversible))
         .tool(below.into_tool("below", "Helps."))
@@ -403,7 +403,7 @@ async fn each_ending_is_told_by_each_encoder() {
         ("cut",       vec![turn().text("a").finish(Length)],       RunStatus::Completed, "",                 "length"),
     ];
     for (ending, script, status, code, finish) in rows {
-        let builder = DefaultAgent::builder(ScriptedProvider::new(script)).tool(Calculator);
+        let builder = Agent::builder(ScriptedProvider::new(script)).tool(Calculator);
         let agent = builder.max_turns(2).continue_cut(0).build().unwrap();
         let mut stream = agent.run_stream("Go.");
         let mut events = Vec::new();

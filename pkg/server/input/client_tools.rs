@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::Problem;
 use forgeline_agent::{
-    DefaultAgent, RunContext, ToolSource,
+    Agent, RunContext, ToolSource,
     tools::{ClientTool, RegistryError, Tool, ToolRegistry},
 };
 use forgeline_types::{AgentError, Text, private::clipped};
@@ -75,7 +75,7 @@ impl ClientTools {
     }
 
     /// Refuses a tool that has the name of one of the agent's own tools.
-    pub(crate) fn check_beside(&self, agent: &DefaultAgent) -> Result<(), Problem> {
+    pub(crate) fn check_beside(&self, agent: &Agent) -> Result<(), Problem> {
         let wire = |name: &str| name.replace('.', "_");
         let is_own = |tool: &&Arc<dyn Tool>| {
             agent.own_tools().any(|(own, _)| wire(own.name()) == wire(tool.name()))

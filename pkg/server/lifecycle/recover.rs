@@ -171,7 +171,7 @@ impl RunLifecycle {
                     let used = self.used_in_log(&record, events).await;
                     ServiceRun::stored(&record).interrupt(&self.stores, (events, used), why).await;
                     if let Ok(conversation) = conversation
-                        && let Err(error) = conversation.agent.reread().await
+                        && let Err(error) = conversation.handle.reread().await
                     {
                         tracing::warn!(%error, "a conversation cannot continue");
                     }
@@ -235,7 +235,7 @@ impl RunLifecycle {
                 context.share(Arc::clone(tools));
             }
         };
-        let found = conversation.agent.reopen(&record.key.name, share).await?;
+        let found = conversation.handle.reopen(&record.key.name, share).await?;
         self.fate_of(record, conversation, events, found).await
     }
 
@@ -286,7 +286,7 @@ impl RunLifecycle {
                 if events > 0 {
                     return Err(interrupted("it had started, and its journal is lost".to_owned()));
                 }
-                let stream = conversation.agent.run_stream_as(input, record.key.name.clone());
+                let stream = conversation.handle.run_stream_as(input, record.key.name.clone());
                 let (events, turn, awaited, used) = (0, None, Vec::new(), None);
                 let words = stored.messages_without(MessageCounts::default());
                 let answers = Vec::new();

@@ -102,7 +102,7 @@ impl RunLifecycle {
             Some(tools) => input.state(tools),
             None => input,
         };
-        let stream = conversation.agent.run_stream(input);
+        let stream = conversation.handle.run_stream(input);
         let key = LogKey::new(scope, stream.run_id());
         let (id, owner) = (conversation.id.clone(), caller.id.clone());
         let mut record =

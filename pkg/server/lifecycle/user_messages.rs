@@ -61,7 +61,7 @@ impl RunLifecycle {
         let mut since: Vec<_> = waiting.map(|message| message.text()).collect();
         let conversation = self.conversations.cache().find(&run.key.scope, &run.conversation);
         if let Some(conversation) = conversation {
-            let transcript = conversation.agent.transcript();
+            let transcript = conversation.handle.transcript();
             let users = transcript.iter().filter(|it| it.role == MessageRole::User);
             let users: Vec<_> = users.map(|message| message.text()).collect();
             let first =

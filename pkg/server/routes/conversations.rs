@@ -26,8 +26,8 @@ use crate::{
 };
 use forgeline_agent as agent;
 use forgeline_store::{
-    Conversation, ConversationKey, ConversationQuery, ConversationStore, StoredMessage, Stores,
-    private::now_ms,
+    ConversationKey, ConversationQuery, ConversationRecord, ConversationStore, StoredMessage,
+    Stores, private::now_ms,
 };
 use forgeline_types::Text;
 
@@ -89,7 +89,7 @@ impl PageQuery {
 }
 
 /// Returns a conversation as callers see it.
-fn shown(conversation: &Conversation) -> Value {
+fn shown(conversation: &ConversationRecord) -> Value {
     json!({
         "id": conversation.key.id,
         "agent": conversation.agent,
@@ -106,7 +106,7 @@ async fn find(
     store: &dyn ConversationStore,
     caller: &agent::Caller,
     id: &str,
-) -> Result<Conversation, Problem> {
+) -> Result<ConversationRecord, Problem> {
     check_id("the conversation id", id)?;
     let key = ConversationKey::new(scope(caller), id);
     let found = store.get(&key).await?;

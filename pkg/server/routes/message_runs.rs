@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{Problem, conversations::agents::AgentSet};
-use forgeline_agent::DefaultAgent;
+use forgeline_agent::Agent;
 use forgeline_store::{ConversationKey, RunQuery, RunRecord, StoredMessage, Stores};
 use forgeline_types::{Message, MessageRole, Part, Text};
 
@@ -45,7 +45,7 @@ pub(super) async fn with_runs(
 }
 
 /// Returns the parts of an answer whose calls were written as text: an answer without calls that is followed by results.
-fn as_read(agent: &DefaultAgent, message: &Message, next: Option<&Message>) -> Option<Vec<Part>> {
+fn as_read(agent: &Agent, message: &Message, next: Option<&Message>) -> Option<Vec<Part>> {
     let has_results = next.is_some_and(|next| next.tool_results().next().is_some());
     let is_written =
         message.role == MessageRole::Assistant && message.tool_calls().next().is_none();

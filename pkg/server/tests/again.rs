@@ -15,7 +15,7 @@ fn naming() -> ScriptedProvider {
 }
 
 fn over(provider: &ScriptedProvider, stores: Stores) -> Router {
-    let agent = DefaultAgent::builder(provider.clone()).build().unwrap();
+    let agent = Agent::builder(provider.clone()).build().unwrap();
     router(built(agent).stores(stores).build().unwrap())
 }
 

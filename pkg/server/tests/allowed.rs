@@ -3,7 +3,7 @@
 use super::*;
 
 /// A service whose Ann may use all tools, and is there a second time with a token that may use none.
-fn gated(agent: DefaultAgent) -> Router {
+fn gated(agent: Agent) -> Router {
     let ann = || Caller::new("ann").scope("team-a");
     let tokens = Tokens::new()
         .token("ann", ann().permission("pay").permission("page"))
@@ -14,11 +14,7 @@ fn gated(agent: DefaultAgent) -> Router {
 }
 
 /// An agent that calls this tool, and is done.
-fn calling(
-    name: &str,
-    call: &str,
-    tool: impl forgeline_agent::tools::Tool + 'static,
-) -> DefaultAgent {
+fn calling(name: &str, call: &str, tool: impl forgeline_agent::tools::Tool + 'static) -> Agent {
     let (name, call) = (name.to_owned(), call.to_owned());
     let provider = ScriptedProvider::from_fn(move |request: &Asked| {
         if request.messages.iter().any(|it| it.tool_results().next().is_some()) {
@@ -26,15 +22,15 @@ fn calling(
         }
         ScriptedTurn::new().call(&name, &call)
     });
-    DefaultAgent::builder(provider).tool(tool).build().unwrap()
+    Agent::builder(provider).tool(tool).build().unwrap()
 }
 
-fn paying() -> DefaultAgent {
+fn paying() -> Agent {
     let pay = tool_fn("pay", "Pays.", |_: ToolContext, _: Value| async { "paid" });
     calling("pay", "{}", pay.permission("pay").effects(ToolEffects::Irreversible))
 }
 
-fn reading() -> DefaultAgent {
+fn reading() -> Agent {
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     calling("page", "{}", page.permission("page"))
 }
@@ -79,7 +75,7 @@ async fn whoever_may_not_use_a_tool_of_an_agent_below_does_not_decide_about_it_e
         ScriptedTurn::new().call("helper", json!({ "task": "Pay." })),
         ScriptedTurn::new().text("Done."),
     ]);
-    let agent = DefaultAgent::builder(above).tool(paying().into_tool("helper", "Helps."));
+    let agent = Agent::builder(above).tool(paying().into_tool("helper", "Helps."));
     let app = gated(agent.build().unwrap());
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
     while value(get(&app, &run, "ann").await).await.1["status"] != "waiting" {

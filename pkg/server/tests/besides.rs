@@ -25,12 +25,12 @@ fn seen(request: &Asked) -> Vec<String> {
 }
 
 /// An agent that asks to remove, or reads the page, or both, as the input says; it repeats all that it reads.
-fn reading() -> (ScriptedProvider, DefaultAgent) {
+fn reading() -> (ScriptedProvider, Agent) {
     reading_where(false)
 }
 
 /// The same, where the call may not end.
-fn reading_where(hangs: bool) -> (ScriptedProvider, DefaultAgent) {
+fn reading_where(hangs: bool) -> (ScriptedProvider, Agent) {
     let remove = tool_fn("remove", "Removes.", move |_: ToolContext, _: Value| async move {
         if hangs {
             std::future::pending::<()>().await;
@@ -47,7 +47,7 @@ fn reading_where(hangs: bool) -> (ScriptedProvider, DefaultAgent) {
             _ => ScriptedTurn::new().text(seen(request).join(" | ")),
         }
     });
-    let agent = DefaultAgent::builder(provider.clone());
+    let agent = Agent::builder(provider.clone());
     let agent = agent.tool(remove.effects(ToolEffects::Irreversible).idempotent()).tool(page);
     (provider, agent.build().unwrap())
 }
@@ -235,7 +235,7 @@ async fn what_is_asked_once_its_user_has_gone_on_is_refused() {
         ScriptedTurn::new().call("remove", json!({ "path": "b" })),
         ScriptedTurn::new().text("Tried."),
     ]);
-    let below = DefaultAgent::builder(below.clone())
+    let below = Agent::builder(below.clone())
         .tool(remove.effects(ToolEffects::Irreversible))
         .build()
         .unwrap();
@@ -245,7 +245,7 @@ async fn what_is_asked_once_its_user_has_gone_on_is_refused() {
             _ => ScriptedTurn::new().text(seen(request).join(" | ")),
         }
     });
-    let agent = DefaultAgent::builder(provider).tool(below.into_tool("below", "Helps."));
+    let agent = Agent::builder(provider).tool(below.into_tool("below", "Helps."));
     let (_, app) = service(agent.build().unwrap());
     let (_, asked) = chat(&app, json!({ "messages": [user("Go.")] })).await;
     let message = answered(&asked, &[decided(&asked, true)]);

@@ -4,7 +4,7 @@ use super::*;
 use forgeline_types::{Capabilities, Part};
 
 /// An agent that asks to remove, then reads the page, then has an end.
-pub(super) fn asking() -> DefaultAgent {
+pub(super) fn asking() -> Agent {
     let remove = tool_fn("remove", "Removes.", |_: ToolContext, _: Value| async { "removed" });
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     let provider = ScriptedProvider::from_fn(|request: &Asked| {
@@ -17,8 +17,7 @@ pub(super) fn asking() -> DefaultAgent {
             _ => ScriptedTurn::new().text(format!("{results:?}")),
         }
     });
-    let agent =
-        DefaultAgent::builder(provider).tool(remove.effects(ToolEffects::Irreversible)).tool(page);
+    let agent = Agent::builder(provider).tool(remove.effects(ToolEffects::Irreversible)).tool(page);
     agent.build().unwrap()
 }
 
@@ -202,8 +201,7 @@ async fn tools_of_an_ag_ui_request_run_at_its_client() {
         ScriptedTurn::new().call("colour", json!({ "of": "sky" })),
         ScriptedTurn::new().text("Done."),
     ]);
-    let (_, app) =
-        service(DefaultAgent::builder(provider.clone()).tool(Calculator).build().unwrap());
+    let (_, app) = service(Agent::builder(provider.clone()).tool(Calculator).build().unwrap());
     let tool = |name: &str| {
         json!({ "name": name, "description": "Sets the colour.",
         "parameters": { "type": "object", "properties": { "of": { "type": "string" } } } })
@@ -225,7 +223,7 @@ async fn tools_of_an_ag_ui_request_run_at_its_client() {
 }
 
 /// An agent that reads the page when the input says go, and asks to remove when it says so.
-fn leaving() -> DefaultAgent {
+fn leaving() -> Agent {
     let remove = tool_fn("remove", "Removes.", |_: ToolContext, _: Value| async { "removed" });
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     let provider = ScriptedProvider::from_fn(|request: &Asked| {
@@ -235,8 +233,7 @@ fn leaving() -> DefaultAgent {
             said => ScriptedTurn::new().text(format!("You say {said}")),
         }
     });
-    let agent =
-        DefaultAgent::builder(provider).tool(remove.effects(ToolEffects::Irreversible)).tool(page);
+    let agent = Agent::builder(provider).tool(remove.effects(ToolEffects::Irreversible)).tool(page);
     agent.build().unwrap()
 }
 
@@ -270,7 +267,7 @@ async fn a_message_of_another_matter_ends_the_run_that_waits_for_its_reader() {
 async fn pictures_of_both_chats_reach_the_model_and_other_files_are_refused() {
     let provider = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("I see."));
     let provider = provider.capabilities(Capabilities::ALL);
-    let (_, app) = service(DefaultAgent::builder(provider.clone()).build().unwrap());
+    let (_, app) = service(Agent::builder(provider.clone()).build().unwrap());
     let picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let file = json!({ "type": "file", "mediaType": "image/png", "url": format!("data:image/png;base64,{picture}") });
     let words = json!({ "type": "text", "text": "What is it?" });

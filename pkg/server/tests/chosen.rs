@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use forgeline_agent::{
-    DefaultAgent,
+    Agent,
     prompts::{ModulePrompts, PromptContext},
 };
 use forgeline_store::{ConversationQuery, Stores};
@@ -20,9 +20,9 @@ fn model(name: &'static str) -> ScriptedProvider {
 #[tokio::test]
 async fn a_request_chooses_among_the_models_and_agents_that_the_host_allows() {
     let (small, large, cold) = (model("small"), model("large"), model("cold"));
-    let main = DefaultAgent::builder(small.clone()).model("large", large.clone()).tool(Calculator);
+    let main = Agent::builder(small.clone()).model("large", large.clone()).tool(Calculator);
     let main = main.request(Asked::default().temperature(0.9)).build().unwrap();
-    let other = DefaultAgent::builder(cold.clone()).request(Asked::default().temperature(0.1));
+    let other = Agent::builder(cold.clone()).request(Asked::default().temperature(0.1));
     let stores = Stores::in_memory();
     let service = built(main).agent("cold", other.build().unwrap()).stores(stores.clone());
     let app = router(service.build().unwrap());
@@ -68,7 +68,7 @@ async fn a_request_chooses_among_the_models_and_agents_that_the_host_allows() {
 
 #[tokio::test]
 async fn chats_of_both_protocols_choose_a_model_by_their_address() {
-    let agent = DefaultAgent::builder(model("small")).model("large", model("large"));
+    let agent = Agent::builder(model("small")).model("large", model("large"));
     let (_, app) = service(agent.build().unwrap());
     let said = json!([{ "id": "u1", "role": "user", "content": "Go." }]);
     let chat = json!({ "id": "c1", "messages": said });
@@ -100,7 +100,7 @@ fn noting(
 async fn a_chat_takes_one_message_or_several_and_tells_its_project_and_folder() {
     let (part, seen) = noting(["projectId", "currentPath"]);
     let provider = model("small");
-    let agent = DefaultAgent::builder(provider.clone()).system("Fixed.").system(part);
+    let agent = Agent::builder(provider.clone()).system("Fixed.").system(part);
     let (_, app) = service(agent.build().unwrap());
     let place = json!({ "chatId": "c1", "projectId": "p-7", "currentPath": "src/main" });
     let with = |name: &str, said: Value| {
@@ -136,7 +136,7 @@ async fn what_a_request_tells_of_itself_is_kept_and_shown_and_chooses_no_text_bu
     let stores = Stores::in_memory();
     let (part, seen) = noting(["ticket", "nothing"]);
     let provider = model("small");
-    let agent = DefaultAgent::builder(provider.clone());
+    let agent = Agent::builder(provider.clone());
     let agent = agent.system(ModulePrompts::new().module("orders", "Of orders.")).system(part);
     let app = router(built(agent.build().unwrap()).stores(stores.clone()).build().unwrap());
     let about = json!({ "module": "orders", "page": "list", "model": "small", "metadata": { "ticket": ["planted", 7] } });

@@ -1,7 +1,7 @@
 //! Conversations, tools and notifications over the stores.
 
 use super::*;
-use forgeline_store::{Conversation, ConversationKey, Entry, Stores};
+use forgeline_store::{ConversationKey, ConversationRecord, Entry, Stores};
 use forgeline_types::Message;
 
 /// A service with three conversations of Ann, one of Bob and one of Eve.
@@ -15,7 +15,7 @@ async fn kept() -> Router {
         ("team-e", "eve", "a1", 5),
     ] {
         let key = ConversationKey::new(scope, id);
-        let conversation = Conversation::new(key.clone(), owner, "main", at);
+        let conversation = ConversationRecord::new(key.clone(), owner, "main", at);
         stores.conversations.begin(conversation).await.unwrap();
         let said = |at: u64| Entry::new(at).message(Message::user(format!("{owner} says {at}")));
         for at in 0..3 {
@@ -118,7 +118,7 @@ async fn the_conversation_of_another_is_not_found_in_any_route() {
 async fn a_caller_sees_the_tools_that_it_may_use() {
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     let own = tool_fn("own", "Is for some.", |_: ToolContext, _: Value| async { "" });
-    let agent = DefaultAgent::builder(ScriptedProvider::new([])).tool(page);
+    let agent = Agent::builder(ScriptedProvider::new([])).tool(page);
     let (_, app) = service(agent.tool(own.permission("some")).build().unwrap());
     let (_, tools) = value(get(&app, "/v1/tools", "ann").await).await;
     let tools = tools["tools"].as_array().unwrap();
@@ -156,7 +156,7 @@ async fn a_host_notifies_a_scope_and_others_may_not() {
 async fn a_page_ends_behind_4_mib_and_the_next_goes_on_there() {
     let long = "a".repeat(900 << 10);
     let answers = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("Yes."));
-    let (_, app) = service(DefaultAgent::builder(answers).build().unwrap());
+    let (_, app) = service(Agent::builder(answers).build().unwrap());
     for _ in 0..10 {
         let run = begin(&app, "ann", &json!({ "input": long, "conversation_id": "c" })).await;
         text(get(&app, &format!("{run}/events"), "ann").await).await;
@@ -179,7 +179,7 @@ async fn a_page_ends_behind_4_mib_and_the_next_goes_on_there() {
 async fn a_damaged_journal_is_no_fault_of_the_caller() {
     let stores = Stores::in_memory();
     let key = ConversationKey::new("team-a", "c");
-    let conversation = Conversation::new(key.clone(), "ann", "main", 1);
+    let conversation = ConversationRecord::new(key.clone(), "ann", "main", 1);
     stores.conversations.begin(conversation).await.unwrap();
     stores.conversations.append(&key, 0, Entry::new(2).line("{garbage")).await.unwrap();
     let app = router(built(chatty()).stores(stores).build().unwrap());
@@ -208,7 +208,7 @@ async fn the_history_of_chats_is_read_to_its_end() {
     let stores = Stores::in_memory();
     for at in 0..60 {
         let key = ConversationKey::new("team-a", format!("c{at}"));
-        let conversation = Conversation::new(key.clone(), "ann", "main", at);
+        let conversation = ConversationRecord::new(key.clone(), "ann", "main", at);
         stores.conversations.begin(conversation).await.unwrap();
     }
     let key = ConversationKey::new("team-a", "c7");
@@ -255,7 +255,7 @@ async fn the_history_of_chats_is_read_to_its_end() {
 #[tokio::test]
 async fn messages_tell_their_runs_and_the_calls_in_their_text() {
     let demo = forgeline_llm::demo::DemoProvider::new();
-    let agent = DefaultAgent::builder(demo).tool(Calculator).build().unwrap();
+    let agent = Agent::builder(demo).tool(Calculator).build().unwrap();
     let app = router(built(agent).build().unwrap());
     let mut runs = Vec::new();
     for _ in 0..2 {

@@ -154,7 +154,7 @@ async fn a_caller_begins_so_many_runs_a_minute() {
 async fn a_scope_has_so_many_runs_that_have_not_ended() {
     let limits = Limits { scope_runs: 2, ..Limits::default() };
     let hangs = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().hang());
-    let (_, app) = limited(DefaultAgent::builder(hangs).build().unwrap(), limits);
+    let (_, app) = limited(Agent::builder(hangs).build().unwrap(), limits);
     let body = json!({ "input": "Go." });
     let run = begin(&app, "ann", &body).await;
     begin(&app, "bob", &body).await;
@@ -182,7 +182,7 @@ async fn a_run_that_waits_for_a_person_has_no_place() {
         }
         ScriptedTurn::new().call("remove", json!({}))
     });
-    let agent = DefaultAgent::builder(turns).tool(remove.effects(ToolEffects::Irreversible));
+    let agent = Agent::builder(turns).tool(remove.effects(ToolEffects::Irreversible));
     let (service, app) = limited(agent.build().unwrap(), limits);
     let body = json!({ "input": "Go." });
     let mut asked = Vec::new();
@@ -215,7 +215,7 @@ async fn runs_that_wait_for_another_one_of_their_conversation_keep_no_one_from_w
         }
         ScriptedTurn::new().text(said)
     });
-    let agent = DefaultAgent::builder(provider).tool(page).build().unwrap();
+    let agent = Agent::builder(provider).tool(page).build().unwrap();
     let (service, app) = limited(agent, limits);
     let said = |text: &str| json!({ "input": text, "conversation_id": "c" });
     let first = begin(&app, "ann", &said("Wait.")).await;
@@ -326,7 +326,7 @@ async fn a_run_shows_what_it_has_used_while_it_goes_on_and_at_its_end() {
         ScriptedTurn::new().call("page", json!({})).usage(usage),
         ScriptedTurn::new().text("Done.").usage(usage),
     ];
-    let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(page);
+    let agent = Agent::builder(ScriptedProvider::new(turns)).tool(page);
     let (_, app) = service(agent.build().unwrap());
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
     let asked = until(&app, &run, "client_tool_request").await;

@@ -290,8 +290,7 @@ mod in_a_file {
                     _ => ScriptedTurn::new().text("So far.").hang(),
                 }
             });
-            let agent =
-                DefaultAgent::builder(provider).tool(remove().effects(ToolEffects::Irreversible));
+            let agent = Agent::builder(provider).tool(remove().effects(ToolEffects::Irreversible));
             let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
             let stores = Stores::of(store.clone());
             let service = built(agent.build().unwrap()).stores(stores.clone()).build().unwrap();

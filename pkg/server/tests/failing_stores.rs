@@ -4,7 +4,7 @@ use super::*;
 use forgeline_store::{SqliteOptions, SqliteStore, Stores};
 
 /// A service over a file of this setup.
-async fn over(options: SqliteOptions, agent: DefaultAgent) -> (SqliteStore, Router) {
+async fn over(options: SqliteOptions, agent: Agent) -> (SqliteStore, Router) {
     let store = SqliteStore::open_with(options).await.unwrap();
     let service = built(agent).stores(Stores::of(store.clone())).build().unwrap();
     (store, router(service))
@@ -48,7 +48,7 @@ async fn a_run_whose_events_cannot_be_kept_ends_with_words_for_its_readers() {
             turn.text(format!("Line {at}: {:x}.\n", at * 7_919 * 104_729))
         })
     });
-    let (store, app) = over(options, DefaultAgent::builder(flood).build().unwrap()).await;
+    let (store, app) = over(options, Agent::builder(flood).build().unwrap()).await;
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
     // Its readers do not wait for ever, and have its end behind what was kept.
     let read = text(get(&app, &format!("{run}/events"), "ann").await);

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A service whose Ann may see how it does.
-fn observed(agent: DefaultAgent) -> ServiceBuilder {
+fn observed(agent: Agent) -> ServiceBuilder {
     let ann = Caller::new("planted-ann").scope("planted").permission("service.observe");
     let tokens = Tokens::new().token("ann", ann).token("eve", Caller::new("eve"));
     Service::builder().agent("main", agent).identify(tokens)
@@ -55,7 +55,7 @@ async fn a_provider_that_is_gone_or_refuses_the_key_is_not_ready() {
             .base_url(format!("http://{address}/v1"))
             .model("m")
             .api_key("planted key");
-        let agent = DefaultAgent::builder(provider.build().unwrap()).build().unwrap();
+        let agent = Agent::builder(provider.build().unwrap()).build().unwrap();
         let app = router(observed(agent).build().unwrap());
         let (status, report) = value(get(&app, "/ready", "eve").await).await;
         assert_eq!((status, &report["status"]), (503, &json!("unready")), "{report}");
@@ -113,8 +113,7 @@ async fn results_over_their_budget_are_counted_by_tool() {
     let turn = |size: u64| ScriptedTurn::new().call("dump", json!({ "size": size }));
     let turns = [9_999, 10_001, 20_000].map(turn);
     let turns = turns.into_iter().chain([ScriptedTurn::new().text("Done.")]);
-    let agent =
-        DefaultAgent::builder(ScriptedProvider::new(turns)).tool(dump.max_result_chars(10_000));
+    let agent = Agent::builder(ScriptedProvider::new(turns)).tool(dump.max_result_chars(10_000));
     let app = router(observed(agent.build().unwrap()).build().unwrap());
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
     assert_eq!(until(&app, &run, "run_end").await["status"], "completed");

@@ -185,7 +185,7 @@ async fn a_body_is_an_upload_by_its_length_and_answers_keep_theirs() {
 async fn a_thousand_readers_of_one_scope_do_not_keep_others_out() {
     let limits = Limits { scope_connections: 1_000, ..Limits::default() };
     let hangs = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("So far.").hang());
-    let (service, app) = limited(DefaultAgent::builder(hangs).build().unwrap(), limits);
+    let (service, app) = limited(Agent::builder(hangs).build().unwrap(), limits);
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
     let mut readers = Vec::new();
     for at in 0..1_000 {
@@ -248,7 +248,7 @@ async fn a_slow_reader_is_let_go_and_others_are_not_slowed() {
     let flood = ScriptedProvider::from_fn(|_: &Asked| {
         (0..2_000).fold(ScriptedTurn::new(), |turn, at| turn.text(format!("{at} ")))
     });
-    let (_, app) = service(DefaultAgent::builder(flood).build().unwrap());
+    let (_, app) = service(Agent::builder(flood).build().unwrap());
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
     let path = format!("{run}/events");
     let mut slow = get(&app, &path, "ann").await.into_body().into_data_stream();
@@ -272,7 +272,7 @@ async fn a_slow_reader_is_let_go_and_others_are_not_slowed() {
 async fn what_is_late_double_or_of_nothing_is_told_and_changes_nothing() {
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     let turns = [ScriptedTurn::new().call("page", json!({})), ScriptedTurn::new().text("Done.")];
-    let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(page);
+    let agent = Agent::builder(ScriptedProvider::new(turns)).tool(page);
     let (_, app) = service(agent.build().unwrap());
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
     let asked = until(&app, &run, "client_tool_request").await;

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// An agent that reads the page twice; its calls have the same id in each answer.
-fn reading_twice() -> DefaultAgent {
+fn reading_twice() -> Agent {
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     let provider = ScriptedProvider::from_fn(|request: &Asked| {
         let results = request.messages.iter().flat_map(|it| it.tool_results());
@@ -16,7 +16,7 @@ fn reading_twice() -> DefaultAgent {
             _ => ScriptedTurn::new().text(format!("{results:?}")),
         }
     });
-    DefaultAgent::builder(provider).tool(page.may_repeat(true)).build().unwrap()
+    Agent::builder(provider).tool(page.may_repeat(true)).build().unwrap()
 }
 
 fn ran(call: &Value, output: &str) -> Value {
@@ -59,14 +59,14 @@ async fn a_result_of_a_tool_is_not_taken_for_a_call_of_an_agent_below() {
         ScriptedTurn::new().call("page", json!({})),
         ScriptedTurn::new().text("Read."),
     ]);
-    let below = DefaultAgent::builder(below).tool(page).build().unwrap();
+    let below = Agent::builder(below).tool(page).build().unwrap();
     let provider = ScriptedProvider::new([
         ScriptedTurn::new()
             .call("calculator", json!({ "expression": "6*7" }))
             .call("below", json!({ "task": "Read the page." })),
         ScriptedTurn::new().text("Done."),
     ]);
-    let agent = DefaultAgent::builder(provider).tool(Calculator);
+    let agent = Agent::builder(provider).tool(Calculator);
     let (_, app) = service(agent.tool(below.into_tool("below", "Helps.")).build().unwrap());
     let (_, first, frames) = chat(&app, "ann", user("Go.")).await;
     let id = with(&first, "start")["messageId"].as_str().unwrap();

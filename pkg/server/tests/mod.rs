@@ -44,7 +44,7 @@ use tower::ServiceExt as _;
 
 use super::*;
 use forgeline_agent::{
-    Caller, DefaultAgent,
+    Agent, Caller,
     tools::{Calculator, ClientTool, Question, ToolContext, ToolEffects, tool_fn},
 };
 use forgeline_llm::{
@@ -53,16 +53,16 @@ use forgeline_llm::{
 };
 
 /// A service of one agent, for Ann and Bob of one team and Eve of another.
-fn service(agent: DefaultAgent) -> (Service, Router) {
+fn service(agent: Agent) -> (Service, Router) {
     limited(agent, Limits::default())
 }
 
-fn limited(agent: DefaultAgent, limits: Limits) -> (Service, Router) {
+fn limited(agent: Agent, limits: Limits) -> (Service, Router) {
     let service = built(agent).limits(limits).build().unwrap();
     (service.clone(), router(service))
 }
 
-fn built(agent: DefaultAgent) -> ServiceBuilder {
+fn built(agent: Agent) -> ServiceBuilder {
     let caller = |name: &str, scope: &str| Caller::new(name).scope(scope);
     let tokens = Tokens::new()
         .token("ann", caller("ann", "team-a"))
@@ -77,11 +77,11 @@ fn metrics_text(service: &Service) -> String {
     handles.metrics.text(handles.access.usage(), handles.lifecycle.places())
 }
 
-fn scripted(turns: impl IntoIterator<Item = ScriptedTurn>) -> DefaultAgent {
-    DefaultAgent::builder(ScriptedProvider::new(turns)).tool(Calculator).build().unwrap()
+fn scripted(turns: impl IntoIterator<Item = ScriptedTurn>) -> Agent {
+    Agent::builder(ScriptedProvider::new(turns)).tool(Calculator).build().unwrap()
 }
 
-fn chatty() -> DefaultAgent {
+fn chatty() -> Agent {
     let provider = ScriptedProvider::from_fn(|request: &Asked| {
         let has_result = request.messages.iter().any(|it| it.tool_results().next().is_some());
         if has_result {
@@ -89,7 +89,7 @@ fn chatty() -> DefaultAgent {
         }
         ScriptedTurn::new().thinking("Hm.").call("calculator", json!({ "expression": "6*7" }))
     });
-    DefaultAgent::builder(provider).tool(Calculator).build().unwrap()
+    Agent::builder(provider).tool(Calculator).build().unwrap()
 }
 
 fn request(method: Method, path: &str, token: &str) -> Builder {
@@ -190,7 +190,7 @@ async fn readers_that_come_go_and_stay_get_each_event_once() {
         ScriptedTurn::new().text("Wait.").call("slow", json!({})),
         ScriptedTurn::new().text("Done."),
     ];
-    let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(slow).build().unwrap();
+    let agent = Agent::builder(ScriptedProvider::new(turns)).tool(slow).build().unwrap();
     let (_, app) = service(agent);
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
     let path = format!("{run}/events");
@@ -329,7 +329,7 @@ async fn a_run_that_waits_is_answered_steered_and_cancelled() {
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     let call = |name: &str| ScriptedTurn::new().call(name, json!({}));
     let turns = [call("remove"), call("page"), ScriptedTurn::new().text("So far.").hang()];
-    let agent = DefaultAgent::builder(ScriptedProvider::new(turns))
+    let agent = Agent::builder(ScriptedProvider::new(turns))
         .tool(remove.effects(ToolEffects::Irreversible))
         .tool(page);
     let (_, app) = service(agent.build().unwrap());
@@ -427,7 +427,7 @@ async fn a_chat_that_goes_on_is_resumed_from_its_beginning() {
 async fn a_service_that_is_busy_or_ends_says_so() {
     let hangs = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().hang());
     let limits = Limits { scope_runs: 1_000, ..Limits::default() };
-    let agent = DefaultAgent::builder(hangs).build().unwrap();
+    let agent = Agent::builder(hangs).build().unwrap();
     let (service, app) = limited(agent, limits);
     let mut runs = Vec::new();
     for _ in 0..64 + 256 {
@@ -465,7 +465,7 @@ async fn a_question_of_a_tool_is_answered_once_with_what_fits() {
         async move { format!("{:?}", context.ask(question).await) }
     });
     let turns = [ScriptedTurn::new().call("book", json!({})), ScriptedTurn::new().text("Done.")];
-    let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(book).build().unwrap();
+    let agent = Agent::builder(ScriptedProvider::new(turns)).tool(book).build().unwrap();
     let (_, app) = service(agent);
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
     let asked = until(&app, &run, "tool_question").await;

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// An agent whose helper asks to remove, and then reads the page.
-fn helped() -> DefaultAgent {
+fn helped() -> Agent {
     let remove = tool_fn("remove", "Removes.", |_: ToolContext, _: Value| async { "removed" });
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     let below = ScriptedProvider::from_fn(|request: &Asked| {
@@ -18,7 +18,7 @@ fn helped() -> DefaultAgent {
             _ => ScriptedTurn::new().text(results.join(", ")),
         }
     });
-    let below = DefaultAgent::builder(below)
+    let below = Agent::builder(below)
         .tool(remove.effects(ToolEffects::Irreversible))
         .tool(page)
         .build()
@@ -29,7 +29,7 @@ fn helped() -> DefaultAgent {
             None => ScriptedTurn::new().text("I ask.").call("below", json!({ "task": "Do it." })),
         }
     });
-    let agent = DefaultAgent::builder(provider).tool(below.into_tool("below", "Helps."));
+    let agent = Agent::builder(provider).tool(below.into_tool("below", "Helps."));
     agent.build().unwrap()
 }
 

@@ -57,7 +57,7 @@ async fn no_field_of_a_request_reaches_the_system_prompt() {
             _ => ScriptedTurn::new().text("Done."),
         }
     });
-    let agent = DefaultAgent::builder(provider.clone())
+    let agent = Agent::builder(provider.clone())
         .system("Fixed.")
         .system(IdentityPrompt)
         .system(ModulePrompts::new().module("orders", "Of orders."))
@@ -143,7 +143,7 @@ async fn another_scope_finds_nothing_by_any_id_header_cursor_or_name() {
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     let provider =
         ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().call("page", json!({})));
-    let (_, app) = service(DefaultAgent::builder(provider).tool(page).build().unwrap());
+    let (_, app) = service(Agent::builder(provider).tool(page).build().unwrap());
     let places = kept(&app).await;
     let claims = [
         ("x-scope", "team-a"),

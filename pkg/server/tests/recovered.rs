@@ -11,7 +11,7 @@ use super::*;
 use forgeline_store::{ConversationKey, Stores};
 
 /// A service of this agent over these stores.
-pub(super) fn over(stores: &Stores, agent: DefaultAgent) -> (Service, Router) {
+pub(super) fn over(stores: &Stores, agent: Agent) -> (Service, Router) {
     let tokens = Tokens::new().token("ann", Caller::new("ann").scope("team-a"));
     let builder = Service::builder().agent("main", agent).identify(tokens);
     let service = builder.stores(stores.clone()).build().unwrap();
@@ -109,7 +109,7 @@ fn tools_of_a_request_are_there_after_a_restart() {
             }
             ScriptedTurn::new().text("I see.")
         });
-        DefaultAgent::builder(provider).build().unwrap()
+        Agent::builder(provider).build().unwrap()
     };
     let ask = |messages: Value| json!({ "threadId": "c", "runId": "r", "state": {}, "tools": page_tool(), "context": [], "messages": messages });
     let said = json!({ "id": "u1", "role": "user", "content": "Go." });
@@ -215,8 +215,7 @@ fn an_answer_that_is_asked_for_again_is_in_a_message_once() {
 fn a_run_that_cannot_go_on_is_interrupted_and_its_conversation_goes_on() {
     let stores = Stores::in_memory();
     let run = dies(async {
-        let agent =
-            DefaultAgent::builder(ScriptedProvider::new([ScriptedTurn::new().text("A").hang()]));
+        let agent = Agent::builder(ScriptedProvider::new([ScriptedTurn::new().text("A").hang()]));
         let (_, app) = over(&stores, agent.tool(Calculator).build().unwrap());
         let run = begin(&app, "ann", &json!({ "input": "Go.", "conversation_id": "c" })).await;
         until(&app, &run, "message_content").await;
@@ -224,7 +223,7 @@ fn a_run_that_cannot_go_on_is_interrupted_and_its_conversation_goes_on() {
     });
     lives(async {
         // Its tools are others.
-        let agent = DefaultAgent::builder(ScriptedProvider::new([ScriptedTurn::new().text("B")]));
+        let agent = Agent::builder(ScriptedProvider::new([ScriptedTurn::new().text("B")]));
         let (service, app) = over(&stores, agent.build().unwrap());
         let recovered = service.recover().await.unwrap();
         assert_eq!((recovered.resumed, recovered.interrupted), (0, 1));
@@ -254,7 +253,7 @@ fn a_run_is_resumed_three_times_and_its_call_is_not_made_again() {
             let results = asked.messages.iter().flat_map(|it| it.tool_results()).count();
             if results == 0 { call() } else { ScriptedTurn::new().text("So.").hang() }
         });
-        DefaultAgent::builder(provider).tool(pay(&begun)).build().unwrap()
+        Agent::builder(provider).tool(pay(&begun)).build().unwrap()
     };
     let run = dies(async {
         let (_, app) = over(&stores, agent());
@@ -303,9 +302,10 @@ async fn whole_so_far(stores: &Stores, run: &str) -> usize {
 
 /// A run that has this number of events in its log, and no journal.
 async fn without_journal(stores: &Stores, events: usize) -> String {
-    use forgeline_store::{Conversation, LogKey, LogRecord, RunRecord};
+    use forgeline_store::{ConversationRecord, LogKey, LogRecord, RunRecord};
     let owner = Caller::new("ann").scope("team-a");
-    let conversation = Conversation::new(ConversationKey::new("team-a", "c"), "ann", "main", 1);
+    let conversation =
+        ConversationRecord::new(ConversationKey::new("team-a", "c"), "ann", "main", 1);
     stores.conversations.begin(conversation).await.unwrap();
     let input = forgeline_agent::RunInput::from("Tell.").caller(owner).conversation("c");
     let key = LogKey::new("team-a", "run_1");
@@ -343,7 +343,7 @@ fn a_run_goes_on_with_the_model_that_it_chose_or_says_that_it_is_gone() {
     for has_model in [true, false] {
         let stores = Stores::in_memory();
         let run = dies(async {
-            let agent = DefaultAgent::builder(hangs("small")).model("large", hangs("large"));
+            let agent = Agent::builder(hangs("small")).model("large", hangs("large"));
             let (_, app) = over(&stores, agent.build().unwrap());
             let body = json!({ "input": "Go.", "conversation_id": "c", "model": "large" });
             let run = begin(&app, "ann", &body).await;
@@ -351,7 +351,7 @@ fn a_run_goes_on_with_the_model_that_it_chose_or_says_that_it_is_gone() {
             run
         });
         lives(async {
-            let agent = DefaultAgent::builder(ends("small"));
+            let agent = Agent::builder(ends("small"));
             let agent = if has_model { agent.model("large", ends("large again")) } else { agent };
             let (service, app) = over(&stores, agent.build().unwrap());
             let recovered = service.recover().await.unwrap();
@@ -386,8 +386,12 @@ fn a_run_goes_on_with_the_model_that_it_chose_or_says_that_it_is_gone() {
 #[tokio::test]
 async fn a_run_whose_process_died_before_it_was_noted_is_heard_of_by_readers_of_all() {
     let stores = Stores::in_memory();
-    let conversation =
-        forgeline_store::Conversation::new(ConversationKey::new("team-a", "c"), "ann", "main", 1);
+    let conversation = forgeline_store::ConversationRecord::new(
+        ConversationKey::new("team-a", "c"),
+        "ann",
+        "main",
+        1,
+    );
     stores.conversations.begin(conversation).await.unwrap();
     for (at, id) in ["run_1", "run_2"].into_iter().enumerate() {
         let input =
@@ -469,7 +473,7 @@ fn a_run_shows_what_it_has_used_after_a_restart_too() {
             let turn = ScriptedTurn::new().usage(usage);
             if results < 2 { turn.call("page", json!({})) } else { turn.text("Done.") }
         });
-        DefaultAgent::builder(provider).tool(page.may_repeat(true)).build().unwrap()
+        Agent::builder(provider).tool(page.may_repeat(true)).build().unwrap()
     };
     let used = async |app: &Router, run: &str| {
         let (_, shown) = value(get(app, run, "ann").await).await;

@@ -170,7 +170,7 @@ async fn an_error_repeats_neither_what_was_said_nor_names_of_types() {
 #[tokio::test]
 async fn a_tool_of_a_request_that_cannot_be_offered_is_named_and_nothing_begins() {
     let provider = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("Done."));
-    let agent = DefaultAgent::builder(provider.clone()).tool(Calculator);
+    let agent = Agent::builder(provider.clone()).tool(Calculator);
     let (_, app) = service(agent.build().unwrap());
     let good =
         json!({ "name": "pick", "description": "Picks.", "parameters": { "type": "object" } });
@@ -225,7 +225,7 @@ async fn arguments_of_an_approval_that_do_not_fit_leave_it_open() {
             Some(result) => ScriptedTurn::new().text(result.content.clone()),
         }
     });
-    let agent = DefaultAgent::builder(provider).tool(remove.effects(ToolEffects::Irreversible));
+    let agent = Agent::builder(provider).tool(remove.effects(ToolEffects::Irreversible));
     let (_, app) = service(agent.build().unwrap());
     let wrong = [json!([1]), json!("str"), json!({ "path": 7 }), json!({}), json!(null)];
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;

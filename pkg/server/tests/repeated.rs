@@ -17,8 +17,8 @@ fn counting() -> ScriptedProvider {
     })
 }
 
-fn agent(provider: &ScriptedProvider) -> DefaultAgent {
-    DefaultAgent::builder(provider.clone()).build().unwrap()
+fn agent(provider: &ScriptedProvider) -> Agent {
+    Agent::builder(provider.clone()).build().unwrap()
 }
 
 fn with_id(id: &str, text: &str) -> Value {
@@ -107,7 +107,7 @@ async fn a_request_that_is_repeated_does_not_end_its_own_run_that_waits() {
 
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     let turns = [ScriptedTurn::new().call("page", json!({})), ScriptedTurn::new().text("I see.")];
-    let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(page).build().unwrap();
+    let agent = Agent::builder(ScriptedProvider::new(turns)).tool(page).build().unwrap();
     let (_, app) = service(agent);
     let said = json!({ "id": "u1", "role": "user", "content": "Look." });
     let ask = json!({ "runId": "r1", "messages": [said] });
@@ -279,7 +279,7 @@ async fn a_conversation_that_a_client_began_counts_as_one_with_text_from_outside
             ScriptedTurn::new().call("pay", json!({}))
         }
     });
-    let agent = DefaultAgent::builder(provider).tool(pay.effects(ToolEffects::Irreversible));
+    let agent = Agent::builder(provider).tool(pay.effects(ToolEffects::Irreversible));
     let agent = agent.grant(["pay"]).build().unwrap();
     let app = router(built(agent).client_history("main").build().unwrap());
     let of = |role: &str, text: &str| json!({ "role": role, "parts": [{ "type": "text", "text": text }] });

@@ -7,7 +7,7 @@ use axum::body::BodyDataStream;
 use super::*;
 
 /// An agent whose run goes on for a while: thinking, text, calls good and bad, a slow one, in `texts` pieces.
-fn lively(texts: usize) -> DefaultAgent {
+fn lively(texts: usize) -> Agent {
     let slow = tool_fn("slow", "", |_: ToolContext, _: Value| async {
         sleep(Duration::from_millis(40)).await;
         "slow <b>&\"\n"
@@ -26,7 +26,7 @@ fn lively(texts: usize) -> DefaultAgent {
             _ => (0..texts).fold(ScriptedTurn::new(), |turn, at| turn.text(format!("{at} "))),
         }
     });
-    DefaultAgent::builder(provider).tool(slow).tool(Calculator).build().unwrap()
+    Agent::builder(provider).tool(slow).tool(Calculator).build().unwrap()
 }
 
 /// A protocol in which a run is read.

@@ -12,7 +12,7 @@ use super::{
     *,
 };
 use forgeline_agent::{RunContext, RunInput, ToolSource, prompts::PromptContext, tools::Tool};
-use forgeline_store::{Conversation, ConversationKey, Entry, RunRecord, Stores};
+use forgeline_store::{ConversationKey, ConversationRecord, Entry, RunRecord, Stores};
 use forgeline_types::{AgentError, ErrorCode};
 
 /// The texts of the conversation `c`, as its owner reads them.
@@ -34,7 +34,7 @@ fn answering() -> ScriptedProvider {
 
 /// A process after the one that died.
 struct Next {
-    agent: fn() -> DefaultAgent,
+    agent: fn() -> Agent,
     name: &'static str,
     /// The words of the end of the run.
     why: &'static str,
@@ -44,19 +44,17 @@ struct Next {
 fn what_came_before_the_first_step_is_kept_whatever_the_next_process_can_do() {
     let rows = [
         Next {
-            agent: || {
-                DefaultAgent::builder(answering()).model("large", answering()).build().unwrap()
-            },
+            agent: || Agent::builder(answering()).model("large", answering()).build().unwrap(),
             name: "main",
             why: "with other tools",
         },
         Next {
-            agent: || DefaultAgent::builder(answering()).tool(Calculator).build().unwrap(),
+            agent: || Agent::builder(answering()).tool(Calculator).build().unwrap(),
             name: "main",
             why: "no model `large`",
         },
         Next {
-            agent: || DefaultAgent::builder(answering()).tool(Calculator).build().unwrap(),
+            agent: || Agent::builder(answering()).tool(Calculator).build().unwrap(),
             name: "other",
             why: "no longer has the agent `main`",
         },
@@ -70,7 +68,7 @@ fn what_came_before_the_first_step_is_kept_whatever_the_next_process_can_do() {
                 seen.fetch_add(1, Ordering::SeqCst);
                 pending::<Result<String, AgentError>>()
             };
-            let agent = DefaultAgent::builder(answering()).model("large", answering());
+            let agent = Agent::builder(answering()).model("large", answering());
             let (_, app) = over(&stores, agent.tool(Calculator).system(prompt).build().unwrap());
             let body = json!({ "input": "Tell.", "conversation_id": "c", "model": "large" });
             let run = begin(&app, "ann", &body).await;
@@ -109,7 +107,7 @@ async fn what_was_said_is_kept_beside_a_journal_that_cannot_be_read_and_once() {
     let stores = Stores::in_memory();
     let owner = Caller::new("ann").scope("team-a");
     let key = ConversationKey::new("team-a", "c");
-    let conversation = Conversation::new(key.clone(), "ann", "main", 1);
+    let conversation = ConversationRecord::new(key.clone(), "ann", "main", 1);
     stores.conversations.begin(conversation).await.unwrap();
     let line = r#"{"n":0,"digest":"00","record":{"began":{"version":1,"state":{"outcome":{"run_id":"run_0"}}}}}"#;
     stores.conversations.append(&key, 0, Entry::new(2).line(line)).await.unwrap();
@@ -150,8 +148,8 @@ async fn what_was_said_is_kept_of_a_run_that_failed_before_its_first_step() {
         let failed = || AgentError::new(ErrorCode::InvalidInput, "the prompt cannot be made");
         ready(if is_first { Err(failed()) } else { Ok("You help.".to_owned()) })
     };
-    let with_source = DefaultAgent::builder(answering()).tool_source(Failing(AtomicUsize::new(0)));
-    for agent in [with_source, DefaultAgent::builder(answering()).system(prompt)] {
+    let with_source = Agent::builder(answering()).tool_source(Failing(AtomicUsize::new(0)));
+    for agent in [with_source, Agent::builder(answering()).system(prompt)] {
         let stores = Stores::in_memory();
         let (_, app) = over(&stores, agent.build().unwrap());
         let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
@@ -181,7 +179,7 @@ fn steered(stores: &Stores) -> String {
     dies(async {
         let hangs =
             ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("So far.").hang());
-        let (_, app) = over(stores, DefaultAgent::builder(hangs).build().unwrap());
+        let (_, app) = over(stores, Agent::builder(hangs).build().unwrap());
         let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
         until(&app, &run, "message_content").await;
         steer(&app, &run, "Shorter.", "now").await;
@@ -202,12 +200,12 @@ fn a_word_that_was_acknowledged_reaches_the_run_after_a_restart_and_once() {
     dies(async {
         let hangs =
             ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("Again.").hang());
-        let (service, app) = over(&stores, DefaultAgent::builder(hangs).build().unwrap());
+        let (service, app) = over(&stores, Agent::builder(hangs).build().unwrap());
         assert_eq!(service.recover().await.unwrap().resumed, 1);
         steer(&app, &run, "Please.", "next").await;
     });
     lives(async {
-        let (service, app) = over(&stores, DefaultAgent::builder(answering()).build().unwrap());
+        let (service, app) = over(&stores, Agent::builder(answering()).build().unwrap());
         assert_eq!(service.recover().await.unwrap().resumed, 1);
         assert_eq!(ends(&app, &run).await["status"], "completed");
         let want = ["Tell.", "Shorter.", "In French.", "Please.", "And a poem."];
@@ -220,7 +218,7 @@ fn a_word_that_was_acknowledged_is_in_the_conversation_of_a_run_that_cannot_go_o
     let stores = Stores::in_memory();
     let run = steered(&stores);
     lives(async {
-        let agent = DefaultAgent::builder(answering()).tool(Calculator).build().unwrap();
+        let agent = Agent::builder(answering()).tool(Calculator).build().unwrap();
         let (service, app) = over(&stores, agent);
         assert_eq!(service.recover().await.unwrap().interrupted, 1);
         assert_eq!(ends(&app, &run).await["status"], "interrupted");
@@ -267,7 +265,7 @@ async fn what_was_said_is_kept_of_a_run_that_was_cancelled_before_its_turn() {
 
 #[tokio::test]
 async fn an_input_that_the_model_cannot_read_is_refused_before_it_is_acknowledged() {
-    let (_, app) = over(&Stores::in_memory(), DefaultAgent::builder(answering()).build().unwrap());
+    let (_, app) = over(&Stores::in_memory(), Agent::builder(answering()).build().unwrap());
     let picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let parts = json!([{ "type": "image", "media_type": "image/png", "data": picture }]);
     let body = json!({ "input": parts, "conversation_id": "c" });
@@ -278,7 +276,7 @@ async fn an_input_that_the_model_cannot_read_is_refused_before_it_is_acknowledge
 }
 
 /// An agent that asks a person about its first two calls.
-fn asks() -> DefaultAgent {
+fn asks() -> Agent {
     let remove = tool_fn("remove", "Removes.", |_: ToolContext, _: Value| async { "removed" });
     let provider = ScriptedProvider::from_fn(|asked: &Asked| {
         let last = asked.messages.iter().last().unwrap().text();
@@ -291,7 +289,7 @@ fn asks() -> DefaultAgent {
         }
     });
     let remove = remove.effects(ToolEffects::Irreversible);
-    DefaultAgent::builder(provider).tool(remove).build().unwrap()
+    Agent::builder(provider).tool(remove).build().unwrap()
 }
 
 // Covers: T-63
@@ -338,7 +336,7 @@ async fn a_word_that_was_acknowledged_is_in_the_conversation_of_a_run_that_faile
         let (provider, feature) = ("scripted".into(), "more".into());
         ScriptedTurn::refuse(forgeline_llm::ProviderError::Unsupported { provider, feature })
     });
-    let agent = DefaultAgent::builder(provider).tool(fails).build().unwrap();
+    let agent = Agent::builder(provider).tool(fails).build().unwrap();
     let (_, app) = over(&Stores::in_memory(), agent);
     let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
     let asked = until(&app, &run, "tool_question").await;
@@ -376,7 +374,7 @@ fn a_word_that_a_waiting_run_took_is_in_the_conversation_when_it_cannot_go_on() 
         run
     });
     lives(async {
-        let agent = DefaultAgent::builder(answering()).tool(Calculator).build().unwrap();
+        let agent = Agent::builder(answering()).tool(Calculator).build().unwrap();
         let (service, app) = over(&stores, agent);
         assert_eq!(service.recover().await.unwrap().interrupted, 1);
         assert_eq!(ends(&app, &run).await["status"], "interrupted");

@@ -13,7 +13,7 @@ use forgeline_store::Stores;
 use forgeline_types::{Preview, ToolAnswer};
 
 /// An agent that asks about two calls, of which the second is shown when the gate is open, and calls the page, all in one answer.
-fn several(gate: &Arc<Semaphore>) -> DefaultAgent {
+fn several(gate: &Arc<Semaphore>) -> Agent {
     let tool = |name: &'static str| {
         let tool = tool_fn(name, "Does it.", move |_: ToolContext, _: Value| async move { name });
         tool.effects(ToolEffects::Irreversible).idempotent()
@@ -36,7 +36,7 @@ fn several(gate: &Arc<Semaphore>) -> DefaultAgent {
         }
         ScriptedTurn::new().text(format!("{results:?}"))
     });
-    let agent = DefaultAgent::builder(provider).tool(tool("early")).tool(late).tool(page);
+    let agent = Agent::builder(provider).tool(tool("early")).tool(late).tool(page);
     agent.build().unwrap()
 }
 
@@ -282,7 +282,7 @@ fn an_answer_to_a_question_is_given_again_to_a_tool_that_runs_again() {
                 None => ScriptedTurn::new().call("book", json!({})),
             }
         });
-        DefaultAgent::builder(provider).tool(book.idempotent()).build().unwrap()
+        Agent::builder(provider).tool(book.idempotent()).build().unwrap()
     };
     let stores = Stores::in_memory();
     let run = dies_at_once(async {
@@ -307,7 +307,7 @@ async fn answers_are_kept_no_longer_than_the_journal_needs_them() {
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     let provider =
         ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().call("page", json!({})));
-    let agent = DefaultAgent::builder(provider).tool(page.may_repeat(true)).build().unwrap();
+    let agent = Agent::builder(provider).tool(page.may_repeat(true)).build().unwrap();
     let stores = Stores::in_memory();
     let (service, app) = over(&stores, agent);
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;

@@ -86,9 +86,8 @@ async fn served() -> (Router, String) {
         .token("ann", ann)
         .token("bob", Caller::new("bob").scope("team-a"))
         .token("eve", Caller::new("eve").scope("team-e"));
-    let agent = DefaultAgent::builder(ScriptedProvider::from_fn(|_: &Asked| {
-        ScriptedTurn::new().text("Yes.")
-    }));
+    let agent =
+        Agent::builder(ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("Yes.")));
     let service = Service::builder().agent("main", agent.build().unwrap()).identify(tokens);
     let app = router(service.dev(true).build().unwrap());
     let mut run = String::new();

@@ -112,7 +112,7 @@ async fn a_run_whose_log_takes_nothing_more_has_its_end_in_each_protocol() {
         let flood = ScriptedProvider::from_fn(|_: &Asked| {
             (0..200).fold(ScriptedTurn::new(), |turn, at| turn.text(format!("Line {at}.\n")))
         });
-        let agent = || DefaultAgent::builder(flood.clone()).build().unwrap();
+        let agent = || Agent::builder(flood.clone()).build().unwrap();
         let (stores, _) = stores(most, closes);
         let (_, app) = over(&stores, agent());
         let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
@@ -205,7 +205,7 @@ async fn whoever_reads_when_the_log_fails_is_told_the_end() {
             ScriptedTurn::new().text("Wait.").call("slow", json!({})),
             ScriptedTurn::new().text("Done."),
         ];
-        let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(slow);
+        let agent = Agent::builder(ScriptedProvider::new(turns)).tool(slow);
         let (stores, log) = stores(u64::MAX, closes);
         let (_, app) = over(&stores, agent.build().unwrap());
         let said = json!({ "id": "c1", "messages": [user("Go.")] });

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{frontmatter::parse, line_fault::LineFault, *};
-use forgeline_agent::{AgentBuilder, DefaultAgent};
+use forgeline_agent::{Agent, AgentBuilder};
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
 use forgeline_types::{Message, MessageRole};
 
@@ -57,13 +57,14 @@ async fn runs(skills: &Skills, calls: &[Value]) -> ScriptedProvider {
     let turns = calls.iter().map(|call| ScriptedTurn::new().call("load_skill", call.clone()));
     let words = ["Done.", "Again."].map(|word| ScriptedTurn::new().text(word));
     let provider = ScriptedProvider::new(turns.chain(words));
-    let agent = DefaultAgent::builder(provider.clone())
+    let agent = Agent::builder(provider.clone())
         .skills(skills)
         .max_turns(100)
         .loop_guard(false)
         .breaker_failures(100)
         .build()
-        .unwrap();
+        .unwrap()
+        .conversation();
     agent.run("Fill the form.").await.unwrap();
     agent.run("And the next one.").await.unwrap();
     provider
@@ -290,7 +291,8 @@ async fn without_skills_or_without_the_tool_the_prompt_has_no_list() {
     let skills = folder.find(&["s"]);
     let ask = async |builder: fn(AgentBuilder, &Skills) -> AgentBuilder, skills: &Skills| {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Yes.")]);
-        let agent = builder(DefaultAgent::builder(provider.clone()), skills).build().unwrap();
+        let agent =
+            builder(Agent::builder(provider.clone()), skills).build().unwrap().conversation();
         agent.run("Hi").await.unwrap();
         let request = provider.requests().remove(0);
         (request.system.is_some(), request.tools.iter().any(|tool| tool.name == *"load_skill"))

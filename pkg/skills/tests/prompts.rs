@@ -8,7 +8,7 @@ use std::{
 };
 
 use forgeline_agent::{
-    CallMode, DefaultAgent, RunInput,
+    Agent, CallMode, RunInput,
     prompts::{
         ClockPrompt, FilePrompt, IdentityPrompt, ModulePrompts, ProjectPrompt, PromptContext,
         SystemPrompt, ToolFilesPrompt,
@@ -101,13 +101,19 @@ async fn the_whole_prompt_is_that_of_the_golden_file() {
     let before: [Arc<dyn SystemPrompt>; 2] = [Arc::new(servers), Arc::new(failures)];
     let project = parts.split_off(3);
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hello.")]);
-    let mut agent = DefaultAgent::builder(provider.clone()).call_mode(CallMode::Text);
+    let mut agent = Agent::builder(provider.clone()).call_mode(CallMode::Text);
     for part in parts.into_iter().chain(before).chain(project).chain(behind) {
         agent = agent.system(move |context: PromptContext| part.build(context));
     }
     let tool = |name| tool_fn(name, "Works.", |_: ToolContext, _: Nothing| async { "" });
     let secret = tool("secret").permission("secrets");
-    let agent = agent.tool(tool("files.read")).tool(secret).tools([skills.tool()]).build().unwrap();
+    let agent = agent
+        .tool(tool("files.read"))
+        .tool(secret)
+        .tools([skills.tool()])
+        .build()
+        .unwrap()
+        .conversation();
     agent.run(RunInput::from("Hi").module("orders")).await.unwrap();
     let text = provider.requests().remove(0).system.unwrap().to_string() + "\n";
     assert_eq!(text, fs::read_to_string(GOLDEN).unwrap(), "{text}");
@@ -133,10 +139,10 @@ async fn bad_input_is_named_with_what_to_do_and_the_rest_works() {
     let turns = || [load("ghost"), load("good"), ScriptedTurn::new().text("Done.")];
     let agent = |provider: &ScriptedProvider| {
         let project = folder.project().working_folder("server/orders");
-        DefaultAgent::builder(provider.clone()).system(project).skills(&skills)
+        Agent::builder(provider.clone()).system(project).skills(&skills)
     };
     let provider = ScriptedProvider::new(turns());
-    let outcome = agent(&provider).build().unwrap().run("Go.").await.unwrap();
+    let outcome = agent(&provider).build().unwrap().conversation().run("Go.").await.unwrap();
     assert_eq!(outcome.text, "Done.");
     let system = provider.requests()[0].system.clone().unwrap();
     let rest = "[The rest is left out: the instructions of a project have at most 32 KiB.]";
@@ -157,7 +163,7 @@ async fn bad_input_is_named_with_what_to_do_and_the_rest_works() {
     ];
     for (path, problem) in rows {
         let provider = ScriptedProvider::new(turns());
-        let agent = agent(&provider).system(FilePrompt::new(&path)).build().unwrap();
+        let agent = agent(&provider).system(FilePrompt::new(&path)).build().unwrap().conversation();
         let error = agent.run("Go.").await.unwrap_err().to_string();
         assert!(error.contains(&*path.to_string_lossy()) && error.contains(problem), "{error}");
         assert_eq!(provider.requests().len(), 0);

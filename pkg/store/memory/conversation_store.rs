@@ -5,20 +5,20 @@ use super::{
     locks::{lock, ready},
 };
 use crate::{
-    Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
+    ConversationKey, ConversationPage, ConversationQuery, ConversationRecord, ConversationStatus,
     ConversationStore, Entry, EraseMode, Erased, StoreFuture, StoredMessage,
-    conversation::to_message,
+    conversation_record::to_message,
 };
 use forgeline_types::Text;
 
 impl ConversationStore for MemoryStore {
-    fn begin(&self, conversation: Conversation) -> StoreFuture<'_, ()> {
+    fn begin(&self, conversation: ConversationRecord) -> StoreFuture<'_, ()> {
         // The lock of the runs is the only one taken while this one is held.
         let open = || lock(&self.0.runs).open_conversations();
         ready(lock(&self.0.conversations).begin(conversation, open))
     }
 
-    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, Conversation> {
+    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, ConversationRecord> {
         ready(lock(&self.0.conversations).get(key).map(|kept| kept.head.clone()))
     }
 

@@ -8,10 +8,10 @@ use std::{
 
 use super::scopes::ScopeTotals;
 use crate::{
-    Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus, Entry,
-    EraseMode, Erased, StoreError,
+    ConversationKey, ConversationPage, ConversationQuery, ConversationRecord, ConversationStatus,
+    Entry, EraseMode, Erased, StoreError,
     blobs::{BlobHash, join},
-    conversation::{erased, to_json, to_message},
+    conversation_record::{erased, to_json, to_message},
     entry_texts::EntryTexts,
     list_cursor::{ListCursor, page},
 };
@@ -33,7 +33,7 @@ pub(super) struct ConversationTable {
 
 #[derive(Debug)]
 pub(super) struct MemoryConversation {
-    pub(super) head: Conversation,
+    pub(super) head: ConversationRecord,
     pub(super) lines: Vec<(u64, String)>,
     pub(super) messages: Vec<(u64, String)>,
     /// The hashes of the long parts, one per use.
@@ -56,7 +56,7 @@ impl ConversationTable {
     /// scope. Conversations with a run that has not ended are kept.
     pub(super) fn begin(
         &mut self,
-        head: Conversation,
+        head: ConversationRecord,
         is_open: impl FnOnce() -> HashSet<ConversationKey>,
     ) -> Result<(), StoreError> {
         let key = head.key.clone();
@@ -198,9 +198,9 @@ impl ConversationTable {
 mod tests {
     use super::*;
 
-    fn conversation(scope: &str, id: usize) -> Conversation {
+    fn conversation(scope: &str, id: usize) -> ConversationRecord {
         let key = ConversationKey::new(scope, id.to_string());
-        Conversation::new(key, "ann", "main", id as u64)
+        ConversationRecord::new(key, "ann", "main", id as u64)
     }
 
     #[test]

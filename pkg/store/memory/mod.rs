@@ -40,12 +40,12 @@ use forgeline_types::Text;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     store::{Conversation, ConversationKey, ConversationStore, Entry, MemoryStore},
+///     store::{ConversationRecord, ConversationKey, ConversationStore, Entry, MemoryStore},
 ///     types::Message,
 /// };
 ///
 /// let (store, key) = (MemoryStore::new(), ConversationKey::new("team-a", "c1"));
-/// store.begin(Conversation::new(key.clone(), "ann", "main", 1_000)).await?;
+/// store.begin(ConversationRecord::new(key.clone(), "ann", "main", 1_000)).await?;
 /// store.append(&key, 0, Entry::new(1_001).message(Message::user("Hi."))).await?;
 /// assert_eq!(store.messages(&key, 0, 10).await?[0].message.text(), "Hi.");
 /// # Ok(())

@@ -10,9 +10,9 @@ use super::{
     statements::{execute, int, number, row, rows},
 };
 use crate::{
-    Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
+    ConversationKey, ConversationPage, ConversationQuery, ConversationRecord, ConversationStatus,
     ConversationStore, Entry, EraseMode, Erased, StoreError, StoreFuture, StoredMessage,
-    conversation::to_message,
+    conversation_record::to_message,
     entry_texts::EntryTexts,
     list_cursor::{ListCursor, page},
 };
@@ -21,10 +21,10 @@ use forgeline_types::Text;
 /// A row of the table of conversations.
 type ConversationRow = (i64, String, String, String, Option<String>, i64, i64, i64, i64, i64);
 
-fn conversation(scope: &str, row: ConversationRow) -> (i64, Conversation) {
+fn conversation(scope: &str, row: ConversationRow) -> (i64, ConversationRecord) {
     let (id, name, owner, agent, title, status, created_ms, updated_ms, entries, messages) = row;
     let key = ConversationKey::new(scope, name);
-    let mut found = Conversation::new(key, owner, agent, number(created_ms));
+    let mut found = ConversationRecord::new(key, owner, agent, number(created_ms));
     found.title = title.map(Text::from);
     found.status = status_of(status);
     found.updated_ms = number(updated_ms);
@@ -40,7 +40,7 @@ fn status_of(number: i64) -> ConversationStatus {
 pub(super) fn find(
     connection: &Connection,
     key: &ConversationKey,
-) -> Result<(i64, Conversation), StoreError> {
+) -> Result<(i64, ConversationRecord), StoreError> {
     let sql = "SELECT id, name, owner, agent, title, status, created_ms, updated_ms, entries, messages \
                FROM conversation WHERE scope = ? AND name = ?";
     let row: Option<ConversationRow> = row(connection, sql, [key.scope.as_str(), key.id.as_str()])?;
@@ -48,7 +48,7 @@ pub(super) fn find(
     Ok(conversation(&key.scope, row))
 }
 
-fn begin(connection: &Connection, new: &Conversation) -> Result<(), StoreError> {
+fn begin(connection: &Connection, new: &ConversationRecord) -> Result<(), StoreError> {
     let sql = "INSERT INTO conversation (scope, name, owner, agent, title, status, created_ms, updated_ms) \
                VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
     let inserted = execute(
@@ -170,12 +170,12 @@ fn delete(connection: &Connection, key: &ConversationKey) -> Result<bool, StoreE
 }
 
 impl ConversationStore for SqliteStore {
-    fn begin(&self, conversation: Conversation) -> StoreFuture<'_, ()> {
+    fn begin(&self, conversation: ConversationRecord) -> StoreFuture<'_, ()> {
         let write = move |connection: &Connection| begin(connection, &conversation);
         Box::pin(self.0.writer.write(0, write))
     }
 
-    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, Conversation> {
+    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, ConversationRecord> {
         let key = key.clone();
         Box::pin(self.query(move |connection| Ok(find(connection, &key)?.1)))
     }

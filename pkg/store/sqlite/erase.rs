@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     ConversationStatus, EraseMode, Erased, StoreError,
-    conversation::{erased, to_json, to_message},
+    conversation_record::{erased, to_json, to_message},
 };
 
 /// Deletes a conversation with all its data.

@@ -5,8 +5,8 @@ use tokio::task::unconstrained;
 
 use super::*;
 use crate::{
-    Conversation, ConversationKey, EraseMode, EventLog, LogKey, LogRecord, Retention, RunRecord,
-    RunStore, Stores, sqlite_folder as folder,
+    ConversationKey, ConversationRecord, EraseMode, EventLog, LogKey, LogRecord, Retention,
+    RunRecord, RunStore, Stores, sqlite_folder as folder,
 };
 
 fn records(count: usize, size: usize) -> Vec<LogRecord> {
@@ -103,7 +103,7 @@ async fn a_file_that_is_closed_has_no_log_beside_it() {
     for round in 0..100 {
         let store = SqliteStore::open(&path).await.unwrap();
         let key = ConversationKey::new("s", format!("c{round}"));
-        let new = || Conversation::new(key.clone(), "ann", "main", 1);
+        let new = || ConversationRecord::new(key.clone(), "ann", "main", 1);
         crate::ConversationStore::begin(&store, new()).await.unwrap();
         let read = || crate::ConversationStore::get(&store, &key);
         // A connection takes part once it has read: nobody, one, more than one, and those whose reader or writer is gone.
@@ -138,9 +138,12 @@ async fn a_conversation_that_is_deleted_takes_its_long_parts_along_and_no_others
     let long = |sign: &str| forgeline_types::Message::user(sign.repeat(64 << 10));
     let (one, other) = (ConversationKey::new("s", "one"), ConversationKey::new("s", "other"));
     for (key, messages) in [(&one, [long("a"), long("b")]), (&other, [long("b"), long("c")])] {
-        crate::ConversationStore::begin(&store, Conversation::new(key.clone(), "ann", "main", 1))
-            .await
-            .unwrap();
+        crate::ConversationStore::begin(
+            &store,
+            ConversationRecord::new(key.clone(), "ann", "main", 1),
+        )
+        .await
+        .unwrap();
         for (at, message) in (0..).zip(messages) {
             crate::ConversationStore::append(
                 &store,
@@ -492,7 +495,7 @@ async fn an_owner_with_many_conversations_is_erased_some_at_a_time() {
     let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
     for id in 0..20 {
         let key = ConversationKey::new("team-a", id.to_string());
-        crate::ConversationStore::begin(&store, Conversation::new(key, "ann", "main", id))
+        crate::ConversationStore::begin(&store, ConversationRecord::new(key, "ann", "main", id))
             .await
             .unwrap();
     }
@@ -526,7 +529,7 @@ async fn fill(stores: &Stores, owner: &str, at: u64) {
     let text =
         |what: &str| format!("planted-{owner}-{at}-{what} ").repeat(1 + (at % 7) as usize * 9);
     let conversation = ConversationKey::new("team-a", format!("{owner}-{at}"));
-    let mut new = Conversation::new(conversation.clone(), owner, "main", at);
+    let mut new = ConversationRecord::new(conversation.clone(), owner, "main", at);
     new.title = Some(text("title").into());
     stores.conversations.begin(new).await.unwrap();
     for entry in 0..3 {

@@ -9,8 +9,8 @@ use super::{
     suite::{StoreVerdict, check, done, hold, pages, same},
 };
 use forgeline_store::{
-    Conversation, ConversationKey, ConversationQuery, ConversationStatus, ConversationStore, Entry,
-    EraseMode, Erased, StoreError,
+    ConversationKey, ConversationQuery, ConversationRecord, ConversationStatus, ConversationStore,
+    Entry, EraseMode, Erased, StoreError,
 };
 use forgeline_types::{Message, Part};
 
@@ -39,7 +39,7 @@ fn key(id: &str) -> ConversationKey {
 }
 
 async fn begun(store: &impl ConversationStore, key: &ConversationKey, owner: &str) -> StoreVerdict {
-    let new = Conversation::new(key.clone(), owner, "main", 1_000);
+    let new = ConversationRecord::new(key.clone(), owner, "main", 1_000);
     done("begin", store.begin(new).await)
 }
 
@@ -59,8 +59,8 @@ async fn begin(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let key = key("c");
     begun(&*store, &key, "ann").await?;
     let got = done("get", store.get(&key).await)?;
-    same("it", &got, &Conversation::new(key.clone(), "ann", "main", 1_000))?;
-    let again = store.begin(Conversation::new(key.clone(), "bob", "main", 1)).await;
+    same("it", &got, &ConversationRecord::new(key.clone(), "ann", "main", 1_000))?;
+    let again = store.begin(ConversationRecord::new(key.clone(), "bob", "main", 1)).await;
     hold("a name is taken once", matches!(again, Err(StoreError::Exists { .. })))?;
     same("its messages", &texts(&*store, &key).await?, &Vec::new())
 }
@@ -163,7 +163,7 @@ async fn list(store: Arc<impl ConversationStore>) -> StoreVerdict {
             |of: [&'static str; 2], by: u64| if at.is_multiple_of(by) { of[0] } else { of[1] };
         let key = key(&format!("c{at}"));
         // Each pair has the same time.
-        let new = Conversation::new(key, pick(owner, 2), pick(agent, 3), 1_000 + at / 2);
+        let new = ConversationRecord::new(key, pick(owner, 2), pick(agent, 3), 1_000 + at / 2);
         done("begin", store.begin(new).await)?;
     }
     let ids = async |query: ConversationQuery| {

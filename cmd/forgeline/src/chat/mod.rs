@@ -131,11 +131,11 @@ impl ChatSession {
             Some(ChatCommand::Quit) => return Ok(false),
             Some(ChatCommand::Help) => self.say(HELP)?,
             Some(ChatCommand::Clear) => {
-                self.runtime.block_on(self.built.agent.clear())?;
+                self.runtime.block_on(self.built.conversation.clear())?;
                 self.say("The conversation was cleared.")?;
             }
             Some(ChatCommand::Compact) => {
-                self.built.agent.compact();
+                self.built.conversation.compact();
                 self.say("What was said so far is summarized with your next message.")?;
             }
             Some(ChatCommand::Tools) => {
@@ -166,7 +166,8 @@ impl ChatSession {
             self.typed.listen(steering, ends, &mut asking)
         };
         let window = self.built.window;
-        let turn = turn::take(&self.built.agent, question, window, &mut self.show, &stop, listen);
+        let turn =
+            turn::take(&self.built.conversation, question, window, &mut self.show, &stop, listen);
         let turn = self.runtime.block_on(turn)?;
         self.built.keep();
         // Before the terminal changes: only in this state is the end of the input recognized.

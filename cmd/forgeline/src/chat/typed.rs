@@ -191,7 +191,7 @@ impl TypedAhead {
 #[cfg(test)]
 mod tests {
     use forgeline::{
-        agent::DefaultAgent,
+        agent::Agent,
         testing::{ScriptedProvider, ScriptedTurn},
     };
 
@@ -222,7 +222,7 @@ mod tests {
     #[tokio::test]
     async fn lines_are_whole_however_they_come_and_what_is_not_said_comes_next() {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hi")]);
-        let mut stream = DefaultAgent::builder(provider).build().unwrap().run_stream("Hi");
+        let mut stream = Agent::builder(provider).build().unwrap().run_stream("Hi");
         let (steering, ends) = (stream.steering(), RequestHandles::for_stream(&stream));
         let mut typed = typed(&["on", "e\rtwo\\\n", "lines\n/usage\n\n", "!now\nhalf"]);
         let want = ["(sent: one)", "(sent: two\nlines)", "(next: /usage)", "(sent at once: now)"];
@@ -237,7 +237,7 @@ mod tests {
     #[tokio::test]
     async fn ended_run_takes_no_lines_and_the_terminal_keeps_them() {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hi")]);
-        let mut stream = DefaultAgent::builder(provider).build().unwrap().run_stream("Hi");
+        let mut stream = Agent::builder(provider).build().unwrap().run_stream("Hi");
         let (steering, ends) = (stream.steering(), RequestHandles::for_stream(&stream));
         while stream.next().await.is_some() {}
         let lines = vec!["a\n"; 70];

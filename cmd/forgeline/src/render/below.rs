@@ -178,15 +178,15 @@ fn counted(count: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use forgeline::{
-        agent::{DefaultAgent, SubAgent},
+        agent::{Agent, SubAgent},
         testing::{ScriptedProvider, ScriptedTurn},
     };
     use serde_json::json;
 
     use super::*;
 
-    fn below(name: &'static str, turns: [ScriptedTurn; 2], tool: Option<SubAgent>) -> DefaultAgent {
-        let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).system(name);
+    fn below(name: &'static str, turns: [ScriptedTurn; 2], tool: Option<SubAgent>) -> Agent {
+        let agent = Agent::builder(ScriptedProvider::new(turns)).system(name);
         match tool {
             Some(tool) => agent.tool(tool),
             None => agent,

@@ -139,7 +139,7 @@ mod tests {
     use std::{future::pending, io::ErrorKind};
 
     use forgeline::{
-        agent::DefaultAgent,
+        agent::Agent,
         llm::demo::DemoProvider,
         server::{Service, router},
     };
@@ -171,7 +171,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_head_or_a_body_that_drips_ends_its_connection_after_30_s() {
-        let agent = DefaultAgent::builder(DemoProvider::new()).build().unwrap();
+        let agent = Agent::builder(DemoProvider::new()).build().unwrap();
         let app = router(Service::builder().agent("main", agent).build().unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

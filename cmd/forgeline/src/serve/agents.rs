@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use forgeline::{
-    agent::{DefaultAgent, tools::Tool},
+    agent::{Agent, tools::Tool},
     server::{CheckState, ServiceBuilder},
 };
 use tokio::runtime::Runtime;
@@ -84,7 +84,7 @@ impl ServedAgents {
     /// # Errors
     ///
     /// A usage error when one cannot be built.
-    pub(super) fn built(&self) -> anyhow::Result<Vec<(String, DefaultAgent)>> {
+    pub(super) fn built(&self) -> anyhow::Result<Vec<(String, Agent)>> {
         let built = |(name, prepared): &(String, PreparedAgent)| {
             let agent = prepared.builder.clone().build();
             let advice = || format!("cannot build agent `{name}`");
@@ -114,7 +114,7 @@ fn prepare(
 ) -> anyhow::Result<(String, PreparedAgent)> {
     let choice = setup.choose(at.is_quiet)?;
     let more = tools_of(&choice);
-    let mut builder = DefaultAgent::builder(setup.connect(&choice, None)?);
+    let mut builder = Agent::builder(setup.connect(&choice, None)?);
     for (name, provider) in setup.connect_models(&choice)? {
         builder = builder.model(name, provider);
     }

@@ -4,7 +4,7 @@ use std::{error::Error, hint::black_box, sync::Arc};
 
 use forgeline::{
     agent::{
-        AgentChannels, CancellationToken, DefaultAgent, RunStream,
+        Agent, AgentChannels, CancellationToken, RunStream,
         core::{StreamOptions, process_into},
         tools::{ToolContext, tool_fn},
     },
@@ -67,9 +67,9 @@ pub(super) fn provider(base_url: &str) -> Result<OpenAi> {
 }
 
 /// An agent with one tool.
-pub(super) fn agent(provider: OpenAi) -> Result<DefaultAgent> {
+pub(super) fn agent(provider: OpenAi) -> Result<Agent> {
     let tool = tool_fn("write", "Writes a text.", write);
-    Ok(DefaultAgent::builder(provider).system("Answer at length.").tool(tool).build()?)
+    Ok(Agent::builder(provider).system("Answer at length.").tool(tool).build()?)
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

@@ -12,9 +12,8 @@ use std::{
 
 use forgeline::{
     agent::{
-        AgentBuilder, ApprovalContext, ApprovalPolicy, AuditRecord, Authorization, CallStart,
-        Caller, ClientCall, Decision, DefaultAgent, LatencyRecords, SubAgent, ToolAccess,
-        ToolSearch,
+        Agent, AgentBuilder, ApprovalContext, ApprovalPolicy, AuditRecord, Authorization,
+        CallStart, Caller, ClientCall, Decision, LatencyRecords, SubAgent, ToolAccess, ToolSearch,
         journal::MemoryJournal,
         tools::{ToolContext, tool_fn},
     },
@@ -78,9 +77,6 @@ impl Setup {
     }
 
     fn apply(self, mut builder: AgentBuilder) -> AgentBuilder {
-        if let Some(journal) = self.journal {
-            builder = builder.journal(journal);
-        }
         if let Some(observer) = self.observer {
             builder = builder.observer(observer);
         }
@@ -141,7 +137,7 @@ fn below() -> Result<SubAgent> {
         r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
         "\n\ndata: [DONE]\n\n",
     );
-    let agent = DefaultAgent::builder(provider(FixedReads::new(vec![word], end))?).build()?;
+    let agent = Agent::builder(provider(FixedReads::new(vec![word], end))?).build()?;
     Ok(agent.into_tool("add", "Adds two numbers."))
 }
 
@@ -267,7 +263,7 @@ fn wait_for_tool() -> Result<f64> {
         note.get_or_init(Instant::now);
         async { "noted" }
     };
-    let agent = DefaultAgent::builder(provider(FixedReads::new(reads, end))?)
+    let agent = Agent::builder(provider(FixedReads::new(reads, end))?)
         .tool(tool_fn("note", "Takes a note.", tool))
         .call_start(CallStart::AsComplete)
         .max_turns(1)
@@ -335,17 +331,22 @@ fn run(turns: u32, tail: &str, setup: Setup) -> Result<Vec<f64>> {
         async move { result }
     };
     let asks = setup.rules == Rules::Ask;
-    let builder = DefaultAgent::builder(provider(transport.clone())?).max_turns(turns);
+    let builder = Agent::builder(provider(transport.clone())?).max_turns(turns);
     // The results of an agent below are the same.
     let builder = if setup.below {
         builder.tool(below()?).loop_guard(false)
     } else {
         builder.tool(tool_fn("add", "Adds two numbers.", add))
     };
-    let agent = setup.apply(builder).build()?;
+    let journal = setup.journal.clone();
+    let conversation = setup.apply(builder).build()?.conversation();
+    let conversation = match journal {
+        Some(journal) => conversation.with_journal(journal),
+        None => conversation,
+    };
     let (mut right, mut asked) = (0, 0);
     runtime()?.block_on(async {
-        let mut events = agent.run_stream("Add them, again and again.");
+        let mut events = conversation.run_stream("Add them, again and again.");
         let approvals = events.approvals();
         while let Some(envelope) = events.next().await {
             if let AgentEvent::ToolResult { content, .. } = &envelope.event {

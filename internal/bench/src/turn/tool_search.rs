@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use forgeline::{
-    agent::{DefaultAgent, ToolSearch, tools::tool_fn},
+    agent::{Agent, ToolSearch, tools::tool_fn},
     testing::{ScriptedProvider, ScriptedTurn},
     types::AgentEvent,
 };
@@ -44,7 +44,7 @@ fn search() -> Result<f64> {
         let about = format!("Use this to change an entry of the calendar in department {at}.");
         tool_fn(format!("calendar.n{at}_change"), about, async |_, _: Entry| "changed")
     };
-    let builder = DefaultAgent::builder(ScriptedProvider::new(turns))
+    let builder = Agent::builder(ScriptedProvider::new(turns))
         .max_turns(u32::try_from(SEARCHES)? + 1)
         .tool_search(ToolSearch::default().share(0));
     let agent = (0..TOOLS).fold(builder, |builder, at| builder.tool(tool(at))).build()?;

@@ -5,7 +5,7 @@
 use std::{error::Error, path::PathBuf};
 
 use forgeline::{
-    agent::{DefaultAgent, journal::FileJournal},
+    agent::{Agent, journal::FileJournal},
     testing::ScriptedProvider,
 };
 use forgeline_itest::noting::{Noting, Slow, turn};
@@ -15,11 +15,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("the folder is missing")?);
     let tool =
         |name, is_idempotent| Noting { name, is_idempotent, file: folder.join("ran").into() };
-    let agent = DefaultAgent::builder(Slow(ScriptedProvider::from_fn(turn)))
+    let agent = Agent::builder(Slow(ScriptedProvider::from_fn(turn)))
         .tool(tool("once", false))
         .tool(tool("again", true))
-        .journal(FileJournal::new(folder.join("journal")))
-        .build()?;
+        .build()?
+        .conversation()
+        .with_journal(FileJournal::new(folder.join("journal")));
     if agent.resume().await?.is_none() && agent.transcript().is_empty() {
         agent.run("Do it.").await?;
     }

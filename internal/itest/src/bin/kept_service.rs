@@ -5,7 +5,7 @@
 use std::{error::Error, net::SocketAddr, path::PathBuf};
 
 use forgeline::{
-    agent::DefaultAgent,
+    agent::Agent,
     server::{Service, router},
     store::{SqliteStore, Stores},
     testing::ScriptedProvider,
@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("the folder is missing")?);
     let tool =
         |name, is_idempotent| Noting { name, is_idempotent, file: folder.join("ran").into() };
-    let agent = DefaultAgent::builder(Slow(ScriptedProvider::from_fn(turn)))
+    let agent = Agent::builder(Slow(ScriptedProvider::from_fn(turn)))
         .tool(tool("once", false))
         .tool(tool("again", true))
         .build()?;

@@ -6,7 +6,7 @@ use std::{env, error::Error, future::ready};
 
 use forgeline::{
     agent::{
-        ApprovalPolicy, DefaultAgent,
+        Agent, ApprovalPolicy,
         mcp::{
             McpConfig, McpLogin, McpLoginError, McpLogins, McpOptions, McpQuestion, McpServers,
             MemoryTokens,
@@ -50,10 +50,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .respondent(move |_: McpQuestion| ready(Some(yes())));
     let servers = McpServers::connect_with(config, options).await?;
     let turn = move |request: &Request| turn(request, &context);
-    let agent = DefaultAgent::builder(ScriptedProvider::from_fn(turn))
+    let agent = Agent::builder(ScriptedProvider::from_fn(turn))
         .tool_source(servers.clone())
         .approval(ApprovalPolicy::Never)
-        .build()?;
+        .build()?
+        .conversation();
     let outcome = agent.run("Call each tool.").await?;
     eprintln!("{:?}", outcome.reason);
     for message in &agent.transcript() {

@@ -10,7 +10,7 @@ use std::{env, time::Duration};
 
 use forgeline::{
     agent::{
-        DefaultAgent,
+        Agent,
         tools::{Calculator, ClientTool, ToolContext, ToolError, tool_fn},
     },
     llm::{ProviderError, Request, demo::DemoProvider},
@@ -39,9 +39,9 @@ async fn main() {
 }
 
 /// The demo model with a calculator that has to be allowed, and one in the page.
-fn demo() -> DefaultAgent {
+fn demo() -> Agent {
     let schema = json!({ "type": "object", "properties": { "expression": { "type": "string" } } });
-    DefaultAgent::builder(DemoProvider::new())
+    Agent::builder(DemoProvider::new())
         .tool(Calculator)
         .tool(ClientTool::new("page", "Reads the page.", schema))
         .build()
@@ -49,13 +49,13 @@ fn demo() -> DefaultAgent {
 }
 
 /// Runs that a number decides.
-fn random() -> DefaultAgent {
+fn random() -> Agent {
     let works = || tool_fn("works", "Works.", |_: ToolContext, input: Value| async move { input });
     let fails = tool_fn("fails", "Fails.", |_: ToolContext, _: Value| async {
         Err::<String, _>(ToolError::failed("it failed"))
     });
-    let helper = DefaultAgent::builder(ScriptedProvider::from_fn(turn)).tool(works()).build();
-    DefaultAgent::builder(ScriptedProvider::from_fn(turn))
+    let helper = Agent::builder(ScriptedProvider::from_fn(turn)).tool(works()).build();
+    Agent::builder(ScriptedProvider::from_fn(turn))
         .tool(works())
         .tool(fails)
         .tool(helper.unwrap().into_tool("helper", "Helps."))

@@ -1,7 +1,7 @@
 //! The README shows the first agent as it compiles.
 
 use forgeline::{
-    agent::{DefaultAgent, tools::Calculator},
+    agent::{Agent, tools::Calculator},
     llm::{anthropic, cohere, gemini, ollama, openai, responses},
 };
 
@@ -71,7 +71,7 @@ fn an_agent_takes_eighty_lines() {
 macro_rules! with_a_model {
     ($($Provider:ty),*) => {[$({
         async fn program() -> Result<(), Box<dyn std::error::Error>> {
-            let agent = DefaultAgent::builder(<$Provider>::from_env()?).tool(Calculator).build()?;
+            let agent = Agent::builder(<$Provider>::from_env()?).tool(Calculator).build()?;
             let outcome = agent.run("What is 17.5 % of 2,348?").await?;
             forgeline_testkit::say(outcome.text);
             Ok(())
@@ -99,7 +99,7 @@ fn the_program_with_a_model_compiles_with_every_provider() {
         assert!(readme.contains(&row), "README.md does not list {row}");
     }
     for line in [
-        "DefaultAgent::builder(Anthropic::from_env()?).tool(Calculator).build()?;",
+        "Agent::builder(Anthropic::from_env()?).tool(Calculator).build()?;",
         "agent.run(\"What is 17.5 % of 2,348?\").await?;",
     ] {
         assert!(readme.contains(line), "README.md does not show: {line}");

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, error::Error, net::SocketAddr};
 
 use forgeline::{
     agent::{
-        Caller, DefaultAgent, Places, RunInput, SubAgent, ToolSearch,
+        Agent, Caller, Places, RunInput, SubAgent, ToolSearch,
         knowledge::{FileMemoryStore, KnowledgeTools, LexicalIndex, MemoryTools},
         mcp::{LoopbackLogins, McpConfig, McpOptions, McpServers, MemoryTokens},
         tools::{Calculator, ClientTool},
@@ -24,12 +24,12 @@ type Calculate = BTreeMap<String, String>;
 fn context(provider: DemoProvider, small_model: DemoProvider) -> Done {
     {
         let provider = provider.clone();
-        let agent = DefaultAgent::builder(provider).max_context_tokens(100_000).build()?;
+        let agent = Agent::builder(provider).max_context_tokens(100_000).build()?;
         drop(agent);
     }
     {
         let provider = provider.clone();
-        let agent = DefaultAgent::builder(provider)
+        let agent = Agent::builder(provider)
             .max_context_tokens(100_000)
             .summarize_at(75)
             .summarizer(small_model)
@@ -37,10 +37,8 @@ fn context(provider: DemoProvider, small_model: DemoProvider) -> Done {
         drop(agent);
     }
     let exact = TokenEstimator::exact("gpt-4.1").ok_or("no vocabulary")?;
-    let agent = DefaultAgent::builder(provider)
-        .token_estimator(exact)
-        .max_context_tokens(100_000)
-        .build()?;
+    let agent =
+        Agent::builder(provider).token_estimator(exact).max_context_tokens(100_000).build()?;
     drop(agent);
     Ok(())
 }
@@ -48,7 +46,7 @@ fn context(provider: DemoProvider, small_model: DemoProvider) -> Done {
 fn memory(provider: DemoProvider) -> Done {
     let memories = MemoryTools::new(FileMemoryStore::new("memories.jsonl"));
     let index = LexicalIndex::new([("pump.md", "Turn the pump off first.")])?;
-    let agent = DefaultAgent::builder(provider)
+    let agent = Agent::builder(provider)
         .tools(memories.into_tools())
         .tools(KnowledgeTools::new(index).into_tools())
         .build()?;
@@ -62,10 +60,10 @@ async fn mcp(provider: DemoProvider) -> Done {
         let provider = provider.clone();
         let config = McpConfig::parse(&std::fs::read_to_string("mcp.json")?)?;
         let servers = McpServers::connect(config).await?;
-        let agent = DefaultAgent::builder(provider).tool_source(servers).build()?;
+        let agent = Agent::builder(provider).tool_source(servers).build()?;
         drop(agent);
     }
-    let agent = DefaultAgent::builder(provider.clone()).build()?;
+    let agent = Agent::builder(provider.clone()).build()?;
     let config = McpConfig::parse("{}")?;
     let logins = LoopbackLogins::new(|server, page| eprintln!("log in to {server}: {page}"));
     let options = McpOptions::default().logins(logins).token_store(MemoryTokens::new());
@@ -77,25 +75,25 @@ async fn mcp(provider: DemoProvider) -> Done {
 
     let input =
         servers.with_resource("What is in these notes?", "files", "file:///notes.md").await?;
-    let builder = DefaultAgent::builder(provider)
-        .system(servers.resource_prompt("files", "file:///rules.md"));
+    let builder =
+        Agent::builder(provider).system(servers.resource_prompt("files", "file:///rules.md"));
     drop((outcome, input, builder));
     Ok(())
 }
 
 fn client_tools(provider: DemoProvider) -> Done {
     let tool = ClientTool::typed::<Calculate>("calculator", "Calculates, in the page of the user.");
-    let agent = DefaultAgent::builder(provider).tool(tool).build()?;
+    let agent = Agent::builder(provider).tool(tool).build()?;
     drop(agent);
     Ok(())
 }
 
 fn sub_agents() -> Done {
-    let reckoner = DefaultAgent::builder(DemoProvider::new()).tool(Calculator).build()?;
+    let reckoner = Agent::builder(DemoProvider::new()).tool(Calculator).build()?;
     let places = Places::new(4);
     let tool = SubAgent::new(reckoner, "reckoner", "Works out sums. Give it the whole sum.")
         .places(&places);
-    let agent = DefaultAgent::builder(DemoProvider::new()).tool(tool).build()?;
+    let agent = Agent::builder(DemoProvider::new()).tool(tool).build()?;
     drop(agent);
     Ok(())
 }
@@ -106,13 +104,12 @@ fn tools() -> Done {
         .share(10)
         // Offer these in any case.
         .always(["calculator"]);
-    let agent =
-        DefaultAgent::builder(DemoProvider::new()).tool(Calculator).tool_search(search).build()?;
+    let agent = Agent::builder(DemoProvider::new()).tool(Calculator).tool_search(search).build()?;
     drop(agent);
     Ok(())
 }
 
-async fn service(agent: DefaultAgent, listener: tokio::net::TcpListener) -> Done {
+async fn service(agent: Agent, listener: tokio::net::TcpListener) -> Done {
     {
         let agent = agent.clone();
         let service = Service::builder().agent("main", agent).build()?;
@@ -147,7 +144,7 @@ fn fragments(page: &str) -> Vec<String> {
     }
     let is_rust = |block: &String| {
         let first = block.trim_start();
-        ["let ", "DefaultAgent::"].iter().any(|start| first.starts_with(start))
+        ["let ", "Agent::"].iter().any(|start| first.starts_with(start))
     };
     found.into_iter().filter(is_rust).collect()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forgeline::{
-    agent::{AtLimit, DefaultAgent, KeepThinking, tools::Calculator},
+    agent::{Agent, AtLimit, KeepThinking, tools::Calculator},
     llm::{Provider, Request, RetryPolicy, openai::OpenAi},
     types::{Message, MessageRole, Part, Transcript},
 };
@@ -32,8 +32,8 @@ async fn requests() -> (Vec<String>, Transcript) {
     let server = Canned::new(body());
     let provider = OpenAi::builder().base_url("http://h").model("m").retry(RetryPolicy::NONE);
     let provider = provider.transport(Arc::clone(&server)).build().unwrap();
-    let agent = DefaultAgent::builder(provider).tool(Calculator).loop_guard(false).max_turns(3);
-    let agent = agent.at_limit(AtLimit::Fail).build().unwrap();
+    let agent = Agent::builder(provider).tool(Calculator).loop_guard(false).max_turns(3);
+    let agent = agent.at_limit(AtLimit::Fail).build().unwrap().conversation();
     agent.run("What is 6 * 7?").await.unwrap_err();
     let text = |body: Vec<_>| String::from_utf8(body.concat()).unwrap();
     (server.sent().into_iter().map(|request| text(request.body)).collect(), agent.transcript())

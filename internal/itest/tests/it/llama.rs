@@ -7,7 +7,7 @@ use std::{
 
 use forgeline::{
     agent::{
-        ApprovalContext, ApprovalPolicy, AtLimit, CallMode, Decision, DefaultAgent,
+        Agent, ApprovalContext, ApprovalPolicy, AtLimit, CallMode, Decision,
         core::{StreamOptions, process_stream},
         tools::{Tool, ToolContext, ToolFuture},
     },
@@ -142,7 +142,7 @@ async fn native_calls_run_as_they_were_approved() {
         let (asked, tool) = (Arc::new(Mutex::new(Vec::new())), Forecast::default());
         let seen = Arc::clone(&asked);
         let options = Request::default().tool_choice(ToolChoice::Required).max_tokens(300).seed(3);
-        let agent = DefaultAgent::builder(provider(&server))
+        let agent = Agent::builder(provider(&server))
             .tool(tool.clone())
             .call_mode(CallMode::Native)
             .request(options)

@@ -8,7 +8,7 @@ use std::{
 
 use forgeline::{
     agent::{
-        DefaultAgent, OutsideText, RunContext, ToolSource as _,
+        Agent, OutsideText, RunContext, ToolSource as _,
         mcp::{McpConfig, McpServers},
     },
     testing::{ScriptedProvider, ScriptedTurn},
@@ -75,11 +75,11 @@ impl Folder {
 }
 
 /// Returns an agent below which another one calls the tool of a server.
-fn nested(servers: &McpServers) -> DefaultAgent {
+fn nested(servers: &McpServers) -> Agent {
     let call = ScriptedTurn::new().call("mcp.s.work", json!({}));
     let below = ScriptedProvider::new([call, ScriptedTurn::new().text("Below.")]);
     // The run is never ahead of its reader by more than an event.
-    let below = DefaultAgent::builder(below)
+    let below = Agent::builder(below)
         .event_capacity(1)
         .tool_source(servers.clone())
         .grant(["mcp.s.work"])
@@ -89,7 +89,7 @@ fn nested(servers: &McpServers) -> DefaultAgent {
         .into_tool("helper", "Helps.");
     let call = ScriptedTurn::new().call("helper", json!({ "task": "Work." }));
     let above = ScriptedProvider::new([call, ScriptedTurn::new().text("Above.")]);
-    DefaultAgent::builder(above).event_capacity(1).tool(below).grant(["helper"]).build().unwrap()
+    Agent::builder(above).event_capacity(1).tool(below).grant(["helper"]).build().unwrap()
 }
 
 /// Runs the agent, and cancels it at this event; returns the events that it had. Without an event it runs to its end.

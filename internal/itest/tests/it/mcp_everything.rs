@@ -10,7 +10,7 @@ use std::{
 
 use forgeline::{
     agent::{
-        DefaultAgent, OutsideText, RunContext, RunOutcome, RunStream, ToolSource as _,
+        Agent, OutsideText, RunContext, RunOutcome, RunStream, ToolSource as _,
         mcp::{McpConfig, McpServers},
         prompts::{PromptContext, SystemPrompt as _},
     },
@@ -91,7 +91,7 @@ fn begin(servers: &McpServers, calls: &[(&str, Value)]) -> RunStream {
     });
     let turns = turns.chain([ScriptedTurn::new().text("Done.")]);
     let granted = calls.iter().map(|(name, _)| format!("mcp.all.{name}"));
-    let agent = DefaultAgent::builder(ScriptedProvider::new(turns))
+    let agent = Agent::builder(ScriptedProvider::new(turns))
         .tool_source(servers.clone())
         .grant(granted)
         .outside_text(OutsideText::Ignore)

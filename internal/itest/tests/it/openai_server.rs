@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use forgeline::{
-    agent::DefaultAgent,
+    agent::Agent,
     llm::{
         ChunkStream, Provider, ProviderError, Request, RetryPolicy, TimeoutKind, Timeouts,
         openai::OpenAi,
@@ -248,7 +248,7 @@ async fn no_error_shows_a_key_that_the_server_repeats() {
         shown =
             [shown, format!("{provider:?} {error} {error:?} {data} {data:?} {:?}", error.raw())]
                 .concat();
-        let agent = DefaultAgent::builder(provider).build().unwrap();
+        let agent = Agent::builder(provider).build().unwrap();
         let mut run = agent.run_stream("x");
         while let Some(event) = run.next().await {
             shown =

@@ -4,7 +4,7 @@ use std::{future::IntoFuture as _, net::SocketAddr, sync::Mutex};
 
 use forgeline::{
     agent::{
-        Caller, DefaultAgent,
+        Agent, Caller,
         tools::{ToolContext, ToolEffects, tool_fn},
     },
     llm::Request,
@@ -56,7 +56,7 @@ impl Seen {
     }
 }
 
-fn agent() -> DefaultAgent {
+fn agent() -> Agent {
     let look = tool_fn("look", "Looks.", |_: ToolContext, _: Value| async { SAID[2] });
     let provider = ScriptedProvider::from_fn(|request: &Request| {
         if request.messages.iter().any(|it| it.tool_results().next().is_some()) {
@@ -64,7 +64,7 @@ fn agent() -> DefaultAgent {
         }
         ScriptedTurn::new().thinking(SAID[1]).call("look", json!({ "for": SAID[3] }))
     });
-    let agent = DefaultAgent::builder(provider).tool(look.effects(ToolEffects::Irreversible));
+    let agent = Agent::builder(provider).tool(look.effects(ToolEffects::Irreversible));
     agent.build().unwrap()
 }
 

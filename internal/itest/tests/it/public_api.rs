@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use forgeline::{
-    agent::{AgentBuilder, DefaultAgent, core::StreamMachine},
+    agent::{Agent, AgentBuilder, core::StreamMachine},
     llm::{
         ChunkStream, ProviderError, Request, RetryPolicy, StreamChunk,
         anthropic::Anthropic,
@@ -36,7 +36,7 @@ fn is_sent<T: Send>() {}
 
 #[test]
 fn public_types_are_send_and_sync() {
-    is_shared::<(DefaultAgent, StreamMachine)>();
+    is_shared::<(Agent, StreamMachine)>();
     is_shared::<(Request, RetryPolicy, StreamChunk, ProviderError, TransportError, HttpRequest)>();
     is_shared::<(OpenAi, Anthropic, OpenAiResponses, Gemini, Ollama, Cohere, DemoProvider)>();
     is_shared::<(ThinkingDialect, ThinkingParser, ToolCallParser, ToolDialect, SseDecoder)>();

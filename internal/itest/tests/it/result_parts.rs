@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use forgeline::{
     agent::{
-        ApprovalPolicy, DefaultAgent,
+        Agent, ApprovalPolicy,
         tools::{ToolContext, ToolOutput, tool_fn},
     },
     llm::{
@@ -170,7 +170,7 @@ async fn what_vendors_refuse_stays_out_of_the_conversation_with_each_protocol() 
     ];
     let info = ModelInfo::new("scripted", "m").capabilities(Capabilities::ALL);
     let model = ScriptedProvider::new(turns).info_of(info);
-    let agent = DefaultAgent::builder(model.clone()).tool(give);
+    let agent = Agent::builder(model.clone()).tool(give);
     let agent = agent.approval(ApprovalPolicy::Never).build().unwrap();
     agent.run("Give.").await.unwrap();
     agent.run("And now?").await.unwrap();

@@ -9,7 +9,7 @@ use std::{
 };
 
 use forgeline::{
-    agent::DefaultAgent,
+    agent::Agent,
     llm::{
         Provider, ProviderError, Request, RetryPolicy,
         transport::{HttpRequest, HttpResponse, ReqwestTransport, Transport, TransportError},
@@ -115,7 +115,7 @@ async fn shown(wire: &Wire, url: &str) -> String {
         Ok(health) => write!(shown, "\n{health:?}").unwrap(),
         Err(failed) => write!(shown, "\n{failed} {failed:?}").unwrap(),
     }
-    let agent = DefaultAgent::builder(provider).build().unwrap();
+    let agent = Agent::builder(provider).build().unwrap();
     let mut run = agent.run_stream("x");
     while let Some(event) = run.next().await {
         write!(shown, "\n{event:?} {}", serde_json::to_string(&event).unwrap()).unwrap();

@@ -8,7 +8,7 @@ use flate2::read::GzDecoder;
 
 use forgeline::{
     agent::{
-        AgentBuilder, ApprovalPolicy, Decision, DefaultAgent,
+        Agent, AgentBuilder, ApprovalPolicy, Conversation, Decision,
         journal::{FileJournal, MemoryJournal},
     },
     llm::Request,
@@ -52,7 +52,7 @@ fn turn(request: &Request) -> ScriptedTurn {
 fn builder(folder: &Path) -> AgentBuilder {
     let tool =
         |name, is_idempotent| Noting { name, is_idempotent, file: folder.join("ran").into() };
-    DefaultAgent::builder(ScriptedProvider::from_fn(turn))
+    Agent::builder(ScriptedProvider::from_fn(turn))
         .system("Be brief.")
         .tool(tool("add", true))
         .tool(tool("remove", false))
@@ -60,7 +60,7 @@ fn builder(folder: &Path) -> AgentBuilder {
 }
 
 /// Continues a run that may wait for an approval, to its end; returns the texts of the conversation.
-async fn finish(agent: &DefaultAgent) -> Vec<String> {
+async fn finish(agent: &Conversation) -> Vec<String> {
     if let Some(mut stream) = agent.resume_stream().await.unwrap() {
         while let Some(envelope) = stream.next().await {
             if let AgentEvent::ToolApprovalRequest(request) = envelope.event {
@@ -84,18 +84,19 @@ async fn a_journal_of_an_earlier_version_is_read_at_any_line_and_continued() {
     let first = ["Add 12.50 and 1.", "I add them.", "It is 13.5, and Add 12.50 and 1."];
     for count in 1..=lines.len() {
         let journal = MemoryJournal::from(lines[..count].to_vec());
-        let agent = builder(&folder).journal(journal.clone()).build().unwrap();
+        let agent = builder(&folder).build().unwrap().conversation().with_journal(journal.clone());
         let texts = finish(&agent).await;
         assert_eq!(texts[..3], first, "after {count} lines");
         agent.run("Again.").await.unwrap();
         // The lines of both versions are one journal.
-        let again = builder(&folder).journal(journal).build().unwrap();
+        let again = builder(&folder).build().unwrap().conversation().with_journal(journal);
         assert!(again.resume().await.unwrap().is_none());
         assert_eq!(again.transcript(), agent.transcript(), "after {count} lines");
     }
     let path = folder.join("journal.jsonl");
     fs::write(&path, lines.join("\n") + "\n{\"n\":").unwrap();
-    let agent = builder(&folder).journal(FileJournal::new(&path)).build().unwrap();
+    let agent =
+        builder(&folder).build().unwrap().conversation().with_journal(FileJournal::new(&path));
     let texts = finish(&agent).await;
     assert_eq!(texts.last().unwrap(), "It is 13.5, and Now remove the draft.", "{texts:?}");
     let numbers = format!("{:?}", agent.transcript());

@@ -51,10 +51,10 @@ use forgeline_types::{Json, Preview, TextOrigin, debug_fields};
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, tools::CommandTool}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, tools::CommandTool}, llm::demo::DemoProvider};
 ///
 /// let commands = CommandTool::new(std::env::temp_dir(), ["cargo test", "git log"])?;
-/// let agent = DefaultAgent::builder(DemoProvider::new()).tool(commands).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).tool(commands).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

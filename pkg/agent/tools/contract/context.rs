@@ -51,7 +51,7 @@ const OUTPUT_BYTES: usize = 16 << 10;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::sync::{Arc, atomic::{AtomicU32, Ordering}};
 /// use forgeline::{
-///     agent::{DefaultAgent, tools::{ToolContext, ToolError, tool_fn}},
+///     agent::{Agent, tools::{ToolContext, ToolError, tool_fn}},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;
@@ -76,7 +76,7 @@ const OUTPUT_BYTES: usize = 16 << 10;
 ///
 /// let calls = Arc::new(AtomicU32::new(0));
 /// let turn = ScriptedTurn::new().call("copy", json!({ "files": 3 }));
-/// let agent = DefaultAgent::builder(ScriptedProvider::new([turn, ScriptedTurn::new().text("Ok.")]))
+/// let agent = Agent::builder(ScriptedProvider::new([turn, ScriptedTurn::new().text("Ok.")]))
 ///     .tool(tool_fn("copy", "Copies files.", copy))
 ///     .state(Arc::clone(&calls))
 ///     .build()?;

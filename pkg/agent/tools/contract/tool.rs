@@ -78,7 +78,7 @@ pub trait Tool: Send + Sync {
     }
 
     /// Returns `true` if a call that runs again with the same [key](ToolContext::idempotency_key) has no further effect. A
-    /// [resumed](crate::DefaultAgent::resume) run repeats only such calls if they were interrupted. Default: `false`.
+    /// [resumed](crate::Conversation::resume) run repeats only such calls if they were interrupted. Default: `false`.
     fn is_idempotent(&self) -> bool {
         false
     }

@@ -35,10 +35,10 @@ use forgeline_types::TextOrigin;
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{DefaultAgent, tools::FileTools}, llm::demo::DemoProvider};
+/// use forgeline::{agent::{Agent, tools::FileTools}, llm::demo::DemoProvider};
 ///
 /// let files = FileTools::new(std::env::temp_dir())?;
-/// let agent = DefaultAgent::builder(DemoProvider::new()).tools(files.into_tools()).build()?;
+/// let agent = Agent::builder(DemoProvider::new()).tools(files.into_tools()).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -21,7 +21,7 @@ use super::{
     *,
 };
 use crate::{McpRemote, http::connect::connect_over, session::server_session::ServerSession};
-use forgeline_agent::{ApprovalPolicy, DefaultAgent};
+use forgeline_agent::{Agent, ApprovalPolicy};
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
 
 #[tokio::test]
@@ -338,7 +338,7 @@ async fn the_time_of_a_login_is_not_the_call_s() {
     let servers = McpServers::with_session(server.unwrap().servers.remove(0), session);
     let turn = ScriptedTurn::new().call("mcp.s.f", json!({}));
     let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Ok.")]);
-    let agent = DefaultAgent::builder(provider)
+    let agent = Agent::builder(provider)
         .tool_source(servers)
         .approval(ApprovalPolicy::Never)
         .tool_timeout(Duration::from_mins(1))

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicUsize};
 
 use crate::conformance::verdict::{CheckReport, CheckVerdict, Outcome, on_a_thread};
-use forgeline_agent::{AgentBuilder, AuditRecord, DefaultAgent, RunInput};
+use forgeline_agent::{Agent, AgentBuilder, AuditRecord, RunInput};
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
 use forgeline_types::{AgentEvent, ClientToolRequest};
 
@@ -57,7 +57,7 @@ impl AgentStage {
         let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Done.")]);
         let records = Arc::<Mutex<Vec<AuditRecord>>>::default();
         let kept = Arc::clone(&records);
-        let builder = DefaultAgent::builder(provider.clone()).audit(move |record: AuditRecord| {
+        let builder = Agent::builder(provider.clone()).audit(move |record: AuditRecord| {
             kept.lock().unwrap_or_else(PoisonError::into_inner).push(record);
         });
         Self { provider, builder, records, ran: Arc::default() }
@@ -66,7 +66,8 @@ impl AgentStage {
     /// Runs the agent to its end; the client returns a result for each call, the last one first.
     pub(super) async fn play(self, input: RunInput, calls: usize) -> Result<PlayedRun, String> {
         let agent = self.builder.build().map_err(|error| error.to_string())?;
-        let mut stream = agent.run_stream(input);
+        let conversation = agent.conversation();
+        let mut stream = conversation.run_stream(input);
         let (mut sent, mut waiting) = (Vec::new(), Vec::new());
         while let Some(envelope) = stream.next().await {
             if let AgentEvent::ClientToolRequest(request) = envelope.event {
@@ -82,7 +83,7 @@ impl AgentStage {
         }
         let ended = stream.outcome().await;
         ended.map_err(|failed| failed.to_string())?;
-        let transcript = agent.transcript();
+        let transcript = conversation.transcript();
         let results = transcript.iter().flat_map(|message| message.tool_results());
         let results = results.map(|result| (result.content.clone(), result.is_error)).collect();
         let records = self.records.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::conformance::Outcome;
 use forgeline_store::{
-    Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
+    ConversationKey, ConversationPage, ConversationQuery, ConversationRecord, ConversationStatus,
     ConversationStore, Entry, EraseMode, Erased, EventLog, LogInfo, LogKey, LogPage, LogRecord,
     Retention, RunBegun, RunChange, RunPage, RunQuery, RunRecord, RunStore, StoreError,
     StoreFuture, StoredMessage,
@@ -89,11 +89,11 @@ impl RunStore for Inclusive<MemoryStore> {
 }
 
 impl ConversationStore for Inclusive<MemoryStore> {
-    fn begin(&self, conversation: Conversation) -> StoreFuture<'_, ()> {
+    fn begin(&self, conversation: ConversationRecord) -> StoreFuture<'_, ()> {
         ConversationStore::begin(&self.0, conversation)
     }
 
-    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, Conversation> {
+    fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, ConversationRecord> {
         ConversationStore::get(&self.0, key)
     }
 
@@ -102,7 +102,7 @@ impl ConversationStore for Inclusive<MemoryStore> {
             let (after, most) = (query.after.take(), query.most);
             query.most = usize::MAX;
             let all = ConversationStore::list(&self.0, query).await?.conversations;
-            let name = |it: &Conversation| it.key.id.to_string();
+            let name = |it: &ConversationRecord| it.key.id.to_string();
             let (found, next) = page(all, after.as_deref(), most, name)?;
             Ok(ConversationPage::new(found, next.map(Text::from)))
         })

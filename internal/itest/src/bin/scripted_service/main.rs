@@ -10,7 +10,7 @@ mod tools;
 use std::{env, error::Error, net::SocketAddr, time::Duration};
 
 use forgeline::{
-    agent::{Caller, DefaultAgent},
+    agent::{Agent, Caller},
     server::{Service, Tokens, router},
 };
 use tokio::{net::TcpListener, signal};
@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut service = Service::builder()
         .dev(true)
         .agent("scenes", scenes::agent()?)
-        .agent("second", DefaultAgent::builder(scenes::model()).build()?)
+        .agent("second", Agent::builder(scenes::model()).build()?)
         .agent("written", scenes::written()?);
     if let Some(token) = arguments.next() {
         service = service.identify(Tokens::new().token(&token, Caller::new("ann").scope("team-a")));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forgeline::{
-    agent::{BuildError, DefaultAgent, SubAgent, tools::Calculator},
+    agent::{Agent, BuildError, SubAgent, tools::Calculator},
     llm::{ProviderError, Request, StreamChunk, demo::DemoProvider},
     testing::{ScriptedProvider, ScriptedTurn},
     types::{MessageRole, Part, UsageInfo},
@@ -22,11 +22,11 @@ const HOSTILE: &str = include_str!("hostile.md");
 const MANY: usize = 10_000;
 
 /// Returns the agent that plays all scenes.
-pub(crate) fn agent() -> Result<DefaultAgent, BuildError> {
-    let reckoner = DefaultAgent::builder(model()).tool(Calculator).build()?;
+pub(crate) fn agent() -> Result<Agent, BuildError> {
+    let reckoner = Agent::builder(model()).tool(Calculator).build()?;
     let reckoner = SubAgent::new(reckoner, "reckoner", "Works out sums.");
-    let researcher = DefaultAgent::builder(model()).tool(reckoner).tool(Edit).build()?;
-    let mut agent = DefaultAgent::builder(model())
+    let researcher = Agent::builder(model()).tool(reckoner).tool(Edit).build()?;
+    let mut agent = Agent::builder(model())
         .tool(Calculator)
         .tool(Edit)
         .tool(Command)
@@ -41,8 +41,8 @@ pub(crate) fn agent() -> Result<DefaultAgent, BuildError> {
 }
 
 /// Returns the agent whose model writes calls as text.
-pub(crate) fn written() -> Result<DefaultAgent, BuildError> {
-    DefaultAgent::builder(DemoProvider::new()).tool(Calculator).build()
+pub(crate) fn written() -> Result<Agent, BuildError> {
+    Agent::builder(DemoProvider::new()).tool(Calculator).build()
 }
 
 /// Returns the model of the agents.

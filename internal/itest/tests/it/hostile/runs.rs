@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use forgeline::{
-    agent::{DefaultAgent, tools::Calculator},
+    agent::{Agent, tools::Calculator},
     llm::transport::Transport,
     types::ErrorCode,
 };
@@ -49,7 +49,7 @@ async fn a_run_ends_at_its_limit_whatever_the_server_does() {
                 setup.transport = Some(Arc::clone(&transport));
                 setup
             });
-            let agent = DefaultAgent::builder(provider).tool(Calculator).max_turns(20);
+            let agent = Agent::builder(provider).tool(Calculator).max_turns(20);
             let agent = agent.run_timeout(LIMIT).build().unwrap();
             let start = Instant::now();
             let failed = agent.run("Go.").await.unwrap_err();

@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc, time::Duration};
 
 use forgeline::{
-    agent::{DefaultAgent, RunError},
+    agent::{Agent, RunError},
     llm::{
         ProviderError, RetryPolicy, TimeoutKind, Timeouts,
         transport::{ReqwestTransport, Transport},
@@ -183,7 +183,7 @@ async fn silent() -> (TcpListener, String) {
 async fn run(wire: &Wire) -> Result<(), String> {
     let (url, server) = serve(sent(begun(wire), wire.comment)).await;
     let provider = wire.provider(&url, &|setup| setup);
-    let agent = DefaultAgent::builder(provider).run_timeout(SHORT).build().unwrap();
+    let agent = Agent::builder(provider).run_timeout(SHORT).build().unwrap();
     let start = Instant::now();
     let ended = timeout(NEVER, agent.run("Go.")).await;
     server.abort();

@@ -36,13 +36,13 @@ impl ConversationKey {
 /// # Examples
 ///
 /// ```
-/// use forgeline::store::{Conversation, ConversationKey, ConversationStatus};
+/// use forgeline::store::{ConversationRecord, ConversationKey, ConversationStatus};
 ///
-/// let new = Conversation::new(ConversationKey::new("team-a", "c1"), "ann", "main", 1_000);
+/// let new = ConversationRecord::new(ConversationKey::new("team-a", "c1"), "ann", "main", 1_000);
 /// assert_eq!((new.status, new.messages), (ConversationStatus::Active, 0));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conversation {
+pub struct ConversationRecord {
     /// The key.
     pub key: ConversationKey,
     /// The id of the caller that owns it; empty once it was erased.
@@ -63,7 +63,7 @@ pub struct Conversation {
     pub messages: u64,
 }
 
-impl Conversation {
+impl ConversationRecord {
     /// Returns a new conversation, created at this time.
     #[must_use]
     pub fn new(
