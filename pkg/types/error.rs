@@ -1,5 +1,7 @@
 //! The error type that leaves an agent.
 
+use std::{error::Error, fmt, sync::Arc};
+
 use serde::{Deserialize, Serialize};
 
 use super::{Text, setters};
@@ -86,6 +88,8 @@ pub enum ErrorCode {
 /// let error = AgentError::new(ErrorCode::Overloaded, "the server is at capacity").retryable(true);
 /// assert_eq!(error.to_string(), "the server is at capacity");
 /// ```
+///
+/// Two errors are equal if their data is: the cause does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
@@ -96,17 +100,51 @@ pub struct AgentError {
     pub message: Text,
     /// `true` if the same request may succeed when sent again.
     pub retryable: bool,
+    #[serde(skip)]
+    cause: ErrorCause,
+}
+
+/// The error from which an [`AgentError`] was made, in the process where it occurred.
+#[derive(Clone, Default)]
+struct ErrorCause(Option<Arc<dyn Error + Send + Sync>>);
+
+impl PartialEq for ErrorCause {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ErrorCause {}
+
+impl fmt::Debug for ErrorCause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The message says what happened.
+        formatter.write_str(if self.0.is_some() { "Some(..)" } else { "None" })
+    }
 }
 
 impl AgentError {
     /// Creates an error that is not retryable.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<Text>) -> Self {
-        Self { code, message: message.into(), retryable: false }
+        Self { code, message: message.into(), retryable: false, cause: ErrorCause(None) }
     }
 
     setters! {
         AgentError:
         retryable(bool),
+    }
+
+    /// Keeps the error from which this one was made. It is not written with the data.
+    #[must_use]
+    pub fn with_cause(mut self, cause: impl Error + Send + Sync + 'static) -> Self {
+        self.cause = ErrorCause(Some(Arc::new(cause)));
+        self
+    }
+
+    /// Returns the error from which this one was made, if it was in this process; its message is a part of this one's.
+    #[must_use]
+    pub fn cause(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
+        self.cause.0.as_deref()
     }
 }

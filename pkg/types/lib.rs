@@ -16,6 +16,7 @@ mod media_rules;
 mod message;
 mod model;
 mod own_file;
+mod part_kinds;
 mod partial_calls;
 mod provider_item;
 mod question;
@@ -64,6 +65,7 @@ pub mod private {
         clipped::clipped,
         completion_builder::{KeptContent, is_absent},
         own_file::own_file,
+        part_kinds::PartKinds,
         sealed_calls::PartPlace,
     };
 }

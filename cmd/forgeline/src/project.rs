@@ -1,6 +1,6 @@
 //! The instructions of the project: `AGENTS.md` around the folder of the file tools, and `--no-project`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use forgeline::agent::prompts::ProjectPrompt;
@@ -26,7 +26,7 @@ impl ProjectArgs {
     }
 
     /// Returns the part of the system prompt about the project around `folder`, and says on stderr where it is taken
-    /// from; `None` when the flag says so or there are no instructions.
+    /// from; `None` when the flag says so or there are no instructions. The files of a service are never instructions.
     ///
     /// # Errors
     ///
@@ -34,6 +34,7 @@ impl ProjectArgs {
     pub(crate) fn find(
         &self,
         folder: &Path,
+        own_files: Option<&[PathBuf]>,
         is_quiet: bool,
     ) -> anyhow::Result<Option<ProjectPrompt>> {
         if self.no_project {
@@ -42,6 +43,7 @@ impl ProjectArgs {
         let unreadable =
             || format!("cannot read the folder {}; name another with --root", folder.display());
         let project = ProjectPrompt::around(folder).usage_context(unreadable)?;
+        let project = project.withhold(own_files.unwrap_or_default().iter().cloned());
         let files = project.files().usage_context(unreadable)?;
         if files.is_empty() {
             return Ok(None);

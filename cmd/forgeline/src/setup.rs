@@ -353,7 +353,7 @@ impl SetupArgs {
             .budget(self.budget.checked(choice)?)
             .call_mode(self.call_mode.into());
         builder = self.context.set_up(builder, self.window(choice))?;
-        if let Some(part) = self.project.find(self.files.folder(), is_quiet)? {
+        if let Some(part) = self.project.find(self.files.folder(), own_files, is_quiet)? {
             builder = builder.system(part);
         }
         if let Some(prices) = self.budget.price {

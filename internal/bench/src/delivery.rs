@@ -59,7 +59,7 @@ const WAYS: [Way; 4] = [
         gates: ["served_instructions", "served_allocations"],
         least: 0.0,
         instructions: (11_000.0, 9_000.0),
-        allocations: (0.4, 0.2),
+        allocations: (0.38, 0.2),
     },
     Way {
         workload: "served-16",
@@ -67,7 +67,7 @@ const WAYS: [Way; 4] = [
         gates: ["served_16_instructions", "served_16_allocations"],
         least: 0.0,
         instructions: (2_000.0, 1_700.0),
-        allocations: (0.19, 0.1),
+        allocations: (0.187, 0.1),
     },
     Way {
         workload: "sent-1",

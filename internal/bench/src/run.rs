@@ -87,17 +87,17 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
         idle = bytes_allocated.saturating_sub(bytes_deallocated) as u64;
     }
     let [.., agent, _, run] = costs.as_slice() else { return Err("no run".into()) };
-    report.add("agent_kib", kib(agent), (33.0, 12.0), "KiB allocated to build an agent, 3 tools");
+    report.add("agent_kib", kib(agent), (19.6, 12.0), "KiB allocated to build an agent, 3 tools");
     report.add(
         "idle_agent_kib",
         per(idle, 1 << 10),
-        (28.0, 12.0),
+        (17.2, 12.0),
         "KiB held by it behind two runs",
     );
     report.add("run_kib", kib(run), (23.3, 16.0), "KiB allocated in a second run of two chunks");
     polls(report);
     let allocations = per(run.allocations as u64, 1);
-    report.add("run_allocations", allocations, (107.0, 80.0), "allocations in that run");
+    report.add("run_allocations", allocations, (100.0, 80.0), "allocations in that run");
     waiting_call(report)
 }
 
@@ -108,7 +108,7 @@ fn waiting_call(report: &mut Report) -> Result<()> {
     report.add(
         "waiting_approval_kib",
         more,
-        (16.0, 8.0),
+        (2.5, 2.0),
         "KiB that a call waiting for a person holds more",
     );
     Ok(())

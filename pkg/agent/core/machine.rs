@@ -130,7 +130,7 @@ impl StreamMachine {
             return ControlFlow::Break(());
         }
         if let Some(error) = self.assembler.over_limit() {
-            self.fail(&error, emit);
+            self.fail_with(error, emit);
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -201,6 +201,13 @@ impl StreamMachine {
     pub fn fail(&mut self, error: &ProviderError, emit: &mut impl FnMut(AgentEvent)) {
         self.assembler.completion().error_raw = error.raw().cloned();
         self.end(Some(error.to_agent_error()), emit);
+    }
+
+    /// As [`fail`](Self::fail), and keeps the error as the cause.
+    #[doc(hidden)]
+    pub fn fail_with(&mut self, error: ProviderError, emit: &mut impl FnMut(AgentEvent)) {
+        self.assembler.completion().error_raw = error.raw().cloned();
+        self.end(Some(error.into()), emit);
     }
 
     /// Ends the stream with this error: ends everything open, then emits the error event.

@@ -65,7 +65,7 @@ pub async fn process_stream(
                 }
             }
             Err(error) => {
-                machine.fail(&error, &mut emit);
+                machine.fail_with(error, &mut emit);
                 break;
             }
         }
@@ -155,7 +155,7 @@ fn feed(
     match item {
         Ok(chunk) => machine.chunk(chunk, emit),
         Err(error) => {
-            machine.fail(&error, emit);
+            machine.fail_with(error, emit);
             ControlFlow::Break(())
         }
     }

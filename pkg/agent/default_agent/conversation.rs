@@ -250,7 +250,11 @@ impl Conversation {
         let open = self.restore().await.map_err(|error| RunError { error, outcome: outcome() })?;
         Ok(open.map(|(run, chain, setting)| {
             let run_id = run.state.outcome().run_id.clone();
-            RunStream::new(Arc::clone(&self.0), RunStart::Open(run, chain, setting), run_id)
+            RunStream::new(
+                Arc::clone(&self.0),
+                RunStart::Open(Box::new(run), chain, setting),
+                run_id,
+            )
         }))
     }
 

@@ -139,6 +139,6 @@ impl ReopenedRun {
         let Self { conversation, mut run, chain, setting } = self;
         run.told = reported;
         let run_id = run.state.outcome().run_id.clone();
-        RunStream::new(conversation.0, RunStart::Open(run, chain, setting), run_id)
+        RunStream::new(conversation.0, RunStart::Open(Box::new(run), chain, setting), run_id)
     }
 }

@@ -284,7 +284,7 @@ impl AnswerReader {
         };
         self.release();
         let queue = &mut self.queue;
-        self.machine.fail(&error, &mut |event| queue.push(event));
+        self.machine.fail_with(error, &mut |event| queue.push(event));
         ItemStep::Ends
     }
 

@@ -37,7 +37,8 @@ pub(super) struct RunConversation<'a> {
     pub(super) modes: &'a RequestModes,
     /// The current mode.
     pub(super) mode: &'a RequestMode,
-    pub(super) emitter: EventEmitter,
+    /// Boxed: the future of a run holds each place that it is moved through.
+    pub(super) emitter: Box<EventEmitter>,
     /// The request from which all requests of the run are made. Boxed: it is as large as everything
     /// else that a waiting run holds.
     pub(super) template: Option<Box<Request>>,

@@ -51,10 +51,10 @@ impl EventEmitter {
         run_id: Text,
         sink: Option<Sender<Envelope>>,
         cancel: CancellationToken,
-    ) -> Self {
+    ) -> Box<Self> {
         let sink = sink.map_or(EventSink::None, EventSink::Open);
         let (backlog, expired) = (VecDeque::new(), Arc::default());
-        Self {
+        Box::new(Self {
             run_id,
             turn: 0,
             seq: 0,
@@ -67,11 +67,11 @@ impl EventEmitter {
             failed: false,
             steering: None,
             recorder: None,
-        }
+        })
     }
 
     /// Sets the steering handle of the run.
-    pub(crate) fn steered_by(mut self, steering: Steering) -> Self {
+    pub(crate) fn steered_by(mut self: Box<Self>, steering: Steering) -> Box<Self> {
         self.steering = Some(steering);
         self
     }

@@ -162,8 +162,11 @@ impl RunConversation<'_> {
         let RefusedContent::Context { window: window @ None, .. } = &mut refusal.content else {
             return;
         };
-        let asked = panic_safe_stream::window(&*self.parts.provider);
-        let learnt = or_cancelled(self.emitter.cancel(), asked).await.flatten();
+        let mut learnt = self.parts.set_window();
+        if learnt.is_none() {
+            let asked = panic_safe_stream::window(&*self.parts.provider);
+            learnt = or_cancelled(self.emitter.cancel(), asked).await.flatten();
+        }
         // A window that the request is in by the estimate does not say how much is too much.
         let now = state.marks().cloned().unwrap_or_default().in_scale(estimated);
         *window = learnt.filter(|learnt| *learnt < now);

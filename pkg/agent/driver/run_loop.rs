@@ -1,7 +1,6 @@
 //! A run in this process.
 
-use std::sync::Arc;
-use std::{collections::VecDeque, mem, ops::Range, pin::pin};
+use std::{collections::VecDeque, mem, ops::Range, pin::pin, sync::Arc};
 
 use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
@@ -33,7 +32,7 @@ use forgeline_types::{AgentError, AgentEvent, Envelope, ErrorCode, Message};
 pub(crate) async fn run(
     agent: &SharedAgent,
     start: RunStart,
-    emitter: EventEmitter,
+    emitter: Box<EventEmitter>,
 ) -> (RunOutcome, VecDeque<Envelope>) {
     let conversation = start.context().conversation();
     let span = spans::invoke_agent(start.model(agent), emitter.run_id(), conversation);
@@ -126,7 +125,7 @@ impl<'a> RunDriver<'a> {
         (parts, modes): (&'a AgentSetup, &'a RequestModes),
         writer: Option<&'a mut Writer>,
         start: RunStart,
-        mut emitter: EventEmitter,
+        mut emitter: Box<EventEmitter>,
     ) -> Self {
         let config = &parts.config;
         let begin = |RunInput { message, context, budget, goal, .. }| {
@@ -155,7 +154,8 @@ impl<'a> RunDriver<'a> {
         };
         let (state, resumed) = match start {
             RunStart::Input(input) => (Box::new(begin(*input)), None),
-            RunStart::Open(OpenRun { state, events, untold, told }, at, _) => {
+            RunStart::Open(run, at, _) => {
+                let OpenRun { state, events, untold, told } = *run;
                 emitter.go_on(events, told);
                 let told = state.running();
                 (state, Some(Box::new(ResumePoint { at, untold, told })))

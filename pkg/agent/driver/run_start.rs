@@ -15,8 +15,8 @@ use forgeline_types::{AgentError, ModelInfo};
 pub(crate) enum RunStart {
     /// A new run with this input.
     Input(Box<RunInput>),
-    /// A suspended run, the point where its journal ended, and its setup where that is not the agent's.
-    Open(OpenRun, Chain, Option<RunSetup>),
+    /// A suspended run, boxed as it is rare, the point where its journal ended, and its setup where that is not the agent's.
+    Open(Box<OpenRun>, Chain, Option<RunSetup>),
 }
 
 impl RunStart {

@@ -5,21 +5,22 @@ use forgeline_types::{AgentError, Completion, Ending, ErrorCode, FinishReason, M
 /// Returns the error of an answer that was refused or filtered, or that the provider or this library cannot read, with the
 /// vendor's own words; `None` for every other answer.
 pub(super) fn withheld(completion: &Completion, info: &ModelInfo) -> Option<AgentError> {
-    let model = named(completion.model.as_ref().unwrap_or(&info.model), info);
+    let model = || named(completion.model.as_ref().unwrap_or(&info.model), info);
     let (code, what) = match completion.ending() {
         _ if completion.error.is_some() => return None,
-        Ending::Refused => (ErrorCode::Refused, format!("{model} refused to answer")),
+        Ending::Refused => (ErrorCode::Refused, format!("{} refused to answer", model())),
         Ending::Filtered => {
-            let provider = provider(info);
+            let (provider, model) = (provider(info), model());
             let what = format!("the content filter of {provider} stopped the answer of {model}");
             (ErrorCode::ContentFiltered, what)
         }
         Ending::Malformed if completion.finish_reason == Some(FinishReason::ToolCalls) => {
+            let model = model();
             let what = format!("the answer of {model} says that it calls a tool, but has no call");
             (ErrorCode::MalformedAnswer, what)
         }
         Ending::Malformed => {
-            let what = format!("{} could not read the answer of {model}", provider(info));
+            let what = format!("{} could not read the answer of {}", provider(info), model());
             (ErrorCode::MalformedAnswer, what)
         }
         Ending::Answered

@@ -10,7 +10,7 @@ use crate::{
     search::as_made,
     setup::{RequestMode, framing, without_framing},
 };
-use forgeline_types::{Message, MessageRole, Transcript};
+use forgeline_types::{Message, MessageRole, Transcript, private::PartKinds};
 
 /// The messages written for kept ones, by the address of the kept message.
 ///
@@ -29,6 +29,9 @@ impl WrittenMessages {
     /// Returns the messages to send for a conversation: results of calls written as text become
     /// text, reasoning is sent back, and calls of found tools are sent as the model made them.
     pub(super) fn history(&self, kept: &Transcript, mode: &RequestMode) -> Transcript {
+        if !kept.may_have(written_kinds(mode)) {
+            return kept.clone();
+        }
         let mut places = places(kept, mode).peekable();
         if places.peek().is_none() {
             return kept.clone();
@@ -60,6 +63,15 @@ struct MessageSlot<'a> {
     asked: Option<&'a Message>,
     /// `true` if the reasoning is sent back.
     thinks: bool,
+}
+
+/// Returns the kinds of parts for which a message may have to be written.
+fn written_kinds(mode: &RequestMode) -> PartKinds {
+    let always = PartKinds::UNASKED.with(PartKinds::FRAMING);
+    let thinking =
+        if mode.thinking.is_sent() { PartKinds::PLAIN_THINKING } else { PartKinds::default() };
+    let indirect = if mode.indirect { PartKinds::INDIRECT } else { PartKinds::default() };
+    always.with(thinking).with(indirect)
 }
 
 /// Returns the messages to write: results whose calls are not parts of the message before them,

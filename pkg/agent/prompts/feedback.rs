@@ -45,13 +45,6 @@ pub(crate) const EMPTY: &str = "the answer was empty";
 pub(crate) const MALFORMED_AGAIN: &str = "Your last answer could not be read: a call in it was malformed, \
     or missing. Give the answer now, or make the call again with arguments that are valid JSON.";
 
-/// Returns the request after an answer that does not match its schema.
-pub(crate) fn invalid_answer(problem: &str) -> String {
-    format!(
-        "Your last answer is not valid: {problem}. Answer again, with the requested JSON value alone."
-    )
-}
-
 /// Returns the feedback for an answer without a call where one is required.
 pub(crate) fn no_call(fenced: bool) -> String {
     let hint = if fenced {

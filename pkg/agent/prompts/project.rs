@@ -11,7 +11,7 @@ use super::{
     PromptContext, SystemPrompt,
     file_text::{FileText, blocking, cannot_open, open_folder, read_trimmed},
 };
-use crate::tools::files_root::FolderRoot;
+use crate::tools::{WithheldFiles, files_root::FolderRoot};
 use forgeline_parser::{ThinkingDialect, ToolDialect, private::MarkerEscaper};
 use forgeline_types::{AgentError, ErrorCode, Text};
 
@@ -61,6 +61,7 @@ pub struct ProjectPrompt {
     description: Option<String>,
     /// The filter that breaks the markers of models in the project's files.
     neutral: Arc<MarkerEscaper>,
+    withheld: WithheldFiles,
 }
 
 impl ProjectPrompt {
@@ -69,7 +70,8 @@ impl ProjectPrompt {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let (root, working_folder) = (root.into(), String::new());
         let neutral = Arc::new(MarkerEscaper::new(&ToolDialect::AUTO, &ThinkingDialect::AUTO));
-        Self { root, working_folder, name: None, description: None, neutral }
+        let withheld = WithheldFiles::default();
+        Self { root, working_folder, name: None, description: None, neutral, withheld }
     }
 
     /// Returns the part about the project that a folder belongs to. Its root is the nearest folder, from this
@@ -103,8 +105,22 @@ impl ProjectPrompt {
     /// The same as in a run: [`ErrorCode::InvalidInput`] when the root cannot be opened, or the
     /// working folder is not below it.
     pub fn files(&self) -> Result<Vec<ProjectFile>, AgentError> {
-        let sections = self.sections(&open_folder(&self.root)?)?;
+        let sections = self.sections(&self.open()?)?;
         Ok(sections.into_iter().map(|section| section.file).collect())
+    }
+
+    /// Withholds files of the program itself, such as its configuration or its database: an instruction file that is one of them
+    /// under another name, as a hard link is, is left out. They need not exist yet.
+    #[must_use]
+    pub fn withhold(mut self, files: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.withheld = WithheldFiles::anywhere(files.into_iter().collect());
+        self
+    }
+
+    fn open(&self) -> Result<FolderRoot, AgentError> {
+        let mut root = open_folder(&self.root)?;
+        root.withheld = self.withheld.clone();
+        Ok(root)
     }
 
     forgeline_types::setters! {
@@ -118,7 +134,7 @@ impl ProjectPrompt {
     }
 
     fn text(&self) -> Result<String, AgentError> {
-        let root = open_folder(&self.root)?;
+        let root = self.open()?;
         let instructions = self.instructions(&root)?;
         let name = self.name.as_ref().map(|name| format!("## Project: {name}"));
         let sections = name.into_iter().chain(self.description.clone()).chain(instructions);

@@ -272,6 +272,29 @@ async fn nobody_can_lead_a_file_of_a_prompt_out_of_its_folder() {
     assert_eq!(made(tools, &context(&names, &[], 0)).await.as_deref(), Ok(""));
 }
 
+// Rows: N-60
+#[cfg(unix)]
+#[tokio::test]
+async fn n60_a_file_of_the_program_is_no_instruction() {
+    let folder = Folder::new("own-instructions");
+    let at = |name: &str| folder.0.join("project").join(name);
+    let own = folder.write("own/tokens.txt", "SECRET");
+    fs::remove_file(at("AGENTS.md")).unwrap();
+    fs::remove_file(at("server/AGENTS.md")).unwrap();
+    fs::hard_link(&own, at("AGENTS.md")).unwrap();
+    std::os::unix::fs::symlink("../AGENTS.md", at("server/AGENTS.md")).unwrap();
+    let project = folder.project().working_folder("server/orders");
+    let text = made(project.clone(), &PromptContext::default()).await.unwrap();
+    assert_eq!(text.matches("SECRET").count(), 2, "{text}");
+    let project = project.withhold([folder.0.join("own/not-yet"), own]);
+    let text = made(project.clone(), &PromptContext::default()).await.unwrap();
+    assert!(!text.contains("SECRET") && text.contains("Orders are never deleted."), "{text}");
+    assert_eq!(text.matches("is a file of this program").count(), 2, "{text}");
+    let files = project.files().unwrap();
+    let problems: Vec<_> = files.iter().map(|file| file.problem.is_some()).collect();
+    assert_eq!(problems, [true, true, false]);
+}
+
 // Rows: N-46
 #[cfg(unix)]
 #[tokio::test]

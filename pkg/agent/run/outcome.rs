@@ -1,11 +1,11 @@
 //! The outcome of a run.
 
-use std::sync::Arc;
+use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
 use super::budget::{Limit, Spending};
-use forgeline_llm::Cost;
+use forgeline_llm::{Cost, ProviderError};
 use forgeline_types::{AgentError, Ending, ErrorCode, FinishReason, Message, Text, UsageInfo};
 
 /// The outcome of a run.
@@ -109,14 +109,66 @@ pub enum OutcomeKind {
 }
 
 /// The error of a run that failed, was cancelled, or ended without an answer, with its outcome so far.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{error}")]
+///
+/// Its [source](std::error::Error::source) is the [`ProviderError`], where a provider caused it in this process.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{
+///     agent::Agent,
+///     llm::ProviderError,
+///     testing::{ScriptedProvider, ScriptedTurn},
+/// };
+///
+/// let provider = ScriptedProvider::new([ScriptedTurn::refuse(ProviderError::config("no key is set"))]);
+/// let error = Agent::builder(provider).build()?.run("Hi").await.unwrap_err();
+/// assert!(matches!(error.provider_error(), Some(ProviderError::Config { .. })));
+/// assert_eq!((error.retry_after(), error.request_id()), (None, None));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RunError {
     /// The cause.
     pub error: AgentError,
     /// The outcome so far.
     pub outcome: Box<RunOutcome>,
+}
+
+impl RunError {
+    /// Returns the provider's error, if one caused this one. A run that was resumed in another process has its message only.
+    #[must_use]
+    pub fn provider_error(&self) -> Option<&ProviderError> {
+        self.error.cause()?.downcast_ref()
+    }
+
+    /// Returns the delay before the next attempt that the provider's server asks for.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.provider_error()?.retry_after()
+    }
+
+    /// Returns the id that the provider's server gave the request, for its support team.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&str> {
+        self.provider_error()?.request_id()
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(formatter)
+    }
+}
+
+impl Error for RunError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.cause().map(|cause| cause as &(dyn Error + 'static))
+    }
 }
 
 impl OutcomeKind {

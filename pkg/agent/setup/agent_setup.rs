@@ -111,7 +111,14 @@ impl AgentSetup {
     /// Returns the maximum tokens of a request: the configured number, or else three quarters of the model's
     /// context window, if that is known and the server does not shorten conversations itself.
     pub(crate) fn max_context_tokens(&self) -> Option<u64> {
-        self.config.max_context_tokens.or_else(|| room_of(self.provider.info()))
+        let by_window = || self.set_window().map(room_in).or_else(|| room_of(self.provider.info()));
+        self.config.max_context_tokens.or_else(by_window)
+    }
+
+    /// Returns the context window that each request sets, as it does for Ollama, which leaves out what is longer without a word.
+    pub(crate) fn set_window(&self) -> Option<u64> {
+        let set = self.request.extra.get("options")?.get("num_ctx")?.as_u64();
+        set.filter(|tokens| *tokens > 0)
     }
 
     /// Returns `true` when the requests of a run may have a limit.
@@ -202,5 +209,9 @@ impl AgentSetup {
 fn room_of(model: &ModelInfo) -> Option<u64> {
     let card = || ModelCard::for_model(&model.model)?.context_tokens;
     let window = model.context_tokens.or_else(card).filter(|_| !model.compacts)?;
-    (window > 0).then(|| (window - window / 4).max(1))
+    (window > 0).then(|| room_in(window))
+}
+
+fn room_in(window: u64) -> u64 {
+    (window - window / 4).max(1)
 }

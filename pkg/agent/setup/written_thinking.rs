@@ -23,6 +23,11 @@ impl WrittenThinking {
         Self { dialect: read.map(|read| own(read, &models.thinking)), policy }
     }
 
+    /// Returns `true` if the reasoning of some answers is sent back.
+    pub(crate) fn is_sent(&self) -> bool {
+        self.dialect.is_some()
+    }
+
     /// Returns `true` for an answer whose reasoning is sent back.
     pub(crate) fn keeps(&self, message: &Message, has_calls: impl FnOnce() -> bool) -> bool {
         // Reasoning that the provider keeps as an item is sent back with that item.
@@ -65,22 +70,35 @@ impl WrittenThinking {
         if !parts.iter().any(|part| framing(part).is_some()) {
             return;
         }
+        // Harmony's is not: its template refuses an answer whose text has headers of channels.
         let is_writable = self.dialect.as_ref().is_some_and(|it| it.write("").is_some());
-        let without = without_framing(parts);
+        let without = with_late_closers(parts, |out, closer| {
+            out.push(Part::Framing { text: closer.to_owned() });
+        });
         if !is_writable || self.write_parts(parts) == self.write_parts(&without) {
             *parts = without;
         }
     }
 }
 
-/// Returns the parts without what the model wrote around reasoning.
+/// Returns the parts without what the model wrote around reasoning. A marker between two texts that were both sent as the answer is
+/// written between them: the closer of reasoning whose opener stood in the prompt, as models read it in their own answers. Without it the
+/// reasoning would run into the answer.
 pub(crate) fn without_framing(parts: &[Part]) -> Vec<Part> {
+    with_late_closers(parts, push_text)
+}
+
+/// Returns the parts without framing, apart from what stands between two texts, which is passed to `keep`.
+fn with_late_closers(parts: &[Part], keep: impl Fn(&mut Vec<Part>, &str)) -> Vec<Part> {
+    let is_text = |at: usize| matches!(parts.get(at), Some(Part::Text { .. }));
     let mut out = Vec::with_capacity(parts.len());
-    for part in parts.iter().filter(|part| framing(part).is_none()) {
-        if let Part::Text { text } = part {
-            push_text(&mut out, text);
-        } else {
-            out.push(part.clone());
+    for (at, part) in parts.iter().enumerate() {
+        let is_late = || at.checked_sub(1).is_some_and(is_text) && is_text(at + 1);
+        match (framing(part), part) {
+            (Some(closer), _) if is_late() => keep(&mut out, closer),
+            (Some(_), _) => {}
+            (None, Part::Text { text }) => push_text(&mut out, text),
+            (None, part) => out.push(part.clone()),
         }
     }
     out

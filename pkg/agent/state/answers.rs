@@ -17,6 +17,7 @@ use crate::{
     prompts::feedback,
     run::OutcomeKind,
 };
+use forgeline_llm::private::ask_again;
 use forgeline_types::{
     AgentError, AgentEvent, Ending, ErrorCode, FinishReason, Message, Part, UsageInfo,
 };
@@ -201,7 +202,7 @@ impl RunState {
     fn repair(&mut self, error: &AgentError, is_typed: bool, out: &mut Vec<RunEffect>) {
         self.repaired += 1;
         self.announce_again(Ending::Invalid, &error.message, out);
-        self.remember(Message::user(feedback::invalid_answer(&error.message)));
+        self.remember(Message::user(ask_again(&error.message)));
         if is_typed { self.ask_typed(out) } else { self.next_turn(out) }
     }
 

@@ -116,6 +116,30 @@ async fn reasoning_stays_the_providers_where_it_has_a_place_of_its_own() {
 
 // Rows: N-26
 #[tokio::test]
+async fn reasoning_that_was_told_as_the_answer_does_not_run_into_it_whatever_the_policy() {
+    for policy in [KeepThinking::WithCalls, KeepThinking::Always, KeepThinking::Never] {
+        for answer in
+            ["plan</think>Look.", "\nplan\n</think>\n\nLook.", "a</think>b<think>c</think>d"]
+        {
+            let turns = [answer, "So."].map(|text| ScriptedTurn::new().text(text));
+            let script = ScriptedProvider::new(turns);
+            let provider = Reads(script.clone(), ModelInfo::new("test", ""), ThinkingDialect::AUTO);
+            let agent = Agent::builder(provider).keep_thinking(policy);
+            let agent = agent.call_mode(CallMode::Text).build().unwrap().conversation();
+            agent.run("Go.").await.unwrap();
+            agent.run("And?").await.unwrap();
+            let requests = script.requests();
+            let texts: Vec<_> = answers(&requests[1].messages);
+            let is_kept = policy == KeepThinking::Always;
+            let want =
+                if is_kept { answer.to_owned() } else { answer.replace("<think>c</think>", "") };
+            assert_eq!(texts, [want], "{policy:?}");
+        }
+    }
+}
+
+// Rows: N-26
+#[tokio::test]
 async fn tagged_reasoning_goes_back_as_written_in_text_mode_and_by_policy() {
     let call = "<tool>{\"tool_name\":\"echo\",\"arguments\":{\"text\":\"one\"}}</tool>";
     let answer = format!("<think>plan</think>Look. {call}");

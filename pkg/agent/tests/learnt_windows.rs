@@ -9,7 +9,7 @@ use tokio::{
 
 use super::*;
 use crate::memory::ConversationMemory;
-use forgeline_llm::{Provider, ollama::Ollama, openai::OpenAi};
+use forgeline_llm::{Provider, Request, ollama::Ollama, openai::OpenAi};
 use forgeline_types::{ErrorCode, Message, Transcript};
 
 /// The longest request that the server answers, in bytes.
@@ -129,7 +129,7 @@ async fn a_window_that_an_error_does_not_state_is_asked_of_the_server() {
         facts,
     };
     #[rustfmt::skip]
-    let rows: [Row; 10] = [
+    let rows: [Row; 12] = [
         ("vLLM",                     openai, bad(&[("/v1/models", LISTED)]), &["/v1/models"]),
         ("vLLM, by status",          openai, html(&[("/v1/models", LISTED)]), &["/v1/models"]),
         ("a gateway",                openai, bad(&[("/v1/models", r#"{"data":[{"id":"my-own","context_window":4000}]}"#)]), &["/v1/models"]),
@@ -139,6 +139,8 @@ async fn a_window_that_an_error_does_not_state_is_asked_of_the_server() {
         ("llama.cpp, by status",     openai, html(&[("/props", PROPS)]), &["/v1/models", "/props"]),
         ("Ollama",                   ollama, bad(&[("/api/tags", r#"{"models":[{"name":"my-own"}]}"#), ("/api/show", SHOWN)]), &["/api/tags", "/props", "/api/show"]),
         ("Ollama, by its model",     ollama, html(&[("/api/show", OF_MODEL)]), &["/api/tags", "/props", "/api/show"]),
+        ("LM Studio",                openai, bad(&[("/v1/models", r#"{"data":[{"id":"my-own","object":"model"}]}"#), ("/props", r#"{"error":"Unexpected endpoint"}"#), ("/api/v0/models", r#"{"data":[{"id":"other","loaded_context_length":9},{"id":"my-own","max_context_length":131072,"loaded_context_length":4000}]}"#)]), &["/v1/models", "/props", "/api/show", "/api/v0/models"]),
+        ("LM Studio, not loaded",    openai, html(&[("/api/v0/models", r#"{"data":[{"id":"team/my-own","state":"not-loaded","max_context_length":4000}]}"#)]), &["/v1/models", "/props", "/api/show", "/api/v0/models"]),
         ("Ollama, as OpenAI",        openai, bad(&[("/v1/models", r#"{"data":[{"id":"my-own"}]}"#), ("/api/show", OF_MODEL)]), &["/v1/models", "/props", "/api/show"]),
     ];
     for (name, provider, server, asked) in rows {
@@ -157,6 +159,24 @@ async fn a_window_that_an_error_does_not_state_is_asked_of_the_server() {
             assert_eq!(paths.lock().unwrap().len(), seen.len() + turn, "{name}");
         }
     }
+}
+
+// Rows: N-25
+#[tokio::test]
+async fn a_window_that_the_requests_set_is_that_of_the_model() {
+    let options = |tokens: u64| json!({ "num_ctx": tokens });
+    let (url, paths) = start(Refusing { status: 400, words: LONG, facts: &[] }).await;
+    let agent = |tokens: u64| {
+        let request = Request::default().extra("options", options(tokens));
+        Agent::builder(ollama(&url)).request(request).memory(long()).build().unwrap().conversation()
+    };
+    // Nothing is asked, and nothing refused.
+    assert_eq!(agent(4000).run("And now?").await.unwrap().text, "It is done.");
+    assert_eq!(*paths.lock().unwrap(), ["/api/chat"]);
+    // It is too large by the server's words: no other number is asked for.
+    let refused = agent(4_000_000).run("And now?").await;
+    assert_eq!(refused.unwrap_err().error.code, ErrorCode::ContextExceeded);
+    assert!(paths.lock().unwrap().iter().all(|path| path == "/api/chat"), "{paths:?}");
 }
 
 // Rows: N-25
@@ -182,6 +202,6 @@ async fn a_server_that_does_not_say_its_window_is_asked_once_and_never_ahead() {
         }
         let seen = paths.lock().unwrap().clone();
         let questions = seen.iter().filter(|path| !path.ends_with("/completions")).count();
-        assert_eq!(questions, if name == "more than it has" { 1 } else { 3 }, "{name}: {seen:?}");
+        assert_eq!(questions, if name == "more than it has" { 1 } else { 4 }, "{name}: {seen:?}");
     }
 }

@@ -36,7 +36,7 @@ pub use files::FileTools;
 #[cfg(feature = "local-tools")]
 pub use files::blocking;
 #[cfg(feature = "local-tools")]
-pub(crate) use files::root as files_root;
+pub(crate) use files::{WithheldFiles, root as files_root};
 pub(crate) use loop_breaking::{ASK_QUESTION, CONVERSE, QuestionArguments, TASK_COMPLETION};
 pub use loop_breaking::{AskQuestionTool, ConverseTool, TaskCompletionTool};
 pub(crate) use registry::RegisteredTool;

@@ -31,6 +31,7 @@ pub struct AnswerSchema {
     method: Option<StructuredMethod>,
     /// `true` if the answer is read into the type that the schema was made from.
     is_of_type: bool,
+    pub(crate) answer_repairs: u32,
 }
 
 /// The method that binds an answer to a schema.
@@ -54,7 +55,7 @@ impl AnswerSchema {
     #[must_use]
     pub fn new(schema: Value) -> Self {
         let name = Text::from("structured_response");
-        Self { name, schema, strict: true, method: None, is_of_type: false }
+        Self { name, schema, strict: true, method: None, is_of_type: false, answer_repairs: 1 }
     }
 
     /// Creates the schema of answers that can be read as a `T`. The schema is adapted to what the
@@ -73,6 +74,9 @@ impl AnswerSchema {
         /// Sets the method that binds the answer to the schema. Default: native if the provider can enforce it,
         /// otherwise a forced tool, otherwise the prompt.
         method(some StructuredMethod),
+        /// Sets how often a model is asked again for an answer that does not match; it is told why. An agent has
+        /// [a limit of its own](https://docs.rs/forgeline/latest/forgeline/agent/struct.AgentConfig.html). Default: 1.
+        answer_repairs(u32),
     }
 
     /// Returns the method to use with `model`.

@@ -253,6 +253,12 @@ impl ProviderError {
         if let Self::Status(status) = self.root() { status.retry_after } else { None }
     }
 
+    /// Returns the id that the server gave the request, for its support team.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&str> {
+        if let Self::Status(status) = self.root() { status.request_id.as_deref() } else { None }
+    }
+
     /// Returns the number of requests that were made, including the one that failed last.
     #[doc(hidden)]
     pub fn attempts(&self) -> u32 {
@@ -311,7 +317,8 @@ impl ProviderError {
         if let Self::InStream { raw, .. } = self.root() { raw.as_ref() } else { None }
     }
 
-    /// Returns the error as plain data, with its causes on one line.
+    /// Returns the error as plain data, with its causes on one line. `AgentError::from` also keeps the error itself as the
+    /// [cause](AgentError::cause).
     #[must_use]
     pub fn to_agent_error(&self) -> AgentError {
         let mut message = self.to_string();
@@ -326,6 +333,6 @@ impl ProviderError {
 
 impl From<ProviderError> for AgentError {
     fn from(error: ProviderError) -> Self {
-        error.to_agent_error()
+        error.to_agent_error().with_cause(error)
     }
 }

@@ -51,7 +51,8 @@ event_decoder! {
 
 impl GeminiDecoder {
     /// Reads all candidates as parts of one answer, in the order in which they arrive: the request asked for one. By
-    /// default, the first candidate alone is the answer, since a body does not say what was asked for.
+    /// default, the first candidate alone is the answer, since a body does not say what was asked for, and of several answers
+    /// that were, joined calls would all run.
     #[must_use]
     pub fn merge_choices(mut self, merge: bool) -> Self {
         self.0.reader_mut().choices.merges = merge;

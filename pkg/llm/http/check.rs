@@ -4,7 +4,7 @@ use crate::{
     ProviderError, Request, Thinking, ToolChoice,
     media::{AcceptedMedia, document_text},
 };
-use forgeline_types::{Capabilities, MediaRules, Part, PictureKinds, Text};
+use forgeline_types::{Capabilities, MediaRules, Part, PictureKinds, Text, private::PartKinds};
 
 /// Checks that the model supports what the request needs, and that there are tools if a call is
 /// required.
@@ -37,7 +37,8 @@ pub(super) fn check(
         return lacks("a response format");
     }
     let is_picky = rules.max_picture_letters.is_some() || rules.pictures != PictureKinds::Any;
-    if model.vision && model.documents && !is_picky {
+    let is_any = model.vision && model.documents && !is_picky;
+    if is_any || !request.messages.may_have(PartKinds::MEDIA) {
         return Ok(());
     }
     let parts = || {

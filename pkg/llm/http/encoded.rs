@@ -35,6 +35,11 @@ impl EncodedCache {
     /// Puts `history` right unless it can be sent as it is. What was put right is kept for the next turn, so that its messages are
     /// the same ones then.
     pub(crate) fn repair(&self, history: &mut Transcript, alternates: bool) {
+        // What had to be put right before is not sound with more messages behind it.
+        if let Some(repaired) = self.repaired_again(history, alternates) {
+            *history = repaired;
+            return;
+        }
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let encoded = longest(&kept, history).and_then(|at| kept.get(at));
         let is_sound = match encoded {
@@ -47,13 +52,21 @@ impl EncodedCache {
         }
     }
 
-    fn repaired(&self, history: &Transcript, alternates: bool) -> Transcript {
+    /// Returns `history` put right if its beginning was put right before.
+    fn repaired_again(&self, history: &Transcript, alternates: bool) -> Option<Transcript> {
         let mut kept = self.1.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(RepairedHistory::is_alive);
-        let known = kept.iter().position(|it| it.begins(history, alternates));
-        let mut repaired =
-            known.map_or_else(|| RepairedHistory::new(alternates), |at| kept.remove(at));
+        let known = kept.iter().position(|it| it.begins(history, alternates))?;
+        let mut repaired = kept.remove(known);
         let sent = repaired.extend(history);
+        kept.push(repaired);
+        Some(sent)
+    }
+
+    fn repaired(&self, history: &Transcript, alternates: bool) -> Transcript {
+        let mut repaired = RepairedHistory::new(alternates);
+        let sent = repaired.extend(history);
+        let mut kept = self.1.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MAX_CONVERSATIONS {
             kept.remove(0);
         }

@@ -65,13 +65,18 @@ pub(super) struct RepairedHistory {
     /// The messages that were read. A message cannot change while it is pointed to, and no other message can take its address.
     read: Vec<Weak<Message>>,
     /// The messages as they are sent.
-    sent: Vec<Arc<Message>>,
+    sent: Transcript,
     ids: UniqueIds,
 }
 
 impl RepairedHistory {
     pub(super) fn new(alternates: bool) -> Self {
-        Self { alternates, read: Vec::new(), sent: Vec::new(), ids: UniqueIds::default() }
+        Self {
+            alternates,
+            read: Vec::new(),
+            sent: Transcript::default(),
+            ids: UniqueIds::default(),
+        }
     }
 
     /// Returns `true` if `history` begins with the messages that were read.
@@ -99,13 +104,15 @@ impl RepairedHistory {
         let new = history.messages().get(self.read.len()..).unwrap_or_default();
         for message in new.iter().filter(|message| !is_empty(message)) {
             let message = self.ids.rename(message);
-            match self.sent.last_mut().filter(|last| self.alternates && joins(last, &message)) {
-                Some(last) => Arc::make_mut(last).parts.extend(message.parts.iter().cloned()),
-                None => self.sent.push(message),
+            let last = self.sent.last().filter(|_| self.alternates);
+            if last.is_some_and(|last| joins(last, &message)) {
+                self.sent.join_last(&message);
+            } else {
+                self.sent.push(message);
             }
         }
         self.read.extend(new.iter().map(Arc::downgrade));
-        Transcript::shared(self.sent.clone())
+        self.sent.clone()
     }
 }
 

@@ -11,6 +11,7 @@ use super::HttpConfig;
 use crate::{StreamChunk, transport::UrlAddress};
 use forgeline_types::{
     AgentEvent, ItemKind, Message, Origin, Part, ProviderItem, Signature, Text, Transcript,
+    private::PartKinds,
 };
 
 /// The signatures in Chat Completions that only name the member of plain reasoning, which any server reads.
@@ -66,7 +67,8 @@ impl AnswerOrigins {
 
     /// Returns the conversation without what is bound to other origins; `None` if nothing is.
     pub(super) fn own(&self, history: &Transcript) -> Option<Transcript> {
-        if !history.iter().any(|message| self.has_foreign(message)) {
+        let may_have = history.may_have(PartKinds::SIGNED);
+        if !may_have || !history.iter().any(|message| self.has_foreign(message)) {
             return None;
         }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

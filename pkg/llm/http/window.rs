@@ -23,6 +23,9 @@ const MAX_ANSWER_BYTES: usize = 4 << 20;
 /// The members in which llama.cpp's server states the tokens of a slot.
 const PROPS: [&str; 2] = ["/default_generation_settings/n_ctx", "/n_ctx"];
 
+/// The members in which LM Studio's server states the tokens of a model: as it was loaded, and at most.
+const LOADED: [&str; 2] = ["/loaded_context_length", "/max_context_length"];
+
 impl<W: WireFormat> HttpShared<W> {
     /// Returns the number of tokens that the server gives the model. The server is asked once, and not at all if it is the vendor's
     /// own and the catalogue has the model.
@@ -42,7 +45,10 @@ impl<W: WireFormat> HttpShared<W> {
             if let window @ Some(_) = self.props_window(deadline).await {
                 return window;
             }
-            self.shown_window(deadline).await
+            if let window @ Some(_) = self.shown_window(deadline).await {
+                return window;
+            }
+            self.loaded_window(deadline).await
         };
         *self.window.get_or_init(ask).await
     }
@@ -50,6 +56,11 @@ impl<W: WireFormat> HttpShared<W> {
     /// Returns the window by the list of models.
     async fn listed_window(&self, deadline: Option<BodyDeadline>) -> Option<u64> {
         let entries = health::entries(&self.list_body(deadline).await.ok()?.body?)?;
+        self.window_in(&entries, &health::CONTEXT)
+    }
+
+    /// Returns the first of these numbers of the model in a list.
+    fn window_in(&self, entries: &[Value], places: &[&str]) -> Option<u64> {
         let model = self.config.model.as_str();
         let is_model = |entry: &&Value| {
             let id = health::id(entry).filter(|_| !model.is_empty());
@@ -57,7 +68,14 @@ impl<W: WireFormat> HttpShared<W> {
         };
         let only = || entries.first().filter(|_| entries.len() == 1);
         let entry = entries.iter().find(is_model).or_else(only)?;
-        health::number(entry, &health::CONTEXT)
+        health::number(entry, places)
+    }
+
+    /// Returns the window by the own list of LM Studio's server.
+    async fn loaded_window(&self, deadline: Option<BodyDeadline>) -> Option<u64> {
+        let http = HttpRequest::new("GET", self.at_root("/api/v0/models"));
+        let list = self.answer(http, deadline).await?;
+        self.window_in(list.get("data")?.as_array()?, &LOADED)
     }
 
     /// Returns the window by `/props` of llama.cpp's server.

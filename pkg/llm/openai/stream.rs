@@ -68,8 +68,8 @@ event_decoder! {
 
 impl OpenAiDecoder {
     /// Reads all choices as parts of one answer, in the order in which they arrive: the request asked for one, and some
-    /// servers send its text and its calls as separate choices. By default, the first choice alone is the answer, since
-    /// a body does not say what was asked for.
+    /// servers send its text and its calls as separate choices. By default, the first choice alone is the answer: a
+    /// body does not say what was asked for, and of several answers that were, joined calls would all run.
     ///
     /// # Examples
     ///

@@ -1,11 +1,13 @@
 //! Requests for an answer that matches a schema.
 
+use futures_core::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Structured, StructuredStream};
-use crate::{AnswerSchema, Provider, ProviderFuture, Request};
+use crate::{AnswerSchema, Provider, ProviderError, ProviderFuture, Request};
+use forgeline_types::{Completion, FinishReason, Message, Text, UsageInfo};
 
 /// Structured output, for every [`Provider`].
 ///
@@ -41,7 +43,9 @@ use crate::{AnswerSchema, Provider, ProviderFuture, Request};
 /// # }
 /// ```
 pub trait StructuredExt: Provider {
-    /// Waits for the whole answer as a `T`.
+    /// Waits for the whole answer as a `T`. A model whose answer does not match the schema is told why and asked again,
+    /// [once](AnswerSchema::answer_repairs) by default; the completion then has the usage of all answers. If that request fails, the error is
+    /// the one about the first answer.
     ///
     /// # Errors
     ///
@@ -49,12 +53,18 @@ pub trait StructuredExt: Provider {
     /// [`ProviderError::SchemaUnsupported`](crate::ProviderError::SchemaUnsupported) for a schema
     /// that the provider does not honor; [`ProviderError::InvalidAnswer`](crate::ProviderError::InvalidAnswer), with the
     /// answer and its usage, for an answer that is not a `T`.
-    fn complete_structured<T>(&self, request: Request) -> ProviderFuture<Structured<T>>
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes the connection; the answer so far is lost.
+    fn complete_structured<T>(
+        &self,
+        request: Request,
+    ) -> BoxFuture<'_, Result<Structured<T>, ProviderError>>
     where
         T: JsonSchema + DeserializeOwned + Send + 'static,
     {
-        let stream = self.stream_as::<T>(request, AnswerSchema::of::<T>());
-        Box::pin(async move { stream.await?.finish().await })
+        Box::pin(complete_as(self, request, AnswerSchema::of::<T>()))
     }
 
     /// Waits for the whole answer as JSON that matches `schema`. With a provider that cannot enforce the schema,
@@ -67,12 +77,11 @@ pub trait StructuredExt: Provider {
         &self,
         request: Request,
         schema: AnswerSchema,
-    ) -> ProviderFuture<Structured<Value>> {
-        let stream = self.stream_as::<Value>(request, schema);
-        Box::pin(async move { stream.await?.finish().await })
+    ) -> BoxFuture<'_, Result<Structured<Value>, ProviderError>> {
+        Box::pin(complete_as(self, request, schema))
     }
 
-    /// Streams the answer, which is read as a `T` at its end.
+    /// Streams the answer, which is read as a `T` at its end. The model is asked once only.
     ///
     /// # Errors
     ///
@@ -107,3 +116,75 @@ pub trait StructuredExt: Provider {
 }
 
 impl<P: Provider + ?Sized> StructuredExt for P {}
+
+/// An answer that does not match its schema, and the problem.
+type Invalid = (Text, Box<Completion>);
+
+fn invalid((problem, completion): Invalid) -> ProviderError {
+    ProviderError::InvalidAnswer { problem, completion }
+}
+
+/// Waits for the whole answer; the model is asked again for one that does not match the schema.
+pub(super) async fn complete_as<T>(
+    provider: &(impl Provider + ?Sized),
+    mut request: Request,
+    schema: AnswerSchema,
+) -> Result<Structured<T>, ProviderError>
+where
+    T: DeserializeOwned + Send + 'static,
+{
+    let (mut repairs, mut last) = (schema.answer_repairs, None);
+    loop {
+        let answer = match provider.stream_as::<T>(request.clone(), schema.clone()).await {
+            Ok(stream) => stream.finish().await,
+            Err(error) => Err(error),
+        };
+        let before = last.as_ref().and_then(|(_, completion): &Invalid| completion.usage);
+        let (problem, mut completion) = match answer {
+            Ok(mut answer) => {
+                add_usage(&mut answer.completion, before);
+                return Ok(answer);
+            }
+            Err(ProviderError::InvalidAnswer { problem, completion }) => (problem, completion),
+            // The answer that was asked about has been paid for, and may be of use.
+            Err(error) => return Err(last.map_or(error, invalid)),
+        };
+        add_usage(&mut completion, before);
+        if repairs == 0 || !may_be_mended(&completion) {
+            return Err(invalid((problem, completion)));
+        }
+        repairs -= 1;
+        let written = match completion.tool_calls.first() {
+            Some(call) if completion.text.trim().is_empty() => call.arguments_raw.clone(),
+            _ => completion.text.clone(),
+        };
+        if !written.trim().is_empty() {
+            request.messages.push(Message::assistant(written));
+        }
+        request.messages.push(Message::user(ask_again(&problem)));
+        last = Some((problem, completion));
+    }
+}
+
+/// Returns the request after an answer that does not match its schema.
+#[must_use]
+pub fn ask_again(problem: &str) -> String {
+    format!(
+        "Your last answer is not valid: {problem}. Answer again, with the requested JSON value alone."
+    )
+}
+
+/// Returns `true` for an answer that ended by itself: one that was cut or refused would be so again.
+fn may_be_mended(completion: &Completion) -> bool {
+    completion.refusal.is_empty()
+        && matches!(
+            completion.finish_reason,
+            None | Some(FinishReason::Stop | FinishReason::ToolCalls)
+        )
+}
+
+fn add_usage(completion: &mut Completion, before: Option<UsageInfo>) {
+    if let Some(before) = before {
+        completion.usage.get_or_insert_default().add(&before);
+    }
+}

@@ -7,5 +7,5 @@ mod stream;
 mod tests;
 
 pub use answer::Structured;
-pub use ask::StructuredExt;
+pub use ask::{StructuredExt, ask_again};
 pub use stream::StructuredStream;

@@ -9,7 +9,7 @@ use crate::{
     answer_schema::schema_of,
     scripted::{ScriptedProvider, ScriptedTurn},
 };
-use forgeline_types::{Capabilities, ErrorCode, FinishReason, PartialValue, Repair};
+use forgeline_types::{Capabilities, ErrorCode, FinishReason, PartialValue, Repair, UsageInfo};
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Place {
@@ -124,7 +124,7 @@ async fn the_value_can_be_read_while_it_arrives() {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_fit_is_reported_and_not_retried() {
+async fn an_answer_that_does_not_match_is_reported() {
     let cut = || ScriptedTurn::new().text("{\"city\":").finish(FinishReason::Length);
     let refused = {
         let chunk = StreamChunk {
@@ -144,7 +144,9 @@ async fn an_answer_that_does_not_fit_is_reported_and_not_retried() {
         ("other shape", spoken("{\"a\":1}"),  "missing field `city`"),
     ];
     for (name, turn, want) in cases {
-        let error = native([turn]).complete_structured::<Place>(Request::prompt("x")).await;
+        let provider = native([turn]);
+        // The second request fails: that is not what the caller has to know first.
+        let error = provider.complete_structured::<Place>(Request::prompt("x")).await;
         let error = error.unwrap_err();
         assert!(!error.is_retryable() && error.code() == ErrorCode::InvalidAnswer, "{name}");
         let ProviderError::InvalidAnswer { problem, .. } = &error else {
@@ -352,4 +354,62 @@ fn strict_tools_and_answers_of_a_request_are_checked_too() {
         |strict| ResponseFormat::JsonSchema { name: "n".into(), schema: open.clone(), strict };
     rules.check_request(&Request::prompt("x").response_format(format(false))).unwrap();
     rules.check_request(&Request::prompt("x").response_format(format(true))).unwrap_err();
+}
+
+// Rows: N-06
+#[tokio::test]
+async fn an_answer_that_does_not_match_is_asked_for_again_with_the_problem() {
+    use StructuredMethod::{ForcedTool, Native, Prompt};
+    type Turn = Box<dyn Fn() -> ScriptedTurn>;
+    let usage = UsageInfo::default().input_tokens(10).output_tokens(2);
+    let call = |arguments| ScriptedTurn::new().call("structured_response", arguments);
+    let all = [Native, ForcedTool, Prompt].as_slice();
+    let text = |text: &'static str| -> Turn { Box::new(move || spoken(text)) };
+    let rows: [(Turn, &str, &[StructuredMethod]); 4] = [
+        (text("Lisbon, I think."), "is not JSON", all),
+        (text(r#"{"name": 3}"#), "does not match its schema", all),
+        (Box::new(move || call(json!({ "name": 3 }))), "does not match its schema", &[ForcedTool]),
+        (Box::new(|| ScriptedTurn::new().thinking("Hm.")), "is empty", all),
+    ];
+    for (turn, problem, methods) in rows {
+        for method in methods {
+            let right = match method {
+                ForcedTool => call(json!({ "name": "Sintra" })),
+                Native | Prompt => spoken(r#"{"name":"Sintra"}"#),
+            };
+            let provider = native([turn().usage(usage), right.usage(usage)]);
+            let schema = AnswerSchema::of::<Near>().method(*method);
+            let answer = ask::complete_as::<Near>(&provider, Request::prompt("Where?"), schema);
+            let answer = answer.await.unwrap();
+            assert_eq!(answer.value.name, "Sintra", "{problem}");
+            assert_eq!(answer.completion.usage.unwrap().input_tokens, Some(20), "{problem}");
+            let requests = provider.requests();
+            let said = requests[1].messages.last().unwrap().text();
+            assert!(said.contains(problem) && said.contains("Answer again"), "{said}");
+        }
+    }
+}
+
+// Rows: N-06
+#[tokio::test]
+async fn an_answer_is_not_asked_for_again_where_that_cannot_help() {
+    let wrong = || ScriptedTurn::new().text("Lisbon, I think.");
+    let rows = [
+        ("cut", Some(FinishReason::Length), 1, 1),
+        ("refused", Some(FinishReason::Refusal), 1, 1),
+        ("filtered", Some(FinishReason::ContentFilter), 1, 1),
+        ("never", None, 0, 1),
+        ("twice", None, 2, 3),
+    ];
+    for (name, reason, repairs, want) in rows {
+        let turn = || reason.iter().cloned().fold(wrong(), ScriptedTurn::finish);
+        let provider = native([turn(), turn(), turn()]);
+        let schema = any().answer_repairs(repairs);
+        let error = provider.complete_json(Request::prompt("Where?"), schema).await.unwrap_err();
+        let ProviderError::InvalidAnswer { completion, .. } = error else {
+            panic!("{name}: {error}")
+        };
+        assert_eq!(completion.text, "Lisbon, I think.", "{name}");
+        assert_eq!(provider.requests().len(), want, "{name}");
+    }
 }

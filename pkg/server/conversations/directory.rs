@@ -67,6 +67,7 @@ impl ConversationDirectory {
                     return Err(other_agent(&known.agent_name, &other));
                 }
                 check_run(&known.agent, input, tools)?;
+                self.give(&scope, &known, history).await?;
                 return Ok(known);
             }
         }
@@ -82,11 +83,7 @@ impl ConversationDirectory {
         let added = match self.store.begin(new.clone()).await {
             Ok(()) => {
                 let added = self.cache.add(&scope, self.of_stored(&new, agent));
-                // Another request may have found it meanwhile, and spoken first.
-                if !history.is_empty() && added.handle.transcript().is_empty() {
-                    let given = added.handle.give(history.into_iter().map(Arc::new).collect());
-                    given.await.map_err(|error| added.journal.problem(error))?;
-                }
+                self.give(&scope, &added, history).await?;
                 added
             }
             // Another request was faster.
@@ -101,15 +98,42 @@ impl ConversationDirectory {
         Ok(added)
     }
 
-    /// Returns `true` for a conversation that exists, of whichever caller.
-    pub(crate) async fn has(&self, caller: &Caller, id: &Text) -> Result<bool, Problem> {
+    /// Puts the messages of a client at the beginning of a conversation in which nothing has been said: another request may have found it meanwhile, and
+    /// spoken first.
+    async fn give(
+        &self,
+        scope: &Text,
+        conversation: &LiveConversation,
+        history: Vec<Message>,
+    ) -> Result<(), Problem> {
+        if history.is_empty() {
+            return Ok(());
+        }
+        let _giving = conversation.giving.lock().await;
+        let key = ConversationKey::new(scope.clone(), conversation.id.clone());
+        if conversation.handle.transcript().is_empty() && !self.has_lines(&key).await? {
+            let given = conversation.handle.give(history.into_iter().map(Arc::new).collect());
+            given.await.map_err(|error| conversation.journal.problem(error))?;
+        }
+        Ok(())
+    }
+
+    /// Returns `true` for a conversation in which something has been said, of whichever caller. One that exists without that was created by a request
+    /// that ended there.
+    pub(crate) async fn has_begun(&self, caller: &Caller, id: &Text) -> Result<bool, Problem> {
         let scope = scope(caller);
-        if self.cache.find(&scope, id).is_some() {
+        if self.cache.find(&scope, id).is_some_and(|known| !known.handle.transcript().is_empty()) {
             return Ok(true);
         }
-        match self.store.get(&ConversationKey::new(scope, id.clone())).await {
-            Ok(_) => Ok(true),
+        self.has_lines(&ConversationKey::new(scope, id.clone())).await
+    }
+
+    async fn has_lines(&self, key: &ConversationKey) -> Result<bool, Problem> {
+        match self.store.lines(key, 0, 1).await {
+            Ok(lines) => Ok(!lines.is_empty()),
             Err(StoreError::NotFound { .. }) => Ok(false),
+            // Something was said in it, and cannot be read.
+            Err(StoreError::Corrupt { .. }) => Ok(true),
             Err(error) => Err(error.into()),
         }
     }

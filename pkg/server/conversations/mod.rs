@@ -60,6 +60,8 @@ pub(crate) struct LiveConversation {
     pub(crate) turns: RunOrder,
     /// The messages that were taken back, as far as they have been read.
     pub(crate) taken_back: tokio::sync::Mutex<TakenBack>,
+    /// Held while the messages of a client are put at its beginning.
+    pub(crate) giving: tokio::sync::Mutex<()>,
 }
 
 impl ConversationCache {
@@ -168,6 +170,7 @@ impl LiveConversation {
             bytes: AtomicUsize::new(0),
             turns: RunOrder::default(),
             taken_back: tokio::sync::Mutex::default(),
+            giving: tokio::sync::Mutex::default(),
         }
     }
 

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::{LiveConversation, regenerate::RegenerateRequest};
 use crate::Problem;
-use forgeline_types::ErrorCode;
+use forgeline_types::{ErrorCode, MessageRole};
 
 /// Maximum wait for the run whose answer is taken back.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -14,7 +14,11 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 impl LiveConversation {
     /// Rewinds the conversation once its cancelled runs have ended.
     pub(crate) async fn take_back(&self, again: &RegenerateRequest) -> Result<(), Problem> {
-        let rewound = self.handle.rewind_to(|begun| again.place(begun));
+        let rewound = self.handle.rewind_to(|begun| {
+            let transcript = self.handle.transcript();
+            let users = transcript.iter().filter(|message| message.role == MessageRole::User);
+            again.place(begun, &users.map(|message| message.text()).collect::<Vec<_>>())
+        });
         match timeout(MAX_WAIT, rewound).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => {

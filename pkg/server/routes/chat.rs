@@ -142,7 +142,7 @@ pub(super) async fn begin(
     Ok(marked(response, &conversation))
 }
 
-/// Returns the earlier messages of a request with which a conversation that does not exist begins, and the notice of those that are not read.
+/// Returns the earlier messages of a request with which a conversation begins in which nothing has been said, and the notice of those that are not read.
 pub(super) async fn sent_history(
     conversations: &ConversationDirectory,
     caller: &agent::Caller,
@@ -150,7 +150,7 @@ pub(super) async fn sent_history(
     messages: &[UiMessage],
 ) -> Result<(Vec<Message>, Option<ResponseNotice>), Problem> {
     let (Some(id), sent) = (id, history(messages)) else { return Ok((Vec::new(), None)) };
-    if sent == 0 || conversations.has(caller, id).await? {
+    if sent == 0 || conversations.has_begun(caller, id).await? {
         return Ok((Vec::new(), None));
     }
     let accepts_history = conversations.takes_history(agent.as_ref());

@@ -247,6 +247,74 @@ async fn the_messages_of_a_client_begin_a_conversation_where_the_agent_allows_it
 
 // Rows: N-65
 #[tokio::test]
+async fn messages_of_a_client_that_a_dead_service_did_not_store_are_taken_from_the_next_request() {
+    use forgeline_store::{ConversationKey, ConversationRecord};
+
+    let (provider, stores) = (repeating(), Stores::in_memory());
+    // The conversation was created, and nothing else.
+    let key = ConversationKey::new("team-a", "c1");
+    stores.conversations.begin(ConversationRecord::new(key, "ann", "main", 1)).await.unwrap();
+    let app = taking(&provider, &stores);
+    let of = |role: &str, text: &str| json!({ "role": role, "parts": [{ "type": "text", "text": text }] });
+    let sent = json!([of("user", "One?"), of("assistant", "Uno."), with_id("m", "Two?")]);
+    // Not of whoever it does not belong to.
+    let body = json!({ "id": "c1", "messages": sent });
+    assert_eq!(post(&app, "/api/chat", "bob", &body).await.status(), 404);
+    // Both at once are one.
+    let (heard, again) =
+        tokio::join!(chat(&app, "ann", sent.clone()), chat(&app, "ann", sent.clone()));
+    assert_eq!(reported(&heard), "user:One?|assistant:Uno.|user:Two?");
+    assert_eq!(heard, again);
+    assert!(heard.iter().all(|part| part["type"] != "data-history_not_read"), "{heard:?}");
+    // A service that died after that has them.
+    let app = taking(&provider, &stores);
+    let heard = chat(
+        &app,
+        "ann",
+        json!([of("user", "Forged?"), of("assistant", "x"), of("user", "Three?")]),
+    )
+    .await;
+    assert!(reported(&heard).starts_with("user:One?|assistant:Uno.|user:Two?|"), "{heard:?}");
+    assert!(!reported(&heard).contains("Forged"), "{heard:?}");
+}
+
+// Rows: N-65
+#[tokio::test]
+async fn a_message_is_edited_in_a_conversation_that_a_client_began() {
+    let (provider, stores) = (repeating(), Stores::in_memory());
+    let app = taking(&provider, &stores);
+    let of = |role: &str, text: &str| json!({ "role": role, "parts": [{ "type": "text", "text": text }] });
+    let begun = [of("user", "One?"), of("assistant", "Uno.")];
+    let ask = |more: &[Value]| json!([&begun[..], more].concat());
+    chat(&app, "ann", ask(&[with_id("m2", "Two?")])).await;
+    chat(
+        &app,
+        "ann",
+        ask(&[with_id("m2", "Two?"), of("assistant", "Dos."), with_id("m3", "Three?")]),
+    )
+    .await;
+    // The last message, then the first of the client's that began a run.
+    let edits = [
+        (
+            vec![with_id("m2", "Two?"), of("assistant", "Dos."), with_id("m3", "Drei?")],
+            "|user:Drei?",
+            5,
+        ),
+        (vec![with_id("m2", "Zwei?")], "|user:Zwei?", 3),
+    ];
+    for (more, end, count) in edits {
+        let id = more.last().unwrap()["id"].clone();
+        let body = json!({ "id": "c1", "trigger": "submit-message", "messageId": id, "messages": ask(&more) });
+        let heard = parts(&text(post(&app, "/api/chat", "ann", &body).await).await);
+        let asked = provider.requests().last().unwrap().messages.clone();
+        assert_eq!(asked.len(), count, "{end}: {asked:?}");
+        assert!(reported(&heard).starts_with("user:One?|assistant:Uno."), "{heard:?}");
+        assert!(reported(&heard).ends_with(end), "{heard:?}");
+    }
+}
+
+// Rows: N-65
+#[tokio::test]
 async fn of_a_long_history_the_end_is_taken_and_the_rest_is_told() {
     let of = |role: &str, text: String| json!({ "role": role, "parts": [{ "type": "text", "text": text }] });
     // Turns, bytes of a message, and the messages that are read and not.

@@ -467,6 +467,27 @@ async fn a_sweep_packs_all_that_was_closed_one_part_at_a_time() {
 }
 
 #[tokio::test]
+async fn an_append_that_exceeds_a_packed_row_shares_none() {
+    let folder = folder("alone");
+    let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
+    store.create(key("mixed")).await.unwrap();
+    // A packed row holds up to 1 MiB of small appends.
+    for (at, count, size) in [(0, 1, 10), (1, 1, 10), (2, 12, 100_000), (14, 1, 10), (15, 1, 10)] {
+        store.append(&key("mixed"), at, records(count, size)).await.unwrap();
+    }
+    store.close(&key("mixed")).await.unwrap();
+    EventLog::sweep(&store, Retention::all()).await.unwrap();
+    let sql = "SELECT group_concat(begins || '+' || count, ' ') FROM (SELECT * FROM chunk ORDER BY begins)";
+    let rows: Option<(String,)> =
+        store.query(|connection| statements::row(connection, sql, [])).await.unwrap();
+    assert_eq!(rows, Some(("0+2 2+12 14+2".to_owned(),)));
+    let page = store.read(&key("mixed"), 2, 1).await.unwrap();
+    assert_eq!(page.records, records(1, 100_000));
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
 async fn a_log_that_cannot_be_packed_does_not_keep_others_from_it() {
     let folder = folder("damaged");
     let path = folder.join("service.db");

@@ -65,6 +65,45 @@ fn the_demo_thinks_calls_tools_and_answers_offline() {
     assert!(shown.stderr.contains("provider: demo"), "{}", shown.stderr);
 }
 
+/// What is tried, flags, answers of the server with calls, how often the calls are told of.
+type ToldRow<'a> = (&'a str, &'a [&'a str], Vec<Vec<Step>>, usize);
+
+// Rows: N-38
+#[tokio::test(flavor = "multi_thread")]
+async fn n38_calls_in_the_text_of_an_unknown_model_are_told_once() {
+    let told = "calls came in the text of my-own, which is not a known model, and are read there\n";
+    let written = |expression: &str| {
+        let call = json!({ "name": "calculator", "arguments": { "expression": expression } });
+        answer(&format!("<tool_call>\n{call}\n</tool_call>"))
+    };
+    let call = json!([{ "index": 0, "id": "c", "function": { "name": "calculator", "arguments": "{\"expression\":\"6*7\"}" } }]);
+    let native = || {
+        let call = delta(&json!({ "tool_calls": call }), Some("tool_calls"));
+        vec![Step::stream(), call, Step::chunk("data: [DONE]\n\n"), Step::End]
+    };
+    let in_text = || vec![written("5*8"), written("6*7")];
+    #[rustfmt::skip]
+    let rows: [ToldRow<'_>; 5] = [
+        ("an unknown model",        &["--model", "my-own"],                        in_text(),      1),
+        ("native calls",            &["--model", "my-own"],                        vec![native()], 0),
+        ("no calls",                &["--model", "my-own"],                        vec![],         0),
+        ("a known model",           &["--model", "Qwen/Qwen3-8B"],                 in_text(),      0),
+        ("a dialect that is named", &["--model", "my-own", "--dialect", "hermes"], in_text(),      0),
+    ];
+    for (name, flags, mut turns, times) in rows {
+        let calls = turns.len();
+        turns.push(answer("42."));
+        let server = ScriptedServer::start(turns).await;
+        let url = server.url();
+        let outcome = block_in_place(|| {
+            run(&[&["run", "--base-url", &url], flags, &["hello"]].concat(), b"")
+        });
+        assert_eq!(outcome.stdout, "42.\n", "{name}: {outcome:?}");
+        assert_eq!(outcome.stderr.matches("● calculator").count(), calls, "{name}: {outcome:?}");
+        assert_eq!(outcome.stderr.matches(told).count(), times, "{name}: {outcome:?}");
+    }
+}
+
 // Found: F13
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_pipe_stdout_is_the_answer_alone_and_stdin_goes_beside_the_question() {

@@ -195,7 +195,7 @@ fn turns(
         times.push(median(turns));
     }
     report.add(turn, median(times), (100.0, 70.0), "µs/turn");
-    report.add(flatness, median(growths), (1.5, 1.1), "× of turns 451-500 to turns 2-51");
+    report.add(flatness, median(growths), (1.2, 1.1), "× of turns 451-500 to turns 2-51");
     Ok(())
 }
 

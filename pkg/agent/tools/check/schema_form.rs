@@ -43,48 +43,52 @@ pub(super) struct SchemaFault {
 
 /// Returns the first fault of a schema that makes it useless for a check of arguments; `None` if there is none.
 pub(super) fn find_fault(schema: &Value) -> Option<SchemaFault> {
-    find(SchemaView::new(schema), "#", 0)
+    let fault = find(SchemaView::new(schema), 0)?;
+    Some(SchemaFault { member: format!("#{}", fault.member), ..fault })
 }
 
-fn find(schema: SchemaView<'_>, place: &str, depth: usize) -> Option<SchemaFault> {
-    let at = |keyword: &str, problem: String| {
-        Some(SchemaFault { member: format!("{place}/{keyword}"), problem })
-    };
+impl SchemaFault {
+    /// Returns the fault as seen from the schema around it, in which it is below `place`.
+    fn below(self, place: &str) -> Self {
+        Self { member: format!("/{place}{}", self.member), ..self }
+    }
+}
+
+/// Returns the first fault, at its place in this schema.
+fn find(schema: SchemaView<'_>, depth: usize) -> Option<SchemaFault> {
     let Some(members) = schema.node().as_object() else {
+        let of = |node| format!("{node} is not a schema, which is an object or a boolean");
         let is_boolean = schema.node().is_boolean();
-        let problem = format!("{} is not a schema, which is an object or a boolean", schema.node());
-        return (!is_boolean).then(|| SchemaFault { member: place.to_owned(), problem });
+        return (!is_boolean)
+            .then(|| SchemaFault { member: String::new(), problem: of(schema.node()) });
     };
     if depth >= MAX_DEPTH {
         return None;
     }
-    for (keyword, value) in members {
+    members.iter().find_map(|(keyword, value)| {
         let keyword = keyword.as_str();
         if let Some(problem) = problem_of(schema, keyword, value) {
-            return at(keyword, problem);
+            return Some(SchemaFault { member: format!("/{keyword}"), problem });
         }
-        let mut inner: Vec<(String, &Value)> = Vec::new();
-        let (map, list) = (value.as_object(), value.as_array());
-        if let Some(map) = map.filter(|_| MAPS.contains(&keyword)) {
-            inner.extend(map.iter().map(|(name, node)| {
-                (format!("{keyword}/{}", name.replace('~', "~0").replace('/', "~1")), node)
-            }));
-        } else if let Some(list) = list.filter(|_| LISTS.contains(&keyword) || keyword == "items") {
+        let inner = |node| find(schema.at(node), depth + 1);
+        let fault = if let Some(map) = value.as_object().filter(|_| MAPS.contains(&keyword)) {
+            map.iter().find_map(|(name, node)| {
+                let escaped = || name.replace('~', "~0").replace('/', "~1");
+                inner(node).map(|fault| fault.below(&escaped()))
+            })
+        } else if let Some(list) =
+            value.as_array().filter(|_| LISTS.contains(&keyword) || keyword == "items")
+        {
             // Older drafts have a list of schemas in `items`.
-            let places = list.iter().enumerate();
-            inner.extend(places.map(|(place, node)| (format!("{keyword}/{place}"), node)));
+            let mut places = list.iter().enumerate();
+            places.find_map(|(place, node)| Some(inner(node)?.below(&place.to_string())))
         } else if SCHEMAS.contains(&keyword) {
-            inner.push((keyword.to_owned(), value));
-        }
-        let mut inner = inner.into_iter();
-        let fault = inner.find_map(|(below, node)| {
-            find(schema.at(node), &format!("{place}/{below}"), depth + 1)
-        });
-        if fault.is_some() {
-            return fault;
-        }
-    }
-    None
+            inner(value)
+        } else {
+            None
+        };
+        fault.map(|fault| fault.below(keyword))
+    })
 }
 
 /// Returns the problem of a keyword's own value.
@@ -97,8 +101,8 @@ fn problem_of(schema: SchemaView<'_>, keyword: &str, value: &Value) -> Option<St
                 || is_type(value),
                 |names| !names.is_empty() && names.iter().all(is_type),
             );
-            let names = TYPES.join(", ");
-            (!is_known).then(|| format!("{value} is not a type; the types are {names}"))
+            let problem = || format!("{value} is not a type; the types are {}", TYPES.join(", "));
+            (!is_known).then(problem)
         }
         "$ref" => {
             let Some(reference) = value.as_str() else {
@@ -158,6 +162,7 @@ mod tests {
             (json!({ "properties": [] }),                          "#/properties/box/properties"),
             (json!({ "properties": { "a/b": "string" } }),         "#/properties/box/properties/a~1b"),
             (json!({ "minItems": -1 }),                            "#/properties/box/minItems"),
+            (json!({ "properties": { "": 1 } }),                   "#/properties/box/properties/"),
             (json!({ "enum": "oak" }),                             "#/properties/box/enum"),
         ];
         for (argument, want) in rows {

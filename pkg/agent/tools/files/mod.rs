@@ -10,6 +10,8 @@ mod search;
 mod tests;
 mod text_form;
 mod withheld;
+#[cfg(test)]
+mod withheld_tests;
 
 use std::{
     io,

@@ -34,9 +34,8 @@ const HOSTS: [(&str, ServerHost); 8] = [
 impl ServerHost {
     /// Returns the host of a base URL.
     pub(super) fn from_url(base_url: &str) -> Self {
-        let name = url::host(base_url).split(':').next().unwrap_or_default();
-        let name = name.to_ascii_lowercase();
-        HOSTS.iter().find(|(end, _)| name.ends_with(end)).map_or(Self::Other, |(_, host)| *host)
+        let name = name_of(base_url);
+        HOSTS.iter().find(|(end, _)| ends_with(name, end)).map_or(Self::Other, |(_, host)| *host)
     }
 
     /// Returns `true` if a message may have members for reasoning; other servers reject unknown
@@ -44,6 +43,17 @@ impl ServerHost {
     pub(super) fn takes_reasoning(self) -> bool {
         !matches!(self, Self::OpenAi | Self::Mistral)
     }
+}
+
+/// Returns the name of the host of a base URL, without its port.
+pub(super) fn name_of(base_url: &str) -> &str {
+    url::host(base_url).split(':').next().unwrap_or_default()
+}
+
+/// Returns `true` if a name ends with `end`, in letters of either case.
+pub(super) fn ends_with(name: &str, end: &str) -> bool {
+    let start = name.len().checked_sub(end.len());
+    start.and_then(|start| name.get(start..)).is_some_and(|tail| tail.eq_ignore_ascii_case(end))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod host;
 mod message;
+mod pictures;
 mod provider;
 mod reasoning_rules;
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{host::ServerHost, message, reasoning_rules::ReasoningRules};
+use super::{host::ServerHost, message, pictures, reasoning_rules::ReasoningRules};
 use crate::{
     ProviderError, Request, SchemaRules, Thinking, ToolSchemaRules, ToolSpec,
     http::{
@@ -12,7 +12,7 @@ use crate::{
     },
     openai::OpenAiDecoder,
 };
-use forgeline_types::{Capabilities, MediaRules, PictureKinds, Text};
+use forgeline_types::{Capabilities, MediaRules, Text};
 
 /// The provider for OpenAI Chat Completions, for OpenAI and compatible servers.
 ///
@@ -73,15 +73,7 @@ impl WireFormat for ChatCompletions {
     }
 
     fn media_rules(&self, config: &HttpConfig) -> MediaRules {
-        let pictures = match ServerHost::from_url(&config.base_url) {
-            ServerHost::Other => PictureKinds::Any,
-            ServerHost::OpenAi
-            | ServerHost::OpenRouter
-            | ServerHost::DeepSeek
-            | ServerHost::Mistral
-            | ServerHost::Perplexity => PictureKinds::Web,
-        };
-        MediaRules::default().document_addresses(false).pictures(pictures)
+        pictures::rules(&config.base_url)
     }
 
     fn capabilities(&self, base_url: &str) -> Capabilities {

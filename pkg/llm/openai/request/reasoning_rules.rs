@@ -1,7 +1,6 @@
 //! The reasoning of answers that servers and models require in later requests.
 
-use super::host::ServerHost;
-use crate::http::url;
+use super::host::{ServerHost, ends_with, name_of};
 
 /// The rules for sending the reasoning of an answer back.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
@@ -48,17 +47,23 @@ impl ReasoningRules {
         if !ServerHost::from_url(base_url).takes_reasoning() {
             return NONE;
         }
-        let host = url::host(base_url).split(':').next().unwrap_or_default().to_ascii_lowercase();
-        let model = model.to_ascii_lowercase();
+        let host = name_of(base_url);
         let has = |word: &str| {
-            model.split(|sign: char| !sign.is_ascii_alphanumeric()).any(|it| it == word)
+            let mut words = model.split(|sign: char| !sign.is_ascii_alphanumeric());
+            words.any(|it| it.eq_ignore_ascii_case(word))
         };
         let fits = |(end, words, _): &&(&str, &[&str], Self)| {
-            let is_host = end.is_empty() || host == *end || host.ends_with(&format!(".{end}"));
+            let is_host = end.is_empty() || is_within(host, end);
             is_host && words.iter().all(|word| has(word))
         };
         ROWS.iter().find(fits).map_or(AS_IT_CAME, |(.., rules)| *rules)
     }
+}
+
+/// Returns `true` if a host has the name of a domain, or one below it.
+fn is_within(host: &str, domain: &str) -> bool {
+    let above = host.len().checked_sub(domain.len()).and_then(|start| host.get(..start));
+    ends_with(host, domain) && above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
 }
 
 #[cfg(test)]

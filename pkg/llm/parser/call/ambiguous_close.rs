@@ -1,6 +1,6 @@
 //! A closer inside a string or value, or an opener inside a string: data, or the end of a call whose string is broken.
 
-use super::body::CallBody;
+use super::{body::CallBody, inner_opener::InnerOpener};
 use crate::{
     ahead::found::{MarkerMatch, TextAhead},
     compiled::tools::{BodyRole, CompiledForm},
@@ -21,8 +21,12 @@ pub(super) enum CloseVerdict {
     Unknown,
     /// The closer is part of the string.
     Data,
+    /// All that is held is part of the value, which ends with it.
+    Value,
     /// The string is broken: the call ended at the closer.
     Closer,
+    /// The value is broken, and all that is held is part of it.
+    Broken,
 }
 
 /// Text held back from an ambiguous closer on, until the string or value ends.
@@ -43,6 +47,8 @@ enum ClosePhase {
     InValue { from: usize, has_opener: bool },
     /// In a line of text, the rest of which decides.
     Line,
+    /// Behind an opener in an element.
+    InElement(InnerOpener),
 }
 
 impl AmbiguousClose {
@@ -57,6 +63,7 @@ impl AmbiguousClose {
             }
             MarkerGuard::InValue => ClosePhase::InValue { from: closer.len(), has_opener: false },
             MarkerGuard::InLine => ClosePhase::Line,
+            MarkerGuard::InElement => ClosePhase::InElement(InnerOpener::new(closer.len())),
             MarkerGuard::Open
             | MarkerGuard::Closed
             | MarkerGuard::ClosersOnly
@@ -95,6 +102,11 @@ impl AmbiguousClose {
         matches!(self.state, ClosePhase::InString { in_value: true, .. })
     }
 
+    /// Returns `true` for an opener in an element.
+    pub(super) fn is_in_element(&self) -> bool {
+        matches!(self.state, ClosePhase::InElement(_))
+    }
+
     /// Returns `true` if only the byte after the string is still missing.
     pub(super) fn has_string_ended(&self) -> bool {
         matches!(self.state, ClosePhase::InString { string, .. } if string.has_ended())
@@ -109,7 +121,8 @@ impl AmbiguousClose {
         body: &CallBody,
         form: &CompiledForm,
     ) -> CloseVerdict {
-        let most = if self.role == BodyRole::Opener { MAX_OPENER_BYTES } else { MAX_HELD_BYTES };
+        let is_brief = self.role == BodyRole::Opener && !self.is_in_element();
+        let most = if is_brief { MAX_OPENER_BYTES } else { MAX_HELD_BYTES };
         while let Some(next) = slice(text, *at..).chars().next() {
             if self.held.len() >= most {
                 return CloseVerdict::Data;
@@ -133,6 +146,15 @@ impl AmbiguousClose {
                 let verdict =
                     if next == '>' { self.by_tag(from, body, form) } else { CloseVerdict::Unknown };
                 *at += next.len_utf8();
+                if verdict != CloseVerdict::Unknown {
+                    return verdict;
+                }
+                continue;
+            }
+            if let ClosePhase::InElement(inner) = &mut self.state {
+                self.held.push(next);
+                *at += next.len_utf8();
+                let verdict = inner.read(next, &self.held, body, form);
                 if verdict != CloseVerdict::Unknown {
                     return verdict;
                 }
@@ -162,7 +184,7 @@ impl AmbiguousClose {
         match body.value_tag(tail, has_opener) {
             Some(ValueTag::Next) if has_opener => return CloseVerdict::Closer,
             Some(ValueTag::End | ValueTag::Next) => return CloseVerdict::Data,
-            None => {}
+            Some(ValueTag::Begin) | None => {}
         }
         let is_opener = tail.char_indices().any(|(at, _)| {
             let front = slice(tail, at..).as_bytes();

@@ -2,6 +2,7 @@
 
 use super::body_call::BodyCall;
 use crate::{
+    ahead::name_check::NameCheck,
     builder::description::{CallGrammar, MarkupRules, TextRules},
     content::parsed::{CallEnd, ContentSink, ParsedContent},
     grammar::{
@@ -81,6 +82,16 @@ impl CallBody {
         self.repairs = RepairSet::default();
         self.is_lost = false;
         self.blank = Some(BlankBody::default());
+    }
+
+    /// Returns the tools and the maximum length.
+    pub(super) fn settings(&self) -> (&KnownTools, usize) {
+        (&self.tools, self.max_bytes)
+    }
+
+    /// Returns `true` if a call with this name counts where it may be data.
+    pub(super) fn counts(&self, name: &str) -> bool {
+        self.tools.counts(name, NameCheck::IfKnown)
     }
 
     fn reader(&self) -> Option<&dyn PayloadReader> {

@@ -6,6 +6,8 @@ mod body;
 mod body_call;
 pub(crate) mod echo;
 mod end_reason;
+mod inner_opener;
+mod own_end;
 mod region;
 pub(crate) mod unmarked;
 

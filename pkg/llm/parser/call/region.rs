@@ -20,6 +20,9 @@ use crate::{
 use forgeline_json::slice;
 use forgeline_types::Repair;
 
+/// Maximum number of openers in the elements of one call that are held at length.
+const MAX_INNER_OPENERS: u8 = 8;
+
 /// A reader of one call, from after its opener to after its closer.
 ///
 /// A closer inside a string is ambiguous: it is data if the string continues to an end at which a string
@@ -27,12 +30,14 @@ use forgeline_types::Repair;
 #[derive(Debug)]
 pub(crate) struct CallRegion {
     pub(super) dialect: ToolDialect,
-    form: usize,
+    pub(super) form: usize,
     /// `true` if a function in tags may be the call.
-    has_functions: bool,
+    pub(super) has_functions: bool,
     pub(super) body: CallBody,
     scan: MarkerScan,
     pub(super) ambiguous: Option<AmbiguousClose>,
+    /// The number of openers in elements that were data although much text was held to find that out.
+    pub(super) inner_openers: u8,
     /// Message text after a closer that was ambiguous for a while.
     pub(super) rest: String,
 }
@@ -54,14 +59,22 @@ impl CallRegion {
             body: CallBody::new(grammar, *closers == 0, tools.clone(), max_bytes),
             scan: MarkerScan::new(),
             ambiguous: None,
+            inner_openers: 0,
             rest: String::new(),
         }
+    }
+
+    /// Creates a reader of another call of the same form and tools.
+    pub(super) fn like(&self) -> Self {
+        let (tools, max_bytes) = self.body.settings();
+        Self::new(&self.dialect, self.form, tools, max_bytes)
     }
 
     /// Begins another call of the same form.
     pub(crate) fn restart(&mut self) {
         self.body.restart();
         self.ambiguous = None;
+        self.inner_openers = 0;
     }
 
     /// Returns `true` for the reader of calls in form number `form`.
@@ -98,6 +111,8 @@ impl CallRegion {
                 let is_opener = ambiguous.role() == BodyRole::Opener;
                 let has_ended = match ambiguous.feed(text, at, &self.body, form) {
                     CloseVerdict::Unknown => return false,
+                    CloseVerdict::Value => self.take_inner_call(false, out),
+                    CloseVerdict::Broken => self.take_inner_call(true, out),
                     verdict if is_opener => {
                         self.end_at_opener(verdict == CloseVerdict::Closer, out)
                     }
@@ -112,19 +127,30 @@ impl CallRegion {
                 }
                 continue;
             }
-            if !self.has_functions
+            let string = self.end_of_string(slice(text, *at..));
+            if string.is_none()
+                && !self.has_functions
                 && self.body.ends_itself()
                 && !self.body.has_failed()
                 && !self.body.is_lost()
                 && let Some(has_ended) = self.feed_to_own_end(text, at, out)
             {
-                return has_ended;
+                if has_ended || *at == text.len() {
+                    return has_ended;
+                }
+                continue;
             }
-            let found = self.next_marker(Some((text, at)), token, out);
+            let read = slice(text, ..string.map_or(text.len(), |bytes| *at + bytes));
+            let found = self.next_marker(Some((read, at)), token, out);
             if self.end_behind_function(found.is_some(), out) {
                 return true;
             }
-            let Some(role) = found else { return self.is_too_long() };
+            let Some(role) = found else {
+                if self.is_too_long() || *at == text.len() {
+                    return self.is_too_long();
+                }
+                continue;
+            };
             let behind = self.scan.take_behind();
             if self.is_too_long() || self.at_marker(role, token, out) {
                 self.rest.push_str(&behind);
@@ -171,40 +197,6 @@ impl CallRegion {
         has_ended
     }
 
-    /// Continues in a call without a closer; returns `None` after a mistake, after which the call ends
-    /// at a marker.
-    fn feed_to_own_end(
-        &mut self,
-        text: &str,
-        at: &mut usize,
-        out: &mut ContentSink<'_>,
-    ) -> Option<bool> {
-        let rest = slice(text, *at..);
-        let read = self.body.pass(rest, out);
-        *at += read;
-        if self.body.is_empty_list() {
-            return Some(self.body.end_blank(out));
-        }
-        if self.body.has_failed() && self.body.is_empty() {
-            // Text that failed immediately may look like the next opener, but belongs to this call.
-            let first = text.ceil_char_boundary(text.len().min(*at + 1));
-            self.body.pass(slice(text, *at..first), out);
-            *at = first;
-        }
-        if self.is_too_long() {
-            return Some(true);
-        }
-        if self.body.has_failed() {
-            return None;
-        }
-        let has_ended = self.body.has_ended();
-        if has_ended || read < rest.len() {
-            self.end(if has_ended { CallEndReason::Grammar } else { CallEndReason::Implicit }, out);
-            return Some(true);
-        }
-        Some(false)
-    }
-
     /// Returns which text may be [skipped](Self::skip), and how many bytes of it.
     pub(crate) fn plain(&self) -> (PlainText, usize) {
         if self.ambiguous.is_some() || !self.scan.is_idle() {
@@ -217,7 +209,10 @@ impl CallRegion {
         let is_markup = plain == PlainText::MarkupTail;
         let form = self.dialect.compiled().form(self.form);
         let is_safe = form.is_safe(if is_markup { PlainText::MarkupRules } else { plain });
-        (if is_safe { plain } else { PlainText::Nothing }, room)
+        if !is_safe {
+            return (PlainText::Nothing, room);
+        }
+        (if form.may_hold_opener(plain) { plain.unmarked() } else { plain }, room)
     }
 
     /// Returns `true` if no marker begins in `text`.
@@ -311,8 +306,19 @@ impl CallRegion {
         let is_closer = matches!(role, BodyRole::Closer | BodyRole::BlockCloser);
         // A special token is a marker anywhere.
         let is_special = token == TokenKind::Special;
-        let is_opener = role == BodyRole::Opener && self.scan.found().starts_with('<');
-        if is_opener && !is_special && matches!(guard, MarkerGuard::InString(_)) {
+        let is_opener = role == BodyRole::Opener;
+        let may_begin = match guard {
+            MarkerGuard::InString(_) => true,
+            MarkerGuard::InElement => self.inner_openers < MAX_INNER_OPENERS,
+            MarkerGuard::Open
+            | MarkerGuard::Closed
+            | MarkerGuard::ClosersOnly
+            | MarkerGuard::BehindName
+            | MarkerGuard::InValueString(_)
+            | MarkerGuard::InLine
+            | MarkerGuard::InValue => false,
+        };
+        if is_opener && !is_special && may_begin {
             self.ambiguous = AmbiguousClose::new(self.scan.found(), role, guard);
             return false;
         }
@@ -329,7 +335,7 @@ impl CallRegion {
                 MarkerGuard::InString(_) | MarkerGuard::InValueString(_) | MarkerGuard::InValue,
                 _,
             ) => !is_closer && !is_special,
-            (MarkerGuard::ClosersOnly, _) => !is_closer,
+            (MarkerGuard::ClosersOnly | MarkerGuard::InElement, _) => !is_closer,
             (MarkerGuard::InLine, _) => !is_closer && !is_special,
             (MarkerGuard::Open | MarkerGuard::BehindName, _) => false,
         };
@@ -357,7 +363,9 @@ impl CallRegion {
             out(ParsedContent::Marker(self.scan.found()));
             return true;
         }
-        self.ambiguous = AmbiguousClose::new(self.scan.found(), role, guard);
+        if guard != MarkerGuard::InElement {
+            self.ambiguous = AmbiguousClose::new(self.scan.found(), role, guard);
+        }
         if self.ambiguous.is_some() {
             return is_special && self.end_at_ambiguous(out);
         }
@@ -398,6 +406,13 @@ impl CallRegion {
         loop {
             let is_cut_value =
                 !may_close && self.ambiguous.as_ref().is_some_and(|it| !it.is_in_string());
+            let is_in_element = self.ambiguous.as_ref().is_some_and(AmbiguousClose::is_in_element);
+            if !may_close && is_in_element {
+                if self.end_at_opener(false, out) {
+                    return;
+                }
+                continue;
+            }
             if is_cut_value {
                 self.take_ambiguous_as_data(out);
             } else if self.ambiguous.is_some() {

@@ -75,6 +75,8 @@ pub(crate) struct CompiledForm {
     ends: usize,
     /// The kinds of text that stop at every byte with which one of these markers begins.
     safe: Vec<PlainText>,
+    /// Those of them in which an opener may begin.
+    unmarked: Vec<PlainText>,
     pub(crate) grammar: CallGrammar,
     pub(crate) opener_is_payload: bool,
     /// The names for which the call counts.
@@ -260,6 +262,7 @@ impl CompiledTools {
                 blocks: 0,
                 ends: 0,
                 safe: Vec::new(),
+                unmarked: Vec::new(),
                 grammar: CallGrammar::NONE,
                 opener_is_payload: false,
                 offered: NameCheck::Any,
@@ -334,6 +337,11 @@ impl CompiledForm {
         self.stops.get_or_init(|| StopBytes::new([&self.inside]))
     }
 
+    /// Returns `true` if openers matter inside the call.
+    pub(crate) fn has_openers(&self) -> bool {
+        self.inside.texts().nth(self.ends).is_some()
+    }
+
     /// Returns the role of marker `which` of [`inside`](Self::inside).
     pub(crate) fn role(&self, which: usize) -> BodyRole {
         match which {
@@ -342,6 +350,11 @@ impl CompiledForm {
             _ if which < self.ends => BodyRole::FunctionEnd,
             _ => BodyRole::Opener,
         }
+    }
+
+    /// Returns `true` if an opener may begin in `plain`.
+    pub(crate) fn may_hold_opener(&self, plain: PlainText) -> bool {
+        self.unmarked.contains(&plain)
     }
 
     /// Returns `true` if `plain` stops at every byte that may begin an end of the call.
@@ -415,8 +428,11 @@ impl CompiledForm {
         let ends = inside.len();
         let stops_at_ends =
             |plain: &PlainText| inside.iter().all(|end| !plain.passes(&[Marker::first(end)]));
-        let safe = PlainText::ALL.into_iter().filter(stops_at_ends).collect();
+        let safe: Vec<_> = PlainText::ALL.into_iter().filter(stops_at_ends).collect();
         add_new(&mut inside, openers_between(tools, opener_is_payload));
+        let begins_inside =
+            |plain: &PlainText| inside.iter().any(|it| plain.passes(&[Marker::first(it)]));
+        let unmarked = safe.iter().copied().filter(begins_inside).collect();
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
         Self {
             inside,
@@ -425,6 +441,7 @@ impl CompiledForm {
             blocks,
             ends,
             safe,
+            unmarked,
             grammar,
             opener_is_payload,
             offered: NameCheck::Any,

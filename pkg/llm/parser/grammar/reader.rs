@@ -108,6 +108,8 @@ pub(crate) enum MarkerGuard {
     /// Inside such a string in a value between tags: if the string continues otherwise, only the string is
     /// broken, and the tags of the value decide.
     InValueString(&'static str),
+    /// Inside an element: a closer counts; an opener is data of a value that is closed, and else begins another call.
+    InElement,
     /// Inside a line of text: an opener is data, and so is a closer that text of the line follows.
     InLine,
     /// Inside a value that is ended by one of the grammar's own tags: an opener is data, a closer and the end
@@ -115,13 +117,15 @@ pub(crate) enum MarkerGuard {
     InValue,
 }
 
-/// A tag that ends a value.
+/// A tag that matters to the end of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueTag {
     /// The end of the value itself.
     End,
-    /// The start of the next value.
+    /// The start of the next value, or of a call.
     Next,
+    /// The start of an element with the name of the value.
+    Begin,
 }
 
 /// The text that passes through the current value unchanged, and need not be read. Apart from
@@ -132,6 +136,8 @@ pub(crate) enum PlainText {
     Nothing,
     /// The content of a JSON string in `"`, including simple escapes, up to `<`.
     JsonString,
+    /// The same up to a marker, which may begin with other bytes.
+    UnmarkedString,
     /// The content of a Python string, including simple escapes, up to either quote.
     PythonString,
     /// The content of a raw Python string, up to either quote.
@@ -174,10 +180,26 @@ impl PlainText {
         matches!(self, Self::MarkupRules | Self::Framed | Self::Entities)
     }
 
+    /// Returns the text of the same kind that passes up to a marker that it may contain.
+    pub(crate) fn unmarked(self) -> Self {
+        match self {
+            Self::JsonString => Self::UnmarkedString,
+            Self::PythonString | Self::PythonRaw | Self::InBrackets | Self::Verbatim => {
+                Self::Nothing
+            }
+            Self::Nothing
+            | Self::UnmarkedString
+            | Self::MarkupRules
+            | Self::Framed
+            | Self::Entities
+            | Self::MarkupTail => self,
+        }
+    }
+
     /// Returns `true` if all of `text` passes unchanged.
     pub(crate) fn passes(self, text: &[u8]) -> bool {
         match self {
-            Self::Nothing | Self::MarkupTail => false,
+            Self::Nothing | Self::MarkupTail | Self::UnmarkedString => false,
             Self::JsonString => {
                 let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, ANGLE]);
                 has_only_escapes(text, stops, is_simple_escape)
@@ -203,7 +225,7 @@ impl PlainText {
 
     /// Returns `true` if all of `text`, in which no marker begins, passes unchanged.
     pub(crate) fn passes_between_markers(self, text: &[u8]) -> bool {
-        if self == Self::JsonString {
+        if matches!(self, Self::JsonString | Self::UnmarkedString) {
             let stops = Finder::new([BACKSLASH, QUOTE, CONTROL]);
             return has_only_escapes(text, stops, is_simple_escape);
         }
@@ -291,7 +313,8 @@ pub(crate) trait PayloadReader: Debug + Send + Sync {
     /// Begins a key at the opener of a call, of this length, which may stand for the key's own.
     fn begin_key(&mut self, _bytes: usize, _out: &mut PayloadSink<'_>) {}
 
-    /// Counts the opener of a call that was passed on because it is inside a value.
+    /// Counts the opener of a call that was passed on because it is inside a value. In an element, all text up to
+    /// the end of the inner call is data.
     fn begin_inner_call(&mut self) {}
 
     /// Counts the closer of a call inside a value, before it is passed on.

@@ -38,7 +38,7 @@ async fn asked(suite: &CheckSuite<'_>, reply: ServerReply) -> Result<StructuredR
     let trial = suite.trial(|_| ())?;
     trial.reply(reply);
     // Requested in the prompt, so that reading the answer does not depend on the vendor.
-    let schema = AnswerSchema::new(schema()).method(StructuredMethod::Prompt);
+    let schema = AnswerSchema::new(schema()).method(StructuredMethod::Prompt).answer_repairs(0);
     Ok(trial.provider.complete_json(prompt(), schema).await)
 }
 

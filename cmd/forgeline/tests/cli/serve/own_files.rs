@@ -321,6 +321,37 @@ async fn n60_no_tool_shows_a_file_of_the_service_by_any_name() {
     }
 }
 
+// Rows: N-60
+#[tokio::test(flavor = "multi_thread")]
+async fn n60_instructions_that_are_a_file_of_the_service_are_left_out() {
+    let folder = folder("own-instructions");
+    let (root, tokens) = (format!("{folder}/root"), format!("{folder}/tokens.txt"));
+    let made = run(&["token", "ann", "--file", &tokens], b"");
+    let header = format!(
+        "authorization: Bearer {}\r\ncontent-type: application/json\r\n",
+        made.stdout.trim()
+    );
+    fs::hard_link(&tokens, format!("{root}/AGENTS.md")).unwrap();
+    let mut server = ScriptedServer::start(vec![answer("Done.")]).await;
+    let url = server.url();
+    block_in_place(|| {
+        let flags = ["--base-url", &url, "--model", "m", "--root", &root, "--tokens", &tokens];
+        let serve = Started::with(&flags);
+        serve.says("AGENTS.md` is a file of this program");
+        let mut connection = serve.connect().unwrap();
+        let input = json!({ "input": "Read it." }).to_string();
+        connection.ask("POST", "/v1/runs", &header, &input);
+        let begun = connection.answer();
+        assert_eq!(begun.status, 202, "{begun:?}");
+        let run = begun.json()["run_id"].as_str().unwrap().to_owned();
+        let mut connection = serve.connect().unwrap();
+        connection.ask("GET", &format!("/v1/runs/{run}/events"), &header, "");
+        assert!(connection.answer().body.contains("event: run_end"));
+    });
+    let sent = body(&mut server).await.to_string();
+    assert!(sent.contains("is a file of this program") && !sent.contains("sha256"), "{sent}");
+}
+
 // Rows: N-61
 #[test]
 fn n61_without_tokens_a_start_token_is_made() {

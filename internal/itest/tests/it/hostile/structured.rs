@@ -41,7 +41,7 @@ async fn ask(
         setup
     });
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"], "additionalProperties": false });
-    let schema = AnswerSchema::new(schema).strict(false).method(method);
+    let schema = AnswerSchema::new(schema).strict(false).method(method).answer_repairs(0);
     let answer = provider.complete_json(Request::prompt("How many?"), schema).await?;
     Ok((answer.value, answer.json.as_str().to_owned()))
 }

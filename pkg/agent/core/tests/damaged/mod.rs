@@ -60,6 +60,7 @@ fn check(cases: &[(&str, &str, &[&str], &str)]) {
 }
 
 const TIDE: &str = r#"tide {"port":"Kiel"}"#;
+const SAVE: &str = r#"save {"body":"b","file":"f"}"#;
 const SAVED: &str = r#"save {"body":"b","file":"f"} +duplicate_tag"#;
 
 // Rows: N-30
@@ -124,6 +125,65 @@ fn a_tag_that_repeats_the_one_before_it_is_dropped() {
         ("seed-oss",    "<seed:tool_call><function=save><parameter=body>a <parameter=x>1</parameter></parameter><parameter=file>f</parameter></function></seed:tool_call>",
             &[r#"save {"body":"a <parameter=x>1</parameter>","file":"f"}"#], ""),
     ]);
+}
+
+// Rows: N-31
+#[test]
+fn an_element_of_forge_that_is_repeated_is_dropped() {
+    let parts = [
+        "<tool>",
+        "<tool_name>",
+        "save",
+        "</tool_name>",
+        "<arguments>",
+        "<body>",
+        "b",
+        "</body>",
+        "<file>",
+        "f",
+        "</file>",
+        "</arguments>",
+        "</tool>",
+    ];
+    let mut wrong = Vec::new();
+    for (at, part) in parts.iter().enumerate().filter(|(_, part)| part.starts_with('<')) {
+        for between in ["", "\n"] {
+            let text = [&parts[..=at], &[between, part], &parts[at + 1..]].concat().concat();
+            let read = calls(&setup("forge").run_at_every_cut(part, &text));
+            // One outside the arguments matters to nobody.
+            let outside = matches!(at, 0 | 1 | 3 | 11 | 12)
+                .then(|| format!("{SAVE}{}", if at == 1 { " +implicit_close" } else { "" }));
+            if read != [outside.as_deref().unwrap_or(SAVED)] {
+                wrong.push(format!("{text}\n  {read:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+// Rows: N-31
+#[test]
+fn an_element_of_forge_in_one_of_its_own_name_is_not_one_that_is_repeated() {
+    let number = json!({"type": "object", "properties": {"count": {"type": "integer"}, "body": {"type": "string"}}});
+    let setup = setup("forge");
+    let options = setup.options.clone().schemas(vec![(Text::from("set"), number)]);
+    let setup = Setup { options, ..setup };
+    #[rustfmt::skip]
+    let cases = [
+        ("<count><count>5</count>",            r#"set {"count":5} +duplicate_tag"#),
+        ("<count>5</count></count>",           r#"set {"count":5} +duplicate_tag"#),
+        ("<count><count>5</count></count>",    "-"),
+        ("<body><body>x</body></body>",        "-"),
+        ("<body>x</body></count>",             "-"),
+        ("<count>5</count><arguments>x</arguments>", r#"set {"count":5,"arguments":"x"}"#),
+    ];
+    for (elements, want) in cases {
+        assert_eq!(
+            calls(&setup.run_at_every_cut(elements, &forge("set", elements))),
+            [want],
+            "{elements}"
+        );
+    }
 }
 
 // Rows: N-32
@@ -276,6 +336,80 @@ fn a_call_of_forge_ends_where_another_begins() {
         // In the arguments it is an element.
         ("forge", "<tool><tool_name>save</tool_name><arguments><body><tool>x</body><file>f</file></arguments></tool>", &[r#"save {"body":"<tool>x","file":"f"}"#], ""),
     ]);
+}
+
+/// A call of Forge in XML with these elements as its arguments.
+fn forge(name: &str, elements: &str) -> String {
+    format!("<tool><tool_name>{name}</tool_name><arguments>{elements}</arguments></tool>")
+}
+
+// Rows: N-30, N-33, N-34
+#[test]
+fn a_call_of_forge_in_an_element_that_is_not_closed_is_read() {
+    let tide = forge("tide", "<port>Kiel</port>");
+    let bell = "<tool><tool_name>bell</tool_name></tool>";
+    let json = r#"<tool>{"tool_name": "tide", "arguments": {"port": "Kiel"}}</tool>"#;
+    let saved = forge("save", "<body>b</body><file>f</file>");
+    let open = |text: &str| {
+        format!("<tool><tool_name>save</tool_name><arguments><file>f</file><body>b\n{text}")
+    };
+    let value = |body: &str| format!("save {}", json!({"file": "f", "body": body}));
+    let shown = format!("as {tide} or {bell}, or <tool> and </tool>, or <tool>.");
+    let same = forge("save", "<body>x</body><file>f</file>");
+    let rows: [(&str, String, Vec<&str>, &str); 17] = [
+        ("xml", open(&tide), vec!["-", TIDE], ""),
+        ("json", open(json), vec!["-", TIDE], ""),
+        ("no arguments", open(bell), vec!["-", "bell {}"], ""),
+        ("text behind it", open(&format!("{tide}\nSoon.")), vec!["-", TIDE], "Soon."),
+        ("two", open(&format!("{tide}\n{bell}")), vec!["-", TIDE, "bell {}"], ""),
+        ("elements of the same name", open(&saved), vec!["-", SAVE], ""),
+        ("open ones in a row", open(&open(&tide)), vec!["-", TIDE], ""),
+        ("the arguments are open", open(&format!("</body>{tide}")), vec!["-", TIDE], ""),
+        ("no tool has the name", open(&forge("ebb", "<port>Kiel</port>")), vec!["-"], ""),
+        ("it is not whole", open("<tool><tool_name>tide</tool_name>"), vec!["-"], ""),
+        // In a value that is closed it is data.
+        ("closed", forge("save", &format!("<file>f</file><body>{shown}</body>")), vec![""], ""),
+        (
+            "the same name in it",
+            forge("save", &format!("<file>f</file><body>{same}</body>")),
+            vec![""],
+            "",
+        ),
+        ("a mention", forge("save", "<file>f</file><body>a <tool> b</body>"), vec![""], ""),
+        ("in CDATA", open(&format!("<![CDATA[{tide}]]></body></arguments></tool>")), vec![""], ""),
+        (
+            "closed in CDATA",
+            open(&tide.replace("Kiel", "<![CDATA[</body>]]>")),
+            vec!["-", r#"tide {"port":"</body>"}"#],
+            "",
+        ),
+        (
+            "one of them is not whole",
+            open(&format!("{tide}<tool><tool_name></body></arguments></tool>")),
+            vec!["-"],
+            "</arguments></tool>",
+        ),
+        ("cut", open(&tide), vec!["-"], ""),
+    ];
+    let mut wrong = Vec::new();
+    for (name, text, want, message) in rows {
+        let setup = setup("forge");
+        let finish = (name == "cut").then_some(FinishReason::Length);
+        let setup = Setup { finish: finish.or(setup.finish), ..setup };
+        let run = setup.run_at_every_cut(name, &text);
+        let want: Vec<_> = match name {
+            "closed" => vec![value(&shown)],
+            "the same name in it" => vec![value(&same)],
+            "a mention" => vec![value("a <tool> b")],
+            "in CDATA" => vec![value(&format!("b\n{tide}"))],
+            _ => want.into_iter().map(str::to_owned).collect(),
+        };
+        let got = calls(&run);
+        if got != want || run.completion.text.trim() != message {
+            wrong.push(format!("{name}: {text}\n  {got:?} {:?}", run.completion.text));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 // Rows: N-34

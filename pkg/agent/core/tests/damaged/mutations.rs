@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     super::{
         harness::Run,
-        round_trips::{Random, plain_texts},
+        round_trips::{Random, calls_in_open_values, plain_texts},
     },
     offered, setup,
 };
@@ -21,7 +21,7 @@ const SCRAP_BYTES: usize = 3;
 
 /// Right calls with two arguments, beside the dialects' own examples.
 #[rustfmt::skip]
-const RIGHT: [(&str, &str); 12] = [
+const RIGHT: [(&str, &str); 14] = [
     ("qwen3-coder", "<tool_call>\n<function=save>\n<parameter=body>\nb\n</parameter>\n<parameter=file>\nf\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=bell>\n</function>\n</tool_call>"),
     ("glm",         "<tool_call>save\n<arg_key>body</arg_key>\n<arg_value>b</arg_value>\n<arg_key>file</arg_key>\n<arg_value>f</arg_value>\n</tool_call><tool_call>bell\n</tool_call>"),
     ("poolside",    "<tool_call>save<arg_key>body</arg_key><arg_value>b</arg_value><arg_key>file</arg_key><arg_value>f</arg_value></tool_call>"),
@@ -33,6 +33,8 @@ const RIGHT: [(&str, &str); 12] = [
     ("solar-open2", "<|tool_call:start|>save\n<|tool_arg:start|>body<|tool_arg:value|>b<|tool_arg:end|>\n<|tool_arg:start|>file<|tool_arg:value|>f<|tool_arg:end|>\n<|tool_call:end|>"),
     ("k2-horizon",  "<ifm|tool_calls>\n<ifm|tool_call>save\n<ifm|arg_key>body</ifm|arg_key>\n<ifm|arg_value>b</ifm|arg_value>\n<ifm|arg_key>file</ifm|arg_key>\n<ifm|arg_value>f</ifm|arg_value>\n</ifm|tool_call>\n</ifm|tool_calls>"),
     ("gemma4",      "<|tool_call>call:save{body:<|\"|>b<|\"|>,file:<|\"|>f<|\"|>}<tool_call|>"),
+    ("forge",       "<tool>\n<tool_name>save</tool_name>\n<arguments>\n<body>b</body>\n<file>f</file>\n</arguments>\n</tool>\n<tool>\n<tool_name>bell</tool_name>\n<arguments></arguments>\n</tool>"),
+    ("forge",       "<tool><tool_name>tide</tool_name><arguments><port>Kiel</port></arguments></tool>\n<tool><tool_name>save</tool_name><arguments><body>b</body><file>f</file></arguments></tool>"),
     ("hermes",      "<tool_call>\n{\"name\": \"save\", \"arguments\": {\"body\": \"b\", \"file\": \"f\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"bell\", \"arguments\": {}}\n</tool_call>"),
 ];
 
@@ -154,6 +156,22 @@ struct Share {
     texts: u64,
     right: u64,
     wrong: u64,
+}
+
+// Rows: N-30
+#[test]
+fn a_call_behind_an_open_value_is_read_in_every_form() {
+    // Nothing but a bracket begins these calls: in a string it is data.
+    const BARE: [&str; 4] = ["llama3-json", "pythonic", "xlam", "guided"];
+    for (family, label, text) in calls_in_open_values() {
+        let run = setup(family.name).run_at_random_cuts(&label, &text, 3);
+        let is_bare = BARE.contains(&family.name);
+        let read: Vec<_> = super::calls(&run).into_iter().filter(|call| call != "-").collect();
+        assert_eq!(read.len(), usize::from(!is_bare), "{label}: {text}\n{read:?}");
+        assert!(read.iter().all(|call| call.starts_with(super::TIDE)), "{label}: {read:?}");
+        let is_told = run.completion.tool_calls.iter().any(|call| !call.is_complete());
+        assert!(is_told, "{label}: {text}");
+    }
 }
 
 // Rows: N-30, N-31, N-32

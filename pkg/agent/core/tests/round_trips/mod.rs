@@ -88,6 +88,19 @@ pub(super) fn plain_texts() -> Vec<(&'static str, String)> {
     forms().iter().flat_map(write).collect()
 }
 
+/// In each form, a call that is cut in its first value, and another one on the next line.
+pub(super) fn calls_in_open_values() -> Vec<(Family, String, String)> {
+    let text = |key: &str, value: &str| (key.to_owned(), Value::Text(value.to_owned()));
+    let open = [("save", vec![text("body", "xyz"), text("file", "f")])];
+    let whole = [("tide", vec![text("port", "Kiel")])];
+    let write = |form: &Form| {
+        let saved = form.write(&open);
+        let (front, _) = saved.split_once("xyz").unwrap();
+        (form.family, form.label(), format!("{front}xyz\n{}", form.write(&whole)))
+    };
+    forms().iter().map(write).collect()
+}
+
 fn read_back(call: &ToolCall) -> String {
     let arguments = call.arguments.as_ref().filter(|_| call.is_complete());
     let json = arguments.map(|json| canonical(json.as_str()));

@@ -24,7 +24,9 @@ impl ParamsCall {
             || !self.marks.is_typed()
             || self.marks.is_fresh
             || matches!(self.state, TagPhase::Value(end) if end.is_whole());
-        self.inner = Some(InnerCall { name, is_sure, ..InnerCall::default() });
+        let tags = self.marks.tags();
+        let name_end = if tags.function.is_empty() { tags.tag_end } else { "" };
+        self.inner = Some(InnerCall { name, is_sure, name_end, ..InnerCall::default() });
         self.opener.get_or_insert(place);
     }
 

@@ -107,8 +107,9 @@ impl ParamsCall {
                         let place = *self.inner_end.get_or_insert(self.place(piece));
                         self.stray.get_or_insert(place);
                     }
-                    self.inner = None;
-                    self.text_to(piece.at + first.len_utf8(), piece, out);
+                    let letter = slice(rest, ..first.len_utf8());
+                    self.inner = self.inner.take().and_then(|inner| inner.with_name_end(letter));
+                    self.text_to(piece.at + letter.len(), piece, out);
                 }
             }
             if self.state == TagPhase::Lost && begin.1 != TagPhase::Lost {

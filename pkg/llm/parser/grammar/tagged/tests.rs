@@ -97,6 +97,7 @@ fn run<'a>(tags: &Tags, schemas: &ToolSchemas, pieces: impl IntoIterator<Item = 
                 !piece.contains(['<', '"', '\\']) && !has_control(piece)
             }
             PlainText::Nothing
+            | PlainText::UnmarkedString
             | PlainText::MarkupRules
             | PlainText::Entities
             | PlainText::MarkupTail

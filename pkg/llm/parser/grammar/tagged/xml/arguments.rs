@@ -27,8 +27,12 @@ const MAX_LITERAL_BYTES: usize = 64;
 pub(super) struct XmlArguments {
     tools: KnownTools,
     state: ValuePhase,
-    /// The current element.
+    /// The current element, or the last one.
     name: CompactString,
+    /// The number of elements with the same name that began inside it, and may have ends of their own.
+    depth: usize,
+    /// `true` inside a call that is part of a value: no tag counts.
+    pub(super) is_data: bool,
     entities: EntityDecoder,
     writer: ArgumentsWriter,
     /// The number of items in the last member, if it is a list that is still open.
@@ -77,7 +81,31 @@ impl XmlArguments {
 
     /// Returns `true` if the closing tag of the arguments may follow.
     pub(super) fn may_end(&self) -> bool {
-        matches!(self.state, ValuePhase::Dropped | ValuePhase::Whole | ValuePhase::Between)
+        let is_between =
+            matches!(self.state, ValuePhase::Dropped | ValuePhase::Whole | ValuePhase::Between);
+        is_between && !self.is_data
+    }
+
+    /// Returns the name of the innermost element that must be closed next: a value, or the arguments.
+    pub(super) fn open_element(&self) -> &str {
+        let is_between = self.state == ValuePhase::Between || self.name.is_empty();
+        if is_between { "arguments" } else { &self.name }
+    }
+
+    /// Counts a tag of arguments that are held or dropped.
+    fn count(&mut self, token: XmlToken<'_>) {
+        let XmlToken::Tag { tag, .. } = token else { return };
+        let opens = !tag.starts_with(['/', '?', '!']) && !tag.ends_with('/') && !self.is_data;
+        if self.is_closer(token) {
+            match self.depth.checked_sub(1) {
+                Some(depth) => self.depth = depth,
+                None => self.name.clear(),
+            }
+        } else if opens && self.name.is_empty() {
+            self.name = CompactString::from(element_name(tag));
+        } else if opens && self.name == element_name(tag) {
+            self.depth += 1;
+        }
     }
 
     /// Returns which text without markup passes unchanged.
@@ -128,8 +156,11 @@ impl XmlArguments {
 
     pub(super) fn token(&mut self, token: XmlToken<'_>, out: &mut impl JsonOut) {
         match self.state {
-            ValuePhase::Dropped => {}
-            ValuePhase::Whole => self.hold(token),
+            ValuePhase::Dropped => self.count(token),
+            ValuePhase::Whole => {
+                self.count(token);
+                self.hold(token);
+            }
             ValuePhase::Between => self.between(token, out),
             ValuePhase::ItemHead => self.item_head(token, out),
             ValuePhase::TextHead => self.text_head(token, out),
@@ -162,7 +193,16 @@ impl XmlArguments {
             XmlToken::Text(_) | XmlToken::Cdata(_) | XmlToken::Aside(_) => return,
         };
         if tag.starts_with('/') {
-            self.fault.get_or_insert("an XML tag closes what is not open");
+            let is_repeated = self.is_closer(token) && self.depth == 0;
+            if is_repeated {
+                self.repairs.insert(Repair::DuplicateTag);
+            } else {
+                self.fault.get_or_insert(tree::NOT_OPEN);
+            }
+            return;
+        }
+        if self.is_repeated_start(tag) {
+            self.repairs.insert(Repair::DuplicateTag);
             return;
         }
         self.begin(element_name(tag), out);
@@ -171,10 +211,17 @@ impl XmlArguments {
         }
     }
 
+    /// Returns `true` for the tag of the arguments themselves, written once more.
+    fn is_repeated_start(&self, tag: &str) -> bool {
+        let is_first = self.writer.is_empty() && self.name.is_empty();
+        is_first && tag == "arguments" && !self.tools.schema().member(tag).is_known()
+    }
+
     /// Processes text between the arguments: all of them as one JSON object, or a mistake.
     fn stray_text(&mut self, text: &str, token: XmlToken<'_>) {
         if self.writer.is_empty() && text.trim_start().starts_with('{') {
             self.state = ValuePhase::Whole;
+            self.name.clear();
             self.held.clear();
             self.hold(token);
         } else {
@@ -201,6 +248,7 @@ impl XmlArguments {
                 self.fault.get_or_insert(tree::DUPLICATE);
             }
             self.name = CompactString::from(name);
+            self.depth = 0;
             if form == SchemaForm::List {
                 self.open_list = Some(0);
                 out("[");
@@ -217,7 +265,7 @@ impl XmlArguments {
 
     fn is_closer(&self, token: XmlToken<'_>) -> bool {
         matches!(token, XmlToken::Tag { tag, .. }
-            if tag.strip_prefix('/').is_some_and(|name| name.trim_end() == self.name))
+            if !self.is_data && tag.strip_prefix('/').is_some_and(|name| name.trim_end() == self.name))
     }
 
     /// Decides by the first text of an item whether it is a string.
@@ -242,14 +290,22 @@ impl XmlArguments {
         match token {
             XmlToken::Aside(_) => {}
             XmlToken::Text(text) if text.trim_start().is_empty() => self.held.push_str(text),
-            XmlToken::Tag { tag, .. } if !tag.ends_with('/') && element_name(tag) == self.name => {
-                self.repairs.insert(Repair::DuplicateTag);
-                self.held.clear();
-            }
+            XmlToken::Tag { tag, .. } if self.is_opener(tag) => self.drop_opener(),
             XmlToken::Text(_) | XmlToken::Cdata(_) | XmlToken::Tag { .. } => {
                 self.string(token, out);
             }
         }
+    }
+
+    /// Returns `true` for the tag of the current element, written once more.
+    fn is_opener(&self, tag: &str) -> bool {
+        !tag.ends_with('/') && element_name(tag) == self.name && self.depth == 0
+    }
+
+    fn drop_opener(&mut self) {
+        self.repairs.insert(Repair::DuplicateTag);
+        self.depth = 1;
+        self.held.clear();
     }
 
     /// Decides by the first text or tag of a value whether it is held until its end.
@@ -315,6 +371,9 @@ impl XmlArguments {
                     }
                 }
             }
+            XmlToken::Tag { tag, .. } if self.is_opener(tag) && self.held.trim().is_empty() => {
+                self.drop_opener();
+            }
             XmlToken::Cdata(_) | XmlToken::Tag { .. } => self.string(token, out),
             XmlToken::Aside(_) => {}
         }
@@ -347,7 +406,7 @@ impl XmlArguments {
         }
         self.hold(token);
         let XmlToken::Tag { tag, .. } = token else { return };
-        let is_same = element_name(tag) == self.name && !tag.ends_with('/');
+        let is_same = element_name(tag) == self.name && !tag.ends_with('/') && !self.is_data;
         self.state = ValuePhase::Waiting(depth + usize::from(is_same) - usize::from(is_own));
     }
 

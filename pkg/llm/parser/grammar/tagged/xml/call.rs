@@ -10,7 +10,7 @@ use super::{
 use crate::grammar::{
     reader::{
         LONG_NAME, MAX_NAME_BYTES, MarkerGuard, NO_NAME, PayloadFault, PayloadOut, PayloadReader,
-        PayloadSink, PlainText, is_free_of, json_to,
+        PayloadSink, PlainText, ValueTag, is_free_of, json_to,
     },
     schema::KnownTools,
 };
@@ -30,6 +30,9 @@ enum XmlPhase {
     /// After the arguments.
     Done,
 }
+
+/// The element of the arguments.
+const ARGUMENTS: &str = "arguments";
 
 /// The fault of a call whose arguments are not where they belong.
 const NO_ARGUMENTS: &str = "the arguments are not in their element";
@@ -96,10 +99,30 @@ impl PayloadReader for XmlCall {
             MarkerGuard::Closed
         } else if self.is_whole() || self.body.is_behind_name() {
             MarkerGuard::Open
+        } else if self.body.state == XmlPhase::Arguments {
+            MarkerGuard::InElement
         } else {
             // It may contain an element with the name of an opener.
             MarkerGuard::ClosersOnly
         }
+    }
+
+    fn value_tag(&self, text: &str, _anywhere: bool) -> Option<ValueTag> {
+        let tag = text.strip_prefix('<')?.strip_suffix('>')?;
+        let open = self.body.arguments.as_deref().map_or(ARGUMENTS, XmlArguments::open_element);
+        match (tag.strip_prefix('/'), element_name(tag)) {
+            (Some(name), _) => (name.trim_end() == open).then_some(ValueTag::End),
+            (None, "tool_name" | "server_name") => Some(ValueTag::Next),
+            (None, name) => (name == open && !tag.ends_with('/')).then_some(ValueTag::Begin),
+        }
+    }
+
+    fn begin_inner_call(&mut self) {
+        self.body.arguments.iter_mut().for_each(|arguments| arguments.is_data = true);
+    }
+
+    fn end_inner_call(&mut self, _out: &mut PayloadSink<'_>) {
+        self.body.arguments.iter_mut().for_each(|arguments| arguments.is_data = false);
     }
 
     fn repairs(&self) -> RepairSet {
@@ -148,7 +171,7 @@ impl XmlBody {
             _ if tag.ends_with('/') => {}
             "tool_name" => self.state = XmlPhase::Name,
             "server_name" => self.state = XmlPhase::Server,
-            "arguments" if self.arguments.is_none() => {
+            ARGUMENTS if self.arguments.is_none() => {
                 self.tools.call(self.name.as_deref().unwrap_or_default());
                 self.arguments = Some(Box::new(XmlArguments::new(self.tools.clone())));
                 self.state = XmlPhase::Arguments;
@@ -202,7 +225,7 @@ impl XmlBody {
     fn arguments(&mut self, token: XmlToken<'_>, out: &mut PayloadSink<'_>) {
         let Some(arguments) = &mut self.arguments else { return };
         if let XmlToken::Tag { tag, .. } = token
-            && tag.strip_prefix('/').is_some_and(|name| name.trim_end() == "arguments")
+            && tag.strip_prefix('/').is_some_and(|name| name.trim_end() == ARGUMENTS)
             && arguments.may_end()
         {
             self.state = XmlPhase::Done;

@@ -1,0 +1,62 @@
+//! Calls without a closer, which their grammar ends.
+
+use super::{end_reason::CallEndReason, region::CallRegion};
+use crate::{content::parsed::ContentSink, grammar::MarkerGuard};
+use forgeline_json::slice;
+
+impl CallRegion {
+    /// Returns how much of `text` surely belongs to the open string of a call that ends itself, in which an opener may
+    /// begin another call; or the one byte that may end the string.
+    pub(super) fn end_of_string(&self, text: &str) -> Option<usize> {
+        if self.has_functions || !self.body.ends_itself() || !self.body.has_begun() {
+            return None;
+        }
+        let MarkerGuard::InString(quote) = self.body.guard() else { return None };
+        let quote = *quote.as_bytes().first()?;
+        let end = memchr::memchr(quote, text.as_bytes()).unwrap_or(text.len());
+        let has_openers = self.dialect.compiled().form(self.form).has_openers();
+        (has_openers && !text.is_empty()).then_some(end.max(1))
+    }
+
+    /// Returns the front of `text` up to the first quote, if an opener may follow it.
+    fn before_string<'t>(&self, text: &'t str) -> &'t str {
+        let form = self.dialect.compiled().form(self.form);
+        let is_free = !form.has_openers() || form.stops().are_absent(text);
+        let quote = memchr::memchr2(b'"', b'\'', text.as_bytes()).filter(|_| !is_free);
+        quote.map_or(text, |quote| slice(text, ..=quote))
+    }
+
+    /// Continues in a call without a closer; returns `None` after a mistake, after which the call ends
+    /// at a marker.
+    pub(super) fn feed_to_own_end(
+        &mut self,
+        text: &str,
+        at: &mut usize,
+        out: &mut ContentSink<'_>,
+    ) -> Option<bool> {
+        let rest = self.before_string(slice(text, *at..));
+        let read = self.body.pass(rest, out);
+        *at += read;
+        if self.body.is_empty_list() {
+            return Some(self.body.end_blank(out));
+        }
+        if self.body.has_failed() && self.body.is_empty() {
+            // Text that failed immediately may look like the next opener, but belongs to this call.
+            let first = text.ceil_char_boundary(text.len().min(*at + 1));
+            self.body.pass(slice(text, *at..first), out);
+            *at = first;
+        }
+        if self.is_too_long() {
+            return Some(true);
+        }
+        if self.body.has_failed() {
+            return None;
+        }
+        let has_ended = self.body.has_ended();
+        if has_ended || read < rest.len() {
+            self.end(if has_ended { CallEndReason::Grammar } else { CallEndReason::Implicit }, out);
+            return Some(true);
+        }
+        Some(false)
+    }
+}
