@@ -75,7 +75,7 @@ impl AnswerSchema {
         /// otherwise a forced tool, otherwise the prompt.
         method(some StructuredMethod),
         /// Sets how often a model is asked again for an answer that does not match; it reads why. An agent has
-        /// [a limit of its own](https://docs.rs/forgeline/latest/forgeline/agent/struct.AgentConfig.html). Default: 1.
+        /// a limit of its own, `AgentConfig::answer_repairs`. Default: 1.
         answer_repairs(u32),
     }
 

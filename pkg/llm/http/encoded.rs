@@ -35,7 +35,7 @@ impl EncodedCache {
     /// Puts `history` right unless it can be sent as it is. What was put right is kept for the next turn, so that its messages are
     /// the same ones then.
     pub(crate) fn repair(&self, history: &mut Transcript, alternates: bool) {
-        // What had to be put right before is not sound with more messages behind it.
+        // What had to be put right before is not sound with more messages after it.
         if let Some(repaired) = self.repaired_again(history, alternates) {
             *history = repaired;
             return;

@@ -360,7 +360,7 @@ fn a_call_of_forge_in_an_element_that_is_not_closed_is_read() {
         ("xml", open(&tide), vec!["-", TIDE], ""),
         ("json", open(json), vec!["-", TIDE], ""),
         ("no arguments", open(bell), vec!["-", "bell {}"], ""),
-        ("text behind it", open(&format!("{tide}\nSoon.")), vec!["-", TIDE], "Soon."),
+        ("text after it", open(&format!("{tide}\nSoon.")), vec!["-", TIDE], "Soon."),
         ("two", open(&format!("{tide}\n{bell}")), vec!["-", TIDE, "bell {}"], ""),
         ("elements of the same name", open(&saved), vec!["-", SAVE], ""),
         ("open ones in a row", open(&open(&tide)), vec!["-", TIDE], ""),
