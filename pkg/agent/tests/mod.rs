@@ -7,6 +7,7 @@ mod background_agents;
 mod broken_histories;
 mod budgets_below;
 mod cancel;
+mod causes;
 #[cfg(feature = "local-tools")]
 mod changed_files;
 mod circles;
