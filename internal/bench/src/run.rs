@@ -10,7 +10,7 @@ use std::{
 
 use forgeline::{
     agent::{
-        Agent, ApprovalPolicy,
+        Agent, ApprovalPolicy, Conversation,
         tools::{ToolContext, tool_fn},
     },
     llm::{
@@ -49,7 +49,7 @@ fn unseen_faults(report: &mut Report) -> Result<()> {
     let (runtime, mut unseen) = (runtime()?, 0);
     for fault in faults {
         let agent = Agent::builder(saying(fault)?).build()?;
-        if runtime.block_on(read(&agent)).is_ok() {
+        if runtime.block_on(read(&agent.conversation())).is_ok() {
             unseen += 1;
             report.fail("unseen_run_faults", &format!("{fault:?} passes"));
         }
@@ -76,11 +76,11 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
             .fold(Agent::builder(provider.clone()).system("Answer briefly."), |agent, name| {
                 agent.tool(tool_fn(name, "Finds lines of a file.", find))
             });
-        let agent = agent.build()?;
+        let conversation = agent.build()?.conversation();
         costs.push(region.change());
         for _ in 0..2 {
             let region = Region::new(ALLOCATOR);
-            runtime.block_on(read(&agent))?;
+            runtime.block_on(read(&conversation))?;
             costs.push(region.change());
         }
         let Stats { bytes_allocated, bytes_deallocated, .. } = whole.change();
@@ -212,8 +212,8 @@ fn kib(change: &Stats) -> f64 {
     per(change.bytes_allocated as u64, 1 << 10)
 }
 
-async fn read(agent: &Agent) -> Result<()> {
-    let (mut events, mut place) = (agent.run_stream("Where is it?"), 0);
+async fn read(conversation: &Conversation) -> Result<()> {
+    let (mut events, mut place) = (conversation.run_stream("Where is it?"), 0);
     while let Some(envelope) = events.next().await {
         if let AgentEvent::MessageContent { content, .. } = &envelope.event {
             if ANSWER.get(place) != Some(&content.as_str()) {

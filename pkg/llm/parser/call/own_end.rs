@@ -8,21 +8,27 @@ impl CallRegion {
     /// Returns how much of `text` surely belongs to the open string of a call that ends itself, in which an opener may
     /// begin another call; or the one byte that may end the string.
     pub(super) fn end_of_string(&self, text: &str) -> Option<usize> {
-        if self.has_functions || !self.body.ends_itself() || !self.body.has_begun() {
+        let form = self.dialect.compiled().form(self.form);
+        if self.has_functions || !form.has_openers() || !self.body.ends_itself() {
+            return None;
+        }
+        // Most pieces contain no byte with which an opener begins, and no part of one waits for the rest.
+        if text.is_empty() || (self.scan.is_idle() && form.stops().are_absent(text)) {
             return None;
         }
         let MarkerGuard::InString(quote) = self.body.guard() else { return None };
-        let quote = *quote.as_bytes().first()?;
+        let quote = *quote.as_bytes().first().filter(|_| self.body.has_begun())?;
         let end = memchr::memchr(quote, text.as_bytes()).unwrap_or(text.len());
-        let has_openers = self.dialect.compiled().form(self.form).has_openers();
-        (has_openers && !text.is_empty()).then_some(end.max(1))
+        Some(end.max(1))
     }
 
     /// Returns the front of `text` up to the first quote, if an opener may follow it.
     fn before_string<'t>(&self, text: &'t str) -> &'t str {
         let form = self.dialect.compiled().form(self.form);
-        let is_free = !form.has_openers() || form.stops().are_absent(text);
-        let quote = memchr::memchr2(b'"', b'\'', text.as_bytes()).filter(|_| !is_free);
+        if !form.has_openers() || form.stops().are_absent(text) {
+            return text;
+        }
+        let quote = memchr::memchr2(b'"', b'\'', text.as_bytes());
         quote.map_or(text, |quote| slice(text, ..=quote))
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct CallRegion {
     /// `true` if a function in tags may be the call.
     pub(super) has_functions: bool,
     pub(super) body: CallBody,
-    scan: MarkerScan,
+    pub(super) scan: MarkerScan,
     pub(super) ambiguous: Option<AmbiguousClose>,
     /// The number of openers in elements that were data although much text was held to find that out.
     pub(super) inner_openers: u8,
