@@ -5,15 +5,17 @@ use crate::{content::parsed::ContentSink, grammar::MarkerGuard};
 use forgeline_json::slice;
 
 impl CallRegion {
+    /// Returns `true` if no opener of another call begins in `text` or before it.
+    #[inline]
+    pub(super) fn is_free_of_openers(&self, text: &str) -> bool {
+        let form = self.dialect.compiled().form(self.form);
+        !form.has_openers() || (self.scan.is_idle() && form.stops().are_absent(text))
+    }
+
     /// Returns how much of `text` surely belongs to the open string of a call that ends itself, in which an opener may
     /// begin another call; or the one byte that may end the string.
     pub(super) fn end_of_string(&self, text: &str) -> Option<usize> {
-        let form = self.dialect.compiled().form(self.form);
-        if self.has_functions || !form.has_openers() || !self.body.ends_itself() {
-            return None;
-        }
-        // Most pieces contain no byte with which an opener begins, and no part of one waits for the rest.
-        if text.is_empty() || (self.scan.is_idle() && form.stops().are_absent(text)) {
+        if text.is_empty() {
             return None;
         }
         let MarkerGuard::InString(quote) = self.body.guard() else { return None };
@@ -23,11 +25,7 @@ impl CallRegion {
     }
 
     /// Returns the front of `text` up to the first quote, if an opener may follow it.
-    fn before_string<'t>(&self, text: &'t str) -> &'t str {
-        let form = self.dialect.compiled().form(self.form);
-        if !form.has_openers() || form.stops().are_absent(text) {
-            return text;
-        }
+    fn before_string(text: &str) -> &str {
         let quote = memchr::memchr2(b'"', b'\'', text.as_bytes());
         quote.map_or(text, |quote| slice(text, ..=quote))
     }
@@ -38,9 +36,11 @@ impl CallRegion {
         &mut self,
         text: &str,
         at: &mut usize,
+        is_free: bool,
         out: &mut ContentSink<'_>,
     ) -> Option<bool> {
-        let rest = self.before_string(slice(text, *at..));
+        let rest = slice(text, *at..);
+        let rest = if is_free { rest } else { Self::before_string(rest) };
         let read = self.body.pass(rest, out);
         *at += read;
         if self.body.is_empty_list() {

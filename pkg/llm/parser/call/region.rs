@@ -126,13 +126,15 @@ impl CallRegion {
                 }
                 continue;
             }
-            let string = self.end_of_string(slice(text, *at..));
+            let rest = slice(text, *at..);
+            let ends_itself = !self.has_functions && self.body.ends_itself();
+            let is_free = !ends_itself || self.is_free_of_openers(rest);
+            let string = if is_free { None } else { self.end_of_string(rest) };
             if string.is_none()
-                && !self.has_functions
-                && self.body.ends_itself()
+                && ends_itself
                 && !self.body.has_failed()
                 && !self.body.is_lost()
-                && let Some(has_ended) = self.feed_to_own_end(text, at, out)
+                && let Some(has_ended) = self.feed_to_own_end(text, at, is_free, out)
             {
                 if has_ended || *at == text.len() {
                     return has_ended;
