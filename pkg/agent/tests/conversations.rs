@@ -111,7 +111,7 @@ async fn stored_conversations_continue_by_their_ids_in_another_agent_too() {
         let build = || {
             let store = Arc::clone(&store);
             let store = move |id: &str| store.journal(id);
-            Agent::builder(counting()).conversations(Stored(store)).build().unwrap()
+            Agent::builder(counting()).conversations(JournalsOf(store)).build().unwrap()
         };
         let agent = build();
         for (id, want) in [
@@ -138,9 +138,9 @@ async fn stored_conversations_continue_by_their_ids_in_another_agent_too() {
 }
 
 /// A store made of a function.
-struct Stored<F>(F);
+struct JournalsOf<F>(F);
 
-impl<F: Fn(&str) -> Arc<dyn Journal> + Send + Sync> JournalStore for Stored<F> {
+impl<F: Fn(&str) -> Arc<dyn Journal> + Send + Sync> JournalStore for JournalsOf<F> {
     fn journal(&self, conversation: &str) -> Arc<dyn Journal> {
         (self.0)(conversation)
     }
@@ -188,7 +188,7 @@ async fn a_run_that_had_not_ended_is_left_or_resumed() {
 #[tokio::test]
 async fn a_journal_that_fails_is_an_error_of_the_run_and_of_opening() {
     let edited = || -> Arc<dyn Journal> { Arc::new(MemoryJournal::from("{\"n\":1}\n")) };
-    let store = Stored(move |_: &str| edited());
+    let store = JournalsOf(move |_: &str| edited());
     let provider = counting();
     let agent = Agent::builder(provider.clone()).conversations(store).build().unwrap();
     assert_eq!(agent.open("c").await.unwrap_err().code, ErrorCode::Journal);

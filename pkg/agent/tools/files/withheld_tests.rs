@@ -1,4 +1,4 @@
-//! What reaches a file of the program itself: nothing, whatever it is called and whatever leads to it.
+//! The files of the program itself: no name and no link leads a tool to one.
 
 #![cfg(unix)]
 
@@ -17,7 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::FileTools;
 use crate::tools::ToolContext;
 
-/// What is in each file of the program.
+/// The content of each file of the program.
 const SECRET: &str = "f00d-digest-of-a-token";
 
 /// The files of a program: tokens, a database and what is beside it, a configuration and a log.
@@ -31,9 +31,9 @@ const OWN: [&str; 6] = [
 ];
 
 /// A folder with a program's files, and a root beside them.
-struct Place(PathBuf);
+struct ProgramFolder(PathBuf);
 
-impl Place {
+impl ProgramFolder {
     fn new() -> Self {
         static PLACES: AtomicU32 = AtomicU32::new(0);
         let (process, place) = (std::process::id(), PLACES.fetch_add(1, Ordering::Relaxed));
@@ -72,15 +72,15 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ProgramFolder {
     fn drop(&mut self) {
         let _removed = fs::remove_dir_all(&self.0);
     }
 }
 
-/// What leads from the root to a file of the program.
+/// A link from the root to a file of the program.
 #[derive(Debug, Clone, Copy)]
-enum Trap {
+enum LinkToOwnFile {
     HardLink,
     Link,
     /// A link to the folder of the files.
@@ -89,9 +89,9 @@ enum Trap {
     LinkToHardLink,
 }
 
-impl Trap {
-    /// Sets the trap at a path below the root; returns the names under which a call may try it.
-    fn set(self, place: &Place, own: &str, at: &str) -> Vec<String> {
+impl LinkToOwnFile {
+    /// Makes the link at a path below the root; returns the names under which a call may try it.
+    fn set(self, place: &ProgramFolder, own: &str, at: &str) -> Vec<String> {
         let (file, path) = (place.0.join("own").join(own), place.0.join("root").join(at));
         match self {
             Self::HardLink => fs::hard_link(file, path).unwrap(),
@@ -153,7 +153,12 @@ fn runtime() -> Runtime {
 }
 
 /// Makes all calls of a name by the tools of a root; returns what they showed.
-fn shown(root: &Path, place: &Place, name: &str, (changes, shows_hidden): (bool, bool)) -> String {
+fn shown(
+    root: &Path,
+    place: &ProgramFolder,
+    name: &str,
+    (changes, shows_hidden): (bool, bool),
+) -> String {
     let Ok(tools) = FileTools::new(root).unwrap().show_hidden(shows_hidden).withhold(place.own())
     else {
         return String::new();
@@ -178,14 +183,14 @@ proptest! {
     // Rows: N-60
     #[test]
     fn no_name_link_or_root_reaches_a_file_of_the_program(
-        trap in prop::sample::select(vec![Trap::HardLink, Trap::Link, Trap::FolderLink, Trap::LinkToHardLink]),
+        trap in prop::sample::select(vec![LinkToOwnFile::HardLink, LinkToOwnFile::Link, LinkToOwnFile::FolderLink, LinkToOwnFile::LinkToHardLink]),
         own in prop::sample::select(OWN.to_vec()),
         at in prop::sample::select(vec!["t.txt", "sub/t.txt", ".t", "sub/é.txt", "T.PEM"]),
         spelling in 0..16_usize,
         root in prop::sample::select(vec!["root", "root/sub", "root/sub/..", ".", "own", "to-root", "to-own"]),
         rights in any::<(bool, bool)>(),
     ) {
-        let place = Place::new();
+        let place = ProgramFolder::new();
         symlink(place.0.join("root"), place.0.join("to-root")).unwrap();
         symlink(place.0.join("own"), place.0.join("to-own")).unwrap();
         let mut names = trap.set(&place, own, at);
