@@ -4,7 +4,7 @@ import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalRespons
 import { useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 
-// As docs/clients.md has it: a version that knows all parts says so.
+// As docs/guide/clients.md has it: a version that knows all parts says so.
 const headers = MAJOR === "7" ? { "x-ai-sdk-version": "7" } : {};
 const asked = new URLSearchParams(location.search);
 const id = asked.get("id");

@@ -54,7 +54,7 @@ impl EnvNames {
 ///
 /// [`HttpProvider`](super::HttpProvider) turns a format into a provider: connections, keys, timeouts, retries,
 /// error statuses and health checks are the same for all. Implement this trait for a server that none of the
-/// built-in formats fits; see [`docs/adding-a-provider.md`].
+/// built-in formats fits; see [`docs/guide/adding-a-provider.md`].
 ///
 /// # Examples
 ///
@@ -99,7 +99,7 @@ impl EnvNames {
 /// # Ok::<(), forgeline::llm::ProviderError>(())
 /// ```
 ///
-/// [`docs/adding-a-provider.md`]: https://github.com/forgeline/forgeline/blob/main/docs/adding-a-provider.md
+/// [`docs/guide/adding-a-provider.md`]: https://github.com/forgeline/forgeline/blob/main/docs/guide/adding-a-provider.md
 pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     /// The decoder of the responses.
     type Decoder: BodyDecoder + Unpin + 'static;

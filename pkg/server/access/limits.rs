@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 
 use crate::Problem;
 
-/// The limits of a service: in total, of each scope, and of each caller. A request beyond a limit gets a problem that names it; see `docs/limits.md`.
+/// The limits of a service: in total, of each scope, and of each caller. A request beyond a limit gets a problem that names it; see `docs/guide/limits.md`.
 ///
 /// # Examples
 ///

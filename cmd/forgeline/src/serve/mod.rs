@@ -117,7 +117,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     if !args.quiet && !config.strangers.is_empty() {
         let names = config.strangers.join(", ");
         note(&format!(
-            "unknown variables: {names}; docs/service.md lists the variables of `serve`"
+            "unknown variables: {names}; docs/guide/service.md lists the variables of `serve`"
         ));
     }
     if args.check {

@@ -30,7 +30,7 @@ type Row<'a> = (&'a str, &'a str, &'a [&'a str], Vec<Vec<Step>>, &'a str, &'a st
 
 /// The rows of the table in the documentation: ending, codes of the error, exit status.
 fn documented() -> Vec<(String, String, String)> {
-    let page = include_str!("../../../../docs/embedding.md");
+    let page = include_str!("../../../../docs/guide/embedding.md");
     let table = page.split_once("| ending | when |").unwrap().1;
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
     let row = |line: &str| {

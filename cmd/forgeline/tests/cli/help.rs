@@ -27,7 +27,7 @@ fn the_defaults_that_the_help_states_are_those_of_the_library() {
     let week = time(Duration::from_hours(7 * 24));
     let waits = format!("[default: {}; with `serve` {week}]", time(config.approval_timeout));
     // The page of limits says the same of the wait, and has a test for its figures.
-    let page = include_str!("../../../../docs/limits.md");
+    let page = include_str!("../../../../docs/guide/limits.md");
     assert!(page.contains("which is a week in `forgeline serve`"), "{week}");
     let of_agent = [
         ("--max-turns", format!("[default: {}]", config.max_turns)),

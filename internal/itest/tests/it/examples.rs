@@ -30,8 +30,8 @@ fn pages_show_their_examples_as_they_compile() {
         let text = read_file(&format!("docs/examples/{example}.rs"));
         let shown = text.split_at(text.find("\nuse ").unwrap()).1;
         let shown = shown.split("\n#[cfg(test)]").next().unwrap_or_default().trim();
-        let is_shown = read_file(&format!("docs/{page}.md")).contains(shown);
-        assert!(is_shown, "docs/{page}.md does not show docs/examples/{example}.rs");
+        let is_shown = read_file(&format!("docs/guide/{page}.md")).contains(shown);
+        assert!(is_shown, "docs/guide/{page}.md does not show docs/examples/{example}.rs");
     }
 }
 

@@ -160,12 +160,12 @@ fn the_fragments_of_the_guides_compile() {
     let compiled = bare(include_str!("guides.rs"));
     let mut count = 0;
     for page in ["client-tools", "context", "mcp", "memory", "service", "sub-agents", "tools"] {
-        let all = fragments(&read_file(&format!("docs/{page}.md")));
-        assert!(!all.is_empty(), "docs/{page}.md has no fragment");
+        let all = fragments(&read_file(&format!("docs/guide/{page}.md")));
+        assert!(!all.is_empty(), "docs/guide/{page}.md has no fragment");
         for fragment in all {
             count += 1;
             let is_there = compiled.contains(&bare(&fragment));
-            assert!(is_there, "docs/{page}.md has a fragment that guides.rs has not:\n{fragment}");
+            assert!(is_there, "docs/guide/{page}.md has a fragment that guides.rs has not:\n{fragment}");
         }
     }
     assert!(count >= 13, "{count} fragments");

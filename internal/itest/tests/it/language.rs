@@ -190,7 +190,7 @@ fn pages() -> Vec<(String, String)> {
             .filter(|path| root().join(path).is_file())
             .map(str::to_owned)
             .collect();
-    for folder in ["docs", "docs/adr"] {
+    for folder in ["docs", "docs/adr", "docs/guide"] {
         let entries = std::fs::read_dir(root().join(folder)).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let pages = names.filter(|name| name.contains(".md"));

@@ -106,7 +106,7 @@ fn is_limit(name: &str, path: &str) -> bool {
 // Found: R4, R6
 #[test]
 fn the_page_of_limits_says_what_the_source_says() {
-    let (page, options) = (read_file("docs/limits.md"), options());
+    let (page, options) = (read_file("docs/guide/limits.md"), options());
     let mut count = 0;
     for row in page.lines().filter(|line| line.starts_with("| ") && line.contains('`')) {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();

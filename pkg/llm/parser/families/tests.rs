@@ -1,4 +1,4 @@
-//! The entry that `docs/adding-a-dialect.md` adds, compiled.
+//! The entry that `docs/guide/adding-a-dialect.md` adds, compiled.
 
 #[rustfmt::skip]
 mod example {

@@ -264,7 +264,7 @@ fn what_the_machine_cannot_look_for_is_refused() {
 fn the_page_adds_one_entry_and_a_fixture_file() {
     let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."));
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
-    let page = read("docs/adding-a-dialect.md");
+    let page = read("docs/guide/adding-a-dialect.md");
     let (_, diff) = page.split_once("```diff\n").unwrap();
     let (diff, _) = diff.split_once("```").unwrap();
     let files: Vec<_> = diff.lines().filter_map(|line| line.strip_prefix("+++ b/")).collect();

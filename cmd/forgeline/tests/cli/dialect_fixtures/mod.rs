@@ -1,5 +1,5 @@
 //! Every fixture of every dialect at every cut, by its name and in `auto`.
-//! `docs/adding-a-dialect.md` tells what a fixture is.
+//! `docs/guide/adding-a-dialect.md` tells what a fixture is.
 
 mod carriage_returns;
 mod conservation;

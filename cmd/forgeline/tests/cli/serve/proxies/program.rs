@@ -98,7 +98,7 @@ impl Kind {
 
 /// The block of the docs below this line, for a service at another address.
 fn block(title: &str, service: &str) -> String {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/service.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/service.md");
     let page = fs::read_to_string(page).unwrap();
     let lines = page.lines().skip_while(|line| line.trim() != title).skip(1);
     let lines: Vec<_> = lines.map_while(|line| line.strip_prefix("    ")).collect();
