@@ -20,10 +20,12 @@ MUTANTS_PYTHON := target/mutants/venv/bin/python
 PEERS    ?=
 # The commit that `make bench-build` compares with.
 BASE     ?= 2f39a830
+# Where the book's links to files outside of it lead.
+SOURCES  := https://github.com/forgeline/forgeline/blob/main
 # Arguments of `make bench-clients`: `--json`, names of clients.
 CLIENTS  ?=
 
-.PHONY: deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record
+.PHONY: deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record guide
 
 deny: ## check licences, advisories and duplicate crates (needs `cargo install cargo-deny --locked`)
 	$(CARGO) deny check $(DENY)
@@ -147,3 +149,8 @@ console-test: console-setup ## run the tests of the web console in Chromium; the
 
 record: llama-setup ## rewrite the recordings in testdata/recordings from that server
 	FORGELINE_RECORD=1 FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it recordings::own -- --nocapture
+
+guide: ## build the guide as a book: target/guide/index.html (needs `cargo install mdbook --locked`)
+	mdbook build docs/guide
+	sed -i -E 's,href="\.\./\.\./([^"]*)\.html,href="../../\1.md,; s,href="\.\./([^"]*)\.html,href="../\1.md,' target/guide/*.html
+	sed -i 's,href="\.\./\.\./,href="$(SOURCES)/,g; s,href="\.\./,href="$(SOURCES)/docs/,g' target/guide/*.html

@@ -108,6 +108,8 @@ pub use forgeline_store as store;
 #[doc(inline)]
 pub use forgeline_types as types;
 
+#[cfg(all(doctest, feature = "local-tools", feature = "testing"))]
+mod guide;
 /// The programs of the README, compiled and run.
 #[cfg(all(doctest, feature = "http"))]
 #[doc = include_str!("../README.md")]

@@ -54,13 +54,12 @@ fn the_defaults_that_the_help_states_are_those_of_the_library() {
 }
 
 #[test]
-fn the_exit_status_of_the_help_is_that_of_the_readme() {
-    let readme = include_str!("../../../../README.md");
-    let (_, readme) = readme.split_once("The exit code is").unwrap();
-    let readme = readme.split("Without `--provider`").next().unwrap();
+fn the_exit_status_of_the_help_is_that_of_the_guide() {
+    let guide = include_str!("../../../../docs/guide/command.md");
+    let (_, guide) = guide.split_once("| exit status |").unwrap();
     let help = help("run");
     let (_, help) = help.split_once("Exit status:").unwrap();
-    for text in [readme, help] {
+    for text in [guide, help] {
         let numbers: Vec<_> = text.split(|sign: char| !sign.is_ascii_digit()).collect();
         let mut numbers: Vec<_> = numbers.into_iter().filter(|it| !it.is_empty()).collect();
         numbers.dedup();

@@ -36,6 +36,7 @@ mod found_table;
 mod gemini_requests;
 mod gemini_signatures;
 mod grown_requests;
+mod guide_pages;
 mod guides;
 mod hostile;
 mod kept_service;

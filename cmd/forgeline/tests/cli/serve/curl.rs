@@ -1,4 +1,4 @@
-//! The commands of the README.
+//! The commands of the guide.
 
 use std::{
     fs,
@@ -11,13 +11,13 @@ use serde_json::Value;
 use super::started::Started;
 
 #[test]
-fn curl_begins_and_resumes_a_run_as_the_readme_shows() {
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let readme = fs::read_to_string(readme).unwrap();
-    let commands: Vec<_> = readme.lines().filter_map(|line| line.strip_prefix("$ curl ")).collect();
+fn curl_begins_and_resumes_a_run_as_the_guide_shows() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/clients.md");
+    let page = fs::read_to_string(page).unwrap();
+    let commands: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("$ curl ")).collect();
     let [begins, resumes] = commands[..] else { panic!("{commands:?}") };
     if Command::new("curl").arg("--version").stdout(Stdio::null()).status().is_err() {
-        say("not run: the README's commands with curl, which is not installed");
+        say("not run: the guide's commands with curl, which is not installed");
         return;
     }
     let serve = Started::demo();
