@@ -48,7 +48,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// All endings, in the order of the table in `docs/guide/limits.md`.
+    /// All endings, in the order of the table in `docs/guide/embedding.md`.
     #[doc(hidden)]
     pub const ALL: [Self; 10] = [
         Self::Answered,
