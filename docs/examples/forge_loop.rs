@@ -5,6 +5,7 @@
 use std::error::Error;
 
 use forgeline::{
+    ToolResultEvent,
     agent::{
         Agent, NoToolCall, OutcomeKind,
         tools::{Calculator, ToolContext, ToolError, tool_fn},
@@ -52,7 +53,7 @@ async fn work(
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let show = |event: &AgentEvent| {
-        if let AgentEvent::ToolResult { tool_name, content, .. } = event {
+        if let AgentEvent::ToolResult(ToolResultEvent { tool_name, content, .. }) = event {
             println!("{tool_name}: {content}");
         }
     };

@@ -4,6 +4,7 @@
 use std::error::Error;
 
 use forgeline::{
+    CustomEvent,
     agent::{Agent, CONTEXT_SUMMARIZED, CONTEXT_TRIMMED, tools::Calculator},
     llm::demo::DemoProvider,
     types::AgentEvent,
@@ -31,7 +32,7 @@ async fn talk(turns: u32, summarize: bool) -> Result<Told, Box<dyn Error>> {
     for turn in 0..turns {
         let mut events = conversation.run_stream(format!("What is {turn} * 7?"));
         while let Some(envelope) = events.next().await {
-            if let AgentEvent::Custom { name, .. } = &envelope.event {
+            if let AgentEvent::Custom(CustomEvent { name, .. }) = &envelope.event {
                 told.summaries += usize::from(name == CONTEXT_SUMMARIZED);
                 told.trims += usize::from(name == CONTEXT_TRIMMED);
             }

@@ -5,7 +5,10 @@ use forgeline::{
     agent::core::{StreamEnd, StreamMachine, StreamOptions},
     llm::StreamChunk,
     llm::parser::{CallForm, DialectError, PayloadGrammar, ToolDialect},
-    types::{AgentEvent, Completion, PartialCalls},
+    types::{
+        AgentEvent, Completion, MessageContentEvent, PartialCalls, ToolCallContentEvent,
+        ToolCallEndEvent,
+    },
 };
 
 /// What the model wrote; in its second call it tells how a call ends.
@@ -43,15 +46,19 @@ fn main() -> Result<(), DialectError> {
     let on_event = |event: AgentEvent| {
         calls.event(&event);
         match event {
-            AgentEvent::MessageContent { content, .. } => println!("text    {content:?}"),
-            AgentEvent::ToolCallContent { index, .. } => {
+            AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
+                println!("text    {content:?}")
+            }
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, .. }) => {
                 // The value so far: whole JSON at any time, while a string in it may still grow.
                 let call = calls.get(index);
                 if let Some(value) = call.and_then(|call| call.arguments.value()) {
                     println!("call {index}  {value}");
                 }
             }
-            AgentEvent::ToolCallEnd { index, outcome, .. } => println!("call {index}  {outcome:?}"),
+            AgentEvent::ToolCallEnd(ToolCallEndEvent { index, outcome, .. }) => {
+                println!("call {index}  {outcome:?}")
+            }
             _ => {}
         }
     };

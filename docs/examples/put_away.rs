@@ -4,6 +4,7 @@
 use std::error::Error;
 
 use forgeline::{
+    CustomEvent,
     agent::{
         Agent, BuildError, Conversation, RunOutcome, journal::MemoryJournal, tools::Calculator,
     },
@@ -86,8 +87,7 @@ mod tests {
             let kept = put_away(provider, "6 * 7?", kind).await.unwrap();
             let mut restarts = 0;
             let note = |event: &AgentEvent| {
-                let is_one =
-                    matches!(event, AgentEvent::Custom { name, .. } if name == ANSWER_RESTARTED);
+                let is_one = matches!(event, AgentEvent::Custom(CustomEvent { name, .. }) if name == ANSWER_RESTARTED);
                 restarts += u32::from(is_one);
             };
             let outcome = finish(ScriptedProvider::new([answer()]), &kept, note).await.unwrap();

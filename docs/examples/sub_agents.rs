@@ -4,6 +4,7 @@
 use std::error::Error;
 
 use forgeline::{
+    ToolCallEvent, ToolResultEvent,
     agent::{
         Agent, AgentBuilder, BuildError, Places, RunOutcome, SubAgent, SubAgentEvent,
         tools::Calculator,
@@ -56,7 +57,7 @@ async fn run(
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let outcome = run(&editor(DemoProvider::new())?, |names, event| {
-        if let AgentEvent::ToolCall { tool_name, arguments, .. } = event {
+        if let AgentEvent::ToolCall(ToolCallEvent { tool_name, arguments, .. }) = event {
             println!("{}{tool_name} {}", "  ".repeat(names.len()), arguments.as_str());
         }
     })
@@ -74,7 +75,7 @@ mod tests {
         let mut calls = Vec::new();
         let agent = editor(DemoProvider::new()).unwrap();
         let outcome = run(&agent, |names, event| {
-            if let AgentEvent::ToolResult { tool_name, content, .. } = event {
+            if let AgentEvent::ToolResult(ToolResultEvent { tool_name, content, .. }) = event {
                 calls.push((names.join("/"), tool_name.to_string(), content.clone()));
             }
         });
@@ -94,7 +95,7 @@ mod tests {
         let mut failures = Vec::new();
         let agent = editor(ScriptedProvider::new([])).unwrap();
         let outcome = run(&agent, |names, event| {
-            if let AgentEvent::ToolResultError { content, .. } = event {
+            if let AgentEvent::ToolResultError(ToolResultEvent { content, .. }) = event {
                 failures.push((names.join("/"), content.clone()));
             }
         });

@@ -4,6 +4,7 @@
 use std::{error::Error, sync::Arc};
 
 use forgeline::{
+    ToolCallEvent, ToolResultEvent,
     agent::{
         Agent, BuildError, ToolSearch,
         tools::{Tool, ToolContext, tool_fn},
@@ -43,9 +44,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let agent = clerk(DemoProvider::new())?;
     let mut stream = agent.run_stream("Order 12 pieces with storehouse7.order_shelf42, please.");
     while let Some(envelope) = stream.next().await {
-        if let AgentEvent::ToolCall { tool_name, arguments, .. } = &envelope.event {
+        if let AgentEvent::ToolCall(ToolCallEvent { tool_name, arguments, .. }) = &envelope.event {
             println!("{tool_name} {}", arguments.as_str());
-        } else if let AgentEvent::ToolResult { content, .. } = &envelope.event {
+        } else if let AgentEvent::ToolResult(ToolResultEvent { content, .. }) = &envelope.event {
             println!("  {content}");
         }
     }

@@ -1,6 +1,9 @@
 //! The facts about a run in its completion line, besides the last answer.
 
-use forgeline::types::{AgentEvent, Completion, CompletionBuilder, Ending, Envelope, ToolCall};
+use forgeline::types::{
+    AgentEvent, ApiCallStartEvent, Completion, CompletionBuilder, Ending, Envelope,
+    MessageContentEvent, ToolCall,
+};
 use serde::Serialize;
 
 /// The ending of a run, and its turns.
@@ -33,7 +36,7 @@ pub(crate) struct TurnBuilder {
 impl TurnBuilder {
     /// Takes the next event.
     pub(crate) fn push(&mut self, envelope: &Envelope) {
-        if let AgentEvent::ApiCallStart { .. } = envelope.event
+        if let AgentEvent::ApiCallStart(_) = envelope.event
             && envelope.turn != self.turn
         {
             self.end_turn();
@@ -77,8 +80,8 @@ mod tests {
     fn turns(said: &[(u32, &str)]) -> Vec<TurnFacts> {
         let mut builder = TurnBuilder::default();
         for (turn, text) in said {
-            let start = AgentEvent::ApiCallStart { provider: "p".into(), model: "m".into() };
-            let content = AgentEvent::MessageContent { content: (*text).into(), refusal: false };
+            let start = AgentEvent::ApiCallStart(ApiCallStartEvent::new("p", "m"));
+            let content = AgentEvent::MessageContent(MessageContentEvent::new((*text)));
             for event in [start, content] {
                 let json = serde_json::json!({ "run_id": "r", "turn": turn, "seq": 0, "at": 0 });
                 let mut json = json;

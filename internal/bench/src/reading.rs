@@ -1,6 +1,7 @@
 //! The check that all of an answer arrived, and nothing else.
 
 use forgeline::{
+    MessageContentEvent, ThinkingContentEvent, ToolCallContentEvent,
     llm::{ContentType, StreamChunk},
     types::AgentEvent,
 };
@@ -102,11 +103,11 @@ impl Answer {
 
     #[inline]
     pub(crate) fn event(&mut self, event: &AgentEvent) {
-        if let AgentEvent::MessageContent { content, .. } = event {
+        if let AgentEvent::MessageContent(MessageContentEvent { content, .. }) = event {
             self.message.add(content);
-        } else if let AgentEvent::ThinkingContent { content } = event {
+        } else if let AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) = event {
             self.thinking.add(content);
-        } else if let AgentEvent::ToolCallContent { arguments, .. } = event {
+        } else if let AgentEvent::ToolCallContent(ToolCallContentEvent { arguments, .. }) = event {
             self.arguments.add(arguments);
         }
     }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use forgeline::{
+    MessageContentEvent,
     agent::{
         Agent, ApprovalPolicy, Conversation,
         tools::{ToolContext, tool_fn},
@@ -137,8 +138,7 @@ fn held(policy: ApprovalPolicy) -> Result<usize> {
         held = runtime.block_on(async {
             let mut events = agent.run_stream("Where is it?");
             while let Some(envelope) = events.next().await {
-                let (AgentEvent::ToolApprovalRequest(_) | AgentEvent::ToolCall { .. }) =
-                    envelope.event
+                let (AgentEvent::ToolApprovalRequest(_) | AgentEvent::ToolCall(_)) = envelope.event
                 else {
                     continue;
                 };
@@ -215,7 +215,7 @@ fn kib(change: &Stats) -> f64 {
 async fn read(conversation: &Conversation) -> Result<()> {
     let (mut events, mut place) = (conversation.run_stream("Where is it?"), 0);
     while let Some(envelope) = events.next().await {
-        if let AgentEvent::MessageContent { content, .. } = &envelope.event {
+        if let AgentEvent::MessageContent(MessageContentEvent { content, .. }) = &envelope.event {
             if ANSWER.get(place) != Some(&content.as_str()) {
                 return Err(format!("{content:?} came as chunk {place}").into());
             }

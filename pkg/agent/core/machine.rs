@@ -13,7 +13,8 @@ use forgeline_llm::{
 };
 use forgeline_parser::{CallEvidence, ParsedContent, TokenKind, ToolCallParser};
 use forgeline_types::{
-    AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Repair, private::KeptContent,
+    AgentError, AgentEvent, CallOutcome, Completion, CustomEvent, ErrorCode, ErrorEvent, Repair,
+    private::KeptContent,
 };
 
 /// The name of the [`Custom`](AgentEvent::Custom) event that reports, once per response, the choices after the first of a
@@ -271,11 +272,11 @@ impl StreamMachine {
         assembler.completion().fenced_calls = hidden;
         if self.other_choices > 0 {
             let data = serde_json::json!({ "count": self.other_choices });
-            emit(AgentEvent::Custom { name: IGNORED_CHOICES.into(), data });
+            emit(AgentEvent::Custom(CustomEvent::new(IGNORED_CHOICES, data)));
         }
         if let Some(error) = error {
             assembler.completion().error = Some(error.clone());
-            emit(AgentEvent::Error { error, partial: assembler.has_content() });
+            emit(AgentEvent::Error(ErrorEvent::new(error).partial(assembler.has_content())));
         }
     }
 }

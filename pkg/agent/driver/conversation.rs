@@ -28,7 +28,9 @@ use crate::{
 };
 use forgeline_core::StreamEnd;
 use forgeline_llm::{AnswerSchema, ProviderError, Request, ToolChoice, ToolSpec};
-use forgeline_types::{AgentEvent, Completion, ErrorCode, FinishReason, Part};
+use forgeline_types::{
+    AgentEvent, ApiCallStartEvent, Completion, CustomEvent, ErrorCode, FinishReason, Part,
+};
 
 /// The conversation of one run.
 pub(super) struct RunConversation<'a> {
@@ -143,7 +145,7 @@ impl<'a> RunConversation<'a> {
         let info = provider.info();
         let (name, model) = (info.provider.clone(), info.model.clone());
         let span = spans::chat(self.parts, id.turn, state.context().conversation());
-        let start = AgentEvent::ApiCallStart { provider: name, model };
+        let start = AgentEvent::ApiCallStart(ApiCallStartEvent::new(name, model));
         self.emitter.emit(start).await;
         let (cancel, mut estimated) = (self.emitter.begin_answer(), 0);
         let opening = span.in_scope(|| {
@@ -271,7 +273,7 @@ impl<'a> RunConversation<'a> {
         tracing::warn!(%reason, "the provider refuses native tools; retrying in text mode");
         self.mode = self.modes.text(self.parts);
         let data = json!({ "from": "native", "to": "text", "reason": reason });
-        let event = AgentEvent::Custom { name: CALL_MODE_FALLBACK.into(), data };
+        let event = AgentEvent::Custom(CustomEvent::new(CALL_MODE_FALLBACK, data));
         self.emitter.emit_while_running(event).await;
     }
 
@@ -308,7 +310,7 @@ impl<'a> RunConversation<'a> {
             if left {
                 let model = &self.parts.provider.info().model;
                 let data = json!({ "model": model, "dialect": self.mode.options.tools.name() });
-                self.emitter.emit(AgentEvent::Custom { name: CALLS_IN_TEXT.into(), data }).await;
+                self.emitter.emit(AgentEvent::Custom(CustomEvent::new(CALLS_IN_TEXT, data))).await;
             }
             answer(self)
         }

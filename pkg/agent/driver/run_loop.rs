@@ -26,7 +26,9 @@ use crate::state::{
 };
 use crate::steering::{Steering, UserMessage};
 use crate::{RunInput, config::TOOL_SOURCE, nesting, run::RunOutcome, support::clock};
-use forgeline_types::{AgentError, AgentEvent, Envelope, ErrorCode, Message};
+use forgeline_types::{
+    AgentError, AgentEvent, CustomEvent, Envelope, ErrorCode, Message, UpdateBusyEvent,
+};
 
 /// Drives a run to its end; the second value holds the events that the reader has yet to receive.
 pub(crate) async fn run(
@@ -187,9 +189,9 @@ impl<'a> RunDriver<'a> {
             None if self.writer.is_some() => Box::pin(self.begin()).await,
             None => Ok(()),
         };
-        self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;
+        self.conversation.emitter.emit(AgentEvent::UpdateBusy(UpdateBusyEvent::new(true))).await;
         for data in notices {
-            let event = AgentEvent::Custom { name: TOOL_SOURCE.into(), data: data.clone() };
+            let event = AgentEvent::Custom(CustomEvent::new(TOOL_SOURCE, data.clone()));
             self.conversation.emitter.emit(event).await;
         }
         let mut effects = Vec::new();
@@ -385,7 +387,10 @@ impl<'a> RunDriver<'a> {
                 calls::count_below(self.calls.as_deref(), &mut self.state);
                 (self.due, self.calls, self.conversation.open) = (None, None, None);
                 self.conversation.emitter.emit(AgentEvent::TurnEnd).await;
-                self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: false }).await;
+                self.conversation
+                    .emitter
+                    .emit(AgentEvent::UpdateBusy(UpdateBusyEvent::new(false)))
+                    .await;
             }
             RunEffect::Refused(refusal) => tracing::debug!(?refusal, "an input was not accepted"),
         }

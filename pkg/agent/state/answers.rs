@@ -19,7 +19,8 @@ use crate::{
 };
 use forgeline_llm::private::ask_again;
 use forgeline_types::{
-    AgentError, AgentEvent, Ending, ErrorCode, FinishReason, Message, Part, UsageInfo,
+    AgentError, AgentEvent, CustomEvent, Ending, ErrorCode, FinishReason, Message,
+    MessageContentEvent, Part, UsageInfo,
 };
 
 impl RunState {
@@ -166,7 +167,7 @@ impl RunState {
     fn go_on_with_answer(&mut self, out: &mut Vec<RunEffect>) {
         self.continued += 1;
         let data = json!({ "turn": self.answer.turn, "times": self.continued });
-        let event = AgentEvent::Custom { name: ANSWER_CONTINUED.into(), data };
+        let event = AgentEvent::Custom(CustomEvent::new(ANSWER_CONTINUED, data));
         out.push(RunEffect::Emit(Box::new(event)));
         self.ask(AskKind::Continue, out);
     }
@@ -234,7 +235,7 @@ impl RunState {
     /// Emits an event about an answer after which the model is asked once more.
     pub(super) fn announce_again(&self, ending: Ending, reason: &str, out: &mut Vec<RunEffect>) {
         let data = json!({ "turn": self.answer.turn, "ending": ending, "reason": reason });
-        let event = AgentEvent::Custom { name: ANSWER_ASKED_AGAIN.into(), data };
+        let event = AgentEvent::Custom(CustomEvent::new(ANSWER_ASKED_AGAIN, data));
         out.push(RunEffect::Emit(Box::new(event)));
     }
 
@@ -262,10 +263,9 @@ impl RunState {
     /// Adds this text in place of the model's answer: the text shown is the text kept.
     pub(super) fn say(&mut self, text: &str, out: &mut Vec<RunEffect>) {
         text.clone_into(&mut self.outcome.text);
-        let content = text.into();
         let events = [
             AgentEvent::MessageStart,
-            AgentEvent::MessageContent { content, refusal: false },
+            AgentEvent::MessageContent(MessageContentEvent::new(text)),
             AgentEvent::MessageEnd,
         ];
         out.extend(events.into_iter().map(|event| RunEffect::Emit(Box::new(event))));

@@ -9,7 +9,7 @@ use crate::{
     config::{STEERED, UNDELIVERED},
     steering::UserMessage,
 };
-use forgeline_types::{AgentEvent, Message};
+use forgeline_types::{AgentEvent, CustomEvent, Message};
 
 impl RunState {
     pub(super) fn hear(&mut self, said: UserMessage, out: &mut Vec<RunEffect>) {
@@ -61,14 +61,14 @@ impl RunState {
         if !self.outcome.undelivered.is_empty() {
             let texts: Vec<_> = self.outcome.undelivered.iter().map(Message::text).collect();
             let data = json!({ "texts": texts });
-            let event = AgentEvent::Custom { name: UNDELIVERED.into(), data };
+            let event = AgentEvent::Custom(CustomEvent::new(UNDELIVERED, data));
             out.push(RunEffect::Emit(Box::new(event)));
         }
     }
 
     fn deliver(&mut self, kind: &str, message: Message, out: &mut Vec<RunEffect>) {
         let data = json!({ "kind": kind, "text": message.text() });
-        let event = AgentEvent::Custom { name: STEERED.into(), data };
+        let event = AgentEvent::Custom(CustomEvent::new(STEERED, data));
         out.push(RunEffect::Emit(Box::new(event)));
         if !self.is_before(KEEPS_DENIALS) {
             // The user may have changed their mind, or what calls failed for.

@@ -13,7 +13,7 @@ use super::{
     run_state::{RunPhase, RunState},
 };
 use crate::config::ANSWER_KEPT;
-use forgeline_types::AgentEvent;
+use forgeline_types::{AgentEvent, ApiCallEndEvent, CustomEvent};
 
 impl RunState {
     /// Returns `true` when a call of the answer in progress may start before the answer ends.
@@ -69,8 +69,8 @@ impl RunState {
     pub(super) fn keep_early(&mut self, rules: &dyn RunRules, out: &mut Vec<RunEffect>) {
         let data = json!({ "turn": self.answer.turn, "calls": self.calls.len() });
         let ends = self.early.as_mut().map(|early| mem::take(&mut early.ends)).unwrap_or_default();
-        let kept = AgentEvent::Custom { name: ANSWER_KEPT.into(), data };
-        let end = AgentEvent::ApiCallEnd { duration_ms: 0, first_token_ms: None };
+        let kept = AgentEvent::Custom(CustomEvent::new(ANSWER_KEPT, data));
+        let end = AgentEvent::ApiCallEnd(ApiCallEndEvent::new(0));
         let events = ends.into_iter().chain([kept, end]);
         out.extend(events.map(|event| RunEffect::Emit(Box::new(event))));
         self.keep_sealed();

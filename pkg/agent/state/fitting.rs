@@ -8,7 +8,7 @@ use super::{
     window_state::{ConversationSummary, SummaryEnd, WindowCut, WindowState},
 };
 use crate::config::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED};
-use forgeline_types::{AgentEvent, UsageInfo};
+use forgeline_types::{AgentEvent, CustomEvent, UsageInfo};
 
 impl RunState {
     /// Starts with the marks of the part of the conversation that is sent.
@@ -43,7 +43,7 @@ impl RunState {
         }
         if messages + results > 0 {
             let data = json!({ "messages": messages, "results": results, "tokens": tokens, "tokens_before": tokens_before });
-            let event = AgentEvent::Custom { name: CONTEXT_TRIMMED.into(), data };
+            let event = AgentEvent::Custom(CustomEvent::new(CONTEXT_TRIMMED, data));
             out.push(RunEffect::Emit(Box::new(event)));
         }
         if let RunPhase::Asking(kind) = self.phase {
@@ -87,7 +87,7 @@ impl RunState {
                 (CONTEXT_SUMMARY_FAILED, json!({ "requests": requests, "error": error.message }))
             }
         };
-        out.push(RunEffect::Emit(Box::new(AgentEvent::Custom { name: name.into(), data })));
+        out.push(RunEffect::Emit(Box::new(AgentEvent::Custom(CustomEvent::new(name, data)))));
         if requests > 0 {
             self.announce_unmeasured(usage.is_none(), cost.is_none(), out);
         }

@@ -9,7 +9,7 @@ use crate::{
     run::OutcomeKind,
 };
 use forgeline_llm::AnswerSchema;
-use forgeline_types::{AgentEvent, Message};
+use forgeline_types::{AgentEvent, CustomEvent, Message};
 
 impl RunState {
     /// Binds the final answer to a schema.
@@ -52,7 +52,7 @@ impl RunState {
     /// Requests the bound answer and emits an event about it.
     pub(super) fn ask_typed(&mut self, out: &mut Vec<RunEffect>) {
         let data = json!({ "turn": self.outcome.turns + 1 });
-        let event = AgentEvent::Custom { name: ANSWER_TYPED.into(), data };
+        let event = AgentEvent::Custom(CustomEvent::new(ANSWER_TYPED, data));
         out.push(RunEffect::Emit(Box::new(event)));
         self.ask(AskKind::Typed, out);
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{ModelAnswer, RunEffect, RunState, UnixMillis};
 use crate::{Budget, Limit, Spending, config::BUDGET_UNMEASURED, run::SpentBelow};
-use forgeline_types::{AgentError, AgentEvent, ErrorCode};
+use forgeline_types::{AgentError, AgentEvent, CustomEvent, ErrorCode};
 
 impl RunState {
     /// Advances the clock of the run, which never goes back. The time of a suspended run is not counted.
@@ -63,7 +63,7 @@ impl RunState {
             if is_unmeasured && !self.unmeasured.contains(&limit) {
                 self.unmeasured.push(limit);
                 let data = json!({ "limit": limit });
-                let event = AgentEvent::Custom { name: BUDGET_UNMEASURED.into(), data };
+                let event = AgentEvent::Custom(CustomEvent::new(BUDGET_UNMEASURED, data));
                 out.push(RunEffect::Emit(Box::new(event)));
             }
         }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{ContentRefusal, ModelAnswer, RunEffect, RunRules, RunState, run_state::RunPhase};
 use crate::config::CONTENT_REFUSED;
 use forgeline_llm::RefusedContent;
-use forgeline_types::AgentEvent;
+use forgeline_types::{AgentEvent, CustomEvent};
 
 impl RunState {
     /// Sends the request again without what was refused, where that may help; otherwise the refusal is the answer.
@@ -29,7 +29,7 @@ impl RunState {
             RefusedContent::Proof | _ => "signatures",
         };
         let data = json!({ "turn": self.answer.turn, "content": content, "messages": places.len(), "reason": error.message });
-        let event = AgentEvent::Custom { name: CONTENT_REFUSED.into(), data };
+        let event = AgentEvent::Custom(CustomEvent::new(CONTENT_REFUSED, data));
         out.push(RunEffect::Emit(Box::new(event)));
         out.push(RunEffect::Ask(self.answer, kind));
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{AnswerId, RunEffect, RunRules, RunState, run_state::RunPhase};
 use crate::config::ANSWER_RESTARTED;
-use forgeline_types::AgentEvent;
+use forgeline_types::{AgentEvent, CustomEvent};
 
 impl RunState {
     /// Appends the outstanding effects, which the driver of a starting run performs.
@@ -29,7 +29,7 @@ impl RunState {
                 self.answer.attempt += 1;
                 let AnswerId { turn, attempt } = self.answer;
                 let data = json!({ "turn": turn, "attempt": attempt });
-                let event = AgentEvent::Custom { name: ANSWER_RESTARTED.into(), data };
+                let event = AgentEvent::Custom(CustomEvent::new(ANSWER_RESTARTED, data));
                 out.push(RunEffect::Emit(Box::new(event)));
                 out.push(RunEffect::Ask(self.answer, kind));
             }

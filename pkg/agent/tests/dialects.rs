@@ -209,7 +209,9 @@ async fn that_the_calls_of_an_unknown_model_come_in_its_text_is_told_once() {
             let (events, outcome) = streamed(&agent).await;
             assert_eq!(outcome.text, want, "{name}");
             let told = events.iter().filter_map(|envelope| match &envelope.event {
-                AgentEvent::Custom { name, data } if name == CALLS_IN_TEXT => Some(data.clone()),
+                AgentEvent::Custom(CustomEvent { name, data, .. }) if name == CALLS_IN_TEXT => {
+                    Some(data.clone())
+                }
                 _ => None,
             });
             let told: Vec<_> = told.collect();

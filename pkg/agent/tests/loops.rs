@@ -507,7 +507,7 @@ async fn usage_is_summed_over_requests_and_reported() {
     let mut stream = agent.run_stream("Go.");
     let mut reported = 0;
     while let Some(envelope) = stream.next().await {
-        reported += usize::from(matches!(envelope.event, AgentEvent::TokenUsage { .. }));
+        reported += usize::from(matches!(envelope.event, AgentEvent::TokenUsage(_)));
     }
     assert_eq!(reported, 2);
     assert_eq!(stream.outcome().await.unwrap().usage, Some(usage(30, 5)));

@@ -8,7 +8,9 @@ use crate::{
     journal::MemoryJournal,
     tools::{Question, ToolError},
 };
-use forgeline_types::{ErrorCode, Json, QuestionEnd, ToolAnswer, ToolQuestion};
+use forgeline_types::{
+    ErrorCode, Json, QuestionEnd, ToolAnswer, ToolQuestion, ToolQuestionEndEvent, ToolResultEvent,
+};
 
 fn form(message: &str) -> Question {
     let name = json!({ "type": "string" });
@@ -173,8 +175,12 @@ async fn a_call_that_begins_early_asks_and_others_go_on() {
     while let Some(envelope) = stream.next().await {
         match envelope.event {
             AgentEvent::ToolQuestion(question) => asked = Some(question),
-            AgentEvent::ToolResult { tool_name, .. } => has_other |= tool_name == "other",
-            AgentEvent::ToolQuestionEnd { end, .. } => assert_eq!(end, QuestionEnd::Accepted),
+            AgentEvent::ToolResult(ToolResultEvent { tool_name, .. }) => {
+                has_other |= tool_name == "other"
+            }
+            AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent { end, .. }) => {
+                assert_eq!(end, QuestionEnd::Accepted)
+            }
             _ => {}
         }
         if has_other && let Some(question) = asked.take() {
@@ -220,7 +226,7 @@ async fn a_started_agent_has_an_end_for_questions() {
                 let content = Json::parse(r#"{"name":"Ann"}"#).unwrap();
                 questions.answer(&question.question_id, ToolAnswer::Accept { content }).unwrap();
             }
-            AgentEvent::ToolResult { content, .. } => text = content,
+            AgentEvent::ToolResult(ToolResultEvent { content, .. }) => text = content,
             AgentEvent::TurnEnd => break,
             _ => {}
         }

@@ -293,7 +293,7 @@ async fn turns_that_fail_or_are_dropped_have_records() {
     let (agent, log) = observed(builder(&hanging));
     let mut stream = agent.run_stream("Go.");
     while let Some(envelope) = stream.next().await {
-        if matches!(envelope.event, AgentEvent::MessageContent { .. }) {
+        if matches!(envelope.event, AgentEvent::MessageContent(_)) {
             break;
         }
     }
@@ -346,7 +346,7 @@ async fn the_rest_of_a_turn_that_was_put_away_has_a_record() {
     let agent = agent.with_journal(journal.clone());
     let mut stream = agent.run_stream("Go.");
     while let Some(envelope) = stream.next().await {
-        if matches!(envelope.event, AgentEvent::ToolCall { .. }) {
+        if matches!(envelope.event, AgentEvent::ToolCall(_)) {
             break;
         }
     }

@@ -101,7 +101,7 @@ async fn go_on(
 /// Returns the turn whose answer was kept up to a call, and the number of its calls.
 fn kept_calls(events: &[Envelope]) -> Option<(usize, usize)> {
     events.iter().find_map(|envelope| match &envelope.event {
-        AgentEvent::Custom { name, data } if name == ANSWER_KEPT => {
+        AgentEvent::Custom(CustomEvent { name, data, .. }) if name == ANSWER_KEPT => {
             let number = |key| usize::try_from(data[key].as_u64().unwrap()).unwrap();
             Some((number("turn"), number("calls")))
         }

@@ -11,7 +11,7 @@ use crate::{
     journal::MemoryJournal, prompts::PromptContext, tools::Calculator,
 };
 use forgeline_llm::{Cost, Prices};
-use forgeline_types::{Capabilities, ErrorCode, Message, ModelInfo, Part, UsageInfo};
+use forgeline_types::{Capabilities, CustomEvent, ErrorCode, Message, ModelInfo, Part, UsageInfo};
 
 /// A context in short.
 fn seen(run: &RunContext, state: Option<&u32>) -> String {
@@ -200,7 +200,7 @@ async fn unmeasured_limit_is_reported_once_and_not_enforced() {
         .run_stream(RunInput::from("Go").budget(budget));
     let mut told = Vec::new();
     while let Some(envelope) = stream.next().await {
-        if let AgentEvent::Custom { name, data } = envelope.event {
+        if let AgentEvent::Custom(CustomEvent { name, data, .. }) = envelope.event {
             assert_eq!(name, crate::BUDGET_UNMEASURED);
             told.push(data);
         }

@@ -13,7 +13,7 @@ use crate::{
     AuditKind, AuditRecord, CallMode, Caller, RunContext, RunInput, ToolSource,
     journal::MemoryJournal, tools::Tool,
 };
-use forgeline_types::{AgentError, ErrorCode};
+use forgeline_types::{AgentError, CustomEvent, ErrorCode, UpdateBusyEvent};
 
 type Tools = Result<Vec<Arc<dyn Tool>>, AgentError>;
 
@@ -359,9 +359,9 @@ async fn what_a_source_says_comes_behind_the_first_event_of_a_run_and_has_a_boun
     while let Some(envelope) = stream.next().await {
         events.push(envelope.event);
     }
-    assert!(matches!(events[0], AgentEvent::UpdateBusy { busy: true }));
+    assert!(matches!(events[0], AgentEvent::UpdateBusy(UpdateBusyEvent { busy: true, .. })));
     let said = |event: &AgentEvent| {
-        let AgentEvent::Custom { name, data } = event else { return None };
+        let AgentEvent::Custom(CustomEvent { name, data, .. }) = event else { return None };
         (name == crate::TOOL_SOURCE).then(|| data["number"].as_u64().unwrap())
     };
     let numbers: Vec<_> = events[1..=64].iter().filter_map(said).collect();

@@ -12,7 +12,9 @@ use crate::{
     memory::ConversationMemory,
 };
 use forgeline_llm::{ProviderError, Request, TokenEstimator};
-use forgeline_types::{ErrorCode, Message, MessageRole, Part, TextOrigin, ToolResult, UsageInfo};
+use forgeline_types::{
+    CustomEvent, ErrorCode, Message, MessageRole, Part, TextOrigin, ToolResult, UsageInfo,
+};
 
 const MOST: u64 = 2_400;
 
@@ -72,7 +74,9 @@ async fn ask(agent: &Conversation, turns: std::ops::Range<usize>) -> Vec<Vec<Env
 
 fn named(events: &[Envelope], name: &str) -> Vec<Value> {
     let data = events.iter().filter_map(|envelope| match &envelope.event {
-        AgentEvent::Custom { name: own, data } if own == name => Some(data.clone()),
+        AgentEvent::Custom(CustomEvent { name: own, data, .. }) if own == name => {
+            Some(data.clone())
+        }
         _ => None,
     });
     data.collect()

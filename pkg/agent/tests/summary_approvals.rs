@@ -60,7 +60,7 @@ fn asked(event: &AgentEvent) -> Option<ApprovalRequest> {
 }
 
 fn is_summary(event: &AgentEvent) -> bool {
-    matches!(event, AgentEvent::Custom { name, .. } if name == CONTEXT_SUMMARIZED)
+    matches!(event, AgentEvent::Custom(CustomEvent { name, .. }) if name == CONTEXT_SUMMARIZED)
 }
 
 /// Each request for an answer has the calls of an answer directly before their results, and fits.

@@ -5,7 +5,10 @@ use crate::{
     ANSWER_TYPED, AtLimit, CallMode, OutcomeKind, RunInput, RunStream, journal::MemoryJournal,
 };
 use forgeline_llm::{AnswerSchema, Request, ResponseFormat, ToolChoice, demo::DemoProvider};
-use forgeline_types::{Capabilities, Ending, ErrorCode, MessageRole, PartialJson, UsageInfo};
+use forgeline_types::{
+    Capabilities, CustomEvent, Ending, ErrorCode, MessageContentEvent, MessageRole, PartialJson,
+    ToolCallContentEvent, UsageInfo,
+};
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Bill {
@@ -96,14 +99,18 @@ async fn the_value_can_be_read_from_the_events_while_it_comes() {
         let mut stream = builder.build().unwrap().conversation().run_stream(input());
         let events = rest(&mut stream).await;
         assert_whole(&events);
-        let is_start = |it: &Envelope| matches!(&it.event, AgentEvent::Custom { name, .. } if name == ANSWER_TYPED);
+        let is_start = |it: &Envelope| matches!(&it.event, AgentEvent::Custom(CustomEvent { name, .. }) if name == ANSWER_TYPED);
         let starts: Vec<_> = (0..events.len()).filter(|at| is_start(&events[*at])).collect();
         assert_eq!(starts.len(), 1, "{mode:?}");
         let mut json = PartialJson::new();
         for envelope in &events[starts[0]..] {
             match &envelope.event {
-                AgentEvent::MessageContent { content, .. } => json.push(content).unwrap(),
-                AgentEvent::ToolCallContent { arguments, .. } => json.push(arguments).unwrap(),
+                AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
+                    json.push(content).unwrap()
+                }
+                AgentEvent::ToolCallContent(ToolCallContentEvent { arguments, .. }) => {
+                    json.push(arguments).unwrap()
+                }
                 _ => {}
             }
         }

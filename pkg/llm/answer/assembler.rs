@@ -11,7 +11,8 @@ use crate::{ProviderError, StreamChunk, ToolCallDelta};
 use forgeline_json::slice;
 use forgeline_parser::{DEFAULT_MAX_CALL_BYTES, private::LeadingWhitespace};
 use forgeline_types::{
-    AgentEvent, Completion, CompletionBuilder, FinishReason, Text, ToolCall, private::KeptContent,
+    AgentEvent, Completion, CompletionBuilder, FinishReason, MessageContentEvent, Text,
+    ThinkingContentEvent, ToolCall, private::KeptContent,
 };
 
 /// An open section of text.
@@ -286,9 +287,11 @@ impl AnswerAssembler {
         self.kept = 0;
         let content = mem::take(&mut self.pending);
         emit(match self.section {
-            Some(TextSection::Thinking) => AgentEvent::ThinkingContent { content },
+            Some(TextSection::Thinking) => {
+                AgentEvent::ThinkingContent(ThinkingContentEvent::new(content))
+            }
             Some(TextSection::Message { refusal }) => {
-                AgentEvent::MessageContent { content, refusal }
+                AgentEvent::MessageContent(MessageContentEvent::new(content).refusal(refusal))
             }
             None => return,
         });

@@ -2,7 +2,10 @@
 
 use std::mem;
 
-use forgeline_types::{AgentEvent, CallOutcome, Json, Repair, Text, ToolCall};
+use forgeline_types::{
+    AgentEvent, CallOutcome, Json, Repair, Text, ToolCall, ToolCallContentEvent, ToolCallEndEvent,
+    ToolCallStartEvent,
+};
 
 /// The number of bytes of the body for which the start waits for a name.
 const MAX_NAME_WAIT_BYTES: usize = 512;
@@ -139,7 +142,7 @@ impl OpenCall {
             call.id = format!("call_{}", call.index).into();
         }
         let (index, id, tool_name) = (call.index, call.id.clone(), self.tool_name());
-        emit(AgentEvent::ToolCallStart { index, id, tool_name });
+        emit(AgentEvent::ToolCallStart(ToolCallStartEvent::new(index, id).tool_name(tool_name)));
     }
 
     fn tool_name(&self) -> Option<Text> {
@@ -157,7 +160,11 @@ impl OpenCall {
         if self.keeps_content {
             self.json.push_str(&arguments);
         }
-        emit(AgentEvent::ToolCallContent { index: self.call.index, content, arguments });
+        emit(AgentEvent::ToolCallContent(ToolCallContentEvent::new(
+            self.call.index,
+            content,
+            arguments,
+        )));
     }
 
     /// Ends the call and returns it for the completion. `absent` means that the call has no
@@ -190,7 +197,9 @@ impl OpenCall {
         }
         call.outcome = outcome.clone();
         call.repairs.clone_from(&repairs);
-        emit(AgentEvent::ToolCallEnd { index: call.index, tool_name, outcome, repairs });
+        emit(AgentEvent::ToolCallEnd(
+            ToolCallEndEvent::new(call.index, outcome).tool_name(tool_name).repairs(repairs),
+        ));
         call
     }
 }

@@ -1,6 +1,6 @@
 //! The report on fields of a request that a provider's protocol drops.
 
-use forgeline_types::AgentEvent;
+use forgeline_types::{AgentEvent, CustomEvent};
 
 /// The name of the [`Custom`](forgeline_types::AgentEvent::Custom) event that reports, before the answer
 /// begins, the parts of the request that the provider's protocol leaves out:
@@ -13,6 +13,6 @@ pub const DEGRADED: &str = "degraded";
 /// Returns `true` for a report on what happened before the answer: failed attempts, and parts left
 /// out of the request.
 pub fn is_notice(event: &AgentEvent) -> bool {
-    matches!(event, AgentEvent::Retry { .. } | AgentEvent::Failover { .. })
-        || matches!(event, AgentEvent::Custom { name, .. } if name == DEGRADED)
+    matches!(event, AgentEvent::Retry(_) | AgentEvent::Failover(_))
+        || matches!(event, AgentEvent::Custom(CustomEvent { name, .. }) if name == DEGRADED)
 }

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use super::*;
 use crate::McpQuestion;
 use forgeline_agent::{AgentBuilder, RunOutcome};
-use forgeline_types::{AgentEvent, Json, QuestionEnd, ToolAnswer, ToolQuestion};
+use forgeline_types::{
+    AgentEvent, Json, QuestionEnd, ToolAnswer, ToolOutputEvent, ToolQuestion, ToolQuestionEndEvent,
+};
 
 pub(super) fn form() -> Value {
     json!({
@@ -80,7 +82,11 @@ fn questions(events: &[AgentEvent]) -> Vec<ToolQuestion> {
 
 fn ends(events: &[AgentEvent]) -> Vec<QuestionEnd> {
     let end = |event: &_| {
-        if let AgentEvent::ToolQuestionEnd { end, .. } = event { Some(*end) } else { None }
+        if let AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent { end, .. }) = event {
+            Some(*end)
+        } else {
+            None
+        }
     };
     events.iter().filter_map(end).collect()
 }
@@ -357,7 +363,7 @@ async fn progress_is_output_of_the_call_that_goes_on_and_has_a_bound() {
     };
     let (events, ..) = run(agent(servers), [], server).await;
     let output = |event: &_| {
-        if let AgentEvent::ToolOutput { content, .. } = event {
+        if let AgentEvent::ToolOutput(ToolOutputEvent { content, .. }) = event {
             Some(content.clone())
         } else {
             None

@@ -7,7 +7,7 @@ use super::*;
 use forgeline_agent::{
     OutcomeKind, Places, RunOutcome, RunStream, Steering, SubAgentEvent, tools::CommandTool,
 };
-use forgeline_types::{AgentEvent, Envelope, ErrorCode};
+use forgeline_types::{AgentEvent, Envelope, ErrorCode, ToolCallEvent};
 
 const SAID: &str = "Otherwise.";
 
@@ -219,7 +219,8 @@ async fn events_until(nested: &Nested, tool: &str) -> usize {
         while let Some(below) = SubAgentEvent::read(&event) {
             event = below.envelope.event;
         }
-        if matches!(&event, AgentEvent::ToolCall { tool_name, .. } if tool_name == tool) {
+        if matches!(&event, AgentEvent::ToolCall(ToolCallEvent { tool_name, .. }) if tool_name == tool)
+        {
             break;
         }
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::{asking::agent, *};
 use forgeline_agent::{TOOL_SOURCE, ToolSource as _};
-use forgeline_types::AgentEvent;
+use forgeline_types::{AgentEvent, CustomEvent};
 
 #[tokio::test(start_paused = true)]
 async fn the_limits_of_the_greeting_and_of_the_list_are_those_of_the_options() {
@@ -84,7 +84,7 @@ async fn lost_server_is_reported_at_the_start_of_the_next_run() {
     let mut said = Vec::new();
     let mut seen = 0;
     while let Some(envelope) = stream.next().await {
-        if let AgentEvent::Custom { name, data } = envelope.event
+        if let AgentEvent::Custom(CustomEvent { name, data, .. }) = envelope.event
             && name == TOOL_SOURCE
         {
             assert_eq!(seen, 1, "behind the first event");
@@ -104,7 +104,7 @@ async fn noticed(agent: &Conversation, provider: &ScriptedProvider) -> (Vec<Valu
     let mut stream = agent.run_stream("Do it.");
     let mut said = Vec::new();
     while let Some(envelope) = stream.next().await {
-        if let AgentEvent::Custom { name, data } = envelope.event
+        if let AgentEvent::Custom(CustomEvent { name, data, .. }) = envelope.event
             && name == TOOL_SOURCE
         {
             said.push(data);
@@ -182,8 +182,7 @@ async fn server_that_never_started_is_not_reported_in_runs() {
     assert_eq!(servers.failures().len(), 1);
     let mut stream = agent(servers).build().unwrap().conversation().run_stream("Do it.");
     while let Some(envelope) = stream.next().await {
-        let is_notice =
-            matches!(&envelope.event, AgentEvent::Custom { name, .. } if name == TOOL_SOURCE);
+        let is_notice = matches!(&envelope.event, AgentEvent::Custom(CustomEvent { name, .. }) if name == TOOL_SOURCE);
         assert!(!is_notice, "{:?}", envelope.event);
     }
 }

@@ -1,10 +1,10 @@
 //! Notices beside the answer, one line each: failed attempts and items of the provider.
 
-use forgeline::types::{AgentEvent, Citation, ItemKind, ProviderItem};
+use forgeline::types::{AgentEvent, Citation, FailoverEvent, ItemKind, ProviderItem, RetryEvent};
 
 /// Returns the notice of a failed attempt; `None` for every other event.
 pub(super) fn attempt(event: &AgentEvent) -> Option<String> {
-    if let AgentEvent::Retry { attempt, max_attempts, delay_ms, error } = event {
+    if let AgentEvent::Retry(RetryEvent { attempt, max_attempts, delay_ms, error, .. }) = event {
         let (next, wait) = (attempt + 1, seconds(*delay_ms));
         let what = &error.message;
         // The next step comes first: a long line is cut.
@@ -12,7 +12,14 @@ pub(super) fn attempt(event: &AgentEvent) -> Option<String> {
             "attempt {next} of {max_attempts} in {wait} s, the last failed: {what}"
         ));
     }
-    let AgentEvent::Failover { from_provider, to_provider, to_model, position, reason, .. } = event
+    let AgentEvent::Failover(FailoverEvent {
+        from_provider,
+        to_provider,
+        to_model,
+        position,
+        reason,
+        ..
+    }) = event
     else {
         return None;
     };
@@ -74,19 +81,23 @@ mod tests {
 
     #[test]
     fn failed_attempts_say_why_and_what_comes_next() {
-        let retry = |delay_ms| AgentEvent::Retry {
-            attempt: 1,
-            max_attempts: 3,
-            delay_ms,
-            error: AgentError::new(ErrorCode::Overloaded, "the server answered 529"),
+        let retry = |delay_ms| {
+            AgentEvent::Retry(
+                RetryEvent::new(
+                    1,
+                    3,
+                    AgentError::new(ErrorCode::Overloaded, "the server answered 529"),
+                )
+                .delay_ms(delay_ms),
+            )
         };
-        let failover = |position, to_provider: &str, to_model: &str| AgentEvent::Failover {
-            from_provider: "one".into(),
-            to_provider: to_provider.into(),
-            to_model: to_model.into(),
-            position,
-            length: 2,
-            reason: "overloaded".to_owned(),
+        let failover = |position, to_provider: &str, to_model: &str| {
+            AgentEvent::Failover(
+                FailoverEvent::new("one", to_provider, to_model)
+                    .position(position)
+                    .length(2)
+                    .reason("overloaded"),
+            )
         };
         #[rustfmt::skip]
         let cases = [

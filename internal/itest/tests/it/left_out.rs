@@ -7,6 +7,7 @@ use std::sync::{
 
 use bytes::Bytes;
 use forgeline::{
+    CustomEvent,
     llm::{
         DEGRADED, PromptCache, Provider, Request, StreamChunk, Thinking, ToolSpec,
         anthropic::Messages,
@@ -64,7 +65,7 @@ fn left_out(name: &str, chunks: &[StreamChunk]) -> Option<Value> {
     let reported = |chunk: &StreamChunk| {
         let events = chunk.details.iter().flat_map(|details| &details.events);
         let data = events.filter_map(|event| {
-            let AgentEvent::Custom { name, data } = event else { return None };
+            let AgentEvent::Custom(CustomEvent { name, data, .. }) = event else { return None };
             (name == DEGRADED).then(|| data.clone())
         });
         data.collect::<Vec<_>>()

@@ -19,7 +19,8 @@ use forgeline::{
     },
     testing::{ScriptedProvider, ScriptedTurn},
     types::{
-        AgentEvent, Capabilities, Json, Message, MessageRole, ModelInfo, Part, ToolCall, ToolResult,
+        AgentEvent, Capabilities, CustomEvent, Json, Message, MessageRole, ModelInfo, Part,
+        ToolCall, ToolResult,
     },
 };
 use forgeline_testkit::canned::Canned;
@@ -56,7 +57,7 @@ async fn sent<W: WireFormat>(model: &str, parts: Vec<Part>) -> (Value, bool) {
     let first = chunks.next().await.and_then(Result::ok);
     let details = first.and_then(|chunk| chunk.details);
     let is_told = details.iter().flat_map(|details| &details.events).any(
-        |event| matches!(event, AgentEvent::Custom { name, data } if name == DEGRADED && data.to_string().contains("tool results")),
+        |event| matches!(event, AgentEvent::Custom(CustomEvent { name, data, .. }) if name == DEGRADED && data.to_string().contains("tool results")),
     );
     let body = server.json();
     let messages = ["messages", "input", "contents"].iter().find_map(|name| body.get(name));

@@ -3,7 +3,7 @@
 use super::harness::{check_brackets, join};
 use crate::{IGNORED_CHOICES, StreamEnd, StreamMachine, StreamOptions};
 use forgeline_llm::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
-use forgeline_types::{AgentEvent, CallOutcome, Completion, FinishReason};
+use forgeline_types::{AgentEvent, CallOutcome, Completion, CustomEvent, FinishReason};
 
 fn run(chunks: Vec<StreamChunk>) -> (Vec<AgentEvent>, Completion) {
     let mut machine = StreamMachine::new(&StreamOptions::default());
@@ -278,7 +278,7 @@ fn r18_other_choices_are_reported_once() {
     let (events, _) = run(vec![other(), other(), StreamChunk::end(FinishReason::Stop)]);
     let told: Vec<_> = events.iter().filter(|event| event.kind() == "custom").collect();
     let data = serde_json::json!({ "count": 2 });
-    assert_eq!(told, [&AgentEvent::Custom { name: IGNORED_CHOICES.into(), data }]);
+    assert_eq!(told, [&AgentEvent::Custom(CustomEvent::new(IGNORED_CHOICES, data))]);
     let (events, _) = run(vec![StreamChunk::message("a"), StreamChunk::end(FinishReason::Stop)]);
     assert!(events.iter().all(|event| event.kind() != "custom"));
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use forgeline::{
+    CustomEvent,
     llm::{
         DEGRADED, Provider, ProviderError, Request, ToolChoice, ToolSpec,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
@@ -53,7 +54,7 @@ async fn reported(provider: &dyn Provider, request: Request) -> Result<Vec<Strin
     let mut reported = Vec::new();
     for chunk in chunks {
         for event in chunk?.details.iter().flat_map(|details| &details.events) {
-            if let AgentEvent::Custom { name, data } = event
+            if let AgentEvent::Custom(CustomEvent { name, data, .. }) = event
                 && name == DEGRADED
             {
                 let words = data["left_out"].as_array().unwrap();
