@@ -70,7 +70,7 @@ mod tests {
     }
 
     fn changed(arguments: serde_json::Value) -> Decision {
-        Decision::GrantChanged { arguments: Json::from(arguments) }
+        Decision::grant_changed(Json::from(arguments))
     }
 
     #[tokio::test]

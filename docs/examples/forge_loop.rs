@@ -5,13 +5,12 @@
 use std::error::Error;
 
 use forgeline::{
-    ToolResultEvent,
     agent::{
         Agent, NoToolCall, OutcomeKind,
         tools::{Calculator, ToolContext, ToolError, tool_fn},
     },
     llm::{Provider, demo::DemoProvider},
-    types::AgentEvent,
+    types::{AgentEvent, ToolResultEvent},
 };
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -44,7 +43,7 @@ async fn work(
         on_event(&envelope.event);
     }
     let reason = run.outcome().await?.reason;
-    if let OutcomeKind::TaskCompleted { result } = reason {
+    if let OutcomeKind::TaskCompleted { result, .. } = reason {
         return Ok(result);
     }
     Err(format!("the task is not done: {reason:?}").into())

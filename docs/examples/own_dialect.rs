@@ -16,7 +16,7 @@ const ANSWER: &str = "I note both. \
     §§do note <- {\"text\": \"caf\\u00e9 at nine\", \"tags\": [\"date\"]}§§done \
     §§do note <- {\"text\": \"a call ends with §§done\"}§§done Noted.";
 
-const NAME_ARROW_JSON: PayloadGrammar = PayloadGrammar::NameThenJson { separator: "<-" };
+const NAME_ARROW_JSON: PayloadGrammar = PayloadGrammar::name_then_json("<-");
 
 fn dialect() -> Result<ToolDialect, DialectError> {
     ToolDialect::builder("sections")

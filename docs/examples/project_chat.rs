@@ -4,15 +4,15 @@
 use std::{error::Error, fs, path::Path, sync::Arc};
 
 use forgeline::{
-    ToolCallEvent, ToolResultEvent,
     agent::{
-        Agent, AgentBuilder, BuildError, SubAgentEvent,
+        Agent, AgentBuilder, BuildError,
+        notice::SubAgentEvent,
         prompts::{ClockPrompt, FilePrompt, IdentityPrompt, ProjectPrompt, ToolFilesPrompt},
         skills::Skills,
         tools::Calculator,
     },
     llm::{Provider, demo::DemoProvider},
-    types::AgentEvent,
+    types::{AgentEvent, ToolCallEvent},
 };
 
 /// Questions for the demo model, which takes what stands in quotes for the task of the next agent: each mark is of one level.
@@ -96,7 +96,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 #[cfg(test)]
 mod tests {
-    use forgeline::testing::{ScriptedProvider, ScriptedTurn};
+    use forgeline::{
+        testing::{ScriptedProvider, ScriptedTurn},
+        types::ToolResultEvent,
+    };
     use serde_json::json;
 
     use super::*;

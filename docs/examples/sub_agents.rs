@@ -4,14 +4,13 @@
 use std::error::Error;
 
 use forgeline::{
-    ToolCallEvent, ToolResultEvent,
     agent::{
-        Agent, AgentBuilder, BuildError, Places, RunOutcome, SubAgent, SubAgentEvent,
+        Agent, AgentBuilder, BuildError, Places, RunOutcome, SubAgent, notice::SubAgentEvent,
         tools::Calculator,
     },
     llm::{Provider, demo::DemoProvider},
     testing::{ScriptedProvider, ScriptedTurn},
-    types::AgentEvent,
+    types::{AgentEvent, ToolCallEvent},
 };
 use serde_json::json;
 
@@ -46,7 +45,7 @@ async fn run(
     while let Some(envelope) = stream.next().await {
         let (mut event, mut names) = (envelope.event, Vec::new());
         while let Some(below) = SubAgentEvent::read(&event) {
-            names.push(below.name.to_string());
+            names.push(below.tool_name.to_string());
             event = below.envelope.event;
         }
         tell(&names, &event);
@@ -68,6 +67,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 #[cfg(test)]
 mod tests {
+    use forgeline::types::ToolResultEvent;
+
     use super::*;
 
     #[tokio::test]

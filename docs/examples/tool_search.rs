@@ -4,13 +4,12 @@
 use std::{error::Error, sync::Arc};
 
 use forgeline::{
-    ToolCallEvent, ToolResultEvent,
     agent::{
         Agent, BuildError, ToolSearch,
         tools::{Tool, ToolContext, tool_fn},
     },
     llm::{Provider, demo::DemoProvider},
-    types::AgentEvent,
+    types::{AgentEvent, ToolCallEvent, ToolResultEvent},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -68,11 +68,13 @@ impl ClientToolRequest {
 #[non_exhaustive]
 pub enum ClientReturn {
     /// The call was run.
+    #[non_exhaustive]
     Result {
         /// The result, for the model.
         content: String,
     },
     /// The call failed.
+    #[non_exhaustive]
     Failure {
         /// The kind of the failure.
         kind: ClientFailure,

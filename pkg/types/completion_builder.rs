@@ -2,7 +2,11 @@
 
 use std::borrow::Borrow;
 
-use super::{AgentEvent, ErrorEvent, MessageContentEvent, ThinkingContentEvent, TokenUsageEvent, ToolCallContentEvent, ToolCallEndEvent, ToolCallStartEvent, Completion, Json, Part, ProviderItem, Signature, ToolCall};
+use super::{
+    AgentEvent, Completion, ErrorEvent, Json, MessageContentEvent, Part, ProviderItem, Signature,
+    ThinkingContentEvent, TokenUsageEvent, ToolCall, ToolCallContentEvent, ToolCallEndEvent,
+    ToolCallStartEvent,
+};
 
 /// Joins events back into a [`Completion`].
 ///
@@ -63,17 +67,35 @@ impl CompletionBuilder {
     pub fn push(&mut self, event: &AgentEvent) {
         if let AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) = event {
             self.thinking(content);
-        } else if let AgentEvent::MessageContent(MessageContentEvent { content, refusal, .. }) = event {
+        } else if let AgentEvent::MessageContent(MessageContentEvent { content, refusal, .. }) =
+            event
+        {
             self.message(content, *refusal);
-        } else if let AgentEvent::ToolCallStart(ToolCallStartEvent { index, call_id: id, tool_name, .. }) = event {
+        } else if let AgentEvent::ToolCallStart(ToolCallStartEvent {
+            index,
+            call_id: id,
+            tool_name,
+            ..
+        }) = event
+        {
             let mut call = ToolCall::pending(*index, id.clone());
             call.name = tool_name.clone().unwrap_or_default();
             self.completion.tool_calls.push(call);
-        } else if let AgentEvent::ToolCallContent(ToolCallContentEvent { index, arguments, .. }) = event {
+        } else if let AgentEvent::ToolCallContent(ToolCallContentEvent {
+            index, arguments, ..
+        }) = event
+        {
             if let Some(call) = self.call(*index) {
                 call.arguments_raw.push_str(arguments);
             }
-        } else if let AgentEvent::ToolCallEnd(ToolCallEndEvent { index, tool_name, outcome, repairs, .. }) = event {
+        } else if let AgentEvent::ToolCallEnd(ToolCallEndEvent {
+            index,
+            tool_name,
+            outcome,
+            repairs,
+            ..
+        }) = event
+        {
             if let Some(call) = self.call(*index) {
                 call.name = tool_name.clone().unwrap_or_default();
                 call.outcome = outcome.clone();
@@ -276,11 +298,15 @@ mod tests {
 
     fn call(index: u32, id: &str, arguments: &[&str]) -> Vec<AgentEvent> {
         let tool_name = Some(Text::from("f"));
-        let start =
-            AgentEvent::ToolCallStart(ToolCallStartEvent::new(index, id).tool_name(tool_name.clone()));
-        let pieces = arguments.iter().map(|piece| AgentEvent::ToolCallContent(ToolCallContentEvent::new(index, *piece, *piece)));
+        let start = AgentEvent::ToolCallStart(
+            ToolCallStartEvent::new(index, id).tool_name(tool_name.clone()),
+        );
+        let pieces = arguments.iter().map(|piece| {
+            AgentEvent::ToolCallContent(ToolCallContentEvent::new(index, *piece, *piece))
+        });
         let outcome = CallOutcome::Complete;
-        let end = AgentEvent::ToolCallEnd(ToolCallEndEvent::new(index, outcome).tool_name(tool_name));
+        let end =
+            AgentEvent::ToolCallEnd(ToolCallEndEvent::new(index, outcome).tool_name(tool_name));
         [start].into_iter().chain(pieces).chain([end]).collect()
     }
 

@@ -1,8 +1,8 @@
 //! The arguments of a response's calls while they arrive.
 
 use super::{
-    AgentEvent, CallOutcome, PartialJson, Text, ToolCallContentEvent,
-    ToolCallEndEvent, ToolCallStartEvent,
+    AgentEvent, CallOutcome, PartialJson, Text, ToolCallContentEvent, ToolCallEndEvent,
+    ToolCallStartEvent,
 };
 
 /// One call, as far as it has arrived.

@@ -72,6 +72,7 @@ impl ToolQuestion {
 #[non_exhaustive]
 pub enum ToolAnswer {
     /// The user answered, or opened the URL.
+    #[non_exhaustive]
     Accept {
         /// The fields of the form; omitted ones have their defaults. An empty object for a URL.
         content: Json,
@@ -80,6 +81,14 @@ pub enum ToolAnswer {
     Decline,
     /// There is no answer: the user left, or could not be asked.
     Cancel,
+}
+
+impl ToolAnswer {
+    /// Creates the answer with these fields of the form.
+    #[must_use]
+    pub fn accept(content: Json) -> Self {
+        Self::Accept { content }
+    }
 }
 
 keep_spelling!(ToolAnswer);

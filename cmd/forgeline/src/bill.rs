@@ -41,7 +41,7 @@ mod tests {
         let mut usage = UsageInfo::default();
         (usage.input_tokens, usage.output_tokens) = (Some(1_000_000), Some(100_000));
         for model in models {
-            bill.event(&AgentEvent::ApiCallStart(ApiCallStartEvent::new("p", (*model))));
+            bill.event(&AgentEvent::ApiCallStart(ApiCallStartEvent::new("p", *model)));
             bill.event(&AgentEvent::TokenUsage(TokenUsageEvent::new(usage)));
         }
         bill

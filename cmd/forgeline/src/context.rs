@@ -2,8 +2,9 @@
 
 use clap::Args;
 use forgeline::{
-    ApiCallStartEvent, FailoverEvent, TokenUsageEvent, agent::AgentBuilder, llm::ModelCard,
-    types::AgentEvent,
+    agent::AgentBuilder,
+    llm::ModelCard,
+    types::{AgentEvent, ApiCallStartEvent, FailoverEvent, TokenUsageEvent},
 };
 
 use crate::exit::usage;

@@ -1,9 +1,6 @@
 //! The facts about a run in its completion line, besides the last answer.
 
-use forgeline::types::{
-    AgentEvent, ApiCallStartEvent, Completion, CompletionBuilder, Ending, Envelope,
-    MessageContentEvent, ToolCall,
-};
+use forgeline::types::{AgentEvent, Completion, CompletionBuilder, Ending, Envelope, ToolCall};
 use serde::Serialize;
 
 /// The ending of a run, and its turns.
@@ -75,13 +72,15 @@ impl RunFacts {
 
 #[cfg(test)]
 mod tests {
+    use forgeline::types::{ApiCallStartEvent, MessageContentEvent};
+
     use super::*;
 
     fn turns(said: &[(u32, &str)]) -> Vec<TurnFacts> {
         let mut builder = TurnBuilder::default();
         for (turn, text) in said {
             let start = AgentEvent::ApiCallStart(ApiCallStartEvent::new("p", "m"));
-            let content = AgentEvent::MessageContent(MessageContentEvent::new((*text)));
+            let content = AgentEvent::MessageContent(MessageContentEvent::new(*text));
             for event in [start, content] {
                 let json = serde_json::json!({ "run_id": "r", "turn": turn, "seq": 0, "at": 0 });
                 let mut json = json;

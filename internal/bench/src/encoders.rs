@@ -160,8 +160,8 @@ fn begin(kind: usize) -> AgentEvent {
         0 => AgentEvent::MessageStart,
         1 => AgentEvent::ThinkingStart,
         _ => {
-            let (id, tool_name) = ("call_0123456789".into(), Some("write".into()));
-            AgentEvent::ToolCallStart(ToolCallStartEvent::new(0, id).tool_name(tool_name))
+            let start = ToolCallStartEvent::new(0, "call_0123456789");
+            AgentEvent::ToolCallStart(start.tool_name(Text::from("write")))
         }
     }
 }

@@ -1,9 +1,8 @@
 //! The check that all of an answer arrived, and nothing else.
 
 use forgeline::{
-    MessageContentEvent, ThinkingContentEvent, ToolCallContentEvent,
     llm::{ContentType, StreamChunk},
-    types::AgentEvent,
+    types::{AgentEvent, MessageContentEvent, ThinkingContentEvent, ToolCallContentEvent},
 };
 
 use crate::{Result, corpus};

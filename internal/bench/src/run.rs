@@ -9,7 +9,6 @@ use std::{
 };
 
 use forgeline::{
-    MessageContentEvent,
     agent::{
         Agent, ApprovalPolicy, Conversation,
         tools::{ToolContext, tool_fn},
@@ -18,7 +17,7 @@ use forgeline::{
         openai::OpenAi,
         transport::{HttpRequest, HttpResponse, Transport, TransportFuture},
     },
-    types::AgentEvent,
+    types::{AgentEvent, MessageContentEvent},
 };
 use futures_util::{poll, stream::poll_fn};
 use stats_alloc::{Region, Stats};

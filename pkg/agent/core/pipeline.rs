@@ -19,7 +19,7 @@ use forgeline_types::{AgentEvent, CallOutcome, Completion, FinishReason, Text, T
 /// # Examples
 ///
 /// ```
-/// use forgeline::{TextPipeline, types::AgentEvent, ThinkingContentEvent};
+/// use forgeline::{TextPipeline, types::{AgentEvent, ThinkingContentEvent}};
 ///
 /// let answer = "<think>\nAsk the clock.\n</think>\n\nA moment… \
 ///     <tool_call>{\"name\": \"clock\", \"arguments\": {\"zone\": \"UTC\"}}</tool_call>";

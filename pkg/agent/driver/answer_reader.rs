@@ -223,7 +223,7 @@ impl AnswerReader {
             }
             Some(Err(error)) => self.fail(error),
             None if matches!(self.on_refusal, OnRefusal::FailWith(_)) && !self.answered => {
-                self.fail(ProviderError::EndedEarly { received: 0 })
+                self.fail(ProviderError::ended_early(0))
             }
             None => {
                 self.release();

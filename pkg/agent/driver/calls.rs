@@ -200,7 +200,7 @@ impl<'a> RunningCalls<'a> {
         let Some(notes) = notes else { return self.refuse(call_id, end) };
         self.running.push(Box::pin(async move {
             if let Some(text) = or_cancelled(&cancel, notes).await.filter(|text| !text.is_empty()) {
-                end.parts.push(Part::Text { text });
+                end.parts.push(Part::text(text));
             }
             CallEvent::Ended(call_id, Box::new(end))
         }));

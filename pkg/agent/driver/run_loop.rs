@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, mem, ops::Range, pin::pin, sync::Arc};
 
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
@@ -25,10 +25,13 @@ use crate::state::{
     AnswerId, AskKind, CallId, RunEffect, RunPrompt, RunSpec, RunState, StepInput, UnixMillis,
 };
 use crate::steering::{Steering, UserMessage};
-use crate::{RunInput, config::TOOL_SOURCE, nesting, run::RunOutcome, support::clock};
-use forgeline_types::{
-    AgentError, AgentEvent, CustomEvent, Envelope, ErrorCode, Message, UpdateBusyEvent,
+use crate::{
+    RunInput, nesting,
+    notice::{Notice, ToolSourceNotice},
+    run::RunOutcome,
+    support::clock,
 };
+use forgeline_types::{AgentError, AgentEvent, Envelope, ErrorCode, Message, UpdateBusyEvent};
 
 /// Drives a run to its end; the second value holds the events that the reader has yet to receive.
 pub(crate) async fn run(
@@ -173,7 +176,7 @@ impl<'a> RunDriver<'a> {
     }
 
     /// Drives the run to its end; a refused run ends at once.
-    async fn drive(&mut self, refused: Option<AgentError>, notices: &[Value]) {
+    async fn drive(&mut self, refused: Option<AgentError>, notices: &[ToolSourceNotice]) {
         if refused.is_none() && self.resumed.is_some() {
             Box::pin(self.announce_again()).await;
             if self.state.is_done() {
@@ -190,9 +193,8 @@ impl<'a> RunDriver<'a> {
             None => Ok(()),
         };
         self.conversation.emitter.emit(AgentEvent::UpdateBusy(UpdateBusyEvent::new(true))).await;
-        for data in notices {
-            let event = AgentEvent::Custom(CustomEvent::new(TOOL_SOURCE, data.clone()));
-            self.conversation.emitter.emit(event).await;
+        for notice in notices {
+            self.conversation.emitter.emit(Notice::ToolSource(notice.clone()).into()).await;
         }
         let mut effects = Vec::new();
         match begun {

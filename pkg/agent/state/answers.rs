@@ -2,8 +2,6 @@
 
 use std::{mem, sync::Arc};
 
-use serde_json::json;
-
 use super::{
     AskKind, CancelReason, ModelAnswer, RunEffect, RunRules,
     after_calls::AfterCalls,
@@ -13,14 +11,15 @@ use super::{
 };
 use crate::{
     Limit,
-    config::{ANSWER_ASKED_AGAIN, ANSWER_CONTINUED, NoToolCall},
+    config::NoToolCall,
+    notice::{AnswerAskedAgainNotice, AnswerContinuedNotice, Notice},
     prompts::feedback,
     run::OutcomeKind,
 };
 use forgeline_llm::private::ask_again;
 use forgeline_types::{
-    AgentError, AgentEvent, CustomEvent, Ending, ErrorCode, FinishReason, Message,
-    MessageContentEvent, Part, UsageInfo,
+    AgentError, AgentEvent, Ending, ErrorCode, FinishReason, Message, MessageContentEvent, Part,
+    UsageInfo,
 };
 
 impl RunState {
@@ -166,9 +165,9 @@ impl RunState {
     /// Asks for the rest of a truncated answer.
     fn go_on_with_answer(&mut self, out: &mut Vec<RunEffect>) {
         self.continued += 1;
-        let data = json!({ "turn": self.answer.turn, "times": self.continued });
-        let event = AgentEvent::Custom(CustomEvent::new(ANSWER_CONTINUED, data));
-        out.push(RunEffect::Emit(Box::new(event)));
+        let (turn, times) = (self.answer.turn, self.continued);
+        let notice = Notice::AnswerContinued(AnswerContinuedNotice { turn, times });
+        out.push(RunEffect::Emit(Box::new(notice.into())));
         self.ask(AskKind::Continue, out);
     }
 
@@ -234,9 +233,9 @@ impl RunState {
 
     /// Emits an event about an answer after which the model is asked once more.
     pub(super) fn announce_again(&self, ending: Ending, reason: &str, out: &mut Vec<RunEffect>) {
-        let data = json!({ "turn": self.answer.turn, "ending": ending, "reason": reason });
-        let event = AgentEvent::Custom(CustomEvent::new(ANSWER_ASKED_AGAIN, data));
-        out.push(RunEffect::Emit(Box::new(event)));
+        let (turn, reason) = (self.answer.turn, reason.into());
+        let notice = Notice::AnswerAskedAgain(AnswerAskedAgainNotice { turn, ending, reason });
+        out.push(RunEffect::Emit(Box::new(notice.into())));
     }
 
     /// Ends the run with its last answer at a limit: without a text it is the limit that the run ends with.
@@ -311,7 +310,7 @@ pub(super) fn joined(
     let mut whole = Message::clone(cut);
     for part in more.parts.iter().cloned() {
         match (whole.parts.last_mut(), part) {
-            (Some(Part::Text { text }), Part::Text { text: more }) => text.push_str(&more),
+            (Some(Part::Text { text, .. }), Part::Text { text: more, .. }) => text.push_str(&more),
             (_, part) => whole.parts.push(part),
         }
     }

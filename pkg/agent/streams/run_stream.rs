@@ -40,7 +40,7 @@ use forgeline_types::{AgentError, ClientReturn, Envelope, Text};
 /// use forgeline::{
 ///     agent::Agent,
 ///     testing::{ScriptedProvider, ScriptedTurn},
-///     types::AgentEvent, MessageContentEvent,
+///     types::{AgentEvent, MessageContentEvent},
 /// };
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hel").text("lo")]);

@@ -10,8 +10,9 @@ use tokio::time::{sleep, timeout};
 
 use super::*;
 use crate::{
-    AgentConfig, Budget, Decision, Places, RunInput, SubAgentEvent,
+    AgentConfig, Budget, Decision, Places, RunInput,
     journal::MemoryJournal,
+    notice::SubAgentEvent,
     tools::{Tool, ToolEffects},
 };
 use forgeline_llm::{ChunkStream, Provider, ProviderFuture, Request};

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::Conversation;
-use crate::{CALLS_IN_TEXT, CallMode, RunOutcome, prompts::render_results};
+use crate::{CallMode, RunOutcome, notice::CALLS_IN_TEXT, prompts::render_results};
 use forgeline_parser::{
     CallForm, PayloadGrammar, ThinkingDialect, ToolDialect, private::MarkerEscaper,
 };
@@ -153,11 +153,7 @@ async fn a_dialect_of_ones_own_is_shown_to_the_model_and_drives_the_loop() {
     const EXAMPLE: &str = "§§do clock <- {\"zone\": \"UTC\"}§§done";
     let dialect = ToolDialect::builder("sections")
         .example(EXAMPLE)
-        .calls(&[CallForm::new(
-            "§§do ",
-            "§§done",
-            PayloadGrammar::NameThenJson { separator: "<-" },
-        )])
+        .calls(&[CallForm::new("§§do ", "§§done", PayloadGrammar::name_then_json("<-"))])
         .build()
         .unwrap();
     let provider = ScriptedProvider::new([turn(CALL), turn("Done.")]);

@@ -177,7 +177,7 @@ const FAULTS: [Fault; 20] = [
             each_answer(it, || {
                 let turn = ScriptedTurn::new().thinking("Hm.").text("Let me");
                 let turn = turn.call("work", json!({ "text": "one" })).call("work", json!({}));
-                turn.fail(ProviderError::EndedEarly { received: 7 })
+                turn.fail(ProviderError::ended_early(7))
             })
         },
     },

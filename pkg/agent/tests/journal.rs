@@ -10,10 +10,11 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::{
-    ANSWER_RESTARTED, RunOutcome,
+    RunOutcome,
     journal::{
         FileJournal, Journal, JournalEntry, JournalError, JournalFuture, JournalLine, MemoryJournal,
     },
+    notice::ANSWER_RESTARTED,
 };
 use forgeline_types::{ErrorCode, Message, Transcript};
 

@@ -347,7 +347,7 @@ async fn g_44_the_prompt_is_stable() {
 // Covers: T-13, T-19, E-33
 #[tokio::test(start_paused = true)]
 async fn g_17_a_provider_error_keeps_the_partial_text() {
-    let broken = || ProviderError::EndedEarly { received: 7 };
+    let broken = || ProviderError::ended_early(7);
     #[rustfmt::skip]
     let cases = [
         ("after text",  ScriptedTurn::new().text("Half an").fail(broken()), "Half an", 2),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Conversation;
 use crate::{CallMode, tools::ToolOutput};
-use forgeline_types::{Capabilities, Part};
+use forgeline_types::{Capabilities, Part, ToolOutputEvent};
 
 /// A turn that calls `tool` with nothing, and one that answers.
 fn called(tool: &str) -> ScriptedProvider {

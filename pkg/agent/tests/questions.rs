@@ -19,7 +19,7 @@ fn form(message: &str) -> Question {
 }
 
 fn named(name: &str) -> ToolAnswer {
-    ToolAnswer::Accept { content: json!({ "name": name }).into() }
+    ToolAnswer::accept(json!({ "name": name }).into())
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ fn asks(questions: usize) -> impl crate::tools::Tool + 'static {
         let mut actions = Vec::new();
         for number in 0..questions {
             actions.push(match context.ask(form(&number.to_string())).await {
-                ToolAnswer::Accept { content } => content.to_value()["name"].to_string(),
+                ToolAnswer::Accept { content, .. } => content.to_value()["name"].to_string(),
                 ToolAnswer::Decline => "decline".to_owned(),
                 ToolAnswer::Cancel => "cancel".to_owned(),
                 _ => "cancel".to_owned(),
@@ -224,7 +224,7 @@ async fn a_started_agent_has_an_end_for_questions() {
         match envelope.event {
             AgentEvent::ToolQuestion(question) => {
                 let content = Json::parse(r#"{"name":"Ann"}"#).unwrap();
-                questions.answer(&question.question_id, ToolAnswer::Accept { content }).unwrap();
+                questions.answer(&question.question_id, ToolAnswer::accept(content)).unwrap();
             }
             AgentEvent::ToolResult(ToolResultEvent { content, .. }) => text = content,
             AgentEvent::TurnEnd => break,

@@ -280,7 +280,7 @@ async fn requests_are_shown_to_whoever_asks_without_their_secrets() {
 
 #[tokio::test(start_paused = true)]
 async fn turns_that_fail_or_are_dropped_have_records() {
-    let error = ProviderError::Decode { offset: 1, reason: "torn".into() };
+    let error = ProviderError::decode(1, "torn");
     let failing = ScriptedProvider::new([ScriptedTurn::new().text("Hm").fail(error)]);
     let (agent, log) = observed(builder(&failing));
     agent.run("Go.").await.unwrap_err();

@@ -9,7 +9,11 @@ use super::{
     scenarios::{ASKED, AT_CLIENT, EARLY, SCENARIOS, Scenario, World, as_client, early_turns},
     *,
 };
-use crate::{ANSWER_KEPT, ANSWER_RESTARTED, RunStream, journal::MemoryJournal};
+use crate::{
+    RunStream,
+    journal::MemoryJournal,
+    notice::{ANSWER_KEPT, ANSWER_RESTARTED},
+};
 
 /// The events of a run in short, without those that say that it goes on.
 fn story(events: &[Envelope]) -> Vec<String> {

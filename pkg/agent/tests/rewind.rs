@@ -12,9 +12,9 @@ use super::{
     *,
 };
 use crate::{
-    CONTEXT_SUMMARIZED,
     journal::{Journal, JournalEntry, JournalError, JournalFuture, JournalLine, MemoryJournal},
     memory::{ConversationMemory, Memory},
+    notice::CONTEXT_SUMMARIZED,
 };
 use forgeline_llm::Request;
 use forgeline_types::{CustomEvent, ErrorCode, Message, MessageRole, Transcript};

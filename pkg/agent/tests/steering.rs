@@ -6,8 +6,9 @@ use super::{
     *,
 };
 use crate::{
-    AgentChannels, AtLimit, Budget, Input, OutcomeKind, RunInput, RunOutcome, STEERED, Steering,
-    UNDELIVERED, journal::MemoryJournal,
+    AgentChannels, AtLimit, Budget, Input, OutcomeKind, RunInput, RunOutcome, Steering,
+    journal::MemoryJournal,
+    notice::{STEERED, UNDELIVERED},
 };
 use forgeline_types::{CustomEvent, ErrorCode, FinishReason, Message, MessageContentEvent};
 
@@ -358,7 +359,7 @@ async fn a_picture_that_the_model_does_not_take_is_not_said_to_a_run() {
         Capabilities, ErrorCode, MediaRules, Message, MessageRole, ModelInfo, Part,
     };
     let picture = |data: &str| {
-        let part = Part::Image { media_type: "image/png".into(), data: data.into() };
+        let part = Part::image("image/png", data);
         Message::new(MessageRole::User, vec![part])
     };
     let png = "iVBORw0KGgo=";

@@ -14,8 +14,8 @@ use super::*;
 use crate::Conversation;
 use crate::{
     AgentConfig, ApprovalPolicy, Budget, Caller, Decision, Places, RunContext, RunInput, SubAgent,
-    SubAgentEvent,
     journal::MemoryJournal,
+    notice::SubAgentEvent,
     tools::{Tool, ToolEffects},
 };
 use forgeline_llm::Request;
@@ -313,7 +313,8 @@ async fn events_come_nested_with_the_ids_of_both_runs() {
             let next = seqs.entry(below.envelope.run_id.to_string()).or_default();
             assert_eq!(below.envelope.seq, *next, "{below:?}");
             *next += 1;
-            parents.insert(below.name.to_string(), (below.parent_run_id, below.envelope.run_id));
+            parents
+                .insert(below.tool_name.to_string(), (below.parent_run_id, below.envelope.run_id));
             event = below.envelope.event;
         }
     }

@@ -7,9 +7,10 @@ use std::sync::{
 
 use super::{journal::Broken, whole::assert_history_is_whole, *};
 use crate::{
-    ApprovalContext, ApprovalPolicy, Budget, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED,
-    CONTEXT_TRIMMED, Decision, OutcomeKind, RunInput, journal::MemoryJournal,
+    ApprovalContext, ApprovalPolicy, Budget, Decision, OutcomeKind, RunInput,
+    journal::MemoryJournal,
     memory::ConversationMemory,
+    notice::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED},
 };
 use forgeline_llm::{ProviderError, Request, TokenEstimator};
 use forgeline_types::{

@@ -6,7 +6,11 @@ use std::sync::{
 };
 
 use super::{whole::assert_history_is_whole, *};
-use crate::{CONTEXT_SUMMARIZED, Decision, SubAgentEvent, tools::ToolEffects};
+use crate::{
+    Decision,
+    notice::{CONTEXT_SUMMARIZED, SubAgentEvent},
+    tools::ToolEffects,
+};
 use forgeline_llm::Request;
 use forgeline_types::{ApprovalRequest, MessageRole};
 

@@ -2,7 +2,8 @@
 
 use super::{whole::assert_history_is_whole, *};
 use crate::{
-    ANSWER_TYPED, AtLimit, CallMode, OutcomeKind, RunInput, RunStream, journal::MemoryJournal,
+    AtLimit, CallMode, OutcomeKind, RunInput, RunStream, journal::MemoryJournal,
+    notice::ANSWER_TYPED,
 };
 use forgeline_llm::{AnswerSchema, Request, ResponseFormat, ToolChoice, demo::DemoProvider};
 use forgeline_types::{
@@ -211,7 +212,7 @@ async fn an_answer_that_does_not_match_is_asked_for_again_with_what_is_wrong() {
     }
     // The format that a template asks for is checked in the last answer alone.
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
-    let format = ResponseFormat::JsonSchema { name: "n".into(), schema, strict: false };
+    let format = ResponseFormat::json_schema("n", schema, false);
     let call = || ScriptedTurn::new().text("I look.").call("echo", json!({ "text": "x" }));
     #[rustfmt::skip]
     let rows = [

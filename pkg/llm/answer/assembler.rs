@@ -21,10 +21,20 @@ pub enum TextSection {
     /// Reasoning.
     Thinking,
     /// The answer.
+    #[non_exhaustive]
     Message {
         /// `true` for text that the provider marked as a refusal.
         refusal: bool,
     },
+}
+
+impl TextSection {
+    /// Creates a section of the answer; `refusal` is `true` if the provider marked it as a refusal.
+    #[inline]
+    #[must_use]
+    pub const fn message(refusal: bool) -> Self {
+        Self::Message { refusal }
+    }
 }
 
 impl TextSection {

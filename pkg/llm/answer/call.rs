@@ -182,17 +182,15 @@ impl OpenCall {
         let tool_name = self.tool_name();
         let mut call = self.call;
         if let Some(reason) = self.fault {
-            outcome = CallOutcome::Malformed { reason: reason.into(), offset: 0 };
+            outcome = CallOutcome::malformed(reason, 0);
         }
         if outcome == CallOutcome::Complete && call.name.is_empty() {
-            let reason = "the call names no tool".into();
-            outcome = CallOutcome::Malformed { reason, offset: 0 };
+            outcome = CallOutcome::malformed("the call names no tool", 0);
         }
         if self.keeps_content && outcome == CallOutcome::Complete {
             call.arguments = Json::parse(if absent { "{}" } else { &self.json }).ok();
             if call.arguments.is_none() {
-                let reason = "the arguments are not JSON".into();
-                outcome = CallOutcome::Malformed { reason, offset: 0 };
+                outcome = CallOutcome::malformed("the arguments are not JSON", 0);
             }
         }
         call.outcome = outcome.clone();

@@ -25,7 +25,7 @@ pub(super) fn form() -> Value {
 }
 
 fn accept(content: Value) -> ToolAnswer {
-    ToolAnswer::Accept { content: content.into() }
+    ToolAnswer::accept(content.into())
 }
 
 pub(super) fn done() -> Value {
@@ -448,5 +448,5 @@ async fn what_is_not_offered_is_refused_and_roots_are_when_they_are_set() {
 fn an_answer_is_read_from_json() {
     let accepted: ToolAnswer =
         serde_json::from_str(r#"{"action":"accept","content":{"n":1.50}}"#).unwrap();
-    assert_eq!(accepted, ToolAnswer::Accept { content: Json::parse(r#"{"n":1.50}"#).unwrap() });
+    assert_eq!(accepted, ToolAnswer::accept(Json::parse(r#"{"n":1.50}"#).unwrap()));
 }

@@ -12,7 +12,7 @@ use super::{
     message_writer::MessageWriter,
     notice::ResponseNotice,
 };
-use forgeline_agent::{ANSWER_RESTARTED, SubAgentEvent};
+use forgeline_agent::notice::{ANSWER_RESTARTED, SubAgentEvent};
 use forgeline_types::{
     AgentEvent, CustomEvent, Envelope, ErrorEvent, Json, MessageContentEvent, Text,
     ThinkingContentEvent, ToolApprovalEvent, ToolApprovalRejectedEvent, ToolCallContentEvent,
@@ -335,7 +335,7 @@ impl AgUi {
         };
         let known = self.below.iter().position(|(known, _)| known == run_id);
         let at = known.unwrap_or_else(|| {
-            let (name, id) = (event.name.as_str(), event.call_id.as_str());
+            let (name, id) = (event.tool_name.as_str(), event.call_id.as_str());
             let parent_tool_call_id = CallKey { run: parent, turn: above.turn, id };
             let parent_subagent_run_id = parent;
             place.send(AgUiEvent::SubagentStarted {

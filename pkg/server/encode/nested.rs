@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use forgeline_agent::SUB_AGENT;
+use forgeline_agent::notice::SUB_AGENT;
 use forgeline_types::{AgentEvent, CustomEvent, Envelope};
 
 /// Returns the event of a sub-agent at any depth, if it is of one of these kinds. Others are not parsed: most are pieces of answers.

@@ -9,7 +9,7 @@ use super::{
     sub_agent_requests::SubAgentRequests,
     ui_part::{DataPart, MessageMetadata, UiPart},
 };
-use forgeline_agent::{ANSWER_RESTARTED, SUB_AGENT};
+use forgeline_agent::notice::{ANSWER_RESTARTED, SUB_AGENT};
 use forgeline_types::{
     AgentEvent, CallOutcome, Citation, CustomEvent, Ending, Envelope, FinishReason, ItemKind, Json,
     MessageContentEvent, Text, ThinkingContentEvent, ToolApprovalRejectedEvent,
@@ -277,7 +277,8 @@ impl UiMessageStream {
             }
             AgentEvent::ToolApprovalRequest(request) => {
                 self.input(*turn, (&request.call_id, &request.tool_name), &request.arguments, out);
-                let (approval_id, tool_call_id) = (request.approval_id.as_str(), key(&request.call_id));
+                let (approval_id, tool_call_id) =
+                    (request.approval_id.as_str(), key(&request.call_id));
                 out.send(&UiPart::ToolApprovalRequest { approval_id, tool_call_id });
                 data(event.kind(), event, out);
             }

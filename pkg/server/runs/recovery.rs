@@ -104,9 +104,7 @@ mod tests {
     use super::*;
 
     fn granted(id: &str) -> Envelope {
-        let (approval_id, id, tool_name) = (id.into(), "1".into(), "pay".into());
-        let event =
-            AgentEvent::ToolApprovalGranted(ToolApprovalEvent::new(approval_id, id, tool_name));
+        let event = AgentEvent::ToolApprovalGranted(ToolApprovalEvent::new(id, "1", "pay"));
         Envelope::new("run".into(), 1, 0, 0, event)
     }
 

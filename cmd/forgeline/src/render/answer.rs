@@ -1,8 +1,8 @@
 //! The answer alone, for a pipe.
 
 use forgeline::{
-    ApiCallEndEvent, CustomEvent, MessageContentEvent, ToolCallStartEvent, agent::ANSWER_CONTINUED,
-    types::AgentEvent,
+    agent::notice::Notice,
+    types::{AgentEvent, MessageContentEvent},
 };
 
 use super::escape_controls;
@@ -48,8 +48,7 @@ impl AnswerText {
     pub fn event(&mut self, event: &AgentEvent) -> AddedText {
         let mut added = AddedText::default();
         if std::mem::take(&mut self.owes_end) {
-            let is_continued = matches!(event, AgentEvent::Custom(CustomEvent { name, .. }) if name == ANSWER_CONTINUED);
-            if is_continued {
+            if let Some(Notice::AnswerContinued(_)) = Notice::read(event) {
                 self.flow = TextFlow::InLine;
                 return added;
             }
@@ -87,6 +86,8 @@ impl AnswerText {
 
 #[cfg(test)]
 mod tests {
+    use forgeline::types::{ApiCallEndEvent, CustomEvent, ToolCallStartEvent};
+
     use super::*;
 
     fn shown(events: &[AgentEvent]) -> (String, String) {
@@ -110,7 +111,10 @@ mod tests {
     }
 
     fn goes_on() -> AgentEvent {
-        AgentEvent::Custom(CustomEvent::new(ANSWER_CONTINUED, serde_json::Value::Null))
+        AgentEvent::Custom(CustomEvent::new(
+            "answer_continued",
+            serde_json::json!({ "turn": 1, "times": 1 }),
+        ))
     }
 
     // Found: F13

@@ -1,8 +1,8 @@
 //! Agents that are tools of others: a line when one begins, a line when it ends, those below it indented.
 
 use forgeline::{
-    agent::SubAgentEvent,
-    types::{AgentEvent, CustomEvent, ErrorEvent, Text, ToolResultEvent, UpdateBusyEvent},
+    agent::notice::SubAgentEvent,
+    types::{AgentEvent, ErrorEvent, Text, ToolResultEvent, UpdateBusyEvent},
 };
 
 use super::{
@@ -52,7 +52,7 @@ impl WorkingAgents {
         event: SubAgentEvent,
         (is_whole, width): (bool, Option<usize>),
     ) -> String {
-        let SubAgentEvent { call_id, name, background, envelope, .. } = event;
+        let SubAgentEvent { call_id, tool_name: name, background, envelope, .. } = event;
         let (run_id, event) = (envelope.run_id, envelope.event);
         let mut shown = String::new();
         let at = self.0.iter().position(|agent| agent.run_id == run_id).unwrap_or_else(|| {
@@ -183,6 +183,8 @@ mod tests {
     };
     use serde_json::json;
 
+    use forgeline::types::CustomEvent;
+
     use super::*;
 
     fn below(name: &'static str, turns: [ScriptedTurn; 2], tool: Option<SubAgent>) -> Agent {
@@ -243,7 +245,7 @@ mod tests {
 
     fn event(background: bool) -> SubAgentEvent {
         let event = SubAgentEvent::read(&AgentEvent::Custom(CustomEvent::new(
-            forgeline::agent::SUB_AGENT,
+            forgeline::agent::notice::SUB_AGENT,
             json!({
                 "parent_run_id": "run-1", "call_id": "call_0", "name": "help\u{7}", "background": background,
                 "envelope": { "run_id": "run-2", "turn": 1, "seq": 0, "at": 0, "type": "message_content", "content": "a" },

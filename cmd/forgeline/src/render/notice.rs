@@ -61,8 +61,8 @@ pub(super) fn item(item: &ProviderItem) -> Option<String> {
             let how = if *is_error { "failed" } else { "answered" };
             Some(format!("{tool_name} {how}"))
         }
-        ItemKind::Media { media_type } => Some(format!("made by the model: {media_type}")),
-        ItemKind::Other { name } => Some(format!("from {}: {name}", item.protocol)),
+        ItemKind::Media { media_type, .. } => Some(format!("made by the model: {media_type}")),
+        ItemKind::Other { name, .. } => Some(format!("from {}: {name}", item.protocol)),
         ItemKind::Citation(_) | ItemKind::Reasoning | _ => None,
     }
 }
@@ -126,16 +126,9 @@ mod tests {
             citation.document_index = document_index;
             some(ItemKind::Citation(citation))
         };
-        let call = ItemKind::ServerToolCall {
-            id: "1".into(),
-            tool_name: "web_search".into(),
-            arguments: Json::parse(r#"{"query":"x"}"#).unwrap(),
-        };
-        let result = |is_error| ItemKind::ServerToolResult {
-            id: "1".into(),
-            tool_name: "web_search".into(),
-            is_error,
-        };
+        let call =
+            ItemKind::server_tool_call("1", "web_search", Json::parse(r#"{"query":"x"}"#).unwrap());
+        let result = |is_error| ItemKind::server_tool_result("1", "web_search", is_error);
         #[rustfmt::skip]
         let cases = [
             (cite("http://x", "T", "c", Some(0)),                 Some("source: T, http://x")),
@@ -146,8 +139,8 @@ mod tests {
             (some(call),                                          Some(r#"web_search (run by p) {"query":"x"}"#)),
             (some(result(false)),                                 Some("web_search answered")),
             (some(result(true)),                                  Some("web_search failed")),
-            (some(ItemKind::Media { media_type: "image/png".into() }), Some("made by the model: image/png")),
-            (some(ItemKind::Other { name: "compaction".into() }), Some("from p: compaction")),
+            (some(ItemKind::media("image/png")), Some("made by the model: image/png")),
+            (some(ItemKind::other("compaction")), Some("from p: compaction")),
             (some(ItemKind::Reasoning),                           None),
         ];
         for (one, want) in cases {

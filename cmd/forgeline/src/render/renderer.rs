@@ -3,10 +3,7 @@
 use std::mem::take;
 
 use forgeline::{
-    agent::{
-        ANSWER_CONTINUED, CALL_MODE_FALLBACK, CALLS_IN_TEXT, STEERED, SUB_AGENT, SubAgentEvent,
-        UNDELIVERED,
-    },
+    agent::notice::{Notice, SubAgentEvent},
     types::{
         AgentEvent, ApiCallEndEvent, ApiCallStartEvent, CallOutcome, CustomEvent,
         MessageContentEvent, ProviderItem, QuestionEnd, Repair, Text, ThinkingContentEvent,
@@ -15,7 +12,6 @@ use forgeline::{
     },
 };
 use owo_colors::Style;
-use serde_json::Value;
 
 use super::{approval, below::WorkingAgents, context, fold::fold, notice, screen::ScreenText};
 
@@ -154,29 +150,13 @@ impl EventRenderer {
                 self.note(&format!("{tool_name} got no answer in time"));
             }
             AgentEvent::NoToolCall => self.note("no tool was called; asking again"),
-            AgentEvent::Custom(CustomEvent { name, .. }) if name == ANSWER_CONTINUED => {
-                self.note("the answer reached its length limit and continues");
-            }
-            AgentEvent::Custom(CustomEvent { name, data, .. }) if name == STEERED => {
-                self.said(data.get("text").into_iter());
-            }
             AgentEvent::ToolOutput(ToolOutputEvent { content, .. }) => {
                 if self.open != OpenPart::Output {
                     self.switch(OpenPart::Output);
                 }
                 self.screen.folded(content, "    ", Style::new().dimmed());
             }
-            AgentEvent::Custom(CustomEvent { name, data, .. }) if name == UNDELIVERED => {
-                self.note("the answer ended before this was delivered:");
-                self.said(data.get("texts").and_then(Value::as_array).into_iter().flatten());
-            }
-            AgentEvent::Custom(CustomEvent { name, data, .. })
-                if ![CALL_MODE_FALLBACK, CALLS_IN_TEXT, SUB_AGENT].contains(&&**name) =>
-            {
-                let text = || data.as_str().map_or_else(|| data.to_string(), str::to_owned);
-                let line = context::line(name, data);
-                self.note(&line.unwrap_or_else(|| format!("{name}: {}", text())));
-            }
+            AgentEvent::Custom(custom) => self.custom(event, custom),
             AgentEvent::Retry(_) | AgentEvent::Failover(_) => {
                 self.note(&notice::attempt(event).unwrap_or_default());
             }
@@ -198,7 +178,6 @@ impl EventRenderer {
             | AgentEvent::ToolApprovalGranted(_)
             | AgentEvent::UpdateBusy(_)
             // The command reports it on stderr.
-            | AgentEvent::Custom(_)
             | AgentEvent::Unknown(_)
             | _ => {}
         }
@@ -314,7 +293,7 @@ impl EventRenderer {
         let call = self.calls.remove(at);
         let trouble = match outcome {
             CallOutcome::Incomplete => Some("cut off, so it was not run".to_owned()),
-            CallOutcome::Malformed { reason, offset } => {
+            CallOutcome::Malformed { reason, offset, .. } => {
                 Some(format!("cannot be parsed at byte {offset} of the call: {reason}"))
             }
             CallOutcome::Complete | _ => None,
@@ -393,11 +372,30 @@ impl EventRenderer {
         self.screen.end_line();
     }
 
-    /// What the user said, where the model reads it.
-    fn said<'a>(&mut self, texts: impl Iterator<Item = &'a Value>) {
-        for text in texts.filter_map(Value::as_str) {
-            self.note(&format!("› {text}"));
+    /// A notice of the library, or an event of a tool.
+    fn custom(&mut self, event: &AgentEvent, CustomEvent { name, data, .. }: &CustomEvent) {
+        match Notice::read(event) {
+            // The run's view says these.
+            Some(Notice::CallModeFallback(_) | Notice::CallsInText(_) | Notice::SubAgent(_)) => {}
+            Some(Notice::AnswerContinued(_)) => {
+                self.note("the answer reached its length limit and continues");
+            }
+            Some(Notice::Steered(notice)) => self.said(&notice.text),
+            Some(Notice::Undelivered(notice)) => {
+                self.note("the answer ended before this was delivered:");
+                notice.texts.iter().for_each(|text| self.said(text));
+            }
+            notice => {
+                let text = || data.as_str().map_or_else(|| data.to_string(), str::to_owned);
+                let line = notice.as_ref().and_then(context::line);
+                self.note(&line.unwrap_or_else(|| format!("{name}: {}", text())));
+            }
         }
+    }
+
+    /// What the user said, where the model reads it.
+    fn said(&mut self, text: &str) {
+        self.note(&format!("› {text}"));
     }
 
     fn note(&mut self, note: &str) {

@@ -4,7 +4,7 @@ use forgeline::types::{
     ToolCallStartEvent, ToolOutputEvent, ToolResultEvent,
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn message(text: &str) -> AgentEvent {
 }
 
 fn start(index: u32, name: &str) -> AgentEvent {
-    let id = format!("call_{index}").into();
+    let id = format!("call_{index}");
     AgentEvent::ToolCallStart(ToolCallStartEvent::new(index, id).tool_name(Text::from(name)))
 }
 
@@ -37,12 +37,11 @@ fn end(index: u32, outcome: CallOutcome, repairs: &[Repair]) -> AgentEvent {
 }
 
 fn output(text: &str) -> AgentEvent {
-    let (id, tool_name) = ("call_0".into(), "f".into());
-    AgentEvent::ToolOutput(ToolOutputEvent::new(id, tool_name, text))
+    AgentEvent::ToolOutput(ToolOutputEvent::new("call_0", "f", text))
 }
 
 fn result(index: u32, name: &str, content: &str) -> AgentEvent {
-    let id = format!("call_{index}").into();
+    let id = format!("call_{index}");
     AgentEvent::ToolResult(ToolResultEvent::new(id, name, content).duration_ms(1))
 }
 
@@ -52,7 +51,7 @@ fn custom(name: &str, data: Value) -> AgentEvent {
 
 #[test]
 fn sections_stand_apart_and_read_well_without_colour() {
-    let malformed = CallOutcome::Malformed { reason: "no name".into(), offset: 3 };
+    let malformed = CallOutcome::malformed("no name", 3);
     let error = AgentError::new(ErrorCode::EndedEarly, "cut");
     #[rustfmt::skip]
     let cases = [
@@ -76,9 +75,9 @@ fn sections_stand_apart_and_read_well_without_colour() {
             "half\n"),
         ("output as it comes", vec![start(0, "f"), end(0, CallOutcome::Complete, &[]), output("a"), output("b\nc\n"), result(0, "f", "x")],
             "● f \n\n    ab\n    c\n  └ x\n"),
-        ("what was said", vec![message("half"), custom(STEERED, json!({ "kind": "steer", "text": "a\nb" })), message("c")],
+        ("what was said", vec![message("half"), custom("steered", json!({ "kind": "steer", "text": "a\nb" })), message("c")],
             "half\n  › a\n  b\n\nc"),
-        ("what was not heard", vec![message("half"), custom(UNDELIVERED, json!({ "texts": ["a", "b"] }))],
+        ("what was not heard", vec![message("half"), custom("undelivered", json!({ "texts": ["a", "b"] }))],
             "half\n  the answer ended before this was delivered:\n  › a\n  › b\n"),
         ("escape codes", vec![message("\u{1b}[2J"), start(0, "\u{7}")],
             "\\x1b[2J\n\n● \\x07 "),
@@ -159,11 +158,7 @@ fn notices_are_dim_lines_and_split_no_sentence() {
     let mut citation = Citation::default();
     citation.title = Some("T\nU".into());
     let source = item(ItemKind::Citation(citation));
-    let answered = item(ItemKind::ServerToolResult {
-        id: "1".into(),
-        tool_name: "search".into(),
-        is_error: false,
-    });
+    let answered = item(ItemKind::server_tool_result("1", "search", false));
     let retry = AgentEvent::Retry(
         RetryEvent::new(1, 3, AgentError::new(ErrorCode::Overloaded, "busy\u{1b}")).delay_ms(500),
     );

@@ -11,8 +11,7 @@ use forgeline::{
         parser::{ThinkingDialect, ToolDialect},
     },
     types::{
-        AgentEvent, Completion, MessageContentEvent, Text, ThinkingContentEvent,
-        ToolCallContentEvent,
+        AgentEvent, Completion, MessageContentEvent, ThinkingContentEvent, ToolCallContentEvent,
     },
 };
 use forgeline_cli::{

@@ -7,7 +7,7 @@ use async_openai::{
 use forgeline::{
     agent::core::{StreamOptions, process_into},
     llm::{Provider as _, Request, channel::channel, openai::OpenAi},
-    types::AgentEvent, MessageContentEvent,
+    types::{AgentEvent, MessageContentEvent},
 };
 use futures_util::StreamExt as _;
 use genai::{

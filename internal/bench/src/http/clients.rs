@@ -3,14 +3,13 @@
 use std::{error::Error, hint::black_box, sync::Arc};
 
 use forgeline::{
-    ErrorEvent, MessageContentEvent, ToolCallContentEvent,
     agent::{
         Agent, AgentChannels, CancellationToken, RunStream,
         core::{StreamOptions, process_into},
         tools::{ToolContext, tool_fn},
     },
     llm::{Provider as _, Request, channel::channel, openai::OpenAi, sse::SseLimits},
-    types::AgentEvent,
+    types::{AgentEvent, ErrorEvent, MessageContentEvent, ToolCallContentEvent},
 };
 use futures_util::StreamExt as _;
 use tokio::sync::{Semaphore, mpsc};

@@ -11,14 +11,13 @@ use std::{
 };
 
 use forgeline::{
-    ToolResultEvent,
     agent::{
         Agent, AgentBuilder, ApprovalContext, ApprovalPolicy, AuditRecord, Authorization,
         CallStart, Caller, ClientCall, Decision, LatencyRecords, SubAgent, ToolAccess, ToolSearch,
         journal::MemoryJournal,
         tools::{ToolContext, tool_fn},
     },
-    types::AgentEvent,
+    types::{AgentEvent, ToolResultEvent},
 };
 
 use crate::{

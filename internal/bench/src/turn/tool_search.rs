@@ -3,10 +3,9 @@
 use std::time::Instant;
 
 use forgeline::{
-    ToolResultEvent,
     agent::{Agent, ToolSearch, tools::tool_fn},
     testing::{ScriptedProvider, ScriptedTurn},
-    types::AgentEvent,
+    types::{AgentEvent, ToolResultEvent},
 };
 use serde_json::json;
 

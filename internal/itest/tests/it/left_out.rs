@@ -7,7 +7,6 @@ use std::sync::{
 
 use bytes::Bytes;
 use forgeline::{
-    CustomEvent,
     llm::{
         DEGRADED, PromptCache, Provider, Request, StreamChunk, Thinking, ToolSpec,
         anthropic::Messages,
@@ -19,7 +18,7 @@ use forgeline::{
         responses::Responses,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
-    types::AgentEvent,
+    types::{AgentEvent, CustomEvent},
 };
 use forgeline_testkit::canned::Canned;
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
@@ -36,7 +35,7 @@ struct Answers {
 impl Transport for Answers {
     fn send(&self, _: HttpRequest) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
         let answer = if self.asked.fetch_add(1, Ordering::Relaxed) == 0 {
-            Err(TransportError::Connect { host: "h".into(), source: "refused".into() })
+            Err(TransportError::connect("h", "refused"))
         } else {
             let body = stream::iter([Ok(Bytes::copy_from_slice(self.answer.as_bytes()))]);
             Ok(HttpResponse::new(200, Box::pin(body)))

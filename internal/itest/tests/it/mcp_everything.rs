@@ -108,7 +108,7 @@ async fn end(mut stream: RunStream) -> (RunOutcome, Vec<AgentEvent>) {
         while let Some(envelope) = stream.next().await {
             if let AgentEvent::ToolQuestion(question) = &envelope.event {
                 let content = Json::parse(r#"{"name":"Ann","integer":7}"#).unwrap();
-                questions.answer(&question.question_id, ToolAnswer::Accept { content }).unwrap();
+                questions.answer(&question.question_id, ToolAnswer::accept(content)).unwrap();
             }
             events.push(envelope.event);
         }

@@ -7,7 +7,7 @@ use forgeline_llm::{
     openai::{ChunkWriter, OpenAiDecoder},
 };
 use forgeline_types::{
-    AgentEvent, Completion, ErrorEvent, FinishReason, ToolCallEndEvent, ToolCallStartEvent,
+    AgentEvent, Completion, ErrorEvent, FinishReason, Text, ToolCallEndEvent, ToolCallStartEvent,
     UsageInfo,
 };
 

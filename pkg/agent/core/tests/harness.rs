@@ -311,7 +311,7 @@ pub(super) fn lines(run: &Run) -> Vec<String> {
                 let outcome = match outcome {
                     forgeline_types::CallOutcome::Complete => String::new(),
                     forgeline_types::CallOutcome::Incomplete => " incomplete".to_owned(),
-                    forgeline_types::CallOutcome::Malformed { reason, offset } => {
+                    forgeline_types::CallOutcome::Malformed { reason, offset, .. } => {
                         format!(" malformed at {offset}: {reason}")
                     }
                     outcome => panic!("{outcome:?}"),

@@ -200,7 +200,7 @@ impl Meaning {
             let (outcome, reason, offset) = match &call.outcome {
                 CallOutcome::Complete => ("complete", None, None),
                 CallOutcome::Incomplete => ("incomplete", None, None),
-                CallOutcome::Malformed { reason, offset } => {
+                CallOutcome::Malformed { reason, offset, .. } => {
                     ("malformed", Some(reason.to_string()), Some(*offset))
                 }
                 _ => return Err("an outcome that this test does not know".to_owned()),

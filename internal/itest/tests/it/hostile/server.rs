@@ -114,7 +114,7 @@ impl Server {
 }
 
 fn broken() -> TransportError {
-    TransportError::Broken { source: "connection reset".into() }
+    TransportError::broken("connection reset")
 }
 
 /// A body as it is sent; `count` receives the number of requested bytes.
@@ -148,14 +148,11 @@ impl Transport for Server {
         let answer = self.answers.lock().unwrap().pop_front().expect("asked too often");
         let count = Arc::clone(&self.bytes);
         async move {
-            let host = || "h".into();
             match answer {
-                Answer::Refuses => {
-                    Err(TransportError::Connect { host: host(), source: "refused".into() })
-                }
+                Answer::Refuses => Err(TransportError::connect("h", "refused")),
                 Answer::Unreachable(after) => {
                     sleep_until(Instant::now() + after).await;
-                    Err(TransportError::ConnectTimeout { host: host(), after })
+                    Err(TransportError::connect_timeout("h", after))
                 }
                 Answer::Resets => Err(broken()),
                 Answer::Silent => std::future::pending().await,

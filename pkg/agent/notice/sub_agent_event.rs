@@ -20,7 +20,7 @@ pub const SUB_AGENT: &str = "sub_agent";
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{Agent, SubAgentEvent},
+///     agent::{Agent, notice::SubAgentEvent},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;
@@ -51,7 +51,8 @@ pub struct SubAgentEvent {
     /// The id of the call that started the sub-agent.
     pub call_id: Text,
     /// The name of the tool.
-    pub name: Text,
+    #[serde(rename = "name")]
+    pub tool_name: Text,
     /// `true` when the agent works in the background.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
@@ -68,7 +69,7 @@ impl SubAgentEvent {
     }
 
     /// Returns the event for the parent run.
-    pub(super) fn into_event(self) -> Option<AgentEvent> {
+    pub(crate) fn into_event(self) -> Option<AgentEvent> {
         let data = serde_json::to_value(self).ok()?;
         Some(AgentEvent::Custom(CustomEvent::new(SUB_AGENT, data)))
     }
