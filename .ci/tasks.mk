@@ -25,7 +25,7 @@ SOURCES  := https://github.com/forgeline/forgeline/blob/main
 # Arguments of `make bench-clients`: `--json`, names of clients.
 CLIENTS  ?=
 
-.PHONY: deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record guide
+.PHONY: deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record guide events-page
 
 deny: ## check licences, advisories and duplicate crates (needs `cargo install cargo-deny --locked`)
 	$(CARGO) deny check $(DENY)
@@ -43,6 +43,9 @@ found-table: ## list the measured defects, each with the tests that would see it
 
 coverage-table: ## rewrite docs/coverage.md: what the agent must do, each row with its tests
 	FORGELINE_WRITE_COVERAGE=1 $(CARGO) test -q --workspace --test it coverage -- --nocapture
+
+events-page: ## rewrite the reference of docs/guide/events.md from the documentation of the types
+	FORGELINE_WRITE_EVENTS=1 $(CARGO) test -q --workspace --test it events_page -- --nocapture
 
 mentions: ## read ten times as many texts without calls as the tests do, and texts about calls (minutes)
 	NEUTRAL_TEXTS=10 FORGELINE_REQUIRE_BODIES=1 $(CARGO) test -q --workspace --test it neutral -- --nocapture

@@ -15,6 +15,7 @@ pages! {
     extending: "extending.md",
     first_agent: "first-agent.md",
     five_things: "five-things.md",
+    gateway: "gateway.md",
     local_models: "local-models.md",
     persistence: "persistence.md",
     steering: "steering.md",

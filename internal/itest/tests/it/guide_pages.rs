@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use forgeline_testkit::{fixtures, say};
 
-use super::source::{read_file, root};
+use super::source::{Source, read_file, root, rust_files};
 
 /// Most words of a page beside its programs.
 const MOST_WORDS: usize = 500;
@@ -129,4 +129,42 @@ fn programs_of_the_guide_are_tests_of_the_documentation() {
         );
         assert!(!text.contains("```rust,ignore"), "{page} has a program that is not compiled");
     }
+}
+
+/// Returns `true` if a file of the library declares the type `of` or implements it, and a member `name`.
+fn has_member(files: &[Source], of: &str, name: &str) -> bool {
+    let types =
+        ["struct", "enum", "trait", "impl", "for", "type"].map(|word| format!("{word} {of}"));
+    let setters = format!("{of}:\n");
+    let members =
+        [format!("fn {name}("), format!("fn {name}<"), format!("pub {name}:"), format!(" {name}(")];
+    files.iter().any(|file| {
+        let is_declared = types.iter().any(|it| file.text.contains(it.as_str()));
+        let has_it = members.iter().any(|it| file.text.contains(it.as_str()));
+        (is_declared || file.text.contains(&setters)) && has_it
+    })
+}
+
+#[test]
+fn members_that_pages_name_exist() {
+    let files = rust_files(&["pkg"]);
+    let (mut count, mut wrong) = (0, Vec::new());
+    for page in pages() {
+        let text = prose(&read_file(&format!("docs/guide/{page}.md")));
+        for name in text.split('`').skip(1).step_by(2) {
+            let path: Vec<_> = name.split("::").collect();
+            let [.., of, member] = path[..] else { continue };
+            let is_type = of.starts_with(|it: char| it.is_uppercase());
+            let is_member =
+                member.chars().all(|it| it.is_lowercase() || it == '_' || it.is_numeric());
+            if is_type && is_member {
+                count += 1;
+                if !has_member(&files, of, member) {
+                    wrong.push(format!("{page}: {name}"));
+                }
+            }
+        }
+    }
+    assert!(count > 100, "{count} members are named");
+    assert!(wrong.is_empty(), "members that do not exist:\n{}", wrong.join("\n"));
 }
