@@ -6,7 +6,10 @@ use forgeline::{
         ContentTyper, StreamChunk,
         parser::{ThinkingDialect, ToolDialect},
     },
-    types::{AgentEvent, MessageContentEvent, ThinkingContentEvent, ToolCallContentEvent, Completion, FinishReason, Repair},
+    types::{
+        AgentEvent, Completion, FinishReason, MessageContentEvent, Repair, ThinkingContentEvent,
+        ToolCallContentEvent,
+    },
 };
 
 /// Bytes of an input that choose how its text is read and cut.
@@ -57,7 +60,8 @@ impl Case {
     /// Reads pieces through both parsers and the event machine.
     pub fn read(&self, pieces: &[&str]) -> Run {
         let mut typer = ContentTyper::new(&self.thinking, &self.tools);
-        let options = StreamOptions::default().tools(self.tools.clone()).stop_repetition(self.stops);
+        let options =
+            StreamOptions::default().tools(self.tools.clone()).stop_repetition(self.stops);
         let mut machine = StreamMachine::new(&options);
         let mut events = Vec::new();
         let mut feed = |chunk| {
@@ -86,7 +90,9 @@ impl Run {
     pub fn arguments(&self) -> Vec<String> {
         let mut joined = vec![String::new(); self.completion.tool_calls.len()];
         for event in &self.events {
-            if let AgentEvent::ToolCallContent(ToolCallContentEvent { index, arguments, .. }) = event {
+            if let AgentEvent::ToolCallContent(ToolCallContentEvent { index, arguments, .. }) =
+                event
+            {
                 joined[*index as usize].push_str(arguments);
             }
         }
@@ -135,15 +141,27 @@ pub(crate) fn join(events: &mut Vec<AgentEvent>, event: AgentEvent) {
     match (events.last_mut(), &event) {
         (
             Some(AgentEvent::MessageContent(MessageContentEvent { content, refusal, .. })),
-            AgentEvent::MessageContent(MessageContentEvent { content: more, refusal: same, .. }),
+            AgentEvent::MessageContent(MessageContentEvent {
+                content: more, refusal: same, ..
+            }),
         ) if refusal == same => content.push_str(more),
         (
             Some(AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. })),
             AgentEvent::ThinkingContent(ThinkingContentEvent { content: more, .. }),
         ) => content.push_str(more),
         (
-            Some(AgentEvent::ToolCallContent(ToolCallContentEvent { index, content, arguments, .. })),
-            AgentEvent::ToolCallContent(ToolCallContentEvent { index: same, content: more, arguments: json, .. }),
+            Some(AgentEvent::ToolCallContent(ToolCallContentEvent {
+                index,
+                content,
+                arguments,
+                ..
+            })),
+            AgentEvent::ToolCallContent(ToolCallContentEvent {
+                index: same,
+                content: more,
+                arguments: json,
+                ..
+            }),
         ) if index == same => {
             content.push_str(more);
             arguments.push_str(json);

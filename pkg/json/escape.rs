@@ -24,7 +24,7 @@ pub fn find_special(bytes: &[u8], quote: u8) -> usize {
 
 /// Returns `true` if all bytes in `text` that `stops` finds, which must include backslashes, belong to complete escapes that
 /// `is_escape` allows.
-#[inline]
+#[inline(always)]
 pub fn has_only_escapes<const N: usize>(
     mut text: &[u8],
     stops: Finder<N>,

@@ -124,6 +124,24 @@ fn a_tag_with_a_name_in_an_own_dialect_is_text_where_no_part_of_a_call_follows()
     }
 }
 
+// Rows: N-37
+#[test]
+fn tags_of_words_in_place_of_the_text_of_a_call_are_prose() {
+    for shown in ["<command>", "<your command>", "<path> <text>", "<path>\n<text>", "<command> -x"]
+    {
+        let text = format!("Write <tool: shell>\n{shown}\n</tool> then.");
+        check(&[("cwm", &text, &[&format!("M:{text}")])]);
+    }
+    // A call all the same.
+    #[rustfmt::skip]
+    check(&[
+        ("cwm", "So: <tool: shell>\n<b>x</b>\n</tool>", &["M:So: ", r#"C shell {"command":"<b>x</b>"}"#]),
+        ("cwm", "<tool: shell>\n</tool>", &["C shell {}"]),
+        ("cwm", "<tool: shell>\n<b", &["M:<tool: shell>\n<b"]),
+        ("cwm", "<tool: shell>\n<b>x", &[r#"C shell {"command":"<b>x incomplete"#]),
+    ]);
+}
+
 // Found: M
 #[test]
 fn an_opener_in_code_of_another_language_is_text() {

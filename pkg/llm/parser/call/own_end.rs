@@ -1,7 +1,10 @@
 //! Calls without a closer, which their grammar ends.
 
 use super::{end_reason::CallEndReason, region::CallRegion};
-use crate::{content::parsed::ContentSink, grammar::MarkerGuard};
+use crate::{
+    content::parsed::ContentSink,
+    grammar::{MarkerGuard, is_free_of},
+};
 use forgeline_json::slice;
 
 impl CallRegion {
@@ -10,6 +13,13 @@ impl CallRegion {
     pub(super) fn is_free_of_openers(&self, text: &str) -> bool {
         let form = self.dialect.compiled().form(self.form);
         !form.has_openers() || (self.scan.is_idle() && form.stops().are_absent(text))
+    }
+
+    /// Returns `true` if all of `text`, in which no marker begins, belongs to the open string of a call that ends itself.
+    pub(super) fn is_in_string(&self, text: &str) -> bool {
+        let MarkerGuard::InString(quote) = self.body.guard() else { return false };
+        let is_open = !self.body.has_failed() && !self.body.is_lost();
+        is_open && quote.bytes().next().is_some_and(|quote| is_free_of(quote, text))
     }
 
     /// Returns how much of `text` surely belongs to the open string of a call that ends itself, in which an opener may

@@ -207,13 +207,10 @@ impl CallRegion {
         if plain == PlainText::Nothing {
             return (plain, room);
         }
-        let is_markup = plain == PlainText::MarkupTail;
         let form = self.dialect.compiled().form(self.form);
-        let is_safe = form.is_safe(if is_markup { PlainText::MarkupRules } else { plain });
-        if !is_safe {
-            return (PlainText::Nothing, room);
-        }
-        (if form.may_hold_opener(plain) { plain.unmarked() } else { plain }, room)
+        let is_tail = plain == PlainText::MarkupTail;
+        let unmarked = form.unmarked(if is_tail { PlainText::MarkupRules } else { plain });
+        (if is_tail && unmarked != PlainText::Nothing { plain } else { unmarked }, room)
     }
 
     /// Returns `true` if no marker begins in `text`.
@@ -229,7 +226,8 @@ impl CallRegion {
         text: &str,
         out: &mut ContentSink<'_>,
     ) -> bool {
-        let is_read = self.body.has_begun() && !self.body.ends_itself();
+        let may_end = self.body.ends_itself() && !self.is_in_string(text);
+        let is_read = self.body.has_begun() && !may_end;
         if is_read {
             let Self { body, rest, .. } = self;
             if skipped > 0 {

@@ -73,10 +73,9 @@ pub(crate) struct CompiledForm {
     blocks: usize,
     /// The number of these and of the ends of functions, of which there is at most one.
     ends: usize,
-    /// The kinds of text that stop at every byte with which one of these markers begins.
-    safe: Vec<PlainText>,
-    /// Those of them in which an opener may begin.
-    unmarked: Vec<PlainText>,
+    /// The kinds of text that stop at every byte with which an end of the call begins, each with the part of it that
+    /// stops at every other marker too.
+    plain: Vec<(PlainText, PlainText)>,
     pub(crate) grammar: CallGrammar,
     pub(crate) opener_is_payload: bool,
     /// The names for which the call counts.
@@ -261,8 +260,7 @@ impl CompiledTools {
                 closers: 0,
                 blocks: 0,
                 ends: 0,
-                safe: Vec::new(),
-                unmarked: Vec::new(),
+                plain: Vec::new(),
                 grammar: CallGrammar::NONE,
                 opener_is_payload: false,
                 offered: NameCheck::Any,
@@ -339,7 +337,7 @@ impl CompiledForm {
 
     /// Returns `true` if openers matter inside the call.
     pub(crate) fn has_openers(&self) -> bool {
-        self.inside.texts().nth(self.ends).is_some()
+        self.inside.len() > self.ends
     }
 
     /// Returns the role of marker `which` of [`inside`](Self::inside).
@@ -352,14 +350,10 @@ impl CompiledForm {
         }
     }
 
-    /// Returns `true` if an opener may begin in `plain`.
-    pub(crate) fn may_hold_opener(&self, plain: PlainText) -> bool {
-        self.unmarked.contains(&plain)
-    }
-
-    /// Returns `true` if `plain` stops at every byte that may begin an end of the call.
-    pub(crate) fn is_safe(&self, plain: PlainText) -> bool {
-        self.safe.contains(&plain)
+    /// Returns the text of this kind in which no marker begins.
+    pub(crate) fn unmarked(&self, plain: PlainText) -> PlainText {
+        let own = self.plain.iter().find(|(kind, _)| *kind == plain);
+        own.map_or(PlainText::Nothing, |(_, unmarked)| *unmarked)
     }
 
     /// Returns `true` if a function in tags may occur in the call.
@@ -430,9 +424,8 @@ impl CompiledForm {
             |plain: &PlainText| inside.iter().all(|end| !plain.passes(&[Marker::first(end)]));
         let safe: Vec<_> = PlainText::ALL.into_iter().filter(stops_at_ends).collect();
         add_new(&mut inside, openers_between(tools, opener_is_payload));
-        let begins_inside =
-            |plain: &PlainText| inside.iter().any(|it| plain.passes(&[Marker::first(it)]));
-        let unmarked = safe.iter().copied().filter(begins_inside).collect();
+        let firsts: Vec<_> = inside.iter().map(Marker::first).collect();
+        let plain = safe.into_iter().map(|plain| (plain, plain.unmarked(&firsts))).collect();
         let (inside, closers, grammar) = (MarkerSet::new(inside), closers.len(), *grammar);
         Self {
             inside,
@@ -440,8 +433,7 @@ impl CompiledForm {
             closers,
             blocks,
             ends,
-            safe,
-            unmarked,
+            plain,
             grammar,
             opener_is_payload,
             offered: NameCheck::Any,

@@ -24,7 +24,7 @@ pub(super) use read_mode::ReadMode;
 pub(super) use reader::{
     MarkerGuard, PayloadFault, PayloadOut, PayloadReader, PayloadSink, PlainText, ValueTag,
 };
-pub(super) use reader::{NO_TOOL_NAME, is_blank, is_name};
+pub(super) use reader::{NO_TOOL_NAME, is_blank, is_free_of, is_name};
 pub use schema::ToolSchemas;
 pub(super) use schema::{KnownTools, ValueSchema};
 pub use tagged::Tags;

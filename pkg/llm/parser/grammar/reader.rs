@@ -136,8 +136,12 @@ pub(crate) enum PlainText {
     Nothing,
     /// The content of a JSON string in `"`, including simple escapes, up to `<`.
     JsonString,
+    /// The same up to `[`, not `<`.
+    BracketString,
     /// The same up to a marker, which may begin with other bytes.
     UnmarkedString,
+    /// The content of a Python string in `"`, including simple escapes, up to `<`.
+    QuotedString,
     /// The content of a Python string, including simple escapes, up to either quote.
     PythonString,
     /// The content of a raw Python string, up to either quote.
@@ -160,11 +164,13 @@ pub(crate) enum PlainText {
 const QUOTE_OR_AND: ByteKind = ByteKind::new(!0x04, b'&');
 const BACKSLASH_OR_BRACKET: ByteKind = ByteKind::new(!0x01, b']');
 const ANGLE: ByteKind = ByteKind::of(b'<');
+const BRACKET: ByteKind = ByteKind::of(b'[');
 const APOSTROPHE: ByteKind = ByteKind::of(b'\'');
 
 impl PlainText {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::JsonString,
+        Self::QuotedString,
         Self::PythonString,
         Self::PythonRaw,
         Self::MarkupRules,
@@ -180,14 +186,21 @@ impl PlainText {
         matches!(self, Self::MarkupRules | Self::Framed | Self::Entities)
     }
 
-    /// Returns the text of the same kind that passes up to a marker that it may contain.
-    pub(crate) fn unmarked(self) -> Self {
+    /// Returns the text of the same kind that passes up to a marker that it may contain, which begins with one of `firsts`.
+    pub(crate) fn unmarked(self, firsts: &[u8]) -> Self {
+        if firsts.iter().all(|first| !self.passes(&[*first])) {
+            return self;
+        }
         match self {
+            Self::JsonString if firsts.iter().all(|first| *first == b'[') => Self::BracketString,
             Self::JsonString => Self::UnmarkedString,
-            Self::PythonString | Self::PythonRaw | Self::InBrackets | Self::Verbatim => {
-                Self::Nothing
-            }
+            Self::QuotedString
+            | Self::PythonString
+            | Self::PythonRaw
+            | Self::InBrackets
+            | Self::Verbatim => Self::Nothing,
             Self::Nothing
+            | Self::BracketString
             | Self::UnmarkedString
             | Self::MarkupRules
             | Self::Framed
@@ -203,6 +216,14 @@ impl PlainText {
             Self::JsonString => {
                 let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, ANGLE]);
                 has_only_escapes(text, stops, is_simple_escape)
+            }
+            Self::BracketString => {
+                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, BRACKET]);
+                has_only_escapes(text, stops, is_simple_escape)
+            }
+            Self::QuotedString => {
+                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, ANGLE]);
+                has_only_escapes(text, stops, is_python_escape)
             }
             Self::PythonString => {
                 let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, APOSTROPHE, ANGLE]);
@@ -225,9 +246,13 @@ impl PlainText {
 
     /// Returns `true` if all of `text`, in which no marker begins, passes unchanged.
     pub(crate) fn passes_between_markers(self, text: &[u8]) -> bool {
-        if matches!(self, Self::JsonString | Self::UnmarkedString) {
+        if matches!(self, Self::JsonString | Self::BracketString | Self::UnmarkedString) {
             let stops = Finder::new([BACKSLASH, QUOTE, CONTROL]);
             return has_only_escapes(text, stops, is_simple_escape);
+        }
+        if self == Self::QuotedString {
+            let stops = Finder::new([BACKSLASH, QUOTE, CONTROL]);
+            return has_only_escapes(text, stops, is_python_escape);
         }
         let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, APOSTROPHE]);
         self == Self::PythonString && has_only_escapes(text, stops, is_python_escape)
@@ -343,7 +368,10 @@ mod tests {
     #[test]
     fn plain_text_holds_nothing_that_its_place_gives_a_meaning() {
         #[rustfmt::skip]
-        let cases: [(PlainText, &[&str]); 5] = [
+        let cases: [(PlainText, &[&str]); 8] = [
+            (PlainText::JsonString,    &["\"", "\\", "\n", "\t", "\0", "<"]),
+            (PlainText::BracketString, &["\"", "\\", "\n", "\t", "\0", "["]),
+            (PlainText::QuotedString,  &["\"", "\\", "\n", "\t", "\0", "<", "\\/"]),
             (PlainText::PythonString, &["'", "\"", "\\", "\n", "\t", "\0", "<"]),
             (PlainText::MarkupRules,       &["\"", "\\", "\n", "\t", "\0", "<"]),
             (PlainText::Framed,       &["\"", "\\", "\n", "\t", "\0", "<"]),

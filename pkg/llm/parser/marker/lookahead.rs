@@ -45,7 +45,7 @@ pub(crate) enum BareName {
     Python,
     /// One of these texts, or a bracket.
     Separators([&'static str; 2]),
-    /// `>` and a line end, then anything but a tag, which would be part of prose; a closer may follow.
+    /// `>` and a line end, then text or a closer. Tags of words alone would be part of prose.
     Lines,
     /// Anything.
     Open,
@@ -125,10 +125,36 @@ fn check_lines(text: &[u8], is_last: bool) -> MarkerMatch {
         _ => return MarkerMatch::No,
     };
     match body {
-        [b'<'] => undecided,
-        [] if !is_last => MarkerMatch::Maybe,
-        [b'<', second, ..] => yes_if(*second == b'/'),
-        _ => MarkerMatch::Yes(0),
+        [] if is_last => MarkerMatch::Yes(0),
+        _ => check_tags(body, undecided),
+    }
+}
+
+/// Checks that `text` is not what prose has in place of the text of a call: tags of words, and a closer or words
+/// beside them.
+fn check_tags(mut text: &[u8], undecided: MarkerMatch) -> MarkerMatch {
+    let mut name: &[u8] = b"";
+    loop {
+        let is_apart = !name.is_empty() && text.starts_with(b" ");
+        text = match text.trim_ascii_start() {
+            [] | [b'<'] => return undecided,
+            [b'<', b'/', end @ ..] if end.starts_with(name) => return MarkerMatch::Yes(0),
+            [b'<', b'/', end @ ..] if name.starts_with(end) => return undecided,
+            [b'<', b'/' | b'|', ..] => return MarkerMatch::No,
+            [b'<', tag @ ..] if tag.first().is_some_and(u8::is_ascii_alphabetic) => {
+                let end = tag.iter().position(|byte| b"<>=\n".contains(byte));
+                let Some(end) = end else { return undecided };
+                name = subslice(tag, ..end);
+                if tag.get(end) != Some(&b'>') || name.ends_with(b"/") {
+                    return MarkerMatch::Yes(0);
+                }
+                if name.iter().any(u8::is_ascii_whitespace) {
+                    return MarkerMatch::No;
+                }
+                subslice(tag, end + 1..)
+            }
+            _ => return yes_if(!is_apart),
+        };
     }
 }
 

@@ -385,6 +385,11 @@ impl MarkerSet {
         self.markers.is_empty()
     }
 
+    /// Returns the number of markers.
+    pub(super) fn len(&self) -> usize {
+        self.markers.len()
+    }
+
     /// Returns the texts that the markers begin with.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.markers.iter().map(|marker| &*marker.text)

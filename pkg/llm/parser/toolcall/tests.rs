@@ -452,7 +452,7 @@ fn pieces(mut text: &str, bytes: usize) -> Vec<&str> {
 
 #[test]
 fn what_the_fast_way_takes_reads_the_same_in_pieces_of_any_size() {
-    let value = "let v: Vec<u8> = a <b && c;\n\tif x == \"y\\n\" { </p> }\r\n<th> it's é\u{1} {\"k\": \"a\\nb\"}\n\n `<tool` end";
+    let value = "let v: Vec<u8> = a <b && c;\n\tif x == \"y\\n\" { </p> }\r\n<th> it's é\u{1} {\"k\": \"a\\nb\"}\n\n `<tool` [TOOL a[i] end";
     let json = serde_json::Value::from(value).to_string();
     let list = format!("{{\"k\": {json}");
     let entities = value.replace('&', "&amp;").replace('<', "&lt;");
@@ -469,6 +469,7 @@ fn what_the_fast_way_takes_reads_the_same_in_pieces_of_any_size() {
         ("minimax-m2",  format!("<minimax:tool_call>\n<invoke name=\"write\">\n<parameter name=\"content\">{value}</parameter>\n<parameter name=\"list\">{list}</parameter>\n</invoke>\n</minimax:tool_call>")),
         ("gemma4",      format!("<|tool_call>call:write{{content:<|\"|>{value}<|\"|>}}<tool_call|>")),
         ("pythonic",    format!("[write(content={json})]")),
+        ("mistral",     format!("[TOOL_CALLS]write[ARGS]{{\"content\": {json}}}")),
         ("auto",        format!("Some `code` <b>\n```\n<x>\n```\n<tool_call>{{\"name\":\"write\",\"arguments\":{{\"content\":{json}}}}}</tool_call>")),
         ("glm",         format!("<tool_call>write\n<arg_key>content</arg_key>\n<arg_value>{value}</arg_value>\n<arg_key>list</arg_key>\n<arg_value>{list}</arg_value>\n</tool_call>")),
     ];

@@ -30,6 +30,13 @@ pub(super) const NOT_IN_AUTO: [&str; 12] = [
     "cwm",
 ];
 
+/// Texts that begin as a tag does.
+#[rustfmt::skip]
+const TAGGED: [&str; 11] = [
+    "<b>x</b>", "<p>", "<p>x", "<!DOCTYPE html>\n<p>x</p>", "<?xml version=\"1.0\"?>\n<a/>", "<br/>",
+    "<a href=\"x\">y</a>", "<<EOF\nx\nEOF", "</p> x", "<ul>\n<li></li>\n</ul>", "< a",
+];
+
 /// Writes random calls and reads them, whole and in pieces; returns both where they differ.
 fn check(form: &Form, seed: u64, dialect: ToolDialect) -> Result<(), String> {
     let mut random = Random(seed);
@@ -131,4 +138,34 @@ fn every_family_reads_back_the_calls_that_it_writes() {
     let forms = forms();
     assert!(families().all(|family| forms.iter().any(|form| form.family.name == family.name)));
     assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.join("\n"));
+}
+
+// Rows: N-37
+#[test]
+fn a_text_that_begins_with_a_tag_comes_back_from_every_family() {
+    let schema = serde_json::json!({"properties": {"body": {"type": "string"}}});
+    let cwm = families().find(|family| family.name == "cwm").unwrap();
+    let mut texts = Vec::new();
+    for text in TAGGED {
+        // Nothing but a tag is what prose has in place of the text.
+        if text != "<p>" {
+            texts.push((cwm, text, format!("<tool: save>\n{text}\n</tool>")));
+        }
+        for form in forms().iter().filter(|form| form.admits_text(text, 0)) {
+            let members = vec![("body".to_owned(), Value::Text(text.to_owned()))];
+            texts.push((form.family, text, form.write(&[("save", members)])));
+        }
+    }
+    let mut wrong = Vec::new();
+    for (family, value, text) in texts {
+        let mut setup = family.setup();
+        setup.options = setup.options.schemas(vec![(Text::from("save"), schema.clone())]);
+        let run = setup.run_at_random_cuts(family.name, &text, 3);
+        let got: Vec<_> = run.completion.tool_calls.iter().map(read_back).collect();
+        let want = object(&[("body".to_owned(), Value::Text(value.to_owned()))]);
+        if got != [format!("save {}", canonical(&want))] {
+            wrong.push(format!("{}: {text:?}\n  {got:?}", family.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -101,6 +101,20 @@ impl HeaderCall {
         }
     }
 
+    /// Reads the word at the beginning of `text`, which neither ends a field nor begins the arguments; returns its length.
+    fn take_word(&mut self, text: &str) -> usize {
+        let HeaderPhase::Field(_, end) = self.state else { return 0 };
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let bytes = text.as_bytes().iter().take_while(|byte| is_word(byte)).count();
+        let ends_with_word = end.as_bytes().last().is_none_or(is_word);
+        if ends_with_word || self.text.len() + bytes > MAX_HEADER_BYTES {
+            return 0;
+        }
+        self.text.push_str(slice(text, ..bytes));
+        self.header_bytes += bytes;
+        bytes
+    }
+
     /// Processes a complete field, which was ended by its text.
     fn end_field(&mut self, field: HeaderField, text: &str, at: usize, out: &mut PayloadSink<'_>) {
         let [_, (next, end)] = self.style.fields;
@@ -308,8 +322,13 @@ impl HeaderCall {
 
 impl PayloadReader for HeaderCall {
     fn feed(&mut self, text: &str, out: &mut PayloadSink<'_>) -> usize {
+        if let (HeaderPhase::Arguments, Some(arguments)) = (self.state, &mut self.arguments) {
+            return arguments.feed(text, &mut keeping(&mut self.unnamed, out));
+        }
         let mut at = 0;
-        for next in text.chars() {
+        loop {
+            at += self.take_word(slice(text, at..));
+            let Some(next) = slice(text, at..).chars().next() else { break };
             let byte = text.as_bytes().get(at).copied().unwrap_or_default();
             let is_ahead = self.state == HeaderPhase::Lookahead;
             if self.style.payload == HeaderPayload::Text && is_ahead {
@@ -343,9 +362,6 @@ impl PayloadReader for HeaderCall {
         }
         let mut kept = keeping(&mut self.unnamed, out);
         match &mut self.arguments {
-            Some(arguments) if at == 0 && self.state == HeaderPhase::Arguments => {
-                arguments.feed(text, &mut kept)
-            }
             Some(arguments) if at < text.len() && self.state == HeaderPhase::Arguments => {
                 at + arguments.feed(slice(text, at..), &mut |piece| kept(piece.behind(at)))
             }

@@ -97,7 +97,9 @@ fn run<'a>(tags: &Tags, schemas: &ToolSchemas, pieces: impl IntoIterator<Item = 
                 !piece.contains(['<', '"', '\\']) && !has_control(piece)
             }
             PlainText::Nothing
+            | PlainText::BracketString
             | PlainText::UnmarkedString
+            | PlainText::QuotedString
             | PlainText::MarkupRules
             | PlainText::Entities
             | PlainText::MarkupTail

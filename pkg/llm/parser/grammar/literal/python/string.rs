@@ -109,6 +109,7 @@ impl StringText {
     pub(super) fn plain(&self) -> PlainText {
         match (self.state, self.high) {
             (StringPhase::Inside, None) if self.is_raw => PlainText::PythonRaw,
+            (StringPhase::Inside, None) if self.quote == b'"' => PlainText::QuotedString,
             (StringPhase::Inside, None) => PlainText::PythonString,
             _ => PlainText::Nothing,
         }
