@@ -84,8 +84,9 @@ pub use self::{
     decode::{BodyDecoder, Progress, decode},
     exchange::{
         ChunkDetails, ContentType, ContentTyper, DEGRADED, DegradedNotice, Health, ListedModel,
-        PromptCache, ProviderError, RefusedContent, Request, ResponseFormat, StatusError,
-        StreamChunk, Thinking, TimeoutKind, ToolCallDelta, ToolCallDeltas, ToolChoice, ToolSpec,
+        PromptCache, ProviderError, RefusedContent, Request, RequestOwner, ResponseFormat,
+        StatusError, StreamChunk, Thinking, TimeoutKind, ToolCallDelta, ToolCallDeltas, ToolChoice,
+        ToolSpec,
     },
     protocols::{Protocol, UnknownProtocol},
     provider::{ChunkStream, Provider, ProviderFuture},

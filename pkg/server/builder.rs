@@ -1,11 +1,6 @@
 //! The builder of a service.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeSet, error::Error, fmt, sync::Arc, time::Duration};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -15,10 +10,12 @@ use super::{
         control::AccessControl, identity::LocalCallers, origins::AllowedOrigins,
         usage::ServiceUsage,
     },
-    conversations::{agents::AgentSet, directory::ConversationDirectory},
+    conversations::{
+        agents::{AgentSet, ServedAgent},
+        directory::ConversationDirectory,
+    },
     durable::HostStreams,
     health::{CheckState, HealthCheck, HealthChecks},
-    input::client_tools::RequestToolSource,
     lifecycle::RunLifecycle,
     metrics::{ServiceMetrics, latency::LatencyWindow, latency_records::LatencyRecords},
     readers::context::ReaderContext,
@@ -26,7 +23,7 @@ use super::{
     runs::{directory::RunDirectory, slots::RunSlots},
     service::{Service, ServiceHandles},
 };
-use forgeline_agent::{Agent, Observer};
+use forgeline_agent::{Agent, Caller, Observer};
 use forgeline_store::{EventLog, NotificationChannel, Stores};
 use forgeline_types::Text;
 
@@ -37,7 +34,7 @@ const LONG_POLL: Duration = Duration::from_secs(20);
 #[must_use = "a builder does nothing before `build`"]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct ServiceBuilder {
-    agents: Vec<(Text, Agent)>,
+    agents: Vec<(Text, ServedAgent)>,
     with_history: BTreeSet<Text>,
     identify: Box<dyn Identify>,
     stores: Stores,
@@ -101,7 +98,49 @@ impl Service {
 impl ServiceBuilder {
     /// Adds an agent. The first agent is the default for requests that name none. Each conversation has its own history.
     pub fn agent(mut self, name: impl Into<Text>, agent: Agent) -> Self {
-        self.agents.push((name.into(), agent));
+        self.agents.push((name.into(), ServedAgent::Shared(agent)));
+        self
+    }
+
+    /// Adds an agent that is made for its caller: with the prompt, the tools or the keys of a tenant. `make` is called for each run, once the limits of the
+    /// caller and the ownership of its conversation have been checked, and for each list of agents, tools or messages that is requested. It caches what is
+    /// expensive: clones of an [`Agent`] are cheap. The conversation stays the same, whatever the agent of its next run. A run that is resumed after a
+    /// restart gets an agent that is made again for its caller, which must have the tools that the run had.
+    ///
+    /// `make` takes the caller by value, since a future that a service runs borrows nothing. Keys alone need no agent of their own: see
+    /// [`Authorize`](https://docs.rs/forgeline/latest/forgeline/llm/http/trait.Authorize.html).
+    ///
+    /// # Errors
+    ///
+    /// An error of `make` that is a [`Problem`] is the response: `Problem::new(StatusCode::FORBIDDEN, "no_plan", "choose a plan first")`. Any other one is in
+    /// the logs, and the response is 500 `agent_not_made`. After 10 s the future of `make` is dropped, and the response is 503. A run that is to be resumed
+    /// is interrupted by either; lists leave the agent out.
+    ///
+    /// `/ready` does not check providers of such agents: add a [`check`](Self::check).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::{
+    ///     agent::{Agent, Caller},
+    ///     llm::demo::DemoProvider,
+    ///     server::Service,
+    /// };
+    ///
+    /// let service = Service::builder().agent_for("help", async |caller: Caller| {
+    ///     let tenant = caller.scope.unwrap_or_default();
+    ///     let prompt = format!("You help the customers of {tenant}.");
+    ///     Agent::builder(DemoProvider::new()).system(prompt).build()
+    /// });
+    /// # drop(service);
+    /// ```
+    pub fn agent_for<F, R, E>(mut self, name: impl Into<Text>, make: F) -> Self
+    where
+        F: Fn(Caller) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Agent, E>> + Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>> + 'static,
+    {
+        self.agents.push((name.into(), ServedAgent::per_caller(make)));
         self
     }
 
@@ -234,24 +273,18 @@ impl ServiceBuilder {
         let mut watchers: Vec<Arc<dyn Observer>> =
             vec![Arc::clone(&metrics) as _, Arc::clone(&records) as _];
         watchers.extend(latency.clone().map(|latency| latency as _));
-        let mut agents = BTreeMap::new();
+        let mut agents = AgentSet::new(default, watchers);
         checks.extend(HealthCheck::of_stores(&stores));
         for (name, agent) in given {
-            let provider = Arc::clone(agent.provider());
-            checks.push(HealthCheck::of_provider(format!("provider:{name}").into(), provider));
-            for (model, provider) in agent.models() {
-                let check = format!("provider:{name}:{model}");
-                checks.push(HealthCheck::of_provider(check.into(), Arc::clone(provider)));
+            if let ServedAgent::Shared(agent) = &agent {
+                checks.extend(HealthCheck::of_agent(&name, agent));
             }
-            let agent = agent.with_source(Arc::new(RequestToolSource)).watched_by(&watchers);
-            if agents.insert(name.clone(), agent).is_some() {
+            if !agents.add(name.clone(), agent) {
                 return Err(ServiceError::SameName { name });
             }
         }
-        if let Some(name) = with_history.iter().find(|name| !agents.contains_key(*name)) {
-            return Err(ServiceError::UnknownAgent { name: name.clone() });
-        }
-        let agents = Arc::new(AgentSet::new(agents, default, with_history));
+        agents.take_history(with_history).map_err(|name| ServiceError::UnknownAgent { name })?;
+        let agents = Arc::new(agents);
         let store = Arc::clone(&stores.conversations);
         let conversations = Arc::new(ConversationDirectory::new(Arc::clone(&agents), store));
         let runs = Arc::new(RunDirectory::new(&stores));

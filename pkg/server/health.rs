@@ -6,6 +6,7 @@ use futures_core::future::BoxFuture;
 use serde::Serialize;
 use tokio::time::{Instant, timeout};
 
+use forgeline_agent::Agent;
 use forgeline_llm::{Provider, ProviderError};
 use forgeline_store::{EventLog, LogKey, LogRecord, StoreError, Stores};
 use forgeline_types::Text;
@@ -100,7 +101,7 @@ impl HealthCheck {
     }
 
     /// Returns a check that a provider's server is reachable and accepts the API key.
-    pub(super) fn of_provider(name: Text, provider: Arc<dyn Provider>) -> Self {
+    fn of_provider(name: Text, provider: Arc<dyn Provider>) -> Self {
         Self::new(name, move || {
             let health = provider.health();
             async move {
@@ -117,6 +118,16 @@ impl HealthCheck {
                 }
             }
         })
+    }
+
+    /// Returns the checks of the providers of an agent.
+    pub(super) fn of_agent(name: &str, agent: &Agent) -> Vec<Self> {
+        let own =
+            Self::of_provider(format!("provider:{name}").into(), Arc::clone(agent.provider()));
+        let others = agent.models().iter().map(|(model, provider)| {
+            Self::of_provider(format!("provider:{name}:{model}").into(), Arc::clone(provider))
+        });
+        std::iter::once(own).chain(others).collect()
     }
 
     /// Returns checks that the stores can be written and read.

@@ -33,6 +33,7 @@ mod input;
 mod journal;
 mod lifecycle;
 mod metrics;
+mod openapi;
 mod problem;
 mod readers;
 mod retention;
@@ -51,6 +52,6 @@ pub use self::{
     lifecycle::recover::Recovered,
     problem::Problem,
     retention::Keep,
-    routes::router,
+    routes::{openapi, router},
     service::Service,
 };

@@ -136,7 +136,7 @@ impl Service {
 
 impl fmt::Debug for Service {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let agents: Vec<_> = self.0.agents.iter().map(|(name, _)| name).collect();
+        let agents: Vec<_> = self.0.agents.names().collect();
         formatter.debug_struct("Service").field("agents", &agents).finish_non_exhaustive()
     }
 }

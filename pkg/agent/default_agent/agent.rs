@@ -124,7 +124,7 @@ impl Agent {
         memory: Box<dyn Memory>,
         stored: Option<StoredHistory>,
     ) -> Conversation {
-        let setup = (Arc::clone(&self.0.parts), Arc::clone(&self.0.modes));
+        let setup = self.setup();
         let (id, journal) = stored.map(|stored| (stored.id, stored.journal)).unzip();
         Conversation::new(setup, memory, id, journal)
     }
@@ -225,6 +225,10 @@ impl Agent {
 
     pub(crate) fn parts(&self) -> &Arc<AgentSetup> {
         &self.0.parts
+    }
+
+    pub(super) fn setup(&self) -> (Arc<AgentSetup>, Arc<RequestModes>) {
+        (Arc::clone(&self.0.parts), Arc::clone(&self.0.modes))
     }
 
     pub(super) fn modes(&self) -> &RequestModes {

@@ -15,8 +15,8 @@ use crate::{
     channels::{AgentChannels, AgentHandle, session},
     config::AgentConfig,
     driver::{
-        self, EventEmitter, RunSetup, RunStart, SessionGrants, SharedAgent, StartMessages,
-        WrittenMessages,
+        self, EventEmitter, RunSetup, RunStart, SessionGrants, SharedAgent, SharedHistory,
+        StartMessages, WrittenMessages,
     },
     journal::{Chain, Journal, JournalStep, OpenIs, OpenRun, Record, Restored, Writer},
     memory::{Memory, SharedMemory},
@@ -65,9 +65,7 @@ impl Conversation {
             (WrittenMessages::default(), SessionGrants::default(), StartMessages::default());
         let (outside, looked_through) = (std::sync::Mutex::default(), AtomicUsize::new(0));
         let prefix = std::sync::Mutex::default();
-        Self(Arc::new(SharedAgent {
-            parts,
-            modes,
+        let history = Arc::new(SharedHistory {
             id,
             memory,
             turn,
@@ -79,7 +77,8 @@ impl Conversation {
             prefix,
             looked_through,
             compacts: AtomicBool::new(false),
-        }))
+        });
+        Self(Arc::new(SharedAgent { parts, modes, history }))
     }
 
     /// Returns the id by which the agent's [store](crate::AgentBuilder::conversations) knows the conversation; `None` for one that is not stored.

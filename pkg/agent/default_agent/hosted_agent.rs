@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::agent::Agent;
-use crate::{observe::Observer, run::RunInput, support::system_now, tools::ToolSource};
+use super::{agent::Agent, conversation::Conversation};
+use crate::{
+    driver::SharedAgent, observe::Observer, run::RunInput, support::system_now, tools::ToolSource,
+};
 use forgeline_llm::{Provider, ToolSpec};
 use forgeline_types::{AgentError, Message, Part, Text};
 
@@ -22,6 +24,15 @@ impl Agent {
         self.changed(|parts| {
             parts.observers = parts.observers.iter().chain(watchers).cloned().collect();
         })
+    }
+
+    /// Returns a conversation with this agent that shares the messages, the order of runs and the grants of another one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn goes_on_with(&self, conversation: &Conversation) -> Conversation {
+        let (parts, modes) = self.setup();
+        let history = Arc::clone(&conversation.0.history);
+        Conversation(Arc::new(SharedAgent { parts, modes, history }))
     }
 
     /// Returns the parts of an answer whose calls the model wrote as text, parsed into text and calls; `None` if the answer contains no call.

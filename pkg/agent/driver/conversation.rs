@@ -12,11 +12,12 @@ use super::{
     event_emitter::EventEmitter,
     panic_safe_stream,
     run_recorder::RunRecorder,
-    shared_agent::SharedAgent,
+    shared_agent::{SharedAgent, SharedHistory},
     spans,
     withheld::withheld,
 };
 use crate::{
+    Caller,
     config::CallStart,
     notice::{CallModeFallbackNotice, CallsInTextNotice, Notice},
     search::{LoadedTools, ToolIndex, unwrap_call},
@@ -90,7 +91,9 @@ impl<'a> RunConversation<'a> {
     /// Returns a copy of the request from which all requests of the run are made.
     pub(super) fn next_request(&mut self, state: &RunState) -> Request {
         if self.template.is_none() {
-            self.template = Some(Box::new(self.request(state)));
+            let mut request = self.request(state);
+            request.owner = state.context().caller().map(Caller::request_owner);
+            self.template = Some(Box::new(request));
             self.loaded = None;
         }
         let is_loaded = self.mode.native && !self.mode.indirect;
@@ -151,7 +154,7 @@ impl<'a> RunConversation<'a> {
             if (is_last || goal.is_some()) && !request.tools.is_empty() {
                 request.tool_choice = Some(ToolChoice::None);
             }
-            let SharedAgent { memory, written, .. } = self.agent;
+            let SharedHistory { memory, written, .. } = &*self.agent.history;
             (request.messages, estimated) = if self.has_window(state) {
                 let window = self.agent.window();
                 (written.history(&window.sent(), mode), window.estimated())

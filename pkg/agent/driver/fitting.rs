@@ -354,7 +354,7 @@ fn failed(why: String) -> AgentError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forgeline_llm::ToolChoice;
+    use forgeline_llm::{RequestOwner, ToolChoice};
 
     #[test]
     fn a_request_for_a_summary_has_nothing_that_is_for_answers() {
@@ -364,14 +364,17 @@ mod tests {
             it.tool_choice = Some(ToolChoice::None);
             it.parallel_tool_calls = Some(true);
             it.temperature = Some(0.5);
+            it.owner = Some(RequestOwner::new("ann"));
             it
         };
         let want = {
             let mut it = Request::default();
             it.temperature = Some(0.5);
+            it.owner = Some(RequestOwner::new("ann"));
             it
         };
         assert_eq!(format!("{:?}", plain(&template)), format!("{want:?}"));
+        assert_eq!(plain(&template).owner, want.owner, "a summary is paid by the caller");
     }
 
     #[test]

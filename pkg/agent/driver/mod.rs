@@ -31,7 +31,13 @@ mod withheld;
 mod written_messages;
 
 pub(super) use self::{
-    event_emitter::EventEmitter, journaled_history::write_given, run_loop::run,
-    run_setup::RunSetup, run_start::RunStart, session_grants::SessionGrants,
-    shared_agent::SharedAgent, start_messages::StartMessages, written_messages::WrittenMessages,
+    event_emitter::EventEmitter,
+    journaled_history::write_given,
+    run_loop::run,
+    run_setup::RunSetup,
+    run_start::RunStart,
+    session_grants::SessionGrants,
+    shared_agent::{SharedAgent, SharedHistory},
+    start_messages::StartMessages,
+    written_messages::WrittenMessages,
 };

@@ -1,8 +1,11 @@
-//! The state of a conversation that its runs share.
+//! A conversation with an agent, and the state that its runs share.
 
-use std::sync::{
-    Arc, OnceLock, PoisonError,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    ops::Deref,
+    sync::{
+        Arc, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
 
 use tokio::{
@@ -23,10 +26,23 @@ use crate::{
 };
 use forgeline_types::{AgentError, ErrorCode, Message, Text};
 
-/// The state of a conversation that its runs share.
+/// A conversation with an agent. Others may hold the same history with another agent.
 pub(crate) struct SharedAgent {
     pub(crate) parts: Arc<AgentSetup>,
     pub(crate) modes: Arc<RequestModes>,
+    pub(crate) history: Arc<SharedHistory>,
+}
+
+impl Deref for SharedAgent {
+    type Target = SharedHistory;
+
+    fn deref(&self) -> &SharedHistory {
+        &self.history
+    }
+}
+
+/// The state of a conversation that its runs share.
+pub(crate) struct SharedHistory {
     /// The id of the conversation in the store of its agent.
     pub(crate) id: Option<Text>,
     pub(crate) memory: Arc<SharedMemory>,
@@ -58,9 +74,9 @@ impl SharedAgent {
         }
     }
 
-    /// Returns a key that distinguishes this agent from others.
+    /// Returns a key that distinguishes this conversation from others.
     pub(super) fn key(&self) -> usize {
-        std::ptr::from_ref(self).addr()
+        Arc::as_ptr(&self.history).addr()
     }
 
     /// Returns the sources of the text from outside in the conversation.

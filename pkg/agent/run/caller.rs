@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use forgeline_llm::RequestOwner;
 use forgeline_types::{Text, setters};
 
 /// The person or program on whose behalf a run works.
@@ -47,6 +48,16 @@ impl Caller {
     pub fn permission(mut self, name: impl Into<Text>) -> Self {
         self.permissions.insert(name.into());
         self
+    }
+
+    /// Returns the caller as the owner of a request to a model, by which a provider finds the caller's key.
+    #[must_use]
+    pub fn request_owner(&self) -> RequestOwner {
+        let owner = RequestOwner::new(self.id.clone());
+        match &self.scope {
+            Some(scope) => owner.scope(scope.clone()),
+            None => owner,
+        }
     }
 
     /// Returns `true` when the caller has this permission.

@@ -185,6 +185,11 @@ impl RunInput {
 
     /// Returns the message and the context as JSON, in the form in which a service stores an input.
     #[doc(hidden)]
+    pub fn context(&self) -> &RunContext {
+        &self.context
+    }
+
+    #[doc(hidden)]
     pub fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string(&(&self.message, &self.context))
     }

@@ -8,6 +8,7 @@ mod error;
 mod health;
 mod refused_content;
 mod request;
+mod request_owner;
 mod status_error;
 
 pub use call_deltas::{ToolCallDelta, ToolCallDeltas};
@@ -18,4 +19,5 @@ pub use error::{ProviderError, TimeoutKind};
 pub use health::{Health, ListedModel};
 pub use refused_content::RefusedContent;
 pub use request::{PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec};
+pub use request_owner::RequestOwner;
 pub use status_error::StatusError;

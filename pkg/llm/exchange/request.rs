@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::RequestOwner;
 use forgeline_types::{Message, Text, Transcript, setters};
 
 /// A request to a model. Fields left at their default are not sent.
@@ -64,6 +65,9 @@ pub struct Request {
     /// case. Not serialized. Default: 0.
     #[serde(skip)]
     pub attempts_made: u32,
+    /// The person or program for which the request is sent; an agent sets the caller of its run. Not serialized. Default: none.
+    #[serde(skip)]
+    pub owner: Option<RequestOwner>,
 }
 
 impl Request {
@@ -96,6 +100,7 @@ impl Request {
         cache(some PromptCache),
         response_format(some ResponseFormat),
         attempts_made(u32),
+        owner(some RequestOwner),
     }
 
     /// Adds an entry to [`metadata`](Self::metadata).

@@ -104,7 +104,7 @@ impl<W: WireFormat> HttpShared<W> {
         for (name, value) in self.wire.headers(&Request::default()) {
             http = http.header(name, value);
         }
-        let (mut response, redactor, has_key) = self.send(http, deadline).await?;
+        let (mut response, redactor, has_key) = self.send_unowned(http, deadline).await?;
         // A server without a model list is reachable nevertheless.
         if matches!(response.status, 404 | 405 | 501) {
             return Ok(ListBody { body: None, redactor, has_key });

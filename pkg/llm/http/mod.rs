@@ -29,7 +29,7 @@ mod validate;
 mod window;
 mod wire;
 
-pub use auth::Authorize;
+pub use auth::{Authorize, CallScope};
 pub use body::BodyWriter;
 pub use builder::HttpBuilder;
 pub use config::HttpConfig;

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::{sync::OnceCell, time::Instant};
 
 use super::{
-    BodyWriter, HttpConfig, WireFormat, check,
+    BodyWriter, CallScope, HttpConfig, WireFormat, check,
     encoded::EncodedCache,
     fitted_tools::{FittedLists, FittedTools},
     http_error::status_error,
@@ -27,8 +27,8 @@ use super::{
 };
 use crate::{
     ChunkStream, ContentTyper, DegradedNotice, Health, ModelCard, PromptCache, Provider,
-    ProviderError, ProviderFuture, Request, SchemaRules, StreamChunk, TimeoutKind, ToolChoice,
-    ToolSpec,
+    ProviderError, ProviderFuture, Request, RequestOwner, SchemaRules, StreamChunk, TimeoutKind,
+    ToolChoice, ToolSpec,
     attempts::{
         driver::{AttemptPolicy, NextAttempt, begin},
         retry::RetrySchedule,
@@ -137,7 +137,8 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
         if let Some(field) = field {
             request.extra.entry(field).or_insert(Value::Bool(false));
         }
-        let schedule = RetrySchedule::new(self.0.config.retry, request.attempts_made);
+        let attempt = request.attempts_made;
+        let schedule = RetrySchedule::new(self.0.config.retry, attempt);
         let own = self.0.origins.own(&request.messages);
         let has_foreign = own.is_some();
         request.messages = own.unwrap_or(request.messages);
@@ -152,8 +153,11 @@ impl<W: WireFormat> Provider for HttpProvider<W> {
         left_out.extend(has_foreign.then(|| Text::from(LEFT_OUT)));
         left_out.extend(told.iter().cloned());
         let event = (!left_out.is_empty()).then(|| degraded_event(W::PROVIDER, &left_out));
-        begin(HttpAttempts { inner, request, names, schedule, begun: None }, Vec::from_iter(event))
-            .boxed()
+        begin(
+            HttpAttempts { inner, request, names, schedule, attempt, begun: None },
+            Vec::from_iter(event),
+        )
+        .boxed()
     }
 
     fn schema_rules(&self) -> SchemaRules {
@@ -186,6 +190,8 @@ struct HttpAttempts<W> {
     request: Arc<Request>,
     names: Option<Arc<WireNames>>,
     schedule: RetrySchedule,
+    /// The number of attempts so far.
+    attempt: u32,
     /// The time at which the first attempt began.
     begun: Option<Instant>,
 }
@@ -202,8 +208,9 @@ impl<W: WireFormat> AttemptPolicy for HttpAttempts<W> {
     fn open(&mut self) -> ProviderFuture<Self::Stream> {
         let begun = *self.begun.get_or_insert_with(Instant::now);
         let (inner, request) = (Arc::clone(&self.inner), Arc::clone(&self.request));
-        let names = self.names.clone();
-        async move { inner.stream(&request, names, begun).await }.boxed()
+        self.attempt = self.attempt.saturating_add(1);
+        let (names, attempt) = (self.names.clone(), self.attempt);
+        async move { inner.stream(&request, names, (attempt, begun)).await }.boxed()
     }
 
     fn after(&mut self, error: ProviderError) -> Result<NextAttempt, ProviderError> {
@@ -291,12 +298,12 @@ impl<W: WireFormat> HttpShared<W> {
         left_out
     }
 
-    /// Starts one attempt of a request whose first attempt began at `begun`.
+    /// Starts the attempt of this number of a request whose first attempt began at `begun`.
     async fn stream(
         &self,
         request: &Request,
         names: Option<Arc<WireNames>>,
-        begun: Instant,
+        (attempt, begun): (u32, Instant),
     ) -> Result<AttemptChunks<W::Decoder>, ProviderError> {
         let config = &self.config;
         check::check(request, config.capabilities, self.info.media, W::PROVIDER)?;
@@ -318,7 +325,8 @@ impl<W: WireFormat> HttpShared<W> {
         }
         let head = BodyDeadline::new(start, TimeoutKind::Headers, config.timeouts.headers);
         let head = BodyDeadline::earlier(head, deadline);
-        let (response, redactor, _) = self.send(http, head).await?;
+        let scope = self.scope(request.owner.as_ref(), attempt);
+        let (response, redactor, _) = self.send(http, &scope, head).await?;
         tracing::debug!(status = response.status, took = ?start.elapsed(), "the server answers");
         if !(200..300).contains(&response.status) {
             let patience = config.timeouts.error_body;
@@ -332,15 +340,30 @@ impl<W: WireFormat> HttpShared<W> {
         Ok(RedactedStream { chunks, redactor, origins: Arc::clone(&self.origins), names })
     }
 
+    /// Returns the scope of an attempt for this owner.
+    fn scope<'a>(&'a self, owner: Option<&'a RequestOwner>, attempt: u32) -> CallScope<'a> {
+        CallScope { owner, model: &self.config.model, attempt }
+    }
+
+    /// Sends a request without an owner, such as for the list of models.
+    pub(super) async fn send_unowned(
+        &self,
+        http: HttpRequest,
+        deadline: Option<BodyDeadline>,
+    ) -> Result<(HttpResponse, SecretRedactor, bool), ProviderError> {
+        self.send(http, &self.scope(None, 0), deadline).await
+    }
+
     /// Sends a request with its authorization headers; returns the response, the redactor for this request,
     /// and whether the request had a key.
-    pub(super) async fn send(
+    async fn send(
         &self,
         mut http: HttpRequest,
+        scope: &CallScope<'_>,
         deadline: Option<BodyDeadline>,
     ) -> Result<(HttpResponse, SecretRedactor, bool), ProviderError> {
         let authorised = match &self.config.authorize {
-            Some(hook) => within(deadline, hook.headers()).await??,
+            Some(hook) => within(deadline, hook.headers(scope)).await??,
             None => Vec::new(),
         };
         let redactor = self.config.redactor(&authorised);

@@ -112,7 +112,7 @@ impl<W: WireFormat> HttpShared<W> {
     /// Returns the JSON that the server answers.
     async fn answer(&self, http: HttpRequest, deadline: Option<BodyDeadline>) -> Option<Value> {
         let http = http.header("accept", "application/json");
-        let (mut response, _, _) = self.send(http, deadline).await.ok()?;
+        let (mut response, _, _) = self.send_unowned(http, deadline).await.ok()?;
         if response.status != 200 {
             return None;
         }

@@ -277,6 +277,22 @@ impl ChunkWriter {
         json(&body)
     }
 
+    /// Returns the body of a response that failed before anything was sent, with a status such as 502. In a stream, the event of the error has the same
+    /// [chunk](Self::event).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::{llm::openai::ChunkWriter, types::{AgentError, ErrorCode}};
+    ///
+    /// let body = ChunkWriter::failure(&AgentError::new(ErrorCode::Overloaded, "try again later"));
+    /// assert!(body.contains(r#""message":"try again later""#));
+    /// ```
+    #[must_use]
+    pub fn failure(error: &AgentError) -> String {
+        failure(error)
+    }
+
     /// Returns the chunk with the token counts, which follows the end of the answer; unknown counts
     /// are 0.
     #[must_use]

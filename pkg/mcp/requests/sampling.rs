@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::mcp_options::SamplingModel;
 use forgeline_agent::{
-    Budget, Spending,
+    Budget, Caller, Spending,
     private::{BudgetDraw, SpentBelow, current_draw},
     tools::ToolContext,
 };
@@ -40,6 +40,7 @@ pub(crate) async fn sample(
     context: &ToolContext,
 ) -> SamplingResult {
     let mut request = request(&params, sampling.max_tokens)?;
+    request.owner = context.run().caller().map(Caller::request_owner);
     let info = sampling.provider.info();
     let shown: Vec<_> = request.messages.messages().iter().map(|message| shown(message)).collect();
     let preview = format!(

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::*;
 use crate::McpQuestion;
-use forgeline_agent::{AgentBuilder, RunOutcome};
+use forgeline_agent::{AgentBuilder, Caller, RunInput, RunOutcome};
 use forgeline_types::{
     AgentEvent, Json, QuestionEnd, ToolAnswer, ToolOutputEvent, ToolQuestion, ToolQuestionEndEvent,
 };
@@ -46,7 +46,7 @@ pub(super) async fn run(
     server: impl Future<Output = Scripted>,
 ) -> (Vec<AgentEvent>, RunOutcome, Scripted) {
     let agent = agent.build().unwrap().conversation();
-    let mut stream = agent.run_stream("Do it.");
+    let mut stream = agent.run_stream(RunInput::from("Do it.").caller(Caller::new("ann")));
     let questions = stream.questions();
     let mut answers: VecDeque<_> = answers.into_iter().collect();
     let reader = async {

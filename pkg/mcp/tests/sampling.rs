@@ -5,7 +5,7 @@ use super::{
     *,
 };
 use forgeline_agent::{ApprovalContext, Budget, Decision};
-use forgeline_llm::{StreamChunk, TokenEstimator};
+use forgeline_llm::{RequestOwner, StreamChunk, TokenEstimator};
 use forgeline_types::{AgentEvent, UsageInfo};
 
 /// A model that servers may ask, and the requests that it got.
@@ -62,6 +62,8 @@ async fn a_server_asks_a_model_only_when_a_person_allows_each_request() {
             requests.iter().all(|request| request.max_tokens == Some(100)),
             "the bound is ours"
         );
+        let owners = requests.iter().map(|request| request.owner.as_ref().map(RequestOwner::id));
+        assert!(owners.into_iter().all(|owner| owner == Some("ann")), "the caller's own key");
         let granted = |event: &_| matches!(event, AgentEvent::ToolApprovalGranted(_));
         assert_eq!(events.iter().any(granted), is_allowed);
     }

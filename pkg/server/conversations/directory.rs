@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 
-use super::{ConversationCache, LiveConversation, agents::AgentSet, title::title};
+use super::{
+    ConversationCache, ConversationForRun, LiveConversation, agents::AgentSet, title::title,
+};
 use crate::{
     Problem,
     access::scope::scope,
     http::ids::check_id,
-    input::client_tools::ClientTools,
+    input::{client_tools::ClientTools, stored_input::StoredInput},
     journal::{LogProgress, StoredJournal, rewound::TakenBack},
     problem::MAX_SHOWN,
 };
@@ -48,54 +50,80 @@ impl ConversationDirectory {
         self.agents.takes_history(agent)
     }
 
-    /// Returns the requested conversation, or a new one that begins with `history`, with a title taken from the first message.
+    /// Returns the requested conversation, or a new one that begins with `history`, with a title taken from the first message, and with the agent of a run
+    /// for this caller.
     pub(crate) async fn for_run(
         &self,
         caller: &Caller,
         (agent, id, tools): (Option<Text>, Option<Text>, Option<&ClientTools>),
         (input, history): (&RunInput, Vec<Message>),
-    ) -> Result<Arc<LiveConversation>, Problem> {
+    ) -> Result<ConversationForRun, Problem> {
         let scope = scope(caller);
-        let missing = |id: &Text| Problem::not_found("conversation", id);
         if let Some(id) = &id {
             check_id("`conversation_id`", id)?;
-            if let Some(known) = self.find(&scope, id).await? {
-                if known.owner != caller.id {
-                    return Err(missing(id));
-                }
-                if let Some(other) = agent.filter(|agent| *agent != known.agent_name) {
-                    return Err(other_agent(&known.agent_name, &other));
-                }
-                check_run(&known.agent, input, tools)?;
-                self.give(&scope, &known, history).await?;
-                return Ok(known);
+            if let Some(known) = self.known(&scope, id).await? {
+                return self.go_on(caller, known, (agent, tools), (input, history)).await;
             }
         }
-        let name = agent.unwrap_or_else(|| self.agents.default_name().clone());
-        let Some(agent) = self.agents.get(&name) else {
-            return Err(Problem::not_found("agent", &name));
-        };
-        check_run(agent, input, tools)?;
+        let name = agent.clone().unwrap_or_else(|| self.agents.default_name().clone());
+        let own = self.agents.for_caller(&name, caller).await?;
+        check_run(&own, input, tools)?;
         let id = id.unwrap_or_else(|| new_id("conv-"));
         let key = ConversationKey::new(scope.clone(), id.clone());
         let mut new = ConversationRecord::new(key, caller.id.clone(), name, now_ms());
         new.title = title(&input.text());
-        let added = match self.store.begin(new.clone()).await {
+        match self.store.begin(new.clone()).await {
             Ok(()) => {
-                let added = self.cache.add(&scope, self.of_stored(&new, agent));
+                let added = self.cache.add(&scope, self.of_stored(&new, &own));
                 self.give(&scope, &added, history).await?;
-                added
+                if added.owner != caller.id {
+                    return Err(Problem::not_found("conversation", &added.id));
+                }
+                Ok(ConversationForRun::new(added, &own))
             }
             // Another request was faster.
             Err(StoreError::Exists { .. }) => {
-                self.find(&scope, &id).await?.ok_or_else(|| missing(&id))?
+                let known = self.known(&scope, &id).await?;
+                let known = known.ok_or_else(|| Problem::not_found("conversation", &id))?;
+                self.go_on(caller, known, (agent, tools), (input, history)).await
             }
-            Err(error) => return Err(error.into()),
-        };
-        if added.owner != caller.id {
-            return Err(missing(&added.id));
+            Err(error) => Err(error.into()),
         }
-        Ok(added)
+    }
+
+    /// Returns a conversation that exists for the next run of its owner.
+    async fn go_on(
+        &self,
+        caller: &Caller,
+        known: KnownConversation,
+        (agent, tools): (Option<Text>, Option<&ClientTools>),
+        (input, history): (&RunInput, Vec<Message>),
+    ) -> Result<ConversationForRun, Problem> {
+        let (id, owner, name) = known.about();
+        if *owner != caller.id {
+            return Err(Problem::not_found("conversation", id));
+        }
+        if let KnownConversation::Stored(stored) = &known
+            && stored.status.is_last()
+        {
+            let detail = "the conversation has ended; start another one";
+            return Err(Problem::new(StatusCode::CONFLICT, "ended", detail));
+        }
+        if let Some(other) = agent.filter(|agent| agent != name) {
+            return Err(other_agent(name, &other));
+        }
+        let (scope, own) = (scope(caller), self.agents.for_caller(name, caller).await?);
+        let live = match known {
+            KnownConversation::Live(live) => live,
+            KnownConversation::Stored(stored) => {
+                let read = self.of_stored(&stored, &own);
+                read.reread().await?;
+                self.cache.add(&scope, read)
+            }
+        };
+        check_run(&own, input, tools)?;
+        self.give(&scope, &live, history).await?;
+        Ok(ConversationForRun::new(live, &own))
     }
 
     /// Puts the messages of a client at the beginning of a conversation in which nothing has been said: another request may have found it meanwhile, and
@@ -145,47 +173,40 @@ impl ConversationDirectory {
     }
 
     /// Returns a conversation from memory or the store; `None` if neither has it.
-    async fn find(
-        &self,
-        scope: &Text,
-        id: &Text,
-    ) -> Result<Option<Arc<LiveConversation>>, Problem> {
-        if let Some(known) = self.cache.find(scope, id) {
-            return Ok(Some(known));
+    async fn known(&self, scope: &Text, id: &Text) -> Result<Option<KnownConversation>, Problem> {
+        if let Some(live) = self.cache.find(scope, id) {
+            return Ok(Some(KnownConversation::Live(live)));
         }
-        let key = ConversationKey::new(scope.clone(), id.clone());
-        let stored = match self.store.get(&key).await {
-            Err(StoreError::NotFound { .. }) => return Ok(None),
-            stored => stored?,
-        };
-        if stored.status.is_last() {
-            let detail = "the conversation has ended; start another one";
-            return Err(Problem::new(StatusCode::CONFLICT, "ended", detail));
+        match self.store.get(&ConversationKey::new(scope.clone(), id.clone())).await {
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            stored => Ok(Some(KnownConversation::Stored(Box::new(stored?)))),
         }
-        let Some(agent) = self.agents.get(&stored.agent) else {
-            return Err(Problem::not_found("agent", &stored.agent));
-        };
-        let conversation = self.of_stored(&stored, agent);
-        conversation.reread().await?;
-        Ok(Some(self.cache.add(scope, conversation)))
     }
 
-    /// Returns the conversation of a run to resume; its journal has not been read yet.
+    /// Returns the conversation of a run to resume, with the agent for the run's caller; its journal has not been read yet.
     pub(crate) async fn of_run_to_resume(
         &self,
         record: &RunRecord,
-    ) -> Result<Arc<LiveConversation>, AgentError> {
+    ) -> Result<ConversationForRun, AgentError> {
         let scope = &record.key.scope;
-        if let Some(known) = self.cache.find(scope, &record.conversation) {
-            return Ok(known);
-        }
         let failed = |why: String| AgentError::new(ErrorCode::Journal, why);
-        let stored = self.store.get(&record.conversation_key()).await;
-        let stored = stored.map_err(|error| failed(error.to_string()))?;
-        let agent = self.agents.get(&stored.agent).ok_or_else(|| {
-            failed(format!("the service no longer has the agent `{}`", stored.agent))
-        })?;
-        Ok(self.cache.add(scope, self.of_stored(&stored, agent)))
+        let known = self.known(scope, &record.conversation).await;
+        let known = known.map_err(|problem| failed(problem.to_string()))?;
+        let known = known.ok_or_else(|| failed("its conversation does not exist".to_owned()))?;
+        let (_, _, name) = known.about();
+        if !self.agents.has(name) {
+            return Err(failed(format!("the service no longer has the agent `{name}`")));
+        }
+        let caller = StoredInput::read(record).caller(record);
+        let own = self.agents.for_caller(name, &caller).await;
+        let own = own.map_err(|problem| failed(problem.to_string()))?;
+        let live = match known {
+            KnownConversation::Live(live) => live,
+            KnownConversation::Stored(stored) => {
+                self.cache.add(scope, self.of_stored(&stored, &own))
+            }
+        };
+        Ok(ConversationForRun::new(live, &own))
     }
 
     /// Returns the journal of the conversation of a run; needs no agent.
@@ -214,6 +235,22 @@ impl ConversationDirectory {
         match read {
             Ok(()) | Err(StoreError::Corrupt { .. }) => Ok(taken),
             Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// A conversation that exists, in memory or only in the store.
+enum KnownConversation {
+    Live(Arc<LiveConversation>),
+    Stored(Box<ConversationRecord>),
+}
+
+impl KnownConversation {
+    /// Returns its id, its owner and the name of its agent.
+    fn about(&self) -> (&Text, &Text, &Text) {
+        match self {
+            Self::Live(live) => (&live.id, &live.owner, &live.agent_name),
+            Self::Stored(stored) => (&stored.key.id, &stored.owner, &stored.agent),
         }
     }
 }

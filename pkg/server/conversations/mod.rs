@@ -41,6 +41,19 @@ struct CachedConversations {
     order: VecDeque<(Text, Text)>,
 }
 
+/// A conversation with the agent of one of its runs.
+pub(crate) struct ConversationForRun {
+    pub(crate) live: Arc<LiveConversation>,
+    pub(crate) handle: Conversation,
+}
+
+impl ConversationForRun {
+    pub(crate) fn new(live: Arc<LiveConversation>, agent: &Agent) -> Self {
+        let handle = agent.goes_on_with(&live.handle);
+        Self { live, handle }
+    }
+}
+
 /// A conversation.
 pub(crate) struct LiveConversation {
     pub(crate) id: Text,
@@ -48,8 +61,7 @@ pub(crate) struct LiveConversation {
     pub(crate) owner: Text,
     /// The name of its agent.
     pub(crate) agent_name: Text,
-    pub(crate) agent: Agent,
-    /// The conversation with the agent: its messages and runs.
+    /// Its messages and runs. The agent of a run may be another one.
     pub(crate) handle: Conversation,
     /// The run that started last.
     last_run: Mutex<Option<Arc<ServiceRun>>>,
@@ -165,7 +177,6 @@ impl LiveConversation {
             id: stored.key.id.clone(),
             owner: stored.owner.clone(),
             agent_name: stored.agent.clone(),
-            agent: agent.clone(),
             handle: agent.conversation().with_journal(journal.clone()),
             last_run: Mutex::default(),
             journal,

@@ -1,12 +1,13 @@
 //! Messages and answers for a run, kept until its journal contains them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use forgeline_agent::{Steering, private::RequestAnswer};
 use forgeline_types::{AgentError, Message, Text};
 
 /// The time at which the model reads a message.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeliveryTime {
     /// After the calls in progress.

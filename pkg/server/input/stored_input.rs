@@ -10,7 +10,8 @@ use super::{
         DeliveryTime, JournaledAnswers, LegacyMessages, MessageCounts, PendingAnswer, QueuedMessage,
     },
 };
-use forgeline_agent::RunInput;
+use crate::access::scope::scope;
+use forgeline_agent::{Caller, RunInput};
 use forgeline_store::{RunNote, RunRecord};
 use forgeline_types::{Message, Text};
 
@@ -143,6 +144,19 @@ impl StoredInput {
             Some(tools) => input.state(tools),
             None => input,
         })
+    }
+
+    /// Returns the caller of the run: the one that began it, or the owner of the record if its input cannot be read.
+    pub(crate) fn caller(&self, record: &RunRecord) -> Caller {
+        if let Some(caller) = self.input.as_ref().and_then(|input| input.context().caller()) {
+            return caller.clone();
+        }
+        let owner = Caller::new(record.owner.clone());
+        if scope(&owner) == record.key.scope {
+            owner
+        } else {
+            owner.scope(record.key.scope.clone())
+        }
     }
 
     /// Returns the tools of the request, if any.

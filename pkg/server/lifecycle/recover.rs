@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::RunLifecycle;
 use crate::{
-    conversations::{LiveConversation, run_order::RunTurn},
+    conversations::{ConversationForRun, run_order::RunTurn},
     encode::RunEnd,
     input::{
         client_tools::ClientTools,
@@ -159,7 +159,7 @@ impl RunLifecycle {
                     {
                         tracing::error!(%error, run_id = run.id(), "a run cannot be recorded");
                     }
-                    let turn = conversation.begin(&run);
+                    let turn = conversation.live.begin(&run);
                     going_on.push((run, stream, turn, from));
                 }
                 (RecoveryOutcome::Ended(end), _) => {
@@ -213,7 +213,7 @@ impl RunLifecycle {
     async fn fate(
         &self,
         record: &RunRecord,
-        conversation: &LiveConversation,
+        conversation: &ConversationForRun,
         events: u64,
         tools: &ToolsByRun,
     ) -> RecoveryOutcome {
@@ -226,7 +226,7 @@ impl RunLifecycle {
     async fn find_fate(
         &self,
         record: &RunRecord,
-        conversation: &LiveConversation,
+        conversation: &ConversationForRun,
         events: u64,
         tools: &ToolsByRun,
     ) -> Result<RecoveryOutcome, AgentError> {
@@ -246,7 +246,7 @@ impl RunLifecycle {
     async fn fate_of(
         &self,
         record: &RunRecord,
-        conversation: &LiveConversation,
+        conversation: &ConversationForRun,
         events: u64,
         found: RunInJournal,
     ) -> Result<RecoveryOutcome, AgentError> {
@@ -265,10 +265,10 @@ impl RunLifecycle {
                 let logged = self.logged_events(record, first, events).await?;
                 let last = self.logged_events(record, events.saturating_sub(1), events).await?;
                 let turn = last.last().map(|last| last.turn);
-                let journaled = conversation.journal.read_run(&record.key.name).await;
+                let journaled = conversation.live.journal.read_run(&record.key.name).await;
                 let (journaled, _) = journaled.map_err(|error| interrupted(error.to_string()))?;
                 let words = stored.messages_without(journaled.words);
-                conversation.journal.goes_on_with(journaled);
+                conversation.live.journal.goes_on_with(journaled);
                 let logged: Vec<_> = logged.into_iter().map(|logged| logged.event).collect();
                 let mut awaited = reopened.requests();
                 awaited.extend(open_questions(&logged));

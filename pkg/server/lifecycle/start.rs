@@ -13,7 +13,9 @@ use crate::{
         scope::scope,
         usage::{HeldResource, ResourceHold},
     },
-    conversations::{LiveConversation, regenerate::RegenerateRequest, run_order::RunTurn},
+    conversations::{
+        ConversationForRun, LiveConversation, regenerate::RegenerateRequest, run_order::RunTurn,
+    },
     http::ids::check_id,
     input::{client_tools::ClientTools, stored_input::to_stored},
     readers::scope_events,
@@ -94,7 +96,8 @@ impl RunLifecycle {
         let named = (agent, conversation, tools.as_deref());
         // What was read where it was said is not known.
         let input = if history.is_empty() { input } else { input.outside_text() };
-        let conversation = self.conversations.for_run(&caller, named, (&input, history)).await?;
+        let found = self.conversations.for_run(&caller, named, (&input, history)).await?;
+        let ConversationForRun { live: conversation, handle } = found;
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
         let kept = to_stored(&input, tools.as_deref());
         let kept = kept.map_err(|error| Problem::bad(error.to_string()))?;
@@ -102,7 +105,7 @@ impl RunLifecycle {
             Some(tools) => input.state(tools),
             None => input,
         };
-        let stream = conversation.handle.run_stream(input);
+        let stream = handle.run_stream(input);
         let key = LogKey::new(scope, stream.run_id());
         let (id, owner) = (conversation.id.clone(), caller.id.clone());
         let mut record =

@@ -1,5 +1,7 @@
 //! Errors of the service as `application/problem+json`.
 
+use std::{error::Error, fmt};
+
 use axum::{
     body::Body,
     http::{StatusCode, header},
@@ -19,7 +21,7 @@ const MAX_DETAIL: usize = 300;
 /// Seconds after which a run has probably taken its pending messages.
 const DELIVERED: u64 = 5;
 
-/// An error of the service as in RFC 9457: a code for programs, and a message that says what to do.
+/// An error of the service as in RFC 9457: a code for programs, and a message that says what to do, which `Display` shows.
 ///
 /// # Examples
 ///
@@ -89,6 +91,14 @@ impl Problem {
         self
     }
 }
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0.detail)
+    }
+}
+
+impl Error for Problem {}
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {

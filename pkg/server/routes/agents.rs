@@ -10,9 +10,10 @@ use forgeline_agent::tools::ToolPlace;
 
 pub(super) async fn agents(
     State(set): State<Arc<AgentSet>>,
-    RequestCaller(_caller): RequestCaller,
+    RequestCaller(caller): RequestCaller,
 ) -> Json<Value> {
-    let agents = set.iter().map(|(name, agent)| {
+    let all = set.all_for(&caller).await;
+    let agents = all.iter().map(|(name, agent)| {
         let info = agent.provider().info();
         let models: Vec<_> = agent.model_names().collect();
         json!({ "name": name, "provider": info.provider, "model": info.model, "models": models })
@@ -26,7 +27,7 @@ pub(super) async fn tools(
     RequestCaller(caller): RequestCaller,
 ) -> Json<Value> {
     let mut tools = Vec::new();
-    for (name, agent) in set.iter() {
+    for (name, agent) in set.all_for(&caller).await {
         for (tool, spec) in agent.own_tools() {
             if tool.permission().is_none_or(|permission| caller.has_permission(permission)) {
                 let place = match tool.place() {

@@ -8,6 +8,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -72,9 +73,10 @@ pub(super) struct HistoryQuery {
 }
 
 /// A change of a conversation.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TitleChange {
+    #[schemars(with = "String")]
     title: Text,
 }
 
@@ -171,9 +173,8 @@ async fn show_page(
     let previous = messages.first().map(|first| first.number).filter(|first| *first > 0);
     let mut answer = shown(&found);
     if let Value::Object(fields) = &mut answer {
-        let mut shown_messages =
-            with_runs((&service.0.stores, &service.0.agents), &found.key, &found.agent, &messages)
-                .await?;
+        let (stores, agent) = ((&service.0.stores, &*service.0.agents), (&*found.agent, caller));
+        let mut shown_messages = with_runs(stores, &found.key, agent, &messages).await?;
         for (stored, message) in messages.iter().zip(&mut shown_messages) {
             if let Value::Object(fields) = message
                 && taken.has(stored.number)

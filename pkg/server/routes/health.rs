@@ -32,6 +32,10 @@ const SHOWN: usize = 100;
 /// Time after which a client asks again when the service is not ready, in seconds.
 const ASK_AGAIN: HeaderValue = HeaderValue::from_static("30");
 
+pub(super) async fn alive() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
 /// Reports whether the service is ready for requests, to whoever asks: the programs that watch it have no token. Only a known caller sees the dependencies.
 pub(super) async fn ready(
     State(lifecycle): State<Arc<RunLifecycle>>,

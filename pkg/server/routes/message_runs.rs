@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::{Problem, conversations::agents::AgentSet};
-use forgeline_agent::Agent;
+use forgeline_agent::Caller;
 use forgeline_store::{ConversationKey, RunQuery, RunRecord, StoredMessage, Stores};
-use forgeline_types::{Message, MessageRole, Part, Text};
+use forgeline_types::{Message, MessageRole, Text};
 
 /// Maximum number of last runs of a conversation that are searched for those of a page, and number of runs read at a time.
 const MAX_RUNS: usize = 1_000;
@@ -16,14 +16,15 @@ const STEP: usize = 200;
 pub(super) async fn with_runs(
     (stores, agents): (&Stores, &AgentSet),
     key: &ConversationKey,
-    agent: &str,
+    (agent, caller): (&str, &Caller),
     messages: &[StoredMessage],
 ) -> Result<Vec<Value>, Problem> {
     let Some(first) = messages.iter().map(|message| message.at_ms).min() else {
         return Ok(Vec::new());
     };
     let runs = runs_of(stores, key, first).await?;
-    let agent = agents.get(agent);
+    // Made for the first message that it is needed for.
+    let mut own = None;
     let runs = runs_by_message(&runs, messages);
     let behind = messages.last().map_or(0, |last| last.number + 1);
     let behind = stores.conversations.messages(key, behind, 1).await?;
@@ -35,8 +36,14 @@ pub(super) async fn with_runs(
                 fields.insert("run_id".to_owned(), run.as_str().into());
             }
             let next = messages.get(at + 1).or(behind.first()).map(|next| &next.message);
-            if let Some(read) = agent.and_then(|agent| as_read(agent, &stored.message, next)) {
-                fields.insert("as_read".to_owned(), json!(read));
+            if has_written_calls(&stored.message, next) {
+                if own.is_none() {
+                    own = Some(agents.for_caller(agent, caller).await.ok());
+                }
+                let own = own.as_ref().and_then(Option::as_ref);
+                if let Some(read) = own.and_then(|agent| agent.read_again(&stored.message)) {
+                    fields.insert("as_read".to_owned(), json!(read));
+                }
             }
         }
         shown.push(value);
@@ -44,12 +51,11 @@ pub(super) async fn with_runs(
     Ok(shown)
 }
 
-/// Returns the parts of an answer whose calls were written as text: an answer without calls that is followed by results.
-fn as_read(agent: &Agent, message: &Message, next: Option<&Message>) -> Option<Vec<Part>> {
+/// Returns `true` for an answer whose calls may be written as text: it has none, and is followed by results.
+fn has_written_calls(message: &Message, next: Option<&Message>) -> bool {
     let has_results = next.is_some_and(|next| next.tool_results().next().is_some());
-    let is_written =
-        message.role == MessageRole::Assistant && message.tool_calls().next().is_none();
-    if is_written && has_results { agent.read_again(message) } else { None }
+    let has_none = message.tool_calls().next().is_none();
+    message.role == MessageRole::Assistant && has_none && has_results
 }
 
 /// Returns the last runs of a conversation that had not ended before this time.

@@ -1,6 +1,7 @@
 //! The route that notifies all readers of a scope.
 
 use axum::{Json, extract::State, http::StatusCode};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
@@ -19,10 +20,12 @@ use forgeline_types::Text;
 /// Maximum size of the data of a notification, in bytes.
 const MAX_NOTIFICATION_BYTES: usize = 64 << 10;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NotificationBody {
+    #[schemars(with = "String")]
     kind: Text,
+    #[schemars(with = "Value")]
     data: Box<RawValue>,
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::{Json, extract::State, http::StatusCode};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -24,17 +25,19 @@ use forgeline_types::{
 };
 
 /// The answer to an approval request.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ApprovalBody {
+    #[schemars(with = "String")]
     approval_id: Text,
     decision: ApprovalAnswer,
     #[serde(default)]
     reason: String,
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     arguments: Option<Arguments>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ApprovalAnswer {
     Grant,
@@ -43,47 +46,54 @@ enum ApprovalAnswer {
 }
 
 /// The result of a call at the client, or the reason for its failure.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CallResultBody {
+    #[schemars(with = "String")]
     client_call_id: Text,
+    #[schemars(with = "Option<CallContent>")]
     result: Option<JsonObject<CallContent>>,
+    #[schemars(with = "Option<CallFailure>")]
     failure: Option<JsonObject<CallFailure>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CallContent {
     content: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CallFailure {
+    #[schemars(with = "String")]
     kind: ClientFailure,
     message: String,
 }
 
 /// A message to an active run, or the answer to a question of a tool.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SteerBody {
     input: Option<UserMessage>,
     #[serde(default)]
     when: DeliveryTime,
+    #[schemars(with = "Option<String>")]
     question_id: Option<Text>,
+    #[schemars(with = "Option<QuestionAnswer>")]
     answer: Option<JsonObject<QuestionAnswer>>,
 }
 
 /// The answer to a question.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct QuestionAnswer {
     action: QuestionAction,
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     content: Option<Arguments>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum QuestionAction {
     Accept,

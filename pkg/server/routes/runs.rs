@@ -8,6 +8,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse as _, Response},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -27,16 +28,21 @@ use forgeline_agent::RunInput;
 use forgeline_types::Text;
 
 /// A run to start. None of the members reaches the system prompt.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunBody {
+    #[schemars(with = "Option<String>")]
     conversation_id: Option<Text>,
     input: UserMessage,
+    #[schemars(with = "Option<String>")]
     agent: Option<Text>,
+    #[schemars(with = "Option<String>")]
     module: Option<Text>,
+    #[schemars(with = "Option<String>")]
     page: Option<Text>,
     /// One of the models of the agent that the host allows.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     model: Option<Text>,
     #[serde(default)]
     metadata: BTreeMap<String, Value>,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{SeqAccess, Visitor},
@@ -12,11 +13,11 @@ use forgeline_llm::private::media::unreadable;
 use forgeline_types::Part;
 
 /// An input of the user: a text, or parts.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 #[serde(untagged)]
 pub(super) enum UserMessage {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(#[schemars(with = "Vec<UserPart>")] Vec<Part>),
 }
 
 impl UserMessage {
@@ -64,7 +65,7 @@ pub(super) fn scheme(data: &str) -> Option<bool> {
 }
 
 /// A part as a request contains it; other members are refused.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 enum UserPart {
     Text { text: String },

@@ -8,6 +8,7 @@ mod chats;
 mod chosen;
 mod conversations;
 mod counted;
+mod described;
 mod doors;
 mod ended;
 mod failing_stores;
@@ -16,6 +17,7 @@ mod hostile;
 mod late;
 mod nested;
 mod origins;
+mod per_caller;
 mod planted;
 mod recovered;
 mod refused;
@@ -42,6 +44,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
+use self::described::router;
 use super::*;
 use forgeline_agent::{
     Agent, Caller,

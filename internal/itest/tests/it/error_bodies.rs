@@ -12,7 +12,7 @@ use bytes::Bytes;
 use forgeline::{
     llm::{
         Provider, ProviderError, Request, RetryPolicy, TimeoutKind, Timeouts,
-        http::{Authorize, SecretString},
+        http::{Authorize, CallScope, SecretString},
         openai::OpenAi,
         transport::{BodyStream, HttpRequest, HttpResponse, Transport, TransportError},
     },
@@ -29,7 +29,10 @@ const TOKEN: &str = "ya29-planted-0123456789";
 struct Hook;
 
 impl Authorize for Hook {
-    fn headers(&self) -> BoxFuture<'static, Result<Vec<(Text, SecretString)>, ProviderError>> {
+    fn headers(
+        &self,
+        _: &CallScope<'_>,
+    ) -> BoxFuture<'static, Result<Vec<(Text, SecretString)>, ProviderError>> {
         let header = (Text::from("authorization"), format!("Bearer {TOKEN}").into());
         Box::pin(async move { Ok(vec![header]) })
     }

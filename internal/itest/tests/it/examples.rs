@@ -23,6 +23,7 @@ fn pages_show_their_examples_as_they_compile() {
     for (page, example) in [
         ("embedding", "embedded"),
         ("embedding", "own_service"),
+        ("embedding", "agent_per_caller"),
         ("observability", "observed"),
         ("prompts", "system_prompt"),
         ("skills", "skills"),
@@ -33,6 +34,20 @@ fn pages_show_their_examples_as_they_compile() {
         let is_shown = read_file(&format!("docs/guide/{page}.md")).contains(shown);
         assert!(is_shown, "docs/guide/{page}.md does not show docs/examples/{example}.rs");
     }
+}
+
+#[test]
+fn the_page_on_deploying_shows_its_files_as_they_are() {
+    let page = read_file("docs/guide/deploying.md");
+    let files = ["forgeline.service", "Containerfile", "nginx.conf", "Caddyfile"];
+    for file in files {
+        let text = read_file(&format!("docs/deploy/{file}"));
+        let fenced = format!("\n{}\n```\n", text.trim_end());
+        assert!(page.contains(&fenced), "docs/guide/deploying.md does not show docs/deploy/{file}");
+    }
+    // Each file is one of those above.
+    let found = std::fs::read_dir(super::source::root().join("docs/deploy")).unwrap();
+    assert_eq!(found.count(), files.len());
 }
 
 #[test]
@@ -58,6 +73,8 @@ fn an_agent_takes_eighty_lines() {
         "approved_edit",
         "edited_command",
         "client_tool",
+        "agent_per_caller",
+        "gateway",
     ];
     for path in own.map(|name| format!("docs/examples/{name}.rs")) {
         let text = read_file(&path);

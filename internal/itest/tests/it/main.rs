@@ -16,6 +16,7 @@ mod anthropic_requests;
 mod anthropic_sessions;
 mod attacks;
 mod bodies;
+mod caller_keys;
 mod catalog;
 mod chapters;
 mod cohere_requests;

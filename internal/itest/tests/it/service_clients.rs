@@ -7,7 +7,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use forgeline_testkit::{say, service::client};
+use forgeline_testkit::{
+    say,
+    service::{client, python},
+};
 
 /// The longest wait of a long poll, in milliseconds.
 const LONG_POLL: &str = "1500";
@@ -20,12 +23,12 @@ struct Started(Child, String);
 
 impl Started {
     fn start(log: Option<&Path>) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_test_service"))
-            .arg(LONG_POLL)
-            .args(log)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::of(Command::new(env!("CARGO_BIN_EXE_test_service")).arg(LONG_POLL).args(log))
+    }
+
+    /// Starts a program that prints its address first.
+    fn of(program: &mut Command) -> Self {
+        let mut child = program.stdout(Stdio::piped()).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
         Self(child, url.trim_end().to_owned())
@@ -40,7 +43,7 @@ impl Drop for Started {
 }
 
 /// Runs a client to its end; returns what it printed.
-fn output(mut command: Command) -> String {
+fn output(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
@@ -53,7 +56,7 @@ fn conforms(log: Option<&Path>) {
     let service = Started::start(log);
     command.args(["run", "--no-color", "--dir", ".", "durable.test.mjs", "-t", "^(?!Fork - )"]);
     command.env("SERVICE", &service.1).env("LONG_POLL", LONG_POLL);
-    let printed = output(command);
+    let printed = output(&mut command);
     let passed = printed.lines().find(|line| line.trim_start().starts_with("Tests "));
     let passed = passed.and_then(|line| line.split_whitespace().nth(1));
     assert_eq!(passed, Some(TESTS.to_string().as_str()), "{printed}");
@@ -79,8 +82,16 @@ fn the_client_of_ag_ui_refuses_no_run_that_numbers_decide() {
     let Some(mut command) = client("random.mjs") else { return };
     let service = Started::start(None);
     command.args([service.1.as_str(), "200"]);
-    let printed = output(command);
+    let printed = output(&mut command);
     let line = printed.lines().find(|line| line.starts_with("ok AG-UI: 200 runs")).unwrap();
     assert!(line.contains("RUN_FINISHED") && line.contains("RUN_ERROR"), "{line}");
     say(line);
+}
+
+#[test]
+fn the_official_client_of_openai_reads_the_gateway_of_the_examples() {
+    let Some(mut command) = python("gateway.py") else { return };
+    let gateway = Started::of(&mut Command::new(env!("CARGO_BIN_EXE_gateway")));
+    let printed = output(command.arg(&gateway.1));
+    say(printed.trim_end());
 }

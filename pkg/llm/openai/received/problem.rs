@@ -24,11 +24,22 @@ impl fmt::Display for RequestProblem {
 impl std::error::Error for RequestProblem {}
 
 impl RequestProblem {
-    pub(super) fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
+    /// Creates a problem, such as of a server that does not have the model; an empty place is the whole body.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::llm::openai::RequestProblem;
+    ///
+    /// let problem = RequestProblem::new("model", "the model \"large\" is not served here");
+    /// assert!(problem.to_body().contains(r#""param":"model""#));
+    /// ```
+    #[must_use]
+    pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { place: place.into(), problem: problem.into() }
     }
 
-    /// Returns the body of the response with which the protocol refuses the request; its status is 400.
+    /// Returns the body of the response with which the protocol refuses the request; its status is 400, or 404 for a model that does not exist.
     #[must_use]
     pub fn to_body(&self) -> String {
         let param = (!self.place.is_empty()).then_some(&self.place);

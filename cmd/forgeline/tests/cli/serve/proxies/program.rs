@@ -29,11 +29,11 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const ALL: [Self; 2] = [Self::Nginx, Self::Caddy];
 
-    /// The first line of its block in the docs.
-    fn title(self) -> &'static str {
+    /// Its file in `docs/deploy`, which the page on deploying shows.
+    fn file(self) -> &'static str {
         match self {
-            Self::Nginx => "# nginx",
-            Self::Caddy => "# Caddy",
+            Self::Nginx => "nginx.conf",
+            Self::Caddy => "Caddyfile",
         }
     }
 
@@ -96,14 +96,11 @@ impl Kind {
     }
 }
 
-/// The block of the docs below this line, for a service at another address.
-fn block(title: &str, service: &str) -> String {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/service.md");
-    let page = fs::read_to_string(page).unwrap();
-    let lines = page.lines().skip_while(|line| line.trim() != title).skip(1);
-    let lines: Vec<_> = lines.map_while(|line| line.strip_prefix("    ")).collect();
-    let block = lines.join("\n");
-    assert_eq!(block.matches(SHOWN).count(), 1, "{title}: {block}");
+/// The block of this file of the docs, for a service at another address.
+fn block(file: &str, service: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/deploy");
+    let block = fs::read_to_string(Path::new(folder).join(file)).unwrap();
+    assert_eq!(block.matches(SHOWN).count(), 1, "{file}: {block}");
     block.replace(SHOWN, service)
 }
 
@@ -116,7 +113,7 @@ pub(super) struct Proxy {
 impl Proxy {
     /// Starts it before the service at this host.
     pub(super) fn start(kind: Kind, service: &str) -> Self {
-        let block = block(kind.title(), service);
+        let block = block(kind.file(), service);
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("proxies");
         let folder = folder.join(format!("{}-{}", kind.program(), service.replace(':', "-")));
         fs::create_dir_all(&folder).unwrap();
