@@ -30,7 +30,7 @@ use crate::{
     run::OutsideSources,
     setup::AgentSetup,
     state::{CallFailure, CallId, FailureKind, ReturnedCall, RunState, StepInput, ToolEnd},
-    steering::QuestionDesk,
+    steering::{CallAbove, DeskStage, QuestionDesk},
     support::elapsed_ms,
     tools::{CallPlace, ToolContext},
 };
@@ -91,12 +91,13 @@ impl<'a> RunningCalls<'a> {
             CallStart::AsComplete => emitter.cancel().child_token(),
         };
         let (events_in, events) = mpsc::channel(TOOL_EVENTS);
-        let purse = Arc::default();
-        nesting::with_draw(|draw| draw.connect(&purse));
         let limit = site.parts.config.approval_timeout;
         let desk = QuestionDesk::new(emitter.steering().cloned(), limit);
-        let desk = desk.approved_by(site.parts.approver.clone());
+        let call = nesting::own_family().and_then(|family| family.call().cloned());
+        let desk = desk.approved_by(site.parts.approver.clone()).below(call);
         let desk = Arc::new(desk);
+        let purse = Arc::new(BudgetPool::asking_at(&desk));
+        nesting::with_draw(|draw| draw.connect(&purse));
         let (running, shown) = (FuturesUnordered::new(), Vec::new());
         Self { halt, running, site, events_in, events, purse, desk, shown }
     }
@@ -117,11 +118,12 @@ impl<'a> RunningCalls<'a> {
         let (pause, run) = (run_state.pause(id), run_state.context().clone());
         let outside = run_state.outside().clone();
         let steering = emitter.steering().cloned();
-        self.purse.renew(run_state.left(), run_state.open_calls());
+        self.purse.renew(run_state.left(self.desk.untaken()), run_state.open_calls());
         let draw = Some(BudgetDraw { purse: Arc::clone(&self.purse), call: id });
         let CallSite { parts, agent, .. } = self.site;
         let memory = Some(Arc::clone(&agent.memory));
-        let above = ParentContext { steering, outside, memory, draw };
+        let asking = Some(CallAbove::new(&self.desk, &call.id));
+        let above = ParentContext { steering, outside, memory, draw, call: asking };
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
             return self.refuse(id, not_run());
@@ -288,6 +290,11 @@ impl<'a> RunningCalls<'a> {
         self.desk.take_waited();
     }
 
+    /// Takes the stage of the run, in which its calls may wait for people.
+    pub(super) fn enter(&self, state: &RunState) {
+        self.desk.enter(state.stage());
+    }
+
     /// Returns `true` while a call is running.
     pub(super) fn is_running(&self) -> bool {
         !self.running.is_empty()
@@ -402,6 +409,7 @@ impl Drop for RunningCalls<'_> {
     fn drop(&mut self) {
         // Background agents hold the purse that holds them.
         self.purse.close();
+        self.desk.enter(DeskStage::Model);
     }
 }
 

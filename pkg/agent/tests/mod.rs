@@ -66,6 +66,7 @@ mod typed;
 mod untrusted_text;
 mod vendor_endings;
 mod waiting;
+mod waits_below;
 mod whole;
 mod window;
 
