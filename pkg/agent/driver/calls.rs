@@ -67,6 +67,14 @@ pub(super) struct CallSite<'a> {
     pub(super) indirect: bool,
 }
 
+impl CallSite<'_> {
+    /// Lets a call read the conversation and the descriptions of the tools.
+    fn reading(&self, context: ToolContext, run_state: &RunState) -> ToolContext {
+        let (conversation, tools) = (Arc::clone(&self.agent.memory), Arc::clone(&self.parts.specs));
+        context.reading(conversation, tools, run_state.prompt().withheld.clone())
+    }
+}
+
 /// The running calls of one answer.
 pub(super) struct RunningCalls<'a> {
     /// Tells the calls to stop.
@@ -147,6 +155,7 @@ impl<'a> RunningCalls<'a> {
         let stop = cancel.child_token();
         let state = parts.state.clone();
         let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run);
+        let context = self.site.reading(context, run_state);
         let (desk, own_id) = (Arc::clone(&self.desk), call.id.clone());
         let shown = self.shown.iter().find(|(shown, _)| *shown == id);
         let shown = shown.map(|(_, digest)| digest.clone());
@@ -217,7 +226,7 @@ impl<'a> RunningCalls<'a> {
         id: CallId,
         (approval_id, reason): (&Text, ApprovalReason),
         call: &ToolCall,
-        run: &RunContext,
+        run_state: &RunState,
         emitter: &EventEmitter,
     ) {
         let entry = self.site.parts.tools.find(&call.name);
@@ -237,7 +246,9 @@ impl<'a> RunningCalls<'a> {
         };
         let (halt, state) = (self.halt.clone(), self.site.parts.state.clone());
         let stop = halt.child_token();
-        let context = ToolContext::new(place, stop, self.events_in.clone(), state, run.clone());
+        let run = run_state.context().clone();
+        let context = ToolContext::new(place, stop, self.events_in.clone(), state, run);
+        let context = self.site.reading(context, run_state);
         let (id_of_call, name) = (call.id.clone(), call.name.clone());
         let request = ApprovalRequest::new(approval_id, id_of_call, name, arguments).reason(reason);
         let tool = entry.map(|entry| Arc::clone(entry.tool));

@@ -399,7 +399,7 @@ impl<'a> RunDriver<'a> {
         let calls =
             self.calls.get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
         let reason = self.state.approval_reason(self.conversation.parts, call);
-        calls.propose(call_id, (approval_id, reason), call, self.state.context(), emitter);
+        calls.propose(call_id, (approval_id, reason), call, &self.state, emitter);
     }
 
     /// Sends a call to the client.

@@ -49,6 +49,7 @@ mod resumed_events;
 mod rewind;
 mod run_inputs;
 mod scenarios;
+mod seen_by_tools;
 mod session;
 mod sources;
 mod spans;

@@ -26,7 +26,7 @@ pub use client_tool::ClientTool;
 #[cfg(feature = "local-tools")]
 pub use command::{CommandTool, CommandToolError};
 pub(crate) use contract::data_length;
-pub use contract::{CallPeople, CallPlace};
+pub use contract::{CallPeople, CallPlace, RunView};
 pub use contract::{
     PreviewFuture, Question, RegistryError, Tool, ToolContext, ToolEffects, ToolError, ToolFuture,
     ToolOutput, ToolPlace,
