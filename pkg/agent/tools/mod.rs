@@ -45,4 +45,4 @@ pub use returned::{IntoToolResult, kind};
 pub(crate) use tool_search::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolSearchArguments, ToolSearchTool};
 pub use tool_source::ToolSource;
 pub use typed::read_arguments;
-pub use typed::{TypedTool, tool_fn, tool_with};
+pub use typed::{State, TypedTool, tool_fn, tool_with};

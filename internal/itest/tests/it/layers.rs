@@ -6,9 +6,10 @@ use super::{
 };
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 21] = [
+const RANKS: [(&str, u8); 22] = [
     ("json", 0),
     ("types", 1),
+    ("macros", 0),
     ("llm::sse", 2),
     ("llm::ndjson", 2),
     ("llm::parser", 2),

@@ -32,7 +32,7 @@ const fn budget(
 }
 
 /// The budgets of all rooms. A budget moves down, or up with the capability that needs it.
-const BUDGETS: [Budget; 9] = [
+const BUDGETS: [Budget; 10] = [
     budget("parser", &["llm/parser/"], 17_500, Some(14_500)),
     budget("llm", &["llm/"], 19_950, Some(16_500)),
     budget("agent, mcp, skills", &["agent/", "mcp/", "skills/"], 30_350, Some(23_000)),
@@ -41,6 +41,7 @@ const BUDGETS: [Budget; 9] = [
     budget("testing", &["testing/"], 5_000, None),
     budget("types", &["types/"], 2_150, None),
     budget("json", &["json/"], 2_450, None),
+    budget("macros", &["macros/"], 250, None),
     budget("loose files", &[""], 100, None),
 ];
 /// Budgets are multiples of this.
