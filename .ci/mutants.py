@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / "target/mutants"
 TREE = OUT / "tree"
 # Crates below the rooms, whose tests reach no mutant, and checks of the sources, which would find each.
-BESIDE = "json types parser llm core skills bench itest".split()
+BESIDE = "json types macros parser llm core skills bench itest".split()
 # The tests of the others and of the command.
 TESTS = ["--workspace", "--lib", "--test=cli", "--features=forgeline-cli/serve", *(f"--exclude=forgeline-{it}" for it in BESIDE)]
 # Tests of the command that read each text at each cut, of the parser's rows.

@@ -52,6 +52,7 @@
 //! | `http` | the providers over HTTP, by reqwest |
 //! | `tls` | TLS for the library's own client (rustls with *ring*); without it, bring a client, or use `http://` |
 //! | `runtime` | the agent, its channels and tools, without HTTP: everything that needs tokio |
+//! | `macros` | the attribute [`tool`](https://docs.rs/forgeline/latest/forgeline/attr.tool.html), which makes a tool of an async function |
 //! | `local-tools` | the tools that work on this machine: files below a root, programs of an allow-list, skills |
 //! | `mcp` | tools of MCP servers, of child processes and over HTTP |
 //! | `schema` | the whole of JSON Schema for the arguments of tools |
@@ -99,6 +100,9 @@ pub mod testing {
 pub use forgeline_core::TextPipeline;
 #[doc(inline)]
 pub use forgeline_llm as llm;
+#[cfg(feature = "macros")]
+#[doc(inline)]
+pub use forgeline_macros::tool;
 #[cfg(feature = "server")]
 #[doc(inline)]
 pub use forgeline_server as server;

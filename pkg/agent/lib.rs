@@ -69,11 +69,14 @@ pub mod private {
         steering::RequestAnswer,
         tools::{CallPlace, form::complete_form},
     };
+    // Generated code names them.
     #[cfg(feature = "local-tools")]
     pub use crate::{
         prompts::project::root_of,
         tools::{blocking, files_root::FolderRoot},
     };
+    pub use schemars;
+    pub use serde;
 
     /// Texts that people write into files.
     #[cfg(feature = "local-tools")]

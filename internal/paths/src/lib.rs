@@ -7,6 +7,8 @@
 pub use forgeline_core::TextPipeline;
 #[cfg(feature = "llm")]
 pub use forgeline_llm as llm;
+#[cfg(feature = "macros")]
+pub use forgeline_macros::tool;
 #[cfg(feature = "server")]
 pub use forgeline_server as server;
 #[cfg(feature = "store")]

@@ -57,12 +57,7 @@ impl Conversation {
         let transcript = self.transcript();
         let messages = transcript.messages();
         let places = self.0.inputs.places(messages);
-        let of_user = || messages.iter().rposition(|message| message.role == MessageRole::User);
-        // In a conversation that the agent was built with, only the user's last message is known.
-        let given = of_user().filter(|_| self.0.inputs.is_empty());
-        let begins = places.iter().map(|(_, at)| *at).chain(given);
-        let inputs: Vec<_> =
-            begins.filter_map(|at| Some((at, Arc::clone(messages.get(at)?)))).collect();
+        let inputs = self.inputs(messages);
         let texts: Vec<_> = inputs.iter().map(|(_, input)| input.text()).collect();
         let chosen = choose(&texts);
         let Some((at, (place, input))) = chosen.and_then(|at| Some((at, inputs.get(at)?))) else {
@@ -83,5 +78,24 @@ impl Conversation {
         self.0.inputs.set(left.map(|((run, _), (_, input))| (run, input)));
         self.0.take_back_window(*place);
         Ok(Some(Arc::clone(input)))
+    }
+
+    /// Returns the texts of the messages with which the conversation's runs started, without waiting.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn begun(&self) -> Vec<String> {
+        let transcript = self.transcript();
+        let inputs = self.inputs(transcript.messages());
+        inputs.iter().map(|(_, input)| input.text()).collect()
+    }
+
+    /// Returns the messages with which runs started, and their places.
+    fn inputs(&self, messages: &[Arc<Message>]) -> Vec<(usize, Arc<Message>)> {
+        let of_user = || messages.iter().rposition(|message| message.role == MessageRole::User);
+        // In a conversation that the agent was built with, only the user's last message is known.
+        let given = of_user().filter(|_| self.0.inputs.is_empty());
+        let places = self.0.inputs.places(messages);
+        let begins = places.iter().map(|(_, at)| *at).chain(given);
+        begins.filter_map(|at| Some((at, Arc::clone(messages.get(at)?)))).collect()
     }
 }

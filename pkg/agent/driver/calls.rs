@@ -30,7 +30,7 @@ use crate::{
     run::OutsideSources,
     setup::AgentSetup,
     state::{CallFailure, CallId, FailureKind, ReturnedCall, RunState, StepInput, ToolEnd},
-    steering::QuestionDesk,
+    steering::{CallAbove, DeskStage, QuestionDesk},
     support::elapsed_ms,
     tools::{CallPlace, ToolContext},
 };
@@ -69,6 +69,14 @@ pub(super) struct CallSite<'a> {
     pub(super) indirect: bool,
 }
 
+impl CallSite<'_> {
+    /// Lets a call read the conversation and the descriptions of the tools.
+    fn reading(&self, context: ToolContext, run_state: &RunState) -> ToolContext {
+        let (conversation, tools) = (Arc::clone(&self.agent.memory), Arc::clone(&self.parts.specs));
+        context.reading(conversation, tools, run_state.prompt().withheld.clone())
+    }
+}
+
 /// The running calls of one answer.
 pub(super) struct RunningCalls<'a> {
     /// Tells the calls to stop.
@@ -93,12 +101,13 @@ impl<'a> RunningCalls<'a> {
             CallStart::AsComplete => emitter.cancel().child_token(),
         };
         let (events_in, events) = mpsc::channel(TOOL_EVENTS);
-        let purse = Arc::default();
-        nesting::with_draw(|draw| draw.connect(&purse));
         let limit = site.parts.config.approval_timeout;
         let desk = QuestionDesk::new(emitter.steering().cloned(), limit);
-        let desk = desk.approved_by(site.parts.approver.clone());
+        let call = nesting::own_family().and_then(|family| family.call().cloned());
+        let desk = desk.approved_by(site.parts.approver.clone()).below(call);
         let desk = Arc::new(desk);
+        let purse = Arc::new(BudgetPool::asking_at(&desk));
+        nesting::with_draw(|draw| draw.connect(&purse));
         let (running, shown) = (FuturesUnordered::new(), Vec::new());
         Self { halt, running, site, events_in, events, purse, desk, shown }
     }
@@ -119,11 +128,12 @@ impl<'a> RunningCalls<'a> {
         let (pause, run) = (run_state.pause(id), run_state.context().clone());
         let outside = run_state.outside().clone();
         let steering = emitter.steering().cloned();
-        self.purse.renew(run_state.left(), run_state.open_calls());
+        self.purse.renew(run_state.left(self.desk.untaken()), run_state.open_calls());
         let draw = Some(BudgetDraw { purse: Arc::clone(&self.purse), call: id });
         let CallSite { parts, agent, .. } = self.site;
         let memory = Some(Arc::clone(&agent.memory));
-        let above = ParentContext { steering, outside, memory, draw };
+        let asking = Some(CallAbove::new(&self.desk, &call.id));
+        let above = ParentContext { steering, outside, memory, draw, call: asking };
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
             return self.refuse(id, not_run());
@@ -147,6 +157,7 @@ impl<'a> RunningCalls<'a> {
         let stop = cancel.child_token();
         let state = parts.state.clone();
         let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run);
+        let context = self.site.reading(context, run_state);
         let (desk, own_id) = (Arc::clone(&self.desk), call.id.clone());
         let shown = self.shown.iter().find(|(shown, _)| *shown == id);
         let shown = shown.map(|(_, digest)| digest.clone());
@@ -217,7 +228,7 @@ impl<'a> RunningCalls<'a> {
         id: CallId,
         (approval_id, reason): (&Text, ApprovalReason),
         call: &ToolCall,
-        run: &RunContext,
+        run_state: &RunState,
         emitter: &EventEmitter,
     ) {
         let entry = self.site.parts.tools.find(&call.name);
@@ -237,7 +248,9 @@ impl<'a> RunningCalls<'a> {
         };
         let (halt, state) = (self.halt.clone(), self.site.parts.state.clone());
         let stop = halt.child_token();
-        let context = ToolContext::new(place, stop, self.events_in.clone(), state, run.clone());
+        let run = run_state.context().clone();
+        let context = ToolContext::new(place, stop, self.events_in.clone(), state, run);
+        let context = self.site.reading(context, run_state);
         let (id_of_call, name) = (call.id.clone(), call.name.clone());
         let request = ApprovalRequest::new(approval_id, id_of_call, name, arguments).reason(reason);
         let tool = entry.map(|entry| Arc::clone(entry.tool));
@@ -288,6 +301,11 @@ impl<'a> RunningCalls<'a> {
     /// Leaves out the time for which calls have waited for people so far: the answer was in progress meanwhile.
     pub(super) fn forget_waited(&self) {
         self.desk.take_waited();
+    }
+
+    /// Takes the stage of the run, in which its calls may wait for people.
+    pub(super) fn enter(&self, state: &RunState) {
+        self.desk.enter(state.stage());
     }
 
     /// Returns `true` while a call is running.
@@ -404,6 +422,7 @@ impl Drop for RunningCalls<'_> {
     fn drop(&mut self) {
         // Background agents hold the purse that holds them.
         self.purse.close();
+        self.desk.enter(DeskStage::Model);
     }
 }
 

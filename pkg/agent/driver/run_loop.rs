@@ -352,19 +352,16 @@ impl<'a> RunDriver<'a> {
                 let Some(call) = self.state.call(id) else { return Ok(()) };
                 let site = self.conversation.site();
                 let RunConversation { parts, emitter, .. } = &mut self.conversation;
+                let calls = self
+                    .calls
+                    .get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
                 if let Some(end) = parts.forbidden(&call.name, self.state.context()) {
-                    let calls = self
-                        .calls
-                        .get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
                     calls.refuse(id, end);
                     return Ok(());
                 }
                 if !self.resumed.as_ref().is_some_and(|resumed| resumed.told.contains(&id)) {
                     calls::tell(call, emitter).await;
                 }
-                let calls = self
-                    .calls
-                    .get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
                 calls.begin(id, call, &self.state, emitter);
             }
             RunEffect::Propose(id) => self.propose(id),
@@ -409,7 +406,7 @@ impl<'a> RunDriver<'a> {
         let calls =
             self.calls.get_or_insert_with(|| Box::new(RunningCalls::for_answer(site, emitter)));
         let reason = self.state.approval_reason(self.conversation.parts, call);
-        calls.propose(call_id, (approval_id, reason), call, self.state.context(), emitter);
+        calls.propose(call_id, (approval_id, reason), call, &self.state, emitter);
     }
 
     /// Sends a call to the client.
@@ -447,6 +444,7 @@ impl<'a> RunDriver<'a> {
 
     /// Waits for the next input; returns `None` when the run has ended or was cancelled.
     async fn next(&mut self) -> Option<StepInput> {
+        self.calls.iter().for_each(|calls| calls.enter(&self.state));
         if let Some(PendingWork::Answer(..) | PendingWork::Summary(_)) = self.due
             && let Some(family) = nesting::own_family()
         {

@@ -6,6 +6,8 @@ use std::{
 };
 
 use super::Memory;
+use crate::tools::RunView;
+use forgeline_types::Transcript;
 
 /// A memory that is locked only for the duration of a read or a change, never for a whole run.
 pub(crate) struct SharedMemory(Mutex<Box<dyn Memory>>);
@@ -17,6 +19,12 @@ impl SharedMemory {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Box<dyn Memory>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunView for SharedMemory {
+    fn transcript(&self) -> Transcript {
+        self.lock().transcript().clone()
     }
 }
 

@@ -1,6 +1,9 @@
 //! The rest of a run's budget, and the parts of it that sub-agents hold.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -9,6 +12,7 @@ use super::background_agents::{BackgroundAgents, BackgroundHandle, SubAgentResul
 use crate::{
     run::{Budget, SpentBelow},
     state::CallId,
+    steering::QuestionDesk,
     tools::ToolError,
 };
 use forgeline_types::Text;
@@ -26,6 +30,10 @@ struct BudgetPoolInner {
     left: Budget,
     /// The time at which `left` was set, from which elapsed time is counted.
     since: Option<Instant>,
+    /// The time for which the run had waited for people by then.
+    waited: Duration,
+    /// The desk that measures that time; it is not the run's.
+    desk: Option<Arc<QuestionDesk>>,
     /// The number of the answer's calls that have not ended.
     open: usize,
     parts: Vec<PoolShare>,
@@ -57,10 +65,17 @@ struct BackgroundShare {
 }
 
 impl BudgetPool {
+    /// Returns the purse of a run whose calls ask people at this desk.
+    pub(crate) fn asking_at(desk: &Arc<QuestionDesk>) -> Self {
+        let desk = Some(Arc::clone(desk));
+        Self(Mutex::new(BudgetPoolInner { desk, ..BudgetPoolInner::default() }))
+    }
+
     /// Stores the budget left when a call starts, and the number of open calls.
     pub(crate) fn renew(&self, left: Budget, open: usize) {
         let mut inside = self.lock();
         (inside.left, inside.since, inside.open) = (left, Some(Instant::now()), open);
+        inside.waited = inside.waited_for_people();
     }
 
     /// Takes back the part of a call that has ended; returns its use, together with what
@@ -125,7 +140,12 @@ impl BudgetPool {
 impl BudgetPoolInner {
     fn left(&self) -> Budget {
         let passed = self.since.map(|since| since.elapsed()).unwrap_or_default();
-        self.left.after(passed)
+        let waited = self.waited_for_people().saturating_sub(self.waited);
+        self.left.after(passed.saturating_sub(waited))
+    }
+
+    fn waited_for_people(&self) -> Duration {
+        self.desk.as_ref().map(|desk| desk.waited()).unwrap_or_default()
     }
 }
 
@@ -228,12 +248,13 @@ impl BudgetDraw {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tokio::time::advance;
 
     use super::*;
-    use crate::state::AnswerId;
+    use crate::{
+        state::AnswerId,
+        steering::{CallAbove, DeskStage},
+    };
 
     #[tokio::test(start_paused = true)]
     async fn slot_wait_reduces_the_remaining_time() {
@@ -255,6 +276,35 @@ mod tests {
         assert_eq!(draw(1).take(free).zero(), Some("budget.time"));
         purse.renew(free, 1);
         assert_eq!(draw(1).take(free).time, None);
+    }
+
+    // Rows: N-45
+    #[tokio::test(start_paused = true)]
+    async fn time_for_which_the_run_waits_for_people_is_not_used_up() {
+        let (id, seconds) = (Text::from("1"), Duration::from_secs);
+        let desk = Arc::new(QuestionDesk::new(None, seconds(1)));
+        let purse = Arc::new(BudgetPool::asking_at(&desk));
+        purse.renew(Budget::default().time(seconds(60)), 1);
+        let left = || draw(&purse, 0).within_time(Budget::default()).time;
+        desk.enter(DeskStage::Others);
+        advance(seconds(500)).await;
+        assert_eq!(left(), Some(seconds(60)), "a call waits for a decision");
+        let runs = desk.run(&id);
+        desk.enter(DeskStage::Calls);
+        advance(seconds(10)).await;
+        assert_eq!(left(), Some(seconds(50)), "a call works");
+        let waits = CallAbove::new(&desk, &id).wait();
+        advance(seconds(500)).await;
+        assert_eq!(left(), Some(seconds(50)), "it waits for a person");
+        purse.renew(Budget::default().time(seconds(50)), 1);
+        drop(waits);
+        advance(seconds(5)).await;
+        assert_eq!(left(), Some(seconds(45)));
+        let waits = CallAbove::new(&desk, &id).wait();
+        desk.enter(DeskStage::Model);
+        advance(seconds(15)).await;
+        assert_eq!(left(), Some(seconds(30)), "the model works meanwhile");
+        drop((waits, runs));
     }
 
     fn tokens(tokens: u64) -> SpentBelow {

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use super::budget_pool::BudgetDraw;
-use crate::{memory::SharedMemory, run::OutsideSources, steering::Steering};
+use crate::{
+    memory::SharedMemory,
+    run::OutsideSources,
+    steering::{CallAbove, Steering},
+};
 
 /// The part of a run that its sub-agents inherit.
 #[derive(Debug, Clone, Default)]
@@ -16,4 +20,6 @@ pub(crate) struct ParentContext {
     pub(crate) memory: Option<Arc<SharedMemory>>,
     /// The access to what is left of the budget.
     pub(crate) draw: Option<BudgetDraw>,
+    /// The call, for the waits of a sub-agent's run.
+    pub(crate) call: Option<CallAbove>,
 }

@@ -6,7 +6,7 @@ use tokio::sync::{self, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::budget_pool::BudgetDraw;
-use crate::tools::ToolError;
+use crate::{steering::CallAbove, tools::ToolError};
 
 /// The slots for sub-agents, one for each that may work at the same time. Clones share the same
 /// slots, so that several tools can share them.
@@ -57,6 +57,8 @@ pub(crate) struct AgentFamily {
     places: Places,
     /// The part of the parent's budget.
     draw: Option<BudgetDraw>,
+    /// The call of the parent run.
+    call: Option<CallAbove>,
     held: Mutex<HeldPlace>,
     /// The lock held by a call that has ended, while it waits for the slot of its run.
     ending: sync::Mutex<()>,
@@ -88,8 +90,18 @@ impl AgentFamily {
             );
             return Err(ToolError::failed(problem));
         }
-        let (held, ending) = Default::default();
-        Ok(Self { depth: depth + 1, max_depth, places: places.clone(), draw, held, ending })
+        let (call, held, ending) = Default::default();
+        Ok(Self { depth: depth + 1, max_depth, places: places.clone(), draw, call, held, ending })
+    }
+
+    /// Sets the call of the parent run, which waits for people whenever this run does.
+    pub(crate) fn of_call(self, call: Option<CallAbove>) -> Self {
+        Self { call, ..self }
+    }
+
+    /// Returns the call of the parent run.
+    pub(crate) fn call(&self) -> Option<&CallAbove> {
+        self.call.as_ref()
     }
 
     /// Returns the part of the parent's budget.

@@ -3,10 +3,12 @@
 use super::{
     AnswerId, CallFailure, CallId, FailureKind, RunEffect, RunRules, RunState, ToolEnd,
     answer_calls::{AnswerCalls, CallPolicy, CallState, RunCall},
+    run_state::RunPhase,
 };
 use crate::{
     approval::{ApprovalVerdict, SessionGrant},
     prompts::feedback,
+    steering::DeskStage,
     support::digest,
 };
 use forgeline_types::{
@@ -200,6 +202,18 @@ impl RunState {
         let id = |place| CallId { answer: self.answer, place };
         out.extend(self.calls.asked().map(id).map(RunEffect::Propose));
         out.extend(self.calls.at_client().map(id).map(RunEffect::Send));
+    }
+
+    /// Returns what the run waits for.
+    pub(crate) fn stage(&self) -> DeskStage {
+        match self.phase {
+            RunPhase::Calling if self.waits_for_others() => DeskStage::Others,
+            RunPhase::Calling => DeskStage::Calls,
+            RunPhase::Preparing
+            | RunPhase::Asking(_)
+            | RunPhase::Summarizing(_)
+            | RunPhase::Done => DeskStage::Model,
+        }
     }
 
     /// Returns `true` while the run waits only for a person or the client.

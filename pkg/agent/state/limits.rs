@@ -85,10 +85,11 @@ impl RunState {
         self.spec.budget.reached(&self.outcome.spent)
     }
 
-    /// Returns the remaining budget; the answer that made the call counts as one of its turns.
-    pub(crate) fn left(&self) -> Budget {
-        let budget = self.spec.budget;
-        let time = budget.time.map(|most| most.saturating_sub(self.outcome.spent.time));
+    /// Returns the remaining budget, where this time was waited for people and not yet left out; the answer that
+    /// made the call counts as one of its turns.
+    pub(crate) fn left(&self, waited: Duration) -> Budget {
+        let (budget, time) = (self.spec.budget, self.outcome.spent.time.saturating_sub(waited));
+        let time = budget.time.map(|most| most.saturating_sub(time));
         Budget { time, ..budget.without(self.spent()) }
     }
 

@@ -15,7 +15,7 @@ mod user_message;
 pub(crate) use self::user_message::UserMessage;
 pub(crate) use self::{
     answer_gate::AnswerGate,
-    question_desk::QuestionDesk,
+    question_desk::{CallAbove, DeskStage, QuestionDesk},
     session_control::{CurrentRun, SessionControl, has_ended},
 };
 pub use self::{

@@ -18,7 +18,7 @@ use tokio::{
 use super::steering_handle::Steering;
 use crate::approval::{ApprovalContext, Approver, Decision, decided, heard};
 use crate::{
-    support::digest,
+    support::{Stopwatch, digest},
     tools::{CallPeople, CallPlace, Question, ToolContext},
 };
 use forgeline_types::{
@@ -52,9 +52,26 @@ pub(crate) struct QuestionDesk {
 struct DeskCalls {
     all: Vec<AskingCall>,
     /// The time for which no call has worked while one was asking, since it was last taken.
-    waited: Duration,
-    /// The time since which it is so now.
-    since: Option<Instant>,
+    asked: Stopwatch,
+    /// The time for which the whole run has waited for people.
+    waited: Stopwatch,
+    stage: DeskStage,
+    /// The call of the parent run, for the run of a sub-agent.
+    above: Option<CallAbove>,
+    /// The wait of that call, while this run waits for people.
+    waits_above: Option<WaitAbove>,
+}
+
+/// The stage of the run whose calls are at a desk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum DeskStage {
+    /// The model works, or the run has ended.
+    #[default]
+    Model,
+    /// Calls run, and may ask people.
+    Calls,
+    /// All calls wait for a decision or for the client.
+    Others,
 }
 
 /// A call that runs, has asked a question, or made progress.
@@ -82,6 +99,17 @@ struct PersonWait<'a> {
     number: u32,
 }
 
+/// A call that runs a sub-agent, as the sub-agent's run sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct CallAbove {
+    desk: Arc<QuestionDesk>,
+    call_id: Text,
+}
+
+/// A wait of the call for people whom the sub-agent's run waits for, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct WaitAbove(CallAbove);
+
 impl QuestionDesk {
     pub(crate) fn new(steering: Option<Steering>, limit: Duration) -> Self {
         Self { steering, approver: None, limit, calls: Mutex::default(), changed: Notify::new() }
@@ -91,6 +119,43 @@ impl QuestionDesk {
     pub(crate) fn approved_by(mut self, approver: Option<Arc<dyn Approver>>) -> Self {
         self.approver = approver;
         self
+    }
+
+    /// Lets this call of the parent run wait for people whenever the whole run does.
+    pub(crate) fn below(self, above: Option<CallAbove>) -> Self {
+        self.calls().above = above;
+        self
+    }
+
+    /// Takes the stage of the run.
+    pub(crate) fn enter(&self, stage: DeskStage) {
+        let mut calls = self.calls();
+        if calls.stage != stage {
+            calls.stage = stage;
+            calls.measure();
+        }
+    }
+
+    /// Starts a wait of a call for people whom the run of its sub-agent waits for.
+    fn begin_above(&self, call_id: &Text) {
+        let mut calls = self.calls();
+        if let Some(asking) = calls.of_call(call_id) {
+            asking.open += 1;
+        }
+        calls.measure();
+        drop(calls);
+        self.changed.notify_waiters();
+    }
+
+    /// Ends a wait of a call.
+    fn end_wait(&self, call_id: &Text) {
+        let mut calls = self.calls();
+        if let Some(asking) = calls.all.iter_mut().find(|asking| asking.call_id == *call_id) {
+            asking.open = asking.open.saturating_sub(1);
+        }
+        calls.measure();
+        drop(calls);
+        self.changed.notify_waiters();
     }
 
     /// Starts a wait of a call; `None` when the call has waited too often.
@@ -121,8 +186,18 @@ impl QuestionDesk {
     /// Returns the time for which all running calls have waited for people, since this was last called.
     pub(crate) fn take_waited(&self) -> Duration {
         let mut calls = self.calls();
-        calls.measure();
-        std::mem::take(&mut calls.waited)
+        calls.asked.take()
+    }
+
+    /// Returns the part of the run's time in which its calls have waited for people, and that was not taken.
+    pub(crate) fn untaken(&self) -> Duration {
+        let calls = self.calls();
+        if calls.stage == DeskStage::Model { Duration::ZERO } else { calls.asked.read() }
+    }
+
+    /// Returns the time for which the whole run has waited for people.
+    pub(crate) fn waited(&self) -> Duration {
+        self.calls().waited.read()
     }
 
     /// Waits until a call has worked for `limit` without progress, not counting the time of its questions. A call that makes progress
@@ -182,11 +257,21 @@ impl DeskCalls {
 
     /// Adds the time up to now to what was waited, and looks whether all running calls wait from now on.
     fn measure(&mut self) {
-        let now = Instant::now();
-        self.waited += self.since.map(|since| now - since).unwrap_or_default();
         let mut running = self.all.iter().filter(|call| call.is_running).peekable();
         let only_asks = running.peek().is_some() && running.all(|call| call.open > 0);
-        self.since = only_asks.then_some(now);
+        self.asked.go(only_asks);
+        let waits = match self.stage {
+            DeskStage::Model => false,
+            DeskStage::Calls => only_asks,
+            DeskStage::Others => true,
+        };
+        self.waited.go(waits);
+        // A desk is locked before that of the run above it, and never after.
+        if !waits {
+            self.waits_above = None;
+        } else if self.waits_above.is_none() {
+            self.waits_above = self.above.as_ref().map(CallAbove::wait);
+        }
     }
 }
 
@@ -355,16 +440,27 @@ fn ended(answer: ToolAnswer) -> (ToolAnswer, QuestionEnd) {
     (answer, end)
 }
 
+impl CallAbove {
+    pub(crate) fn new(desk: &Arc<QuestionDesk>, call_id: &Text) -> Self {
+        Self { desk: Arc::clone(desk), call_id: call_id.clone() }
+    }
+
+    /// Lets the call wait for people: its time limit and the time of its run stop.
+    pub(crate) fn wait(&self) -> WaitAbove {
+        self.desk.begin_above(&self.call_id);
+        WaitAbove(self.clone())
+    }
+}
+
+impl Drop for WaitAbove {
+    fn drop(&mut self) {
+        self.0.desk.end_wait(&self.0.call_id);
+    }
+}
+
 impl Drop for PersonWait<'_> {
     fn drop(&mut self) {
-        let mut calls = self.desk.calls();
-        let mut all = calls.all.iter_mut();
-        if let Some(asking) = all.find(|asking| asking.call_id == *self.call_id) {
-            asking.open = asking.open.saturating_sub(1);
-        }
-        calls.measure();
-        drop(calls);
-        self.desk.changed.notify_waiters();
+        self.desk.end_wait(self.call_id);
     }
 }
 

@@ -143,7 +143,8 @@ impl SubAgent {
 
     forgeline_types::setters! {
         SubAgent:
-        /// Sets the maximum time of one call, including the wait for a slot. Default: 10 min.
+        /// Sets the maximum time of one call, including the wait for a slot, but not the time in which the
+        /// sub-agent's run only waits for people or for the client. Default: 10 min.
         timeout(Duration),
         /// Sets the maximum length of the text that one call reports, in characters; the model reads a
         /// note instead of a longer text. Default: that of the agent which asks.

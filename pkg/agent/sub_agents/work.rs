@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 use tracing::Instrument as _;
 
@@ -12,6 +11,7 @@ use crate::{
     default_agent::Conversation,
     nesting::{self, AgentFamily, BudgetDraw, ParentContext, ParentWait, SubAgentResult},
     notice::SubAgentEvent,
+    steering::{CallAbove, QuestionDesk},
     streams::RunStream,
     tools::{Tool as _, ToolContext, ToolError, ToolOutput},
 };
@@ -31,7 +31,7 @@ impl SubAgent {
         let (above, inherited) = (nesting::family(), nesting::above());
         let draw = inherited.draw.clone();
         let family = AgentFamily::below(above.as_deref(), self.max_depth, &self.places, draw)?;
-        let family = Arc::new(family);
+        let family = Arc::new(family.of_call(inherited.call.clone()));
         let waiting = ParentWait::begin(above);
         let stop = context.cancelled().clone();
         let result = if family.begin(&stop).await {
@@ -87,8 +87,10 @@ impl SubAgent {
     ) -> SubAgentResult {
         let stop = context.cancelled().child_token();
         let context = context.stopped_by(stop.clone());
-        let (this, own, told, family) =
-            (self.clone(), draw.clone(), stop.clone(), Arc::new(family));
+        // The parent run does not wait for it; its waits stop its own time limit.
+        let (id, desk) = (self.name.clone(), Arc::new(QuestionDesk::new(None, self.timeout)));
+        let family = Arc::new(family.of_call(Some(CallAbove::new(&desk, &id))));
+        let (this, own, told) = (self.clone(), draw.clone(), stop.clone());
         let work = async move {
             let work = async {
                 if !family.begin(&told).await {
@@ -100,10 +102,16 @@ impl SubAgent {
                 let run = this.finish(ready, context, inherited);
                 nesting::as_child(Arc::clone(&family), run).await
             };
-            let ended = timeout(this.timeout, work).await;
+            let ended = tokio::select! {
+                biased;
+                ended = work => ended,
+                () = desk.worked(&id, this.timeout) => {
+                    Err(ToolError::TimedOut { after: this.timeout })
+                }
+            };
             family.end();
             own.give_back();
-            ended.unwrap_or(Err(ToolError::TimedOut { after: this.timeout }))
+            ended
         };
         let handle = draw.begin(&self.name, stop, nesting::carried(work).in_current_span())?;
         Ok(ToolOutput::new(format!(

@@ -4,10 +4,12 @@ mod bounded;
 pub(crate) mod clock;
 mod digest;
 mod panic;
+mod stopwatch;
 
 pub(crate) use self::panic::text;
 pub(crate) use self::{
     bounded::{bounded, bounded_unless},
     clock::{elapsed_ms, next_run_id, system_now},
     digest::digest,
+    stopwatch::Stopwatch,
 };

@@ -49,6 +49,7 @@ mod resumed_events;
 mod rewind;
 mod run_inputs;
 mod scenarios;
+mod seen_by_tools;
 mod session;
 mod sources;
 mod spans;
@@ -66,6 +67,7 @@ mod typed;
 mod untrusted_text;
 mod vendor_endings;
 mod waiting;
+mod waits_below;
 mod whole;
 mod window;
 

@@ -26,7 +26,7 @@ pub use client_tool::ClientTool;
 #[cfg(feature = "local-tools")]
 pub use command::{CommandTool, CommandToolError};
 pub(crate) use contract::data_length;
-pub use contract::{CallPeople, CallPlace};
+pub use contract::{CallPeople, CallPlace, RunView};
 pub use contract::{
     PreviewFuture, Question, RegistryError, Tool, ToolContext, ToolEffects, ToolError, ToolFuture,
     ToolOutput, ToolPlace,
@@ -45,4 +45,4 @@ pub use returned::{IntoToolResult, kind};
 pub(crate) use tool_search::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolSearchArguments, ToolSearchTool};
 pub use tool_source::ToolSource;
 pub use typed::read_arguments;
-pub use typed::{TypedTool, tool_fn, tool_with};
+pub use typed::{State, TypedTool, tool_fn, tool_with};

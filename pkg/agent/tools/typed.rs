@@ -115,6 +115,24 @@ where
     })
 }
 
+/// The argument of a tool's function that is its state, for the attribute `forgeline::tool` (feature `macros`).
+///
+/// The function that returns the tool takes the value; each call gets a clone.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use forgeline::agent::tools::State;
+///
+/// async fn first(State(names): State<Arc<[String]>>) -> String {
+///     names.first().cloned().unwrap_or_default()
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct State<T>(pub T);
+
 /// A tool made by [`tool_fn`] or [`tool_with`].
 ///
 /// # Examples

@@ -98,6 +98,11 @@ impl RunLifecycle {
         let input = if history.is_empty() { input } else { input.outside_text() };
         let found = self.conversations.for_run(&caller, named, (&input, history)).await?;
         let ConversationForRun { live: conversation, handle } = found;
+        // A run that works has not said everything yet.
+        let is_idle = self.runs.active().open(&scope, &conversation.id).is_empty();
+        if let Some(again) = again.as_ref().filter(|_| is_idle) {
+            conversation.check_place(again)?;
+        }
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
         let kept = to_stored(&input, tools.as_deref());
         let kept = kept.map_err(|error| Problem::bad(error.to_string()))?;

@@ -311,6 +311,22 @@ async fn a_message_is_edited_in_a_conversation_that_a_client_began() {
         assert!(reported(&heard).starts_with("user:One?|assistant:Uno."), "{heard:?}");
         assert!(reported(&heard).ends_with(end), "{heard:?}");
     }
+    // One that the client began with, and one after it: the answer would follow what the chat does not show.
+    let asked = provider.requests().len();
+    let other = [of("user", "Eins?"), of("assistant", "Uno."), with_id("m2", "Deux?")];
+    for (sent, trigger) in [
+        (&[with_id("m2", "Eins?")][..], "submit-message"),
+        (&other[..], "submit-message"),
+        (&other[..], "regenerate-message"),
+    ] {
+        let body = json!({ "id": "c1", "trigger": trigger, "messageId": "m2", "messages": sent });
+        let (status, problem) = value(post(&app, "/api/chat", "ann", &body).await).await;
+        assert_eq!((status, &problem["code"]), (409, &json!("other_history")), "{sent:?}");
+    }
+    assert_eq!(provider.requests().len(), asked);
+    let (_, page) = value(get(&app, "/v1/conversations/c1", "ann").await).await;
+    let messages = page["page"]["messages"].as_array().unwrap();
+    assert_eq!(messages.iter().filter(|it| it["taken_back"] != true).count(), 4, "{page}");
 }
 
 // Rows: N-65

@@ -27,6 +27,7 @@ fn pages_show_their_examples_as_they_compile() {
         ("observability", "observed"),
         ("prompts", "system_prompt"),
         ("skills", "skills"),
+        ("tools", "tool_with_database"),
     ] {
         let text = read_file(&format!("docs/examples/{example}.rs"));
         let shown = text.split_at(text.find("\nuse ").unwrap()).1;
@@ -75,6 +76,7 @@ fn an_agent_takes_eighty_lines() {
         "client_tool",
         "agent_per_caller",
         "gateway",
+        "tool_with_database",
     ];
     for path in own.map(|name| format!("docs/examples/{name}.rs")) {
         let text = read_file(&path);

@@ -9,6 +9,7 @@ use super::{
 const RANKS: [(&str, u8); 22] = [
     ("json", 0),
     ("types", 1),
+    ("macros", 0),
     ("llm::sse", 2),
     ("llm::ndjson", 2),
     ("llm::parser", 2),

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use forgeline::{
-    agent::{AgentConfig, ToolSearch, core::StreamOptions},
-    llm::{RetryPolicy, Timeouts, sse::SseLimits},
+    agent::{Agent, AgentConfig, ToolSearch, core::StreamOptions},
+    llm::{RetryPolicy, Timeouts, TokenEstimator, sse::SseLimits},
     server::Limits,
+    testing::{ScriptedProvider, ScriptedTurn},
+    types::ModelInfo,
 };
 
 use super::source::{read_file, rust_files};
@@ -117,6 +119,30 @@ fn the_page_of_limits_says_what_the_source_says() {
         count += 1;
     }
     assert!((20..=30).contains(&count), "{count} limits are on the page");
+}
+
+/// Pages say which share of a window a conversation may use, in these words.
+const SHARE: &str = "three quarters of its model's window if the window is known";
+
+#[tokio::test]
+async fn a_conversation_uses_the_share_of_its_window_that_the_pages_state() {
+    for page in ["README.md", "docs/guide/limits.md"] {
+        let text = read_file(page).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(SHARE), "{page} does not say: {SHARE}");
+    }
+    // The tokens of a message and its answer are fewer than those between the share and its neighbours.
+    for (window, most, least) in [(Some(4_000), 3_000, 2_900), (None, u64::MAX, 4_000)] {
+        let model = ModelInfo::new("scripted", "of no catalog").context_tokens(window);
+        let provider = ScriptedProvider::from_fn(|_| ScriptedTurn::new().text("So it is."));
+        let provider = provider.info_of(model);
+        let conversation = Agent::builder(provider.clone()).build().unwrap().conversation();
+        for turn in 0..300 {
+            conversation.run(format!("Question {turn}: is it so?")).await.unwrap();
+        }
+        let estimator = TokenEstimator::new();
+        let used = provider.requests().iter().map(|it| estimator.request(it)).max().unwrap();
+        assert!((least..=most).contains(&used), "{window:?}: {used} tokens in a request");
+    }
 }
 
 #[test]

@@ -91,8 +91,8 @@ const MAXIMA: [(&str, usize); 6] = [
     ("types named State", 0),
     ("names of three types or more", 0),
     ("types that are participles", 0),
-    ("cfg(feature) in pkg", 88),
-    ("items of the modules `private`", 58),
+    ("cfg(feature) in pkg", 89),
+    ("items of the modules `private`", 60),
 ];
 /// The figures that the library is to reach, in the order of `MAXIMA`.
 const AIMS: [usize; 6] = [400, 6, 0, 0, 90, 70];

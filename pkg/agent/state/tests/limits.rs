@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::{
-    Limit,
+    Budget, Limit,
     approval::{ApprovalAnswer, ApprovalVerdict},
     run::SpentBelow,
 };
@@ -62,6 +62,17 @@ impl End {
             Self::Resumed => StepInput::Resumed,
         }
     }
+}
+
+#[test]
+fn time_waited_for_people_that_is_not_yet_taken_is_left_to_the_calls_below() {
+    let mut state = answered(calling(&[("free", "ask a"), ("free", "b")]));
+    state.spec.budget = Budget::default().time(Duration::from_secs(60));
+    let allowed = End::Allowed.input(&state);
+    step_at(&mut state, 32, allowed);
+    assert_eq!(state.left(Duration::ZERO).time, Some(Duration::from_secs(28)));
+    assert_eq!(state.left(Duration::from_secs(25)).time, Some(Duration::from_secs(53)));
+    assert_eq!(state.left(Duration::from_secs(99)).time, Some(Duration::from_secs(60)));
 }
 
 /// Each run has its answer after two seconds, and goes on an hour later.
@@ -153,9 +164,9 @@ fn the_turns_that_are_left_do_not_count_those_that_were_made() {
     step(&mut state, StepInput::Prepared("You help.".into()));
     let id = state.answer;
     step(&mut state, StepInput::Answered(id, Box::new(calling(&[("free", "a")]))));
-    assert_eq!(state.left().turns, Some(3));
+    assert_eq!(state.left(Duration::ZERO).turns, Some(3));
     state.add_below(SpentBelow { turns: 2, ..SpentBelow::NOTHING });
-    assert_eq!(state.left().turns, Some(1));
+    assert_eq!(state.left(Duration::ZERO).turns, Some(1));
     state.add_below(SpentBelow { turns: 2, ..SpentBelow::NOTHING });
-    assert_eq!(state.left().turns, Some(0), "never below zero");
+    assert_eq!(state.left(Duration::ZERO).turns, Some(0), "never below zero");
 }

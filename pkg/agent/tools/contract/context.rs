@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::question::Question;
 use crate::run::{RunContext, SharedState};
-use forgeline_types::{AgentEvent, CustomEvent, Text, ToolAnswer, ToolOutputEvent};
+use forgeline_llm::ToolSpec;
+use forgeline_types::{AgentEvent, CustomEvent, Text, ToolAnswer, ToolOutputEvent, Transcript};
 use forgeline_types::{Json, Preview};
 
 /// The people whom a call may ask while it runs. The wait for them does not count towards the call's time.
@@ -33,6 +34,12 @@ pub trait CallPeople: fmt::Debug + Send + Sync {
     /// Waits for an answer that arrives another way, within the time limit for an answer.
     fn wait<'a>(&'a self, context: &'a ToolContext, answer: BoxFuture<'a, ()>)
     -> BoxFuture<'a, ()>;
+}
+
+/// The conversation that a call can read.
+pub trait RunView: fmt::Debug + Send + Sync {
+    /// Returns the conversation so far.
+    fn transcript(&self) -> Transcript;
 }
 
 /// Maximum bytes of output in one event.
@@ -96,6 +103,12 @@ pub struct ToolContext {
     people: Option<Arc<dyn CallPeople>>,
     /// The digest that the call's preview had when a person approved it.
     shown: Option<Text>,
+    /// The conversation of the run.
+    conversation: Option<Arc<dyn RunView>>,
+    /// The tools of the run, also those that it may not use.
+    tools: Option<Arc<[ToolSpec]>>,
+    /// The names of the tools that the run may not use.
+    withheld: Box<[Text]>,
 }
 
 /// The ids of a call.
@@ -116,13 +129,57 @@ impl ToolContext {
         state: SharedState,
         run: RunContext,
     ) -> Self {
-        Self { place, cancel, events: Some(events), state, run, people: None, shown: None }
+        let events = Some(events);
+        Self { place, cancel, events, state, run, ..Self::default() }
     }
 
     /// Lets the call ask these people.
     pub(crate) fn asking(mut self, people: Arc<dyn CallPeople>) -> Self {
         self.people = Some(people);
         self
+    }
+
+    /// Lets the call read the conversation, and the descriptions of the tools without those that the run may not use.
+    pub(crate) fn reading(
+        mut self,
+        conversation: Arc<dyn RunView>,
+        tools: Arc<[ToolSpec]>,
+        withheld: Box<[Text]>,
+    ) -> Self {
+        (self.conversation, self.tools, self.withheld) =
+            (Some(conversation), Some(tools), withheld);
+        self
+    }
+
+    /// Returns the conversation of the run so far, as the model reads it: results have been cut to their limits, and what a window leaves out is still
+    /// there. The last message is usually the answer with this call. It is a snapshot, and taking it copies no message.
+    ///
+    /// A sub-agent has a conversation of its own. The default context has none, and returns an empty one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::{agent::tools::{ToolContext, tool_fn}, types::MessageRole};
+    ///
+    /// let tool = tool_fn("asked", "Returns the user's last words.", async |context: ToolContext, (): ()| {
+    ///     let conversation = context.conversation();
+    ///     let asked = conversation.messages().iter().rfind(|it| it.role == MessageRole::User);
+    ///     asked.map(|message| message.text()).unwrap_or_default()
+    /// });
+    /// # drop(tool);
+    /// ```
+    #[must_use]
+    pub fn conversation(&self) -> Transcript {
+        self.conversation.as_ref().map(|it| it.transcript()).unwrap_or_default()
+    }
+
+    /// Returns the descriptions of the tools that the run may use, this one included, in the order in which they were added. Those that the model finds
+    /// only by a [search](crate::ToolSearch) are among them.
+    ///
+    /// The default context has none.
+    pub fn tools(&self) -> impl Iterator<Item = &ToolSpec> {
+        let all = self.tools.iter().flat_map(|tools| tools.iter());
+        all.filter(|spec| !self.withheld.contains(&spec.name))
     }
 
     /// Binds the call to what was shown when it was approved.

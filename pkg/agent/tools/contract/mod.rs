@@ -7,7 +7,7 @@ mod output;
 mod question;
 mod tool;
 
-pub use self::context::{CallPeople, CallPlace};
+pub use self::context::{CallPeople, CallPlace, RunView};
 pub(crate) use self::output::data_length;
 pub use self::{
     context::ToolContext,
