@@ -72,13 +72,11 @@ impl AgentSet {
 
     /// Lets conversations with these agents begin with the messages of a client; returns a name that no agent has.
     pub(crate) fn take_history(&mut self, names: BTreeSet<Text>) -> Result<(), Text> {
-        match names.iter().find(|name| !self.has(name)) {
-            Some(unknown) => Err(unknown.clone()),
-            None => {
-                self.with_history = names;
-                Ok(())
-            }
+        if let Some(unknown) = names.iter().find(|name| !self.has(name)) {
+            return Err(unknown.clone());
         }
+        self.with_history = names;
+        Ok(())
     }
 
     /// Returns an agent with what the service adds to it.
@@ -104,14 +102,14 @@ impl AgentSet {
         };
         let caller = caller.clone();
         let making = AssertUnwindSafe(async move { make(caller).await }).catch_unwind();
-        let Ok(made) = tokio::time::timeout(MAKE_TIMEOUT, making).await else {
+        let Ok(outcome) = tokio::time::timeout(MAKE_TIMEOUT, making).await else {
             tracing::error!(agent = name, "an agent was not made within {MAKE_TIMEOUT:?}");
             let detail = format!(
                 "the agent `{name}` could not be made within {MAKE_TIMEOUT:?}; try again later"
             );
             return Err(Problem::busy(&detail, 5));
         };
-        match made.unwrap_or_else(|_| Err("the function that makes it panicked".into())) {
+        match outcome.unwrap_or_else(|_| Err("the function that makes it panicked".into())) {
             Ok(agent) => Ok(self.served(&agent)),
             Err(error) => Err(not_made(name, error)),
         }

@@ -1,4 +1,4 @@
-//! The description of the routes as an OpenAPI document, made of the rows of which the router is made.
+//! The description of the routes as an `OpenAPI` document, made of the rows of which the router is made.
 
 pub(super) mod schemas;
 
@@ -185,11 +185,11 @@ fn media(schema: Option<SchemaOf>, generator: &mut SchemaGenerator) -> Value {
 }
 
 /// Adds routes to a router.
-pub(crate) fn add_routes<S>(router: Router<S>, routes: Vec<ApiRoute<S>>) -> Router<S>
+pub(crate) fn add_routes<S>(router: Router<S>, table: Vec<ApiRoute<S>>) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {
-    routes.into_iter().fold(router, |router, route| router.route(route.path, route.handler))
+    table.into_iter().fold(router, |router, row| router.route(row.path, row.handler))
 }
 
 /// Returns the description of routes.

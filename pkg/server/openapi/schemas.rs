@@ -71,6 +71,7 @@ enum RunWord {
 /// Token counts; unknown ones are null.
 #[derive(JsonSchema)]
 #[schemars(rename = "Usage")]
+#[expect(clippy::struct_field_names, reason = "the names of the wire")]
 struct UsageAnswer {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,

@@ -245,7 +245,7 @@ pub(super) fn open() -> RouteTable {
 
 static DESCRIPTION: LazyLock<Bytes> = LazyLock::new(|| openapi().to_string().into());
 
-/// Returns the description of the routes of [`router`](crate::router), an OpenAPI 3.1 document, which the service has at `/v1/openapi.json`. The files of the
+/// Returns the description of the routes of [`router`](crate::router), an `OpenAPI` 3.1 document, which the service has at `/v1/openapi.json`. The files of the
 /// console are not in it.
 ///
 /// # Examples

@@ -35,7 +35,7 @@ fn close(schema: &mut Value) {
             members.values_mut().for_each(close);
         }
         Value::Array(items) => items.iter_mut().for_each(close),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
