@@ -26,10 +26,10 @@ impl ToolArguments {
         for input in inputs {
             match input {
                 FnArg::Typed(typed) => arguments.add(typed)?,
-                other => {
+                FnArg::Receiver(receiver) => {
                     let problem = "a tool is a function without `self`; share values by an argument of \
                         type `State<T>`";
-                    return Err(Error::new(other.span(), problem));
+                    return Err(Error::new(receiver.span(), problem));
                 }
             }
         }

@@ -47,23 +47,21 @@ pub(crate) fn tool(options: TokenStream, item: TokenStream) -> Result<TokenStrea
         ReturnType::Type(_, returned) => returned.span(),
         ReturnType::Default => ident.span(),
     };
-    let (parameter, tool) = match state {
-        Some(state) => {
-            let make = quote_spanned!(returned=> ::forgeline::agent::tools::tool_with);
-            let called = quote!(|state, #context, #arguments: #kind| #call);
-            (quote!(state: #state), quote!(#make(#name, #description, state, #called)))
-        }
-        None => {
-            let make = quote_spanned!(returned=> ::forgeline::agent::tools::tool_fn);
-            let called =
-                quote!(|#context: ::forgeline::agent::tools::ToolContext, #arguments: #kind| #call);
-            (quote!(), quote!(#make(#name, #description, #called)))
-        }
+    let (parameter, tool) = if let Some(state) = state {
+        let make = quote_spanned!(returned=> ::forgeline::agent::tools::tool_with);
+        let called = quote!(|state, #context, #arguments: #kind| #call);
+        (quote!(state: #state), quote!(#make(#name, #description, state, #called)))
+    } else {
+        let make = quote_spanned!(returned=> ::forgeline::agent::tools::tool_fn);
+        let called =
+            quote!(|#context: ::forgeline::agent::tools::ToolContext, #arguments: #kind| #call);
+        (quote!(), quote!(#make(#name, #description, #called)))
     };
     Ok(quote! {
         #(#outer)*
         #visibility fn #ident(#parameter) -> impl ::forgeline::agent::tools::Tool + 'static {
             #declared
+            #[allow(clippy::unused_async, reason = "a tool is async, also where it awaits nothing")]
             #function
             #tool #setters
         }
