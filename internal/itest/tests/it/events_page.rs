@@ -87,7 +87,7 @@ fn on_the_wire(lines: &[&str], at: usize, name: &str) -> (String, bool) {
 /// The members of each struct with public fields in the crate of types.
 fn structs() -> BTreeMap<String, Vec<Member>> {
     let mut found = BTreeMap::new();
-    for file in rust_files(&["pkg/types", "pkg/agent/notice", "pkg/llm"]) {
+    for file in rust_files(&["pkg/types", "pkg/agent/notice", "pkg/agent/core", "pkg/llm"]) {
         let lines: Vec<_> = file.code().lines().collect();
         let mut open: Option<(String, Vec<Member>)> = None;
         for (at, line) in lines.iter().enumerate() {
