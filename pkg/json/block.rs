@@ -4,9 +4,9 @@
 pub(crate) const BLOCK: usize = 16;
 
 #[cfg(not(target_feature = "sse2"))]
-pub(crate) use portable::Block;
+pub(crate) use portable::ByteBlock;
 #[cfg(target_feature = "sse2")]
-pub(crate) use sse2::Block;
+pub(crate) use sse2::ByteBlock;
 
 /// With vector instructions that every x86-64 processor has.
 #[cfg(target_feature = "sse2")]
@@ -20,9 +20,9 @@ mod sse2 {
 
     /// Sixteen bytes in a register.
     #[derive(Clone, Copy)]
-    pub(crate) struct Block(m128i);
+    pub(crate) struct ByteBlock(m128i);
 
-    impl Block {
+    impl ByteBlock {
         #[inline(always)]
         pub(crate) fn new(bytes: &[u8; BLOCK]) -> Self {
             Self(load_unaligned_m128i(bytes))
@@ -59,9 +59,9 @@ mod portable {
 
     /// Sixteen bytes.
     #[derive(Clone, Copy)]
-    pub(crate) struct Block([u8; BLOCK]);
+    pub(crate) struct ByteBlock([u8; BLOCK]);
 
-    impl Block {
+    impl ByteBlock {
         #[inline(always)]
         pub(crate) fn new(bytes: &[u8; BLOCK]) -> Self {
             Self(*bytes)
@@ -118,8 +118,8 @@ mod tests {
             for (at, byte) in two.iter_mut().enumerate().filter(|(at, _)| same >> at & 1 == 1) {
                 *byte = one[at];
             }
-            let a = (Block::new(&one), Block::new(&two));
-            let b = (portable::Block::new(&one), portable::Block::new(&two));
+            let a = (ByteBlock::new(&one), ByteBlock::new(&two));
+            let b = (portable::ByteBlock::new(&one), portable::ByteBlock::new(&two));
             let each = [
                 (a.0.equal(a.1).bits(), b.0.equal(b.1).bits()),
                 (a.0.and(a.1).bits(), b.0.and(b.1).bits()),

@@ -3,7 +3,7 @@
 //! Chunks of a stream are a few bytes long; setting up a general search would cost more than the
 //! search itself.
 
-use crate::block::{BLOCK, Block};
+use crate::block::{BLOCK, ByteBlock};
 
 /// A search for `N` kinds of bytes, and for `E` exact bytes, which are cheaper.
 #[derive(Debug, Clone, Copy)]
@@ -47,8 +47,8 @@ impl Kind {
 
     /// Returns a block in which all bits of the bytes of this kind are set.
     #[inline(always)]
-    fn lanes(&self, block: Block) -> Block {
-        block.and(Block::new(&self.mask)).equal(Block::new(&self.value))
+    fn lanes(&self, block: ByteBlock) -> ByteBlock {
+        block.and(ByteBlock::new(&self.mask)).equal(ByteBlock::new(&self.value))
     }
 }
 
@@ -132,11 +132,11 @@ impl<const N: usize, const E: usize> Finder<N, E> {
 
     /// Returns a block in which all bits of the matches are set.
     #[inline(always)]
-    fn lanes(&self, block: &[u8; BLOCK]) -> Block {
-        let block = Block::new(block);
-        let mut found = Block::new(&[0; BLOCK]);
+    fn lanes(&self, block: &[u8; BLOCK]) -> ByteBlock {
+        let block = ByteBlock::new(block);
+        let mut found = ByteBlock::new(&[0; BLOCK]);
         for byte in &self.exact {
-            found = found.or(block.equal(Block::new(byte)));
+            found = found.or(block.equal(ByteBlock::new(byte)));
         }
         for kind in &self.kinds {
             found = found.or(kind.lanes(block));

@@ -1,25 +1,51 @@
-//! TLS for the library's own client: rustls with ring.
+//! TLS for the library's own client: rustls, with ring unless the program has chosen.
 
 use std::sync::{Arc, OnceLock};
 
-use rustls::{ClientConfig, Error, RootCertStore, crypto::ring};
+use hyper_rustls::HttpsConnector;
+use rustls::{
+    ClientConfig, Error, RootCertStore,
+    crypto::{CryptoProvider, ring},
+};
 use rustls_platform_verifier::BuilderVerifierExt as _;
+
+/// A connector whose connections to `https` are secured.
+pub(super) type SecuredConnector<C> = HttpsConnector<C>;
+
+/// Secures connections.
+#[derive(Clone)]
+pub(super) struct TlsLayer(Arc<ClientConfig>);
+
+impl TlsLayer {
+    /// Configures TLS.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the provider of cryptography has no version of TLS that is safe.
+    pub(super) fn new() -> Result<Self, Error> {
+        config().map(|config| Self(Arc::new(config)))
+    }
+
+    pub(super) fn over<C>(&self, connector: C) -> SecuredConnector<C> {
+        SecuredConnector::from((connector, Arc::clone(&self.0)))
+    }
+}
 
 /// The configuration shared by all clients of the process: the system's certificates take 90 KiB.
 static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
 
-/// Configures TLS, and makes ring the default of a process without one.
+/// Configures TLS. The default provider of the process is used if there is one, and never set: a program that
+/// installs its own may do so at any time.
 ///
 /// The system's certificates are read once, by the first client that finds some.
-pub(super) fn config() -> Result<ClientConfig, Error> {
+fn config() -> Result<ClientConfig, Error> {
     if let Some(config) = CONFIG.get() {
         return Ok(config.clone());
     }
-    // Features are shared by all crates of a build: without a default, the program's own
-    // `reqwest::Client::new()` would panic because of ours. Where there is a default, this fails.
-    ring::default_provider().install_default().ok();
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?;
+    let cryptography = CryptoProvider::get_default().cloned();
+    let cryptography = cryptography.unwrap_or_else(|| Arc::new(ring::default_provider()));
+    let builder =
+        ClientConfig::builder_with_provider(cryptography).with_safe_default_protocol_versions()?;
     // A machine without certificates can still connect to a local server over plain HTTP.
     let verified = builder.clone().with_platform_verifier();
     let has_certificates = verified.is_ok();
@@ -33,12 +59,14 @@ pub(super) fn config() -> Result<ClientConfig, Error> {
 
 #[cfg(test)]
 mod tests {
-    use crate::transport::ReqwestTransport;
+    use rustls::crypto::CryptoProvider;
+
+    use crate::transport::HttpTransport;
 
     // Found: F3
     #[test]
-    fn a_client_of_the_program_s_own_is_built_beside_ours() {
-        let _ours = ReqwestTransport::new().unwrap();
-        let _theirs = reqwest::Client::new();
+    fn the_default_of_the_process_is_left_to_the_program() {
+        let _ours = HttpTransport::new().unwrap();
+        assert!(CryptoProvider::get_default().is_none());
     }
 }
