@@ -50,7 +50,7 @@ features: ## lint the library without features and with each alone, test it with
 		echo "$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings"; \
 		$(CARGO) clippy -q -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings; \
 	done
-	$(CARGO) test -q -p forgeline-llm -p forgeline-agent --lib --features forgeline-llm/http,forgeline-agent/schema -- transport tools::
+	$(CARGO) test -q --profile dev -p forgeline-llm -p forgeline-agent --lib --features forgeline-llm/http,forgeline-agent/schema -- transport tools::
 
 crates:
 	@set -e; limit() { \

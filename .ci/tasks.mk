@@ -24,8 +24,34 @@ BASE     ?= 2f39a830
 SOURCES  := https://github.com/forgeline/forgeline/blob/main
 # Arguments of `make bench-clients`: `--json`, names of clients.
 CLIENTS  ?=
+# The release that `make semver` compares with.
+VERSION  ?=
 
-.PHONY: deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record guide events-page
+.PHONY: package semver public-api hosts deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record guide events-page
+
+package: ## build each crate that is published from its archive, lowest first
+	$(CARGO) package --locked -p $(PACKAGE) $(CRATES:%=-p forgeline-%)
+
+semver: ## compare the public API with the release VERSION, such as 0.1.0 (needs `cargo install cargo-semver-checks --locked`)
+	@test -n "$(VERSION)" || { echo "semver: which release? VERSION=0.1.0, a version on crates.io"; exit 2; }
+	@set -e; for crate in $(PACKAGE) $(CRATES:%=forgeline-%); do \
+		echo "$(CARGO) semver-checks -p $$crate --all-features --baseline-version $(VERSION)"; \
+		$(CARGO) semver-checks -p $$crate --all-features --baseline-version $(VERSION); \
+	done
+
+public-api: ## rewrite docs/api: the public API of each crate, one item a line (needs `cargo install cargo-public-api --locked`)
+	@mkdir -p docs/api
+	@set -e; for crate in $(PACKAGE) $(CRATES:%=forgeline-%); do \
+		echo "cargo public-api -p $$crate > docs/api/$$crate.txt"; \
+		RUSTC_BOOTSTRAP=1 $(CARGO) rustdoc -q -p $$crate --lib --all-features -- -Z unstable-options --output-format json; \
+		cargo-public-api -sss --rustdoc-json target/doc/$$(echo $$crate | tr - _).json > docs/api/$$crate.txt; \
+	done
+
+hosts: ## build programs that have reqwest beside forgeline, without TLS and with it, and run them
+	@set -e; for host in plain installed usual; do \
+		echo "$(CARGO) run --manifest-path internal/hosts/Cargo.toml --features $$host"; \
+		$(CARGO) run -q --manifest-path internal/hosts/Cargo.toml --target-dir target/hosts --features $$host; \
+	done
 
 deny: ## check licences, advisories and duplicate crates (needs `cargo install cargo-deny --locked`)
 	$(CARGO) deny check $(DENY)

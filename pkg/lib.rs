@@ -49,8 +49,9 @@
 //! | feature | adds |
 //! | --- | --- |
 //! | `default` | `http` and `tls` |
-//! | `http` | the providers over HTTP, by reqwest |
+//! | `http` | the providers over HTTP, by hyper |
 //! | `tls` | TLS for the library's own client (rustls with *ring*); without it, bring a client, or use `http://` |
+//! | `reqwest` | clients of reqwest that the program brings, for their proxies, certificates and TLS |
 //! | `runtime` | the agent, its channels and tools, without HTTP: everything that needs tokio |
 //! | `macros` | the attribute [`tool`](https://docs.rs/forgeline/latest/forgeline/attr.tool.html), which makes a tool of an async function |
 //! | `local-tools` | the tools that work on this machine: files below a root, programs of an allow-list, skills |

@@ -3,42 +3,38 @@
 //! Chunks of a stream are a few bytes long; setting up a general search would cost more than the
 //! search itself.
 
-use wide::u8x16;
-
-/// The number of bytes that are compared at once.
-const BLOCK: usize = 16;
+use crate::block::{BLOCK, ByteBlock};
 
 /// A search for `N` kinds of bytes, and for `E` exact bytes, which are cheaper.
 #[derive(Debug, Clone, Copy)]
 pub struct Finder<const N: usize, const E: usize = 0> {
-    exact: [u8x16; E],
+    exact: [[u8; BLOCK]; E],
     kinds: [Kind; N],
 }
 
 /// The bytes that equal `value` once the bits outside `mask` are cleared.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    mask: u8x16,
-    value: u8x16,
+    mask: [u8; BLOCK],
+    value: [u8; BLOCK],
 }
 
 impl Kind {
     /// A kind without any byte.
     #[doc(hidden)]
-    pub const NONE: Self = Self { mask: u8x16::new([0; BLOCK]), value: u8x16::new([1; BLOCK]) };
+    pub const NONE: Self = Self { mask: [0; BLOCK], value: [1; BLOCK] };
 
     /// Creates a kind.
     #[inline(always)]
     #[doc(hidden)]
     pub const fn new(mask: u8, value: u8) -> Self {
-        Self { mask: u8x16::new([mask; BLOCK]), value: u8x16::new([value & mask; BLOCK]) }
+        Self { mask: [mask; BLOCK], value: [value & mask; BLOCK] }
     }
 
     /// Returns the byte of the kind, if it has only one.
     #[doc(hidden)]
     pub fn only(&self) -> Option<u8> {
-        let [mask, ..] = self.mask.to_array();
-        let [value, ..] = self.value.to_array();
+        let ([mask, ..], [value, ..]) = (self.mask, self.value);
         (mask == u8::MAX).then_some(value)
     }
 
@@ -51,8 +47,8 @@ impl Kind {
 
     /// Returns a block in which all bits of the bytes of this kind are set.
     #[inline(always)]
-    fn lanes(&self, block: u8x16) -> u8x16 {
-        (block & self.mask).simd_eq(self.value)
+    fn lanes(&self, block: ByteBlock) -> ByteBlock {
+        block.and(ByteBlock::new(&self.mask)).equal(ByteBlock::new(&self.value))
     }
 }
 
@@ -69,7 +65,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
     /// Creates a search that also finds the `exact` bytes.
     #[doc(hidden)]
     pub fn with_exact(exact: [u8; E], kinds: [Kind; N]) -> Self {
-        Self { exact: exact.map(|byte| u8x16::new([byte; BLOCK])), kinds }
+        Self { exact: exact.map(|byte| [byte; BLOCK]), kinds }
     }
 
     /// Returns the position of the first match, or else the length.
@@ -131,19 +127,19 @@ impl<const N: usize, const E: usize> Finder<N, E> {
     #[inline(always)]
     #[doc(hidden)]
     pub fn found(&self, block: [u8; BLOCK]) -> u32 {
-        self.lanes(block).to_bitmask()
+        self.lanes(&block).bits()
     }
 
     /// Returns a block in which all bits of the matches are set.
     #[inline(always)]
-    fn lanes(&self, block: [u8; BLOCK]) -> u8x16 {
-        let block = u8x16::new(block);
-        let mut found = u8x16::new([0; BLOCK]);
+    fn lanes(&self, block: &[u8; BLOCK]) -> ByteBlock {
+        let block = ByteBlock::new(block);
+        let mut found = ByteBlock::new(&[0; BLOCK]);
         for byte in &self.exact {
-            found |= block.simd_eq(*byte);
+            found = found.or(block.equal(ByteBlock::new(byte)));
         }
         for kind in &self.kinds {
-            found |= kind.lanes(block);
+            found = found.or(kind.lanes(block));
         }
         found
     }

@@ -1,6 +1,7 @@
 //! JSON support for all other modules: one tokenizer, strict and lenient; escapes in both directions;
 //! numbers; values that grow while their text arrives; values kept as text; schemas.
 
+mod block;
 mod escape;
 mod find;
 mod kept;

@@ -122,7 +122,7 @@ pub mod private {
     pub use crate::{
         body::BodyChunks,
         http::{http_error::status_error, redact::SecretRedactor},
-        transport::client,
+        transport::HostLookup,
     };
 
     /// Pictures and other media in messages.

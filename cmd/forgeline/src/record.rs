@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use forgeline::llm::transport::ReqwestTransport;
+use forgeline::llm::transport::HttpTransport;
 use forgeline_testing::record::RecordingTransport;
 
 use crate::exit::{UsageResult as _, note};
@@ -40,7 +40,7 @@ impl RecordArgs {
 /// The recording of one session.
 #[derive(Debug)]
 pub struct SessionRecorder {
-    transport: RecordingTransport<ReqwestTransport>,
+    transport: RecordingTransport<HttpTransport>,
     path: PathBuf,
 }
 
@@ -51,7 +51,7 @@ impl SessionRecorder {
     ///
     /// A usage error when the file cannot be created.
     fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
-        let inner = ReqwestTransport::new()?;
+        let inner = HttpTransport::new()?;
         let transport = if force {
             RecordingTransport::overwrite(path, inner)
         } else {
@@ -66,7 +66,7 @@ impl SessionRecorder {
 
     /// Returns the transport of a provider that is recorded.
     #[must_use]
-    pub fn transport(&self) -> RecordingTransport<ReqwestTransport> {
+    pub fn transport(&self) -> RecordingTransport<HttpTransport> {
         self.transport.clone()
     }
 

@@ -78,6 +78,9 @@ fn ended_ticks() -> Result<Option<u64>> {
     Ok(Some(ticks.iter().sum()))
 }
 
+/// The command in a build with this program's features: one of its own would take minutes.
+const COMMAND: &str = "measured-command";
+
 /// Builds the command beside this program, in the same profile.
 fn build() -> Result<PathBuf> {
     let own = env::current_exe()?;
@@ -89,10 +92,11 @@ fn build() -> Result<PathBuf> {
     let target = folder.parent().ok_or("no target folder")?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args(["build", "-q", "-p", "forgeline-cli", "--profile", profile, "--target-dir"])
+        .args(["build", "-q", "-p", "forgeline-bench", "--bin", COMMAND, "--profile", profile])
+        .arg("--target-dir")
         .arg(target)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status()?;
-    let command = folder.join(format!("forgeline{EXE_SUFFIX}"));
+    let command = folder.join(format!("{COMMAND}{EXE_SUFFIX}"));
     if built.success() { Ok(command) } else { Err("the command does not build".into()) }
 }

@@ -8,7 +8,7 @@ use super::{Authorize, HttpConfig, HttpProvider, WireFormat, validate::validate}
 use crate::{
     ProviderError, RetryPolicy, Timeouts,
     sse::SseLimits,
-    transport::{ReqwestTransport, Transport},
+    transport::{HttpTransport, Transport},
 };
 use forgeline_parser::{ThinkingDialect, ToolDialect};
 use forgeline_types::{Capabilities, Text, setters};
@@ -108,9 +108,10 @@ impl<W: WireFormat> HttpBuilder<W> {
     }
 
     /// Sends requests with this HTTP client. It should follow no redirects.
+    #[cfg(feature = "reqwest")]
     #[must_use]
     pub fn client(self, client: reqwest::Client) -> Self {
-        self.transport(ReqwestTransport::from_client(client))
+        self.transport(crate::transport::ReqwestTransport::from_client(client))
     }
 
     /// Sends requests through this transport.
@@ -187,7 +188,7 @@ impl<W: WireFormat> HttpProvider<W> {
 }
 
 /// Builds the library's transport with this configuration.
-pub(super) fn own_transport(config: &HttpConfig) -> Result<ReqwestTransport, ProviderError> {
-    let transport = ReqwestTransport::with_connect_timeout(config.timeouts.connect);
+pub(super) fn own_transport(config: &HttpConfig) -> Result<HttpTransport, ProviderError> {
+    let transport = HttpTransport::with_connect_timeout(config.timeouts.connect);
     transport.map_err(|error| error.into_provider_error(0))
 }

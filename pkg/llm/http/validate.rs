@@ -1,21 +1,18 @@
 //! Checks of a configuration, before a provider is built.
 
-use reqwest::{
-    Url,
-    header::{HeaderName, HeaderValue},
-};
+use http::header::{HeaderName, HeaderValue};
 use secrecy::ExposeSecret as _;
 
 use super::{HttpConfig, WireFormat, url};
-use crate::{ProviderError, transport::redact_url};
+use crate::{
+    ProviderError,
+    transport::{client::is_http_url, redact_url},
+};
 
 /// Checks that a provider can work with this configuration; the error says what to do.
 pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(), ProviderError> {
     let base = config.base_url.trim();
-    let is_http = base.starts_with("http://") || base.starts_with("https://");
-    // The parser finds a host even in `http:///v1`.
-    let has_host = Url::parse(base).is_ok_and(|url| url.has_host());
-    if !is_http || !has_host || url::host(base).is_empty() {
+    if !is_http_url(base) {
         return Err(ProviderError::config(format!(
             "base URL {:?} is not an HTTP URL; expected something like http://127.0.0.1:8080",
             redact_url(base),

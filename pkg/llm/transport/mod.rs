@@ -1,19 +1,15 @@
 //! The transport that carries requests and responses.
 
 mod address;
+#[cfg(feature = "http")]
+pub(crate) mod client;
 mod error;
-#[cfg(feature = "http")]
-mod failure;
-#[cfg(feature = "http")]
-mod reqwest;
 mod timeouts;
-#[cfg(feature = "tls")]
-mod tls;
 mod types;
 
-#[cfg(feature = "http")]
-pub use self::reqwest::{ReqwestTransport, client};
 pub use address::{UrlAddress, redact_url};
+#[cfg(feature = "http")]
+pub use client::*;
 pub use error::TransportError;
 pub use timeouts::Timeouts;
 pub use types::{BodyStream, HttpRequest, HttpResponse, Transport, TransportFuture};

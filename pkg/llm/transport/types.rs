@@ -16,7 +16,7 @@ pub type TransportFuture = BoxFuture<'static, Result<HttpResponse, TransportErro
 
 /// A transport for HTTP requests.
 ///
-/// The library's own is [`ReqwestTransport`](super::ReqwestTransport); tests and other HTTP clients
+/// The library's own is [`HttpTransport`](super::HttpTransport); tests and other HTTP clients
 /// implement this trait. Redirects must not be followed: a redirected request would carry its key to
 /// another host.
 ///

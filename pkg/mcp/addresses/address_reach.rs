@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use reqwest::Url;
+use url::Url;
 
 /// Returns the origin and path of the URL, in the form in which a resource names itself: without query and fragment.
 pub(crate) fn resource(url: &Url) -> String {

@@ -13,15 +13,13 @@ use std::{
 
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt as _;
-use reqwest::{
-    Url,
-    dns::{Addrs, Name, Resolve, Resolving},
-};
 use tokio::{net::lookup_host, sync::OnceCell};
+use url::Url;
 
 use super::address_reach::{AddressReach, ip_reach, reach};
-use forgeline_llm::transport::{
-    HttpRequest, ReqwestTransport, Transport, TransportError, TransportFuture,
+use forgeline_llm::{
+    private::HostLookup,
+    transport::{HttpRequest, HttpTransport, Transport, TransportError, TransportFuture},
 };
 
 /// Maximum number of names distinguished from those of proxies; beyond it, all names are checked.
@@ -106,18 +104,18 @@ impl HostNames {
     }
 }
 
-/// The resolver of a client's connections.
-struct GuardedResolver(Arc<HostNames>);
-
-impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let names = Arc::clone(&self.0);
-        Box::pin(async move {
-            let found = names.addresses(name.as_str()).await?;
+/// Returns the function that resolves names for a client's connections.
+fn guarded_lookup(names: &Arc<HostNames>) -> HostLookup {
+    let names = Arc::clone(names);
+    Arc::new(move |name| {
+        let names = Arc::clone(&names);
+        async move {
+            let found = names.addresses(&name).await?;
             // The request provides the port.
-            Ok(Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
-        })
-    }
+            Ok(found.into_iter().map(|address| SocketAddr::new(address, 0)).collect())
+        }
+        .boxed()
+    })
 }
 
 /// The transport for requests to hosts that a server names.
@@ -150,8 +148,8 @@ pub(crate) fn guarded_transport(
         async move { Ok(lookup_host((name, 0)).await?.map(|found| found.ip()).collect()) }.boxed()
     });
     let names = Arc::new(HostNames::new(server, find));
-    let resolver = Arc::new(GuardedResolver(Arc::clone(&names)));
-    let inner = Arc::new(ReqwestTransport::with_resolver(connect_timeout, resolver)?);
+    let inner = HttpTransport::with_lookup(connect_timeout, guarded_lookup(&names))?;
+    let inner = Arc::new(inner);
     Ok(GuardedTransport { inner, names })
 }
 
@@ -229,9 +227,8 @@ mod tests {
     async fn a_name_that_turns_to_this_machine_behind_the_check_is_not_connected_to() {
         let names = names("https://mcp.example/mcp", HAS);
         names.check("https://turns.example/token").await.unwrap();
-        let resolver = GuardedResolver(Arc::clone(&names));
-        let found = resolver.resolve("turns.example".parse().unwrap()).await;
-        let error = found.map(Iterator::count).unwrap_err().to_string();
+        let found = guarded_lookup(&names)("turns.example".to_owned()).await;
+        let error = found.unwrap_err().to_string();
         assert!(error.contains("resolves to this machine"), "{error}");
     }
 

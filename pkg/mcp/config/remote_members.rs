@@ -1,10 +1,8 @@
 //! The members of a remote server in the configuration.
 
-use reqwest::{
-    Url,
-    header::{HeaderName, HeaderValue},
-};
+use http::{HeaderName, HeaderValue};
 use secrecy::{ExposeSecret as _, SecretString};
+use url::Url;
 
 use super::{
     config_error::McpConfigError,

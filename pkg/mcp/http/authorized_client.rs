@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt as _, StreamExt as _};
-use reqwest::header::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue};
 use rmcp::{
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
     transport::{

@@ -2,38 +2,34 @@
 
 use std::{sync::Arc, time::Duration};
 
-use reqwest::{
-    Url,
-    header::{HeaderName, HeaderValue},
-    redirect::{Attempt, Policy},
-};
+use http::{HeaderName, HeaderValue};
 use rmcp::transport::{
     StreamableHttpClientTransport,
     streamable_http_client::{StreamableHttpClient, StreamableHttpClientTransportConfig},
 };
 use secrecy::ExposeSecret as _;
+use url::Url;
 
-use super::{authorized_client::AuthorizedClient, idle_streams::ReconnectPolicy};
+use super::{
+    authorized_client::AuthorizedClient, client::McpClient, idle_streams::ReconnectPolicy,
+};
 use crate::{
     addresses::host_names::guarded_transport,
     config::remote_settings::McpRemote,
     oauth::{login_options::LoginOptions, oauth_access::OAuthAccess},
     output::{output_lines::MAX_LINE_BYTES, remote_watch::RemoteWatch},
 };
-use forgeline_llm::private::{SecretRedactor, client};
+use forgeline_llm::{private::SecretRedactor, transport::HttpTransport};
 use forgeline_types::Text;
 
 /// Maximum length of the part of a server's error page that is read, in bytes.
 const MAX_PAGE_BYTES: usize = 4 << 10;
 
-/// Maximum number of redirects of one request, all within the server's origin.
-const MAX_REDIRECTS: usize = 5;
-
 /// Maximum wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A transport of the protocol, over which nothing has been sent, and its watch.
-pub(crate) type HttpConnection<C = reqwest::Client> =
+pub(crate) type HttpConnection<C = McpClient> =
     (StreamableHttpClientTransport<AuthorizedClient<C>>, Arc<RemoteWatch>);
 
 /// Prepares the connection to a server.
@@ -50,8 +46,8 @@ pub(crate) fn connect(
     if url.scheme() == "https" && !cfg!(feature = "tls") {
         return Err("forgeline was built without the feature `tls`".to_owned());
     }
-    let http = client(Some(CONNECT_TIMEOUT), Policy::custom(within_origin));
-    let http = http.map_err(|error| error.to_string())?;
+    let http = HttpTransport::with_connect_timeout(CONNECT_TIMEOUT);
+    let http = McpClient(Arc::new(http.map_err(|error| error.to_string())?));
     let transport =
         guarded_transport(url.clone(), CONNECT_TIMEOUT).map_err(|error| error.to_string())?;
     let access = |watch: &Arc<RemoteWatch>| {
@@ -94,16 +90,4 @@ pub(crate) fn connect_over<C: StreamableHttpClient + Sync>(
         opened: Arc::default(),
     };
     Ok((StreamableHttpClientTransport::with_client(client, config), watch))
-}
-
-/// Follows a redirect that keeps the request unchanged and stays within the origin.
-fn within_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    let origin = attempt.previous().first().map(Url::origin);
-    let keeps_request = matches!(attempt.status().as_u16(), 307 | 308);
-    let is_near = origin == Some(attempt.url().origin());
-    if keeps_request && is_near && attempt.previous().len() <= MAX_REDIRECTS {
-        attempt.follow()
-    } else {
-        attempt.stop()
-    }
 }

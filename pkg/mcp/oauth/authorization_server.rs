@@ -1,7 +1,7 @@
 //! Discovery of the metadata of resources, and of the authorization servers that protect them.
 
-use reqwest::Url;
 use serde::Deserialize;
+use url::Url;
 
 use super::{bearer_challenge::BearerChallenge, oauth_exchange::OAuthExchange};
 use crate::addresses::address_reach::{parse_trusted, resource};

@@ -7,7 +7,7 @@ use std::{
 
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, future::Shared};
-use reqwest::Url;
+use url::Url;
 
 use super::{
     grant_store::GrantStore,

@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
-use reqwest::Url;
 use ring::digest::{SHA256, digest};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 use tokio::time::timeout;
+use url::Url;
 
 use super::token_grant::TokenGrant;
 use crate::{

@@ -1,11 +1,11 @@
 //! The question that a login asks at an authorization server.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
-use reqwest::Url;
 use ring::{
     digest::{SHA256, digest},
     rand::{SecureRandom as _, SystemRandom},
 };
+use url::Url;
 
 use super::{oauth_exchange::encode_form, token_grant::OAuthClient};
 

@@ -5,9 +5,9 @@ use std::sync::{
     atomic::{AtomicU32, AtomicUsize, Ordering},
 };
 
-use reqwest::Url;
 use secrecy::ExposeSecret as _;
 use tokio::sync::Mutex;
+use url::Url;
 
 use super::{
     authorization_server::AuthorizationServer,

@@ -4,10 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::Url;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::timeout;
+use url::Url;
 
 use forgeline_llm::{
     private::SecretRedactor,

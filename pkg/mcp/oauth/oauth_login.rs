@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use reqwest::Url;
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::timeout;
+use url::Url;
 
 use super::{
     authorization_server::AuthorizationServer,

@@ -5,12 +5,11 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use reqwest::Error as HttpError;
 use rmcp::transport::{DynamicTransportError, streamable_http_client::StreamableHttpError};
 use tokio::sync::watch;
 
 use super::output_lines::OutputStatus;
-use forgeline_llm::private::SecretRedactor;
+use forgeline_llm::{private::SecretRedactor, transport::TransportError};
 
 /// Maximum number of characters of the reason for which a server denies access, or fails.
 pub(crate) const MAX_REASON: usize = 500;
@@ -110,8 +109,8 @@ impl RemoteWatch {
     /// Returns the message of a transport error, with its causes and without secrets.
     pub(crate) fn words(&self, error: &DynamicTransportError) -> String {
         let words = match error.error.downcast_ref() {
-            Some(StreamableHttpError::<HttpError>::Client(error)) => {
-                // The error's own message contains the URL, which may be secret.
+            Some(StreamableHttpError::<TransportError>::Client(error)) => {
+                // The error's own message contains the host, which the caller knows.
                 let mut words = vec!["it cannot be reached".to_owned()];
                 let mut cause = error.source();
                 while let Some(error) = cause {

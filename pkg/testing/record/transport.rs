@@ -39,12 +39,12 @@ use forgeline_types::debug_fields;
 ///
 /// ```no_run
 /// use forgeline::{
-///     llm::{openai::OpenAi, transport::ReqwestTransport},
+///     llm::{openai::OpenAi, transport::HttpTransport},
 ///     testing::record::RecordingTransport,
 /// };
 ///
 /// # fn run() -> Result<(), Box<dyn std::error::Error>> {
-/// let recorder = RecordingTransport::create("session.jsonl", ReqwestTransport::new()?)?;
+/// let recorder = RecordingTransport::create("session.jsonl", HttpTransport::new()?)?;
 /// let provider = OpenAi::builder().base_url("http://127.0.0.1:8080").transport(recorder.clone()).build()?;
 /// // … use it …
 /// println!("{} exchanges", recorder.flush()?);

@@ -14,7 +14,7 @@ use forgeline::{
     },
     llm::{
         Request, ToolSpec,
-        transport::{HttpRequest, ReqwestTransport, Transport as _},
+        transport::{HttpRequest, HttpTransport, Transport as _},
     },
     testing::{ScriptedProvider, ScriptedTurn},
     types::{MessageRole, ToolAnswer},
@@ -45,7 +45,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let config = McpConfig::parse(&json!({ "mcpServers": { "s": server } }).to_string())?;
     let yes = || ToolAnswer::accept(json!({}).into());
     let options = McpOptions::default()
-        .logins(Automatic(ReqwestTransport::new()?))
+        .logins(Automatic(HttpTransport::new()?))
         .token_store(MemoryTokens::new())
         .respondent(move |_: McpQuestion| ready(Some(yes())));
     let servers = McpServers::connect_with(config, options).await?;
@@ -115,7 +115,7 @@ fn example(schema: &Value) -> Value {
 }
 
 /// A person who always says yes, with a browser that shows nothing.
-struct Automatic(ReqwestTransport);
+struct Automatic(HttpTransport);
 
 impl McpLogins for Automatic {
     fn begin(&self, _server: &str) -> BoxFuture<'static, Result<Box<dyn McpLogin>, McpLoginError>> {

@@ -13,7 +13,7 @@ use forgeline::{
 use forgeline_testkit::server::{ScriptedServer, Seen, Step};
 use futures_util::StreamExt as _;
 
-use super::wires::client;
+use super::wires::transport;
 
 fn delta(text: &str) -> String {
     format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
@@ -24,7 +24,7 @@ const END: &str =
 
 fn provider(server: &ScriptedServer, timeouts: Timeouts) -> OpenAi {
     let builder = OpenAi::builder().base_url(server.url()).model("m").api_key("sk-secret");
-    builder.client(client()).timeouts(timeouts).retry(RetryPolicy::NONE).build().unwrap()
+    builder.transport(transport()).timeouts(timeouts).retry(RetryPolicy::NONE).build().unwrap()
 }
 
 async fn ask(server: &ScriptedServer, timeouts: Timeouts) -> Result<ChunkStream, ProviderError> {
@@ -50,19 +50,28 @@ async fn collect_text(mut stream: ChunkStream) -> (String, Option<ProviderError>
 async fn an_answer_streams_and_the_request_has_its_length_and_key() {
     let whole = delta("Hel") + &delta("lo") + END;
     let (one, two) = whole.split_at(30);
-    let script = vec![Step::stream(), Step::chunk(one), Step::chunk(two), Step::End];
-    let mut server = ScriptedServer::start(vec![script]).await;
-    let (text, error) = collect_text(ask(&server, Timeouts::NONE).await.unwrap()).await;
-    assert_eq!((text.as_str(), error.is_none()), ("Hello", true));
-    let Seen::Request { head, body } = server.seen().await else { panic!("no request") };
-    assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{head}");
-    let head = head.to_ascii_lowercase();
-    assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{head}");
-    assert!(!head.contains("transfer-encoding"), "{head}");
-    assert!(head.contains("authorization: bearer sk-secret\r\n"), "{head}");
-    assert!(head.contains("accept: text/event-stream\r\n"), "{head}");
-    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
-    assert_eq!(body["messages"][0]["content"], "hello");
+    for brings_client in [false, true] {
+        let script = vec![Step::stream(), Step::chunk(one), Step::chunk(two), Step::End];
+        let mut server = ScriptedServer::start(vec![script]).await;
+        let builder = OpenAi::builder().base_url(server.url()).model("m").api_key("sk-secret");
+        let provider = if brings_client {
+            builder.client(reqwest::Client::builder().no_proxy().build().unwrap()).build()
+        } else {
+            builder.transport(transport()).build()
+        };
+        let stream = provider.unwrap().stream_completion(Request::prompt("hello")).await;
+        let (text, error) = collect_text(stream.unwrap()).await;
+        assert_eq!((text.as_str(), error.is_none()), ("Hello", true));
+        let Seen::Request { head, body } = server.seen().await else { panic!("no request") };
+        assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{head}");
+        let head = head.to_ascii_lowercase();
+        assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{head}");
+        assert!(!head.contains("transfer-encoding"), "{head}");
+        assert!(head.contains("authorization: bearer sk-secret\r\n"), "{head}");
+        assert!(head.contains("accept: text/event-stream\r\n"), "{head}");
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["messages"][0]["content"], "hello");
+    }
 }
 
 #[tokio::test]
@@ -233,8 +242,7 @@ async fn no_error_shows_a_key_that_the_server_repeats() {
     ];
     for (name, script) in cases {
         let server = ScriptedServer::start(vec![script.clone(), script]).await;
-        let client = client();
-        let builder = OpenAi::builder().base_url(server.url()).model("m").client(client);
+        let builder = OpenAi::builder().base_url(server.url()).model("m").transport(transport());
         let builder = builder.retry(RetryPolicy::NONE);
         let builder = builder.api_key(KEYS[0]).header("api-key", KEYS[1]);
         let builder = builder.header("x-other", format!("Bearer {}", KEYS[2]));

@@ -1,6 +1,6 @@
 //! The public API, as its users rely on it.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, env, process::Command};
 
 use forgeline::{
     agent::{Agent, AgentBuilder, core::StreamMachine},
@@ -15,7 +15,7 @@ use forgeline::{
         parser::{ThinkingDialect, ThinkingParser, ToolCallParser, ToolDialect},
         responses::OpenAiResponses,
         sse::SseDecoder,
-        transport::{HttpRequest, ReqwestTransport, TransportError},
+        transport::{HttpRequest, HttpTransport, TransportError},
     },
     testing::{
         ScriptedProvider, ScriptedTurn,
@@ -40,7 +40,7 @@ fn public_types_are_send_and_sync() {
     is_shared::<(Request, RetryPolicy, StreamChunk, ProviderError, TransportError, HttpRequest)>();
     is_shared::<(OpenAi, Anthropic, OpenAiResponses, Gemini, Ollama, Cohere, DemoProvider)>();
     is_shared::<(ThinkingDialect, ThinkingParser, ToolCallParser, ToolDialect, SseDecoder)>();
-    is_shared::<(ReqwestTransport, RecordingTransport<ReqwestTransport>, ReplayTransport)>();
+    is_shared::<(HttpTransport, RecordingTransport<HttpTransport>, ReplayTransport)>();
     is_shared::<(ScriptedProvider, ScriptedTurn, ReplayProvider, Recording, RecordingError, Report)>(
     );
     is_shared::<(AgentError, AgentEvent, Completion, Json, Message, PartialJson, Text, Transcript)>(
@@ -64,4 +64,34 @@ fn every_feature_is_described() {
     let described: BTreeSet<_> = rows.collect();
     assert_eq!(described, features, "the table of features in pkg/lib.rs");
     forgeline_testkit::say(format!("{} features are described", features.len()));
+}
+
+// Found: F3
+#[test]
+fn a_host_of_reqwest_without_tls_builds_clients_before_and_after_a_provider() {
+    let _before = reqwest::Client::new();
+    let provider = OpenAi::builder().base_url("https://127.0.0.1:1").model("m").build();
+    assert!(provider.is_ok(), "{provider:?}");
+    let _after = reqwest::Client::new();
+}
+
+/// Cargo unifies features: with TLS but no provider, a program's own clients would panic.
+#[test]
+fn no_feature_gives_the_program_s_reqwest_tls() {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let tree = |features: &str| {
+        let output = Command::new(&cargo)
+            .args(["tree", "-q", "--locked", "--offline", "-p", "forgeline", "-e", "normal"])
+            .args(["--prefix", "none", "-f", "{p} {f}", features])
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let of_reqwest = |tree: &str| {
+        let line = tree.lines().find(|line| line.starts_with("reqwest v"));
+        line.map(str::to_owned)
+    };
+    assert_eq!(of_reqwest(&tree("--features=mcp,server,testing")), None);
+    let all = of_reqwest(&tree("--all-features")).expect("the feature `reqwest` has it");
+    assert!(!all.contains("tls"), "{all}");
 }

@@ -14,7 +14,7 @@ use forgeline::{
         Provider as _, ProviderError, Request, ResponseFormat, RetryPolicy, ToolChoice, ToolSpec,
         openai::OpenAi,
         parser::{ThinkingDialect, ToolDialect},
-        transport::{ReqwestTransport, Transport},
+        transport::{HttpTransport, Transport},
     },
     testing::{
         record::{Recording, RecordingTransport},
@@ -141,7 +141,7 @@ fn file(session: &Session, ending: &str) -> PathBuf {
 async fn record(session: &Session) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("llama").join(session.name);
     let server = LlamaServer::start(&folder, session.weights).expect("the server is installed");
-    let inner = ReqwestTransport::new().unwrap();
+    let inner = HttpTransport::new().unwrap();
     let recorder = RecordingTransport::overwrite(file(session, "jsonl"), inner).unwrap();
     let said = talk(session, &server.base_url, recorder.clone()).await;
     let count = recorder.flush().unwrap();

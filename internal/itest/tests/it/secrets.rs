@@ -12,14 +12,14 @@ use forgeline::{
     agent::Agent,
     llm::{
         Provider, ProviderError, Request, RetryPolicy,
-        transport::{HttpRequest, HttpResponse, ReqwestTransport, Transport, TransportError},
+        transport::{HttpRequest, HttpResponse, HttpTransport, Transport, TransportError},
     },
 };
 use forgeline_testkit::server::{ScriptedServer, Step};
 use futures_util::{StreamExt as _, future::BoxFuture};
 use tracing::{Event, Metadata, Subscriber, field::Visit, span};
 
-use super::wires::{KEY, WIRES, Wire, client};
+use super::wires::{KEY, WIRES, Wire, transport};
 
 /// A header's, beside [`KEY`].
 const HEADER: &str = "hdr-planted-77aa";
@@ -32,7 +32,7 @@ const PLANTED: [(&str, [&str; 3]); 2] = [
 ];
 
 /// Shows each request before it is sent.
-struct Showing(ReqwestTransport, Arc<Mutex<String>>);
+struct Showing(HttpTransport, Arc<Mutex<String>>);
 
 impl Transport for Showing {
     fn send(
@@ -88,7 +88,7 @@ impl Subscriber for Logs {
 /// Everything that the library shows of one request and of one run of an agent.
 async fn shown(wire: &Wire, url: &str) -> String {
     let requests = Arc::default();
-    let transport = ReqwestTransport::from_client(client());
+    let transport = transport();
     let transport: Arc<dyn Transport> = Arc::new(Showing(transport, Arc::clone(&requests)));
     let (provider, mut shown) = wire.shown(url, &move |mut setup| {
         setup.transport = Some(Arc::clone(&transport));

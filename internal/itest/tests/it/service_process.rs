@@ -57,8 +57,6 @@ pub(super) fn folder(name: &str) -> PathBuf {
 
 /// Returns a client that knows no proxy of the machine's.
 pub(super) fn client() -> Client {
-    // Another test may have set it.
-    drop(rustls::crypto::ring::default_provider().install_default());
     Client::builder().no_proxy().build().unwrap()
 }
 

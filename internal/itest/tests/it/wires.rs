@@ -12,7 +12,7 @@ use forgeline::llm::{
     openai::ChatCompletions,
     responses::Responses,
     sse::SseLimits,
-    transport::Transport,
+    transport::{HttpTransport, Transport},
 };
 
 /// The key that every provider of these tests has.
@@ -109,7 +109,7 @@ fn build<W: WireFormat>(url: &str, setup: &dyn Fn(Setup) -> Setup) -> (Arc<dyn P
     let builder = builder.timeouts(setup.timeouts).retry(setup.retry).limits(setup.limits);
     let builder = match setup.transport {
         Some(transport) => builder.transport(transport),
-        None => builder.client(client()),
+        None => builder.transport(transport()),
     };
     let builder = setup
         .headers
@@ -120,15 +120,9 @@ fn build<W: WireFormat>(url: &str, setup: &dyn Fn(Setup) -> Setup) -> (Arc<dyn P
     (Arc::new(provider.clone()), format!("{shown} {provider:?}"))
 }
 
-/// An HTTP client that no proxy of the machine comes between.
-pub(crate) fn client() -> reqwest::Client {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth();
-    reqwest::Client::builder().no_proxy().tls_backend_preconfigured(tls).build().unwrap()
+/// The library's transport, without the proxies of the machine.
+pub(crate) fn transport() -> HttpTransport {
+    HttpTransport::without_proxies(Timeouts::default().connect).unwrap()
 }
 
 /// Every provider.

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, stream};
-use reqwest::Url;
+use url::Url;
 
 use super::*;
 use crate::{

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use futures_util::{StreamExt as _, stream};
-use reqwest::header::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue};
 use rmcp::{
     model::ClientJsonRpcMessage,
     transport::{

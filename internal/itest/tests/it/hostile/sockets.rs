@@ -6,7 +6,7 @@ use forgeline::{
     agent::{Agent, RunError},
     llm::{
         ProviderError, RetryPolicy, TimeoutKind, Timeouts,
-        transport::{ReqwestTransport, Transport},
+        transport::{HttpTransport, Transport},
     },
     types::ErrorCode,
 };
@@ -199,7 +199,7 @@ async fn run(wire: &Wire) -> Result<(), String> {
 async fn connect(wire: &Wire) -> Result<(), String> {
     let (_listener, address) = silent().await;
     let transport: Arc<dyn Transport> =
-        Arc::new(ReqwestTransport::with_connect_timeout(SHORT).unwrap());
+        Arc::new(HttpTransport::with_connect_timeout(SHORT).unwrap());
     let provider = wire.provider(&format!("https://{address}"), &move |mut setup| {
         setup.transport = Some(Arc::clone(&transport));
         setup.retry = RetryPolicy::NONE;

@@ -5,20 +5,29 @@ use std::{error::Error as StdError, fmt, io};
 /// A failure of a connection in words for people; what the layers below say about it is in its `Debug` form and in the log.
 pub(super) struct ConnectionFailure {
     words: &'static str,
-    raw: reqwest::Error,
+    raw: Box<dyn StdError + Send + Sync>,
+}
+
+/// The step of an exchange that failed, as far as a client says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FailedStep {
+    Connect,
+    /// A wait that took longer than the client allows.
+    Wait,
+    Exchange,
 }
 
 impl ConnectionFailure {
     /// Returns the failure of a request or of its response.
-    pub(super) fn of(raw: reqwest::Error) -> Self {
-        let words = words(&raw);
+    pub(super) fn of(raw: impl StdError + Send + Sync + 'static, step: FailedStep) -> Self {
+        let words = words(&raw, step);
         tracing::debug!(error = ?raw, "a connection to a server failed");
-        Self { words, raw }
+        Self { words, raw: Box::new(raw) }
     }
 }
 
 /// Returns what happened, as far as the layers below tell.
-fn words(raw: &reqwest::Error) -> &'static str {
+fn words(raw: &(dyn StdError + 'static), step: FailedStep) -> &'static str {
     let mut cause: Option<&(dyn StdError + 'static)> = Some(raw);
     let mut text = String::new();
     while let Some(error) = cause {
@@ -30,7 +39,7 @@ fn words(raw: &reqwest::Error) -> &'static str {
     }
     let has = |part: &str| text.to_ascii_lowercase().contains(part);
     match () {
-        () if raw.is_timeout() => "it did not answer in time",
+        () if step == FailedStep::Wait => "it did not answer in time",
         () if has("certificate") => "its certificate is not accepted",
         () if has("lookup") || has("dns") || has("name or service") => {
             "the name of the host is not known"
@@ -38,7 +47,7 @@ fn words(raw: &reqwest::Error) -> &'static str {
         () if has("closed") || has("incomplete") || has("eof") => {
             "the connection was closed before the answer was complete"
         }
-        () if raw.is_connect() => "the connection could not be made",
+        () if step == FailedStep::Connect => "the connection could not be made",
         () => "the connection failed",
     }
 }
@@ -77,15 +86,17 @@ impl StdError for ConnectionFailure {}
 
 #[cfg(test)]
 mod tests {
+    use futures_util::TryStreamExt as _;
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpListener,
     };
 
     use super::*;
+    use crate::transport::{HttpRequest, HttpTransport, Transport as _, TransportError};
 
     /// Returns the failure of a request to a server that answers this and then closes; `None` for one that does not exist.
-    async fn failure(answer: Option<&'static str>) -> ConnectionFailure {
+    async fn failure(answer: Option<&'static str>) -> Box<dyn StdError> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         match answer {
@@ -97,14 +108,16 @@ mod tests {
                 stream.write_all(answer.as_bytes()).await.unwrap();
             })),
         }
-        let request = crate::transport::client(None, reqwest::redirect::Policy::none())
-            .unwrap()
-            .get(format!("http://{address}/"));
-        let raw = match request.send().await {
-            Ok(response) => response.bytes().await.unwrap_err(),
+        let request = HttpRequest::new("GET", format!("http://{address}/"));
+        let error = match HttpTransport::new().unwrap().send(request).await {
+            Ok(response) => response.body.try_for_each(async |_| Ok(())).await.unwrap_err(),
             Err(error) => error,
         };
-        ConnectionFailure::of(raw.without_url())
+        let (TransportError::Connect { source, .. } | TransportError::Broken { source }) = error
+        else {
+            panic!("{error:?}");
+        };
+        source
     }
 
     // Rows: N-66

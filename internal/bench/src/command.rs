@@ -1,0 +1,7 @@
+//! The `forgeline` command, to be measured.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    forgeline_cli::main()
+}

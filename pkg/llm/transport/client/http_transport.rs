@@ -1,0 +1,389 @@
+//! The library's own transport: hyper, over rustls with ring.
+
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    error::Error as StdError,
+    future::poll_fn,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use bytes::Bytes;
+use futures_util::{FutureExt as _, stream};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Uri,
+    header::{ACCEPT, AUTHORIZATION, PROXY_AUTHORIZATION},
+    uri::{Authority, Scheme},
+};
+use http_body::{Body, Frame, SizeHint};
+use hyper_util::{
+    client::{
+        legacy::{Client, Error as ClientError},
+        proxy::matcher::Matcher,
+    },
+    rt::{TokioExecutor, TokioTimer},
+};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+
+use super::{
+    super::{BodyStream, HttpRequest, HttpResponse, Transport, TransportError, TransportFuture},
+    connector::{ConnectingTookTooLong, HostConnector, HostLookup},
+    failure::{ConnectionFailure, FailedStep},
+};
+use crate::Timeouts;
+use forgeline_types::{Text, debug_fields};
+
+/// The error of a request that needs TLS in a build without it.
+const NO_TLS: &str = "forgeline was built without the feature `tls` and reaches `http://` servers only; \
+     enable it, or bring a client by `client(…)` (feature `reqwest`)";
+
+/// The time for which a connection without a request stays open.
+const IDLE: Duration = Duration::from_secs(90);
+
+/// The characters of a URL that are sent encoded.
+const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`');
+
+/// The library's own transport. It uses the proxies of the environment and of the system (`HTTPS_PROXY`, `NO_PROXY`),
+/// and follows no redirects.
+///
+/// TLS needs the feature `tls`, and uses the certificates of the system. Its cryptography is the process's default
+/// `CryptoProvider` of rustls if the program has installed one before its first transport, and else *ring*. The
+/// default itself is not changed.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::time::Duration;
+/// use forgeline::llm::transport::HttpTransport;
+///
+/// let transport = HttpTransport::with_connect_timeout(Duration::from_secs(3))?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct HttpTransport {
+    client: Client<HostConnector, SegmentBody>,
+    connector: HostConnector,
+    /// The time limit for connecting, if there is one.
+    connect_timeout: Option<Duration>,
+}
+
+impl HttpTransport {
+    /// Creates a transport that takes at most 10 s to connect.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if TLS cannot be configured.
+    pub fn new() -> Result<Self, TransportError> {
+        Self::with_connect_timeout(Timeouts::default().connect)
+    }
+
+    /// Creates a transport with another time limit for connecting; zero means no limit.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if TLS cannot be configured.
+    pub fn with_connect_timeout(connect_timeout: Duration) -> Result<Self, TransportError> {
+        Self::build(connect_timeout, None, Matcher::from_system())
+    }
+
+    /// Creates a transport that uses no proxy, whatever the environment says.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if TLS cannot be configured.
+    pub fn without_proxies(connect_timeout: Duration) -> Result<Self, TransportError> {
+        Self::build(connect_timeout, None, Matcher::builder().build())
+    }
+
+    /// Creates a transport that resolves names with the given function.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if TLS cannot be configured.
+    #[doc(hidden)]
+    pub fn with_lookup(
+        connect_timeout: Duration,
+        lookup: HostLookup,
+    ) -> Result<Self, TransportError> {
+        Self::build(connect_timeout, Some(lookup), Matcher::from_system())
+    }
+
+    fn build(
+        connect_timeout: Duration,
+        lookup: Option<HostLookup>,
+        proxies: Matcher,
+    ) -> Result<Self, TransportError> {
+        let connect_timeout = (!connect_timeout.is_zero()).then_some(connect_timeout);
+        let connector = HostConnector::new(connect_timeout, lookup, proxies)
+            .map_err(|source| TransportError::Invalid { source })?;
+        let client = Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE)
+            .pool_timer(TokioTimer::new())
+            .build(connector.clone());
+        Ok(Self { client, connector, connect_timeout })
+    }
+}
+
+debug_fields!(HttpTransport, transport: connect_timeout = transport.connect_timeout);
+
+impl Transport for HttpTransport {
+    fn send(&self, request: HttpRequest) -> TransportFuture {
+        let this = self.clone();
+        async move {
+            let mut request = build(request)?;
+            let uri = request.uri().clone();
+            if !cfg!(feature = "tls") && uri.scheme() == Some(&Scheme::HTTPS) {
+                return Err(TransportError::Refused { message: Text::from(NO_TLS) });
+            }
+            if let Some(credentials) = this.connector.proxy_credentials(&uri) {
+                request.headers_mut().insert(PROXY_AUTHORIZATION, credentials);
+            }
+            let host = uri.authority().map_or("the server", Authority::as_str);
+            let response =
+                this.client.request(request).await.map_err(|error| match this.connect_timeout {
+                    Some(after) if took_too_long(&error) => {
+                        TransportError::ConnectTimeout { host: Text::from(host), after }
+                    }
+                    _ => TransportError::Connect {
+                        host: Text::from(host),
+                        source: Box::new(failure(error)),
+                    },
+                })?;
+            let (head, body) = response.into_parts();
+            Ok(HttpResponse {
+                status: head.status.as_u16(),
+                headers: plain_headers(&head.headers),
+                body: body_stream(body),
+            })
+        }
+        .boxed()
+    }
+}
+
+/// Returns the names and values of headers.
+pub(super) fn plain_headers(headers: &HeaderMap) -> Vec<(Text, Text)> {
+    let text = |value: &HeaderValue| Text::from(&*String::from_utf8_lossy(value.as_bytes()));
+    headers.iter().map(|(name, value)| (Text::from(name.as_str()), text(value))).collect()
+}
+
+/// Returns `true` if the connection was not made within its time.
+fn took_too_long(error: &ClientError) -> bool {
+    let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<ConnectingTookTooLong>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+fn failure(error: ClientError) -> ConnectionFailure {
+    let step = if error.is_connect() { FailedStep::Connect } else { FailedStep::Exchange };
+    ConnectionFailure::of(error, step)
+}
+
+/// Returns the data of a body as it arrives.
+fn body_stream<B>(body: B) -> BodyStream
+where
+    B: Body<Data = Bytes, Error: StdError + Send + Sync + 'static> + Send + Unpin + 'static,
+{
+    Box::pin(stream::unfold(body, |mut body| async move {
+        loop {
+            match poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await? {
+                Ok(frame) => {
+                    if let Ok(data) = frame.into_data() {
+                        return Some((Ok(data), body));
+                    }
+                }
+                Err(error) => {
+                    let source = Box::new(ConnectionFailure::of(error, FailedStep::Exchange));
+                    return Some((Err(TransportError::Broken { source }), body));
+                }
+            }
+        }
+    }))
+}
+
+pub(super) fn build(request: HttpRequest) -> Result<http::Request<SegmentBody>, TransportError> {
+    let (uri, user) = uri(&request.url)?;
+    let mut headers = HeaderMap::with_capacity(request.headers.len() + 2);
+    headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+    if let Some(user) = user {
+        headers.insert(AUTHORIZATION, user);
+    }
+    for (name, value) in &request.headers {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(invalid)?;
+        let mut value = HeaderValue::from_str(value).map_err(invalid)?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    let left = request.body_bytes() as u64;
+    let body = SegmentBody { left, segments: request.body.into() };
+    let mut built = http::Request::new(body);
+    *built.method_mut() = request.method.parse().map_err(invalid)?;
+    *built.uri_mut() = uri;
+    *built.headers_mut() = headers;
+    Ok(built)
+}
+
+/// Returns `true` if requests can be sent to this URL.
+pub(crate) fn is_http_url(url: &str) -> bool {
+    uri(url).is_ok_and(|(uri, _)| uri.host().is_some_and(|host| !host.is_empty()))
+}
+
+/// Returns the URL without its user and password, which go into a header.
+fn uri(url: &str) -> Result<(Uri, Option<HeaderValue>), TransportError> {
+    let encoded = utf8_percent_encode(url.trim(), ENCODED).to_string();
+    let uri: Uri = encoded.parse().map_err(invalid)?;
+    let mut parts = uri.into_parts();
+    let has_scheme = parts
+        .scheme
+        .as_ref()
+        .is_some_and(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS);
+    let Some(authority) = parts.authority.take().filter(|_| has_scheme) else {
+        return Err(TransportError::Refused {
+            message: Text::from(
+                "the URL is not an HTTP URL; expected `http://` or `https://` and a host",
+            ),
+        });
+    };
+    let (user, place) = match authority.as_str().rsplit_once('@') {
+        Some((user, place)) => (Some(basic(user)?), place.parse().map_err(invalid)?),
+        None => (None, authority),
+    };
+    parts.authority = Some(place);
+    Ok((Uri::from_parts(parts).map_err(invalid)?, user))
+}
+
+/// Returns the header of a user and password as they stand in a URL.
+fn basic(user: &str) -> Result<HeaderValue, TransportError> {
+    let (name, password) = user.split_once(':').unwrap_or((user, ""));
+    let mut credentials: Vec<u8> = percent_decode_str(name).collect();
+    credentials.push(b':');
+    credentials.extend(percent_decode_str(password));
+    let header = format!("Basic {}", BASE64_STANDARD.encode(credentials));
+    let mut header = HeaderValue::try_from(header).map_err(invalid)?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+fn invalid(error: impl StdError + Send + Sync + 'static) -> TransportError {
+    TransportError::Invalid { source: Box::new(error) }
+}
+
+/// A body that is sent piece by piece, its length known from the start.
+pub(super) struct SegmentBody {
+    segments: VecDeque<Bytes>,
+    left: u64,
+}
+
+impl Body for SegmentBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let this = self.get_mut();
+        let segment = this.segments.pop_front();
+        this.left -= segment.as_ref().map_or(0, |segment| segment.len() as u64);
+        Poll::Ready(segment.map(|segment| Ok(Frame::data(segment))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncReadExt as _, net::TcpListener};
+
+    use super::*;
+
+    // Found: F3
+    #[cfg(not(feature = "tls"))]
+    #[tokio::test]
+    async fn without_tls_https_is_refused_with_the_remedy() {
+        let request = HttpRequest::new("GET", "https://127.0.0.1:9/");
+        let error = HttpTransport::new().unwrap().send(request).await.unwrap_err();
+        assert!(error.to_string().contains("feature `tls`"), "{error}");
+    }
+
+    #[test]
+    fn a_user_of_a_url_goes_into_a_header_and_odd_characters_are_encoded() {
+        #[rustfmt::skip]
+        let rows = [
+            ("http://h:1/v1?a=b",           Some("http://h:1/v1?a=b"),      None),
+            (" https://h ",                 Some("https://h/"),             None),
+            ("http://u:p%40@h/x",           Some("http://h/x"),             Some("Basic dTpwQA==")),
+            ("http://a@b:c@h/x",            Some("http://h/x"),             Some("Basic YUBiOmM=")),
+            ("http://[::1]:8/ü a",          Some("http://[::1]:8/%C3%BC%20a"), None),
+            ("ftp://h/",                    None,                           None),
+            ("/v1",                         None,                           None),
+            ("http:///v1",                  None,                           None),
+        ];
+        for (url, want, user) in rows {
+            let read = uri(url);
+            let Some(want) = want else {
+                assert!(read.is_err() && !is_http_url(url), "{url}: {read:?}");
+                continue;
+            };
+            let (uri, header) = read.unwrap();
+            assert!(is_http_url(url), "{url}");
+            assert_eq!(uri.to_string(), want, "{url}");
+            assert_eq!(header.as_ref().map(|it| it.to_str().unwrap()), user, "{url}");
+        }
+    }
+
+    #[test]
+    fn the_time_to_connect_is_that_of_the_caller() {
+        let own = |time| HttpTransport::with_connect_timeout(time).unwrap().connect_timeout;
+        let seven = Duration::from_secs(7);
+        assert_eq!(own(seven), Some(seven));
+        assert_eq!(own(Duration::ZERO), None);
+        let usual = HttpTransport::new().unwrap().connect_timeout;
+        assert_eq!(usual, Some(Duration::from_secs(10)));
+    }
+
+    /// Returns what a proxy is asked for first, by a request for this URL.
+    async fn asked_of_proxy(url: &str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = format!("http://u:p@{}", listener.local_addr().unwrap());
+        let proxies = Matcher::builder().all(proxy).no("near.example").build();
+        let transport = HttpTransport::build(Duration::from_secs(9), None, proxies).unwrap();
+        let sending = tokio::spawn(transport.send(HttpRequest::new("GET", url)));
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        drop(stream);
+        assert!(sending.await.unwrap().is_err(), "the proxy has closed");
+        String::from_utf8(head).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_proxy_gets_the_whole_url_or_is_a_tunnel_and_knows_who_asks() {
+        let plain = asked_of_proxy("http://far.example:81/v1?a=b").await;
+        assert!(plain.starts_with("GET http://far.example:81/v1?a=b HTTP/1.1\r\n"), "{plain}");
+        assert!(plain.contains("\r\nhost: far.example:81\r\n"), "{plain}");
+        assert!(plain.contains("\r\nproxy-authorization: Basic dTpw\r\n"), "{plain}");
+        if cfg!(feature = "tls") {
+            let secured = asked_of_proxy("https://far.example/v1").await.to_ascii_lowercase();
+            assert!(secured.starts_with("connect far.example:443 http/1.1\r\n"), "{secured}");
+            assert!(secured.contains("proxy-authorization: basic dtpw"), "{secured}");
+        }
+    }
+}
