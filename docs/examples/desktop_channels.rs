@@ -7,7 +7,7 @@ use std::{error::Error, io, thread};
 use forgeline::{
     agent::{Agent, AgentChannels, ApprovalPolicy, BuildError, Decision, Input, tools::Calculator},
     llm::{Provider, anthropic::Anthropic},
-    types::{AgentEvent, Message},
+    types::AgentEvent,
 };
 use tokio::sync::mpsc;
 
@@ -40,10 +40,7 @@ async fn serve(
     });
     while let Some(action) = actions.recv().await {
         match action {
-            Action::Say(text) => {
-                let message = Message::user(text);
-                input.send(Input::Steer { message, now: false }).await?;
-            }
+            Action::Say(text) => input.send(Input::steer(text)).await?,
             Action::Allow(is_allowed) => {
                 for asked in approval.open() {
                     let no = || Decision::reject("the user says no");

@@ -40,7 +40,9 @@ async fn work(
     task: &str,
     mut on_event: impl FnMut(&AgentEvent),
 ) -> Result<String, Box<dyn Error>> {
-    let agent = Agent::builder(provider).tool(pay(&folder.join("ledger"))).build()?;
+    let tool = pay(&folder.join("ledger"));
+    // It is never ahead of what was shown of it.
+    let agent = Agent::builder(provider).tool(tool).event_capacity(1).build()?;
     let journal = FileJournal::new(folder.join("journal"));
     let conversation = agent.conversation().with_journal(journal);
     let mut run = match conversation.resume_stream().await? {
