@@ -1,10 +1,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "an example names only what it shows")]
 #![expect(clippy::print_stdout, reason = "an example: it prints what it makes")]
-//! A vendor whose API is almost Chat Completions: what differs is written here, everything else is the
-//! library's.
-//!
-//! This one calls the limit of tokens `max_output_tokens`, has no `top_k`, switches reasoning by a
-//! member of its own, and takes images but no documents.
+//! A vendor whose API is almost Chat Completions: this one calls the limit of tokens `max_output_tokens`, has no `top_k`, switches reasoning by a
+//! member of its own, and takes images but no documents. Everything else is the library's.
 
 use bytes::Bytes;
 use forgeline::{
@@ -16,16 +13,13 @@ use forgeline::{
         },
         openai::OpenAiDecoder,
     },
-    types::{Capabilities, Message, Part, Text},
+    types::{Capabilities, Message, MessageRole, Part, Text},
 };
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
-/// The provider.
-pub type Acme = HttpProvider<AcmeChat>;
-
-/// The vendor's format.
+type Acme = HttpProvider<AcmeChat>;
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AcmeChat;
+struct AcmeChat;
 
 impl WireFormat for AcmeChat {
     type Decoder = OpenAiDecoder;
@@ -62,36 +56,25 @@ impl WireFormat for AcmeChat {
 }
 
 /// Writes a message: each result of a tool as a message of its own, then the rest.
-#[expect(clippy::unnecessary_wraps, reason = "the signature that `chat_messages` takes")]
 fn message(message: &Message, items: &mut JsonItems<'_>) -> Result<(), ProviderError> {
     message.tool_results().for_each(|result| items.push(&chat::tool_result(result)));
-    let content: Vec<_> = message.parts.iter().filter_map(part).collect();
     let calls: Vec<_> = message.tool_calls().map(chat::tool_call).collect();
-    let mut members = Map::new();
-    if !content.is_empty() {
-        members.insert("content".to_owned(), Value::Array(content));
-    }
-    if !calls.is_empty() {
-        members.insert("tool_calls".to_owned(), Value::Array(calls));
-    }
-    if !members.is_empty() {
-        members.insert("role".to_owned(), json!(chat::role(message.role)));
-        items.push(&members);
+    let content = chat::content(message, |part| match part {
+        Part::Text { text, .. } => Ok(Some(json!({ "type": "text", "text": text }))),
+        Part::Image { media_type, data, .. } => Ok(Some(chat::image(media_type, data))),
+        _ => Ok(None),
+    })?;
+    let role = chat::role(message.role);
+    match (calls.is_empty(), message.role) {
+        (true, MessageRole::Tool) => {}
+        (true, _) => items.push(&json!({ "role": role, "content": content })),
+        (false, _) => items.push(&json!({ "role": role, "content": content, "tool_calls": calls })),
     }
     Ok(())
 }
 
-fn part(part: &Part) -> Option<Value> {
-    match part {
-        Part::Text { text, .. } => Some(json!({ "type": "text", "text": text })),
-        Part::Image { media_type, data, .. } => Some(chat::image(media_type, data)),
-        _ => None,
-    }
-}
-
 fn main() -> Result<(), ProviderError> {
-    let provider = Acme::new("your key", "acme-1")?;
-    println!("{provider:?}");
+    println!("{:?}", Acme::new("your key", "acme-1")?);
     Ok(())
 }
 
@@ -107,6 +90,7 @@ mod tests {
         types::{ToolCall, Transcript},
     };
     use futures_util::{future::BoxFuture, stream};
+    use serde_json::Value;
 
     use super::*;
 
@@ -136,7 +120,7 @@ mod tests {
         let call = ToolCall::new("c", "now", json!({}));
         let history = Transcript::from(vec![
             Message::user("What is 6 × 7?"),
-            Message::new(forgeline::types::MessageRole::Assistant, vec![Part::ToolCall(call)]),
+            Message::new(MessageRole::Assistant, vec![Part::ToolCall(call)]),
         ]);
         let request = Request::new(history).system("Be brief.").max_tokens(9);
         let request =

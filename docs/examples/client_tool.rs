@@ -1,8 +1,4 @@
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "an example: it prints what happens"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example: it prints")]
 //! The server half of a calculator in the page; the browser half is `client_tool/page.js`.
 //! Lines of JSON go both ways, events out and results in, where a service has HTTP.
 

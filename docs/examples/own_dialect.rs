@@ -47,7 +47,7 @@ fn main() -> Result<(), DialectError> {
         calls.event(&event);
         match event {
             AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
-                println!("text    {content:?}")
+                println!("text    {content:?}");
             }
             AgentEvent::ToolCallContent(ToolCallContentEvent { index, .. }) => {
                 // The value so far: whole JSON at any time, while a string in it may still grow.
@@ -57,7 +57,7 @@ fn main() -> Result<(), DialectError> {
                 }
             }
             AgentEvent::ToolCallEnd(ToolCallEndEvent { index, outcome, .. }) => {
-                println!("call {index}  {outcome:?}")
+                println!("call {index}  {outcome:?}");
             }
             _ => {}
         }
@@ -70,20 +70,25 @@ fn main() -> Result<(), DialectError> {
     Ok(())
 }
 
-#[test]
-fn the_calls_are_the_same_at_every_cut() {
-    let whole = read(dialect().unwrap(), [ANSWER], |_| {});
-    let arguments: Vec<_> = whole.tool_calls.iter().map(|call| &*call.arguments_raw).collect();
-    assert_eq!(
-        arguments,
-        [
-            r#"{"text": "caf\u00e9 at nine", "tags": ["date"]}"#,
-            r#"{"text": "a call ends with §§done"}"#
-        ]
-    );
-    for (cut, _) in ANSWER.char_indices() {
-        let (head, tail) = ANSWER.split_at(cut);
-        assert_eq!(read(dialect().unwrap(), [head, tail], |_| {}), whole, "cut at {cut}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_calls_are_the_same_at_every_cut() {
+        let whole = read(dialect().unwrap(), [ANSWER], |_| {});
+        let arguments: Vec<_> = whole.tool_calls.iter().map(|call| &*call.arguments_raw).collect();
+        assert_eq!(
+            arguments,
+            [
+                r#"{"text": "caf\u00e9 at nine", "tags": ["date"]}"#,
+                r#"{"text": "a call ends with §§done"}"#
+            ]
+        );
+        for (cut, _) in ANSWER.char_indices() {
+            let (head, tail) = ANSWER.split_at(cut);
+            assert_eq!(read(dialect().unwrap(), [head, tail], |_| {}), whole, "cut at {cut}");
+        }
+        main().unwrap();
     }
-    main().unwrap();
 }

@@ -3,7 +3,7 @@
 use std::{error::Error, net::SocketAddr, time::Duration};
 
 use forgeline::{
-    agent::{Agent, Caller, tools::ToolContext, tools::tool_fn},
+    agent::{Agent, Caller, tools::tool_fn},
     llm::demo::DemoProvider,
     server::{Service, Tokens, router},
     store::{SqliteStore, Stores},
@@ -16,24 +16,22 @@ struct Order {
     number: String,
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let status = tool_fn(
-        "order_status",
-        "Tells where an order is.",
-        |_: ToolContext, it: Order| async move {
-            format!("The order {} left our house today.", it.number)
-        },
-    );
+async fn shop(file: &str, token: &str) -> Result<Service, Box<dyn Error>> {
+    let status = tool_fn("order_status", "Tells where an order is.", async |_, it: Order| {
+        format!("The order {} left our house today.", it.number)
+    });
     let agent = Agent::builder(DemoProvider::new())
-        .system(|_| async { Ok("You help the customers of a shop.".to_owned()) })
+        .system("You help the customers of a shop.")
         .tool(status)
         .build()?;
-    let token = std::env::var("SHOP_TOKEN")?;
-    let tokens = Tokens::new().token(&token, Caller::new("ann").scope("shop"));
-    let stores = Stores::of(SqliteStore::open("shop.db").await?);
-    let service =
-        Service::builder().agent("shop", agent).identify(tokens).stores(stores).build()?;
+    let tokens = Tokens::new().token(token, Caller::new("ann").scope("shop"));
+    let stores = Stores::of(SqliteStore::open(file).await?);
+    Ok(Service::builder().agent("shop", agent).identify(tokens).stores(stores).build()?)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let service = shop("shop.db", &std::env::var("SHOP_TOKEN")?).await?;
     service.recover().await?;
     let listener = tokio::net::TcpListener::bind("0.0.0.0:8080").await?;
     let app = router(service.clone()).into_make_service_with_connect_info::<SocketAddr>();
@@ -42,4 +40,35 @@ async fn main() -> Result<(), Box<dyn Error>> {
     service.shutdown(Duration::from_secs(20)).await;
     serving.abort();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{body::Body, http::Request};
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    /// Starts a run with this token, and returns the status of the answer.
+    async fn start(service: &Service, token: &str) -> u16 {
+        let request = Request::post("/v1/runs")
+            .header("authorization", format!("Bearer {token}"))
+            .header("content-type", "application/json")
+            .body(Body::from(r#"{"input":"Where is my order A-17?"}"#));
+        let answer = router(service.clone()).oneshot(request.unwrap()).await.unwrap();
+        answer.status().as_u16()
+    }
+
+    #[tokio::test]
+    async fn a_caller_with_the_token_starts_a_run_and_the_service_ends_in_order() {
+        let name = format!("forgeline-own-service-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let service = shop(folder.join("shop.db").to_str().unwrap(), "s3cret").await.unwrap();
+        service.recover().await.unwrap();
+        assert_eq!(start(&service, "s3cret").await, 202);
+        assert_eq!(start(&service, "guessed").await, 401);
+        service.shutdown(Duration::from_secs(20)).await;
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -1,7 +1,7 @@
 #![expect(clippy::print_stdout, reason = "an example: it prints what each agent does")]
 //! A chat about a project: rules from `AGENTS.md`, a page for a tool, a skill, and agents three deep below the first.
 
-use std::{error::Error, fs, path::Path, sync::Arc};
+use std::{error::Error, path::Path, sync::Arc};
 
 use forgeline::{
     agent::{
@@ -11,38 +11,20 @@ use forgeline::{
         skills::Skills,
         tools::Calculator,
     },
-    llm::{Provider, demo::DemoProvider},
+    llm::{Provider, anthropic::Anthropic},
     types::{AgentEvent, ToolCallEvent},
 };
-
-/// Questions for the demo model, which takes what stands in quotes for the task of the next agent: each mark is of one level.
-const DEMO: [&str; 2] = [
-    "Please load_skill \"invoice\".",
-    "Ask call_subordinate \"call_subordinate `call_subordinate 'What is 3 * 4?'`\"",
-];
 
 /// A model of one of the agents.
 type Model = Arc<dyn Provider>;
 
-/// Writes the files that a project has.
-fn write_project(root: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(root.join("prompts"))?;
-    fs::create_dir_all(root.join(".agents/skills/invoice"))?;
-    fs::write(root.join("AGENTS.md"), "Prices are in euros.\n")?;
-    let page = "Give the whole task; the other agent knows nothing else.\n";
-    fs::write(root.join("prompts/tool-call_subordinate.md"), page)?;
-    let skill = "---\nname: invoice\ndescription: Writes invoices. Use it for every invoice.\n---\n\nAdd the tax last.\n";
-    fs::write(root.join(".agents/skills/invoice/SKILL.md"), skill)
-}
-
-/// Returns the agent of the first model; those below it have the models behind it, and the last one has the calculator.
-fn agent(root: &Path, models: &[Model]) -> Result<Agent, BuildError> {
-    let Some((model, below)) = models.split_first() else {
-        return prompted(root, Arc::new(DemoProvider::new())).tool(Calculator).build();
-    };
-    let below = agent(root, below)?;
-    let below = below.into_tool("call_subordinate", "Gives a task to another agent.").recent(6);
-    prompted(root, model.clone()).tool(below).build()
+/// Returns the agent of a model. It gives tasks to the agent of the first model `below`; the last of them calculates.
+fn agent(root: &Path, model: &Model, below: &[Model]) -> Result<Agent, BuildError> {
+    let builder = prompted(root, model.clone());
+    let Some((next, rest)) = below.split_first() else { return builder.tool(Calculator).build() };
+    let next = agent(root, next, rest)?;
+    let next = next.into_tool("call_subordinate", "Gives a task to another agent.").recent(6);
+    builder.tool(next).build()
 }
 
 /// Returns an agent with all parts of the prompt; what changes most comes last.
@@ -75,34 +57,49 @@ async fn ask(agent: &Agent, question: &str) -> Result<(String, Vec<Step>), Box<d
     Ok((stream.outcome().await?.text, steps))
 }
 
-#[tokio::main(flavor = "current_thread")]
+#[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let root = std::env::temp_dir().join(format!("project-{}", std::process::id()));
-    write_project(&root)?;
-    let chat = agent(&root, &[0; 3].map(|_| Arc::new(DemoProvider::new()) as Model))?;
-    for question in DEMO {
-        println!("> {question}");
-        let (answer, steps) = ask(&chat, question).await?;
-        for (depth, event) in steps {
-            if let AgentEvent::ToolCall(ToolCallEvent { tool_name, arguments, .. }) = event {
-                println!("{}{tool_name} {}", "  ".repeat(depth), arguments.as_str());
-            }
+    let model: Model = Arc::new(Anthropic::from_env()?);
+    let chat = agent(Path::new("."), &model, &[model.clone(), model.clone()])?;
+    let (answer, steps) = ask(&chat, "Please write the invoice for three boats.").await?;
+    for (depth, event) in steps {
+        if let AgentEvent::ToolCall(ToolCallEvent { tool_name, arguments, .. }) = event {
+            println!("{}{tool_name} {}", "  ".repeat(depth), arguments.as_str());
         }
-        println!("{answer}");
     }
-    fs::remove_dir_all(root)?;
+    println!("{answer}");
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use forgeline::{
+        llm::demo::DemoProvider,
         testing::{ScriptedProvider, ScriptedTurn},
         types::ToolResultEvent,
     };
     use serde_json::json;
 
     use super::*;
+
+    /// Questions for the demo model, which takes what stands in quotes for the task of the next agent: each mark is of one level.
+    const DEMO: [&str; 2] = [
+        "Please load_skill \"invoice\".",
+        "Ask call_subordinate \"call_subordinate `call_subordinate 'What is 3 * 4?'`\"",
+    ];
+
+    /// Writes the files that a project has.
+    fn write_project(root: &Path) -> std::io::Result<()> {
+        fs::create_dir_all(root.join("prompts"))?;
+        fs::create_dir_all(root.join(".agents/skills/invoice"))?;
+        fs::write(root.join("AGENTS.md"), "Prices are in euros.\n")?;
+        let page = "Give the whole task; the other agent knows nothing else.\n";
+        fs::write(root.join("prompts/tool-call_subordinate.md"), page)?;
+        let skill = "---\nname: invoice\ndescription: Writes invoices. Use it for every invoice.\n---\n\nAdd the tax last.\n";
+        fs::write(root.join(".agents/skills/invoice/SKILL.md"), skill)
+    }
 
     /// The question that the last agent gets.
     const SUM: &str = "What is 3 * 4?";
@@ -154,7 +151,7 @@ mod tests {
     async fn the_demo_model_works_at_each_of_the_levels() {
         let root = project("demo");
         let demo = || Arc::new(DemoProvider::new()) as Model;
-        let chat = agent(&root, &[demo(), demo(), demo()]).unwrap();
+        let chat = agent(&root, &demo(), &[demo(), demo(), demo()]).unwrap();
         let (answer, steps) = ask(&chat, DEMO[0]).await.unwrap();
         assert_eq!(calls(&steps), [(0, "load_skill")]);
         assert!(answer.contains("Add the tax last."), "{answer}");
@@ -170,7 +167,7 @@ mod tests {
         // Each level by itself has the skill, and those below it.
         for level in 1..=3 {
             let models: Vec<_> = (level..3).map(|_| demo()).collect();
-            let agent = agent(&root, &models).unwrap();
+            let agent = agent(&root, &demo(), &models).unwrap();
             let (answer, _) = ask(&agent, DEMO[0]).await.unwrap();
             assert!(answer.contains("Add the tax last."), "{level}: {answer}");
             let (answer, steps) = ask(&agent, SUM).await.unwrap();
@@ -185,7 +182,9 @@ mod tests {
     #[tokio::test]
     async fn each_agent_has_the_whole_prompt_and_the_last_one_the_sum() {
         let (root, models) = (project("scripted"), models());
-        let chat = agent(&root, &models.clone().map(|model| Arc::new(model) as Model)).unwrap();
+        let [first, second, third] = models.clone().map(|model| Arc::new(model) as Model);
+        let last = Arc::new(DemoProvider::new());
+        let chat = agent(&root, &first, &[second, third, last]).unwrap();
         let (answer, steps) = ask(&chat, "Please write the invoice.").await.unwrap();
         assert_eq!(answer, "The invoice is 12 euros.");
         assert_eq!(steps.iter().map(|(depth, _)| *depth).max(), Some(3));

@@ -81,7 +81,7 @@ pub use self::{
     answer::collect,
     answer_schema::SchemaRules,
     catalog::{Cost, InvalidCost, KnownCapabilities, LongPrices, ModelCard, Prices},
-    decode::{BodyDecoder, Progress, decode},
+    decode::{BodyDecoder, Progress, SseAnswer, SseBody, SseFormat, decode},
     exchange::{
         ChunkDetails, ContentType, ContentTyper, DEGRADED, DegradedNotice, Health, ListedModel,
         PromptCache, ProviderError, RefusedContent, Request, RequestOwner, ResponseFormat,

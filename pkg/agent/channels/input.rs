@@ -38,6 +38,33 @@ pub enum Input {
     Cancel,
 }
 
+impl Input {
+    /// Returns a message for the current run, delivered after the calls in progress; see [`Steer`](Self::Steer).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::agent::Input;
+    ///
+    /// assert!(matches!(Input::steer("Shorter, please."), Input::Steer { now: false, .. }));
+    /// assert!(matches!(Input::steer_now("Stop that."), Input::Steer { now: true, .. }));
+    /// assert!(matches!(Input::follow_up("And then?"), Input::FollowUp { .. }));
+    /// ```
+    pub fn steer(message: impl Into<Message>) -> Self {
+        Self::Steer { message: message.into(), now: false }
+    }
+
+    /// Returns a message that cuts off the answer in progress; see [`Steer`](Self::Steer).
+    pub fn steer_now(message: impl Into<Message>) -> Self {
+        Self::Steer { message: message.into(), now: true }
+    }
+
+    /// Returns a message that is delivered when the run would end; see [`FollowUp`](Self::FollowUp).
+    pub fn follow_up(message: impl Into<Message>) -> Self {
+        Self::FollowUp { message: message.into() }
+    }
+}
+
 impl From<RunInput> for Input {
     fn from(input: RunInput) -> Self {
         Self::User(Box::new(input))

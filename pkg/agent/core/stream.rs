@@ -18,7 +18,7 @@ use forgeline_types::{AgentEvent, Completion};
 /// Reads a provider's stream to its end and calls `emit` with each event as it is made.
 ///
 /// A failure of the stream is reported as an event and in [`Completion::error`]; what had arrived
-/// is kept. `docs/examples/own_agent.rs` is an agent of eighty lines built on this function.
+/// is kept. `docs/examples/own_loop.rs` is an agent of eighty lines built on this function.
 ///
 /// # Examples
 ///

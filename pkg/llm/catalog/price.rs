@@ -163,6 +163,22 @@ impl Cost {
         let rounded = self.pico_dollars.saturating_add(500_000) / 1_000_000;
         u64::try_from(rounded).unwrap_or(u64::MAX)
     }
+
+    /// Returns the cost in dollars, for charts and metrics; sums are exact as [`Cost`] only.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::llm::Cost;
+    ///
+    /// let dollars = Cost::from_micro_dollars(12_500).dollars();
+    /// assert!((dollars - 0.0125).abs() < 1e-12);
+    /// ```
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a figure to show")]
+    pub fn dollars(self) -> f64 {
+        self.pico_dollars as f64 / 1e12
+    }
 }
 
 /// The error of parsing a text that is not a cost.

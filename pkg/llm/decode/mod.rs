@@ -14,6 +14,7 @@ mod members;
 mod refused_content;
 mod repeats;
 mod sink;
+mod sse_body;
 mod surrogates;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub(crate) use finish_reason::finish_reason;
 pub(crate) use lax_json::fill;
 pub(crate) use members::JsonMembers;
 pub(crate) use sink::{EmitChunk, OutSink, item};
+pub use sse_body::{SseAnswer, SseBody, SseFormat};
 pub(crate) use text_input::CallInput;
 pub(crate) use tool_name::tool_name;
 pub(crate) use vendor_error::{in_stream, is_error, reported};

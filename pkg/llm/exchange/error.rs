@@ -246,6 +246,12 @@ impl From<DecodeError> for ProviderError {
     }
 }
 
+impl From<StatusError> for ProviderError {
+    fn from(error: StatusError) -> Self {
+        Self::Status(Box::new(error))
+    }
+}
+
 impl ProviderError {
     /// Creates the error of a provider that lacks a feature; nothing was sent.
     #[must_use]

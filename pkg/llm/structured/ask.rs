@@ -154,15 +154,40 @@ where
             return Err(invalid((problem, completion)));
         }
         repairs -= 1;
-        let written = match completion.tool_calls.first() {
-            Some(call) if completion.text.trim().is_empty() => call.arguments_raw.clone(),
-            _ => completion.text.clone(),
+        request = request.ask_again(&problem, &completion);
+        last = Some((problem, completion));
+    }
+}
+
+impl Request {
+    /// Adds an answer that does not match its schema, and a message that says what is wrong with it and asks for another one. The parts are those of
+    /// [`ProviderError::InvalidAnswer`]. [`complete_structured`](StructuredExt::complete_structured) does so by itself; a streamed answer is
+    /// asked for again with this.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::{llm::Request, types::Completion};
+    ///
+    /// let mut answer = Completion::default();
+    /// answer.text = "about 12".to_owned();
+    /// let again = Request::prompt("How many?").ask_again("it is not JSON", &answer);
+    /// let said: Vec<_> = again.messages.iter().map(|message| message.text()).collect();
+    /// assert_eq!((said.len(), said[1].as_ref()), (3, "about 12"));
+    /// assert!(said[2].contains("it is not JSON"));
+    /// ```
+    #[must_use]
+    pub fn ask_again(mut self, problem: &str, answer: &Completion) -> Self {
+        // The call of a forced tool goes back as text: as a call, it would need a result.
+        let written = match answer.tool_calls.first() {
+            Some(call) if answer.text.trim().is_empty() => call.arguments_raw.clone(),
+            _ => answer.text.clone(),
         };
         if !written.trim().is_empty() {
-            request.messages.push(Message::assistant(written));
+            self.messages.push(Message::assistant(written));
         }
-        request.messages.push(Message::user(ask_again(&problem)));
-        last = Some((problem, completion));
+        self.messages.push(Message::user(ask_again(problem)));
+        self
     }
 }
 

@@ -14,7 +14,7 @@
 //!
 //! # Examples
 //!
-//! A custom wire format, and its test. `cargo run --example own_provider --features conformance`
+//! A custom wire format, and its test. `cargo run --example own_provider --features testing`
 //! prints the report:
 //!
 //! ```

@@ -3,6 +3,7 @@
 mod byte_stream;
 mod fragments;
 mod repeats;
+mod sse_body;
 
 use proptest::prelude::*;
 
