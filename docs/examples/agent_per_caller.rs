@@ -32,10 +32,12 @@ async fn agent_of(tenants: Tenants, caller: Caller) -> Result<Agent, Box<dyn Err
         Some(key) => Arc::new(OpenAi::new(key.as_str(), "gpt-5-mini")?),
         None => Arc::new(DemoProvider::new()),
     };
-    let orders = tool_fn("orders", "Lists the orders.", move |_: ToolContext, _: Value| async {
-        format!("{} has no orders today.", tenant.name)
-    });
-    let prompt = format!("You help the customers of {}.", tenant.name);
+    let name = tenant.name;
+    let orders =
+        tool_fn("orders", "Lists the orders.", move |_: ToolContext, _: Value| async move {
+            format!("{name} has no orders today.")
+        });
+    let prompt = format!("You help the customers of {name}.");
     Ok(Agent::builder(provider).system(prompt).tool(orders).build()?)
 }
 
