@@ -83,8 +83,8 @@ fn message(message: &Message, items: &mut JsonItems<'_>) -> Result<(), ProviderE
 
 fn part(part: &Part) -> Option<Value> {
     match part {
-        Part::Text { text } => Some(json!({ "type": "text", "text": text })),
-        Part::Image { media_type, data } => Some(chat::image(media_type, data)),
+        Part::Text { text, .. } => Some(json!({ "type": "text", "text": text })),
+        Part::Image { media_type, data, .. } => Some(chat::image(media_type, data)),
         _ => None,
     }
 }

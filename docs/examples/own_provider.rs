@@ -82,7 +82,7 @@ impl State {
     fn line(&mut self, line: &str, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
         let value: Value = serde_json::from_str(line).map_err(|error| {
             let reason = Text::from(format!("invalid line: {error}"));
-            ProviderError::Decode { offset: 0, reason }
+            ProviderError::decode(0, reason)
         })?;
         if let Some(text) = value["say"].as_str() {
             emit(StreamChunk::message(text));
@@ -93,12 +93,11 @@ impl State {
         }
         if let error @ (Value::String(_) | Value::Object(_)) = &value["error"] {
             let message = error["message"].as_str().or(error.as_str()).unwrap_or("no reason");
-            *self = Self::Failed(ProviderError::InStream {
-                kind: ErrorCode::InStream,
-                code: None,
-                message: Text::from(message),
-                raw: Some(Json::from(error)),
-            });
+            *self = Self::Failed(ProviderError::in_stream(
+                ErrorCode::InStream,
+                message,
+                Json::from(error),
+            ));
         }
         Ok(())
     }
@@ -133,7 +132,7 @@ impl BodyDecoder for LinesDecoder {
     }
 
     fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError> {
-        let early = ProviderError::EndedEarly { received: self.received };
+        let early = ProviderError::ended_early(self.received);
         if let Some(line) = self.lines.finish()? {
             let is_cut = line.starts_with('{') && serde_json::from_str::<Value>(line).is_err();
             if !is_cut {

@@ -5,13 +5,14 @@ use std::{error::Error, fs, path::Path, sync::Arc};
 
 use forgeline::{
     agent::{
-        Agent, AgentBuilder, BuildError, SubAgentEvent,
+        Agent, AgentBuilder, BuildError,
+        notice::SubAgentEvent,
         prompts::{ClockPrompt, FilePrompt, IdentityPrompt, ProjectPrompt, ToolFilesPrompt},
         skills::Skills,
         tools::Calculator,
     },
     llm::{Provider, demo::DemoProvider},
-    types::AgentEvent,
+    types::{AgentEvent, ToolCallEvent},
 };
 
 /// Questions for the demo model, which takes what stands in quotes for the task of the next agent: each mark is of one level.
@@ -67,7 +68,7 @@ async fn ask(agent: &Agent, question: &str) -> Result<(String, Vec<Step>), Box<d
             depth += 1;
             event = below.envelope.event;
         }
-        if matches!(event, AgentEvent::ToolCall { .. } | AgentEvent::ToolResult { .. }) {
+        if matches!(event, AgentEvent::ToolCall(_) | AgentEvent::ToolResult(_)) {
             steps.push((depth, event));
         }
     }
@@ -83,7 +84,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("> {question}");
         let (answer, steps) = ask(&chat, question).await?;
         for (depth, event) in steps {
-            if let AgentEvent::ToolCall { tool_name, arguments, .. } = event {
+            if let AgentEvent::ToolCall(ToolCallEvent { tool_name, arguments, .. }) = event {
                 println!("{}{tool_name} {}", "  ".repeat(depth), arguments.as_str());
             }
         }
@@ -95,7 +96,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 #[cfg(test)]
 mod tests {
-    use forgeline::testing::{ScriptedProvider, ScriptedTurn};
+    use forgeline::{
+        testing::{ScriptedProvider, ScriptedTurn},
+        types::ToolResultEvent,
+    };
     use serde_json::json;
 
     use super::*;
@@ -129,7 +133,7 @@ mod tests {
     fn results(steps: &[Step]) -> Vec<(usize, &str)> {
         let mut results = Vec::new();
         for (depth, event) in steps {
-            if let AgentEvent::ToolResult { content, .. } = event {
+            if let AgentEvent::ToolResult(ToolResultEvent { content, .. }) = event {
                 results.push((*depth, content.as_str()));
             }
         }
@@ -139,7 +143,7 @@ mod tests {
     fn calls(steps: &[Step]) -> Vec<(usize, &str)> {
         let mut calls = Vec::new();
         for (depth, event) in steps {
-            if let AgentEvent::ToolCall { tool_name, .. } = event {
+            if let AgentEvent::ToolCall(ToolCallEvent { tool_name, .. }) = event {
                 calls.push((*depth, tool_name.as_str()));
             }
         }
