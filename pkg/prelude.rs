@@ -18,7 +18,7 @@
 //! let mut run = agent.run_stream("What is 6 * 7?");
 //! let mut text = String::new();
 //! while let Some(Envelope { event, .. }) = run.next().await {
-//!     if let AgentEvent::MessageContent { content, .. } = event {
+//!     if let AgentEvent::MessageContent(MessageContentEvent { content, .. }) = event {
 //!         text.push_str(&content);
 //!     }
 //! }
@@ -42,6 +42,6 @@ pub use crate::{
     llm::{Provider, ProviderError, Request, StreamChunk, ToolSpec},
     types::{
         AgentError, AgentEvent, CallOutcome, Completion, Envelope, ErrorCode, FinishReason,
-        Message, MessageRole, Part, ToolCall, ToolResult, Transcript,
+        Message, MessageContentEvent, MessageRole, Part, ToolCall, ToolResult, Transcript,
     },
 };

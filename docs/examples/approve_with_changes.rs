@@ -9,7 +9,7 @@ use forgeline::{
         tools::{Calculator, CommandTool},
     },
     llm::{Provider, demo::DemoProvider},
-    types::{AgentEvent, ApprovalRequest},
+    types::{AgentEvent, ApprovalRequest, ToolOutputEvent},
 };
 
 /// Works on `task` below `root` with the command `echo`; `decide` is asked before each call.
@@ -40,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Decision::Grant
     };
     let show = |event: &AgentEvent| {
-        if let AgentEvent::ToolOutput { content, .. } = event {
+        if let AgentEvent::ToolOutput(ToolOutputEvent { content, .. }) = event {
             print!("{content}");
         }
     };
@@ -70,7 +70,7 @@ mod tests {
     }
 
     fn changed(arguments: serde_json::Value) -> Decision {
-        Decision::GrantChanged { arguments: Json::from(arguments) }
+        Decision::grant_changed(Json::from(arguments))
     }
 
     #[tokio::test]
@@ -91,7 +91,7 @@ mod tests {
         };
         let mut output = String::new();
         let note = |event: &AgentEvent| {
-            if let AgentEvent::ToolOutput { content, .. } = event {
+            if let AgentEvent::ToolOutput(ToolOutputEvent { content, .. }) = event {
                 output.push_str(content);
             }
         };

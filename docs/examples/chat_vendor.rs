@@ -60,8 +60,8 @@ fn message(message: &Message, items: &mut JsonItems<'_>) -> Result<(), ProviderE
     message.tool_results().for_each(|result| items.push(&chat::tool_result(result)));
     let calls: Vec<_> = message.tool_calls().map(chat::tool_call).collect();
     let content = chat::content(message, |part| match part {
-        Part::Text { text } => Ok(Some(json!({ "type": "text", "text": text }))),
-        Part::Image { media_type, data } => Ok(Some(chat::image(media_type, data))),
+        Part::Text { text, .. } => Ok(Some(json!({ "type": "text", "text": text }))),
+        Part::Image { media_type, data, .. } => Ok(Some(chat::image(media_type, data))),
         _ => Ok(None),
     })?;
     let role = chat::role(message.role);

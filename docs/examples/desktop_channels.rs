@@ -68,7 +68,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
             })
         })
     });
-    serve(&assistant(Anthropic::from_env()?)?, actions, |event| println!("{event:?}")).await
+    let show = |event| match event {
+        AgentEvent::ToolApprovalRequest(asked) => {
+            println!("May {} run with {}? y or n", asked.tool_name, asked.arguments);
+        }
+        AgentEvent::TurnEnd => println!(),
+        event => print!("{}", event.text()),
+    };
+    serve(&assistant(Anthropic::from_env()?)?, actions, show).await
 }
 
 #[cfg(test)]
@@ -76,7 +83,7 @@ mod tests {
     use forgeline::{
         llm::Request,
         testing::{ScriptedProvider, ScriptedTurn},
-        types::{ErrorCode, MessageRole},
+        types::{ErrorCode, ErrorEvent, MessageRole},
     };
     use serde_json::json;
 
@@ -138,7 +145,7 @@ mod tests {
         turns.push(ScriptedTurn::new().text("Yes?"));
         let mut stopped = false;
         used(ScriptedProvider::new(turns), move |event| match event {
-            AgentEvent::Error { error, .. } => {
+            AgentEvent::Error(ErrorEvent { error, .. }) => {
                 assert_eq!(error.code, ErrorCode::Cancelled);
                 stopped = true;
                 Some(vec![Action::Say("Are you there?".to_owned())])

@@ -23,8 +23,8 @@ fn agent(
 async fn ask(agent: &Agent, question: &str) -> Result<(String, Vec<String>), RunError> {
     let (mut run, mut changes) = (agent.run_stream(question), Vec::new());
     while let Some(envelope) = run.next().await {
-        if let AgentEvent::Failover { from_provider, to_provider, reason, .. } = envelope.event {
-            changes.push(format!("{from_provider} → {to_provider}: {reason}"));
+        if let AgentEvent::Failover(hop) = envelope.event {
+            changes.push(format!("{} → {}: {}", hop.from_provider, hop.to_provider, hop.reason));
         }
     }
     Ok((run.outcome().await?.text, changes))

@@ -4,9 +4,8 @@
 use std::error::Error;
 
 use forgeline::{
-    agent::{Agent, CONTEXT_SUMMARIZED, CONTEXT_TRIMMED, tools::Calculator},
+    agent::{Agent, notice::Notice, tools::Calculator},
     llm::demo::DemoProvider,
-    types::AgentEvent,
 };
 
 /// The parts of a conversation of so many turns.
@@ -31,9 +30,10 @@ async fn talk(turns: u32, summarize: bool) -> Result<Told, Box<dyn Error>> {
     for turn in 0..turns {
         let mut events = conversation.run_stream(format!("What is {turn} * 7?"));
         while let Some(envelope) = events.next().await {
-            if let AgentEvent::Custom { name, .. } = &envelope.event {
-                told.summaries += usize::from(name == CONTEXT_SUMMARIZED);
-                told.trims += usize::from(name == CONTEXT_TRIMMED);
+            match Notice::read(&envelope.event) {
+                Some(Notice::ContextSummarized(_)) => told.summaries += 1,
+                Some(Notice::ContextTrimmed(_)) => told.trims += 1,
+                _ => {}
             }
         }
         told.last = events.outcome().await?.text;

@@ -5,7 +5,10 @@ use forgeline::{
     agent::core::{StreamEnd, StreamMachine, StreamOptions},
     llm::StreamChunk,
     llm::parser::{CallForm, DialectError, PayloadGrammar, ToolDialect},
-    types::{AgentEvent, Completion, PartialCalls},
+    types::{
+        AgentEvent, Completion, MessageContentEvent, PartialCalls, ToolCallContentEvent,
+        ToolCallEndEvent,
+    },
 };
 
 /// What the model wrote; in its second call it tells how a call ends.
@@ -13,7 +16,7 @@ const ANSWER: &str = "I note both. \
     §§do note <- {\"text\": \"caf\\u00e9 at nine\", \"tags\": [\"date\"]}§§done \
     §§do note <- {\"text\": \"a call ends with §§done\"}§§done Noted.";
 
-const NAME_ARROW_JSON: PayloadGrammar = PayloadGrammar::NameThenJson { separator: "<-" };
+const NAME_ARROW_JSON: PayloadGrammar = PayloadGrammar::name_then_json("<-");
 
 fn dialect() -> Result<ToolDialect, DialectError> {
     ToolDialect::builder("sections")
@@ -43,15 +46,19 @@ fn main() -> Result<(), DialectError> {
     let on_event = |event: AgentEvent| {
         calls.event(&event);
         match event {
-            AgentEvent::MessageContent { content, .. } => println!("text    {content:?}"),
-            AgentEvent::ToolCallContent { index, .. } => {
+            AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
+                println!("text    {content:?}")
+            }
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, .. }) => {
                 // The value so far: whole JSON at any time, while a string in it may still grow.
                 let call = calls.get(index);
                 if let Some(value) = call.and_then(|call| call.arguments.value()) {
                     println!("call {index}  {value}");
                 }
             }
-            AgentEvent::ToolCallEnd { index, outcome, .. } => println!("call {index}  {outcome:?}"),
+            AgentEvent::ToolCallEnd(ToolCallEndEvent { index, outcome, .. }) => {
+                println!("call {index}  {outcome:?}")
+            }
             _ => {}
         }
     };

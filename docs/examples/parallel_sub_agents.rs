@@ -1,37 +1,31 @@
 #![expect(clippy::print_stdout, reason = "an example: it prints who works")]
-//! A planner that parts a task among experts: agents of their own that work at the same time, each with its prompt, and share one budget.
+//! A planner that divides a task among experts: agents that work at the same time, each with its own prompt, on one budget.
 
 use std::{error::Error, sync::Arc};
 
 use forgeline::{
     agent::{
-        Agent, Budget, BuildError, Places, RunError, RunInput, RunOutcome, SubAgent, SubAgentEvent,
+        Agent, Budget, BuildError, Places, RunError, RunInput, RunOutcome, SubAgent,
+        notice::SubAgentEvent,
     },
     llm::{Provider, anthropic::Anthropic},
 };
 
 /// Returns an expert, which the planner calls like any other tool.
-fn expert(
-    model: &Arc<dyn Provider>,
-    name: &'static str,
-    about: &'static str,
-) -> Result<SubAgent, BuildError> {
-    let system = format!("{about} Answer in three sentences, with what you are sure of.");
-    Ok(SubAgent::new(Agent::builder(model.clone()).system(system).build()?, name, about))
+fn expert(model: &Arc<dyn Provider>, topic: &'static str) -> Result<SubAgent, BuildError> {
+    let system = format!("You are an expert on {topic}. Answer in three sentences.");
+    let agent = Agent::builder(model.clone()).system(system).build()?;
+    Ok(SubAgent::new(agent, topic, format!("Answers questions on {topic}.")))
 }
 
 /// Returns the planner.
 fn planner(model: &Arc<dyn Provider>, experts: &Arc<dyn Provider>) -> Result<Agent, BuildError> {
     // At most four experts work at a time; others wait.
     let places = Places::new(4);
-    let history = expert(experts, "history", "You know what was.")?.places(&places);
-    let prices = expert(experts, "prices", "You know what things cost.")?.places(&places);
     Agent::builder(model.clone())
-        .system(
-            "Give each part of the task to an expert, all in one answer, then join what they say.",
-        )
-        .tool(history)
-        .tool(prices)
+        .system("Give each part of the task to an expert, all in one answer, and join the answers.")
+        .tool(expert(experts, "history")?.places(&places))
+        .tool(expert(experts, "prices")?.places(&places))
         .build()
 }
 
@@ -47,7 +41,7 @@ async fn work(
         if let Some(below) = SubAgentEvent::read(&envelope.event)
             && below.envelope.event.kind() == "message_start"
         {
-            tell(&below.name);
+            tell(&below.tool_name);
         }
     }
     run.outcome().await
@@ -88,7 +82,7 @@ mod tests {
     async fn each_expert_answers_with_its_own_prompt_and_the_planner_joins_them() {
         let experts = ScriptedProvider::from_fn(|request| {
             let system = request.system.as_deref().unwrap_or_default();
-            ScriptedTurn::new().text(if system.contains("cost") { "A million." } else { "1800." })
+            ScriptedTurn::new().text(if system.contains("prices") { "A million." } else { "1800." })
         });
         let (model, mut told) = (model(), Vec::new());
         let agent = planned(&model, &experts);

@@ -35,9 +35,9 @@ fn main() -> io::Result<()> {
         }
     });
     let completion = read("qwen3", pieces, |event| match event {
-        AgentEvent::ThinkingContent { content, .. } => println!("thinking  {content:?}"),
-        AgentEvent::MessageContent { content, .. } => println!("text      {content:?}"),
-        AgentEvent::ToolCallStart { tool_name, .. } => println!("call      {tool_name:?}"),
+        AgentEvent::ThinkingContent(event) => println!("thinking  {:?}", event.content),
+        AgentEvent::MessageContent(event) => println!("text      {:?}", event.content),
+        AgentEvent::ToolCallStart(event) => println!("call      {:?}", event.tool_name),
         _ => {}
     })?;
     for call in completion.tool_calls {
@@ -59,8 +59,8 @@ mod tests {
     fn content(pieces: &[&[u8]]) -> (Completion, [String; 2]) {
         let mut content = [String::new(), String::new()];
         let completion = read("qwen3", pieces.iter().map(Ok), |event| match event {
-            AgentEvent::ThinkingContent { content: more, .. } => content[0].push_str(more),
-            AgentEvent::MessageContent { content: more, .. } => content[1].push_str(more),
+            AgentEvent::ThinkingContent(event) => content[0].push_str(&event.content),
+            AgentEvent::MessageContent(event) => content[1].push_str(&event.content),
             _ => {}
         });
         (completion.unwrap(), content)

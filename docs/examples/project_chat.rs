@@ -5,13 +5,14 @@ use std::{error::Error, path::Path, sync::Arc};
 
 use forgeline::{
     agent::{
-        Agent, AgentBuilder, BuildError, SubAgentEvent,
+        Agent, AgentBuilder, BuildError,
+        notice::SubAgentEvent,
         prompts::{ClockPrompt, FilePrompt, IdentityPrompt, ProjectPrompt, ToolFilesPrompt},
         skills::Skills,
         tools::Calculator,
     },
     llm::{Provider, anthropic::Anthropic},
-    types::AgentEvent,
+    types::{AgentEvent, ToolCallEvent},
 };
 
 /// A model of one of the agents.
@@ -49,7 +50,7 @@ async fn ask(agent: &Agent, question: &str) -> Result<(String, Vec<Step>), Box<d
             depth += 1;
             event = below.envelope.event;
         }
-        if matches!(event, AgentEvent::ToolCall { .. } | AgentEvent::ToolResult { .. }) {
+        if matches!(event, AgentEvent::ToolCall(_) | AgentEvent::ToolResult(_)) {
             steps.push((depth, event));
         }
     }
@@ -62,7 +63,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let chat = agent(Path::new("."), &model, &[model.clone(), model.clone()])?;
     let (answer, steps) = ask(&chat, "Please write the invoice for three boats.").await?;
     for (depth, event) in steps {
-        if let AgentEvent::ToolCall { tool_name, arguments, .. } = event {
+        if let AgentEvent::ToolCall(ToolCallEvent { tool_name, arguments, .. }) = event {
             println!("{}{tool_name} {}", "  ".repeat(depth), arguments.as_str());
         }
     }
@@ -77,6 +78,7 @@ mod tests {
     use forgeline::{
         llm::demo::DemoProvider,
         testing::{ScriptedProvider, ScriptedTurn},
+        types::ToolResultEvent,
     };
     use serde_json::json;
 
@@ -128,7 +130,7 @@ mod tests {
     fn results(steps: &[Step]) -> Vec<(usize, &str)> {
         let mut results = Vec::new();
         for (depth, event) in steps {
-            if let AgentEvent::ToolResult { content, .. } = event {
+            if let AgentEvent::ToolResult(ToolResultEvent { content, .. }) = event {
                 results.push((*depth, content.as_str()));
             }
         }
@@ -138,7 +140,7 @@ mod tests {
     fn calls(steps: &[Step]) -> Vec<(usize, &str)> {
         let mut calls = Vec::new();
         for (depth, event) in steps {
-            if let AgentEvent::ToolCall { tool_name, .. } = event {
+            if let AgentEvent::ToolCall(ToolCallEvent { tool_name, .. }) = event {
                 calls.push((*depth, tool_name.as_str()));
             }
         }

@@ -51,7 +51,7 @@ async fn steered(
     let mut run = agent.run_stream(prompt);
     let steering = run.steering();
     while let Some(envelope) = run.next().await {
-        if matches!(envelope.event, AgentEvent::ToolCall { .. }) && !has_spoken.is_closed() {
+        if matches!(envelope.event, AgentEvent::ToolCall(_)) && !has_spoken.is_closed() {
             steering.steer(otherwise)?;
             steering.follow_up(then)?;
             has_spoken.close();

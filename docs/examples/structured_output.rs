@@ -31,7 +31,7 @@ async fn read_invoice(
         }
     }
     match answer.finish().await {
-        Err(ProviderError::InvalidAnswer { problem, completion }) => {
+        Err(ProviderError::InvalidAnswer { problem, completion, .. }) => {
             let again = request.ask_again(&problem, &completion);
             Ok(provider.complete_structured(again).await?.value)
         }

@@ -5,12 +5,12 @@ use std::error::Error;
 
 use forgeline::{
     agent::{
-        Agent, AgentBuilder, BuildError, Places, RunOutcome, SubAgent, SubAgentEvent,
+        Agent, AgentBuilder, BuildError, Places, RunOutcome, SubAgent, notice::SubAgentEvent,
         tools::Calculator,
     },
     llm::{Provider, demo::DemoProvider},
     testing::{ScriptedProvider, ScriptedTurn},
-    types::AgentEvent,
+    types::{AgentEvent, ToolCallEvent},
 };
 use serde_json::json;
 
@@ -45,7 +45,7 @@ async fn run(
     while let Some(envelope) = stream.next().await {
         let (mut event, mut names) = (envelope.event, Vec::new());
         while let Some(below) = SubAgentEvent::read(&event) {
-            names.push(below.name.to_string());
+            names.push(below.tool_name.to_string());
             event = below.envelope.event;
         }
         tell(&names, &event);
@@ -56,7 +56,7 @@ async fn run(
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let outcome = run(&editor(DemoProvider::new())?, |names, event| {
-        if let AgentEvent::ToolCall { tool_name, arguments, .. } = event {
+        if let AgentEvent::ToolCall(ToolCallEvent { tool_name, arguments, .. }) = event {
             println!("{}{tool_name} {}", "  ".repeat(names.len()), arguments.as_str());
         }
     })
@@ -67,6 +67,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 #[cfg(test)]
 mod tests {
+    use forgeline::types::ToolResultEvent;
+
     use super::*;
 
     #[tokio::test]
@@ -74,7 +76,7 @@ mod tests {
         let mut calls = Vec::new();
         let agent = editor(DemoProvider::new()).unwrap();
         let outcome = run(&agent, |names, event| {
-            if let AgentEvent::ToolResult { tool_name, content, .. } = event {
+            if let AgentEvent::ToolResult(ToolResultEvent { tool_name, content, .. }) = event {
                 calls.push((names.join("/"), tool_name.to_string(), content.clone()));
             }
         });
@@ -94,7 +96,7 @@ mod tests {
         let mut failures = Vec::new();
         let agent = editor(ScriptedProvider::new([])).unwrap();
         let outcome = run(&agent, |names, event| {
-            if let AgentEvent::ToolResultError { content, .. } = event {
+            if let AgentEvent::ToolResultError(ToolResultEvent { content, .. }) = event {
                 failures.push((names.join("/"), content.clone()));
             }
         });

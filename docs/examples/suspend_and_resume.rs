@@ -66,7 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 #[cfg(test)]
 mod tests {
     use forgeline::{
-        agent::ANSWER_RESTARTED,
+        agent::notice::Notice,
         testing::{ScriptedProvider, ScriptedTurn},
         types::ErrorCode,
     };
@@ -86,8 +86,7 @@ mod tests {
             let kept = put_away(provider, "6 * 7?", kind).await.unwrap();
             let mut restarts = 0;
             let note = |event: &AgentEvent| {
-                let is_one =
-                    matches!(event, AgentEvent::Custom { name, .. } if name == ANSWER_RESTARTED);
+                let is_one = matches!(Notice::read(event), Some(Notice::AnswerRestarted(_)));
                 restarts += u32::from(is_one);
             };
             let outcome = finish(ScriptedProvider::new([answer()]), &kept, note).await.unwrap();

@@ -10,7 +10,7 @@ use forgeline::{
         tools::{Calculator, ToolContext, ToolError, tool_fn},
     },
     llm::{Provider, demo::DemoProvider},
-    types::AgentEvent,
+    types::{AgentEvent, ToolResultEvent},
 };
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -43,7 +43,7 @@ async fn work(
         on_event(&envelope.event);
     }
     let reason = run.outcome().await?.reason;
-    if let OutcomeKind::TaskCompleted { result } = reason {
+    if let OutcomeKind::TaskCompleted { result, .. } = reason {
         return Ok(result);
     }
     Err(format!("the task is not done: {reason:?}").into())
@@ -52,7 +52,7 @@ async fn work(
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let show = |event: &AgentEvent| {
-        if let AgentEvent::ToolResult { tool_name, content, .. } = event {
+        if let AgentEvent::ToolResult(ToolResultEvent { tool_name, content, .. }) = event {
             println!("{tool_name}: {content}");
         }
     };

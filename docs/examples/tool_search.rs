@@ -9,7 +9,7 @@ use forgeline::{
         tools::{Tool, ToolContext, tool_fn},
     },
     llm::{Provider, demo::DemoProvider},
-    types::AgentEvent,
+    types::{AgentEvent, ToolCallEvent, ToolResultEvent},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,9 +43,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let agent = clerk(DemoProvider::new())?;
     let mut stream = agent.run_stream("Order 12 pieces with storehouse7.order_shelf42, please.");
     while let Some(envelope) = stream.next().await {
-        if let AgentEvent::ToolCall { tool_name, arguments, .. } = &envelope.event {
+        if let AgentEvent::ToolCall(ToolCallEvent { tool_name, arguments, .. }) = &envelope.event {
             println!("{tool_name} {}", arguments.as_str());
-        } else if let AgentEvent::ToolResult { content, .. } = &envelope.event {
+        } else if let AgentEvent::ToolResult(ToolResultEvent { content, .. }) = &envelope.event {
             println!("  {content}");
         }
     }

@@ -6,7 +6,10 @@ use forgeline::{
         ContentTyper, StreamChunk,
         parser::{ThinkingDialect, ToolDialect},
     },
-    types::{AgentEvent, Completion, FinishReason, Repair},
+    types::{
+        AgentEvent, Completion, FinishReason, MessageContentEvent, Repair, ThinkingContentEvent,
+        ToolCallContentEvent,
+    },
 };
 
 /// Bytes of an input that choose how its text is read and cut.
@@ -57,7 +60,8 @@ impl Case {
     /// Reads pieces through both parsers and the event machine.
     pub fn read(&self, pieces: &[&str]) -> Run {
         let mut typer = ContentTyper::new(&self.thinking, &self.tools);
-        let options = StreamOptions::default().tools(self.tools.clone()).stop_repetition(self.stops);
+        let options =
+            StreamOptions::default().tools(self.tools.clone()).stop_repetition(self.stops);
         let mut machine = StreamMachine::new(&options);
         let mut events = Vec::new();
         let mut feed = |chunk| {
@@ -86,7 +90,9 @@ impl Run {
     pub fn arguments(&self) -> Vec<String> {
         let mut joined = vec![String::new(); self.completion.tool_calls.len()];
         for event in &self.events {
-            if let AgentEvent::ToolCallContent { index, arguments, .. } = event {
+            if let AgentEvent::ToolCallContent(ToolCallContentEvent { index, arguments, .. }) =
+                event
+            {
                 joined[*index as usize].push_str(arguments);
             }
         }
@@ -103,7 +109,7 @@ impl Run {
         };
         for event in &self.events {
             let content = match event {
-                AgentEvent::ToolCallContent { index, .. }
+                AgentEvent::ToolCallContent(ToolCallContentEvent { index, .. })
                     if self
                         .completion
                         .tool_calls
@@ -112,9 +118,9 @@ impl Run {
                 {
                     continue;
                 }
-                AgentEvent::MessageContent { content, .. }
-                | AgentEvent::ThinkingContent { content }
-                | AgentEvent::ToolCallContent { content, .. } => content,
+                AgentEvent::MessageContent(MessageContentEvent { content, .. })
+                | AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. })
+                | AgentEvent::ToolCallContent(ToolCallContentEvent { content, .. }) => content,
                 _ => continue,
             };
             for wanted in content.chars() {
@@ -134,16 +140,28 @@ impl Run {
 pub(crate) fn join(events: &mut Vec<AgentEvent>, event: AgentEvent) {
     match (events.last_mut(), &event) {
         (
-            Some(AgentEvent::MessageContent { content, refusal }),
-            AgentEvent::MessageContent { content: more, refusal: same },
+            Some(AgentEvent::MessageContent(MessageContentEvent { content, refusal, .. })),
+            AgentEvent::MessageContent(MessageContentEvent {
+                content: more, refusal: same, ..
+            }),
         ) if refusal == same => content.push_str(more),
         (
-            Some(AgentEvent::ThinkingContent { content }),
-            AgentEvent::ThinkingContent { content: more },
+            Some(AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. })),
+            AgentEvent::ThinkingContent(ThinkingContentEvent { content: more, .. }),
         ) => content.push_str(more),
         (
-            Some(AgentEvent::ToolCallContent { index, content, arguments }),
-            AgentEvent::ToolCallContent { index: same, content: more, arguments: json },
+            Some(AgentEvent::ToolCallContent(ToolCallContentEvent {
+                index,
+                content,
+                arguments,
+                ..
+            })),
+            AgentEvent::ToolCallContent(ToolCallContentEvent {
+                index: same,
+                content: more,
+                arguments: json,
+                ..
+            }),
         ) if index == same => {
             content.push_str(more);
             arguments.push_str(json);

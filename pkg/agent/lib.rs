@@ -11,6 +11,7 @@ pub mod knowledge;
 mod lexical;
 pub mod memory;
 mod nesting;
+pub mod notice;
 mod observe;
 pub mod prompts;
 mod run;
@@ -32,16 +33,12 @@ pub use self::{
     },
     approval::{ApprovalContext, ApprovalPolicy, Approver, Decision, OutsideText},
     channels::{AgentChannels, AgentHandle, CancelSender, Input, InputSender, ShutdownSender},
-    config::{
-        ANSWER_ASKED_AGAIN, ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, ANSWER_TYPED,
-        AgentConfig, AtLimit, BUDGET_UNMEASURED, CALL_MODE_FALLBACK, CALLS_IN_TEXT,
-        CONTENT_REFUSED, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED, CallMode,
-        CallStart, KeepThinking, NoToolCall, STEERED, TOOL_SOURCE, UNDELIVERED,
-    },
+    config::{AgentConfig, AtLimit, CallMode, CallStart, KeepThinking, NoToolCall},
     default_agent::{
         Agent, AgentBuilder, BuildError, Conversation, DefaultAgent, SkillSet, TypedOutcome,
     },
     nesting::Places,
+    notice::Notice,
     observe::{
         CallBegan, CallEnd, CallRecord, Emission, Latencies, LatencyRecords, LatencyWindow, Metric,
         MetricNames, Observer, PrefixChange, PrefixPart, RequestSent, RunBegan, RunRecord,
@@ -54,7 +51,7 @@ pub use self::{
     search::{FoundTools, ToolSearch},
     steering::{Approvals, ClientCalls, Questions, Steering},
     streams::RunStream,
-    sub_agents::{SUB_AGENT, SubAgent, SubAgentEvent},
+    sub_agents::SubAgent,
     tools::ToolSource,
 };
 pub use forgeline_core as core;

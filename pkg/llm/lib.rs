@@ -83,9 +83,9 @@ pub use self::{
     catalog::{Cost, InvalidCost, KnownCapabilities, LongPrices, ModelCard, Prices},
     decode::{BodyDecoder, Progress, SseAnswer, SseBody, SseFormat, decode},
     exchange::{
-        ChunkDetails, ContentType, ContentTyper, DEGRADED, Health, ListedModel, PromptCache,
-        ProviderError, RefusedContent, Request, ResponseFormat, StatusError, StreamChunk, Thinking,
-        TimeoutKind, ToolCallDelta, ToolCallDeltas, ToolChoice, ToolSpec,
+        ChunkDetails, ContentType, ContentTyper, DEGRADED, DegradedNotice, Health, ListedModel,
+        PromptCache, ProviderError, RefusedContent, Request, ResponseFormat, StatusError,
+        StreamChunk, Thinking, TimeoutKind, ToolCallDelta, ToolCallDeltas, ToolChoice, ToolSpec,
     },
     protocols::{Protocol, UnknownProtocol},
     provider::{ChunkStream, Provider, ProviderFuture},

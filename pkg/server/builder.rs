@@ -59,12 +59,14 @@ pub enum ServiceError {
     NoAgent,
     /// Two agents have the same name.
     #[error("two agents are named `{name}`; give one of them another name")]
+    #[non_exhaustive]
     SameName {
         /// The name.
         name: Text,
     },
     /// A setting is for an agent that the service does not have.
     #[error("the service has no agent `{name}`; add it with `agent`")]
+    #[non_exhaustive]
     UnknownAgent {
         /// The name.
         name: Text,

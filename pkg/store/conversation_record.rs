@@ -229,7 +229,7 @@ const ERASED: &str = "[erased]";
 /// Returns a message with the same role and number of parts, and without the original content.
 pub(super) fn erased(message: &Message) -> Message {
     let mut left = message.clone();
-    left.parts = message.parts.iter().map(|_| Part::Text { text: ERASED.to_owned() }).collect();
+    left.parts = message.parts.iter().map(|_| Part::text(ERASED.to_owned())).collect();
     left
 }
 

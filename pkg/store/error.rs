@@ -13,7 +13,7 @@ use forgeline_types::Text;
 /// ```
 /// use forgeline::store::StoreError;
 ///
-/// let error = StoreError::Newer { found: 7, own: 1 };
+/// let error = StoreError::newer(7, 1);
 /// assert!(error.to_string().contains("version 7"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +21,7 @@ use forgeline_types::Text;
 pub enum StoreError {
     /// The item does not exist, or belongs to another scope.
     #[error("there is no {what} `{name}`")]
+    #[non_exhaustive]
     NotFound {
         /// The kind of item: `log`, `conversation` or `run`.
         what: &'static str,
@@ -29,6 +30,7 @@ pub enum StoreError {
     },
     /// The name is taken.
     #[error("{what} `{name}` already exists")]
+    #[non_exhaustive]
     Exists {
         /// The kind of item.
         what: &'static str,
@@ -37,6 +39,7 @@ pub enum StoreError {
     },
     /// The item has ended and can no longer change.
     #[error("{what} `{name}` has ended and can no longer change")]
+    #[non_exhaustive]
     Ended {
         /// The kind of item.
         what: &'static str,
@@ -45,12 +48,14 @@ pub enum StoreError {
     },
     /// The log was retired, and its records dropped.
     #[error("the records of log `{name}` were dropped")]
+    #[non_exhaustive]
     Retired {
         /// The name of the log.
         name: Text,
     },
     /// The log or conversation ends elsewhere: another writer was faster, or this one has lost entries.
     #[error("{what} `{name}` has {end} entries, not {at}")]
+    #[non_exhaustive]
     Behind {
         /// The kind of item.
         what: &'static str,
@@ -63,6 +68,7 @@ pub enum StoreError {
     },
     /// The entries before `first` were dropped; later ones are available.
     #[error("the entries of {what} `{name}` before {first} were dropped; read from {first} on")]
+    #[non_exhaustive]
     Dropped {
         /// The kind of item: `log`, or `scope` for notifications.
         what: &'static str,
@@ -73,18 +79,21 @@ pub enum StoreError {
     },
     /// The position where a list is to continue does not come from a list.
     #[error("invalid cursor `{cursor}`; pass the unchanged `next` of a page")]
+    #[non_exhaustive]
     BadCursor {
         /// The given position.
         cursor: Text,
     },
     /// A limit has been reached.
     #[error("the store is full: {reason}")]
+    #[non_exhaustive]
     Full {
         /// The limit, and a remedy.
         reason: String,
     },
     /// The store can be read, but not written.
     #[error("the store cannot be written: {reason}")]
+    #[non_exhaustive]
     ReadOnly {
         /// The reason, and a remedy.
         reason: String,
@@ -94,6 +103,7 @@ pub enum StoreError {
         "the store has version {found}, and this library supports versions up to {own}; use the library that wrote \
          it, or another file"
     )]
+    #[non_exhaustive]
     Newer {
         /// The version of the store.
         found: u64,
@@ -102,22 +112,105 @@ pub enum StoreError {
     },
     /// The stored data cannot be read; it was left unchanged.
     #[error("the stored data cannot be read: {reason}")]
+    #[non_exhaustive]
     Corrupt {
         /// The reason, and a remedy.
         reason: String,
     },
     /// The store did not respond in time; the write may have been made.
     #[error("the store did not answer within {limit:?}")]
+    #[non_exhaustive]
     Slow {
         /// The time limit.
         limit: Duration,
     },
     /// The store cannot be reached.
     #[error("the store cannot be used: {reason}")]
+    #[non_exhaustive]
     Unavailable {
         /// The reason, for the operator of the service.
         reason: String,
     },
+}
+
+impl StoreError {
+    /// Creates the error of something that does not exist; `what` is its kind, such as `log`.
+    #[must_use]
+    pub fn not_found(what: &'static str, name: impl Into<Text>) -> Self {
+        Self::NotFound { what, name: name.into() }
+    }
+
+    /// Creates the error of something that already exists.
+    #[must_use]
+    pub fn exists(what: &'static str, name: impl Into<Text>) -> Self {
+        Self::Exists { what, name: name.into() }
+    }
+
+    /// Creates the error of something that has ended.
+    #[must_use]
+    pub fn ended(what: &'static str, name: impl Into<Text>) -> Self {
+        Self::Ended { what, name: name.into() }
+    }
+
+    /// Creates the error of a log whose records were dropped.
+    #[must_use]
+    pub fn retired(name: impl Into<Text>) -> Self {
+        Self::Retired { name: name.into() }
+    }
+
+    /// Creates the error of an entry at the wrong place: the next one is `end`.
+    #[must_use]
+    pub fn behind(what: &'static str, name: impl Into<Text>, at: u64, end: u64) -> Self {
+        Self::Behind { what, name: name.into(), at, end }
+    }
+
+    /// Creates the error of entries that were dropped: `first` is the first that is left.
+    #[must_use]
+    pub fn dropped(what: &'static str, name: impl Into<Text>, first: u64) -> Self {
+        Self::Dropped { what, name: name.into(), first }
+    }
+
+    /// Creates the error of a cursor that the store did not make.
+    #[must_use]
+    pub fn bad_cursor(cursor: impl Into<Text>) -> Self {
+        Self::BadCursor { cursor: cursor.into() }
+    }
+
+    /// Creates the error of a store without room.
+    #[must_use]
+    pub fn full(reason: impl Into<String>) -> Self {
+        Self::Full { reason: reason.into() }
+    }
+
+    /// Creates the error of a store that cannot be written.
+    #[must_use]
+    pub fn read_only(reason: impl Into<String>) -> Self {
+        Self::ReadOnly { reason: reason.into() }
+    }
+
+    /// Creates the error of a store of a later version.
+    #[must_use]
+    pub fn newer(found: u64, own: u64) -> Self {
+        Self::Newer { found, own }
+    }
+
+    /// Creates the error of data that cannot be read.
+    #[must_use]
+    pub fn corrupt(reason: impl Into<String>) -> Self {
+        Self::Corrupt { reason: reason.into() }
+    }
+
+    /// Creates the error of a store that did not answer in time.
+    #[must_use]
+    pub fn slow(limit: Duration) -> Self {
+        Self::Slow { limit }
+    }
+
+    /// Creates the error of a store that cannot be used.
+    #[must_use]
+    pub fn unavailable(reason: impl Into<String>) -> Self {
+        Self::Unavailable { reason: reason.into() }
+    }
 }
 
 /// The future of an operation of a store.

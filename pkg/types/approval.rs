@@ -24,7 +24,8 @@ pub struct ApprovalRequest {
     /// The id of this request, made from the run, the call and its arguments: other arguments give another id.
     pub approval_id: Text,
     /// The id of the call.
-    pub id: Text,
+    #[serde(rename = "id")]
+    pub call_id: Text,
     /// The tool's name.
     pub tool_name: Text,
     /// All arguments.
@@ -44,14 +45,15 @@ impl ApprovalRequest {
     #[must_use]
     pub fn new(
         approval_id: impl Into<Text>,
-        id: impl Into<Text>,
+        call_id: impl Into<Text>,
         tool_name: impl Into<Text>,
         arguments: Json,
     ) -> Self {
-        let (approval_id, id, tool_name) = (approval_id.into(), id.into(), tool_name.into());
+        let (approval_id, call_id, tool_name) =
+            (approval_id.into(), call_id.into(), tool_name.into());
         Self {
             approval_id,
-            id,
+            call_id,
             tool_name,
             arguments,
             preview: None,

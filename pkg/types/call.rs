@@ -114,7 +114,7 @@ mod name_or_null {
 /// ```
 /// use forgeline::types::CallOutcome;
 ///
-/// let outcome = CallOutcome::Malformed { reason: "invalid JSON number".into(), offset: 7 };
+/// let outcome = CallOutcome::malformed("invalid JSON number", 7);
 /// let json = serde_json::to_string(&outcome)?;
 /// assert_eq!(json, r#"{"outcome":"malformed","reason":"invalid JSON number","offset":7}"#);
 /// # Ok::<(), serde_json::Error>(())
@@ -129,12 +129,21 @@ pub enum CallOutcome {
     /// The stream ended, or was truncated, inside the call.
     Incomplete,
     /// The call ended, but could not be read.
+    #[non_exhaustive]
     Malformed {
         /// The fault, described for people and for the model.
         reason: Text,
         /// Offset from the start of the call's body, in bytes.
         offset: usize,
     },
+}
+
+impl CallOutcome {
+    /// Creates the outcome of a call with a fault at this byte of its body.
+    #[must_use]
+    pub fn malformed(reason: impl Into<Text>, offset: usize) -> Self {
+        Self::Malformed { reason: reason.into(), offset }
+    }
 }
 
 /// The flat form on the wire, which always has all three keys.

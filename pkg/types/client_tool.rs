@@ -23,7 +23,8 @@ pub struct ClientToolRequest {
     /// The id with which the client returns the result. It stays the same when the run is resumed.
     pub client_call_id: Text,
     /// The id of the call.
-    pub id: Text,
+    #[serde(rename = "id")]
+    pub call_id: Text,
     /// The tool's name, as it was registered.
     pub tool_name: Text,
     /// The module of the application that the tool belongs to.
@@ -39,13 +40,13 @@ impl ClientToolRequest {
     #[must_use]
     pub fn new(
         client_call_id: impl Into<Text>,
-        id: impl Into<Text>,
+        call_id: impl Into<Text>,
         tool_name: impl Into<Text>,
         arguments: Json,
     ) -> Self {
-        let (client_call_id, id) = (client_call_id.into(), id.into());
+        let (client_call_id, call_id) = (client_call_id.into(), call_id.into());
         let (tool_name, tool_module) = (tool_name.into(), None);
-        Self { client_call_id, id, tool_name, tool_module, arguments }
+        Self { client_call_id, call_id, tool_name, tool_module, arguments }
     }
 }
 
@@ -67,11 +68,13 @@ impl ClientToolRequest {
 #[non_exhaustive]
 pub enum ClientReturn {
     /// The call was run.
+    #[non_exhaustive]
     Result {
         /// The result, for the model.
         content: String,
     },
     /// The call failed.
+    #[non_exhaustive]
     Failure {
         /// The kind of the failure.
         kind: ClientFailure,

@@ -18,7 +18,7 @@ use super::{
 /// let mut completion = Completion::default();
 /// completion.text = "Hello".to_owned();
 /// let message = completion.into_message();
-/// assert_eq!(message.parts, [Part::Text { text: "Hello".to_owned() }]);
+/// assert_eq!(message.parts, [Part::text("Hello")]);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -2,19 +2,23 @@
 
 use std::borrow::Borrow;
 
-use super::{AgentEvent, Completion, Json, Part, ProviderItem, Signature, ToolCall};
+use super::{
+    AgentEvent, Completion, ErrorEvent, Json, MessageContentEvent, Part, ProviderItem, Signature,
+    ThinkingContentEvent, TokenUsageEvent, ToolCall, ToolCallContentEvent, ToolCallEndEvent,
+    ToolCallStartEvent,
+};
 
 /// Joins events back into a [`Completion`].
 ///
 /// # Examples
 ///
 /// ```
-/// use forgeline::types::{AgentEvent, CompletionBuilder};
+/// use forgeline::types::{AgentEvent, MessageContentEvent, CompletionBuilder};
 ///
 /// let events = [
 ///     AgentEvent::MessageStart,
-///     AgentEvent::MessageContent { content: "Hel".into(), refusal: false },
-///     AgentEvent::MessageContent { content: "lo".into(), refusal: false },
+///     AgentEvent::MessageContent(MessageContentEvent::new("Hel")),
+///     AgentEvent::MessageContent(MessageContentEvent::new("lo")),
 ///     AgentEvent::MessageEnd,
 /// ];
 /// assert_eq!(CompletionBuilder::from_events(&events).text, "Hello");
@@ -61,19 +65,37 @@ impl CompletionBuilder {
 
     /// Adds one event.
     pub fn push(&mut self, event: &AgentEvent) {
-        if let AgentEvent::ThinkingContent { content } = event {
+        if let AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) = event {
             self.thinking(content);
-        } else if let AgentEvent::MessageContent { content, refusal } = event {
+        } else if let AgentEvent::MessageContent(MessageContentEvent { content, refusal, .. }) =
+            event
+        {
             self.message(content, *refusal);
-        } else if let AgentEvent::ToolCallStart { index, id, tool_name } = event {
+        } else if let AgentEvent::ToolCallStart(ToolCallStartEvent {
+            index,
+            call_id: id,
+            tool_name,
+            ..
+        }) = event
+        {
             let mut call = ToolCall::pending(*index, id.clone());
             call.name = tool_name.clone().unwrap_or_default();
             self.completion.tool_calls.push(call);
-        } else if let AgentEvent::ToolCallContent { index, arguments, .. } = event {
+        } else if let AgentEvent::ToolCallContent(ToolCallContentEvent {
+            index, arguments, ..
+        }) = event
+        {
             if let Some(call) = self.call(*index) {
                 call.arguments_raw.push_str(arguments);
             }
-        } else if let AgentEvent::ToolCallEnd { index, tool_name, outcome, repairs } = event {
+        } else if let AgentEvent::ToolCallEnd(ToolCallEndEvent {
+            index,
+            tool_name,
+            outcome,
+            repairs,
+            ..
+        }) = event
+        {
             if let Some(call) = self.call(*index) {
                 call.name = tool_name.clone().unwrap_or_default();
                 call.outcome = outcome.clone();
@@ -81,9 +103,9 @@ impl CompletionBuilder {
                 let text = call.arguments_raw.as_str();
                 call.arguments = Json::parse(if is_absent(text) { "{}" } else { text }).ok();
             }
-        } else if let AgentEvent::Error { error, .. } = event {
+        } else if let AgentEvent::Error(ErrorEvent { error, .. }) = event {
             self.completion.error = Some(error.clone());
-        } else if let AgentEvent::TokenUsage { usage } = event {
+        } else if let AgentEvent::TokenUsage(TokenUsageEvent { usage, .. }) = event {
             self.completion.usage.get_or_insert_default().merge(usage);
         } else if let AgentEvent::ProviderItem(item) = event {
             self.item(item);
@@ -276,15 +298,15 @@ mod tests {
 
     fn call(index: u32, id: &str, arguments: &[&str]) -> Vec<AgentEvent> {
         let tool_name = Some(Text::from("f"));
-        let start =
-            AgentEvent::ToolCallStart { index, id: id.into(), tool_name: tool_name.clone() };
-        let pieces = arguments.iter().map(|piece| AgentEvent::ToolCallContent {
-            index,
-            content: (*piece).into(),
-            arguments: (*piece).into(),
+        let start = AgentEvent::ToolCallStart(
+            ToolCallStartEvent::new(index, id).tool_name(tool_name.clone()),
+        );
+        let pieces = arguments.iter().map(|piece| {
+            AgentEvent::ToolCallContent(ToolCallContentEvent::new(index, *piece, *piece))
         });
         let outcome = CallOutcome::Complete;
-        let end = AgentEvent::ToolCallEnd { index, tool_name, outcome, repairs: Vec::new() };
+        let end =
+            AgentEvent::ToolCallEnd(ToolCallEndEvent::new(index, outcome).tool_name(tool_name));
         [start].into_iter().chain(pieces).chain([end]).collect()
     }
 

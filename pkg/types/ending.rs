@@ -239,8 +239,11 @@ mod tests {
             completion.error = Some(AgentError::new(code, "m"));
             completion
         };
-        let found =
-            ItemKind::ServerToolResult { id: "i".into(), tool_name: "t".into(), is_error: false };
+        let found = ItemKind::ServerToolResult {
+            call_id: "i".into(),
+            tool_name: "t".into(),
+            is_error: false,
+        };
         let image = ItemKind::Media { media_type: "image/png".into() };
         let note = ItemKind::Other { name: "finishMessage".into() };
         #[rustfmt::skip]

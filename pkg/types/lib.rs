@@ -40,7 +40,13 @@ pub use completion_builder::{KeptContent, is_absent};
 pub use ending::Ending;
 pub use envelope::Envelope;
 pub use error::{AgentError, ErrorCode};
-pub use event::{AgentEvent, UnknownEvent};
+pub use event::{
+    AgentEvent, ApiCallEndEvent, ApiCallStartEvent, ClientToolCancelledEvent, CustomEvent,
+    ErrorEvent, FailoverEvent, MessageContentEvent, RetryEvent, ThinkingContentEvent,
+    TokenUsageEvent, ToolApprovalEvent, ToolApprovalRejectedEvent, ToolCallContentEvent,
+    ToolCallEndEvent, ToolCallEvent, ToolCallStartEvent, ToolOutputEvent, ToolQuestionEndEvent,
+    ToolResultEvent, UnknownEvent, UpdateBusyEvent,
+};
 pub use finish::FinishReason;
 pub use media_rules::{MediaRules, PictureKinds};
 pub use message::{Message, MessageRole, Part, ToolResult};

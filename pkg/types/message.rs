@@ -57,7 +57,7 @@ pub struct Message {
 /// ```
 /// use forgeline::types::Part;
 ///
-/// let part = Part::Text { text: "Hi".to_owned() };
+/// let part = Part::text("Hi");
 /// assert_eq!(part.as_text(), Some("Hi"));
 /// assert_eq!(serde_json::to_string(&part)?, r#"{"type":"text","text":"Hi"}"#);
 /// # Ok::<(), serde_json::Error>(())
@@ -67,11 +67,13 @@ pub struct Message {
 #[non_exhaustive]
 pub enum Part {
     /// Text.
+    #[non_exhaustive]
     Text {
         /// The text.
         text: String,
     },
     /// Reasoning of the model.
+    #[non_exhaustive]
     Thinking {
         /// The reasoning; it may be empty if only the signature was sent.
         text: String,
@@ -80,6 +82,7 @@ pub enum Part {
     },
     /// The text that the model wrote around reasoning: markers, and whitespace that belongs to them. It is kept where calls are
     /// text, and sent only together with the reasoning.
+    #[non_exhaustive]
     Framing {
         /// The text, as written.
         text: String,
@@ -91,6 +94,7 @@ pub enum Part {
     /// Something that only one provider understands.
     ProviderItem(ProviderItem),
     /// An image.
+    #[non_exhaustive]
     Image {
         /// The media type, such as `image/png`.
         media_type: String,
@@ -98,6 +102,7 @@ pub enum Part {
         data: String,
     },
     /// A document.
+    #[non_exhaustive]
     Document {
         /// The media type, such as `application/pdf`.
         media_type: String,
@@ -106,6 +111,42 @@ pub enum Part {
         /// A name by which the model can cite the document.
         name: Option<String>,
     },
+}
+
+impl Part {
+    /// Creates a part of text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+
+    /// Creates a part of reasoning; without a signature, no provider takes it for its own.
+    #[must_use]
+    pub fn thinking(text: impl Into<String>, signature: impl Into<Option<Signature>>) -> Self {
+        Self::Thinking { text: text.into(), signature: signature.into() }
+    }
+
+    /// Creates a part of the text around reasoning.
+    #[must_use]
+    pub fn framing(text: impl Into<String>) -> Self {
+        Self::Framing { text: text.into() }
+    }
+
+    /// Creates an image from a media type and the bytes in base64, or a URL that starts with `http`.
+    #[must_use]
+    pub fn image(media_type: impl Into<String>, data: impl Into<String>) -> Self {
+        Self::Image { media_type: media_type.into(), data: data.into() }
+    }
+
+    /// Creates a document from a media type, the bytes in base64 or a URL, and a name by which the model can cite it.
+    #[must_use]
+    pub fn document(
+        media_type: impl Into<String>,
+        data: impl Into<String>,
+        name: impl Into<Option<String>>,
+    ) -> Self {
+        Self::Document { media_type: media_type.into(), data: data.into(), name: name.into() }
+    }
 }
 
 keep_spelling!(Part);

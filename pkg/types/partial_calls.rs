@@ -1,16 +1,19 @@
 //! The arguments of a response's calls while they arrive.
 
-use super::{AgentEvent, CallOutcome, PartialJson, Text};
+use super::{
+    AgentEvent, CallOutcome, PartialJson, Text, ToolCallContentEvent, ToolCallEndEvent,
+    ToolCallStartEvent,
+};
 
 /// One call, as far as it has arrived.
 ///
 /// # Examples
 ///
 /// ```
-/// use forgeline::types::{AgentEvent, CallOutcome, PartialCalls};
+/// use forgeline::types::{AgentEvent, ToolCallStartEvent, CallOutcome, PartialCalls};
 ///
 /// let mut calls = PartialCalls::default();
-/// calls.event(&AgentEvent::ToolCallStart { index: 0, id: "a".into(), tool_name: Some("f".into()) });
+/// calls.event(&AgentEvent::ToolCallStart(ToolCallStartEvent::new(0, "a").tool_name(Text::from("f"))));
 /// let call = calls.get(0).unwrap();
 /// assert_eq!((call.tool_name.as_deref(), &call.outcome), (Some("f"), &None));
 /// ```
@@ -36,15 +39,15 @@ pub struct PartialCall {
 /// # Examples
 ///
 /// ```
-/// use forgeline::types::{AgentEvent, PartialCalls};
+/// use forgeline::types::{AgentEvent, ToolCallContentEvent, ToolCallStartEvent, PartialCalls};
 ///
 /// let mut calls = PartialCalls::default();
-/// # let started = AgentEvent::ToolCallStart { index: 0, id: "call_0".into(), tool_name: Some("write".into()) };
+/// # let started = AgentEvent::ToolCallStart(ToolCallStartEvent::new(0, "call_0").tool_name(Text::from("write")));
 /// # let arguments = r#"{"content":"Once up"#;
-/// # let grew = AgentEvent::ToolCallContent { index: 0, content: arguments.into(), arguments: arguments.into() };
+/// # let grew = AgentEvent::ToolCallContent(ToolCallContentEvent::new(0, arguments, arguments));
 /// for event in [started, grew] {
 ///     calls.event(&event);
-///     if let AgentEvent::ToolCallContent { index, .. } = event {
+///     if let AgentEvent::ToolCallContent(ToolCallContentEvent { index, .. }) = event {
 ///         let content = calls.get(index).and_then(|call| call.arguments.pointer("/content"));
 ///         assert_eq!(content.and_then(|content| content.as_str()), Some("Once up"));
 ///     }
@@ -59,9 +62,15 @@ pub struct PartialCalls {
 impl PartialCalls {
     /// Processes the next event; one that does not concern a call changes nothing.
     pub fn event(&mut self, event: &AgentEvent) {
-        if let AgentEvent::ApiCallStart { .. } = event {
+        if let AgentEvent::ApiCallStart(_) = event {
             self.calls.clear();
-        } else if let AgentEvent::ToolCallStart { index, id, tool_name } = event {
+        } else if let AgentEvent::ToolCallStart(ToolCallStartEvent {
+            index,
+            call_id: id,
+            tool_name,
+            ..
+        }) = event
+        {
             if self.get(*index).is_some() {
                 self.calls.clear();
             }
@@ -72,12 +81,17 @@ impl PartialCalls {
                 arguments: PartialJson::new(),
                 outcome: None,
             });
-        } else if let AgentEvent::ToolCallContent { index, arguments, .. } = event {
+        } else if let AgentEvent::ToolCallContent(ToolCallContentEvent {
+            index, arguments, ..
+        }) = event
+        {
             if let Some(call) = self.call(*index) {
                 // The value itself records a fault.
                 call.arguments.push(arguments).ok();
             }
-        } else if let AgentEvent::ToolCallEnd { index, tool_name, outcome, .. } = event
+        } else if let AgentEvent::ToolCallEnd(ToolCallEndEvent {
+            index, tool_name, outcome, ..
+        }) = event
             && let Some(call) = self.call(*index)
         {
             call.tool_name.clone_from(tool_name);
@@ -104,24 +118,23 @@ impl PartialCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ApiCallStartEvent;
 
     #[test]
     fn the_calls_of_a_response_are_followed_by_their_index() {
-        let start = |index, name: Option<&str>| AgentEvent::ToolCallStart {
-            index,
-            id: format!("call_{index}").into(),
-            tool_name: name.map(Into::into),
+        let start = |index, name: Option<&str>| {
+            AgentEvent::ToolCallStart(
+                ToolCallStartEvent::new(index, format!("call_{index}"))
+                    .tool_name(name.map(Into::into)),
+            )
         };
-        let content = |index, json: &str| AgentEvent::ToolCallContent {
-            index,
-            content: json.into(),
-            arguments: json.into(),
+        let content = |index, json: &str| {
+            AgentEvent::ToolCallContent(ToolCallContentEvent::new(index, json, json))
         };
-        let end = |index, outcome| AgentEvent::ToolCallEnd {
-            index,
-            tool_name: Some("f".into()),
-            outcome,
-            repairs: Vec::new(),
+        let end = |index, outcome| {
+            AgentEvent::ToolCallEnd(
+                ToolCallEndEvent::new(index, outcome).tool_name(Text::from("f")),
+            )
         };
         let mut calls = PartialCalls::default();
         for event in [
@@ -151,7 +164,7 @@ mod tests {
         // The next response counts from 0 again.
         calls.event(&start(0, Some("g")));
         assert_eq!((calls.iter().count(), so_far(&calls, 0)), (1, None));
-        calls.event(&AgentEvent::ApiCallStart { provider: "p".into(), model: "m".into() });
+        calls.event(&AgentEvent::ApiCallStart(ApiCallStartEvent::new("p", "m")));
         assert_eq!(calls.iter().count(), 0);
     }
 }

@@ -69,7 +69,7 @@ impl ProviderItem {
 /// ```
 /// use forgeline::types::ItemKind;
 ///
-/// let kind = ItemKind::Media { media_type: "image/png".into() };
+/// let kind = ItemKind::media("image/png");
 /// assert_eq!(serde_json::to_string(&kind)?, r#"{"kind":"media","media_type":"image/png"}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -80,18 +80,22 @@ pub enum ItemKind {
     /// A source of the preceding text.
     Citation(Citation),
     /// A call of a tool that the provider runs itself.
+    #[non_exhaustive]
     ServerToolCall {
         /// The provider's id of the call.
-        id: Text,
+        #[serde(rename = "id")]
+        call_id: Text,
         /// The tool, such as `web_search`.
         tool_name: Text,
         /// The arguments of the call.
         arguments: Json,
     },
     /// The result of a tool that the provider ran, contained in [`ProviderItem::raw`].
+    #[non_exhaustive]
     ServerToolResult {
         /// The id of the call.
-        id: Text,
+        #[serde(rename = "id")]
+        call_id: Text,
         /// The tool, or the vendor's name for such a result.
         tool_name: Text,
         /// `true` if the tool failed.
@@ -100,15 +104,51 @@ pub enum ItemKind {
     /// Reasoning that only the provider can read: redacted, encrypted, or its signature.
     Reasoning,
     /// Media made by the model, such as an image.
+    #[non_exhaustive]
     Media {
         /// The media type, such as `image/png`.
         media_type: Text,
     },
     /// Anything else, by the vendor's name.
+    #[non_exhaustive]
     Other {
         /// The block's name, such as `compaction`; for an unknown event, `event:` followed by its type.
         name: Text,
     },
+}
+
+impl ItemKind {
+    /// Creates the kind of a call that the provider runs itself.
+    #[must_use]
+    pub fn server_tool_call(
+        call_id: impl Into<Text>,
+        tool_name: impl Into<Text>,
+        arguments: Json,
+    ) -> Self {
+        Self::ServerToolCall { call_id: call_id.into(), tool_name: tool_name.into(), arguments }
+    }
+
+    /// Creates the kind of the result of a tool that the provider ran.
+    #[must_use]
+    pub fn server_tool_result(
+        call_id: impl Into<Text>,
+        tool_name: impl Into<Text>,
+        is_error: bool,
+    ) -> Self {
+        Self::ServerToolResult { call_id: call_id.into(), tool_name: tool_name.into(), is_error }
+    }
+
+    /// Creates the kind of media with this media type.
+    #[must_use]
+    pub fn media(media_type: impl Into<Text>) -> Self {
+        Self::Media { media_type: media_type.into() }
+    }
+
+    /// Creates the kind of anything else, by the vendor's name.
+    #[must_use]
+    pub fn other(name: impl Into<Text>) -> Self {
+        Self::Other { name: name.into() }
+    }
 }
 
 /// The source of something that the model wrote. Fields that the vendor did not report are `None`.

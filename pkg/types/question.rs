@@ -23,7 +23,8 @@ pub struct ToolQuestion {
     /// The id to answer with.
     pub question_id: Text,
     /// The id of the call.
-    pub id: Text,
+    #[serde(rename = "id")]
+    pub call_id: Text,
     /// The tool's name.
     pub tool_name: Text,
     /// The question, as worded by the tool or the server after it: text from outside.
@@ -43,12 +44,13 @@ impl ToolQuestion {
     #[must_use]
     pub fn new(
         question_id: impl Into<Text>,
-        id: impl Into<Text>,
+        call_id: impl Into<Text>,
         tool_name: impl Into<Text>,
         message: impl Into<String>,
     ) -> Self {
-        let (question_id, id, tool_name) = (question_id.into(), id.into(), tool_name.into());
-        Self { question_id, id, tool_name, message: message.into(), schema: None, url: None }
+        let (question_id, call_id, tool_name) =
+            (question_id.into(), call_id.into(), tool_name.into());
+        Self { question_id, call_id, tool_name, message: message.into(), schema: None, url: None }
     }
 
     setters! { ToolQuestion: schema(some Json), url(some into String) }
@@ -70,6 +72,7 @@ impl ToolQuestion {
 #[non_exhaustive]
 pub enum ToolAnswer {
     /// The user answered, or opened the URL.
+    #[non_exhaustive]
     Accept {
         /// The fields of the form; omitted ones have their defaults. An empty object for a URL.
         content: Json,
@@ -78,6 +81,14 @@ pub enum ToolAnswer {
     Decline,
     /// There is no answer: the user left, or could not be asked.
     Cancel,
+}
+
+impl ToolAnswer {
+    /// Creates the answer with these fields of the form.
+    #[must_use]
+    pub fn accept(content: Json) -> Self {
+        Self::Accept { content }
+    }
 }
 
 keep_spelling!(ToolAnswer);

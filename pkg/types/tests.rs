@@ -3,9 +3,13 @@
 use serde_json::json;
 
 use super::{
-    AgentError, AgentEvent, ApprovalRequest, CallOutcome, Citation, ClientToolRequest, Envelope,
-    ErrorCode, ItemKind, Json, Message, Preview, ProviderItem, QuestionEnd, Repair, Text, ToolCall,
-    ToolQuestion, UsageInfo,
+    AgentError, AgentEvent, ApiCallEndEvent, ApiCallStartEvent, ApprovalRequest, CallOutcome,
+    Citation, ClientToolCancelledEvent, ClientToolRequest, CustomEvent, Envelope, ErrorCode,
+    ErrorEvent, FailoverEvent, ItemKind, Json, Message, MessageContentEvent, Preview, ProviderItem,
+    QuestionEnd, Repair, RetryEvent, Text, ThinkingContentEvent, TokenUsageEvent,
+    ToolApprovalEvent, ToolApprovalRejectedEvent, ToolCall, ToolCallContentEvent, ToolCallEndEvent,
+    ToolCallEvent, ToolCallStartEvent, ToolOutputEvent, ToolQuestion, ToolQuestionEndEvent,
+    ToolResultEvent, UpdateBusyEvent, UsageInfo,
 };
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/events.jsonl");
@@ -14,38 +18,38 @@ const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden
 fn place(event: &AgentEvent) -> usize {
     match event {
         AgentEvent::ThinkingStart => 0,
-        AgentEvent::ThinkingContent { .. } => 1,
+        AgentEvent::ThinkingContent(_) => 1,
         AgentEvent::ThinkingEnd => 2,
         AgentEvent::MessageStart => 3,
-        AgentEvent::MessageContent { .. } => 4,
+        AgentEvent::MessageContent(_) => 4,
         AgentEvent::MessageEnd => 5,
-        AgentEvent::ToolCallStart { .. } => 6,
-        AgentEvent::ToolCallContent { .. } => 7,
-        AgentEvent::ToolCallEnd { .. } => 8,
-        AgentEvent::Error { .. } => 9,
-        AgentEvent::ApiCallStart { .. } => 10,
-        AgentEvent::ApiCallEnd { .. } => 11,
-        AgentEvent::TokenUsage { .. } => 12,
-        AgentEvent::ToolCall { .. } => 13,
-        AgentEvent::ToolOutput { .. } => 14,
-        AgentEvent::ToolResult { .. } => 15,
-        AgentEvent::ToolResultError { .. } => 16,
+        AgentEvent::ToolCallStart(_) => 6,
+        AgentEvent::ToolCallContent(_) => 7,
+        AgentEvent::ToolCallEnd(_) => 8,
+        AgentEvent::Error(_) => 9,
+        AgentEvent::ApiCallStart(_) => 10,
+        AgentEvent::ApiCallEnd(_) => 11,
+        AgentEvent::TokenUsage(_) => 12,
+        AgentEvent::ToolCall(_) => 13,
+        AgentEvent::ToolOutput(_) => 14,
+        AgentEvent::ToolResult(_) => 15,
+        AgentEvent::ToolResultError(_) => 16,
         AgentEvent::ToolApprovalRequest(_) => 17,
-        AgentEvent::ToolApprovalGranted { .. } => 18,
-        AgentEvent::ToolApprovalRejected { .. } => 19,
-        AgentEvent::ToolApprovalTimeout { .. } => 20,
-        AgentEvent::ToolApprovalCancelled { .. } => 21,
+        AgentEvent::ToolApprovalGranted(_) => 18,
+        AgentEvent::ToolApprovalRejected(_) => 19,
+        AgentEvent::ToolApprovalTimeout(_) => 20,
+        AgentEvent::ToolApprovalCancelled(_) => 21,
         AgentEvent::ClientToolRequest(_) => 22,
-        AgentEvent::ClientToolCancelled { .. } => 23,
+        AgentEvent::ClientToolCancelled(_) => 23,
         AgentEvent::ToolQuestion(_) => 24,
-        AgentEvent::ToolQuestionEnd { .. } => 25,
+        AgentEvent::ToolQuestionEnd(_) => 25,
         AgentEvent::NoToolCall => 26,
-        AgentEvent::UpdateBusy { .. } => 27,
+        AgentEvent::UpdateBusy(_) => 27,
         AgentEvent::TurnEnd => 28,
         AgentEvent::ProviderItem(_) => 29,
-        AgentEvent::Retry { .. } => 30,
-        AgentEvent::Failover { .. } => 31,
-        AgentEvent::Custom { .. } => 32,
+        AgentEvent::Retry(_) => 30,
+        AgentEvent::Failover(_) => 31,
+        AgentEvent::Custom(_) => 32,
         AgentEvent::Unknown(_) => 33,
     }
 }
@@ -64,38 +68,36 @@ fn approvals() -> Vec<AgentEvent> {
             "g",
             Json::parse("{}").unwrap(),
         ))),
-        AgentEvent::ToolApprovalGranted {
-            approval_id: text("5f1c"),
-            id: text("call_0"),
-            tool_name: text("f"),
-        },
-        AgentEvent::ToolApprovalRejected {
-            approval_id: text("5f1c"),
-            id: text("call_0"),
-            tool_name: text("f"),
-            reason: "not that".to_owned(),
-        },
-        AgentEvent::ToolApprovalTimeout {
-            approval_id: text("5f1c"),
-            id: text("call_0"),
-            tool_name: text("f"),
-        },
-        AgentEvent::ToolApprovalCancelled {
-            approval_id: text("5f1c"),
-            id: text("call_0"),
-            tool_name: text("f"),
-        },
+        AgentEvent::ToolApprovalGranted(ToolApprovalEvent::new(
+            text("5f1c"),
+            text("call_0"),
+            text("f"),
+        )),
+        AgentEvent::ToolApprovalRejected(
+            ToolApprovalRejectedEvent::new(text("5f1c"), text("call_0"), text("f"))
+                .reason("not that"),
+        ),
+        AgentEvent::ToolApprovalTimeout(ToolApprovalEvent::new(
+            text("5f1c"),
+            text("call_0"),
+            text("f"),
+        )),
+        AgentEvent::ToolApprovalCancelled(ToolApprovalEvent::new(
+            text("5f1c"),
+            text("call_0"),
+            text("f"),
+        )),
         AgentEvent::ClientToolRequest(Box::new(ClientToolRequest::new(
             "77aa",
             "call_0",
             "f",
             Json::parse(r#"{"b":1.50}"#).unwrap(),
         ))),
-        AgentEvent::ClientToolCancelled {
-            client_call_id: text("77aa"),
-            id: text("call_0"),
-            tool_name: text("f"),
-        },
+        AgentEvent::ClientToolCancelled(ClientToolCancelledEvent::new(
+            text("77aa"),
+            text("call_0"),
+            text("f"),
+        )),
         AgentEvent::ToolQuestion(Box::new(
             ToolQuestion::new("9c1e", "call_0", "f", "Who?").schema(
                 Json::parse(
@@ -107,22 +109,21 @@ fn approvals() -> Vec<AgentEvent> {
         AgentEvent::ToolQuestion(Box::new(
             ToolQuestion::new("9c1f", "call_0", "f", "Open it.").url("https://a/b"),
         )),
-        AgentEvent::ToolQuestionEnd {
-            question_id: text("9c1e"),
-            id: text("call_0"),
-            tool_name: text("f"),
-            end: QuestionEnd::Declined,
-        },
+        AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent::new(
+            text("9c1e"),
+            text("call_0"),
+            text("f"),
+            QuestionEnd::Declined,
+        )),
     ]
 }
 
 fn samples() -> Vec<AgentEvent> {
     let text = Text::from;
-    let call_end = |outcome, repairs| AgentEvent::ToolCallEnd {
-        index: 0,
-        tool_name: Some(text("f")),
-        outcome,
-        repairs,
+    let call_end = |outcome, repairs| {
+        AgentEvent::ToolCallEnd(
+            ToolCallEndEvent::new(0, outcome).tool_name(text("f")).repairs(repairs),
+        )
     };
     let usage = UsageInfo { input_tokens: Some(1), output_tokens: Some(2), ..UsageInfo::default() };
     let duration_ms = 3;
@@ -132,53 +133,42 @@ fn samples() -> Vec<AgentEvent> {
     };
     let mut samples = vec![
         AgentEvent::ThinkingStart,
-        AgentEvent::ThinkingContent { content: text("a") },
+        AgentEvent::ThinkingContent(ThinkingContentEvent::new(text("a"))),
         AgentEvent::ThinkingEnd,
         AgentEvent::MessageStart,
-        AgentEvent::MessageContent { content: text("a\n\"日\""), refusal: false },
-        AgentEvent::MessageContent { content: text("no"), refusal: true },
+        AgentEvent::MessageContent(MessageContentEvent::new(text("a\n\"日\""))),
+        AgentEvent::MessageContent(MessageContentEvent::new(text("no")).refusal(true)),
         AgentEvent::MessageEnd,
-        AgentEvent::ToolCallStart { index: 0, id: text("call_0"), tool_name: Some(text("f")) },
-        AgentEvent::ToolCallStart { index: 1, id: text("call_1"), tool_name: None },
-        AgentEvent::ToolCallContent { index: 0, content: text("<a/>"), arguments: text("{}") },
+        AgentEvent::ToolCallStart(ToolCallStartEvent::new(0, text("call_0")).tool_name(text("f"))),
+        AgentEvent::ToolCallStart(ToolCallStartEvent::new(1, text("call_1"))),
+        AgentEvent::ToolCallContent(ToolCallContentEvent::new(0, text("<a/>"), text("{}"))),
         call_end(CallOutcome::Complete, vec![]),
         call_end(CallOutcome::Incomplete, vec![Repair::Fence]),
         call_end(CallOutcome::Malformed { reason: text("why"), offset: 17 }, vec![]),
-        AgentEvent::Error {
-            error: AgentError::new(ErrorCode::EndedEarly, "the response ended early"),
-            partial: true,
-        },
-        AgentEvent::ApiCallStart { provider: text("openai"), model: text("m") },
-        AgentEvent::ApiCallEnd { duration_ms, first_token_ms: None },
-        AgentEvent::TokenUsage { usage },
-        AgentEvent::ToolCall {
-            id: text("call_0"),
-            tool_name: text("f"),
-            arguments: Json::parse(r#"{"b":1.5,"a":[]}"#).unwrap(),
-            repairs: Vec::new(),
-        },
-        AgentEvent::ToolOutput {
-            id: text("call_0"),
-            tool_name: text("f"),
-            content: "1\n".to_owned(),
-        },
-        AgentEvent::ToolResult {
-            id: text("call_0"),
-            tool_name: text("f"),
-            content: "4".to_owned(),
-            duration_ms,
-        },
-        AgentEvent::ToolResultError {
-            id: text("call_0"),
-            tool_name: text("f"),
-            content: "no".to_owned(),
-            duration_ms,
-        },
+        AgentEvent::Error(
+            ErrorEvent::new(AgentError::new(ErrorCode::EndedEarly, "the response ended early"))
+                .partial(true),
+        ),
+        AgentEvent::ApiCallStart(ApiCallStartEvent::new(text("openai"), text("m"))),
+        AgentEvent::ApiCallEnd(ApiCallEndEvent::new(duration_ms)),
+        AgentEvent::TokenUsage(TokenUsageEvent::new(usage)),
+        AgentEvent::ToolCall(ToolCallEvent::new(
+            text("call_0"),
+            text("f"),
+            Json::parse(r#"{"b":1.5,"a":[]}"#).unwrap(),
+        )),
+        AgentEvent::ToolOutput(ToolOutputEvent::new(text("call_0"), text("f"), "1\n")),
+        AgentEvent::ToolResult(
+            ToolResultEvent::new(text("call_0"), text("f"), "4").duration_ms(duration_ms),
+        ),
+        AgentEvent::ToolResultError(
+            ToolResultEvent::new(text("call_0"), text("f"), "no").duration_ms(duration_ms),
+        ),
     ];
     samples.extend(approvals());
     samples.extend([
         AgentEvent::NoToolCall,
-        AgentEvent::UpdateBusy { busy: true },
+        AgentEvent::UpdateBusy(UpdateBusyEvent::new(true)),
         AgentEvent::TurnEnd,
         item(ItemKind::Citation(Citation {
             url: Some(text("https://a/b")),
@@ -186,33 +176,33 @@ fn samples() -> Vec<AgentEvent> {
             ..Citation::default()
         })),
         item(ItemKind::ServerToolCall {
-            id: text("s1"),
+            call_id: text("s1"),
             tool_name: text("web_search"),
             arguments: Json::parse(r#"{"query":"q"}"#).unwrap(),
         }),
         item(ItemKind::ServerToolResult {
-            id: text("s1"),
+            call_id: text("s1"),
             tool_name: text("web_search"),
             is_error: false,
         }),
         item(ItemKind::Reasoning),
         item(ItemKind::Media { media_type: text("image/png") }),
         item(ItemKind::Other { name: text("compaction") }),
-        AgentEvent::Retry {
-            attempt: 1,
-            max_attempts: 3,
-            delay_ms: 500,
-            error: AgentError::new(ErrorCode::Overloaded, "at capacity").retryable(true),
-        },
-        AgentEvent::Failover {
-            from_provider: text("anthropic"),
-            to_provider: text("openai"),
-            to_model: text("m"),
-            position: 1,
-            length: 1,
-            reason: "the server answered 503: down".to_owned(),
-        },
-        AgentEvent::Custom { name: text("progress"), data: json!({"percent": 50}) },
+        AgentEvent::Retry(
+            RetryEvent::new(
+                1,
+                3,
+                AgentError::new(ErrorCode::Overloaded, "at capacity").retryable(true),
+            )
+            .delay_ms(500),
+        ),
+        AgentEvent::Failover(
+            FailoverEvent::new(text("anthropic"), text("openai"), text("m"))
+                .position(1)
+                .length(1)
+                .reason("the server answered 503: down"),
+        ),
+        AgentEvent::Custom(CustomEvent::new(text("progress"), json!({"percent": 50}))),
         serde_json::from_value(json!({"type": "of_a_later_version", "n": 1})).unwrap(),
     ]);
     samples
@@ -278,6 +268,14 @@ fn numbers_keep_their_spelling_through_tags_and_flattened_fields() {
     // Values that are not kept as text have machine numbers.
     let custom = r#"{"type":"custom","name":"n","data":{"a":1.50,"b":[1]}}"#;
     let event: AgentEvent = serde_json::from_str(custom).unwrap();
-    let AgentEvent::Custom { data, .. } = event else { panic!("{event:?}") };
+    let AgentEvent::Custom(CustomEvent { data, .. }) = event else { panic!("{event:?}") };
     assert_eq!(data, json!({"a": 1.5, "b": [1]}));
+}
+
+/// The size before the payloads had types.
+const EVENT_SIZE: usize = 112;
+
+#[test]
+fn an_event_is_not_larger_than_before_its_payloads_had_types() {
+    assert!(size_of::<AgentEvent>() <= EVENT_SIZE, "{} bytes", size_of::<AgentEvent>());
 }

@@ -8,7 +8,8 @@ use std::{
 
 use forgeline::{
     agent::{
-        AgentBuilder, ApprovalContext, Approvals, Decision, Questions, RunStream, SubAgentEvent,
+        AgentBuilder, ApprovalContext, Approvals, Decision, Questions, RunStream,
+        notice::SubAgentEvent,
     },
     types::{AgentEvent, ApprovalReason, Text},
 };

@@ -2,7 +2,7 @@
 
 use forgeline::{
     llm::{Cost, ModelCard},
-    types::{AgentEvent, Text, UsageInfo},
+    types::{AgentEvent, ApiCallStartEvent, FailoverEvent, Text, TokenUsageEvent, UsageInfo},
 };
 
 /// The calls of a run, priced one by one: the price of a token may depend on the call's length.
@@ -12,13 +12,13 @@ pub struct RunBill(Vec<(Text, UsageInfo)>);
 impl RunBill {
     /// Takes the next event of the run.
     pub fn event(&mut self, event: &AgentEvent) {
-        if let AgentEvent::ApiCallStart { model, .. } = event {
+        if let AgentEvent::ApiCallStart(ApiCallStartEvent { model, .. }) = event {
             self.0.push((model.clone(), UsageInfo::default()));
         }
         let Some((model, usage)) = self.0.last_mut() else { return };
-        if let AgentEvent::Failover { to_model, .. } = event {
+        if let AgentEvent::Failover(FailoverEvent { to_model, .. }) = event {
             model.clone_from(to_model);
-        } else if let AgentEvent::TokenUsage { usage: reported } = event {
+        } else if let AgentEvent::TokenUsage(TokenUsageEvent { usage: reported, .. }) = event {
             usage.merge(reported);
         }
     }
@@ -41,8 +41,8 @@ mod tests {
         let mut usage = UsageInfo::default();
         (usage.input_tokens, usage.output_tokens) = (Some(1_000_000), Some(100_000));
         for model in models {
-            bill.event(&AgentEvent::ApiCallStart { provider: "p".into(), model: (*model).into() });
-            bill.event(&AgentEvent::TokenUsage { usage });
+            bill.event(&AgentEvent::ApiCallStart(ApiCallStartEvent::new("p", *model)));
+            bill.event(&AgentEvent::TokenUsage(TokenUsageEvent::new(usage)));
         }
         bill
     }
@@ -55,21 +55,16 @@ mod tests {
         assert_eq!(total(&["gpt-4o", "gpt-4o-mini"]).as_deref(), Some("$3.710000"));
         assert_eq!(total(&["gpt-4o", "my own model"]), None);
         let mut bill = calls(&["gpt-4o"]);
-        bill.event(&AgentEvent::ApiCallStart { provider: "p".into(), model: "gpt-4o".into() });
+        bill.event(&AgentEvent::ApiCallStart(ApiCallStartEvent::new("p", "gpt-4o")));
         assert_eq!(bill.total(), None, "a call without counts");
     }
 
     #[test]
     fn a_call_that_moved_on_is_priced_as_the_model_that_answered() {
         let mut bill = calls(&["my own model"]);
-        bill.event(&AgentEvent::Failover {
-            from_provider: "p".into(),
-            to_provider: "openai".into(),
-            to_model: "gpt-4o".into(),
-            position: 1,
-            length: 1,
-            reason: String::new(),
-        });
+        bill.event(&AgentEvent::Failover(
+            FailoverEvent::new("p", "openai", "gpt-4o").position(1).length(1),
+        ));
         assert_eq!(bill.total().map(|cost| cost.to_string()).as_deref(), Some("$3.500000"));
     }
 }

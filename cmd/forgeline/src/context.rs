@@ -1,7 +1,11 @@
 //! The window of the model: what is left out of requests, and how much is used.
 
 use clap::Args;
-use forgeline::{agent::AgentBuilder, llm::ModelCard, types::AgentEvent};
+use forgeline::{
+    agent::AgentBuilder,
+    llm::ModelCard,
+    types::{AgentEvent, ApiCallStartEvent, FailoverEvent, TokenUsageEvent},
+};
 
 use crate::exit::usage;
 
@@ -86,11 +90,11 @@ impl WindowUse {
 
     /// Takes the next event of the run.
     pub(crate) fn event(&mut self, event: &AgentEvent) {
-        if let AgentEvent::ApiCallStart { model, .. }
-        | AgentEvent::Failover { to_model: model, .. } = event
+        if let AgentEvent::ApiCallStart(ApiCallStartEvent { model, .. })
+        | AgentEvent::Failover(FailoverEvent { to_model: model, .. }) = event
         {
             self.card = model_window(model);
-        } else if let AgentEvent::TokenUsage { usage } = event {
+        } else if let AgentEvent::TokenUsage(TokenUsageEvent { usage, .. }) = event {
             self.tokens = usage.total_tokens().or(self.tokens);
         }
     }
@@ -116,11 +120,11 @@ mod tests {
 
     fn used(most: Option<u64>, model: &str, counts: &[(Option<u64>, Option<u64>)]) -> String {
         let mut used = WindowUse::with_window(most);
-        used.event(&AgentEvent::ApiCallStart { provider: "p".into(), model: model.into() });
+        used.event(&AgentEvent::ApiCallStart(ApiCallStartEvent::new("p", model)));
         for (input, output) in counts {
             let mut usage = UsageInfo::default();
             (usage.input_tokens, usage.output_tokens) = (*input, *output);
-            used.event(&AgentEvent::TokenUsage { usage });
+            used.event(&AgentEvent::TokenUsage(TokenUsageEvent::new(usage)));
         }
         used.line(None)
     }
@@ -130,11 +134,11 @@ mod tests {
         let mut used = WindowUse::with_window(Some(8_000));
         assert_eq!(used.line(Some(2_500)), "window: ~31 % of 8000");
         let unknown = UsageInfo::default();
-        used.event(&AgentEvent::TokenUsage { usage: unknown });
+        used.event(&AgentEvent::TokenUsage(TokenUsageEvent::new(unknown)));
         assert_eq!(used.line(Some(2_500)), "window: ~31 % of 8000");
         let mut usage = UsageInfo::default();
         (usage.input_tokens, usage.output_tokens) = (Some(800), Some(0));
-        used.event(&AgentEvent::TokenUsage { usage });
+        used.event(&AgentEvent::TokenUsage(TokenUsageEvent::new(usage)));
         assert_eq!(used.line(Some(2_500)), "window: 10 % of 8000");
         assert_eq!(WindowUse::with_window(None).line(Some(2_500)), "");
     }

@@ -142,7 +142,7 @@ impl OpenForm {
     }
 
     fn accept(&self) -> ToolAnswer {
-        ToolAnswer::Accept { content: Value::Object(self.values.clone()).into() }
+        ToolAnswer::accept(Value::Object(self.values.clone()).into())
     }
 }
 

@@ -28,5 +28,5 @@ pub(crate) fn picture(path: &Path) -> anyhow::Result<Part> {
     let media_type = picture_kind(&bytes).ok_or_else(|| {
         usage(format!("{shown} is not a picture; --image takes PNG, JPEG, GIF and WebP"))
     })?;
-    Ok(Part::Image { media_type: media_type.into(), data: BASE64_STANDARD.encode(bytes) })
+    Ok(Part::image(media_type, BASE64_STANDARD.encode(bytes)))
 }

@@ -124,5 +124,5 @@ fn schema(path: &PathBuf) -> anyhow::Result<ResponseFormat> {
     if !schema.is_object() {
         return Err(usage(advice()));
     }
-    Ok(ResponseFormat::JsonSchema { name: "answer".into(), schema, strict: false })
+    Ok(ResponseFormat::json_schema("answer", schema, false))
 }

@@ -33,7 +33,7 @@ pub(crate) struct TurnBuilder {
 impl TurnBuilder {
     /// Takes the next event.
     pub(crate) fn push(&mut self, envelope: &Envelope) {
-        if let AgentEvent::ApiCallStart { .. } = envelope.event
+        if let AgentEvent::ApiCallStart(_) = envelope.event
             && envelope.turn != self.turn
         {
             self.end_turn();
@@ -72,13 +72,15 @@ impl RunFacts {
 
 #[cfg(test)]
 mod tests {
+    use forgeline::types::{ApiCallStartEvent, MessageContentEvent};
+
     use super::*;
 
     fn turns(said: &[(u32, &str)]) -> Vec<TurnFacts> {
         let mut builder = TurnBuilder::default();
         for (turn, text) in said {
-            let start = AgentEvent::ApiCallStart { provider: "p".into(), model: "m".into() };
-            let content = AgentEvent::MessageContent { content: (*text).into(), refusal: false };
+            let start = AgentEvent::ApiCallStart(ApiCallStartEvent::new("p", "m"));
+            let content = AgentEvent::MessageContent(MessageContentEvent::new(*text));
             for event in [start, content] {
                 let json = serde_json::json!({ "run_id": "r", "turn": turn, "seq": 0, "at": 0 });
                 let mut json = json;

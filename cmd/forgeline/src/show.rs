@@ -3,10 +3,9 @@
 use std::{io, time::Duration};
 
 use forgeline::{
-    agent::{ANSWER_ASKED_AGAIN, CALL_MODE_FALLBACK, CALLS_IN_TEXT},
-    types::{AgentEvent, Completion, Envelope},
+    agent::notice::Notice,
+    types::{AgentEvent, Completion, Envelope, MessageContentEvent, ToolCallEvent},
 };
-use serde_json::Value;
 use terminal_size::{Width, terminal_size_of};
 use tokio::time::Instant;
 
@@ -148,12 +147,13 @@ impl EventDisplay {
     fn part(&mut self, event: &AgentEvent) {
         let added = self.answer.event(event);
         if !added.remark.is_empty() {
-            let content = added.remark.as_str().into();
-            let text = self.renderer.event(&AgentEvent::MessageContent { content, refusal: false });
+            let text = self.renderer.event(&AgentEvent::MessageContent(MessageContentEvent::new(
+                added.remark.as_str(),
+            )));
             self.push(OutputTarget::Err, text);
         }
         self.push(OutputTarget::Out, added.answer);
-        if !matches!(event, AgentEvent::MessageContent { .. }) {
+        if !matches!(event, AgentEvent::MessageContent(_)) {
             let text = self.renderer.event(event);
             self.push(OutputTarget::Err, text);
         }
@@ -161,35 +161,29 @@ impl EventDisplay {
 
     /// Says what is being waited for.
     fn label(&mut self, event: &AgentEvent) {
-        if let AgentEvent::ApiCallStart { .. } = event {
+        if let AgentEvent::ApiCallStart(_) = event {
             self.spinner.wait_for("waiting for the model".to_owned());
         } else if let AgentEvent::ToolApprovalRequest(_) | AgentEvent::ToolQuestion(_) = event {
             self.spinner.wait_for("waiting for your answer".to_owned());
-        } else if let AgentEvent::ToolCall { tool_name, .. } = event {
+        } else if let AgentEvent::ToolCall(ToolCallEvent { tool_name, .. }) = event {
             let name: String = line(tool_name).chars().take(MAX_WAITED_CHARS).collect();
             self.spinner.wait_for(format!("{name} is running"));
-        } else if let AgentEvent::Custom { name, data } = event
-            && name == CALL_MODE_FALLBACK
-        {
-            let reason = line(data.get("reason").and_then(Value::as_str).unwrap_or_default());
-            let note = format!(
-                "the provider does not accept tools, so calls are now written as text ({reason})\n"
-            );
-            self.push(OutputTarget::Err, note);
-        } else if let AgentEvent::Custom { name, data } = event
-            && name == CALLS_IN_TEXT
-        {
-            let model = line(data.get("model").and_then(Value::as_str).unwrap_or_default());
-            let note = format!(
-                "calls came in the text of {model}, which is not a known model, and are read there\n"
-            );
-            self.push(OutputTarget::Err, note);
-        } else if let AgentEvent::Custom { name, data } = event
-            && name == ANSWER_ASKED_AGAIN
-        {
-            let reason = line(data.get("reason").and_then(Value::as_str).unwrap_or_default());
-            self.push(OutputTarget::Err, format!("the model is asked once more: {reason}\n"));
         }
+        let note = match Notice::read(event) {
+            Some(Notice::CallModeFallback(notice)) => format!(
+                "the provider does not accept tools, so calls are now written as text ({})\n",
+                line(&notice.reason)
+            ),
+            Some(Notice::CallsInText(notice)) => format!(
+                "calls came in the text of {}, which is not a known model, and are read there\n",
+                line(&notice.model)
+            ),
+            Some(Notice::AnswerAskedAgain(notice)) => {
+                format!("the model is asked once more: {}\n", line(&notice.reason))
+            }
+            _ => return,
+        };
+        self.push(OutputTarget::Err, note);
     }
 
     /// Shows that time passes; what does not fit into the queue is left out.

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use forgeline::{
     agent::{Budget, Conversation, OutcomeKind, RunOutcome, RunStream, Steering},
     llm::Cost,
-    types::{AgentError, AgentEvent, Completion, CompletionBuilder, ErrorCode, Message, Text},
+    types::{
+        AgentError, AgentEvent, ApiCallStartEvent, Completion, CompletionBuilder, ErrorCode,
+        Message, Text,
+    },
 };
 use tokio::time;
 
@@ -104,7 +107,7 @@ pub async fn take(
                 turns.push(&envelope);
                 bill.event(&envelope.event);
                 used.event(&envelope.event);
-                if let AgentEvent::ApiCallStart { model: name, .. } = envelope.event {
+                if let AgentEvent::ApiCallStart(ApiCallStartEvent { model: name, .. }) = envelope.event {
                     model = Some(name);
                 }
             }

@@ -2,7 +2,10 @@
 
 use forgeline::{
     server::encode::{AgUi, Encode, Native, UiMessageStream},
-    types::{AgentEvent, Envelope, Text},
+    types::{
+        AgentEvent, Envelope, MessageContentEvent, Text, ThinkingContentEvent,
+        ToolCallContentEvent, ToolCallStartEvent,
+    },
 };
 use serde_json::Value;
 
@@ -157,17 +160,17 @@ fn begin(kind: usize) -> AgentEvent {
         0 => AgentEvent::MessageStart,
         1 => AgentEvent::ThinkingStart,
         _ => {
-            let (id, tool_name) = ("call_0123456789".into(), Some("write".into()));
-            AgentEvent::ToolCallStart { index: 0, id, tool_name }
+            let start = ToolCallStartEvent::new(0, "call_0123456789");
+            AgentEvent::ToolCallStart(start.tool_name(Text::from("write")))
         }
     }
 }
 
 fn delta(kind: usize, word: Text) -> AgentEvent {
     match kind {
-        0 => AgentEvent::MessageContent { content: word, refusal: false },
-        1 => AgentEvent::ThinkingContent { content: word },
-        _ => AgentEvent::ToolCallContent { index: 0, content: word.clone(), arguments: word },
+        0 => AgentEvent::MessageContent(MessageContentEvent::new(word)),
+        1 => AgentEvent::ThinkingContent(ThinkingContentEvent::new(word)),
+        _ => AgentEvent::ToolCallContent(ToolCallContentEvent::new(0, word.clone(), word)),
     }
 }
 

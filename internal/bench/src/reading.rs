@@ -2,7 +2,7 @@
 
 use forgeline::{
     llm::{ContentType, StreamChunk},
-    types::AgentEvent,
+    types::{AgentEvent, MessageContentEvent, ThinkingContentEvent, ToolCallContentEvent},
 };
 
 use crate::{Result, corpus};
@@ -102,11 +102,11 @@ impl Answer {
 
     #[inline]
     pub(crate) fn event(&mut self, event: &AgentEvent) {
-        if let AgentEvent::MessageContent { content, .. } = event {
+        if let AgentEvent::MessageContent(MessageContentEvent { content, .. }) = event {
             self.message.add(content);
-        } else if let AgentEvent::ThinkingContent { content } = event {
+        } else if let AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) = event {
             self.thinking.add(content);
-        } else if let AgentEvent::ToolCallContent { arguments, .. } = event {
+        } else if let AgentEvent::ToolCallContent(ToolCallContentEvent { arguments, .. }) = event {
             self.arguments.add(arguments);
         }
     }

@@ -17,7 +17,7 @@ use forgeline::{
         openai::OpenAi,
         transport::{HttpRequest, HttpResponse, Transport, TransportFuture},
     },
-    types::AgentEvent,
+    types::{AgentEvent, MessageContentEvent},
 };
 use futures_util::{poll, stream::poll_fn};
 use stats_alloc::{Region, Stats};
@@ -137,8 +137,7 @@ fn held(policy: ApprovalPolicy) -> Result<usize> {
         held = runtime.block_on(async {
             let mut events = agent.run_stream("Where is it?");
             while let Some(envelope) = events.next().await {
-                let (AgentEvent::ToolApprovalRequest(_) | AgentEvent::ToolCall { .. }) =
-                    envelope.event
+                let (AgentEvent::ToolApprovalRequest(_) | AgentEvent::ToolCall(_)) = envelope.event
                 else {
                     continue;
                 };
@@ -215,7 +214,7 @@ fn kib(change: &Stats) -> f64 {
 async fn read(conversation: &Conversation) -> Result<()> {
     let (mut events, mut place) = (conversation.run_stream("Where is it?"), 0);
     while let Some(envelope) = events.next().await {
-        if let AgentEvent::MessageContent { content, .. } = &envelope.event {
+        if let AgentEvent::MessageContent(MessageContentEvent { content, .. }) = &envelope.event {
             if ANSWER.get(place) != Some(&content.as_str()) {
                 return Err(format!("{content:?} came as chunk {place}").into());
             }

@@ -52,6 +52,7 @@ pub enum Authorization {
     /// The call is sent to the client.
     Allow,
     /// The call is not sent.
+    #[non_exhaustive]
     Deny {
         /// The reason, for the model and the audit; must not be empty.
         reason: String,

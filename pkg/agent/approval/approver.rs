@@ -22,20 +22,31 @@ pub enum Decision {
     /// calls with the same pattern.
     GrantAlways,
     /// The call runs with these arguments, if they fit the tool. The model is informed that they were changed.
+    #[non_exhaustive]
     GrantChanged {
         /// The complete arguments.
         arguments: Json,
     },
     /// The call does not run: the user does not allow it.
+    #[non_exhaustive]
     Reject {
         /// The reason, for the model; may be empty.
         reason: String,
     },
     /// The call does not run, without a decision: there is no one to ask, or the request was taken back.
+    #[non_exhaustive]
     Unanswered {
         /// The reason, for the model.
         reason: String,
     },
+}
+
+impl Decision {
+    /// Creates the approval of the call with these arguments in place of its own.
+    #[must_use]
+    pub fn grant_changed(arguments: Json) -> Self {
+        Self::GrantChanged { arguments }
+    }
 }
 
 impl Decision {

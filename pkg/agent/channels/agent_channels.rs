@@ -89,7 +89,7 @@ impl fmt::Debug for InputSender {
 /// use forgeline::{
 ///     agent::{AgentChannels, Agent},
 ///     testing::{ScriptedProvider, ScriptedTurn},
-///     types::{AgentEvent, ErrorCode},
+///     types::{AgentEvent, ErrorEvent, ErrorCode},
 /// };
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Once upon").hang()]);
@@ -98,8 +98,8 @@ impl fmt::Debug for InputSender {
 /// input.send("Tell me a story.").await?;
 /// while let Some(envelope) = events.recv().await {
 ///     match envelope.event {
-///         AgentEvent::MessageContent { .. } => cancel.send()?,
-///         AgentEvent::Error { error, .. } => {
+///         AgentEvent::MessageContent(_) => cancel.send()?,
+///         AgentEvent::Error(ErrorEvent { error, .. }) => {
 ///             assert_eq!(error.code, ErrorCode::Cancelled);
 ///             shutdown.send()?;
 ///         }

@@ -20,6 +20,7 @@ pub enum Input {
     User(Box<RunInput>),
     /// A message for the current run, delivered after the calls in progress or, with `now`, at once; see [`Steering`](crate::Steering). Between runs, it
     /// is an ordinary user message.
+    #[non_exhaustive]
     Steer {
         /// The message.
         message: Message,
@@ -27,6 +28,7 @@ pub enum Input {
         now: bool,
     },
     /// A message for the current run, delivered when the run would end. Between runs, it is an ordinary user message.
+    #[non_exhaustive]
     FollowUp {
         /// The message.
         message: Message,

@@ -38,7 +38,7 @@ pub struct AgentConfig {
     /// The policy for an answer without a call. Default: it is the final answer.
     pub no_tool_call: NoToolCall,
     /// The maximum number of times that an answer cut off by the length limit is continued, as long as turns are left. Its parts are one message of the
-    /// conversation and one text of the outcome; a custom event named [`ANSWER_CONTINUED`] precedes each further part. Default: 2; with 0, the answer
+    /// conversation and one text of the outcome; a custom event named [`ANSWER_CONTINUED`](crate::notice::ANSWER_CONTINUED) precedes each further part. Default: 2; with 0, the answer
     /// stays cut off.
     pub continue_cut: u32,
     /// The number of times that the model is asked again for an answer that does not match its schema, with the problem, as long as turns are
@@ -116,7 +116,7 @@ pub struct AgentConfig {
     /// The maximum number of tokens of a request, as estimated by [`TokenEstimator`](forgeline_llm::TokenEstimator), which may be off by a quarter. Beyond
     /// it, results that the model has already read, then the first messages are left out of the request until half of the space is free again.
     /// Instructions, tools, the user's last message and the last answer with its results are always sent, and a call is never separated from its result. A
-    /// custom event named [`CONTEXT_TRIMMED`] reports this. The conversation and the journal keep everything. Default: `None`, three quarters of the
+    /// custom event named [`CONTEXT_TRIMMED`](crate::notice::CONTEXT_TRIMMED) reports this. The conversation and the journal keep everything. Default: `None`, three quarters of the
     /// window of the run's model if it is known ([`ModelInfo::context_tokens`](forgeline_types::ModelInfo::context_tokens), else that of the
     /// [catalog](forgeline_llm::ModelCard)) and the server does not shorten conversations itself, else no limit. With `u64::MAX`, there is no limit.
     pub max_context_tokens: Option<u64>,
@@ -125,7 +125,7 @@ pub struct AgentConfig {
     /// The share of `max_context_tokens`, in percent, beyond which a model summarizes the beginning of the conversation before the next request: the
     /// agent's, or [another](crate::AgentBuilder::summarizer). The summary is sent before the rest, which then takes at most half of the share, and is
     /// part of the next summary. The user's last message is always sent unchanged, and a call is never separated from its result. A custom event named
-    /// [`CONTEXT_SUMMARIZED`] reports a summary. One named [`CONTEXT_SUMMARY_FAILED`] reports a failed summary; messages are then left out instead once
+    /// [`CONTEXT_SUMMARIZED`](crate::notice::CONTEXT_SUMMARIZED) reports a summary. One named [`CONTEXT_SUMMARY_FAILED`](crate::notice::CONTEXT_SUMMARY_FAILED) reports a failed summary; messages are then left out instead once
     /// the limit is reached. The tokens of a summary count towards the run. Default: `None`, no summary.
     pub summarize_at: Option<u8>,
     /// The maximum duration of a request for a summary, after which the summary has failed. Default: 1 min.
@@ -288,7 +288,7 @@ pub enum CallMode {
     ///
     /// Some servers announce tools but refuse them. If a request with native tools fails before its answer begins, with an error whose message names tools
     /// or function calling (status 400, 404, 422, 500 or 501 that is not about keys, quota, rate or length; or `Unsupported`), the same turn is retried
-    /// once in text mode. If that works, the agent and its clones stay in text mode, and a custom event named [`CALL_MODE_FALLBACK`]
+    /// once in text mode. If that works, the agent and its clones stay in text mode, and a custom event named [`CALL_MODE_FALLBACK`](crate::notice::CALL_MODE_FALLBACK)
     /// contains the reason; else the run fails with the first error. This happens only until the provider has answered once, and never while the
     /// conversation contains native calls.
     #[default]
@@ -315,68 +315,6 @@ pub enum CallStart {
     /// and running calls are asked to stop. If the user interrupts the answer, running calls run to their end.
     AsComplete,
 }
-
-/// The name of the custom event sent when [`CallMode::Auto`] falls back to text. Its data is an object whose `reason` is the provider's message.
-pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";
-
-/// The name of the custom event sent, once in an agent's life, when the provider offered its function calling but the calls of a model that no table knows
-/// came in its text, where they were read. Its data is an object with the `model` and the `dialect` in which the text is read.
-pub const CALLS_IN_TEXT: &str = "calls_in_text";
-
-/// The name of the custom event sent when a part of the conversation is left out of a request; see [`AgentConfig::max_context_tokens`]. Its data is an
-/// object with the numbers of `messages` and `results` left out for the first time, and the estimated `tokens` of the request and `tokens_before`.
-pub const CONTEXT_TRIMMED: &str = "context_trimmed";
-
-/// The name of the custom event sent when the provider refused a request because of a part of the conversation, which is left out from then on; the
-/// request is sent again. Its data is an object with the `turn`, the `content` that was refused (`context`, `media` or `signatures`), the number of
-/// `messages` from which it is left out, and the provider's `reason`.
-pub const CONTENT_REFUSED: &str = "content_refused";
-
-/// The name of the custom event sent when the beginning of a conversation was summarized; see [`AgentConfig::summarize_at`]. Its data is an object with
-/// the number of `messages` that are new in the summary, the number of `requests` that it took, and the estimated `tokens` of the next request and
-/// `tokens_before`.
-pub const CONTEXT_SUMMARIZED: &str = "context_summarized";
-
-/// The name of the custom event sent when a summary failed; see [`AgentConfig::summarize_at`]. Its data is an object with the number of `requests` made
-/// for it, and the `error`.
-pub const CONTEXT_SUMMARY_FAILED: &str = "context_summary_failed";
-
-/// The name of the custom event sent when the model is asked once more, because its last answer was empty, malformed, or not what the schema asks for.
-/// Its data is an object with the `turn` of that answer, its `ending` and a `reason`.
-pub const ANSWER_ASKED_AGAIN: &str = "answer_asked_again";
-
-/// The name of the custom event sent when a run was resumed in the middle of an answer: the answer is requested again, and the content of its events so
-/// far is to be dropped. Its data is an object with the `turn` and the `attempt` that begins.
-pub const ANSWER_RESTARTED: &str = "answer_restarted";
-
-/// The name of the custom event sent when a run was resumed in the middle of an answer whose calls had already started: the answer is kept up to the last
-/// of these calls, and the content of its events after that is to be dropped. Its data is an object with the `turn` and the number of `calls` that are
-/// kept.
-pub const ANSWER_KEPT: &str = "answer_kept";
-
-/// The name of the custom event sent when a message was delivered to an active run; see [`Steering`](crate::Steering). Its data is an object with the
-/// `kind`, `steer` or `follow_up`, and the `text`.
-pub const STEERED: &str = "steered";
-
-/// The name of the custom event sent for messages that a run could no longer deliver. Its data is an object with their `texts`.
-pub const UNDELIVERED: &str = "undelivered";
-
-/// The name of the custom event sent when a limit of a run's budget cannot be measured: the provider reports no tokens, or the model has no price. Its
-/// data is an object with the `limit`; it is sent once.
-pub const BUDGET_UNMEASURED: &str = "budget_unmeasured";
-
-/// The name of the custom event with which a source reports about its tools at the beginning of a run, such as that some of them are gone; see
-/// [`ToolSource::notices`](crate::ToolSource::notices). Its data is defined by the source, with a `kind`.
-pub const TOOL_SOURCE: &str = "tool_source";
-
-/// The name of the custom event sent before the answer that is bound by the schema of the run's input; see [`RunInput::answer`](crate::RunInput::answer).
-/// The text of that answer, or the arguments of its only call, is the value: [`PartialJson`](forgeline_types::PartialJson) reads it while it streams. Its
-/// data is an object with the `turn`.
-pub const ANSWER_TYPED: &str = "answer_typed";
-
-/// The name of the custom event sent after an answer was cut off by the length limit and the model is asked to continue: the next text joins it without a
-/// break. Its data is an object with the `turn` that was cut off, and the number of `times` that the answer has been continued.
-pub const ANSWER_CONTINUED: &str = "answer_continued";
 
 /// A dialect as its name.
 mod dialect_name {

@@ -11,7 +11,7 @@ mod utf8;
 #[cfg(test)]
 mod tests;
 
-pub use machine::{IGNORED_CHOICES, StreamMachine};
+pub use machine::{IGNORED_CHOICES, IgnoredChoicesNotice, StreamMachine};
 pub use options::{StreamEnd, StreamOptions};
 pub use pipeline::TextPipeline;
 #[cfg(feature = "runtime")]

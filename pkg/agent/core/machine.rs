@@ -2,6 +2,8 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     StreamEnd, StreamOptions,
     recovered::{keep, keep_code, recover_calls},
@@ -13,12 +15,27 @@ use forgeline_llm::{
 };
 use forgeline_parser::{CallEvidence, ParsedContent, TokenKind, ToolCallParser};
 use forgeline_types::{
-    AgentError, AgentEvent, CallOutcome, Completion, ErrorCode, Repair, private::KeptContent,
+    AgentError, AgentEvent, CallOutcome, Completion, CustomEvent, ErrorCode, ErrorEvent, Repair,
+    private::KeptContent,
 };
 
-/// The name of the [`Custom`](AgentEvent::Custom) event that reports, once per response, the choices after the first of a
-/// response to a request for several answers, which are not read. Its data is `{"count": n}`.
+/// The name of the [`Custom`](AgentEvent::Custom) event whose data is an [`IgnoredChoicesNotice`].
 pub const IGNORED_CHOICES: &str = "ignored_choices";
+
+/// Sent once per response with choices after the first, to a request for several answers: they are not read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct IgnoredChoicesNotice {
+    /// Their number.
+    pub count: u32,
+}
+
+impl From<IgnoredChoicesNotice> for AgentEvent {
+    fn from(notice: IgnoredChoicesNotice) -> Self {
+        let data = serde_json::json!({ "count": notice.count });
+        Self::Custom(CustomEvent::new(IGNORED_CHOICES, data))
+    }
+}
 
 /// A state machine that turns the chunks of one response into events. The async drivers in this
 /// module only feed it.
@@ -143,8 +160,8 @@ impl StreamMachine {
                 keep(&mut self.unclosed, &chunk.content);
                 TextSection::Thinking
             }
-            ContentType::Refusal => TextSection::Message { refusal: true },
-            _ => TextSection::Message { refusal: true },
+            ContentType::Refusal => TextSection::message(true),
+            _ => TextSection::message(true),
         };
         self.end_text(false, emit);
         self.assembler.before_text(emit);
@@ -270,12 +287,11 @@ impl StreamMachine {
         }
         assembler.completion().fenced_calls = hidden;
         if self.other_choices > 0 {
-            let data = serde_json::json!({ "count": self.other_choices });
-            emit(AgentEvent::Custom { name: IGNORED_CHOICES.into(), data });
+            emit(IgnoredChoicesNotice { count: self.other_choices }.into());
         }
         if let Some(error) = error {
             assembler.completion().error = Some(error.clone());
-            emit(AgentEvent::Error { error, partial: assembler.has_content() });
+            emit(AgentEvent::Error(ErrorEvent::new(error).partial(assembler.has_content())));
         }
     }
 }

@@ -19,7 +19,7 @@ use forgeline_types::{AgentEvent, CallOutcome, Completion, FinishReason, Text, T
 /// # Examples
 ///
 /// ```
-/// use forgeline::{TextPipeline, types::AgentEvent};
+/// use forgeline::{TextPipeline, types::{AgentEvent, ThinkingContentEvent}};
 ///
 /// let answer = "<think>\nAsk the clock.\n</think>\n\nA moment… \
 ///     <tool_call>{\"name\": \"clock\", \"arguments\": {\"zone\": \"UTC\"}}</tool_call>";
@@ -28,7 +28,7 @@ use forgeline_types::{AgentEvent, CallOutcome, Completion, FinishReason, Text, T
 /// let mut thinking = String::new();
 /// for bytes in answer.as_bytes().chunks(5) {
 ///     pipeline.push_bytes(bytes, |event| {
-///         if let AgentEvent::ThinkingContent { content } = event {
+///         if let AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) = event {
 ///             thinking.push_str(&content);
 ///         }
 ///     });

@@ -45,7 +45,7 @@ pub(super) fn recover_calls(
             events.clear();
             open = Some(assembler.draft_call());
         }
-        ParsedContent::CallEnd { outcome: CallEnd::Complete, mut repairs } => {
+        ParsedContent::CallEnd { outcome: CallEnd::Complete, mut repairs, .. } => {
             let Some(call) = open.take() else { return };
             repairs.insert(repair);
             let keep = &mut |event| events.push(event);

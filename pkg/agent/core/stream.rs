@@ -39,7 +39,7 @@ use forgeline_types::{AgentEvent, Completion};
 ///
 /// let (options, mut starts) = (StreamOptions::default(), 0);
 /// let completion = process_stream(chunks, &options, |event| {
-///     starts += u32::from(matches!(event, AgentEvent::ToolCallStart { .. }));
+///     starts += u32::from(matches!(event, AgentEvent::ToolCallStart(_)));
 /// });
 /// let completion = completion.await;
 /// assert_eq!((starts, completion.text.trim()), (1, "One moment."));

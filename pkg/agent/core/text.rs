@@ -14,12 +14,12 @@ pub(super) fn take(
 ) {
     match content {
         ParsedContent::Text(text) => {
-            assembler.text(TextSection::Message { refusal: false }, text, emit);
+            assembler.text(TextSection::message(false), text, emit);
         }
         ParsedContent::Marker(_) => assembler.end_section(emit),
         ParsedContent::Inline(_) | ParsedContent::OpenerInCode => {}
         ParsedContent::CallStart => *open = Some(assembler.begin_text_call(emit)),
-        ParsedContent::CallEnd { outcome, repairs } => {
+        ParsedContent::CallEnd { outcome, repairs, .. } => {
             if let Some(call) = open.take() {
                 let outcome = &judge(&call, outcome, repairs, evidence);
                 let call = call.end(outcome.into(), repairs.to_vec(), false, emit);
@@ -55,7 +55,7 @@ pub(super) fn judge(
     let is_doubtful = *outcome == CallEnd::Complete && evidence.is_needed(repairs);
     let so_far = is_doubtful.then(|| call.so_far()).flatten();
     let reason = so_far.and_then(|(name, it)| evidence.refute(name, &it, repairs));
-    reason.map_or(*outcome, |reason| CallEnd::Malformed { reason, offset: 0 })
+    reason.map_or(*outcome, |reason| CallEnd::malformed(reason, 0))
 }
 
 /// Takes one piece of a call.

@@ -92,12 +92,14 @@ pub enum BuildError {
     Tool(#[from] RegistryError),
     /// A limit is zero.
     #[error("`{option}` is 0; it must be greater than 0")]
+    #[non_exhaustive]
     Zero {
         /// The name of the option.
         option: &'static str,
     },
     /// An option does not fit the others.
     #[error("`{option}` {problem}")]
+    #[non_exhaustive]
     Unfit {
         /// The name of the option.
         option: &'static str,

@@ -214,7 +214,7 @@ impl Conversation {
     /// Reads the conversation of the [journal](Self::with_journal), and completes the run that had not ended; `None` if all had.
     ///
     /// The run continues from the last step in the journal. An answer in progress is requested again, after the event
-    /// [`ANSWER_RESTARTED`](crate::ANSWER_RESTARTED). Of the calls in progress, [idempotent](crate::tools::Tool::is_idempotent) ones run again with the
+    /// [`ANSWER_RESTARTED`](crate::notice::ANSWER_RESTARTED). Of the calls in progress, [idempotent](crate::tools::Tool::is_idempotent) ones run again with the
     /// same key, and the model is informed that the others were interrupted. The agent must have the tools of the run; the run keeps its system prompt. The
     /// previous messages of the conversation are replaced.
     ///
@@ -238,7 +238,7 @@ impl Conversation {
     ///
     /// The events continue from the last one before the last line of the journal. A reader that already has events of the run drops those whose `seq` is
     /// not below the first one here; it then has the whole run, with each event once. The events that followed from the last line are sent again; a text
-    /// in progress is sent anew, after [`ANSWER_RESTARTED`](crate::ANSWER_RESTARTED); a tool's own events are sent again if the tool runs again. If the
+    /// in progress is sent anew, after [`ANSWER_RESTARTED`](crate::notice::ANSWER_RESTARTED); a tool's own events are sent again if the tool runs again. If the
     /// first `seq` exceeds the last one of the reader by more than 1, queued events were lost with the process; their messages are in the
     /// [`transcript`](Self::transcript), like those of a run that had ended.
     ///
@@ -304,7 +304,7 @@ impl Conversation {
     /// Summarizes everything before the user's next message when that is sent, as a conversation that has reached [`summarize_at`] is
     /// summarized; also where the context window of the model is not known. A conversation that a summary would not shorten stays as it is.
     ///
-    /// The [transcript](Self::transcript) stays whole. The run reports the summary with the notice [`CONTEXT_SUMMARIZED`](crate::CONTEXT_SUMMARIZED).
+    /// The [transcript](Self::transcript) stays whole. The run reports the summary with the notice [`CONTEXT_SUMMARIZED`](crate::notice::CONTEXT_SUMMARIZED).
     ///
     /// # Examples
     ///

@@ -24,7 +24,7 @@ pub(super) fn message(
     for part in parts {
         says_something |= part.is_answer() || (is_paused && matches!(part, Part::ProviderItem(_)));
         match part {
-            Part::Text { text } => push_text(&mut kept, &text),
+            Part::Text { text, .. } => push_text(&mut kept, &text),
             Part::ToolCall(call) if native => kept.push(Part::ToolCall(readable(call))),
             Part::ToolCall(call) => push_call(&mut kept, &render_call(&call)),
             part @ (Part::Thinking { .. }
@@ -41,7 +41,7 @@ pub(super) fn message(
 
 /// Appends a call on separate lines.
 fn push_call(parts: &mut Vec<Part>, call: &str) {
-    if let Some(Part::Text { text }) = parts.last_mut()
+    if let Some(Part::Text { text, .. }) = parts.last_mut()
         && !text.ends_with('\n')
     {
         text.push('\n');

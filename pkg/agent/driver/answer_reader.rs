@@ -17,7 +17,8 @@ use crate::{search::CallUnwrapper, support::elapsed_ms};
 use forgeline_core::{StreamEnd, StreamMachine};
 use forgeline_llm::{ChunkStream, ProviderError, ProviderFuture, StreamChunk, private::is_notice};
 use forgeline_types::{
-    AgentEvent, Completion, Envelope, FinishReason, Part, ToolCall, private::PartPlace,
+    AgentEvent, ApiCallEndEvent, Completion, Envelope, FinishReason, Part, TokenUsageEvent,
+    ToolCall, ToolCallContentEvent, ToolCallEndEvent, private::PartPlace,
 };
 
 /// The result of reading further.
@@ -222,7 +223,7 @@ impl AnswerReader {
             }
             Some(Err(error)) => self.fail(error),
             None if matches!(self.on_refusal, OnRefusal::FailWith(_)) && !self.answered => {
-                self.fail(ProviderError::EndedEarly { received: 0 })
+                self.fail(ProviderError::ended_early(0))
             }
             None => {
                 self.release();
@@ -316,7 +317,7 @@ impl AnswerReader {
         let mut ends_call = false;
         if let Some(given) = &mut self.given {
             given.brackets.note(&event);
-            ends_call = matches!(event, AgentEvent::ToolCallEnd { .. });
+            ends_call = matches!(event, AgentEvent::ToolCallEnd(_));
         }
         (ends_call, emitter.send(event))
     }
@@ -329,10 +330,12 @@ impl AnswerReader {
         let completion = Box::new(machine.finish(end, &mut |event| queue.push(event)));
         spans::answered(&span, &completion, first_token_ms);
         if let Some(usage) = completion.usage {
-            queue.push(AgentEvent::TokenUsage { usage });
+            queue.push(AgentEvent::TokenUsage(TokenUsageEvent::new(usage)));
         }
         let duration_ms = elapsed_ms(started);
-        queue.push(AgentEvent::ApiCallEnd { duration_ms, first_token_ms });
+        queue.push(AgentEvent::ApiCallEnd(
+            ApiCallEndEvent::new(duration_ms).first_token_ms(first_token_ms),
+        ));
         let calls_in_text = !has_native_calls && !completion.tool_calls.is_empty();
         let body_bytes = queue.body_bytes;
         let response = ProviderResponse { completion, body_bytes, answered, calls_in_text };
@@ -341,7 +344,7 @@ impl AnswerReader {
 
     /// Returns the event that closes a refused request.
     pub(super) fn refused(&self) -> AgentEvent {
-        AgentEvent::ApiCallEnd { duration_ms: elapsed_ms(self.started), first_token_ms: None }
+        AgentEvent::ApiCallEnd(ApiCallEndEvent::new(elapsed_ms(self.started)))
     }
 }
 
@@ -388,12 +391,12 @@ struct ChunkQueue {
 impl ChunkQueue {
     /// Returns `true` while the end of this call has not been emitted.
     fn has_end_of(&self, call: usize) -> bool {
-        let is_end = |event: &AgentEvent| matches!(event, AgentEvent::ToolCallEnd { index, .. } if *index as usize == call);
+        let is_end = |event: &AgentEvent| matches!(event, AgentEvent::ToolCallEnd(ToolCallEndEvent { index, .. }) if *index as usize == call);
         self.events.iter().any(is_end)
     }
 
     fn push(&mut self, event: AgentEvent) {
-        if let AgentEvent::ToolCallContent { index, content, .. } = &event {
+        if let AgentEvent::ToolCallContent(ToolCallContentEvent { index, content, .. }) = &event {
             let at = *index as usize;
             self.body_bytes.resize(self.body_bytes.len().max(at + 1), 0);
             if let Some(bytes) = self.body_bytes.get_mut(at) {

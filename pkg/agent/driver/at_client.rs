@@ -164,8 +164,8 @@ fn ended(
 /// Returns the client's return value as the result of a tool.
 fn output(returned: ClientReturn) -> Result<ToolOutput, ToolError> {
     match returned {
-        ClientReturn::Result { content } => Ok(content.into()),
-        ClientReturn::Failure { kind, message } => Err(match kind {
+        ClientReturn::Result { content, .. } => Ok(content.into()),
+        ClientReturn::Failure { kind, message, .. } => Err(match kind {
             ClientFailure::ToolThrew => ToolError::failed(message),
             ClientFailure::WatchdogTimeout => {
                 ToolError::transient(format!("it took too long at the client: {message}"))

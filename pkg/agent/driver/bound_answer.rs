@@ -30,7 +30,7 @@ pub(crate) fn parse_answer(completion: &mut Completion, goal: &AnswerSchema) {
     };
     completion.tool_calls.clear();
     completion.parts.retain(|part| part.as_tool_call().is_none() && part.as_text().is_none());
-    completion.parts.push(Part::Text { text: text.clone() });
+    completion.parts.push(Part::text(text.clone()));
     completion.text = text;
 }
 

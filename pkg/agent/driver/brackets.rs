@@ -1,6 +1,6 @@
 //! The sections and calls that the events of an answer have started and not ended.
 
-use forgeline_types::{AgentEvent, CallOutcome, Text};
+use forgeline_types::{AgentEvent, CallOutcome, Text, ToolCallEndEvent, ToolCallStartEvent};
 
 /// The open sections and calls, in the order in which they started.
 #[derive(Default)]
@@ -16,9 +16,9 @@ enum OpenBracket {
 impl OpenBrackets {
     /// Records an emitted event.
     pub(super) fn note(&mut self, event: &AgentEvent) {
-        if let AgentEvent::ToolCallStart { index, tool_name, .. } = event {
+        if let AgentEvent::ToolCallStart(ToolCallStartEvent { index, tool_name, .. }) = event {
             self.0.push(OpenBracket::Call(*index, tool_name.clone()));
-        } else if let AgentEvent::ToolCallEnd { index, .. } = event {
+        } else if let AgentEvent::ToolCallEnd(ToolCallEndEvent { index, .. }) = event {
             self.0.retain(|open| !matches!(open, OpenBracket::Call(it, _) if it == index));
         } else if *event == AgentEvent::ThinkingStart {
             self.0.push(OpenBracket::Thinking);
@@ -36,12 +36,9 @@ impl OpenBrackets {
         let end = |open: &OpenBracket| match open {
             OpenBracket::Thinking => AgentEvent::ThinkingEnd,
             OpenBracket::Message => AgentEvent::MessageEnd,
-            OpenBracket::Call(index, tool_name) => AgentEvent::ToolCallEnd {
-                index: *index,
-                tool_name: tool_name.clone(),
-                outcome: CallOutcome::Incomplete,
-                repairs: Vec::new(),
-            },
+            OpenBracket::Call(index, tool_name) => AgentEvent::ToolCallEnd(
+                ToolCallEndEvent::new(*index, CallOutcome::Incomplete).tool_name(tool_name.clone()),
+            ),
         };
         self.0.iter().map(end).collect()
     }

@@ -34,7 +34,9 @@ use crate::{
     support::elapsed_ms,
     tools::{CallPlace, ToolContext},
 };
-use forgeline_types::{AgentEvent, ApprovalReason, ApprovalRequest, Part, Repair, Text, ToolCall};
+use forgeline_types::{
+    AgentEvent, ApprovalReason, ApprovalRequest, Part, Repair, Text, ToolCall, ToolCallEvent,
+};
 
 /// Maximum number of tool events that wait to be passed on by the run.
 const TOOL_EVENTS: usize = 16;
@@ -198,7 +200,7 @@ impl<'a> RunningCalls<'a> {
         let Some(notes) = notes else { return self.refuse(call_id, end) };
         self.running.push(Box::pin(async move {
             if let Some(text) = or_cancelled(&cancel, notes).await.filter(|text| !text.is_empty()) {
-                end.parts.push(Part::Text { text });
+                end.parts.push(Part::text(text));
             }
             CallEvent::Ended(call_id, Box::new(end))
         }));
@@ -418,7 +420,8 @@ pub(super) async fn tell(call: &ToolCall, emitter: &mut EventEmitter) {
     let ToolCall { id, name, arguments: Some(arguments), repairs, .. } = call else { return };
     let (id, tool_name) = (id.clone(), name.clone());
     let repairs = repairs.iter().copied().filter(|repair| *repair == Repair::Coerced).collect();
-    let event = AgentEvent::ToolCall { id, tool_name, arguments: arguments.clone(), repairs };
+    let event =
+        AgentEvent::ToolCall(ToolCallEvent::new(id, tool_name, arguments.clone()).repairs(repairs));
     emitter.emit_while_running(event).await;
 }
 

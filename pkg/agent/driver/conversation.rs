@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
 use tracing::Instrument as _;
 
 use super::{
@@ -18,7 +17,8 @@ use super::{
     withheld::withheld,
 };
 use crate::{
-    config::{CALL_MODE_FALLBACK, CALLS_IN_TEXT, CallStart},
+    config::CallStart,
+    notice::{CallModeFallbackNotice, CallsInTextNotice, Notice},
     search::{LoadedTools, ToolIndex, unwrap_call},
     setup::{AgentSetup, RequestMode, RequestModes, is_refusal},
     state::{
@@ -28,7 +28,7 @@ use crate::{
 };
 use forgeline_core::StreamEnd;
 use forgeline_llm::{AnswerSchema, ProviderError, Request, ToolChoice, ToolSpec};
-use forgeline_types::{AgentEvent, Completion, ErrorCode, FinishReason, Part};
+use forgeline_types::{AgentEvent, ApiCallStartEvent, Completion, ErrorCode, FinishReason, Part};
 
 /// The conversation of one run.
 pub(super) struct RunConversation<'a> {
@@ -143,7 +143,7 @@ impl<'a> RunConversation<'a> {
         let info = provider.info();
         let (name, model) = (info.provider.clone(), info.model.clone());
         let span = spans::chat(self.parts, id.turn, state.context().conversation());
-        let start = AgentEvent::ApiCallStart { provider: name, model };
+        let start = AgentEvent::ApiCallStart(ApiCallStartEvent::new(name, model));
         self.emitter.emit(start).await;
         let (cancel, mut estimated) = (self.emitter.begin_answer(), 0);
         let opening = span.in_scope(|| {
@@ -270,9 +270,9 @@ impl<'a> RunConversation<'a> {
         let reason = error.to_agent_error().message;
         tracing::warn!(%reason, "the provider refuses native tools; retrying in text mode");
         self.mode = self.modes.text(self.parts);
-        let data = json!({ "from": "native", "to": "text", "reason": reason });
-        let event = AgentEvent::Custom { name: CALL_MODE_FALLBACK.into(), data };
-        self.emitter.emit_while_running(event).await;
+        let (from, to) = ("native".into(), "text".into());
+        let notice = Notice::CallModeFallback(CallModeFallbackNotice { from, to, reason });
+        self.emitter.emit_while_running(notice.into()).await;
     }
 
     /// Ends the answer in progress, if any, and returns what has arrived of it: the run does not continue.
@@ -306,9 +306,10 @@ impl<'a> RunConversation<'a> {
                 self.emitter.emit(event).await;
             }
             if left {
-                let model = &self.parts.provider.info().model;
-                let data = json!({ "model": model, "dialect": self.mode.options.tools.name() });
-                self.emitter.emit(AgentEvent::Custom { name: CALLS_IN_TEXT.into(), data }).await;
+                let model = self.parts.provider.info().model.clone();
+                let dialect = self.mode.options.tools.name().into();
+                let notice = Notice::CallsInText(CallsInTextNotice { model, dialect });
+                self.emitter.emit(notice.into()).await;
             }
             answer(self)
         }

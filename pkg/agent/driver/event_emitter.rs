@@ -158,7 +158,7 @@ impl EventEmitter {
 
     /// Sends one event; returns it if it has to wait for a slot.
     pub(crate) fn send(&mut self, event: AgentEvent) -> Option<Box<Envelope>> {
-        self.failed |= matches!(event, AgentEvent::Error { .. });
+        self.failed |= matches!(event, AgentEvent::Error(_));
         if let Some(recorder) = &mut self.recorder {
             recorder.see(self.turn, &event);
         }

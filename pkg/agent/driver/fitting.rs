@@ -292,7 +292,7 @@ async fn answered(
     let answer = async {
         let stream = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(ProviderError::EndedEarly { received: 0 }),
+            () = cancel.cancelled() => return Err(ProviderError::ended_early(0)),
             opened = opening => opened?,
         };
         collect(stream.take_until(cancel.cancelled())).await

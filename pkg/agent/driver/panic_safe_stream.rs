@@ -73,5 +73,5 @@ impl Stream for PanicSafeStream {
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> ProviderError {
-    ProviderError::Panicked { message: text(panic).into() }
+    ProviderError::panicked(text(panic))
 }

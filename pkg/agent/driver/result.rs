@@ -119,11 +119,11 @@ mod tests {
     /// A picture whose data are so long, a multiple of four.
     fn picture(bytes: usize) -> Part {
         let data = format!("/9j/{}", "A".repeat(bytes - 4));
-        Part::Image { media_type: "image/jpeg".into(), data }
+        Part::image("image/jpeg", data)
     }
 
     fn document() -> Part {
-        Part::Document { media_type: "application/pdf".into(), data: "JVBE".into(), name: None }
+        Part::document("application/pdf", "JVBE", None)
     }
 
     /// What a model reads that takes pictures and no documents.
@@ -179,17 +179,14 @@ mod tests {
             assert_eq!(shown + left, text.chars().count(), "{limit}");
         }
         // Words among the parts of a result, and one character too many.
-        let words = ToolOutput::new("a".repeat(600)).part(Part::Text { text: "z".repeat(600) });
+        let words = ToolOutput::new("a".repeat(600)).part(Part::text("z".repeat(600)));
         let seen = seen(words, 1_199).0.unwrap();
         assert!(seen.contains("\naaaa") && seen.ends_with("zzzz"), "{seen}");
     }
 
     #[test]
     fn a_checked_picture_is_not_decoded_again_unless_it_was_replaced() {
-        let png = |letters: &str| Part::Image {
-            media_type: "image/png".to_owned(),
-            data: format!("iVBORw0KGgo{letters}"),
-        };
+        let png = |letters: &str| Part::image("image/png", format!("iVBORw0KGgo{letters}"));
         let checked = || media::inline(png("=")).unwrap();
         let mut output = ToolOutput::new("").checked_part(checked()).checked_part(checked());
         // Of the same length: it is not looked at again, as if it were one that is not decoded.
@@ -202,7 +199,7 @@ mod tests {
 
     #[test]
     fn words_among_the_parts_count_and_pictures_have_a_bound_of_their_own() {
-        let words = || ToolOutput::new("abc").part(Part::Text { text: "de".into() });
+        let words = || ToolOutput::new("abc").part(Part::text("de"));
         assert_eq!(seen(words(), 5), (Ok("abc".into()), words().parts));
         assert!(seen(words(), 4).0.unwrap().contains(r#""resultChars":5"#));
         assert_eq!(seen(ToolOutput::new("a").part(picture(100)), 5).1.len(), 1);
@@ -224,12 +221,11 @@ mod tests {
         assert_eq!((text, parts), (Ok(want.into()), vec![picture(4)]));
 
         // A document of text becomes words, for a model without documents too.
-        let notes =
-            Part::Document { media_type: "text/plain".into(), data: "aGk=".into(), name: None };
-        let words = Part::Text { text: "hi".into() };
+        let notes = Part::document("text/plain", "aGk=", None);
+        let words = Part::text("hi");
         assert_eq!(seen(ToolOutput::new("").part(notes), 1_000).1, vec![words]);
 
-        let item = Part::Thinking { text: "a".into(), signature: None };
+        let item = Part::thinking("a", None);
         let (failed, _) = seen(ToolOutput::new("a").part(item), 1_000);
         assert!(failed.unwrap_err().1.contains("neither text nor a picture nor a document"));
     }
@@ -238,7 +234,7 @@ mod tests {
     fn what_this_provider_refuses_is_left_out_with_what_to_do() {
         let rules = MediaRules::default().picture_addresses(false).max_picture_letters(Some(8));
         let model = ModelInfo::new("p", "m").capabilities(Capabilities::ALL).media(rules);
-        let image = |data: &str| Part::Image { media_type: "image/jpeg".into(), data: data.into() };
+        let image = |data: &str| Part::image("image/jpeg", data);
         let output =
             ToolOutput::new("Three.").part(image("https://x/y")).part(picture(8)).part(picture(12));
         let (text, parts) = read_result("see", Ok(output), 1_000, &model);
@@ -253,13 +249,8 @@ mod tests {
 
     #[test]
     fn what_vendors_refuse_is_left_out_with_its_type_its_bytes_and_the_reason() {
-        let image =
-            |kind: &str, data: &str| Part::Image { media_type: kind.into(), data: data.into() };
-        let blob = Part::Document {
-            media_type: "application/octet-stream".into(),
-            data: "aGk=".into(),
-            name: Some("u:1".into()),
-        };
+        let image = |kind: &str, data: &str| Part::image(kind, data);
+        let blob = Part::document("application/octet-stream", "aGk=", "u:1".to_owned());
         #[rustfmt::skip]
         let cases = [
             (blob,                                "[A document (application/octet-stream, 2 bytes) is left out: models accept PDF and text.]"),

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, mem, ops::Range, pin::pin, sync::Arc};
 
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
@@ -25,8 +25,13 @@ use crate::state::{
     AnswerId, AskKind, CallId, RunEffect, RunPrompt, RunSpec, RunState, StepInput, UnixMillis,
 };
 use crate::steering::{Steering, UserMessage};
-use crate::{RunInput, config::TOOL_SOURCE, nesting, run::RunOutcome, support::clock};
-use forgeline_types::{AgentError, AgentEvent, Envelope, ErrorCode, Message};
+use crate::{
+    RunInput, nesting,
+    notice::{Notice, ToolSourceNotice},
+    run::RunOutcome,
+    support::clock,
+};
+use forgeline_types::{AgentError, AgentEvent, Envelope, ErrorCode, Message, UpdateBusyEvent};
 
 /// Drives a run to its end; the second value holds the events that the reader has yet to receive.
 pub(crate) async fn run(
@@ -171,7 +176,7 @@ impl<'a> RunDriver<'a> {
     }
 
     /// Drives the run to its end; a refused run ends at once.
-    async fn drive(&mut self, refused: Option<AgentError>, notices: &[Value]) {
+    async fn drive(&mut self, refused: Option<AgentError>, notices: &[ToolSourceNotice]) {
         if refused.is_none() && self.resumed.is_some() {
             Box::pin(self.announce_again()).await;
             if self.state.is_done() {
@@ -187,10 +192,9 @@ impl<'a> RunDriver<'a> {
             None if self.writer.is_some() => Box::pin(self.begin()).await,
             None => Ok(()),
         };
-        self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;
-        for data in notices {
-            let event = AgentEvent::Custom { name: TOOL_SOURCE.into(), data: data.clone() };
-            self.conversation.emitter.emit(event).await;
+        self.conversation.emitter.emit(AgentEvent::UpdateBusy(UpdateBusyEvent::new(true))).await;
+        for notice in notices {
+            self.conversation.emitter.emit(Notice::ToolSource(notice.clone()).into()).await;
         }
         let mut effects = Vec::new();
         match begun {
@@ -385,7 +389,10 @@ impl<'a> RunDriver<'a> {
                 calls::count_below(self.calls.as_deref(), &mut self.state);
                 (self.due, self.calls, self.conversation.open) = (None, None, None);
                 self.conversation.emitter.emit(AgentEvent::TurnEnd).await;
-                self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: false }).await;
+                self.conversation
+                    .emitter
+                    .emit(AgentEvent::UpdateBusy(UpdateBusyEvent::new(false)))
+                    .await;
             }
             RunEffect::Refused(refusal) => tracing::debug!(?refusal, "an input was not accepted"),
         }

@@ -21,7 +21,10 @@ use crate::{
     tools::ToolPlace,
 };
 use forgeline_llm::{Cost, Request, ToolSpec, private::remove_secrets};
-use forgeline_types::{AgentEvent, ErrorCode, FinishReason, Text, UsageInfo};
+use forgeline_types::{
+    AgentEvent, CustomEvent, ErrorCode, FinishReason, Text, ToolApprovalEvent,
+    ToolApprovalRejectedEvent, ToolCallEvent, ToolQuestionEndEvent, ToolResultEvent, UsageInfo,
+};
 
 /// A recorder that builds the records of a run from its events, and passes them to the observers.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
@@ -133,32 +136,57 @@ impl RunRecorder {
 
     /// Records an event of the run.
     pub(crate) fn see(&mut self, turn: u32, event: &AgentEvent) {
-        if let AgentEvent::ApiCallStart { .. } = event {
+        if let AgentEvent::ApiCallStart(_) = event {
             self.begin_request(turn);
-        } else if let AgentEvent::ApiCallEnd { .. } = event {
+        } else if let AgentEvent::ApiCallEnd(_) = event {
             self.end_answer();
-        } else if let AgentEvent::ToolCall { id, tool_name, .. } = event {
+        } else if let AgentEvent::ToolCall(ToolCallEvent { call_id: id, tool_name, .. }) = event {
             self.begin_call(turn, id, tool_name);
         } else if let AgentEvent::ClientToolRequest(request) = event {
-            self.at_client.push(request.id.clone());
-            self.begin_call(turn, &request.id, &request.tool_name);
-        } else if let AgentEvent::ToolResult { id, tool_name, content, duration_ms } = event {
+            self.at_client.push(request.call_id.clone());
+            self.begin_call(turn, &request.call_id, &request.tool_name);
+        } else if let AgentEvent::ToolResult(ToolResultEvent {
+            call_id: id,
+            tool_name,
+            content,
+            duration_ms,
+            ..
+        }) = event
+        {
             self.end_call(turn, id, tool_name, content, *duration_ms, CallEnd::Succeeded);
-        } else if let AgentEvent::ToolResultError { id, tool_name, content, duration_ms } = event {
+        } else if let AgentEvent::ToolResultError(ToolResultEvent {
+            call_id: id,
+            tool_name,
+            content,
+            duration_ms,
+            ..
+        }) = event
+        {
             let end = self.failure.take().map_or(CallEnd::Failed, CallEnd::from);
             self.end_call(turn, id, tool_name, content, *duration_ms, end);
         } else if let AgentEvent::ToolApprovalRequest(request) = event {
             self.open(turn).ask(&request.approval_id);
         } else if let AgentEvent::ToolQuestion(question) = event {
             self.open(turn).ask(&question.question_id);
-        } else if let AgentEvent::ToolApprovalGranted { approval_id: id, .. }
-        | AgentEvent::ToolApprovalRejected { approval_id: id, .. }
-        | AgentEvent::ToolApprovalTimeout { approval_id: id, .. }
-        | AgentEvent::ToolApprovalCancelled { approval_id: id, .. }
-        | AgentEvent::ToolQuestionEnd { question_id: id, .. } = event
+        } else if let AgentEvent::ToolApprovalGranted(ToolApprovalEvent {
+            approval_id: id, ..
+        })
+        | AgentEvent::ToolApprovalRejected(ToolApprovalRejectedEvent {
+            approval_id: id,
+            ..
+        })
+        | AgentEvent::ToolApprovalTimeout(ToolApprovalEvent {
+            approval_id: id, ..
+        })
+        | AgentEvent::ToolApprovalCancelled(ToolApprovalEvent {
+            approval_id: id, ..
+        })
+        | AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent {
+            question_id: id, ..
+        }) = event
         {
             self.open(turn).answered(id);
-        } else if let AgentEvent::Custom { name, data } = event {
+        } else if let AgentEvent::Custom(CustomEvent { name, data, .. }) = event {
             self.notify_observers(|observer| observer.progress(&self.run.run_id, name, data));
         }
     }

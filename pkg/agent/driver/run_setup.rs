@@ -6,12 +6,12 @@ use std::{
 };
 
 use futures_util::future::try_join_all;
-use serde_json::Value;
 
 use super::shared_agent::SharedAgent;
 use crate::{
     RunContext,
     nesting::within,
+    notice::ToolSourceNotice,
     setup::{AgentSetup, RequestModes},
     support::bounded_unless,
 };
@@ -30,7 +30,7 @@ pub(crate) struct RunSetup {
     pub(crate) parts: Arc<AgentSetup>,
     pub(crate) modes: Arc<RequestModes>,
     /// The notices of the sources, which the run passes on.
-    pub(crate) notices: Arc<[Value]>,
+    pub(crate) notices: Arc<[ToolSourceNotice]>,
 }
 
 impl SharedAgent {
@@ -77,7 +77,7 @@ async fn contributed(
     run: &RunContext,
     limit: Duration,
     keeps: &(dyn Fn(&str) -> bool + Sync),
-) -> Result<(AgentSetup, Vec<Value>), AgentError> {
+) -> Result<(AgentSetup, Vec<ToolSourceNotice>), AgentError> {
     let sources = own.sources.clone();
     let asked = sources.iter().map(|source| async move {
         let tools = async { source.tools(run.clone()).await };

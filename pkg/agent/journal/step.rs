@@ -14,11 +14,13 @@ use forgeline_types::{Message, Text};
 #[non_exhaustive]
 pub enum JournalStep {
     /// A run began.
+    #[non_exhaustive]
     RunBegan {
         /// The id of the run.
         run_id: Text,
     },
     /// The run took an input.
+    #[non_exhaustive]
     InputTaken {
         /// The input.
         input: JournaledInput,
@@ -30,6 +32,7 @@ pub enum JournalStep {
         events: u64,
     },
     /// Messages that no run added were put at the end of the conversation.
+    #[non_exhaustive]
     MessagesGiven {
         /// The number of messages.
         messages: usize,
@@ -37,6 +40,7 @@ pub enum JournalStep {
     /// The conversation was cleared.
     Cleared,
     /// A run, and those after it, were removed from the conversation.
+    #[non_exhaustive]
     RunRewound {
         /// The id of the run.
         run_id: Text,
@@ -48,6 +52,7 @@ pub enum JournalStep {
 #[non_exhaustive]
 pub enum JournaledInput {
     /// An answer of the model ended.
+    #[non_exhaustive]
     Answer {
         /// The turn of the answer.
         turn: u32,
@@ -57,12 +62,21 @@ pub enum JournaledInput {
     /// The user sent a message for the model to read when the run would end.
     FollowUp(Box<Message>),
     /// A request for approval, or a call at the client, was answered.
+    #[non_exhaustive]
     RequestAnswered {
         /// The id of the request.
         request_id: Text,
     },
     /// Something else.
     Other,
+}
+
+impl JournaledInput {
+    /// Creates the answer of the provider in this turn.
+    #[must_use]
+    pub fn answer(turn: u32) -> Self {
+        Self::Answer { turn }
+    }
 }
 
 impl From<&StepInput> for JournaledInput {

@@ -10,20 +10,22 @@ use forgeline_types::Text;
 /// ```
 /// use forgeline::agent::knowledge::KnowledgeError;
 ///
-/// let error = KnowledgeError::TooLarge { what: "text", bytes: 20_000, most: 16_384 };
-/// assert_eq!(error.to_string(), "the text has 20000 bytes, more than 16384; shorten it");
+/// let error = KnowledgeError::failed("the disk is full");
+/// assert_eq!(error.to_string(), "the disk is full");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KnowledgeError {
     /// A part has no content.
     #[error("the {what} is empty; give one")]
+    #[non_exhaustive]
     Empty {
         /// The part.
         what: &'static str,
     },
     /// A part is too large.
     #[error("the {what} has {bytes} bytes, more than {most}; shorten it")]
+    #[non_exhaustive]
     TooLarge {
         /// The part.
         what: &'static str,
@@ -36,12 +38,14 @@ pub enum KnowledgeError {
     #[error(
         "the key `{key}` holds another memory; choose another key, or delete that memory first"
     )]
+    #[non_exhaustive]
     Taken {
         /// The key.
         key: Text,
     },
     /// A limit is reached.
     #[error("the limit of {most} {what} is reached; delete what is no longer needed")]
+    #[non_exhaustive]
     Full {
         /// The thing that is limited.
         what: &'static str,
@@ -53,6 +57,7 @@ pub enum KnowledgeError {
         "the file is damaged in line {line}, at byte {offset}: {problem}; restore a copy, \
          or move it away to start over"
     )]
+    #[non_exhaustive]
     Damaged {
         /// The line, from 1.
         line: u64,
@@ -66,6 +71,7 @@ pub enum KnowledgeError {
         "the file has version {found}, and this library reads {own}; use the version of the \
          library that wrote it"
     )]
+    #[non_exhaustive]
     Version {
         /// The version of the file.
         found: u64,
@@ -77,6 +83,7 @@ pub enum KnowledgeError {
     Busy,
     /// The store failed.
     #[error("{message}")]
+    #[non_exhaustive]
     Failed {
         /// The message.
         message: Text,

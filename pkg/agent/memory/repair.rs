@@ -129,7 +129,7 @@ fn sound(message: &Arc<Message>) -> Option<Arc<Message>> {
         _ => message.role != MessageRole::Tool,
     };
     let says = |part: &Part| match part {
-        Part::Text { text } => !text.trim().is_empty(),
+        Part::Text { text, .. } => !text.trim().is_empty(),
         Part::Thinking { .. } | Part::Framing { .. } => false,
         Part::ToolCall(_)
         | Part::ToolResult(_)

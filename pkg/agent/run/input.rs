@@ -175,7 +175,7 @@ impl RunInput {
     }
 
     /// Binds the run's final answer to a schema: the model works with its tools first, and then gives one
-    /// answer that matches the schema, after the event [`ANSWER_TYPED`](crate::ANSWER_TYPED). The text
+    /// answer that matches the schema, after the event [`ANSWER_TYPED`](crate::notice::ANSWER_TYPED). The text
     /// of the outcome is its JSON. See [`run_typed`](crate::Agent::run_typed).
     #[must_use]
     pub fn answer(mut self, schema: AnswerSchema) -> Self {

@@ -66,11 +66,13 @@ pub enum OutcomeKind {
     /// The model answered without a call.
     Answer,
     /// The model called `task_completion`.
+    #[non_exhaustive]
     TaskCompleted {
         /// The result, for the user.
         result: String,
     },
     /// The model called `ask_question`.
+    #[non_exhaustive]
     QuestionAsked {
         /// The question.
         question: String,
@@ -78,11 +80,13 @@ pub enum OutcomeKind {
         suggestions: Vec<String>,
     },
     /// The model called `converse`.
+    #[non_exhaustive]
     Conversed {
         /// The message to the user.
         message: String,
     },
     /// Another loop-breaking tool ran.
+    #[non_exhaustive]
     Tool {
         /// The tool's name.
         name: Text,
@@ -97,15 +101,25 @@ pub enum OutcomeKind {
     /// A part of the system prompt [answered](crate::prompts::PromptContext::answer); the model was not called.
     PromptAnswered,
     /// A limit was reached, and the model gave its answer without tools.
+    #[non_exhaustive]
     LimitReached {
         /// The limit.
         limit: Limit,
     },
     /// The run failed, was cancelled, or ended without what was asked for: [`ending`](Self::ending) says which. Its content so far is kept.
+    #[non_exhaustive]
     Failed {
         /// The cause.
         error: AgentError,
     },
+}
+
+impl OutcomeKind {
+    /// Creates the end by this failure.
+    #[must_use]
+    pub fn failed(error: AgentError) -> Self {
+        Self::Failed { error }
+    }
 }
 
 /// The error of a run that failed, was cancelled, or ended without an answer, with its outcome so far.
@@ -180,7 +194,7 @@ impl OutcomeKind {
     /// use forgeline::{agent::OutcomeKind, types::{AgentError, Ending, ErrorCode}};
     ///
     /// let error = AgentError::new(ErrorCode::Refused, "m refused to answer");
-    /// assert_eq!(OutcomeKind::Failed { error }.ending(), Ending::Refused);
+    /// assert_eq!(OutcomeKind::failed(error).ending(), Ending::Refused);
     /// assert_eq!(OutcomeKind::Answer.ending(), Ending::Answered);
     /// ```
     #[must_use]

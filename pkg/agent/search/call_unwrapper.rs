@@ -291,7 +291,9 @@ impl UnwrappedCall {
 mod tests {
     use super::*;
     use forgeline_core::{StreamEnd, StreamMachine, StreamOptions};
-    use forgeline_types::{AgentEvent, CallOutcome, FinishReason, ToolCall};
+    use forgeline_types::{
+        AgentEvent, CallOutcome, FinishReason, ToolCall, ToolCallContentEvent, ToolCallStartEvent,
+    };
 
     fn name(name: &str, arguments: &str) -> StreamChunk {
         StreamChunk::calls([ToolCallDelta::new(0).id("a").name(name).arguments(arguments)])
@@ -322,11 +324,15 @@ mod tests {
     /// The name in the start, and the arguments of all deltas.
     fn reported(events: &[AgentEvent]) -> (Option<&str>, String) {
         let start = events.iter().find_map(|event| {
-            let AgentEvent::ToolCallStart { tool_name, .. } = event else { return None };
+            let AgentEvent::ToolCallStart(ToolCallStartEvent { tool_name, .. }) = event else {
+                return None;
+            };
             Some(tool_name.as_deref())
         });
         let deltas = events.iter().filter_map(|event| {
-            let AgentEvent::ToolCallContent { arguments, .. } = event else { return None };
+            let AgentEvent::ToolCallContent(ToolCallContentEvent { arguments, .. }) = event else {
+                return None;
+            };
             Some(arguments.as_str())
         });
         (start.expect("a start"), deltas.collect())
@@ -383,7 +389,7 @@ mod tests {
             let mut chunk = if at == 0 { name(CALL_FOUND_TOOL, piece) } else { more(piece) };
             unwrapping.chunk(&mut chunk);
             let flow = machine.chunk(chunk, &mut |event| {
-                if let AgentEvent::ToolCallContent { arguments, .. } = event {
+                if let AgentEvent::ToolCallContent(ToolCallContentEvent { arguments, .. }) = event {
                     reported.push_str(&arguments);
                 }
             });

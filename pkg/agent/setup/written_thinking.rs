@@ -52,7 +52,9 @@ impl WrittenThinking {
             // Framing beside the reasoning has its markers.
             let is_framed = is_framing(at + 1) || at.checked_sub(1).is_some_and(is_framing);
             match (written(part), part) {
-                (None, Part::Text { text } | Part::Framing { text }) => push_text(&mut out, text),
+                (None, Part::Text { text, .. } | Part::Framing { text, .. }) => {
+                    push_text(&mut out, text)
+                }
                 (Some(text), _) if is_framed => push_text(&mut out, text),
                 (Some(text), part) => match self.dialect.as_ref().and_then(|it| it.write(text)) {
                     Some(text) => push_text(&mut out, &text),
@@ -73,7 +75,7 @@ impl WrittenThinking {
         // Harmony's is not: its template refuses an answer whose text has headers of channels.
         let is_writable = self.dialect.as_ref().is_some_and(|it| it.write("").is_some());
         let without = with_late_closers(parts, |out, closer| {
-            out.push(Part::Framing { text: closer.to_owned() });
+            out.push(Part::framing(closer.to_owned()));
         });
         if !is_writable || self.write_parts(parts) == self.write_parts(&without) {
             *parts = without;
@@ -97,7 +99,7 @@ fn with_late_closers(parts: &[Part], keep: impl Fn(&mut Vec<Part>, &str)) -> Vec
         match (framing(part), part) {
             (Some(closer), _) if is_late() => keep(&mut out, closer),
             (Some(_), _) => {}
-            (None, Part::Text { text }) => push_text(&mut out, text),
+            (None, Part::Text { text, .. }) => push_text(&mut out, text),
             (None, part) => out.push(part.clone()),
         }
     }
@@ -106,20 +108,20 @@ fn with_late_closers(parts: &[Part], keep: impl Fn(&mut Vec<Part>, &str)) -> Vec
 
 /// Returns what the model wrote around reasoning.
 pub(crate) fn framing(part: &Part) -> Option<&str> {
-    if let Part::Framing { text } = part { Some(text) } else { None }
+    if let Part::Framing { text, .. } = part { Some(text) } else { None }
 }
 
 /// Returns the text of reasoning that was written into the answer's text.
 fn written(part: &Part) -> Option<&str> {
-    let Part::Thinking { text, signature: None } = part else { return None };
+    let Part::Thinking { text, signature: None, .. } = part else { return None };
     Some(text.as_str()).filter(|text| !text.is_empty())
 }
 
 /// Appends text to the end of the parts.
 pub(crate) fn push_text(parts: &mut Vec<Part>, more: &str) {
     match parts.last_mut() {
-        Some(Part::Text { text }) => text.push_str(more),
-        _ => parts.push(Part::Text { text: more.to_owned() }),
+        Some(Part::Text { text, .. }) => text.push_str(more),
+        _ => parts.push(Part::text(more.to_owned())),
     }
 }
 
@@ -138,7 +140,7 @@ mod tests {
     use forgeline_types::{Json, MessageRole, ProviderItem, Signature};
 
     fn thinking(text: &str, signature: Option<Signature>) -> Part {
-        Part::Thinking { text: text.into(), signature }
+        Part::thinking(text, signature)
     }
 
     #[test]
@@ -161,7 +163,7 @@ mod tests {
             let message = Message::new(MessageRole::Assistant, parts);
             assert_eq!(always.keeps(&message, || false), want, "{name}");
         }
-        let text = |text: &str| Part::Text { text: text.into() };
+        let text = |text: &str| Part::text(text);
         let parts = vec![signed(), thinking("So.", None), text("Yes."), thinking("Hm.", None)];
         let written = always.write(&Message::new(MessageRole::Assistant, parts));
         let want = "<think>\nSo.\n</think>\n\nYes.<think>\nHm.\n</think>\n\n";

@@ -17,7 +17,9 @@ use crate::{
     prompts::feedback,
     run::{OutcomeKind, OutsideSources},
 };
-use forgeline_types::{AgentEvent, Json, Part, Text, TextOrigin, ToolCall, ToolResult};
+use forgeline_types::{
+    AgentEvent, Json, Part, Text, TextOrigin, ToolCall, ToolResult, ToolResultEvent,
+};
 
 /// The calls of one answer, in its order, and their results.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -139,12 +141,14 @@ impl RunCall {
             end.result.as_ref().err().map(|CallFailure(failure, _)| RunEffect::Failed(*failure)),
         );
         out.push(RunEffect::Emit(Box::new(match &end.result {
-            Ok(content) => {
-                AgentEvent::ToolResult { id, tool_name, content: content.clone(), duration_ms }
-            }
+            Ok(content) => AgentEvent::ToolResult(
+                ToolResultEvent::new(id, tool_name, content.clone()).duration_ms(duration_ms),
+            ),
             Err(CallFailure(_, text)) => {
                 let content = feedback::brief(text.clone());
-                AgentEvent::ToolResultError { id, tool_name, content, duration_ms }
+                AgentEvent::ToolResultError(
+                    ToolResultEvent::new(id, tool_name, content).duration_ms(duration_ms),
+                )
             }
         })));
         if let Err(CallFailure(failure, text)) = &end.result {

@@ -2,8 +2,6 @@
 
 use std::{mem, sync::Arc};
 
-use serde_json::json;
-
 use super::{
     AskKind, CancelReason, ModelAnswer, RunEffect, RunRules,
     after_calls::AfterCalls,
@@ -13,13 +11,15 @@ use super::{
 };
 use crate::{
     Limit,
-    config::{ANSWER_ASKED_AGAIN, ANSWER_CONTINUED, NoToolCall},
+    config::NoToolCall,
+    notice::{AnswerAskedAgainNotice, AnswerContinuedNotice, Notice},
     prompts::feedback,
     run::OutcomeKind,
 };
 use forgeline_llm::private::ask_again;
 use forgeline_types::{
-    AgentError, AgentEvent, Ending, ErrorCode, FinishReason, Message, Part, UsageInfo,
+    AgentError, AgentEvent, Ending, ErrorCode, FinishReason, Message, MessageContentEvent, Part,
+    UsageInfo,
 };
 
 impl RunState {
@@ -165,9 +165,9 @@ impl RunState {
     /// Asks for the rest of a truncated answer.
     fn go_on_with_answer(&mut self, out: &mut Vec<RunEffect>) {
         self.continued += 1;
-        let data = json!({ "turn": self.answer.turn, "times": self.continued });
-        let event = AgentEvent::Custom { name: ANSWER_CONTINUED.into(), data };
-        out.push(RunEffect::Emit(Box::new(event)));
+        let (turn, times) = (self.answer.turn, self.continued);
+        let notice = Notice::AnswerContinued(AnswerContinuedNotice { turn, times });
+        out.push(RunEffect::Emit(Box::new(notice.into())));
         self.ask(AskKind::Continue, out);
     }
 
@@ -233,9 +233,9 @@ impl RunState {
 
     /// Emits an event about an answer after which the model is asked once more.
     pub(super) fn announce_again(&self, ending: Ending, reason: &str, out: &mut Vec<RunEffect>) {
-        let data = json!({ "turn": self.answer.turn, "ending": ending, "reason": reason });
-        let event = AgentEvent::Custom { name: ANSWER_ASKED_AGAIN.into(), data };
-        out.push(RunEffect::Emit(Box::new(event)));
+        let (turn, reason) = (self.answer.turn, reason.into());
+        let notice = Notice::AnswerAskedAgain(AnswerAskedAgainNotice { turn, ending, reason });
+        out.push(RunEffect::Emit(Box::new(notice.into())));
     }
 
     /// Ends the run with its last answer at a limit: without a text it is the limit that the run ends with.
@@ -262,10 +262,9 @@ impl RunState {
     /// Adds this text in place of the model's answer: the text shown is the text kept.
     pub(super) fn say(&mut self, text: &str, out: &mut Vec<RunEffect>) {
         text.clone_into(&mut self.outcome.text);
-        let content = text.into();
         let events = [
             AgentEvent::MessageStart,
-            AgentEvent::MessageContent { content, refusal: false },
+            AgentEvent::MessageContent(MessageContentEvent::new(text)),
             AgentEvent::MessageEnd,
         ];
         out.extend(events.into_iter().map(|event| RunEffect::Emit(Box::new(event))));
@@ -311,7 +310,7 @@ pub(super) fn joined(
     let mut whole = Message::clone(cut);
     for part in more.parts.iter().cloned() {
         match (whole.parts.last_mut(), part) {
-            (Some(Part::Text { text }), Part::Text { text: more }) => text.push_str(&more),
+            (Some(Part::Text { text, .. }), Part::Text { text: more, .. }) => text.push_str(&more),
             (_, part) => whole.parts.push(part),
         }
     }

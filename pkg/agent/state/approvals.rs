@@ -9,7 +9,9 @@ use crate::{
     prompts::feedback,
     support::digest,
 };
-use forgeline_types::{AgentEvent, Json, Text, ToolCall};
+use forgeline_types::{
+    AgentEvent, Json, Text, ToolApprovalEvent, ToolApprovalRejectedEvent, ToolCall,
+};
 
 /// Returns the id of a request, which is bound to the request's kind, the run, the call and its arguments.
 pub(super) fn request_id(kind: &str, run_id: &str, call_id: CallId, call: &ToolCall) -> Text {
@@ -40,7 +42,8 @@ impl RunCall {
         }
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
         out.push(RunEffect::Withdraw(approval_id.clone()));
-        let event = AgentEvent::ToolApprovalCancelled { approval_id, id, tool_name };
+        let event =
+            AgentEvent::ToolApprovalCancelled(ToolApprovalEvent::new(approval_id, id, tool_name));
         out.push(RunEffect::Emit(Box::new(event)));
     }
 
@@ -50,11 +53,25 @@ impl RunCall {
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
         let (reason, why) = match verdict {
             ApprovalVerdict::Granted { .. } => {
-                return (AgentEvent::ToolApprovalGranted { approval_id, id, tool_name }, None);
+                return (
+                    AgentEvent::ToolApprovalGranted(ToolApprovalEvent::new(
+                        approval_id,
+                        id,
+                        tool_name,
+                    )),
+                    None,
+                );
             }
             ApprovalVerdict::TimedOut(limit) => {
                 let why = feedback::unanswered(&tool_name, *limit);
-                return (AgentEvent::ToolApprovalTimeout { approval_id, id, tool_name }, Some(why));
+                return (
+                    AgentEvent::ToolApprovalTimeout(ToolApprovalEvent::new(
+                        approval_id,
+                        id,
+                        tool_name,
+                    )),
+                    Some(why),
+                );
             }
             ApprovalVerdict::Rejected { reason } => {
                 (reason.clone(), feedback::rejected(&tool_name, reason))
@@ -75,7 +92,12 @@ impl RunCall {
                 (reason.to_owned(), feedback::changed_since_shown(&tool_name))
             }
         };
-        (AgentEvent::ToolApprovalRejected { approval_id, id, tool_name, reason }, Some(why))
+        (
+            AgentEvent::ToolApprovalRejected(
+                ToolApprovalRejectedEvent::new(approval_id, id, tool_name).reason(reason),
+            ),
+            Some(why),
+        )
     }
 }
 

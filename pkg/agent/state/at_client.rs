@@ -8,7 +8,7 @@ use super::{
     approvals::request_id,
 };
 use crate::prompts::feedback;
-use forgeline_types::{AgentEvent, Text};
+use forgeline_types::{AgentEvent, ClientToolCancelledEvent, Text};
 
 impl RunCall {
     /// Sends the call to the client.
@@ -21,7 +21,11 @@ impl RunCall {
     fn announce_withdrawn(&self, client_call_id: Text, out: &mut Vec<RunEffect>) {
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
         out.push(RunEffect::Withdraw(client_call_id.clone()));
-        let event = AgentEvent::ClientToolCancelled { client_call_id, id, tool_name };
+        let event = AgentEvent::ClientToolCancelled(ClientToolCancelledEvent::new(
+            client_call_id,
+            id,
+            tool_name,
+        ));
         out.push(RunEffect::Emit(Box::new(event)));
     }
 }

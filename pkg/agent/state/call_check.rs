@@ -55,7 +55,7 @@ impl CallPolicy<'_> {
             CallOutcome::Incomplete => {
                 return Err(CallFailure(FailureKind::Cut, feedback::cut(held.body_bytes)));
             }
-            CallOutcome::Malformed { reason, offset } => {
+            CallOutcome::Malformed { reason, offset, .. } => {
                 return Err(CallFailure(
                     FailureKind::Malformed,
                     feedback::malformed(reason, *offset),

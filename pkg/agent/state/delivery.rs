@@ -2,14 +2,12 @@
 
 use std::mem;
 
-use serde_json::json;
-
 use super::{AskKind, CancelReason, RunEffect, RunState, run_state::KEEPS_DENIALS};
 use crate::{
-    config::{STEERED, UNDELIVERED},
+    notice::{Notice, SteeredKind, SteeredNotice, UndeliveredNotice},
     steering::UserMessage,
 };
-use forgeline_types::{AgentEvent, Message};
+use forgeline_types::Message;
 
 impl RunState {
     pub(super) fn hear(&mut self, said: UserMessage, out: &mut Vec<RunEffect>) {
@@ -38,7 +36,7 @@ impl RunState {
     pub(super) fn deliver_steers(&mut self, out: &mut Vec<RunEffect>) {
         let steers = self.inbox.as_mut().map(|inbox| mem::take(&mut inbox.steers));
         for message in steers.unwrap_or_default() {
-            self.deliver("steer", message, out);
+            self.deliver(SteeredKind::Steer, message, out);
         }
     }
 
@@ -50,7 +48,7 @@ impl RunState {
             return true;
         }
         let Some(message) = inbox.follow_ups.pop_front() else { return false };
-        self.deliver("follow_up", message, out);
+        self.deliver(SteeredKind::FollowUp, message, out);
         true
     }
 
@@ -60,16 +58,14 @@ impl RunState {
         self.outcome.undelivered.extend(inbox.into_messages());
         if !self.outcome.undelivered.is_empty() {
             let texts: Vec<_> = self.outcome.undelivered.iter().map(Message::text).collect();
-            let data = json!({ "texts": texts });
-            let event = AgentEvent::Custom { name: UNDELIVERED.into(), data };
-            out.push(RunEffect::Emit(Box::new(event)));
+            let notice = Notice::Undelivered(UndeliveredNotice { texts });
+            out.push(RunEffect::Emit(Box::new(notice.into())));
         }
     }
 
-    fn deliver(&mut self, kind: &str, message: Message, out: &mut Vec<RunEffect>) {
-        let data = json!({ "kind": kind, "text": message.text() });
-        let event = AgentEvent::Custom { name: STEERED.into(), data };
-        out.push(RunEffect::Emit(Box::new(event)));
+    fn deliver(&mut self, kind: SteeredKind, message: Message, out: &mut Vec<RunEffect>) {
+        let notice = Notice::Steered(SteeredNotice { kind, text: message.text() });
+        out.push(RunEffect::Emit(Box::new(notice.into())));
         if !self.is_before(KEEPS_DENIALS) {
             // The user may have changed their mind, or what calls failed for.
             self.guard.succeeded();

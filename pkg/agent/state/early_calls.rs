@@ -2,8 +2,6 @@
 
 use std::mem;
 
-use serde_json::json;
-
 use super::{
     AskKind, CallId, CompleteCall, ModelAnswer, RunEffect, RunRules,
     after_calls::AfterCalls,
@@ -12,8 +10,8 @@ use super::{
     partial_answer::PartialAnswer,
     run_state::{RunPhase, RunState},
 };
-use crate::config::ANSWER_KEPT;
-use forgeline_types::AgentEvent;
+use crate::notice::{AnswerKeptNotice, Notice};
+use forgeline_types::{AgentEvent, ApiCallEndEvent};
 
 impl RunState {
     /// Returns `true` when a call of the answer in progress may start before the answer ends.
@@ -67,10 +65,10 @@ impl RunState {
 
     /// Continues from an answer that was suspended after complete calls: the answer is kept up to the last of them.
     pub(super) fn keep_early(&mut self, rules: &dyn RunRules, out: &mut Vec<RunEffect>) {
-        let data = json!({ "turn": self.answer.turn, "calls": self.calls.len() });
+        let kept = AnswerKeptNotice { turn: self.answer.turn, calls: self.calls.len() };
         let ends = self.early.as_mut().map(|early| mem::take(&mut early.ends)).unwrap_or_default();
-        let kept = AgentEvent::Custom { name: ANSWER_KEPT.into(), data };
-        let end = AgentEvent::ApiCallEnd { duration_ms: 0, first_token_ms: None };
+        let kept = Notice::AnswerKept(kept).into();
+        let end = AgentEvent::ApiCallEnd(ApiCallEndEvent::new(0));
         let events = ends.into_iter().chain([kept, end]);
         out.extend(events.map(|event| RunEffect::Emit(Box::new(event))));
         self.keep_sealed();

@@ -1,14 +1,14 @@
 //! Conversations larger than the model may read: messages left out, and messages summarized.
 
-use serde_json::json;
-
 use super::{
     AskKind, CancelReason, RunEffect, RunRules, RunState, StepInput,
     run_state::RunPhase,
     window_state::{ConversationSummary, SummaryEnd, WindowCut, WindowState},
 };
-use crate::config::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED};
-use forgeline_types::{AgentEvent, UsageInfo};
+use crate::notice::{
+    ContextSummarizedNotice, ContextSummaryFailedNotice, ContextTrimmedNotice, Notice,
+};
+use forgeline_types::UsageInfo;
 
 impl RunState {
     /// Starts with the marks of the part of the conversation that is sent.
@@ -42,9 +42,10 @@ impl RunState {
             return self.refused_for_good(rules, out);
         }
         if messages + results > 0 {
-            let data = json!({ "messages": messages, "results": results, "tokens": tokens, "tokens_before": tokens_before });
-            let event = AgentEvent::Custom { name: CONTEXT_TRIMMED.into(), data };
-            out.push(RunEffect::Emit(Box::new(event)));
+            let (messages, results) = (*messages, *results);
+            let (tokens, tokens_before) = (*tokens, *tokens_before);
+            let trimmed = ContextTrimmedNotice { messages, results, tokens, tokens_before };
+            out.push(RunEffect::Emit(Box::new(Notice::ContextTrimmed(trimmed).into())));
         }
         if let RunPhase::Asking(kind) = self.phase {
             out.push(RunEffect::Ask(self.answer, kind));
@@ -77,17 +78,22 @@ impl RunState {
         if let Some(reason) = self.cancelled {
             return self.fail(CancelReason::error(reason), out);
         }
-        let (name, data) = match result {
+        let notice = match result {
             Ok(ConversationSummary { outside, messages, tokens, .. }) => {
                 self.outside.add(&outside);
-                let data = json!({ "messages": messages, "requests": requests, "tokens": tokens, "tokens_before": tokens_before });
-                (CONTEXT_SUMMARIZED, data)
+                Notice::ContextSummarized(ContextSummarizedNotice {
+                    messages,
+                    requests,
+                    tokens,
+                    tokens_before,
+                })
             }
             Err(error) => {
-                (CONTEXT_SUMMARY_FAILED, json!({ "requests": requests, "error": error.message }))
+                let error = error.message;
+                Notice::ContextSummaryFailed(ContextSummaryFailedNotice { requests, error })
             }
         };
-        out.push(RunEffect::Emit(Box::new(AgentEvent::Custom { name: name.into(), data })));
+        out.push(RunEffect::Emit(Box::new(notice.into())));
         if requests > 0 {
             self.announce_unmeasured(usage.is_none(), cost.is_none(), out);
         }

@@ -1,15 +1,14 @@
 //! The answer that is bound to the schema of the run's input, after the turns with tools.
 
-use serde_json::json;
-
 use super::{AskKind, RunEffect, RunRules, run_state::RunState};
 use crate::{
-    config::{ANSWER_TYPED, AtLimit},
+    config::AtLimit,
+    notice::{AnswerTypedNotice, Notice},
     prompts::feedback,
     run::OutcomeKind,
 };
 use forgeline_llm::AnswerSchema;
-use forgeline_types::{AgentEvent, Message};
+use forgeline_types::Message;
 
 impl RunState {
     /// Binds the final answer to a schema.
@@ -51,9 +50,8 @@ impl RunState {
 
     /// Requests the bound answer and emits an event about it.
     pub(super) fn ask_typed(&mut self, out: &mut Vec<RunEffect>) {
-        let data = json!({ "turn": self.outcome.turns + 1 });
-        let event = AgentEvent::Custom { name: ANSWER_TYPED.into(), data };
-        out.push(RunEffect::Emit(Box::new(event)));
+        let notice = Notice::AnswerTyped(AnswerTypedNotice { turn: self.outcome.turns + 1 });
+        out.push(RunEffect::Emit(Box::new(notice.into())));
         self.ask(AskKind::Typed, out);
     }
 }

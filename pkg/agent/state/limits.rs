@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::{ModelAnswer, RunEffect, RunState, UnixMillis};
-use crate::{Budget, Limit, Spending, config::BUDGET_UNMEASURED, run::SpentBelow};
-use forgeline_types::{AgentError, AgentEvent, ErrorCode};
+use crate::{
+    Budget, Limit, Spending,
+    notice::{BudgetUnmeasuredNotice, Notice},
+    run::SpentBelow,
+};
+use forgeline_types::{AgentError, ErrorCode};
 
 impl RunState {
     /// Advances the clock of the run, which never goes back. The time of a suspended run is not counted.
@@ -62,9 +64,8 @@ impl RunState {
         for (limit, is_unmeasured) in unmeasured {
             if is_unmeasured && !self.unmeasured.contains(&limit) {
                 self.unmeasured.push(limit);
-                let data = json!({ "limit": limit });
-                let event = AgentEvent::Custom { name: BUDGET_UNMEASURED.into(), data };
-                out.push(RunEffect::Emit(Box::new(event)));
+                let notice = Notice::BudgetUnmeasured(BudgetUnmeasuredNotice { limit });
+                out.push(RunEffect::Emit(Box::new(notice.into())));
             }
         }
     }

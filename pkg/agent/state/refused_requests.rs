@@ -2,12 +2,9 @@
 
 use std::mem;
 
-use serde_json::json;
-
 use super::{ContentRefusal, ModelAnswer, RunEffect, RunRules, RunState, run_state::RunPhase};
-use crate::config::CONTENT_REFUSED;
+use crate::notice::{ContentRefusedNotice, Notice, RefusedKind};
 use forgeline_llm::RefusedContent;
-use forgeline_types::AgentEvent;
 
 impl RunState {
     /// Sends the request again without what was refused, where that may help; otherwise the refusal is the answer.
@@ -24,13 +21,17 @@ impl RunState {
         }
         let ContentRefusal { content, places, error, .. } = refusal;
         let content = match content {
-            RefusedContent::Context { .. } => "context",
-            RefusedContent::Media => "media",
-            RefusedContent::Proof | _ => "signatures",
+            RefusedContent::Context { .. } => RefusedKind::Context,
+            RefusedContent::Media => RefusedKind::Media,
+            RefusedContent::Proof | _ => RefusedKind::Signatures,
         };
-        let data = json!({ "turn": self.answer.turn, "content": content, "messages": places.len(), "reason": error.message });
-        let event = AgentEvent::Custom { name: CONTENT_REFUSED.into(), data };
-        out.push(RunEffect::Emit(Box::new(event)));
+        let notice = Notice::ContentRefused(ContentRefusedNotice {
+            turn: self.answer.turn,
+            content,
+            messages: places.len(),
+            reason: error.message,
+        });
+        out.push(RunEffect::Emit(Box::new(notice.into())));
         out.push(RunEffect::Ask(self.answer, kind));
     }
 

@@ -109,7 +109,7 @@ pub(super) fn digest_of(
 /// Returns the bytes by which parts of results are compared.
 fn data(part: &Part) -> &[u8] {
     match part {
-        Part::Text { text } => text.as_bytes(),
+        Part::Text { text, .. } => text.as_bytes(),
         Part::Image { data, .. } | Part::Document { data, .. } => data.as_bytes(),
         Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) | Part::ProviderItem(_) => {
             &[]

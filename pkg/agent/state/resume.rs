@@ -1,10 +1,7 @@
 //! Starting a run, and resuming a suspended one.
 
-use serde_json::json;
-
 use super::{AnswerId, RunEffect, RunRules, RunState, run_state::RunPhase};
-use crate::config::ANSWER_RESTARTED;
-use forgeline_types::AgentEvent;
+use crate::notice::{AnswerRestartedNotice, Notice};
 
 impl RunState {
     /// Appends the outstanding effects, which the driver of a starting run performs.
@@ -28,9 +25,8 @@ impl RunState {
             (RunPhase::Asking(kind), None) => {
                 self.answer.attempt += 1;
                 let AnswerId { turn, attempt } = self.answer;
-                let data = json!({ "turn": turn, "attempt": attempt });
-                let event = AgentEvent::Custom { name: ANSWER_RESTARTED.into(), data };
-                out.push(RunEffect::Emit(Box::new(event)));
+                let notice = Notice::AnswerRestarted(AnswerRestartedNotice { turn, attempt });
+                out.push(RunEffect::Emit(Box::new(notice.into())));
                 out.push(RunEffect::Ask(self.answer, kind));
             }
             (RunPhase::Summarizing(_), None) => out.push(RunEffect::Summarize(self.answer)),

@@ -21,7 +21,9 @@ use crate::{
     run::{OutcomeKind, OutsideSources, RunOutcome},
 };
 use forgeline_llm::AnswerSchema;
-use forgeline_types::{AgentError, AgentEvent, Ending, ErrorCode, Message, Text, ToolCall};
+use forgeline_types::{
+    AgentError, AgentEvent, Ending, ErrorCode, ErrorEvent, Message, Text, ToolCall,
+};
 use serde::{Deserialize, Serialize};
 
 /// The first version of the journal in which the denial of a call holds when the same call is made again.
@@ -485,7 +487,9 @@ impl RunState {
             if reason.ending() == Ending::Limit && self.outcome.text.is_empty() {
                 error.message.as_str().clone_into(&mut self.outcome.text);
             }
-            out.push(RunEffect::Emit(Box::new(AgentEvent::Error { error, partial })));
+            out.push(RunEffect::Emit(Box::new(AgentEvent::Error(
+                ErrorEvent::new(error).partial(partial),
+            ))));
             self.told = true;
         }
         out.push(RunEffect::Finished);

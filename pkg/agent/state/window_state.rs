@@ -190,7 +190,7 @@ impl WindowState {
     /// Leaves out what a provider refused.
     pub(super) fn refuse(&mut self, refusal: &ContentRefusal) {
         match refusal.content {
-            RefusedContent::Context { window, tokens } => {
+            RefusedContent::Context { window, tokens, .. } => {
                 self.scale_to(refusal.estimated, tokens);
                 let now = self.in_scale(refusal.estimated);
                 let room = window.unwrap_or(now);

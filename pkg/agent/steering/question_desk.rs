@@ -21,7 +21,10 @@ use crate::{
     support::digest,
     tools::{CallPeople, CallPlace, Question, ToolContext},
 };
-use forgeline_types::{AgentEvent, QuestionEnd, Text, ToolAnswer, ToolQuestion};
+use forgeline_types::{
+    AgentEvent, QuestionEnd, Text, ToolAnswer, ToolApprovalEvent, ToolApprovalRejectedEvent,
+    ToolQuestion, ToolQuestionEndEvent,
+};
 use forgeline_types::{ApprovalReason, ApprovalRequest, Json, Preview};
 
 /// Maximum number of questions of one call.
@@ -220,7 +223,14 @@ impl CallPeople for QuestionDesk {
                 () = sleep(self.limit) => (ToolAnswer::Cancel, QuestionEnd::Timeout),
             };
             drop((open, wait));
-            let event = || AgentEvent::ToolQuestionEnd { question_id, id, tool_name, end };
+            let event = || {
+                AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent::new(
+                    question_id,
+                    id,
+                    tool_name,
+                    end,
+                ))
+            };
             context.send(event).await;
             answer
         })
@@ -248,20 +258,43 @@ impl CallPeople for QuestionDesk {
             };
             drop(wait);
             let (may, event) = match decision {
-                None => (false, AgentEvent::ToolApprovalCancelled { approval_id, id, tool_name }),
-                Some(Err(_)) => {
-                    (false, AgentEvent::ToolApprovalTimeout { approval_id, id, tool_name })
-                }
-                Some(Ok(Decision::Grant | Decision::GrantAlways)) => {
-                    (true, AgentEvent::ToolApprovalGranted { approval_id, id, tool_name })
-                }
+                None => (
+                    false,
+                    AgentEvent::ToolApprovalCancelled(ToolApprovalEvent::new(
+                        approval_id,
+                        id,
+                        tool_name,
+                    )),
+                ),
+                Some(Err(_)) => (
+                    false,
+                    AgentEvent::ToolApprovalTimeout(ToolApprovalEvent::new(
+                        approval_id,
+                        id,
+                        tool_name,
+                    )),
+                ),
+                Some(Ok(Decision::Grant | Decision::GrantAlways)) => (
+                    true,
+                    AgentEvent::ToolApprovalGranted(ToolApprovalEvent::new(
+                        approval_id,
+                        id,
+                        tool_name,
+                    )),
+                ),
                 Some(Ok(decision)) => {
                     let reason = if let Decision::Reject { reason } = decision {
                         reason
                     } else {
                         "what a server asks for cannot be changed".to_owned()
                     };
-                    (false, AgentEvent::ToolApprovalRejected { approval_id, id, tool_name, reason })
+                    (
+                        false,
+                        AgentEvent::ToolApprovalRejected(
+                            ToolApprovalRejectedEvent::new(approval_id, id, tool_name)
+                                .reason(reason),
+                        ),
+                    )
                 }
             };
             context.send(|| event).await;

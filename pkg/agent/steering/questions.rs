@@ -38,7 +38,7 @@ use forgeline_types::{AgentError, Text, ToolAnswer, ToolQuestion};
 ///         "required": ["seat"],
 ///     });
 ///     match context.ask(Question::form("Which seat?", schema)).await {
-///         ToolAnswer::Accept { content } => content.as_str().to_owned(),
+///         ToolAnswer::Accept { content, .. } => content.as_str().to_owned(),
 ///         _ => "no seat was chosen".to_owned(),
 ///     }
 /// });
@@ -48,7 +48,7 @@ use forgeline_types::{AgentError, Text, ToolAnswer, ToolQuestion};
 /// let questions = stream.questions();
 /// while let Some(envelope) = stream.next().await {
 ///     if let AgentEvent::ToolQuestion(question) = envelope.event {
-///         let answer = |text| Json::parse(text).map(|content| ToolAnswer::Accept { content });
+///         let answer = |text| Json::parse(text).map(|content| ToolAnswer::accept(content));
 ///         let wrong = questions.answer(&question.question_id, answer(r#"{"seat":"window"}"#)?);
 ///         assert_eq!(wrong.unwrap_err().message, "the answer does not fit: `seat` must have at most 3 characters");
 ///         questions.answer(&question.question_id, answer(r#"{"seat":"12A"}"#)?)?;

@@ -29,7 +29,7 @@ const MAX_WAITING: usize = 64;
 /// A handle that steers an active run. Clones steer the same run. See [`RunStream::steering`](crate::RunStream::steering).
 ///
 /// A message that the run could no longer deliver is returned in [`RunOutcome::undelivered`](crate::RunOutcome::undelivered). The custom event
-/// [`STEERED`](crate::STEERED) reports a delivery.
+/// [`STEERED`](crate::notice::STEERED) reports a delivery.
 ///
 /// # Examples
 ///
@@ -39,7 +39,7 @@ const MAX_WAITING: usize = 64;
 /// use forgeline::{
 ///     agent::Agent,
 ///     testing::{ScriptedProvider, ScriptedTurn},
-///     types::AgentEvent,
+///     types::{AgentEvent, MessageContentEvent},
 /// };
 ///
 /// let long = ScriptedTurn::new().text("Once upon a time").hang();
@@ -47,7 +47,7 @@ const MAX_WAITING: usize = 64;
 /// let mut stream = Agent::builder(provider).build()?.run_stream("Tell me a story.");
 /// let steering = stream.steering();
 /// while let Some(envelope) = stream.next().await {
-///     if let AgentEvent::MessageContent { content, .. } = envelope.event
+///     if let AgentEvent::MessageContent(MessageContentEvent { content, .. }) = envelope.event
 ///         && content == "Once upon a time"
 ///     {
 ///         steering.steer_now("Shorter, please.")?;

@@ -40,7 +40,7 @@ use forgeline_types::{AgentError, ClientReturn, Envelope, Text};
 /// use forgeline::{
 ///     agent::Agent,
 ///     testing::{ScriptedProvider, ScriptedTurn},
-///     types::AgentEvent,
+///     types::{AgentEvent, MessageContentEvent},
 /// };
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hel").text("lo")]);
@@ -48,7 +48,7 @@ use forgeline_types::{AgentError, ClientReturn, Envelope, Text};
 /// let mut stream = agent.run_stream("Hi");
 /// let mut text = String::new();
 /// while let Some(envelope) = stream.next().await {
-///     if let AgentEvent::MessageContent { content, .. } = envelope.event {
+///     if let AgentEvent::MessageContent(MessageContentEvent { content, .. }) = envelope.event {
 ///         text.push_str(&content);
 ///     }
 /// }

@@ -31,7 +31,7 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 /// context of its parent run: its caller, whose permissions apply, its deadline and its
 /// cancellation; and it may use a part of the rest of the parent's budget. Requests of the
 /// sub-agent to a person or the client go through the parent run, with ids of their own. Its events
-/// arrive as [`SubAgentEvent`](crate::SubAgentEvent).
+/// arrive as [`SubAgentEvent`](crate::notice::SubAgentEvent).
 ///
 /// # Examples
 ///

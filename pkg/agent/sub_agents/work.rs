@@ -6,11 +6,12 @@ use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 use tracing::Instrument as _;
 
-use super::{SubAgent, SubAgentEvent, recent::recent, result_tool::AgentResult};
+use super::{SubAgent, recent::recent, result_tool::AgentResult};
 use crate::{
     Budget, RunInput,
     default_agent::Conversation,
     nesting::{self, AgentFamily, BudgetDraw, ParentContext, ParentWait, SubAgentResult},
+    notice::SubAgentEvent,
     streams::RunStream,
     tools::{Tool as _, ToolContext, ToolError, ToolOutput},
 };
@@ -157,7 +158,7 @@ impl SubAgent {
             let event = SubAgentEvent {
                 parent_run_id: context.run_id().into(),
                 call_id: context.call_id().into(),
-                name: self.name.clone(),
+                tool_name: self.name.clone(),
                 background,
                 envelope,
             };

@@ -44,7 +44,7 @@ impl Transport for Server {
             let pieces = pieces.map(move |at| Ok(body.slice(at..body.len().min(at + PIECE_BYTES))));
             HttpResponse::new(200, Box::pin(stream::iter(pieces)))
         });
-        let over = || TransportError::Refused { message: "there is no more".into() };
+        let over = || TransportError::refused("there is no more");
         Box::pin(std::future::ready(response.ok_or_else(over)))
     }
 }

@@ -10,8 +10,9 @@ use tokio::time::{sleep, timeout};
 
 use super::*;
 use crate::{
-    AgentConfig, Budget, Decision, Places, RunInput, SubAgentEvent,
+    AgentConfig, Budget, Decision, Places, RunInput,
     journal::MemoryJournal,
+    notice::SubAgentEvent,
     tools::{Tool, ToolEffects},
 };
 use forgeline_llm::{ChunkStream, Provider, ProviderFuture, Request};
@@ -101,7 +102,7 @@ async fn the_run_goes_on_and_reads_the_report_when_it_asks() {
             seqs.push(below.envelope.seq);
             behind += usize::from(has_begun);
         }
-        has_begun |= matches!(envelope.event, AgentEvent::ToolResult { .. });
+        has_begun |= matches!(envelope.event, AgentEvent::ToolResult(_));
     }
     assert_eq!(stream.outcome().await.unwrap().text, "Done.");
     assert!(seqs.iter().copied().eq(0..seqs.len() as u64) && behind > 10, "{seqs:?} {behind}");

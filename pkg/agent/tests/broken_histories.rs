@@ -23,11 +23,11 @@ fn result(id: &str) -> Part {
 }
 
 fn text(text: &str) -> Part {
-    Part::Text { text: text.to_owned() }
+    Part::text(text.to_owned())
 }
 
 fn thinking() -> Part {
-    Part::Thinking { text: "Hm.".to_owned(), signature: None }
+    Part::thinking("Hm.", None)
 }
 
 type Messages = Vec<(MessageRole, Vec<Part>)>;
@@ -46,7 +46,7 @@ fn brief(message: &Message) -> String {
         _ => "s",
     };
     let parts = message.parts.iter().map(|part| match part {
-        Part::Text { text } => text.clone(),
+        Part::Text { text, .. } => text.clone(),
         Part::ToolCall(call) => format!("+{} {}", call.id, call.arguments_raw),
         Part::ToolResult(result) if result.is_error => format!("?{}", result.call_id),
         Part::ToolResult(result) => format!("={} {}", result.call_id, result.content),

@@ -215,7 +215,7 @@ async fn missing_price_makes_the_cost_unknown_and_is_reported() {
         agent.build().unwrap().conversation().run_stream(RunInput::from("Go.").budget(budget));
     let mut events = Vec::new();
     to_the_end(&mut stream, &mut events).await;
-    let is_told = |event: &Envelope| matches!(&event.event, AgentEvent::Custom { name, .. } if name == crate::BUDGET_UNMEASURED);
+    let is_told = |event: &Envelope| matches!(&event.event, AgentEvent::Custom(CustomEvent { name, .. }) if name == crate::notice::BUDGET_UNMEASURED);
     assert_eq!(events.iter().filter(|event| is_told(event)).count(), 1);
     assert_eq!(spent(&stream.outcome().await.unwrap()), (3 * USAGE, None));
 }

@@ -10,10 +10,7 @@ fn limited() -> ProviderError {
     let mut status = StatusError::new(429, ErrorCode::RateLimited, "slow down");
     status.retry_after = Some(Duration::from_secs(7));
     status.request_id = Some("r-1".into());
-    ProviderError::RetriesExhausted {
-        attempts: 2,
-        last: Box::new(ProviderError::Status(Box::new(status))),
-    }
+    ProviderError::retries_exhausted(2, ProviderError::Status(Box::new(status)))
 }
 
 #[tokio::test]

@@ -196,7 +196,7 @@ async fn a_cancel_does_not_wait_for_a_pause() {
     let mut results = 0;
     while results < 5 {
         let envelope = stream.next().await.unwrap();
-        results += usize::from(matches!(envelope.event, AgentEvent::ToolResult { .. }));
+        results += usize::from(matches!(envelope.event, AgentEvent::ToolResult(_)));
     }
     tokio::spawn(async move {
         sleep(Duration::from_secs(3)).await;

@@ -112,7 +112,7 @@ async fn a_result_counts_once_and_for_its_own_call() {
         error.code == ErrorCode::InvalidInput
     };
     let first = next_request(&mut stream, &mut events).await;
-    assert!(refused(&calls, "forged") && refused(&calls, "") && refused(&calls, &first.id));
+    assert!(refused(&calls, "forged") && refused(&calls, "") && refused(&calls, &first.call_id));
     calls.complete(&first.client_call_id, "one").unwrap();
     assert!(refused(&calls, &first.client_call_id), "twice");
     let second = next_request(&mut stream, &mut events).await;

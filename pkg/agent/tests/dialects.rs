@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::Conversation;
-use crate::{CALLS_IN_TEXT, CallMode, RunOutcome, prompts::render_results};
+use crate::{CallMode, RunOutcome, notice::CALLS_IN_TEXT, prompts::render_results};
 use forgeline_parser::{
     CallForm, PayloadGrammar, ThinkingDialect, ToolDialect, private::MarkerEscaper,
 };
@@ -153,11 +153,7 @@ async fn a_dialect_of_ones_own_is_shown_to_the_model_and_drives_the_loop() {
     const EXAMPLE: &str = "§§do clock <- {\"zone\": \"UTC\"}§§done";
     let dialect = ToolDialect::builder("sections")
         .example(EXAMPLE)
-        .calls(&[CallForm::new(
-            "§§do ",
-            "§§done",
-            PayloadGrammar::NameThenJson { separator: "<-" },
-        )])
+        .calls(&[CallForm::new("§§do ", "§§done", PayloadGrammar::name_then_json("<-"))])
         .build()
         .unwrap();
     let provider = ScriptedProvider::new([turn(CALL), turn("Done.")]);
@@ -209,7 +205,9 @@ async fn that_the_calls_of_an_unknown_model_come_in_its_text_is_told_once() {
             let (events, outcome) = streamed(&agent).await;
             assert_eq!(outcome.text, want, "{name}");
             let told = events.iter().filter_map(|envelope| match &envelope.event {
-                AgentEvent::Custom { name, data } if name == CALLS_IN_TEXT => Some(data.clone()),
+                AgentEvent::Custom(CustomEvent { name, data, .. }) if name == CALLS_IN_TEXT => {
+                    Some(data.clone())
+                }
                 _ => None,
             });
             let told: Vec<_> = told.collect();

@@ -9,7 +9,7 @@ use futures_util::{StreamExt as _, stream};
 use tokio::{sync::Notify, time::timeout};
 
 use super::{whole::assert_history_is_whole, *};
-use crate::{ANSWER_KEPT, AgentConfig, CallStart, OutcomeKind, journal::MemoryJournal};
+use crate::{AgentConfig, CallStart, OutcomeKind, journal::MemoryJournal, notice::ANSWER_KEPT};
 use forgeline_llm::{
     ChunkStream, Provider, ProviderError, ProviderFuture, Request, StreamChunk, ToolCallDelta,
 };
@@ -56,7 +56,7 @@ impl Provider for Slow {
                         go_on.notified().await;
                         None
                     }
-                    Step::Fail => Some(Err(ProviderError::EndedEarly { received: 9 })),
+                    Step::Fail => Some(Err(ProviderError::ended_early(9))),
                 }
             }
         });

@@ -25,8 +25,7 @@ struct Unsent;
 
 impl Transport for Unsent {
     fn send(&self, _: HttpRequest) -> TransportFuture {
-        let message = SENT.into();
-        Box::pin(std::future::ready(Err(TransportError::Refused { message })))
+        Box::pin(std::future::ready(Err(TransportError::refused(SENT))))
     }
 }
 

@@ -88,7 +88,7 @@ async fn the_rest_of_an_answer_may_call_a_tool() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_cut_is_kept_when_its_rest_fails() {
-    let broken = || ProviderError::EndedEarly { received: 7 };
+    let broken = || ProviderError::ended_early(7);
     for (rest, want) in [("", "One, "), ("two", "One, two")] {
         let turn = ScriptedTurn::new();
         let turn = if rest.is_empty() { turn } else { turn.text(rest) };
@@ -122,7 +122,7 @@ async fn without_room_for_the_rest_an_answer_stays_cut() {
             events.push(envelope);
         }
         assert_whole(&events);
-        assert!(!events.iter().any(|e| matches!(e.event, AgentEvent::Error { .. })), "no failure");
+        assert!(!events.iter().any(|e| matches!(e.event, AgentEvent::Error(_))), "no failure");
         let outcome = stream.outcome().await.unwrap();
         assert_eq!((&outcome.reason, outcome.text.as_str()), (&OutcomeKind::Cut, "One, "));
         assert_eq!(outcome.finish_reason, Some(finish));
@@ -205,7 +205,7 @@ fn item(protocol: &str, kind: ItemKind, raw: &str) -> StreamChunk {
 }
 
 fn other(protocol: &str, name: &str, raw: &str) -> StreamChunk {
-    item(protocol, ItemKind::Other { name: name.into() }, raw)
+    item(protocol, ItemKind::other(name), raw)
 }
 
 // Rows: N-01, N-03
@@ -273,8 +273,7 @@ async fn an_answer_that_cannot_be_read_is_asked_for_once_more_and_none_of_its_ca
     let container = || other("anthropic", "container", r#"{"id":"c"}"#);
     let search = || {
         let arguments = Json::parse("{}").unwrap();
-        let kind =
-            ItemKind::ServerToolCall { id: "s".into(), tool_name: "search".into(), arguments };
+        let kind = ItemKind::server_tool_call("s", "search", arguments);
         item("responses", kind, "{}")
     };
     let (malformed, empty) = (ErrorCode::MalformedAnswer, ErrorCode::EmptyAnswer);
@@ -324,8 +323,7 @@ async fn an_answer_that_cannot_be_read_is_asked_for_once_more_and_none_of_its_ca
         assert!(failed.error.message.contains(words), "{name}: {}", failed.error.message);
     }
     // The result of a hosted tool is an answer, and what has paused goes on.
-    let kind =
-        ItemKind::ServerToolResult { id: "s".into(), tool_name: "run".into(), is_error: false };
+    let kind = ItemKind::server_tool_result("s", "run", false);
     let found = turn().chunk(item("gemini", kind, "{}")).finish(Stop);
     let outcome = agent(&ScriptedProvider::new([found])).run("Go.").await.unwrap();
     assert_eq!((outcome.reason, outcome.turns), (OutcomeKind::Answer, 1));

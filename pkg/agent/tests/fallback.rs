@@ -5,7 +5,8 @@ use serde_json::json;
 use super::*;
 use crate::Conversation;
 use crate::{
-    CALL_MODE_FALLBACK, CallMode, OutcomeKind, RunError, RunOutcome, memory::ConversationMemory,
+    CallMode, OutcomeKind, RunError, RunOutcome, memory::ConversationMemory,
+    notice::CALL_MODE_FALLBACK,
 };
 use forgeline_llm::{ProviderError, Request, RetryPolicy, Retrying, StatusError, TimeoutKind};
 use forgeline_types::{
@@ -112,12 +113,8 @@ async fn only_what_may_be_about_the_tools_is_tried_again() {
         QuotaExhausted, RateLimited, Status, Unsupported,
     };
     let text = || Text::from("x");
-    let in_stream =
-        move |kind| ProviderError::InStream { kind, code: None, message: text(), raw: None };
-    let told_in_stream = |kind, message: &str| {
-        let message = message.into();
-        ProviderError::InStream { kind, code: None, message, raw: None }
-    };
+    let in_stream = move |kind| ProviderError::in_stream(kind, text(), None);
+    let told_in_stream = |kind, message: &str| ProviderError::in_stream(kind, message, None);
     let by_words = |number, kind, message: &'static str| {
         Box::new(move || worded(number, kind, message)) as Make
     };
@@ -137,8 +134,8 @@ async fn only_what_may_be_about_the_tools_is_tried_again() {
         ("422",            by_words(422, InvalidRequest, "extra field: tool_choice"), true),
         ("500",            by_words(500, Status, "tools param requires --jinja"), true),
         ("501",            by_words(501, Status, "function calling is not implemented"), true),
-        ("unsupported",    Box::new(move || ProviderError::Unsupported { provider: text(), feature: "tools".into() }), true),
-        ("not audio",      Box::new(move || ProviderError::Unsupported { provider: text(), feature: "audio".into() }), false),
+        ("unsupported",    Box::new(move || ProviderError::unsupported(text(), "tools")), true),
+        ("not audio",      Box::new(move || ProviderError::unsupported(text(), "audio")), false),
         ("stream, 400",    Box::new(move || told_in_stream(InvalidRequest, "no tools here")), true),
         ("stream, unable", Box::new(move || told_in_stream(Unsupported, "`functions` is unknown")), true),
         ("stream, words",  Box::new(move || in_stream(InvalidRequest)), false),
@@ -153,10 +150,10 @@ async fn only_what_may_be_about_the_tools_is_tried_again() {
         ("400, filter",    by_status(400, ContentFiltered), false),
         ("502",            by_status(502, Status), false),
         ("stream, other",  Box::new(move || in_stream(InStream)), false),
-        ("connect",        Box::new(move || ProviderError::Connect { host: text(), source: "x".into() }), false),
-        ("timeout",        Box::new(move || ProviderError::Timeout { which: TimeoutKind::FirstByte, after }), false),
-        ("ended early",    Box::new(|| ProviderError::EndedEarly { received: 0 }), false),
-        ("set up wrong",   Box::new(move || ProviderError::Config { message: text() }), false),
+        ("connect",        Box::new(move || ProviderError::connect(text(), "x")), false),
+        ("timeout",        Box::new(move || ProviderError::timeout(TimeoutKind::FirstByte, after)), false),
+        ("ended early",    Box::new(|| ProviderError::ended_early(0)), false),
+        ("set up wrong",   Box::new(move || ProviderError::config(text())), false),
     ];
     for (name, error, falls_back) in cases {
         let want = error().code();
@@ -222,7 +219,7 @@ async fn when_text_fails_too_the_first_error_is_told_and_nothing_is_settled() {
         assert_eq!(agent.run("Go.").await.unwrap().text, "ok", "{name}");
         assert_eq!(native(&provider), [true, false, true, false], "{name}");
     }
-    let half = ScriptedTurn::new().text("Half").fail(ProviderError::EndedEarly { received: 4 });
+    let half = ScriptedTurn::new().text("Half").fail(ProviderError::ended_early(4));
     let error = agent(&refusing(grammar, [half])).run("Go.").await.unwrap_err();
     assert_eq!(error.error.code, ErrorCode::EndedEarly, "text was taken, so this is another error");
     assert_eq!(error.outcome.text, "Half");

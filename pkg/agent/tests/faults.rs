@@ -177,7 +177,7 @@ const FAULTS: [Fault; 20] = [
             each_answer(it, || {
                 let turn = ScriptedTurn::new().thinking("Hm.").text("Let me");
                 let turn = turn.call("work", json!({ "text": "one" })).call("work", json!({}));
-                turn.fail(ProviderError::EndedEarly { received: 7 })
+                turn.fail(ProviderError::ended_early(7))
             })
         },
     },
@@ -306,7 +306,7 @@ async fn ended(
         Ok(outcome) => (outcome, None),
         Err(failed) => (*failed.outcome, Some(failed.error)),
     };
-    let told = events.iter().filter(|it| matches!(it.event, AgentEvent::Error { .. })).count();
+    let told = events.iter().filter(|it| matches!(it.event, AgentEvent::Error(_))).count();
     assert_eq!(told, usize::from(error.is_some()), "{at}: {:?}", kinds(&events));
     // What was shown is kept.
     let texts: Vec<_> = outcome.messages.iter().map(|message| message.text()).collect();

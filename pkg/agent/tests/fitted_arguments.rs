@@ -9,7 +9,7 @@ use crate::{
     tools::{ClientTool, Tool, ToolContext, ToolEffects, ToolError, ToolFuture, tool_fn},
 };
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
-use forgeline_types::{AgentEvent, Envelope, Json, Repair};
+use forgeline_types::{AgentEvent, Envelope, Json, Repair, ToolCallEvent};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Shipment {
@@ -68,7 +68,7 @@ fn typed() -> impl Tool {
 /// Returns the arguments of the calls as they ran, with their repairs.
 fn run_arguments(events: &[Envelope]) -> Vec<(String, Vec<Repair>)> {
     let of_call = |envelope: &Envelope| match &envelope.event {
-        AgentEvent::ToolCall { arguments, repairs, .. } => {
+        AgentEvent::ToolCall(ToolCallEvent { arguments, repairs, .. }) => {
             Some((arguments.as_str().to_owned(), repairs.clone()))
         }
         _ => None,

@@ -9,7 +9,7 @@ use super::*;
 use crate::{CallMode, prompts::render_results};
 use forgeline_core::TextPipeline;
 use forgeline_parser::{Dialect, ThinkingDialect, ToolDialect, private::MarkerEscaper};
-use forgeline_types::{MessageRole, Text, ToolResult, Transcript};
+use forgeline_types::{MessageRole, Text, ToolResult, ToolResultEvent, Transcript};
 
 /// Speakers and turns of the templates, none of which may come out of a tool.
 const ROLES: [&str; 14] = [
@@ -167,7 +167,7 @@ async fn a_person_sees_what_the_tool_returned_and_the_model_reads_it_broken() {
     let mut stream = agent.run_stream("Go.");
     let mut seen = Vec::new();
     while let Some(envelope) = stream.next().await {
-        if let AgentEvent::ToolResult { content, .. } = envelope.event {
+        if let AgentEvent::ToolResult(ToolResultEvent { content, .. }) = envelope.event {
             seen.push(content);
         }
     }

@@ -10,10 +10,11 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::{
-    ANSWER_RESTARTED, RunOutcome,
+    RunOutcome,
     journal::{
         FileJournal, Journal, JournalEntry, JournalError, JournalFuture, JournalLine, MemoryJournal,
     },
+    notice::ANSWER_RESTARTED,
 };
 use forgeline_types::{ErrorCode, Message, Transcript};
 
@@ -104,7 +105,7 @@ async fn a_call_that_may_have_run_does_not_run_again_unless_it_says_so() {
         let (agent, _) = agent_of(turns(), journal.clone(), is_idempotent);
         let mut stream = agent.run_stream("Do it.");
         while let Some(envelope) = stream.next().await {
-            if matches!(envelope.event, AgentEvent::ToolCall { .. }) {
+            if matches!(envelope.event, AgentEvent::ToolCall(_)) {
                 break;
             }
         }
@@ -463,7 +464,7 @@ async fn a_run_that_was_dropped_in_this_process_is_followed_by_the_next() {
     let (agent, _) = agent_of(script, journal.clone(), true);
     let mut stream = agent.run_stream("Do it.");
     while let Some(envelope) = stream.next().await {
-        if matches!(envelope.event, AgentEvent::ToolCall { .. }) {
+        if matches!(envelope.event, AgentEvent::ToolCall(_)) {
             break;
         }
     }

@@ -81,7 +81,10 @@ use super::{
     tools::{ToolContext, ToolError, tool_fn},
 };
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
-use forgeline_types::{AgentEvent, Envelope};
+use forgeline_types::{
+    AgentEvent, CustomEvent, Envelope, ErrorEvent, MessageContentEvent, ThinkingContentEvent,
+    ToolCallEvent, ToolResultEvent, UpdateBusyEvent,
+};
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
@@ -150,16 +153,22 @@ fn kinds(events: &[Envelope]) -> Vec<String> {
 
 fn short(event: &AgentEvent) -> String {
     match event {
-        AgentEvent::MessageContent { content, .. } => format!("message {content}"),
-        AgentEvent::ThinkingContent { content } => format!("thinking {content}"),
-        AgentEvent::ToolCall { tool_name, arguments, .. } => {
+        AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
+            format!("message {content}")
+        }
+        AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) => {
+            format!("thinking {content}")
+        }
+        AgentEvent::ToolCall(ToolCallEvent { tool_name, arguments, .. }) => {
             format!("call {tool_name} {arguments}")
         }
-        AgentEvent::ToolResult { content, .. } => format!("result {content}"),
-        AgentEvent::ToolResultError { content, .. } => format!("failure {content}"),
-        AgentEvent::Error { error, .. } => format!("error {:?}", error.code),
-        AgentEvent::Custom { name, data } => format!("{name} {data}"),
-        AgentEvent::UpdateBusy { busy } => format!("busy {busy}"),
+        AgentEvent::ToolResult(ToolResultEvent { content, .. }) => format!("result {content}"),
+        AgentEvent::ToolResultError(ToolResultEvent { content, .. }) => {
+            format!("failure {content}")
+        }
+        AgentEvent::Error(ErrorEvent { error, .. }) => format!("error {:?}", error.code),
+        AgentEvent::Custom(CustomEvent { name, data, .. }) => format!("{name} {data}"),
+        AgentEvent::UpdateBusy(UpdateBusyEvent { busy, .. }) => format!("busy {busy}"),
         other => other.kind().to_owned(),
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::{ApprovalContext, Decision, journal::MemoryJournal, tools::ToolEffects};
-use forgeline_types::{ApprovalRequest, ErrorCode};
+use forgeline_types::{ApprovalRequest, ErrorCode, ToolOutputEvent};
 
 #[derive(Deserialize, JsonSchema)]
 struct Path {
@@ -227,7 +227,7 @@ mod commands {
             let pipe = folder.0.join("pipe");
             let opened = tokio::task::spawn_blocking(move || File::open(pipe).unwrap());
             while let Some(envelope) = stream.next().await {
-                if let AgentEvent::ToolOutput { content, .. } = envelope.event {
+                if let AgentEvent::ToolOutput(ToolOutputEvent { content, .. }) = envelope.event {
                     assert_eq!(content, "ready\n");
                     break;
                 }

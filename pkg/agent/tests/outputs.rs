@@ -3,7 +3,7 @@
 use super::*;
 use crate::Conversation;
 use crate::{CallMode, tools::ToolOutput};
-use forgeline_types::{Capabilities, Part};
+use forgeline_types::{Capabilities, Part, ToolOutputEvent};
 
 /// A turn that calls `tool` with nothing, and one that answers.
 fn called(tool: &str) -> ScriptedProvider {
@@ -51,7 +51,9 @@ async fn output_comes_before_the_result_in_bounded_pieces() {
     assert_eq!(kinds[first..first + 5], [["tool_output"; 4].as_slice(), &["tool_result"]].concat());
     let mut heard = String::new();
     for envelope in &events {
-        if let AgentEvent::ToolOutput { id, tool_name, content } = &envelope.event {
+        if let AgentEvent::ToolOutput(ToolOutputEvent { call_id: id, tool_name, content, .. }) =
+            &envelope.event
+        {
             assert_eq!((id.as_str(), tool_name.as_str()), ("call-0", "say"));
             assert!((1..=16 << 10).contains(&content.len()), "{} bytes", content.len());
             heard.push_str(content);
@@ -79,7 +81,7 @@ async fn output_of_a_call_that_was_told_to_stop_is_dropped() {
     let events = events(&agent).await;
     let told = |text: &str| {
         events.iter().any(
-            |it| matches!(&it.event, AgentEvent::ToolOutput { content, .. } if content == text),
+            |it| matches!(&it.event, AgentEvent::ToolOutput(ToolOutputEvent { content, .. }) if content == text),
         )
     };
     assert!(told("first") && !told("late"));

@@ -10,7 +10,7 @@ use forgeline_types::{
 
 fn item(name: &str) -> AgentEvent {
     let raw = Json::from(json!({ "type": name }));
-    let kind = ItemKind::Other { name: name.into() };
+    let kind = ItemKind::other(name);
     AgentEvent::ProviderItem(ProviderItem::new("p", kind, raw))
 }
 
@@ -21,8 +21,10 @@ fn parts(message: &Message) -> Vec<String> {
         proof.map(ToString::to_string)
     };
     let word = |part: &Part| match part {
-        Part::Text { text } => format!("text {text}"),
-        Part::Thinking { text, signature } => format!("thinking {text:?} {:?}", proof(signature)),
+        Part::Text { text, .. } => format!("text {text}"),
+        Part::Thinking { text, signature, .. } => {
+            format!("thinking {text:?} {:?}", proof(signature))
+        }
         Part::ToolCall(call) => format!("call {} {:?}", call.name, proof(&call.signature)),
         Part::ProviderItem(item) => format!("item {}", item.raw),
         other => format!("{other:?}"),

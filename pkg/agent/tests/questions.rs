@@ -8,7 +8,9 @@ use crate::{
     journal::MemoryJournal,
     tools::{Question, ToolError},
 };
-use forgeline_types::{ErrorCode, Json, QuestionEnd, ToolAnswer, ToolQuestion};
+use forgeline_types::{
+    ErrorCode, Json, QuestionEnd, ToolAnswer, ToolQuestion, ToolQuestionEndEvent, ToolResultEvent,
+};
 
 fn form(message: &str) -> Question {
     let name = json!({ "type": "string" });
@@ -17,7 +19,7 @@ fn form(message: &str) -> Question {
 }
 
 fn named(name: &str) -> ToolAnswer {
-    ToolAnswer::Accept { content: json!({ "name": name }).into() }
+    ToolAnswer::accept(json!({ "name": name }).into())
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -31,7 +33,7 @@ fn asks(questions: usize) -> impl crate::tools::Tool + 'static {
         let mut actions = Vec::new();
         for number in 0..questions {
             actions.push(match context.ask(form(&number.to_string())).await {
-                ToolAnswer::Accept { content } => content.to_value()["name"].to_string(),
+                ToolAnswer::Accept { content, .. } => content.to_value()["name"].to_string(),
                 ToolAnswer::Decline => "decline".to_owned(),
                 ToolAnswer::Cancel => "cancel".to_owned(),
                 _ => "cancel".to_owned(),
@@ -173,8 +175,12 @@ async fn a_call_that_begins_early_asks_and_others_go_on() {
     while let Some(envelope) = stream.next().await {
         match envelope.event {
             AgentEvent::ToolQuestion(question) => asked = Some(question),
-            AgentEvent::ToolResult { tool_name, .. } => has_other |= tool_name == "other",
-            AgentEvent::ToolQuestionEnd { end, .. } => assert_eq!(end, QuestionEnd::Accepted),
+            AgentEvent::ToolResult(ToolResultEvent { tool_name, .. }) => {
+                has_other |= tool_name == "other"
+            }
+            AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent { end, .. }) => {
+                assert_eq!(end, QuestionEnd::Accepted)
+            }
             _ => {}
         }
         if has_other && let Some(question) = asked.take() {
@@ -218,9 +224,9 @@ async fn a_started_agent_has_an_end_for_questions() {
         match envelope.event {
             AgentEvent::ToolQuestion(question) => {
                 let content = Json::parse(r#"{"name":"Ann"}"#).unwrap();
-                questions.answer(&question.question_id, ToolAnswer::Accept { content }).unwrap();
+                questions.answer(&question.question_id, ToolAnswer::accept(content)).unwrap();
             }
-            AgentEvent::ToolResult { content, .. } => text = content,
+            AgentEvent::ToolResult(ToolResultEvent { content, .. }) => text = content,
             AgentEvent::TurnEnd => break,
             _ => {}
         }

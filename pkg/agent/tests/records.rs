@@ -280,7 +280,7 @@ async fn requests_are_shown_to_whoever_asks_without_their_secrets() {
 
 #[tokio::test(start_paused = true)]
 async fn turns_that_fail_or_are_dropped_have_records() {
-    let error = ProviderError::Decode { offset: 1, reason: "torn".into() };
+    let error = ProviderError::decode(1, "torn");
     let failing = ScriptedProvider::new([ScriptedTurn::new().text("Hm").fail(error)]);
     let (agent, log) = observed(builder(&failing));
     agent.run("Go.").await.unwrap_err();
@@ -293,7 +293,7 @@ async fn turns_that_fail_or_are_dropped_have_records() {
     let (agent, log) = observed(builder(&hanging));
     let mut stream = agent.run_stream("Go.");
     while let Some(envelope) = stream.next().await {
-        if matches!(envelope.event, AgentEvent::MessageContent { .. }) {
+        if matches!(envelope.event, AgentEvent::MessageContent(_)) {
             break;
         }
     }
@@ -346,7 +346,7 @@ async fn the_rest_of_a_turn_that_was_put_away_has_a_record() {
     let agent = agent.with_journal(journal.clone());
     let mut stream = agent.run_stream("Go.");
     while let Some(envelope) = stream.next().await {
-        if matches!(envelope.event, AgentEvent::ToolCall { .. }) {
+        if matches!(envelope.event, AgentEvent::ToolCall(_)) {
             break;
         }
     }

@@ -3,8 +3,11 @@
 use super::*;
 use crate::Conversation;
 use crate::{
-    CONTENT_REFUSED, CONTEXT_TRIMMED, OutcomeKind, RunError, RunOutcome, journal::MemoryJournal,
-    memory::ConversationMemory, tools::ToolOutput,
+    OutcomeKind, RunError, RunOutcome,
+    journal::MemoryJournal,
+    memory::ConversationMemory,
+    notice::{CONTENT_REFUSED, CONTEXT_TRIMMED},
+    tools::ToolOutput,
 };
 use forgeline_llm::{ProviderError, Request, StatusError, TokenEstimator};
 use forgeline_types::{
@@ -71,19 +74,15 @@ fn named(kinds: &[String], name: &str) -> usize {
 }
 
 fn picture() -> Part {
-    Part::Image { media_type: "image/png".into(), data: "iVBORw0KGgo=".into() }
+    Part::image("image/png", "iVBORw0KGgo=")
 }
 
 // Rows: N-24
 #[tokio::test(start_paused = true)]
 async fn a_refused_picture_or_file_is_a_note_from_then_on() {
     use ErrorCode::{InvalidRequest, Status};
-    let text = |text: &str| Part::Text { text: text.to_owned() };
-    let pdf = || Part::Document {
-        media_type: "application/pdf".into(),
-        data: "JVBERi0xLjQ=".into(),
-        name: None,
-    };
+    let text = |text: &str| Part::text(text.to_owned());
+    let pdf = || Part::document("application/pdf", "JVBERi0xLjQ=", None);
     #[rustfmt::skip]
     let rows = [
         ("a picture",            vec![text("See"), picture()], (400, InvalidRequest, "this image cannot be read")),
@@ -151,7 +150,7 @@ async fn new_pictures_are_left_out_before_those_that_were_accepted() {
 async fn a_picture_of_a_kind_that_the_vendor_does_not_take_is_a_note_and_is_never_sent() {
     const DONE: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\"It is done.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     const PHOTO: &str = "AAAAGGZ0eXBoZWlj";
-    let photo = |kind: &str| Part::Image { media_type: kind.into(), data: PHOTO.into() };
+    let photo = |kind: &str| Part::image(kind, PHOTO);
     let with = |part: Part| {
         let mut result = ToolResult::new("c1", "look", "The page.");
         result.parts = vec![part];
@@ -162,7 +161,7 @@ async fn a_picture_of_a_kind_that_the_vendor_does_not_take_is_a_note_and_is_neve
         Message::new(MessageRole::Assistant, vec![call])
     };
     let user = |parts: Vec<Part>| Message::new(MessageRole::User, parts);
-    let tiff = || Part::Image { media_type: "image/tiff".into(), data: "SUkqAAgAAAA=".into() };
+    let tiff = || Part::image("image/tiff", "SUkqAAgAAAA=");
     #[rustfmt::skip]
     let rows = [
         ("of another vendor's model", vec![user(vec![photo("image/heic")]), Message::assistant("I see.")]),
@@ -209,15 +208,12 @@ async fn an_error_without_such_content_is_told_at_once() {
 // Rows: N-23
 #[tokio::test(start_paused = true)]
 async fn refused_signatures_are_left_out_once_and_stay_out() {
-    let signed = |text: &str| Part::Thinking {
-        text: text.to_owned(),
-        signature: Some(Signature::new("anthropic", "proof")),
-    };
+    let signed = |text: &str| Part::thinking(text.to_owned(), Signature::new("anthropic", "proof"));
     let mut call = ToolCall::new("c1", "look", json!({}));
     call.signature = Some(Signature::new("gemini", "proof"));
     let raw = Json::parse(r#"{"type":"reasoning","encrypted_content":"x"}"#).unwrap();
     let item = ProviderItem::new("responses", ItemKind::Reasoning, raw);
-    let said = || Part::Text { text: "Well.".to_owned() };
+    let said = || Part::text("Well.");
     #[rustfmt::skip]
     let rows = [
         ("reasoning", "invalid `signature` in a `thinking` block",  vec![signed("Hm."), said()]),

@@ -66,17 +66,14 @@ impl Transport for Vendor {
 // Rows: N-23
 #[tokio::test(start_paused = true)]
 async fn a_refused_signature_between_call_and_result_ends_the_reasoning_of_that_turn() {
-    let thought = |proof: &str| Part::Thinking {
-        text: "I look.".to_owned(),
-        signature: Some(Signature::new("anthropic", proof)),
-    };
+    let thought = |proof: &str| Part::thinking("I look.", Signature::new("anthropic", proof));
     let call = |id: &str| Part::ToolCall(ToolCall::new(id, "look", json!({})));
     let said = |parts: Vec<Part>| Message::new(MessageRole::Assistant, parts);
     let result = |id: &str| {
         let result = Part::ToolResult(ToolResult::new(id, "look", "A page."));
         Message::new(MessageRole::Tool, vec![result])
     };
-    let text = || Part::Text { text: "Well.".to_owned() };
+    let text = || Part::text("Well.");
     #[rustfmt::skip]
     let rows = [
         ("nothing is refused", vec![said(vec![thought("new"), call("a")]), result("a")],  1, "enabled"),

@@ -69,7 +69,7 @@ async fn an_opened_run_does_not_go_on_behind_what_its_conversation_became() {
             builder(&provider).build().unwrap().conversation().with_journal(journal.clone());
         let mut stream = agent.run_stream("Do it.");
         let run_id = stream.next().await.unwrap().run_id;
-        while !matches!(stream.next().await.unwrap().event, AgentEvent::ToolCall { .. }) {}
+        while !matches!(stream.next().await.unwrap().event, AgentEvent::ToolCall(_)) {}
         drop((stream, agent));
         let again =
             builder(&provider).build().unwrap().conversation().with_journal(journal.clone());

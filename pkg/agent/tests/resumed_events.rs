@@ -9,7 +9,11 @@ use super::{
     scenarios::{ASKED, AT_CLIENT, EARLY, SCENARIOS, Scenario, World, as_client, early_turns},
     *,
 };
-use crate::{ANSWER_KEPT, ANSWER_RESTARTED, RunStream, journal::MemoryJournal};
+use crate::{
+    RunStream,
+    journal::MemoryJournal,
+    notice::{ANSWER_KEPT, ANSWER_RESTARTED},
+};
 
 /// The events of a run in short, without those that say that it goes on.
 fn story(events: &[Envelope]) -> Vec<String> {
@@ -101,7 +105,7 @@ async fn go_on(
 /// Returns the turn whose answer was kept up to a call, and the number of its calls.
 fn kept_calls(events: &[Envelope]) -> Option<(usize, usize)> {
     events.iter().find_map(|envelope| match &envelope.event {
-        AgentEvent::Custom { name, data } if name == ANSWER_KEPT => {
+        AgentEvent::Custom(CustomEvent { name, data, .. }) if name == ANSWER_KEPT => {
             let number = |key| usize::try_from(data[key].as_u64().unwrap()).unwrap();
             Some((number("turn"), number("calls")))
         }

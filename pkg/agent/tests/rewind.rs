@@ -12,12 +12,12 @@ use super::{
     *,
 };
 use crate::{
-    CONTEXT_SUMMARIZED,
     journal::{Journal, JournalEntry, JournalError, JournalFuture, JournalLine, MemoryJournal},
     memory::{ConversationMemory, Memory},
+    notice::CONTEXT_SUMMARIZED,
 };
 use forgeline_llm::Request;
-use forgeline_types::{ErrorCode, Message, MessageRole, Transcript};
+use forgeline_types::{CustomEvent, ErrorCode, Message, MessageRole, Transcript};
 
 /// A model that calls once for each question, and names the question in its answer.
 fn model() -> ScriptedProvider {
@@ -156,7 +156,7 @@ async fn rewound_run_is_not_resumed() {
     let agent = journaled(journal.clone());
     agent.run("First?").await.unwrap();
     let mut stream = agent.run_stream("Second?");
-    while !matches!(stream.next().await.unwrap().event, AgentEvent::ToolCall { .. }) {}
+    while !matches!(stream.next().await.unwrap().event, AgentEvent::ToolCall(_)) {}
     drop(stream);
     let open = journaled(MemoryJournal::from(journal.lines()));
     assert!(open.resume().await.unwrap().is_some(), "it was open");
@@ -236,7 +236,7 @@ async fn a_window_and_its_summary_are_those_of_the_conversation_that_is_left() {
                 let mut stream = agent.run_stream(format!("Question {run}?"));
                 while let Some(envelope) = stream.next().await {
                     has_summed |= matches!(&envelope.event,
-                        AgentEvent::Custom { name, .. } if name == CONTEXT_SUMMARIZED);
+                        AgentEvent::Custom(CustomEvent { name, .. }) if name == CONTEXT_SUMMARIZED);
                 }
             }
             agent.rewind_to(|_| Some(left)).await.unwrap().unwrap();

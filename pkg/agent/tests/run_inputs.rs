@@ -11,7 +11,7 @@ use crate::{
     journal::MemoryJournal, prompts::PromptContext, tools::Calculator,
 };
 use forgeline_llm::{Cost, Prices};
-use forgeline_types::{Capabilities, ErrorCode, Message, ModelInfo, Part, UsageInfo};
+use forgeline_types::{Capabilities, CustomEvent, ErrorCode, Message, ModelInfo, Part, UsageInfo};
 
 /// A context in short.
 fn seen(run: &RunContext, state: Option<&u32>) -> String {
@@ -200,8 +200,8 @@ async fn unmeasured_limit_is_reported_once_and_not_enforced() {
         .run_stream(RunInput::from("Go").budget(budget));
     let mut told = Vec::new();
     while let Some(envelope) = stream.next().await {
-        if let AgentEvent::Custom { name, data } = envelope.event {
-            assert_eq!(name, crate::BUDGET_UNMEASURED);
+        if let AgentEvent::Custom(CustomEvent { name, data, .. }) = envelope.event {
+            assert_eq!(name, crate::notice::BUDGET_UNMEASURED);
             told.push(data);
         }
     }
@@ -251,11 +251,10 @@ async fn inputs_that_cannot_be_served_are_refused_by_name_and_leave_nothing() {
         ModelInfo::new("scripted", "blind-1")
             .capabilities(Capabilities::ALL.vision(false).documents(false))
     };
-    let picture = Part::Image { media_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
-    let image = |kind: &str, data: &str| Part::Image { media_type: kind.into(), data: data.into() };
+    let picture = Part::image("image/png", "iVBORw0KGgo=");
+    let image = |kind: &str, data: &str| Part::image(kind, data);
     let (svg, raw) = (image("image/svg+xml", "PHN2Zy8+"), image("image/png", "not base64!"));
-    let document =
-        Part::Document { media_type: "application/pdf".into(), data: "AAAA".into(), name: None };
+    let document = Part::document("application/pdf", "AAAA", None);
     let zero = "of the input is 0; it must be more, or not set";
     let budget = |budget: Budget| RunInput::from("Go").budget(budget);
     let past = SystemTime::now() - Duration::from_mins(1);
@@ -377,7 +376,7 @@ async fn an_input_chooses_a_model_whose_abilities_and_names_are_its_own() {
     let (own, other) = (ready("own-1", false, true), ready("other-1", true, false));
     let agent = Agent::builder(own.clone()).model("other", other.clone()).tool(Calculator);
     let agent = agent.build().unwrap().conversation();
-    let picture = Part::Image { media_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
+    let picture = Part::image("image/png", "iVBORw0KGgo=");
     let look = || RunInput::from("Look.").part(picture.clone());
     assert_eq!(agent.run(look().model("other")).await.unwrap().text, "other-1");
     let request = &other.requests()[0];

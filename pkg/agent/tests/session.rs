@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::{AgentChannels, AgentConfig, AgentHandle, CallMode, Input};
-use forgeline_types::ErrorCode;
+use forgeline_types::{ErrorCode, UpdateBusyEvent};
 
 fn answers(count: usize) -> ScriptedProvider {
     ScriptedProvider::new((0..count).map(|n| ScriptedTurn::new().text(format!("answer {n}"))))
@@ -19,7 +19,7 @@ async fn read_turns(channels: &mut AgentChannels, turns: usize) -> Vec<Envelope>
     let mut ended = 0;
     while ended < turns {
         let envelope = channels.events.recv().await.expect("the agent goes on");
-        ended += usize::from(envelope.event == AgentEvent::UpdateBusy { busy: false });
+        ended += usize::from(envelope.event == AgentEvent::UpdateBusy(UpdateBusyEvent::new(false)));
         events.push(envelope);
     }
     events
@@ -106,10 +106,10 @@ async fn cancel_ends_the_turn_and_the_next_input_is_served() {
         let mut events = Vec::new();
         loop {
             let envelope = channels.events.recv().await.unwrap();
-            if matches!(envelope.event, AgentEvent::ToolCall { .. }) {
+            if matches!(envelope.event, AgentEvent::ToolCall(_)) {
                 handle.cancel().unwrap();
             }
-            let over = envelope.event == AgentEvent::UpdateBusy { busy: false };
+            let over = envelope.event == AgentEvent::UpdateBusy(UpdateBusyEvent::new(false));
             events.push(envelope);
             if over {
                 return events;

@@ -11,9 +11,11 @@ use tokio::time::Instant;
 use super::{whole::assert_history_is_whole, *};
 use crate::{
     AuditKind, AuditRecord, CallMode, Caller, RunContext, RunInput, ToolSource,
-    journal::MemoryJournal, tools::Tool,
+    journal::MemoryJournal,
+    notice::{Notice, ToolSourceNotice},
+    tools::Tool,
 };
-use forgeline_types::{AgentError, ErrorCode};
+use forgeline_types::{AgentError, ErrorCode, UpdateBusyEvent};
 
 type Tools = Result<Vec<Arc<dyn Tool>>, AgentError>;
 
@@ -314,8 +316,8 @@ impl ToolSource for Asking {
         true
     }
 
-    fn notices(&self) -> Vec<Value> {
-        (0..70).map(|number| json!({ "kind": "asked", "number": number })).collect()
+    fn notices(&self) -> Vec<ToolSourceNotice> {
+        (0..70).map(|number| ToolSourceNotice::new("asked").field("number", number)).collect()
     }
 }
 
@@ -359,10 +361,10 @@ async fn what_a_source_says_comes_behind_the_first_event_of_a_run_and_has_a_boun
     while let Some(envelope) = stream.next().await {
         events.push(envelope.event);
     }
-    assert!(matches!(events[0], AgentEvent::UpdateBusy { busy: true }));
+    assert!(matches!(events[0], AgentEvent::UpdateBusy(UpdateBusyEvent { busy: true, .. })));
     let said = |event: &AgentEvent| {
-        let AgentEvent::Custom { name, data } = event else { return None };
-        (name == crate::TOOL_SOURCE).then(|| data["number"].as_u64().unwrap())
+        let Some(Notice::ToolSource(notice)) = Notice::read(event) else { return None };
+        Some(notice.fields["number"].as_u64().unwrap())
     };
     let numbers: Vec<_> = events[1..=64].iter().filter_map(said).collect();
     assert_eq!(numbers, (0..64).collect::<Vec<_>>());

@@ -227,7 +227,7 @@ async fn a_run_its_requests_and_its_calls_are_spans_by_the_names_of_the_conventi
 
 #[tokio::test(start_paused = true)]
 async fn what_failed_is_on_its_span() {
-    let error = ProviderError::Decode { offset: 1, reason: "torn".into() };
+    let error = ProviderError::decode(1, "torn");
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hm").fail(error)]);
     let spans = spans(builder(&provider), "Go.".into()).await;
     assert_eq!(names(&spans), [("invoke_agent", None), ("chat", Some("invoke_agent"))]);

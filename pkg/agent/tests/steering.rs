@@ -6,10 +6,11 @@ use super::{
     *,
 };
 use crate::{
-    AgentChannels, AtLimit, Budget, Input, OutcomeKind, RunInput, RunOutcome, STEERED, Steering,
-    UNDELIVERED, journal::MemoryJournal,
+    AgentChannels, AtLimit, Budget, Input, OutcomeKind, RunInput, RunOutcome, Steering,
+    journal::MemoryJournal,
+    notice::{STEERED, UNDELIVERED},
 };
-use forgeline_types::{ErrorCode, FinishReason, Message};
+use forgeline_types::{CustomEvent, ErrorCode, FinishReason, Message, MessageContentEvent};
 
 const SAID: &str = "Otherwise.";
 
@@ -46,8 +47,7 @@ fn delivered(outcome: &RunOutcome) -> usize {
 
 /// The number of custom events of this name.
 fn count(events: &[Envelope], wanted: &str) -> usize {
-    let is =
-        |event: &AgentEvent| matches!(event, AgentEvent::Custom { name, .. } if name == wanted);
+    let is = |event: &AgentEvent| matches!(event, AgentEvent::Custom(CustomEvent { name, .. }) if name == wanted);
     events.iter().filter(|envelope| is(&envelope.event)).count()
 }
 
@@ -218,7 +218,7 @@ async fn a_cut_answer_is_kept_and_marked_and_its_calls_do_not_run() {
         let outcome = stream.outcome().await.unwrap();
         assert_eq!((outcome.text.as_str(), outcome.turns), ("As you like.", 2), "{mode:?}");
         assert!(outcome.messages[1].text().starts_with("Let me see."), "{mode:?}");
-        assert!(!events.iter().any(|it| matches!(it.event, AgentEvent::ToolCall { .. })));
+        assert!(!events.iter().any(|it| matches!(it.event, AgentEvent::ToolCall(_))));
         assert_eq!((delivered(&outcome), outcome.undelivered.len()), (2, 0));
         assert_eq!(provider.requests().len(), 2);
         assert_history_is_whole(&agent);
@@ -320,7 +320,7 @@ async fn a_started_agent_is_steered_by_its_inputs() {
     let mut ends = 0;
     while ends < 2 {
         match events.recv().await.unwrap().event {
-            AgentEvent::MessageContent { content, .. } => {
+            AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
                 if content == "Once" {
                     let message = Message::from("Shorter.");
                     input
@@ -359,7 +359,7 @@ async fn a_picture_that_the_model_does_not_take_is_not_said_to_a_run() {
         Capabilities, ErrorCode, MediaRules, Message, MessageRole, ModelInfo, Part,
     };
     let picture = |data: &str| {
-        let part = Part::Image { media_type: "image/png".into(), data: data.into() };
+        let part = Part::image("image/png", data);
         Message::new(MessageRole::User, vec![part])
     };
     let png = "iVBORw0KGgo=";

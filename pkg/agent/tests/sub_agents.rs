@@ -14,12 +14,12 @@ use super::*;
 use crate::Conversation;
 use crate::{
     AgentConfig, ApprovalPolicy, Budget, Caller, Decision, Places, RunContext, RunInput, SubAgent,
-    SubAgentEvent,
     journal::MemoryJournal,
+    notice::SubAgentEvent,
     tools::{Tool, ToolEffects},
 };
 use forgeline_llm::Request;
-use forgeline_types::{ErrorCode, TextOrigin};
+use forgeline_types::{ErrorCode, TextOrigin, ToolResultEvent, UpdateBusyEvent};
 
 const LONG: Duration = Duration::from_hours(1);
 
@@ -170,7 +170,7 @@ async fn an_agent_too_deep_is_a_result_that_says_so() {
         while let Some(below) = SubAgentEvent::read(&event) {
             event = below.envelope.event;
         }
-        if let AgentEvent::ToolResultError { content, .. } = event {
+        if let AgentEvent::ToolResultError(ToolResultEvent { content, .. }) = event {
             failures.push(content);
         }
     }
@@ -313,7 +313,8 @@ async fn events_come_nested_with_the_ids_of_both_runs() {
             let next = seqs.entry(below.envelope.run_id.to_string()).or_default();
             assert_eq!(below.envelope.seq, *next, "{below:?}");
             *next += 1;
-            parents.insert(below.name.to_string(), (below.parent_run_id, below.envelope.run_id));
+            parents
+                .insert(below.tool_name.to_string(), (below.parent_run_id, below.envelope.run_id));
             event = below.envelope.event;
         }
     }
@@ -510,7 +511,8 @@ async fn one_that_asks_the_agent_above_it_is_a_failed_call_and_not_a_wait() {
     let mut failures = Vec::new();
     while let Some(envelope) = stream.next().await {
         if let Some(below) = SubAgentEvent::read(&envelope.event)
-            && let AgentEvent::ToolResultError { content, .. } = below.envelope.event
+            && let AgentEvent::ToolResultError(ToolResultEvent { content, .. }) =
+                below.envelope.event
         {
             failures.push(content);
         }
@@ -628,7 +630,7 @@ async fn through_channels_events_are_nested_and_requests_are_answered() {
                 asked += 1;
             }
         }
-        if matches!(envelope.event, AgentEvent::UpdateBusy { busy: false }) {
+        if matches!(envelope.event, AgentEvent::UpdateBusy(UpdateBusyEvent { busy: false, .. })) {
             break;
         }
     }

@@ -7,12 +7,15 @@ use std::sync::{
 
 use super::{journal::Broken, whole::assert_history_is_whole, *};
 use crate::{
-    ApprovalContext, ApprovalPolicy, Budget, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED,
-    CONTEXT_TRIMMED, Decision, OutcomeKind, RunInput, journal::MemoryJournal,
+    ApprovalContext, ApprovalPolicy, Budget, Decision, OutcomeKind, RunInput,
+    journal::MemoryJournal,
     memory::ConversationMemory,
+    notice::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED},
 };
 use forgeline_llm::{ProviderError, Request, TokenEstimator};
-use forgeline_types::{ErrorCode, Message, MessageRole, Part, TextOrigin, ToolResult, UsageInfo};
+use forgeline_types::{
+    CustomEvent, ErrorCode, Message, MessageRole, Part, TextOrigin, ToolResult, UsageInfo,
+};
 
 const MOST: u64 = 2_400;
 
@@ -72,7 +75,9 @@ async fn ask(agent: &Conversation, turns: std::ops::Range<usize>) -> Vec<Vec<Env
 
 fn named(events: &[Envelope], name: &str) -> Vec<Value> {
     let data = events.iter().filter_map(|envelope| match &envelope.event {
-        AgentEvent::Custom { name: own, data } if own == name => Some(data.clone()),
+        AgentEvent::Custom(CustomEvent { name: own, data, .. }) if own == name => {
+            Some(data.clone())
+        }
         _ => None,
     });
     data.collect()

@@ -6,7 +6,11 @@ use std::sync::{
 };
 
 use super::{whole::assert_history_is_whole, *};
-use crate::{CONTEXT_SUMMARIZED, Decision, SubAgentEvent, tools::ToolEffects};
+use crate::{
+    Decision,
+    notice::{CONTEXT_SUMMARIZED, SubAgentEvent},
+    tools::ToolEffects,
+};
 use forgeline_llm::Request;
 use forgeline_types::{ApprovalRequest, MessageRole};
 
@@ -60,7 +64,7 @@ fn asked(event: &AgentEvent) -> Option<ApprovalRequest> {
 }
 
 fn is_summary(event: &AgentEvent) -> bool {
-    matches!(event, AgentEvent::Custom { name, .. } if name == CONTEXT_SUMMARIZED)
+    matches!(event, AgentEvent::Custom(CustomEvent { name, .. }) if name == CONTEXT_SUMMARIZED)
 }
 
 /// Each request for an answer has the calls of an answer directly before their results, and fits.

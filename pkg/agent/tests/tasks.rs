@@ -8,7 +8,7 @@ use std::sync::{
 use tokio::{sync::oneshot, time::timeout};
 
 use super::*;
-use forgeline_types::ErrorCode;
+use forgeline_types::{ErrorCode, ToolResultEvent};
 
 /// More than a test on real threads takes.
 const LONG: Duration = Duration::from_secs(20);
@@ -127,7 +127,7 @@ async fn results_are_reported_as_soon_as_they_exist() {
     let mut stream = agent.run_stream("Go.");
     let mut told = Vec::new();
     while let Some(envelope) = stream.next().await {
-        if let AgentEvent::ToolResult { content, .. } = envelope.event {
+        if let AgentEvent::ToolResult(ToolResultEvent { content, .. }) = envelope.event {
             told.push(content);
         }
     }

@@ -2,10 +2,14 @@
 
 use super::{whole::assert_history_is_whole, *};
 use crate::{
-    ANSWER_TYPED, AtLimit, CallMode, OutcomeKind, RunInput, RunStream, journal::MemoryJournal,
+    AtLimit, CallMode, OutcomeKind, RunInput, RunStream, journal::MemoryJournal,
+    notice::ANSWER_TYPED,
 };
 use forgeline_llm::{AnswerSchema, Request, ResponseFormat, ToolChoice, demo::DemoProvider};
-use forgeline_types::{Capabilities, Ending, ErrorCode, MessageRole, PartialJson, UsageInfo};
+use forgeline_types::{
+    Capabilities, CustomEvent, Ending, ErrorCode, MessageContentEvent, MessageRole, PartialJson,
+    ToolCallContentEvent, UsageInfo,
+};
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Bill {
@@ -96,14 +100,18 @@ async fn the_value_can_be_read_from_the_events_while_it_comes() {
         let mut stream = builder.build().unwrap().conversation().run_stream(input());
         let events = rest(&mut stream).await;
         assert_whole(&events);
-        let is_start = |it: &Envelope| matches!(&it.event, AgentEvent::Custom { name, .. } if name == ANSWER_TYPED);
+        let is_start = |it: &Envelope| matches!(&it.event, AgentEvent::Custom(CustomEvent { name, .. }) if name == ANSWER_TYPED);
         let starts: Vec<_> = (0..events.len()).filter(|at| is_start(&events[*at])).collect();
         assert_eq!(starts.len(), 1, "{mode:?}");
         let mut json = PartialJson::new();
         for envelope in &events[starts[0]..] {
             match &envelope.event {
-                AgentEvent::MessageContent { content, .. } => json.push(content).unwrap(),
-                AgentEvent::ToolCallContent { arguments, .. } => json.push(arguments).unwrap(),
+                AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
+                    json.push(content).unwrap()
+                }
+                AgentEvent::ToolCallContent(ToolCallContentEvent { arguments, .. }) => {
+                    json.push(arguments).unwrap()
+                }
                 _ => {}
             }
         }
@@ -204,7 +212,7 @@ async fn an_answer_that_does_not_match_is_asked_for_again_with_what_is_wrong() {
     }
     // The format that a template asks for is checked in the last answer alone.
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
-    let format = ResponseFormat::JsonSchema { name: "n".into(), schema, strict: false };
+    let format = ResponseFormat::json_schema("n", schema, false);
     let call = || ScriptedTurn::new().text("I look.").call("echo", json!({ "text": "x" }));
     #[rustfmt::skip]
     let rows = [

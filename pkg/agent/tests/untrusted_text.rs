@@ -102,8 +102,7 @@ async fn after_text_from_outside_always_does_not_count() {
 async fn each_way_for_text_to_come_in_counts() {
     let searched = || {
         let raw = Json::parse(r#"{"type":"web_search_tool_result"}"#).unwrap();
-        let (id, tool_name) = ("s".into(), "web_search".into());
-        let kind = ItemKind::ServerToolResult { id, tool_name, is_error: false };
+        let kind = ItemKind::server_tool_result("s", "web_search", false);
         let item = ProviderItem::new("anthropic", kind, raw);
         StreamChunk::events(vec![AgentEvent::ProviderItem(item)])
     };

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use super::{Conversation, encoders};
-use forgeline_types::{AgentEvent, Envelope};
+use forgeline_types::{
+    AgentEvent, Envelope, ToolCallContentEvent, ToolCallEndEvent, ToolCallEvent,
+    ToolCallStartEvent, ToolResultEvent, UpdateBusyEvent,
+};
 
 /// Checks that the events are numbered without a gap, that each start has its end with the content between them, and that
 /// each call has its result.
@@ -20,13 +23,20 @@ pub(crate) fn assert_whole(events: &[Envelope]) {
             AgentEvent::ThinkingEnd => thinking -= 1,
             AgentEvent::MessageStart => message += 1,
             AgentEvent::MessageEnd => message -= 1,
-            AgentEvent::ThinkingContent { .. } => assert_eq!(thinking, 1),
-            AgentEvent::MessageContent { .. } => assert_eq!(message, 1),
-            AgentEvent::ToolCallStart { index, .. } => *calls.entry(*index).or_default() += 1,
-            AgentEvent::ToolCallContent { index, .. } => assert_eq!(calls[index], 1),
-            AgentEvent::ToolCallEnd { index, .. } => *calls.entry(*index).or_default() -= 1,
-            AgentEvent::ToolCall { id, .. } => open.push(id),
-            AgentEvent::ToolResult { id, .. } | AgentEvent::ToolResultError { id, .. } => {
+            AgentEvent::ThinkingContent(_) => assert_eq!(thinking, 1),
+            AgentEvent::MessageContent(_) => assert_eq!(message, 1),
+            AgentEvent::ToolCallStart(ToolCallStartEvent { index, .. }) => {
+                *calls.entry(*index).or_default() += 1
+            }
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, .. }) => {
+                assert_eq!(calls[index], 1)
+            }
+            AgentEvent::ToolCallEnd(ToolCallEndEvent { index, .. }) => {
+                *calls.entry(*index).or_default() -= 1
+            }
+            AgentEvent::ToolCall(ToolCallEvent { call_id: id, .. }) => open.push(id),
+            AgentEvent::ToolResult(ToolResultEvent { call_id: id, .. })
+            | AgentEvent::ToolResultError(ToolResultEvent { call_id: id, .. }) => {
                 if let Some(at) = open.iter().position(|call| *call == &**id) {
                     open.remove(at);
                 }
@@ -40,7 +50,11 @@ pub(crate) fn assert_whole(events: &[Envelope]) {
     assert!(open.is_empty(), "{open:?} have no result: {:?}", kinds());
     assert_eq!(count("api_call_start"), count("api_call_end"));
     let last = events.last().map(|last| &last.event);
-    assert!(matches!(last, Some(AgentEvent::UpdateBusy { busy: false })), "{:?}", kinds());
+    assert!(
+        matches!(last, Some(AgentEvent::UpdateBusy(UpdateBusyEvent { busy: false, .. }))),
+        "{:?}",
+        kinds()
+    );
 }
 
 /// Checks that each message has parts, that the results of its calls follow it in order, and that every vendor's encoder

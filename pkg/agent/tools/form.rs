@@ -12,9 +12,9 @@ use forgeline_types::{Json, ToolAnswer};
 ///
 /// Returns [`ToolError::InvalidArguments`] with the first field that does not fit the schema.
 pub fn complete_form(schema: Option<&Json>, answer: ToolAnswer) -> Result<ToolAnswer, ToolError> {
-    let ToolAnswer::Accept { content } = answer else { return Ok(answer) };
+    let ToolAnswer::Accept { content, .. } = answer else { return Ok(answer) };
     let Some(schema) = schema else {
-        return Ok(ToolAnswer::Accept { content: Value::Object(Map::new()).into() });
+        return Ok(ToolAnswer::accept(Value::Object(Map::new()).into()));
     };
     let (schema, content) = (schema.to_value(), content.to_value());
     let Value::Object(mut fields) = content else {
@@ -32,7 +32,7 @@ pub fn complete_form(schema: Option<&Json>, answer: ToolAnswer) -> Result<ToolAn
             return Err(ToolError::invalid(name.as_str(), problem));
         }
     }
-    Ok(ToolAnswer::Accept { content: content.into() })
+    Ok(ToolAnswer::accept(content.into()))
 }
 
 fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
@@ -130,9 +130,9 @@ mod tests {
     use super::*;
 
     fn completed(schema: &Value, content: Value) -> Result<Value, String> {
-        let answer = ToolAnswer::Accept { content: content.into() };
+        let answer = ToolAnswer::accept(content.into());
         match complete_form(Some(&schema.clone().into()), answer) {
-            Ok(ToolAnswer::Accept { content }) => Ok(content.to_value()),
+            Ok(ToolAnswer::Accept { content, .. }) => Ok(content.to_value()),
             Ok(other) => panic!("{other:?}"),
             Err(error) => Err(error.to_string()),
         }
@@ -217,8 +217,8 @@ mod tests {
 
     #[test]
     fn an_address_has_no_fields_and_a_refusal_no_check() {
-        let accepted = ToolAnswer::Accept { content: json!({ "a": 1 }).into() };
-        let empty = ToolAnswer::Accept { content: json!({}).into() };
+        let accepted = ToolAnswer::accept(json!({ "a": 1 }).into());
+        let empty = ToolAnswer::accept(json!({}).into());
         assert_eq!(complete_form(None, accepted).unwrap(), empty);
         let schema = json!({ "type": "object", "required": ["a"] }).into();
         assert_eq!(complete_form(Some(&schema), ToolAnswer::Decline).unwrap(), ToolAnswer::Decline);

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use serde_json::Value;
 
-use crate::{run::RunContext, tools::Tool};
+use crate::{notice::ToolSourceNotice, run::RunContext, tools::Tool};
 use forgeline_types::AgentError;
 
 /// A source that contributes tools to runs: those of a module, of a plugin, of the page that the input came from.
@@ -63,9 +62,9 @@ pub trait ToolSource: Send + Sync {
         false
     }
 
-    /// Returns what the run reports about the tools that were just listed, such as that some are gone: each value is the data of a custom event
-    /// [`TOOL_SOURCE`](crate::TOOL_SOURCE) at its beginning, at most 64. Not called if [`tools`](Self::tools) failed. Default: nothing.
-    fn notices(&self) -> Vec<Value> {
+    /// Returns what the run reports about the tools that were just listed, such as that some are gone: each is an event
+    /// [`Notice::ToolSource`](crate::notice::Notice::ToolSource) at its beginning, at most 64. Not called if [`tools`](Self::tools) failed. Default: nothing.
+    fn notices(&self) -> Vec<ToolSourceNotice> {
         Vec::new()
     }
 }

@@ -18,6 +18,7 @@ use thiserror::Error;
 pub enum PartialJsonError {
     /// A character that JSON does not allow at this place.
     #[error("expected {expected} at byte {offset}")]
+    #[non_exhaustive]
     Unexpected {
         /// The syntax that JSON allows at this place.
         expected: &'static str,
@@ -26,18 +27,21 @@ pub enum PartialJsonError {
     },
     /// More than 128 arrays and objects are open.
     #[error("more than 128 brackets are open at byte {offset}")]
+    #[non_exhaustive]
     TooDeep {
         /// Offset of the first bracket beyond the limit, in bytes.
         offset: u64,
     },
     /// The text is longer than its limit.
     #[error("the text goes on after its limit at byte {offset}")]
+    #[non_exhaustive]
     TooLong {
         /// Offset of the first character that was not accepted, in bytes.
         offset: u64,
     },
     /// The text ended before its value did.
     #[error("the text ended inside its value at byte {offset}")]
+    #[non_exhaustive]
     Incomplete {
         /// Length of the text, in bytes.
         offset: u64,

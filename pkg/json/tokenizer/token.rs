@@ -17,6 +17,7 @@ pub enum Token<'a> {
     /// Strict JSON text.
     Text(&'a str),
     /// A key of an object begins.
+    #[non_exhaustive]
     KeyStart {
         /// The number of open brackets around it.
         depth: u32,
@@ -24,6 +25,7 @@ pub enum Token<'a> {
         at: usize,
     },
     /// The key ended.
+    #[non_exhaustive]
     KeyEnd {
         /// The number of open brackets around it.
         depth: u32,
@@ -31,6 +33,7 @@ pub enum Token<'a> {
         at: usize,
     },
     /// A value begins.
+    #[non_exhaustive]
     ValueStart {
         /// The number of open brackets around it.
         depth: u32,
@@ -40,11 +43,13 @@ pub enum Token<'a> {
         at: usize,
     },
     /// The value was complete, and another one begins.
+    #[non_exhaustive]
     Next {
         /// The first byte of the other one.
         at: usize,
     },
     /// The value ended.
+    #[non_exhaustive]
     ValueEnd {
         /// The number of open brackets around it.
         depth: u32,

@@ -11,7 +11,8 @@ use crate::{ProviderError, StreamChunk, ToolCallDelta};
 use forgeline_json::slice;
 use forgeline_parser::{DEFAULT_MAX_CALL_BYTES, private::LeadingWhitespace};
 use forgeline_types::{
-    AgentEvent, Completion, CompletionBuilder, FinishReason, Text, ToolCall, private::KeptContent,
+    AgentEvent, Completion, CompletionBuilder, FinishReason, MessageContentEvent, Text,
+    ThinkingContentEvent, ToolCall, private::KeptContent,
 };
 
 /// An open section of text.
@@ -20,10 +21,20 @@ pub enum TextSection {
     /// Reasoning.
     Thinking,
     /// The answer.
+    #[non_exhaustive]
     Message {
         /// `true` for text that the provider marked as a refusal.
         refusal: bool,
     },
+}
+
+impl TextSection {
+    /// Creates a section of the answer; `refusal` is `true` if the provider marked it as a refusal.
+    #[inline]
+    #[must_use]
+    pub const fn message(refusal: bool) -> Self {
+        Self::Message { refusal }
+    }
 }
 
 impl TextSection {
@@ -286,9 +297,11 @@ impl AnswerAssembler {
         self.kept = 0;
         let content = mem::take(&mut self.pending);
         emit(match self.section {
-            Some(TextSection::Thinking) => AgentEvent::ThinkingContent { content },
+            Some(TextSection::Thinking) => {
+                AgentEvent::ThinkingContent(ThinkingContentEvent::new(content))
+            }
             Some(TextSection::Message { refusal }) => {
-                AgentEvent::MessageContent { content, refusal }
+                AgentEvent::MessageContent(MessageContentEvent::new(content).refusal(refusal))
             }
             None => return,
         });

@@ -2,7 +2,10 @@
 
 use std::mem;
 
-use forgeline_types::{AgentEvent, CallOutcome, Json, Repair, Text, ToolCall};
+use forgeline_types::{
+    AgentEvent, CallOutcome, Json, Repair, Text, ToolCall, ToolCallContentEvent, ToolCallEndEvent,
+    ToolCallStartEvent,
+};
 
 /// The number of bytes of the body for which the start waits for a name.
 const MAX_NAME_WAIT_BYTES: usize = 512;
@@ -139,7 +142,7 @@ impl OpenCall {
             call.id = format!("call_{}", call.index).into();
         }
         let (index, id, tool_name) = (call.index, call.id.clone(), self.tool_name());
-        emit(AgentEvent::ToolCallStart { index, id, tool_name });
+        emit(AgentEvent::ToolCallStart(ToolCallStartEvent::new(index, id).tool_name(tool_name)));
     }
 
     fn tool_name(&self) -> Option<Text> {
@@ -157,7 +160,11 @@ impl OpenCall {
         if self.keeps_content {
             self.json.push_str(&arguments);
         }
-        emit(AgentEvent::ToolCallContent { index: self.call.index, content, arguments });
+        emit(AgentEvent::ToolCallContent(ToolCallContentEvent::new(
+            self.call.index,
+            content,
+            arguments,
+        )));
     }
 
     /// Ends the call and returns it for the completion. `absent` means that the call has no
@@ -175,22 +182,22 @@ impl OpenCall {
         let tool_name = self.tool_name();
         let mut call = self.call;
         if let Some(reason) = self.fault {
-            outcome = CallOutcome::Malformed { reason: reason.into(), offset: 0 };
+            outcome = CallOutcome::malformed(reason, 0);
         }
         if outcome == CallOutcome::Complete && call.name.is_empty() {
-            let reason = "the call names no tool".into();
-            outcome = CallOutcome::Malformed { reason, offset: 0 };
+            outcome = CallOutcome::malformed("the call names no tool", 0);
         }
         if self.keeps_content && outcome == CallOutcome::Complete {
             call.arguments = Json::parse(if absent { "{}" } else { &self.json }).ok();
             if call.arguments.is_none() {
-                let reason = "the arguments are not JSON".into();
-                outcome = CallOutcome::Malformed { reason, offset: 0 };
+                outcome = CallOutcome::malformed("the arguments are not JSON", 0);
             }
         }
         call.outcome = outcome.clone();
         call.repairs.clone_from(&repairs);
-        emit(AgentEvent::ToolCallEnd { index: call.index, tool_name, outcome, repairs });
+        emit(AgentEvent::ToolCallEnd(
+            ToolCallEndEvent::new(call.index, outcome).tool_name(tool_name).repairs(repairs),
+        ));
         call
     }
 }

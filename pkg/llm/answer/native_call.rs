@@ -113,13 +113,12 @@ impl NativeCall {
             return CallOutcome::Complete;
         }
         if is_whole {
-            let reason = "the arguments are not a JSON object".into();
-            return CallOutcome::Malformed { reason, offset: 0 };
+            return CallOutcome::malformed("the arguments are not a JSON object", 0);
         }
         if cut {
             return CallOutcome::Incomplete;
         }
         let (reason, offset) = self.tracker.fault();
-        CallOutcome::Malformed { reason: reason.into(), offset }
+        CallOutcome::malformed(reason, offset)
     }
 }

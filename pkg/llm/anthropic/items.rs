@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use crate::decode::{CitationPaths, JsonEntries, JsonMembers, item};
-use forgeline_types::{AgentEvent, ItemKind, Json, ProviderItem, Signature, Text};
+use forgeline_types::{AgentEvent, ItemKind, Json, ProviderItem, Signature};
 
 /// The name of the protocol in items.
 pub(super) const PROTOCOL: &str = "anthropic";
@@ -12,21 +12,17 @@ pub(super) const PROTOCOL: &str = "anthropic";
 pub(super) fn block(members: &JsonMembers) -> Option<AgentEvent> {
     let word = members.text("type");
     let kind = if word.ends_with("tool_use") {
-        ItemKind::ServerToolCall {
-            id: members.text("id"),
-            tool_name: members.text("name"),
-            arguments: Json::parse(members.get("input").unwrap_or("{}")).unwrap_or_default(),
-        }
+        ItemKind::server_tool_call(
+            members.text("id"),
+            members.text("name"),
+            Json::parse(members.get("input").unwrap_or("{}")).unwrap_or_default(),
+        )
     } else if let Some(tool) = word.strip_suffix("_tool_result") {
-        ItemKind::ServerToolResult {
-            id: members.text("tool_use_id"),
-            tool_name: Text::from(tool),
-            is_error: is_error(members),
-        }
+        ItemKind::server_tool_result(members.text("tool_use_id"), tool, is_error(members))
     } else if word == "redacted_thinking" {
         ItemKind::Reasoning
     } else {
-        ItemKind::Other { name: word }
+        ItemKind::other(word)
     };
     item(PROTOCOL, kind, members.to_json().as_str())
 }
@@ -57,7 +53,7 @@ pub(super) fn signature(signature: &str) -> AgentEvent {
 
 /// Returns an item with the vendor's name; `None` for null.
 pub(super) fn other(name: &str, raw: &str) -> Option<AgentEvent> {
-    item(PROTOCOL, ItemKind::Other { name: Text::from(name) }, raw).filter(|_| raw != "null")
+    item(PROTOCOL, ItemKind::other(name), raw).filter(|_| raw != "null")
 }
 
 /// The source of a citation. The vendor places it in the answer only by its block; its positions refer to

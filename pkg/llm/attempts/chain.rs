@@ -12,7 +12,7 @@ use std::{
 use tokio::time::Instant;
 
 use crate::{Provider, ProviderError};
-use forgeline_types::{AgentEvent, Text};
+use forgeline_types::{AgentEvent, FailoverEvent, Text};
 
 /// Creates the provider of an entry when it is first needed.
 pub(super) type ResolveProvider =
@@ -141,14 +141,16 @@ impl ProviderChain {
             scope: self.settings.scope.clone(),
             reason,
         };
-        let event = AgentEvent::Failover {
-            from_provider: hop.from_provider.clone(),
-            to_provider: hop.to_provider.clone(),
-            to_model: hop.to_model.clone(),
-            position: hop.position,
-            length: hop.length,
-            reason: hop.reason.clone(),
-        };
+        let event = AgentEvent::Failover(
+            FailoverEvent::new(
+                hop.from_provider.clone(),
+                hop.to_provider.clone(),
+                hop.to_model.clone(),
+            )
+            .position(hop.position)
+            .length(hop.length)
+            .reason(hop.reason.clone()),
+        );
         let mut hops = self.hops.lock().unwrap_or_else(PoisonError::into_inner);
         if hops.len() >= MAX_HOPS {
             hops.pop_front();

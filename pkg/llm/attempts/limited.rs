@@ -19,7 +19,7 @@ use crate::{
     SchemaRules, StreamChunk, StructuredMethod, TimeoutKind,
 };
 use forgeline_parser::ThinkingDialect;
-use forgeline_types::{AgentEvent, Completion, ErrorCode, ModelInfo, debug_fields};
+use forgeline_types::{AgentEvent, Completion, ErrorCode, ModelInfo, RetryEvent, debug_fields};
 
 /// Maximum time that a request waits for its turn, by default.
 const MAX_WAIT: Duration = Duration::from_mins(10);
@@ -209,7 +209,7 @@ impl RequestGate {
     /// Notes that the provider waits before it tries again.
     fn note_chunk(&self, chunk: &StreamChunk) {
         for event in chunk.details.iter().flat_map(|details| &details.events) {
-            if let AgentEvent::Retry { delay_ms, error, .. } = event
+            if let AgentEvent::Retry(RetryEvent { delay_ms, error, .. }) = event
                 && error.code == ErrorCode::RateLimited
             {
                 self.pause(Duration::from_millis(*delay_ms));

@@ -16,7 +16,7 @@ use crate::{
     Provider, ProviderError, Request, StatusError, StreamChunk, TimeoutKind,
     scripted::{ScriptedProvider, ScriptedTurn},
 };
-use forgeline_types::{AgentError, AgentEvent, ErrorCode};
+use forgeline_types::{AgentError, AgentEvent, ErrorCode, RetryEvent};
 
 fn says(text: &'static str) -> ScriptedProvider {
     ScriptedProvider::from_fn(move |_: &Request| ScriptedTurn::new().text(text))
@@ -98,12 +98,9 @@ async fn all_wait_when_the_server_asks_one_to() {
         error.retry_after = Some(Duration::from_secs(7));
         ProviderError::Status(Box::new(error))
     };
-    let told = AgentEvent::Retry {
-        attempt: 1,
-        max_attempts: 3,
-        delay_ms: 7_000,
-        error: AgentError::new(ErrorCode::RateLimited, "slow down"),
-    };
+    let told = AgentEvent::Retry(
+        RetryEvent::new(1, 3, AgentError::new(ErrorCode::RateLimited, "slow down")).delay_ms(7_000),
+    );
     let tells = ScriptedTurn::new().chunk(StreamChunk::events(vec![told])).text("ok");
     for first in [
         ScriptedTurn::refuse(slow(ErrorCode::RateLimited)),

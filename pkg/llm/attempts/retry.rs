@@ -7,7 +7,7 @@ use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use super::driver::{AttemptPolicy, NextAttempt, begin};
 use crate::{ChunkStream, Health, Provider, ProviderError, ProviderFuture, Request, SchemaRules};
 use forgeline_parser::ThinkingDialect;
-use forgeline_types::{AgentEvent, ModelInfo, debug_fields, setters};
+use forgeline_types::{AgentEvent, ModelInfo, RetryEvent, debug_fields, setters};
 
 /// The policy for retrying a failed request.
 ///
@@ -115,12 +115,10 @@ impl RetrySchedule {
         if asked.is_some_and(|asked| asked > self.policy.max_server_delay) {
             return Err(error);
         }
-        let event = AgentEvent::Retry {
-            attempt: self.failed,
-            max_attempts: self.policy.max_attempts,
-            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-            error: error.to_agent_error(),
-        };
+        let event = AgentEvent::Retry(
+            RetryEvent::new(self.failed, self.policy.max_attempts, error.to_agent_error())
+                .delay_ms(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
+        );
         Ok(NextAttempt { events: vec![event], delay })
     }
 }

@@ -17,7 +17,8 @@ use crate::{
     scripted::{ScriptedProvider, ScriptedTurn},
 };
 use forgeline_types::{
-    AgentEvent, Capabilities, ErrorCode, ItemKind, Json, ModelInfo, ProviderItem, UsageInfo,
+    AgentEvent, Capabilities, ErrorCode, FailoverEvent, ItemKind, Json, ModelInfo, ProviderItem,
+    RetryEvent, UsageInfo,
 };
 
 fn status(status: u16, kind: ErrorCode) -> ProviderError {
@@ -63,10 +64,14 @@ async fn watch(provider: &dyn Provider) -> (String, u128) {
                         let events = chunk.details.iter().flat_map(|details| &details.events);
                         for event in events {
                             seen.push(match event {
-                                AgentEvent::Retry { attempt, delay_ms, .. } => {
+                                AgentEvent::Retry(RetryEvent { attempt, delay_ms, .. }) => {
                                     format!("retry {attempt} in {delay_ms}")
                                 }
-                                AgentEvent::Failover { to_provider, position, .. } => {
+                                AgentEvent::Failover(FailoverEvent {
+                                    to_provider,
+                                    position,
+                                    ..
+                                }) => {
                                     format!("hop {position} to {to_provider:?}")
                                 }
                                 other => other.kind().to_owned(),

@@ -77,7 +77,7 @@ impl fmt::Debug for SseAnswer<'_> {
     }
 }
 
-/// A decoder for bodies of Server-Sent Events in a format of your own. Framing, split characters, bodies that are no stream, limits and the end of the
+/// A decoder for bodies of Server-Sent Events in a format of your own. Framing, split characters, other kinds of bodies, limits and the end of the
 /// body are the library's.
 ///
 /// # Examples

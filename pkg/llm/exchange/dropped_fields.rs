@@ -1,18 +1,35 @@
 //! The report on fields of a request that a provider's protocol drops.
 
-use forgeline_types::AgentEvent;
+use serde::{Deserialize, Serialize};
 
-/// The name of the [`Custom`](forgeline_types::AgentEvent::Custom) event that reports, before the answer
-/// begins, the parts of the request that the provider's protocol leaves out:
-/// `{"provider": …, "left_out": [words, …]}`.
+use forgeline_types::{AgentEvent, CustomEvent, Text};
+
+/// The name of the [`Custom`](AgentEvent::Custom) event whose data is a [`DegradedNotice`].
+pub const DEGRADED: &str = "degraded";
+
+/// Sent before the answer begins, with the parts of the request that the provider's protocol leaves out.
 ///
 /// A part without which the request makes no sense is an error instead
 /// ([`ProviderError::Unsupported`](super::ProviderError::Unsupported)).
-pub const DEGRADED: &str = "degraded";
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct DegradedNotice {
+    /// The provider's name.
+    pub provider: Text,
+    /// The words for what is left out.
+    pub left_out: Vec<Text>,
+}
+
+impl From<DegradedNotice> for AgentEvent {
+    fn from(notice: DegradedNotice) -> Self {
+        let data = serde_json::json!({ "provider": notice.provider, "left_out": notice.left_out });
+        Self::Custom(CustomEvent::new(DEGRADED, data))
+    }
+}
 
 /// Returns `true` for a report on what happened before the answer: failed attempts, and parts left
 /// out of the request.
 pub fn is_notice(event: &AgentEvent) -> bool {
-    matches!(event, AgentEvent::Retry { .. } | AgentEvent::Failover { .. })
-        || matches!(event, AgentEvent::Custom { name, .. } if name == DEGRADED)
+    matches!(event, AgentEvent::Retry(_) | AgentEvent::Failover(_))
+        || matches!(event, AgentEvent::Custom(CustomEvent { name, .. }) if name == DEGRADED)
 }

@@ -25,6 +25,7 @@ use forgeline_types::{AgentError, Completion, ErrorCode, Json, Text};
 pub enum ProviderError {
     /// The server could not be reached, or the connection broke.
     #[error("cannot reach {host}; check the address and that the server is running")]
+    #[non_exhaustive]
     Connect {
         /// Host and port.
         host: Text,
@@ -33,6 +34,7 @@ pub enum ProviderError {
     },
     /// A configured time limit passed.
     #[error("{which} timed out after {after:?}")]
+    #[non_exhaustive]
     Timeout {
         /// The wait that took too long.
         which: TimeoutKind,
@@ -44,6 +46,7 @@ pub enum ProviderError {
     Status(Box<StatusError>),
     /// The body could not be decoded.
     #[error("the response body cannot be decoded at byte {offset}: {reason}")]
+    #[non_exhaustive]
     Decode {
         /// The position, in bytes from the start of the body.
         offset: u64,
@@ -52,12 +55,14 @@ pub enum ProviderError {
     },
     /// The body ended before its protocol's terminal marker.
     #[error("the response ended early, after {received} bytes; what had arrived is kept")]
+    #[non_exhaustive]
     EndedEarly {
         /// The number of bytes received: of the body, or of its text where only chunks are known.
         received: u64,
     },
     /// The connection broke inside the body.
     #[error("reading the response failed after {received} bytes")]
+    #[non_exhaustive]
     Body {
         /// The number of bytes of the body received.
         received: u64,
@@ -66,6 +71,7 @@ pub enum ProviderError {
     },
     /// The server reported an error after the stream had started.
     #[error("the server reported an error in the stream: {message}")]
+    #[non_exhaustive]
     InStream {
         /// The kind of failure indicated by the vendor; [`ErrorCode::InStream`] if unknown.
         kind: ErrorCode,
@@ -79,6 +85,7 @@ pub enum ProviderError {
     /// The answer broke off after part of it had arrived; only calls that wait for the whole
     /// answer fail this way.
     #[error("the answer broke off; what had arrived is kept in the error")]
+    #[non_exhaustive]
     Aborted {
         /// The part that had arrived.
         partial: Box<Completion>,
@@ -88,6 +95,7 @@ pub enum ProviderError {
     },
     /// Every attempt failed before any part of an answer was delivered.
     #[error("gave up after {attempts} attempts")]
+    #[non_exhaustive]
     RetriesExhausted {
         /// The number of attempts made.
         attempts: u32,
@@ -97,6 +105,7 @@ pub enum ProviderError {
     },
     /// The answer is empty, truncated, refused or not JSON, or does not match its schema; the provider is not to blame.
     #[error("the answer is not what its schema asks for: {problem}")]
+    #[non_exhaustive]
     InvalidAnswer {
         /// The fault, worded so that the model can correct it.
         problem: Text,
@@ -105,6 +114,7 @@ pub enum ProviderError {
     },
     /// The provider cannot enforce a feature of the schema.
     #[error("the schema feature {feature} is not honoured by the provider: {detail}")]
+    #[non_exhaustive]
     SchemaUnsupported {
         /// The feature, such as `oneOf` or `structured-output`.
         feature: Text,
@@ -116,6 +126,7 @@ pub enum ProviderError {
     Cancelled,
     /// The provider lacks something that the request needs; nothing was sent.
     #[error("{provider} does not support {feature}")]
+    #[non_exhaustive]
     Unsupported {
         /// The provider's name.
         provider: Text,
@@ -124,16 +135,75 @@ pub enum ProviderError {
     },
     /// The provider panicked, which is a bug in the provider.
     #[error("the provider panicked: {message}")]
+    #[non_exhaustive]
     Panicked {
         /// The panic message.
         message: Text,
     },
     /// The provider is not configured correctly; nothing was sent.
     #[error("{message}")]
+    #[non_exhaustive]
     Config {
         /// The fault and what to do about it.
         message: Text,
     },
+}
+
+impl ProviderError {
+    /// Creates the error of a host that cannot be reached.
+    #[must_use]
+    pub fn connect(
+        host: impl Into<Text>,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        Self::Connect { host: host.into(), source: source.into() }
+    }
+
+    /// Creates the error of a time limit that passed.
+    #[must_use]
+    pub fn timeout(which: TimeoutKind, after: Duration) -> Self {
+        Self::Timeout { which, after }
+    }
+
+    /// Creates the error of a body that cannot be decoded at this byte.
+    #[must_use]
+    pub fn decode(offset: u64, reason: impl Into<Text>) -> Self {
+        Self::Decode { offset, reason: reason.into() }
+    }
+
+    /// Creates the error of a response that ended before its end marker.
+    #[must_use]
+    pub fn ended_early(received: u64) -> Self {
+        Self::EndedEarly { received }
+    }
+
+    /// Creates the error of a connection that broke after this many bytes of the response.
+    #[must_use]
+    pub fn body(received: u64, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::Body { received, source: source.into() }
+    }
+
+    /// Creates an error that the server reported in the stream, without a code; `raw` is its JSON.
+    #[must_use]
+    pub fn in_stream(
+        kind: ErrorCode,
+        message: impl Into<Text>,
+        raw: impl Into<Option<Json>>,
+    ) -> Self {
+        Self::InStream { kind, code: None, message: message.into(), raw: raw.into() }
+    }
+
+    /// Creates the error of a request that failed at each attempt.
+    #[must_use]
+    pub fn retries_exhausted(attempts: u32, last: impl Into<Box<Self>>) -> Self {
+        Self::RetriesExhausted { attempts, last: last.into() }
+    }
+
+    /// Creates the error of a provider that panicked.
+    #[must_use]
+    pub fn panicked(message: impl Into<Text>) -> Self {
+        Self::Panicked { message: message.into() }
+    }
 }
 
 /// The wait during which a [`ProviderError::Timeout`] occurred.

@@ -13,7 +13,7 @@ mod status_error;
 pub use call_deltas::{ToolCallDelta, ToolCallDeltas};
 pub use chunk::{ChunkDetails, ContentType, StreamChunk};
 pub use content_typer::ContentTyper;
-pub use dropped_fields::{DEGRADED, is_notice};
+pub use dropped_fields::{DEGRADED, DegradedNotice, is_notice};
 pub use error::{ProviderError, TimeoutKind};
 pub use health::{Health, ListedModel};
 pub use refused_content::RefusedContent;

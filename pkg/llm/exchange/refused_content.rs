@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// let words = "maximum context length is 8192 tokens, but 9001 tokens were sent";
 /// let error = ProviderError::Status(Box::new(StatusError::new(400, ErrorCode::ContextExceeded, words)));
-/// let refused = RefusedContent::Context { window: Some(8192), tokens: Some(9001) };
+/// let refused = RefusedContent::context(Some(8192), Some(9001));
 /// assert_eq!(error.refused_content(), Some(refused));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 pub enum RefusedContent {
     /// The whole is longer than the model may read.
+    #[non_exhaustive]
     Context {
         /// The number of tokens that the model may read, if the error says it.
         window: Option<u64>,
@@ -30,4 +31,12 @@ pub enum RefusedContent {
     Media,
     /// A signature of reasoning, or reasoning that is encrypted.
     Proof,
+}
+
+impl RefusedContent {
+    /// Creates the refusal of a request that is too long, with what the server said of the sizes.
+    #[must_use]
+    pub fn context(window: Option<u64>, tokens: Option<u64>) -> Self {
+        Self::Context { window, tokens }
+    }
 }

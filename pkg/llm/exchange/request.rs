@@ -225,7 +225,7 @@ pub enum PromptCache {
 /// use serde_json::json;
 ///
 /// let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
-/// let format = ResponseFormat::JsonSchema { name: "number".into(), schema, strict: true };
+/// let format = ResponseFormat::json_schema("number", schema, true);
 /// let request = Request::prompt("What is 6 × 7?").response_format(format);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -235,6 +235,7 @@ pub enum ResponseFormat {
     /// Any JSON object.
     JsonObject,
     /// JSON that matches a schema.
+    #[non_exhaustive]
     JsonSchema {
         /// A name for the schema.
         name: Text,
@@ -243,4 +244,12 @@ pub enum ResponseFormat {
         /// `true` if the provider must enforce the schema.
         strict: bool,
     },
+}
+
+impl ResponseFormat {
+    /// Creates the format of JSON that matches this schema; `strict` asks the provider to guarantee it.
+    #[must_use]
+    pub fn json_schema(name: impl Into<Text>, schema: Value, strict: bool) -> Self {
+        Self::JsonSchema { name: name.into(), schema, strict }
+    }
 }

@@ -138,18 +138,18 @@ fn kind(part: &GeminiPart<'_>) -> Option<ItemKind> {
     let tool_name = if code.is_some() { Text::from(CODE) } else { tool.text("toolType") };
     let id = tool.text("id");
     if let Some(raw) = part.executable_code {
-        return Some(ItemKind::ServerToolCall { id, tool_name, arguments: json(raw) });
+        return Some(ItemKind::server_tool_call(id, tool_name, json(raw)));
     }
     if code.is_none() && part.tool_call.is_some() {
         let arguments = tool.get("args").map(json).unwrap_or_default();
-        return Some(ItemKind::ServerToolCall { id, tool_name, arguments });
+        return Some(ItemKind::server_tool_call(id, tool_name, arguments));
     }
     if code.or(part.tool_response).is_some() {
         let is_error = code.is_some() && tool.text("outcome") != "OUTCOME_OK";
-        return Some(ItemKind::ServerToolResult { id, tool_name, is_error });
+        return Some(ItemKind::server_tool_result(id, tool_name, is_error));
     }
     let media = JsonEntries::from_raw(Some(part.inline_data.or(part.file_data)?));
-    Some(ItemKind::Media { media_type: media.text("mimeType") })
+    Some(ItemKind::media(media.text("mimeType")))
 }
 
 /// Returns the kind of a part without known members: a signature alone, or something new.
@@ -157,7 +157,7 @@ fn other(raw: &RawValue, part: &GeminiPart<'_>) -> Option<ItemKind> {
     let part_entries = JsonEntries::from_raw(Some(raw));
     let mut names = part_entries.names();
     match names.find(|name| !matches!(*name, "thought" | "thoughtSignature")) {
-        Some(name) => Some(ItemKind::Other { name: Text::from(name) }),
+        Some(name) => Some(ItemKind::other(name)),
         None if part.thought_signature.0.is_empty() => None,
         None => Some(ItemKind::Reasoning),
     }

@@ -216,7 +216,7 @@ impl GeminiReader {
         ];
         for (name, raw) in facts {
             if let Some(raw) = raw.filter(|raw| raw.get() != "{}") {
-                sink.item(ItemKind::Other { name: Text::from(name) }, raw.get());
+                sink.item(ItemKind::other(name), raw.get());
             }
         }
         if let Some(word) = word {

@@ -59,7 +59,7 @@ pub fn beside_results(message: &Message) -> Cow<'_, Message> {
     for result in message.tool_results().filter(|result| !result.parts.is_empty()) {
         let ToolResult { call_id, name, .. } = result;
         let text = format!("From the result of `{name}`, call {call_id}:");
-        parts.push(Part::Text { text });
+        parts.push(Part::text(text));
         parts.extend(result.parts.iter().cloned());
     }
     Cow::Owned(Message::new(message.role, parts))
@@ -73,7 +73,7 @@ pub fn with_texts(message: &Message) -> Cow<'_, Message> {
     if message.parts.iter().any(is_text) {
         for part in &mut message.to_mut().parts {
             if let Some(text) = document_text(part) {
-                *part = Part::Text { text };
+                *part = Part::text(text);
             }
         }
     }

@@ -113,7 +113,7 @@ mod tests {
             ("image/heic", "https://example.com/a",    &all),
         ];
         for (media_type, data, takers) in rows {
-            let part = || Part::Image { media_type: media_type.to_owned(), data: data.to_owned() };
+            let part = || Part::image(media_type.to_owned(), data.to_owned());
             let mut result = ToolResult::new("c", "look", "A page.");
             result.parts = vec![part()];
             let messages = [
@@ -134,7 +134,7 @@ mod tests {
         // The vendor's limit, and one letter more.
         for (more, is_small) in [(0, true), (1, false)] {
             let data = format!("iVBORw0KGgo{}", "A".repeat((10 << 20) - 11 + more));
-            let part = Part::Image { media_type: "image/png".into(), data };
+            let part = Part::image("image/png", data);
             let request = Request::new(vec![Message::new(MessageRole::User, vec![part])].into());
             let checked = check(&request, Capabilities::ALL, anthropic(), "anthropic");
             assert_eq!(checked.is_ok(), is_small, "{checked:?}");

@@ -125,8 +125,8 @@ fn joins(before: &Message, after: &Message) -> bool {
 fn is_empty(message: &Message) -> bool {
     let is_nothing = |part: &Part| {
         matches!(part, Part::Framing { .. })
-            || matches!(part, Part::Text { text } if text.trim().is_empty())
-            || matches!(part, Part::Thinking { text, signature: None } if text.is_empty())
+            || matches!(part, Part::Text { text, .. } if text.trim().is_empty())
+            || matches!(part, Part::Thinking { text, signature: None, .. } if text.is_empty())
     };
     message.role == MessageRole::Assistant && message.parts.iter().all(is_nothing)
 }
@@ -217,14 +217,14 @@ mod tests {
     }
 
     fn said(text: &str) -> Message {
-        Message::new(MessageRole::Assistant, vec![Part::Text { text: text.to_owned() }])
+        Message::new(MessageRole::Assistant, vec![Part::text(text.to_owned())])
     }
 
     /// Returns each message in a few signs: `u` with its texts, `a`, `c` with ids, `r` with ids.
     fn shown(history: &Transcript) -> Vec<String> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "only these are drawn")]
         let part = |part: &Part| match part {
-            Part::Text { text } => text.clone(),
+            Part::Text { text, .. } => text.clone(),
             Part::ToolCall(call) => format!("+{}", call.id),
             Part::ToolResult(result) => format!("={}", result.call_id),
             other => format!("{other:?}"),

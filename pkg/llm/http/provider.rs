@@ -26,8 +26,9 @@ use super::{
     url,
 };
 use crate::{
-    ChunkStream, ContentTyper, DEGRADED, Health, ModelCard, PromptCache, Provider, ProviderError,
-    ProviderFuture, Request, SchemaRules, StreamChunk, TimeoutKind, ToolChoice, ToolSpec,
+    ChunkStream, ContentTyper, DegradedNotice, Health, ModelCard, PromptCache, Provider,
+    ProviderError, ProviderFuture, Request, SchemaRules, StreamChunk, TimeoutKind, ToolChoice,
+    ToolSpec,
     attempts::{
         driver::{AttemptPolicy, NextAttempt, begin},
         retry::RetrySchedule,
@@ -398,6 +399,5 @@ pub(super) async fn within<T>(
 
 /// Creates the event that reports the parts left out by `provider`.
 fn degraded_event(provider: &str, left_out: &[Text]) -> AgentEvent {
-    let data = serde_json::json!({ "provider": provider, "left_out": left_out });
-    AgentEvent::Custom { name: Text::from(DEGRADED), data }
+    DegradedNotice { provider: provider.into(), left_out: left_out.to_vec() }.into()
 }

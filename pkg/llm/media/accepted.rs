@@ -95,7 +95,7 @@ impl AcceptedMedia {
 impl AcceptedMedia {
     /// Returns the reason why an image is not accepted because of its kind or size; `None` if it is, or is not given by its data.
     pub(crate) fn picture_fault(&self, part: &Part) -> Option<&'static str> {
-        let Part::Image { media_type, data } = part else { return None };
+        let Part::Image { media_type, data, .. } = part else { return None };
         if data.contains("://") {
             return None;
         }

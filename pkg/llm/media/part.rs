@@ -75,7 +75,7 @@ impl CheckedPart {
     /// Returns every other part unchanged.
     #[expect(clippy::result_large_err, reason = "the error is the part itself")]
     pub fn into_text(self) -> Result<String, Self> {
-        if let Part::Text { text } = self.0 { Ok(text) } else { Err(self) }
+        if let Part::Text { text, .. } = self.0 { Ok(text) } else { Err(self) }
     }
 }
 
@@ -86,8 +86,8 @@ impl CheckedPart {
 /// Returns an error if the part is a URL, or if some models may not accept it.
 pub fn inline(part: Part) -> Result<CheckedPart, OmittedPart> {
     let part = match part {
-        Part::Image { media_type, data } => picture(&media_type, &data)?,
-        Part::Document { media_type, data, name } => document(&media_type, &data, name)?,
+        Part::Image { media_type, data, .. } => picture(&media_type, &data)?,
+        Part::Document { media_type, data, name, .. } => document(&media_type, &data, name)?,
         Part::Text { .. }
         | Part::Thinking { .. }
         | Part::ToolCall(_)
@@ -101,7 +101,7 @@ pub fn inline(part: Part) -> Result<CheckedPart, OmittedPart> {
 /// Returns the text of a text document, marked with its name, for models that read no documents; `None` for a part of another kind, for a URL, and for
 /// bytes that are not text in UTF-8.
 pub fn document_text(part: &Part) -> Option<String> {
-    let Part::Document { media_type, data, name } = part else { return None };
+    let Part::Document { media_type, data, name, .. } = part else { return None };
     let kind = essence(media_type);
     if is_url(data) || !is_text(&kind) {
         return None;
@@ -114,7 +114,7 @@ pub fn document_text(part: &Part) -> Option<String> {
 /// Returns the fault of a part of a user's input that no model can read; `None` if a model may accept the part.
 pub(super) fn problem(part: &Part) -> Option<OmittedPart> {
     let (what, media_type, data) = match part {
-        Part::Image { media_type, data } => ("picture", media_type, data),
+        Part::Image { media_type, data, .. } => ("picture", media_type, data),
         Part::Document { media_type, data, .. } => ("document", media_type, data),
         Part::Text { .. }
         | Part::Thinking { .. }
@@ -159,7 +159,7 @@ fn picture(media_type: &str, data: &str) -> Result<Part, OmittedPart> {
     };
     // A vendor rejects bytes of a kind other than the declared one.
     match picture_kind(&bytes) {
-        Some(kind) => Ok(Part::Image { media_type: kind.to_owned(), data: written.into_owned() }),
+        Some(kind) => Ok(Part::image(kind.to_owned(), written.into_owned())),
         None => left_out(bytes.len(), PICTURES),
     }
 }
@@ -173,10 +173,10 @@ fn document(media_type: &str, data: &str, name: Option<String>) -> Result<Part, 
         return left_out(data.len(), NOT_BASE64);
     };
     if kind == PDF || bytes.starts_with(b"%PDF-") {
-        return Ok(Part::Document { media_type: PDF.to_owned(), data: written.into_owned(), name });
+        return Ok(Part::document(PDF.to_owned(), written.into_owned(), name));
     }
     if let Some(kind) = picture_kind(&bytes) {
-        return Ok(Part::Image { media_type: kind.to_owned(), data: written.into_owned() });
+        return Ok(Part::image(kind.to_owned(), written.into_owned()));
     }
     if !is_text(&kind) {
         return left_out(bytes.len(), "models accept PDF and text");
@@ -185,7 +185,7 @@ fn document(media_type: &str, data: &str, name: Option<String>) -> Result<Part, 
     match String::from_utf8(bytes) {
         Ok(text) => {
             let text = if let Some(name) = name { format!("{name}:\n{text}") } else { text };
-            Ok(Part::Text { text })
+            Ok(Part::text(text))
         }
         Err(_) => left_out(length, NOT_TEXT),
     }

@@ -10,15 +10,15 @@ use forgeline_types::{Capabilities, MediaRules, ModelInfo, Part};
 const PNG: &str = "iVBORw0KGgo=";
 
 fn image(media_type: &str, data: &str) -> Part {
-    Part::Image { media_type: media_type.into(), data: data.into() }
+    Part::image(media_type, data)
 }
 
 fn file(media_type: &str, data: &str) -> Part {
-    Part::Document { media_type: media_type.into(), data: data.into(), name: Some("u:1".into()) }
+    Part::document(media_type, data, "u:1".to_owned())
 }
 
 fn words(text: &str) -> Part {
-    Part::Text { text: text.into() }
+    Part::text(text)
 }
 
 /// The part that is left, or the reason for which there is none.
@@ -129,10 +129,8 @@ fn what_a_provider_takes_is_the_same_for_inputs_and_results() {
 // Rows: N-47
 #[test]
 fn n47_text_documents_are_text_for_models_without_documents() {
-    let document = |kind: &str, data: &str, name: Option<&str>| Part::Document {
-        media_type: kind.to_owned(),
-        data: data.to_owned(),
-        name: name.map(str::to_owned),
+    let document = |kind: &str, data: &str, name: Option<&str>| {
+        Part::document(kind.to_owned(), data.to_owned(), name.map(str::to_owned))
     };
     #[rustfmt::skip]
     let rows = [
@@ -148,7 +146,7 @@ fn n47_text_documents_are_text_for_models_without_documents() {
         (document("text/plain", "AA==", Some("nul.txt")),           None),
         (document("text/plain", "https://x.example/a", None),       None),
         (document("text/plain", "not base64!", None),               None),
-        (Part::Text { text: "hi".to_owned() },                      None),
+        (Part::text("hi"),                      None),
     ];
     let accepts = AcceptedMedia::from(Capabilities::ALL.documents(false));
     for (part, want) in rows {

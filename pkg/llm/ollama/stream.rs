@@ -174,7 +174,7 @@ impl LineReader {
         }
         for image in answer.images {
             let media_type = Text::from(wire::picture_type(image.get()));
-            let picture = item(PROTOCOL, ItemKind::Media { media_type }, image.get());
+            let picture = item(PROTOCOL, ItemKind::media(media_type), image.get());
             out.details.get_or_insert_default().events.extend(picture);
         }
         if !answer.rest.is_empty() {

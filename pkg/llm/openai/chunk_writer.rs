@@ -3,7 +3,11 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use forgeline_types::{AgentError, AgentEvent, Completion, FinishReason, Json, Text, UsageInfo};
+use forgeline_types::{
+    AgentError, AgentEvent, Completion, ErrorEvent, FinishReason, Json, MessageContentEvent, Text,
+    ThinkingContentEvent, TokenUsageEvent, ToolCallContentEvent, ToolCallEndEvent,
+    ToolCallStartEvent, UsageInfo,
+};
 
 /// A writer of the events of one response as the chunks of a streamed Chat Completions response, for a
 /// server whose clients speak that protocol.
@@ -19,11 +23,11 @@ use forgeline_types::{AgentError, AgentEvent, Completion, FinishReason, Json, Te
 /// ```
 /// use forgeline::{
 ///     llm::openai::ChunkWriter,
-///     types::{AgentEvent, FinishReason},
+///     types::{AgentEvent, MessageContentEvent, FinishReason},
 /// };
 ///
 /// let mut writer = ChunkWriter::new("chatcmpl-1", "my-model").created(1_700_000_000);
-/// let event = AgentEvent::MessageContent { content: "Hi".into(), refusal: false };
+/// let event = AgentEvent::MessageContent(MessageContentEvent::new("Hi"));
 /// assert_eq!(
 ///     writer.event(&event).as_deref(),
 ///     Some(concat!(
@@ -125,12 +129,20 @@ impl ChunkWriter {
     #[must_use]
     pub fn event(&mut self, event: &AgentEvent) -> Option<String> {
         let said = match event {
-            AgentEvent::ThinkingContent { content } => DeltaMember::ReasoningContent(content),
-            AgentEvent::MessageContent { content, refusal } if *refusal => {
+            AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) => {
+                DeltaMember::ReasoningContent(content)
+            }
+            AgentEvent::MessageContent(MessageContentEvent { content, refusal, .. })
+                if *refusal =>
+            {
                 DeltaMember::Refusal(content)
             }
-            AgentEvent::MessageContent { content, .. } => DeltaMember::Content(content),
-            AgentEvent::ToolCallStart { index, id, tool_name } => {
+            AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
+                DeltaMember::Content(content)
+            }
+            AgentEvent::ToolCallStart(ToolCallStartEvent {
+                index, call_id: id, tool_name, ..
+            }) => {
                 self.has_calls = true;
                 if tool_name.is_none() {
                     self.unnamed.push(*index);
@@ -139,7 +151,9 @@ impl ChunkWriter {
                 let (id, r#type) = (Some(id.as_str()), Some("function"));
                 DeltaMember::ToolCalls([WrittenCall { index: *index, id, r#type, function }])
             }
-            AgentEvent::ToolCallContent { index, arguments, .. } if !arguments.is_empty() => {
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, arguments, .. })
+                if !arguments.is_empty() =>
+            {
                 let function = WrittenFunction { name: None, arguments };
                 DeltaMember::ToolCalls([WrittenCall {
                     index: *index,
@@ -147,7 +161,7 @@ impl ChunkWriter {
                     ..WrittenCall::default()
                 }])
             }
-            AgentEvent::ToolCallEnd { index, tool_name: Some(name), .. }
+            AgentEvent::ToolCallEnd(ToolCallEndEvent { index, tool_name: Some(name), .. })
                 if self.unnamed.contains(index) =>
             {
                 self.unnamed.retain(|unnamed| unnamed != index);
@@ -158,36 +172,38 @@ impl ChunkWriter {
                     ..WrittenCall::default()
                 }])
             }
-            AgentEvent::TokenUsage { usage } => return Some(self.usage(usage)),
-            AgentEvent::Error { error, .. } => return Some(failure(error)),
-            AgentEvent::ToolCallContent { .. }
-            | AgentEvent::ToolCallEnd { .. }
+            AgentEvent::TokenUsage(TokenUsageEvent { usage, .. }) => {
+                return Some(self.usage(usage));
+            }
+            AgentEvent::Error(ErrorEvent { error, .. }) => return Some(failure(error)),
+            AgentEvent::ToolCallContent(_)
+            | AgentEvent::ToolCallEnd(_)
             | AgentEvent::ThinkingStart
             | AgentEvent::ThinkingEnd
             | AgentEvent::MessageStart
             | AgentEvent::MessageEnd
-            | AgentEvent::ApiCallStart { .. }
-            | AgentEvent::ApiCallEnd { .. }
-            | AgentEvent::ToolCall { .. }
-            | AgentEvent::ToolOutput { .. }
-            | AgentEvent::ToolResult { .. }
-            | AgentEvent::ToolResultError { .. }
+            | AgentEvent::ApiCallStart(_)
+            | AgentEvent::ApiCallEnd(_)
+            | AgentEvent::ToolCall(_)
+            | AgentEvent::ToolOutput(_)
+            | AgentEvent::ToolResult(_)
+            | AgentEvent::ToolResultError(_)
             | AgentEvent::ToolApprovalRequest(_)
-            | AgentEvent::ToolApprovalGranted { .. }
-            | AgentEvent::ToolApprovalRejected { .. }
-            | AgentEvent::ToolApprovalTimeout { .. }
-            | AgentEvent::ToolApprovalCancelled { .. }
+            | AgentEvent::ToolApprovalGranted(_)
+            | AgentEvent::ToolApprovalRejected(_)
+            | AgentEvent::ToolApprovalTimeout(_)
+            | AgentEvent::ToolApprovalCancelled(_)
             | AgentEvent::ClientToolRequest(_)
             | AgentEvent::ToolQuestion(_)
-            | AgentEvent::ToolQuestionEnd { .. }
-            | AgentEvent::ClientToolCancelled { .. }
+            | AgentEvent::ToolQuestionEnd(_)
+            | AgentEvent::ClientToolCancelled(_)
             | AgentEvent::NoToolCall
-            | AgentEvent::UpdateBusy { .. }
+            | AgentEvent::UpdateBusy(_)
             | AgentEvent::TurnEnd
             | AgentEvent::ProviderItem(_)
-            | AgentEvent::Retry { .. }
-            | AgentEvent::Failover { .. }
-            | AgentEvent::Custom { .. }
+            | AgentEvent::Retry(_)
+            | AgentEvent::Failover(_)
+            | AgentEvent::Custom(_)
             | AgentEvent::Unknown(_) => return None,
             _ => return None,
         };

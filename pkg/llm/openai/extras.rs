@@ -79,7 +79,7 @@ impl AnswerExtras {
         let format = Some(audio.text("format")).filter(|format| !format.is_empty());
         let media_type = Text::from(format!("audio/{}", format.as_deref().unwrap_or("*")));
         let raw = format!(r#"{{"audio":{}}}"#, audio.to_json().as_str());
-        decode::item(PROTOCOL, ItemKind::Media { media_type }, &raw)
+        decode::item(PROTOCOL, ItemKind::media(media_type), &raw)
     }
 
     /// Reads the `executed_tools` of a delta or a message, which may report a call more than once.
@@ -97,12 +97,12 @@ impl AnswerExtras {
                 self.tools.push((index, false));
                 let arguments = Json::parse(&tool.text("arguments")).unwrap_or_default();
                 let (id, tool_name) = (id.clone(), tool_name.clone());
-                events.extend(item(ItemKind::ServerToolCall { id, tool_name, arguments }, raw));
+                events.extend(item(ItemKind::server_tool_call(id, tool_name, arguments), raw));
             }
             let call = self.tools.iter_mut().find(|(known, _)| *known == index);
             if let (Some((_, is_answered @ false)), Some(_)) = (call, tool.get("output")) {
                 *is_answered = true;
-                let kind = ItemKind::ServerToolResult { id, tool_name, is_error: false };
+                let kind = ItemKind::server_tool_result(id, tool_name, false);
                 events.extend(item(kind, raw));
             }
         }
@@ -134,7 +134,7 @@ fn source(raw: &RawValue) -> Option<AgentEvent> {
     let mut source = JsonEntries::from_raw(Some(raw));
     let name = source.text("type");
     if !matches!(name.as_str(), "" | "url_citation" | "web") {
-        return item(ItemKind::Other { name }, raw);
+        return item(ItemKind::other(name), raw);
     }
     if let inner @ Some(_) = source.get("url_citation").filter(|raw| raw.get().starts_with('{')) {
         source = JsonEntries::from_raw(inner);
@@ -148,7 +148,7 @@ pub(super) fn picture(raw: &RawValue) -> Option<AgentEvent> {
     let url = picture.first_text(&["image_url.url", "image_url", "url"]).unwrap_or_default();
     let media_type = url.strip_prefix("data:").and_then(|rest| rest.split([';', ',']).next());
     let media_type = Text::from(media_type.filter(|it| !it.is_empty()).unwrap_or("image/*"));
-    item(ItemKind::Media { media_type }, raw).filter(|_| decode::says(raw))
+    item(ItemKind::media(media_type), raw).filter(|_| decode::says(raw))
 }
 
 /// Returns one citation for each source that a part of the content refers to by number.
@@ -171,7 +171,7 @@ pub(super) fn references<'p>(
 
 /// Returns the item of a part of the content that has no text.
 pub(super) fn part(name: Text, raw: &RawValue) -> Option<AgentEvent> {
-    item(ItemKind::Other { name }, raw)
+    item(ItemKind::other(name), raw)
 }
 
 fn item(kind: ItemKind, raw: &RawValue) -> Option<AgentEvent> {

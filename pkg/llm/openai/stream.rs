@@ -20,7 +20,7 @@ use crate::{
         event_decoder, fill, finish_reason, in_stream, lax_json::list, reported, vendor_error,
     },
 };
-use forgeline_types::{AgentEvent, Json, Text};
+use forgeline_types::{AgentEvent, CustomEvent, Json, Text};
 
 /// The name of the [`Custom`](AgentEvent::Custom) event that reports the progress of llama.cpp's server in reading the
 /// prompt, in its own format: `{"total": …, "cache": …, "processed": …, "time_ms": …}`.
@@ -233,7 +233,7 @@ impl ChunkReader {
         }
         if let Some(data) = chunk.prompt_progress.and_then(|raw| Json::parse(raw.get()).ok()) {
             let name = Text::from(PROMPT_PROGRESS);
-            sink.events([AgentEvent::Custom { name, data: data.to_value() }]);
+            sink.events([AgentEvent::Custom(CustomEvent::new(name, data.to_value()))]);
         }
         let is_plain = !chunk.says_more() && others.is_empty();
         if has_choice {

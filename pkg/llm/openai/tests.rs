@@ -3,7 +3,7 @@ use crate::{
     BodyDecoder as _, Protocol,
     protocols::tests::chunk_words::{body, read},
 };
-use forgeline_types::AgentEvent;
+use forgeline_types::{AgentEvent, CustomEvent};
 
 const PROTOCOL: Protocol = Protocol::OpenAiChat;
 
@@ -54,6 +54,8 @@ fn progress_with_the_prompt_is_an_event_and_not_a_part_of_the_answer() {
             seen.extend(chunk.details.into_iter().flat_map(|details| details.events));
         })
         .unwrap();
-    let [AgentEvent::Custom { name, data }] = seen.as_slice() else { panic!("{seen:?}") };
+    let [AgentEvent::Custom(CustomEvent { name, data, .. })] = seen.as_slice() else {
+        panic!("{seen:?}")
+    };
     assert_eq!((name.as_str(), &data["processed"]), (PROMPT_PROGRESS, &4.into()));
 }

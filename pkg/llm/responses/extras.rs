@@ -67,13 +67,13 @@ pub(super) fn reasoning(raw: &RawValue) -> Option<AgentEvent> {
 /// Returns the server's name for the purpose of the preceding message, such as `commentary`, which models
 /// want back with the message.
 pub(super) fn phase(wire: &JsonEntries<'_>) -> Option<AgentEvent> {
-    item(ItemKind::Other { name: Text::from(PHASE) }, wire.get("phase")?)
+    item(ItemKind::other(PHASE), wire.get("phase")?)
 }
 
 /// Returns a call with plain text arguments as the vendor wrote it, which is the form in which it is sent back.
 pub(super) fn custom_call(raw: &RawValue, wire: &JsonEntries<'_>) -> Option<AgentEvent> {
     wire.first_text(&["call_id"])?;
-    item(ItemKind::Other { name: Text::from(CUSTOM) }, raw)
+    item(ItemKind::other(CUSTOM), raw)
 }
 
 /// Returns the name of a call that needs approval: that of its server and that of its tool.
@@ -104,27 +104,23 @@ pub(super) fn other(raw: &RawValue, wire: &JsonEntries<'_>) -> Vec<AgentEvent> {
     let (kind, status) = (wire.text("type"), wire.text("status"));
     let Some((_, tool)) = SERVER_TOOLS.iter().find(|(known, _)| kind == *known) else {
         let name = if kind.is_empty() { Text::from("item") } else { kind };
-        return Vec::from_iter(item(ItemKind::Other { name }, raw));
+        return Vec::from_iter(item(ItemKind::other(name), raw));
     };
     if kind == "image_generation_call" && status == "completed" {
         let format = wire.first_text(&["output_format"]).unwrap_or(Text::from("png"));
         let media_type = Text::from(format!("image/{format}"));
-        return Vec::from_iter(item(ItemKind::Media { media_type }, raw));
+        return Vec::from_iter(item(ItemKind::media(media_type), raw));
     }
     let id = wire.text("id");
     let tool_name = wire.first_text(&["name"]).unwrap_or(Text::from(*tool));
-    let call = ItemKind::ServerToolCall {
-        id: id.clone(),
-        tool_name: tool_name.clone(),
-        arguments: arguments(wire),
-    };
+    let call = ItemKind::server_tool_call(id.clone(), tool_name.clone(), arguments(wire));
     let mut events = Vec::from_iter(item(call, raw));
     let names = ["outputs", "output", "results", "error"];
     let answer = names.into_iter().find_map(|name| wire.get(name));
     let has_ended = matches!(status.as_str(), "completed" | "failed");
     if has_ended || answer.is_some() {
         let is_error = status == "failed" || wire.get("error").is_some();
-        let result = ItemKind::ServerToolResult { id, tool_name, is_error };
+        let result = ItemKind::server_tool_result(id, tool_name, is_error);
         events.extend(item(result, answer.unwrap_or(RawValue::NULL)));
     }
     events

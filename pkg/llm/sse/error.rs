@@ -8,6 +8,7 @@
 pub enum DecodeError {
     /// A line is longer than the limit.
     #[error("the line that starts at byte {offset} is longer than {limit} bytes")]
+    #[non_exhaustive]
     LineTooLong {
         /// The start of the line.
         offset: u64,
@@ -16,6 +17,7 @@ pub enum DecodeError {
     },
     /// The data of one event is longer than the limit.
     #[error("the event that starts at byte {offset} is longer than {limit} bytes")]
+    #[non_exhaustive]
     EventTooLong {
         /// The start of the event.
         offset: u64,

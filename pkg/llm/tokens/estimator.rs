@@ -141,7 +141,7 @@ fn of_message(count: TokenCount, message: &Message) -> u64 {
 /// Returns the tokens of a part.
 fn of_part(count: TokenCount, part: &Part) -> u64 {
     match part {
-        Part::Text { text } | Part::Thinking { text, .. } | Part::Framing { text } => {
+        Part::Text { text, .. } | Part::Thinking { text, .. } | Part::Framing { text, .. } => {
             count.text(text)
         }
         Part::ToolCall(call) => AROUND + count.text(&call.name) + count.text(&call.arguments_raw),
@@ -204,14 +204,10 @@ mod tests {
         grown(&request);
         request.tools = [ToolSpec::new("add", "Adds numbers", json!({"type": "object"}))].into();
         grown(&request);
-        let picture = Part::Image { media_type: "image/png".to_owned(), data: "AAAA".to_owned() };
-        let document = Part::Document {
-            media_type: "application/pdf".to_owned(),
-            data: "AAAA".to_owned(),
-            name: None,
-        };
+        let picture = Part::image("image/png", "AAAA");
+        let document = Part::document("application/pdf", "AAAA", None);
         let parts = [
-            Part::Thinking { text: "hm".to_owned(), signature: None },
+            Part::thinking("hm", None),
             Part::ToolCall(ToolCall::new("call_0", "add", json!({"a": 1}))),
             Part::ToolResult(ToolResult::new("call_0", "add", "1").parts(vec![picture.clone()])),
             picture,

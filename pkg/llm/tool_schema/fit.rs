@@ -22,6 +22,7 @@ pub enum FittedSchema {
     /// The schema is sent as it is.
     Unchanged,
     /// The schema is rewritten.
+    #[non_exhaustive]
     Rewritten {
         /// The schema that is sent.
         schema: Value,

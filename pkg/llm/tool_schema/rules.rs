@@ -15,7 +15,7 @@
 ///     "properties": { "id": { "type": "string" }, "name": { "type": "string" } },
 ///     "anyOf": [{ "required": ["id"] }, { "required": ["name"] }],
 /// });
-/// let FittedSchema::Rewritten { schema, left_out } = ToolSchemaRules::OPENAI.fit(&schema)? else {
+/// let FittedSchema::Rewritten { schema, left_out, .. } = ToolSchemaRules::OPENAI.fit(&schema)? else {
 ///     panic!("OpenAI takes no union at the top");
 /// };
 /// assert_eq!(schema.get("anyOf"), None);

@@ -11,18 +11,21 @@ use forgeline_types::Text;
 pub enum TransportError {
     /// The request could not be built from its parts.
     #[error("the request is not valid HTTP; check the base URL and the extra headers")]
+    #[non_exhaustive]
     Invalid {
         /// The HTTP client's error.
         source: Box<dyn StdError + Send + Sync>,
     },
     /// The transport does not send the request, such as one that replays a recording of another request.
     #[error("{message}")]
+    #[non_exhaustive]
     Refused {
         /// The reason, and the remedy.
         message: Text,
     },
     /// The server could not be reached.
     #[error("cannot reach {host}")]
+    #[non_exhaustive]
     Connect {
         /// Host and port.
         host: Text,
@@ -31,6 +34,7 @@ pub enum TransportError {
     },
     /// Making the connection took too long.
     #[error("connecting to {host} timed out after {after:?}")]
+    #[non_exhaustive]
     ConnectTimeout {
         /// Host and port.
         host: Text,
@@ -39,10 +43,46 @@ pub enum TransportError {
     },
     /// The connection broke.
     #[error("the connection broke")]
+    #[non_exhaustive]
     Broken {
         /// The HTTP client's error.
         source: Box<dyn StdError + Send + Sync>,
     },
+}
+
+impl TransportError {
+    /// Creates the error of a request that is not valid HTTP.
+    #[must_use]
+    pub fn invalid(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::Invalid { source: source.into() }
+    }
+
+    /// Creates the error of a request that the transport refuses to send.
+    #[must_use]
+    pub fn refused(message: impl Into<Text>) -> Self {
+        Self::Refused { message: message.into() }
+    }
+
+    /// Creates the error of a host that cannot be reached.
+    #[must_use]
+    pub fn connect(
+        host: impl Into<Text>,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        Self::Connect { host: host.into(), source: source.into() }
+    }
+
+    /// Creates the error of a host that did not accept the connection in time.
+    #[must_use]
+    pub fn connect_timeout(host: impl Into<Text>, after: Duration) -> Self {
+        Self::ConnectTimeout { host: host.into(), after }
+    }
+
+    /// Creates the error of a connection that broke.
+    #[must_use]
+    pub fn broken(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::Broken { source: source.into() }
+    }
 }
 
 impl TransportError {

@@ -98,7 +98,7 @@ impl HostNames {
         self.ask(name);
         match self.addresses(name).await {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                Err(TransportError::Refused { message: error.to_string().into() })
+                Err(TransportError::refused(error.to_string()))
             }
             // A proxy may know a name that cannot be resolved here.
             _ => Ok(()),

@@ -34,7 +34,7 @@ pub(crate) fn question(params: ElicitRequestParams) -> Option<Question> {
 /// Returns an answer in the form that the server reads.
 pub(crate) fn result(question: &Question, answer: ToolAnswer) -> ElicitResult {
     match answer {
-        ToolAnswer::Accept { content } if question.schema.is_some() => {
+        ToolAnswer::Accept { content, .. } if question.schema.is_some() => {
             ElicitResult::new(ElicitationAction::Accept).with_content(content.to_value())
         }
         ToolAnswer::Accept { .. } => ElicitResult::new(ElicitationAction::Accept),

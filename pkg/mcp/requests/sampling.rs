@@ -156,7 +156,7 @@ impl Drop for SamplingUsage {
 fn shown(message: &Message) -> String {
     let role = if message.role == MessageRole::Assistant { "assistant" } else { "user" };
     let part = |part: &Part| {
-        if let Part::Image { media_type, data } = part {
+        if let Part::Image { media_type, data, .. } = part {
             // Four base64 characters are three bytes.
             let bytes = data.trim_end_matches('=').len() * 3 / 4;
             return format!("[picture: {media_type}, {bytes} bytes]");
@@ -207,10 +207,10 @@ fn message(message: &SamplingMessage) -> Result<Message, &'static str> {
     let blocks = message.content.clone().into_vec().into_iter();
     let parts = blocks.map(|block| {
         if let SamplingMessageContentBlock::Text(text) = block {
-            Ok(Part::Text { text: text.text })
+            Ok(Part::text(text.text))
         } else if let SamplingMessageContentBlock::Image(image) = block {
             // A URL would make the model's vendor fetch it, and a person would not see the content.
-            let part = Part::Image { media_type: image.mime_type, data: image.data };
+            let part = Part::image(image.mime_type, image.data);
             let checked = media::inline(part).map(CheckedPart::into_part);
             checked.map_err(|_| "a picture is not PNG, JPEG, GIF or WebP in base64")
         } else {

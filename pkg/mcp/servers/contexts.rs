@@ -94,7 +94,7 @@ impl McpServers {
         for message in prompt.messages {
             if has_answers {
                 let who = if message.role == Role::Assistant { "Assistant:" } else { "User:" };
-                parts.push(Part::Text { text: who.to_owned() });
+                parts.push(Part::text(who.to_owned()));
             }
             parts.extend(parts_of_blocks([message.content]));
         }
@@ -232,5 +232,5 @@ fn parts_of_blocks(blocks: impl IntoIterator<Item = ContentBlock>) -> impl Itera
 
 fn neutral(texts: Vec<String>) -> impl Iterator<Item = Part> {
     let neutral = MarkerEscaper::new(&ToolDialect::AUTO, &ThinkingDialect::AUTO);
-    texts.into_iter().map(move |text| Part::Text { text: neutral.text(&text).into_owned() })
+    texts.into_iter().map(move |text| Part::text(neutral.text(&text).into_owned()))
 }

@@ -31,7 +31,7 @@ impl ListBounds {
     pub(crate) fn fit(&mut self, mut tool: McpTool) -> Result<McpTool, RegistryError> {
         let name = || Text::from(tool.name().chars().take(MAX_NAME).collect::<String>());
         let too_long =
-            |what, bytes, limit| Err(RegistryError::TooLong { name: name(), what, bytes, limit });
+            |what, bytes, limit| Err(RegistryError::too_long(name(), what, bytes, limit));
         let schema = tool.schema().to_string().len();
         if schema > MAX_SCHEMA_BYTES {
             return too_long("schema", schema, MAX_SCHEMA_BYTES);

@@ -4,7 +4,6 @@ use std::{sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
 use futures_util::future::join_all;
-use serde_json::{Value, json};
 
 use super::server_slot::{MissingServer, ServerSlot};
 use crate::{
@@ -14,6 +13,7 @@ use crate::{
 use crate::{config::mcp_server::McpServer, session::server_session::ServerSession};
 use forgeline_agent::{
     RunContext, ToolSource,
+    notice::ToolSourceNotice,
     tools::{RegistryError, Tool},
 };
 use forgeline_types::{AgentError, ErrorCode};
@@ -33,7 +33,7 @@ const MAX_GONE: usize = 20;
 /// Running MCP servers as a [`ToolSource`]: their tools are named `mcp.<server>.<tool>`.
 ///
 /// Each run lists the tools anew, and restarts servers that have ended. If a server that had worked is left out of a run, the custom event
-/// [`TOOL_SOURCE`](forgeline_agent::TOOL_SOURCE) reports it with the `kind` `mcp_server_gone`, the `server`, the `reason`, the `count` of its tools and the
+/// [`Notice::ToolSource`](forgeline_agent::notice::Notice::ToolSource) reports it with the `kind` `mcp_server_gone`, the `server`, the `reason`, the `count` of its tools and the
 /// names of up to 20. A server that never worked and for which a run has waited is reported once, as `mcp_server_late` with the `server` and the `reason`; the
 /// first run that has the tools of a server that was missing before reports it as `mcp_server_joined` with the `server` and the `count` of its tools.
 /// A server that is not required and fails twice in a row is paused for 15 s, and then for longer, up to 5 min; in the meantime, runs continue at once
@@ -207,19 +207,22 @@ impl ToolSource for McpServers {
     }
 
     /// Returns a notice for each server that had worked and is left out now, and, once, for each that never worked, and for each that has joined.
-    fn notices(&self) -> Vec<Value> {
+    fn notices(&self) -> Vec<ToolSourceNotice> {
         let notice = |MissingServer { server, error, tools }: MissingServer| {
-            let (count, tools) = (tools.len(), tools.get(..MAX_GONE).unwrap_or(&tools));
+            let names: Vec<_> = tools.iter().take(MAX_GONE).map(|name| name.as_str()).collect();
             let reason = error.to_string();
-            json!({ "kind": GONE, "server": server, "reason": reason, "tools": tools, "count": count })
+            let notice = ToolSourceNotice::new(GONE).field("server", server.as_str());
+            notice.field("reason", reason).field("tools", names).field("count", tools.len())
         };
         let late = |slot: &ServerSlot| {
             let reason = slot.late()?.to_string();
-            Some(json!({ "kind": LATE, "server": slot.name(), "reason": reason }))
+            let notice = ToolSourceNotice::new(LATE).field("server", slot.name().as_str());
+            Some(notice.field("reason", reason))
         };
         let joined = |slot: &ServerSlot| {
             let count = slot.joined()?;
-            Some(json!({ "kind": JOINED, "server": slot.name(), "count": count }))
+            let notice = ToolSourceNotice::new(JOINED).field("server", slot.name().as_str());
+            Some(notice.field("count", count))
         };
         let gone = self.0.iter().filter_map(ServerSlot::gone).map(notice);
         gone.chain(self.0.iter().filter_map(late)).chain(self.0.iter().filter_map(joined)).collect()

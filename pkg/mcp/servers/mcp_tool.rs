@@ -115,7 +115,7 @@ impl Tool for McpTool {
             let (session, is_offered) = tokio::select! {
                 biased;
                 () = context.cancelled().cancelled() => {
-                    return Err(ToolError::Cancelled { abandoned: false });
+                    return Err(ToolError::cancelled(false));
                 }
                 reached = reached => reached?,
             };

@@ -36,7 +36,7 @@ pub(crate) fn push_content(
     match block {
         ContentBlock::Text(text) => texts.push(text.text),
         ContentBlock::Image(image) => {
-            push_file(Part::Image { media_type: image.mime_type, data: image.data }, texts, parts);
+            push_file(Part::image(image.mime_type, image.data), texts, parts);
         }
         ContentBlock::Audio(audio) => texts.push(format!("[audio left out: {}]", audio.mime_type)),
         ContentBlock::Resource(embedded) => push_resource(embedded.resource, texts, parts),
@@ -58,9 +58,9 @@ pub(crate) fn push_resource(
         ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
             let media_type = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
             let part = if media_type.starts_with("image/") {
-                Part::Image { media_type, data: blob }
+                Part::image(media_type, blob)
             } else {
-                Part::Document { media_type, data: blob, name: Some(uri) }
+                Part::document(media_type, blob, uri)
             };
             push_file(part, texts, parts);
         }

@@ -64,7 +64,7 @@ impl ServerSession {
     ) -> Result<InputResponses, ToolError> {
         tokio::select! {
             biased;
-            () = context.cancelled().cancelled() => Err(ToolError::Cancelled { abandoned: false }),
+            () = context.cancelled().cancelled() => Err(ToolError::cancelled(false)),
             inputs = self.client.inputs(requests, Some(context)) => inputs,
         }
     }
@@ -73,7 +73,7 @@ impl ServerSession {
     async fn pause<T>(&self, context: &ToolContext) -> Result<Option<T>, ToolError> {
         tokio::select! {
             biased;
-            () = context.cancelled().cancelled() => Err(ToolError::Cancelled { abandoned: false }),
+            () = context.cancelled().cancelled() => Err(ToolError::cancelled(false)),
             () = sleep(PAUSE) => Ok(None),
         }
     }
@@ -99,7 +99,7 @@ impl ServerSession {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let mut trouble = pin!(self.next_trouble());
         let cancel = context.cancelled();
-        let cancelled = || ToolError::Cancelled { abandoned: false };
+        let cancelled = || ToolError::cancelled(false);
         let sent = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(cancelled()),

@@ -11,6 +11,7 @@ use forgeline_types::Text;
 pub enum McpError {
     /// The program cannot be started.
     #[error("the MCP server `{server}` cannot be started: {reason}; check `command` and `cwd`")]
+    #[non_exhaustive]
     NotStarted {
         /// The name of the server.
         server: Text,
@@ -22,6 +23,7 @@ pub enum McpError {
         "the MCP server `{server}` did not answer `{request}` within {after:?}{}",
         last_words_note(said)
     )]
+    #[non_exhaustive]
     TimedOut {
         /// The name of the server.
         server: Text,
@@ -37,6 +39,7 @@ pub enum McpError {
         "the MCP server `{server}` has ended; it is started again when it is needed{}",
         last_words_note(said)
     )]
+    #[non_exhaustive]
     Ended {
         /// The name of the server.
         server: Text,
@@ -45,6 +48,7 @@ pub enum McpError {
     },
     /// The server requires a login, and there is none.
     #[error("the MCP server `{server}` denies access: {reason}")]
+    #[non_exhaustive]
     NoAccess {
         /// The name of the server.
         server: Text,
@@ -53,6 +57,7 @@ pub enum McpError {
     },
     /// The server responded with an error, or in violation of the protocol.
     #[error("the MCP server `{server}` failed: {message}")]
+    #[non_exhaustive]
     Failed {
         /// The name of the server.
         server: Text,
@@ -63,6 +68,7 @@ pub enum McpError {
     #[error(
         "the MCP server `{server}` wrote a line of more than {limit} bytes, and the call ended without its result; ask for less"
     )]
+    #[non_exhaustive]
     LineTooLong {
         /// The name of the server.
         server: Text,
@@ -73,12 +79,14 @@ pub enum McpError {
     #[error(
         "the MCP server `{server}` wrote an answer that cannot be read and does not say to which call it belongs; the call ended without its result"
     )]
+    #[non_exhaustive]
     Unreadable {
         /// The name of the server.
         server: Text,
     },
     /// The server returned a prompt or a resource that is too large.
     #[error("the MCP server `{server}` gave more than {limit} bytes; ask for a smaller part")]
+    #[non_exhaustive]
     TooLarge {
         /// The name of the server.
         server: Text,
@@ -87,6 +95,7 @@ pub enum McpError {
     },
     /// There is no such server.
     #[error("there is no MCP server `{server}`; the servers are: {known}")]
+    #[non_exhaustive]
     Unknown {
         /// The requested name.
         server: Text,
@@ -95,6 +104,7 @@ pub enum McpError {
     },
     /// The server lists more prompts or resources than allowed.
     #[error("the MCP server `{server}` lists more than {limit} {what}; let it offer fewer")]
+    #[non_exhaustive]
     TooMany {
         /// The name of the server.
         server: Text,
@@ -107,6 +117,7 @@ pub enum McpError {
     #[error(
         "the MCP server `{server}` lists more than {limit} tools; let it offer fewer, or name those that are wanted in `includeTools`"
     )]
+    #[non_exhaustive]
     TooManyTools {
         /// The name of the server.
         server: Text,

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use super::*;
 use crate::McpQuestion;
 use forgeline_agent::{AgentBuilder, RunOutcome};
-use forgeline_types::{AgentEvent, Json, QuestionEnd, ToolAnswer, ToolQuestion};
+use forgeline_types::{
+    AgentEvent, Json, QuestionEnd, ToolAnswer, ToolOutputEvent, ToolQuestion, ToolQuestionEndEvent,
+};
 
 pub(super) fn form() -> Value {
     json!({
@@ -23,7 +25,7 @@ pub(super) fn form() -> Value {
 }
 
 fn accept(content: Value) -> ToolAnswer {
-    ToolAnswer::Accept { content: content.into() }
+    ToolAnswer::accept(content.into())
 }
 
 pub(super) fn done() -> Value {
@@ -80,7 +82,11 @@ fn questions(events: &[AgentEvent]) -> Vec<ToolQuestion> {
 
 fn ends(events: &[AgentEvent]) -> Vec<QuestionEnd> {
     let end = |event: &_| {
-        if let AgentEvent::ToolQuestionEnd { end, .. } = event { Some(*end) } else { None }
+        if let AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent { end, .. }) = event {
+            Some(*end)
+        } else {
+            None
+        }
     };
     events.iter().filter_map(end).collect()
 }
@@ -357,7 +363,7 @@ async fn progress_is_output_of_the_call_that_goes_on_and_has_a_bound() {
     };
     let (events, ..) = run(agent(servers), [], server).await;
     let output = |event: &_| {
-        if let AgentEvent::ToolOutput { content, .. } = event {
+        if let AgentEvent::ToolOutput(ToolOutputEvent { content, .. }) = event {
             Some(content.clone())
         } else {
             None
@@ -442,5 +448,5 @@ async fn what_is_not_offered_is_refused_and_roots_are_when_they_are_set() {
 fn an_answer_is_read_from_json() {
     let accepted: ToolAnswer =
         serde_json::from_str(r#"{"action":"accept","content":{"n":1.50}}"#).unwrap();
-    assert_eq!(accepted, ToolAnswer::Accept { content: Json::parse(r#"{"n":1.50}"#).unwrap() });
+    assert_eq!(accepted, ToolAnswer::accept(Json::parse(r#"{"n":1.50}"#).unwrap()));
 }

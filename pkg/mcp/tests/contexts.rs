@@ -127,7 +127,7 @@ async fn a_prompt_is_an_input_from_outside_whose_markers_are_broken() {
     let prompts = async {
         let input = servers.prompt("s", "review", [("file", "main.rs")]).await.unwrap();
         assert!(input.context.has_outside_text());
-        let [Part::Text { text }, Part::Image { .. }] = &*input.message.parts else {
+        let [Part::Text { text, .. }, Part::Image { .. }] = &*input.message.parts else {
             panic!("{:?}", input.message);
         };
         assert!(text.starts_with("Review it. <") && !text.contains("<|im_start|>"), "{text}");

@@ -428,7 +428,7 @@ async fn a_cancelled_call_ends_at_once_and_the_server_hears_of_it() {
     let began = Instant::now();
     cancel.cancel();
     let result = timeout(LONG, call).await.expect("the call goes on").unwrap();
-    assert_eq!(result, Err(ToolError::Cancelled { abandoned: false }));
+    assert_eq!(result, Err(ToolError::cancelled(false)));
     assert!(began.elapsed() < Duration::from_millis(50));
     let told = scripted.read_line().await;
     assert_eq!(told["method"], "notifications/cancelled");

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::whole::{assert_history_is_whole, assert_whole};
 use super::*;
 use forgeline_agent::{
-    OutcomeKind, Places, RunOutcome, RunStream, Steering, SubAgentEvent, tools::CommandTool,
+    OutcomeKind, Places, RunOutcome, RunStream, Steering, notice::SubAgentEvent, tools::CommandTool,
 };
-use forgeline_types::{AgentEvent, Envelope, ErrorCode};
+use forgeline_types::{AgentEvent, Envelope, ErrorCode, ToolCallEvent};
 
 const SAID: &str = "Otherwise.";
 
@@ -121,7 +121,7 @@ impl Nested {
         assert_whole(events);
         assert_history_is_whole(&self.agent);
         let is_cancelled = matches!(act, Act::Cancel | Act::SayAndCancel);
-        if let OutcomeKind::Failed { error } = &outcome.reason {
+        if let OutcomeKind::Failed { error, .. } = &outcome.reason {
             assert!(is_cancelled && error.code == ErrorCode::Cancelled, "{error}");
         }
         let here = outcome.messages.iter().filter(|message| message.text() == SAID).count();
@@ -219,7 +219,8 @@ async fn events_until(nested: &Nested, tool: &str) -> usize {
         while let Some(below) = SubAgentEvent::read(&event) {
             event = below.envelope.event;
         }
-        if matches!(&event, AgentEvent::ToolCall { tool_name, .. } if tool_name == tool) {
+        if matches!(&event, AgentEvent::ToolCall(ToolCallEvent { tool_name, .. }) if tool_name == tool)
+        {
             break;
         }
     }

@@ -27,7 +27,7 @@ async fn a_server_asks_a_model_only_when_a_person_allows_each_request() {
     for (decision, is_allowed) in [
         (Decision::Grant, true),
         (Decision::reject("no"), false),
-        (Decision::GrantChanged { arguments: json!({}).into() }, false),
+        (Decision::grant_changed(json!({}).into()), false),
     ] {
         let (options, model) = sampling();
         let (servers, mut scripted) = greeted_with(json!({ "command": "x" }), options).await;
@@ -62,7 +62,7 @@ async fn a_server_asks_a_model_only_when_a_person_allows_each_request() {
             requests.iter().all(|request| request.max_tokens == Some(100)),
             "the bound is ours"
         );
-        let granted = |event: &_| matches!(event, AgentEvent::ToolApprovalGranted { .. });
+        let granted = |event: &_| matches!(event, AgentEvent::ToolApprovalGranted(_));
         assert_eq!(events.iter().any(granted), is_allowed);
     }
     // Without anyone to ask it is refused, and so is one outside any call.

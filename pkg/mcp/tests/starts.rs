@@ -3,8 +3,11 @@
 use std::sync::atomic::Ordering;
 
 use super::{asking::agent, *};
-use forgeline_agent::{TOOL_SOURCE, ToolSource as _};
-use forgeline_types::AgentEvent;
+use forgeline_agent::{
+    ToolSource as _,
+    notice::{Notice, TOOL_SOURCE, ToolSourceNotice},
+};
+use forgeline_types::{AgentEvent, CustomEvent};
 
 #[tokio::test(start_paused = true)]
 async fn the_limits_of_the_greeting_and_of_the_list_are_those_of_the_options() {
@@ -84,30 +87,30 @@ async fn lost_server_is_reported_at_the_start_of_the_next_run() {
     let mut said = Vec::new();
     let mut seen = 0;
     while let Some(envelope) = stream.next().await {
-        if let AgentEvent::Custom { name, data } = envelope.event
-            && name == TOOL_SOURCE
-        {
+        if let Some(Notice::ToolSource(notice)) = Notice::read(&envelope.event) {
             assert_eq!(seen, 1, "behind the first event");
-            said.push(data);
+            said.push(notice);
         }
         seen += 1;
     }
     let [notice] = &*said else { panic!("{said:?}") };
-    assert_eq!((&notice["kind"], &notice["server"]), (&json!("mcp_server_gone"), &json!("s")));
-    assert_eq!((&notice["tools"], &notice["count"]), (&json!(["mcp.s.f"]), &json!(1)));
-    let reason = notice["reason"].as_str().unwrap();
+    assert_eq!((&*notice.kind, notice.text("server")), ("mcp_server_gone", Some("s")));
+    let (tools, count) = (&notice.fields["tools"], &notice.fields["count"]);
+    assert_eq!((tools, count), (&json!(["mcp.s.f"]), &json!(1)));
+    let reason = notice.text("reason").unwrap();
     assert!(reason.contains("cannot be started"), "{reason}");
 }
 
 /// The notices of the sources in a run, and the names of the tools that the model was offered.
-async fn noticed(agent: &Conversation, provider: &ScriptedProvider) -> (Vec<Value>, Vec<String>) {
+async fn noticed(
+    agent: &Conversation,
+    provider: &ScriptedProvider,
+) -> (Vec<ToolSourceNotice>, Vec<String>) {
     let mut stream = agent.run_stream("Do it.");
     let mut said = Vec::new();
     while let Some(envelope) = stream.next().await {
-        if let AgentEvent::Custom { name, data } = envelope.event
-            && name == TOOL_SOURCE
-        {
-            said.push(data);
+        if let Some(Notice::ToolSource(notice)) = Notice::read(&envelope.event) {
+            said.push(notice);
         }
     }
     let requests = provider.requests();
@@ -158,7 +161,7 @@ async fn n45_a_server_that_is_late_joins_the_next_run_which_says_so() {
     let (said, offered) = noticed(&agent, &provider).await;
     tokio::time::resume();
     let [late] = &*said else { panic!("{said:?}, {:?}", servers.failures()) };
-    assert_eq!((&late["kind"], &late["server"]), (&json!("mcp_server_late"), &json!("s")));
+    assert_eq!((&*late.kind, late.text("server")), ("mcp_server_late", Some("s")));
     assert_eq!(offered, ["f"]);
     // It is not waited for again, and said no more.
     let (said, offered) = noticed(&agent, &provider).await;
@@ -168,7 +171,8 @@ async fn n45_a_server_that_is_late_joins_the_next_run_which_says_so() {
     tokio::task::spawn_blocking(move || std::fs::write(written, "go\n")).await.unwrap().unwrap();
     servers.slots()[0].session().await.unwrap();
     let (said, offered) = noticed(&agent, &provider).await;
-    assert_eq!(said, [json!({ "kind": "mcp_server_joined", "server": "s", "count": 1 })]);
+    let joined = ToolSourceNotice::new("mcp_server_joined").field("server", "s");
+    assert_eq!(said, [joined.field("count", 1)]);
     assert_eq!(offered, ["f", "mcp.s.f"]);
     let (said, offered) = noticed(&agent, &provider).await;
     assert_eq!((said, offered.len()), (vec![], 2), "once");
@@ -182,8 +186,7 @@ async fn server_that_never_started_is_not_reported_in_runs() {
     assert_eq!(servers.failures().len(), 1);
     let mut stream = agent(servers).build().unwrap().conversation().run_stream("Do it.");
     while let Some(envelope) = stream.next().await {
-        let is_notice =
-            matches!(&envelope.event, AgentEvent::Custom { name, .. } if name == TOOL_SOURCE);
+        let is_notice = matches!(&envelope.event, AgentEvent::Custom(CustomEvent { name, .. }) if name == TOOL_SOURCE);
         assert!(!is_notice, "{:?}", envelope.event);
     }
 }

@@ -137,7 +137,9 @@ fn surplus(kept: impl Iterator<Item = (usize, bool)>) -> Option<usize> {
 /// Returns the approximate size of a message, in bytes.
 pub(crate) fn size(message: &Message) -> usize {
     let size = |part: &Part| match part {
-        Part::Text { text } | Part::Thinking { text, .. } | Part::Framing { text } => text.len(),
+        Part::Text { text, .. } | Part::Thinking { text, .. } | Part::Framing { text, .. } => {
+            text.len()
+        }
         Part::Image { data, .. } | Part::Document { data, .. } => data.len(),
         Part::ToolCall(call) => call.arguments_raw.len(),
         Part::ToolResult(result) => result.content.len(),

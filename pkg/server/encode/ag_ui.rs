@@ -12,8 +12,13 @@ use super::{
     message_writer::MessageWriter,
     notice::ResponseNotice,
 };
-use forgeline_agent::{ANSWER_RESTARTED, SubAgentEvent};
-use forgeline_types::{AgentEvent, Envelope, Json, Text, UsageInfo};
+use forgeline_agent::notice::{ANSWER_RESTARTED, SubAgentEvent};
+use forgeline_types::{
+    AgentEvent, CustomEvent, Envelope, ErrorEvent, Json, MessageContentEvent, Text,
+    ThinkingContentEvent, ToolApprovalEvent, ToolApprovalRejectedEvent, ToolCallContentEvent,
+    ToolCallEndEvent, ToolCallStartEvent, ToolQuestionEndEvent, ToolResultEvent, UpdateBusyEvent,
+    UsageInfo,
+};
 
 /// The schema of the answer to an approval request.
 const APPROVAL_SCHEMA: &str = r#"{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"},"editedArgs":{"type":"object"}},"required":["approved"]}"#;
@@ -166,7 +171,7 @@ impl RunScope {
 
     fn event(&mut self, event: &AgentEvent, at: &mut EventContext<'_, '_, '_>) {
         let message_id = self.section(at);
-        if matches!(event, AgentEvent::ApiCallStart { .. }) {
+        if matches!(event, AgentEvent::ApiCallStart(_)) {
             let turn = at.turn;
             self.end(at);
             self.calls.clear();
@@ -174,7 +179,7 @@ impl RunScope {
         }
         self.turn = at.turn;
         match event {
-            AgentEvent::ApiCallStart { .. } => {
+            AgentEvent::ApiCallStart(_) => {
                 self.first = self.sections;
                 let step_name = StepName(at.turn);
                 at.send(AgUiEvent::StepStarted { step_name });
@@ -185,24 +190,26 @@ impl RunScope {
                 at.send(AgUiEvent::ReasoningMessageStart { message_id, role: "reasoning" });
                 self.section = Some(OpenSection::Thinking);
             }
-            AgentEvent::ThinkingContent { content } => {
+            AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) => {
                 at.send(AgUiEvent::ReasoningMessageContent { message_id, delta: content });
             }
             AgentEvent::MessageStart => {
                 at.send(AgUiEvent::TextMessageStart { message_id, role: "assistant" });
                 self.section = Some(OpenSection::Message);
             }
-            AgentEvent::MessageContent { content, .. } => {
+            AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
                 at.send(AgUiEvent::TextMessageContent { message_id, delta: content });
             }
             AgentEvent::ThinkingEnd | AgentEvent::MessageEnd => self.end_section(at),
-            AgentEvent::ToolCallStart { index, id, tool_name } => {
+            AgentEvent::ToolCallStart(ToolCallStartEvent {
+                index, call_id: id, tool_name, ..
+            }) => {
                 self.calls.begin(*index, id);
                 if tool_name.is_some() {
                     self.call(*index, tool_name.as_ref(), at);
                 }
             }
-            AgentEvent::ToolCallContent { index, arguments, .. } => {
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, arguments, .. }) => {
                 let call =
                     self.calls.at(*index).filter(|call| call.progress == SentProgress::Begin);
                 if let Some(call) = call.filter(|_| !arguments.is_empty()) {
@@ -210,7 +217,7 @@ impl RunScope {
                     at.send(AgUiEvent::ToolCallArgs { tool_call_id, delta: arguments });
                 }
             }
-            AgentEvent::ToolCallEnd { index, tool_name, .. } => {
+            AgentEvent::ToolCallEnd(ToolCallEndEvent { index, tool_name, .. }) => {
                 self.call(*index, tool_name.as_ref(), at);
                 if let Some(call) = self.calls.at(*index) {
                     call.progress = SentProgress::Whole;
@@ -218,41 +225,41 @@ impl RunScope {
                     at.send(AgUiEvent::ToolCallEnd { tool_call_id });
                 }
             }
-            AgentEvent::ToolResult { id, content, .. }
-            | AgentEvent::ToolResultError { id, content, .. } => {
+            AgentEvent::ToolResult(ToolResultEvent { call_id: id, content, .. })
+            | AgentEvent::ToolResultError(ToolResultEvent { call_id: id, content, .. }) => {
                 let tool_call_id = at.key(id);
                 let message_id = ResultKey(tool_call_id);
                 let role = "tool";
                 at.send(AgUiEvent::ToolCallResult { message_id, tool_call_id, content, role });
             }
-            AgentEvent::Custom { name, data } if name == ANSWER_RESTARTED => {
+            AgentEvent::Custom(CustomEvent { name, data, .. }) if name == ANSWER_RESTARTED => {
                 self.restart(data, at);
             }
-            AgentEvent::Custom { name, data } => {
+            AgentEvent::Custom(CustomEvent { name, data, .. }) => {
                 at.send(AgUiEvent::Custom { name, value: CustomValue::Value(data) });
             }
             AgentEvent::Unknown(event) => at.send(AgUiEvent::Raw { event, source: "forgeline" }),
-            AgentEvent::Error { .. }
-            | AgentEvent::ApiCallEnd { .. }
-            | AgentEvent::TokenUsage { .. }
-            | AgentEvent::ToolCall { .. }
-            | AgentEvent::ToolOutput { .. }
+            AgentEvent::Error(_)
+            | AgentEvent::ApiCallEnd(_)
+            | AgentEvent::TokenUsage(_)
+            | AgentEvent::ToolCall(_)
+            | AgentEvent::ToolOutput(_)
             | AgentEvent::ToolApprovalRequest(_)
-            | AgentEvent::ToolApprovalGranted { .. }
-            | AgentEvent::ToolApprovalRejected { .. }
-            | AgentEvent::ToolApprovalTimeout { .. }
-            | AgentEvent::ToolApprovalCancelled { .. }
+            | AgentEvent::ToolApprovalGranted(_)
+            | AgentEvent::ToolApprovalRejected(_)
+            | AgentEvent::ToolApprovalTimeout(_)
+            | AgentEvent::ToolApprovalCancelled(_)
             | AgentEvent::ClientToolRequest(_)
-            | AgentEvent::ClientToolCancelled { .. }
+            | AgentEvent::ClientToolCancelled(_)
             | AgentEvent::ToolQuestion(_)
-            | AgentEvent::ToolQuestionEnd { .. }
+            | AgentEvent::ToolQuestionEnd(_)
             | AgentEvent::NoToolCall
-            | AgentEvent::UpdateBusy { .. }
+            | AgentEvent::UpdateBusy(_)
             | AgentEvent::TurnEnd
             | AgentEvent::ProviderItem(_)
-            | AgentEvent::Retry { .. }
-            | AgentEvent::Failover { .. } => {
-                if let AgentEvent::Error { error, .. } = event {
+            | AgentEvent::Retry(_)
+            | AgentEvent::Failover(_) => {
+                if let AgentEvent::Error(ErrorEvent { error, .. }) = event {
                     self.error = Some(error.message.clone());
                 }
                 at.send(AgUiEvent::Custom { name: event.kind(), value: CustomValue::Event(event) });
@@ -287,8 +294,8 @@ impl AgUi {
 
     /// Returns `true` for the result of a call that the client sent itself.
     fn is_sent_result(&self, envelope: &Envelope) -> bool {
-        let (AgentEvent::ToolResult { id, .. } | AgentEvent::ToolResultError { id, .. }) =
-            &envelope.event
+        let (AgentEvent::ToolResult(ToolResultEvent { call_id: id, .. })
+        | AgentEvent::ToolResultError(ToolResultEvent { call_id: id, .. })) = &envelope.event
         else {
             return false;
         };
@@ -328,7 +335,7 @@ impl AgUi {
         };
         let known = self.below.iter().position(|(known, _)| known == run_id);
         let at = known.unwrap_or_else(|| {
-            let (name, id) = (event.name.as_str(), event.call_id.as_str());
+            let (name, id) = (event.tool_name.as_str(), event.call_id.as_str());
             let parent_tool_call_id = CallKey { run: parent, turn: above.turn, id };
             let parent_subagent_run_id = parent;
             place.send(AgUiEvent::SubagentStarted {
@@ -345,7 +352,7 @@ impl AgUi {
         }
         let Some((_, scope)) = self.below.get_mut(at) else { return };
         scope.event(inner, &mut place);
-        if matches!(inner, AgentEvent::UpdateBusy { busy: false }) {
+        if matches!(inner, AgentEvent::UpdateBusy(UpdateBusyEvent { busy: false, .. })) {
             let (_, scope) = self.below.remove(at);
             close(scope, None, &mut place);
         }
@@ -366,7 +373,7 @@ impl AgUi {
                 id: request.approval_id.to_string(),
                 reason: "tool_approval",
                 message: format!("May `{}` run?", request.tool_name),
-                tool_call_id: at.key(&request.id).to_string(),
+                tool_call_id: at.key(&request.call_id).to_string(),
                 response_schema: Json::parse(APPROVAL_SCHEMA).ok(),
             });
         } else if let AgentEvent::ToolQuestion(question) = event {
@@ -374,15 +381,19 @@ impl AgUi {
                 id: question.question_id.to_string(),
                 reason: "input_required",
                 message: question.message.clone(),
-                tool_call_id: at.key(&question.id).to_string(),
+                tool_call_id: at.key(&question.call_id).to_string(),
                 response_schema: question.schema.clone(),
             });
-        } else if let AgentEvent::ToolQuestionEnd { question_id, .. } = event {
+        } else if let AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent { question_id, .. }) = event
+        {
             self.open.retain(|request| request.id != question_id.as_str());
-        } else if let AgentEvent::ToolApprovalGranted { approval_id, .. }
-        | AgentEvent::ToolApprovalRejected { approval_id, .. }
-        | AgentEvent::ToolApprovalTimeout { approval_id, .. }
-        | AgentEvent::ToolApprovalCancelled { approval_id, .. } = event
+        } else if let AgentEvent::ToolApprovalGranted(ToolApprovalEvent { approval_id, .. })
+        | AgentEvent::ToolApprovalRejected(ToolApprovalRejectedEvent {
+            approval_id,
+            ..
+        })
+        | AgentEvent::ToolApprovalTimeout(ToolApprovalEvent { approval_id, .. })
+        | AgentEvent::ToolApprovalCancelled(ToolApprovalEvent { approval_id, .. }) = event
         {
             self.open.retain(|request| request.id != approval_id.as_str());
         }

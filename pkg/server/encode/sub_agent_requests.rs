@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::{key::CallKey, message_writer::MessageWriter, nested, ui_part::UiPart};
-use forgeline_types::{AgentEvent, Envelope, Json, Text};
+use forgeline_types::{
+    AgentEvent, CustomEvent, Envelope, Json, Text, ToolApprovalRejectedEvent, ToolResultEvent,
+};
 
 /// The kinds of sub-agent events that are read: requests to the reader, and their ends.
 const KINDS: [&str; 5] = [
@@ -55,7 +57,7 @@ struct ParentCall {
 
 impl ParentCall {
     fn parse(event: &AgentEvent) -> Option<Self> {
-        let AgentEvent::Custom { data, .. } = event else { return None };
+        let AgentEvent::Custom(CustomEvent { data, .. }) = event else { return None };
         let call = data.get("call_id")?.as_str()?.into();
         let agent = data.get("envelope")?.get("run_id")?.as_str()?.into();
         let background = data.get("background").and_then(Value::as_bool).unwrap_or_default();
@@ -100,23 +102,28 @@ impl SubAgentRequests {
         if let AgentEvent::ToolApprovalRequest(request) = inner {
             let approval_id = Some(request.approval_id.clone());
             let call = (&request.tool_name, &request.arguments, approval_id);
-            self.ask(event, of(&request.id), call, out);
+            self.ask(event, of(&request.call_id), call, out);
         } else if let AgentEvent::ClientToolRequest(request) = inner {
             let call = (&request.tool_name, &request.arguments, None);
-            self.ask(event, of(&request.id), call, out);
-        } else if let AgentEvent::ToolApprovalRejected { id, .. } = inner {
+            self.ask(event, of(&request.call_id), call, out);
+        } else if let AgentEvent::ToolApprovalRejected(ToolApprovalRejectedEvent {
+            call_id: id,
+            ..
+        }) = inner
+        {
             let call = self.find(&of(id)).and_then(|at| self.0.get_mut(at));
             if let Some(call) = call.filter(|call| call.progress == RequestProgress::Asked) {
                 call.progress = RequestProgress::Denied;
             }
-        } else if let AgentEvent::ToolResult { id, content, .. } = inner {
+        } else if let AgentEvent::ToolResult(ToolResultEvent { call_id: id, content, .. }) = inner {
             if let Some(call) =
                 self.take(&of(id)).filter(|call| call.progress != RequestProgress::Nothing)
             {
                 let tool_call_id = call.key();
                 out.send(&UiPart::ToolOutputAvailable { tool_call_id, output: content });
             }
-        } else if let AgentEvent::ToolResultError { id, content, .. } = inner
+        } else if let AgentEvent::ToolResultError(ToolResultEvent { call_id: id, content, .. }) =
+            inner
             && let Some(call) = self.take(&of(id))
         {
             call.fail(content, out);

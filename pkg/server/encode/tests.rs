@@ -10,7 +10,10 @@ use forgeline_agent::{
     tools::{Calculator, ToolContext, ToolEffects, tool_fn},
 };
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
-use forgeline_types::{AgentEvent, Envelope, ErrorCode, FinishReason, UsageInfo};
+use forgeline_types::{
+    AgentEvent, CustomEvent, Envelope, ErrorCode, FinishReason, MessageContentEvent,
+    ToolResultEvent, UsageInfo,
+};
 
 /// One event of each kind.
 const KINDS: &str = include_str!("../../../testdata/golden/events.jsonl");
@@ -77,10 +80,9 @@ fn the_texts_of_each_encoder_are_the_data_of_its_frames() {
 fn an_event_is_written_as_serde_writes_it() {
     let read = |json: &str| serde_json::from_str::<AgentEvent>(json).unwrap();
     let odd = [r#"{"type":"odd","run_id":"other","seq":1,"":null}"#, r#"{"type":""}"#];
-    let others = odd.map(read).into_iter().chain([AgentEvent::MessageContent {
-        content: "\u{0}\"\\/\u{2028}é\n".into(),
-        refusal: true,
-    }]);
+    let others = odd.map(read).into_iter().chain([AgentEvent::MessageContent(
+        MessageContentEvent::new("\u{0}\"\\/\u{2028}é\n").refusal(true),
+    )]);
     for event in kinds().into_iter().map(|envelope| envelope.event).chain(others) {
         for (id, turn, seq, at) in [("run", 0, 0, 0), ("\"é\n", u32::MAX, u64::MAX, u64::MAX)] {
             let envelope = Envelope::new(id.into(), turn, seq, at, event.clone());
@@ -345,7 +347,7 @@ async fn a_reader_may_be_paused_where_a_person_is_asked() {
 #[test]
 fn odd_kinds_and_texts_stay_in_their_frames() {
     let unknown = json!({ "type": "odd\nid: 9\ndata: x", "text": "a\u{2028}\r\n" });
-    let custom = AgentEvent::Custom { name: "a\n\ndata: b".into(), data: json!("\r\n\r\n") };
+    let custom = AgentEvent::Custom(CustomEvent::new("a\n\ndata: b", json!("\r\n\r\n")));
     for event in [serde_json::from_value(unknown).unwrap(), custom] {
         let envelope = Envelope::new("run".into(), 1, 0, 0, event);
         let end = RunEnd::new("run", 1, RunStatus::Interrupted);
@@ -366,12 +368,7 @@ fn odd_kinds_and_texts_stay_in_their_frames() {
 fn an_error_behind_calls_is_cut() {
     let mut end = RunEnd::new("run", 1, RunStatus::Failed);
     end.error = Some(forgeline_types::AgentError::new(ErrorCode::Timeout, "é".repeat(300)));
-    let result = AgentEvent::ToolResult {
-        id: "a".into(),
-        tool_name: "t".into(),
-        content: "ok".into(),
-        duration_ms: 1,
-    };
+    let result = AgentEvent::ToolResult(ToolResultEvent::new("a", "t", "ok").duration_ms(1));
     let result = Envelope::new("run".into(), 1, 0, 0, result);
     for (events, want) in [
         (vec![], "é".repeat(300)),

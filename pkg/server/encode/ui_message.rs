@@ -9,9 +9,11 @@ use super::{
     sub_agent_requests::SubAgentRequests,
     ui_part::{DataPart, MessageMetadata, UiPart},
 };
-use forgeline_agent::{ANSWER_RESTARTED, SUB_AGENT};
+use forgeline_agent::notice::{ANSWER_RESTARTED, SUB_AGENT};
 use forgeline_types::{
-    AgentEvent, CallOutcome, Citation, Ending, Envelope, FinishReason, ItemKind, Json, Text,
+    AgentEvent, CallOutcome, Citation, CustomEvent, Ending, Envelope, FinishReason, ItemKind, Json,
+    MessageContentEvent, Text, ThinkingContentEvent, ToolApprovalRejectedEvent,
+    ToolCallContentEvent, ToolCallEndEvent, ToolCallEvent, ToolCallStartEvent, ToolResultEvent,
     private::clipped,
 };
 
@@ -202,7 +204,7 @@ impl UiMessageStream {
         let section = |number| SectionKey { run: run_id, number };
         let id = section(self.sections);
         match event {
-            AgentEvent::ApiCallStart { .. } => {
+            AgentEvent::ApiCallStart(_) => {
                 self.calls.clear();
                 self.is_answering = true;
                 // A step that was reset is still empty.
@@ -215,7 +217,7 @@ impl UiMessageStream {
                 self.progress = MessageProgress::Step;
             }
             AgentEvent::ThinkingStart => out.send(&UiPart::ReasoningStart { id }),
-            AgentEvent::ThinkingContent { content } => {
+            AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) => {
                 out.send(&UiPart::ReasoningDelta { id, delta: content });
             }
             AgentEvent::ThinkingEnd => {
@@ -223,20 +225,22 @@ impl UiMessageStream {
                 self.sections += 1;
             }
             AgentEvent::MessageStart => out.send(&UiPart::TextStart { id }),
-            AgentEvent::MessageContent { content, .. } => {
+            AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
                 out.send(&UiPart::TextDelta { id, delta: content });
             }
             AgentEvent::MessageEnd => {
                 out.send(&UiPart::TextEnd { id });
                 self.sections += 1;
             }
-            AgentEvent::ToolCallStart { index, id, tool_name } => {
+            AgentEvent::ToolCallStart(ToolCallStartEvent {
+                index, call_id: id, tool_name, ..
+            }) => {
                 self.calls.begin(*index, id);
                 if tool_name.is_some() {
                     self.call(*turn, *index, tool_name.as_ref(), out);
                 }
             }
-            AgentEvent::ToolCallContent { index, arguments, .. } => {
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, arguments, .. }) => {
                 let call =
                     self.calls.at(*index).filter(|call| call.progress == SentProgress::Begin);
                 if let Some(call) = call.filter(|_| !arguments.is_empty()) {
@@ -244,7 +248,7 @@ impl UiMessageStream {
                     out.send(&UiPart::ToolInputDelta { tool_call_id, input_text_delta: arguments });
                 }
             }
-            AgentEvent::ToolCallEnd { index, tool_name, outcome, .. } => {
+            AgentEvent::ToolCallEnd(ToolCallEndEvent { index, tool_name, outcome, .. }) => {
                 self.call(*turn, *index, tool_name.as_ref(), out);
                 let error_text = match outcome {
                     CallOutcome::Complete => return,
@@ -264,31 +268,32 @@ impl UiMessageStream {
                     });
                 }
             }
-            AgentEvent::ToolCall { id, tool_name, arguments, .. } => {
+            AgentEvent::ToolCall(ToolCallEvent { call_id: id, tool_name, arguments, .. }) => {
                 self.input(*turn, (id, tool_name), arguments, out);
             }
             AgentEvent::ClientToolRequest(request) => {
-                self.input(*turn, (&request.id, &request.tool_name), &request.arguments, out);
+                self.input(*turn, (&request.call_id, &request.tool_name), &request.arguments, out);
                 data(event.kind(), event, out);
             }
             AgentEvent::ToolApprovalRequest(request) => {
-                self.input(*turn, (&request.id, &request.tool_name), &request.arguments, out);
-                let (approval_id, tool_call_id) = (request.approval_id.as_str(), key(&request.id));
+                self.input(*turn, (&request.call_id, &request.tool_name), &request.arguments, out);
+                let (approval_id, tool_call_id) =
+                    (request.approval_id.as_str(), key(&request.call_id));
                 out.send(&UiPart::ToolApprovalRequest { approval_id, tool_call_id });
                 data(event.kind(), event, out);
             }
-            AgentEvent::ToolApprovalRejected { id, .. } => {
+            AgentEvent::ToolApprovalRejected(ToolApprovalRejectedEvent { call_id: id, .. }) => {
                 if let Some(call) = self.calls.with_id(id) {
                     call.is_denied = true;
                 }
                 data(event.kind(), event, out);
             }
-            AgentEvent::ToolResult { id, content, .. } => {
+            AgentEvent::ToolResult(ToolResultEvent { call_id: id, content, .. }) => {
                 self.end_call(id, out);
                 let tool_call_id = key(id);
                 out.send(&UiPart::ToolOutputAvailable { tool_call_id, output: content });
             }
-            AgentEvent::ToolResultError { id, content, .. } => {
+            AgentEvent::ToolResultError(ToolResultEvent { call_id: id, content, .. }) => {
                 self.end_call(id, out);
                 let tool_call_id = key(id);
                 if self.calls.with_id(id).is_some_and(|call| call.is_denied) {
@@ -310,7 +315,7 @@ impl UiMessageStream {
                 | ItemKind::Other { .. } => data(event.kind(), event, out),
                 _ => data(event.kind(), event, out),
             },
-            AgentEvent::Custom { name, data: value } => {
+            AgentEvent::Custom(CustomEvent { name, data: value, .. }) => {
                 if name == ANSWER_RESTARTED {
                     self.reset_step(out);
                 } else if name == SUB_AGENT {
@@ -318,23 +323,23 @@ impl UiMessageStream {
                 }
                 data(name, value, out);
             }
-            AgentEvent::ApiCallEnd { .. } | AgentEvent::TurnEnd => {
+            AgentEvent::ApiCallEnd(_) | AgentEvent::TurnEnd => {
                 self.is_answering = false;
                 data(event.kind(), event, out);
             }
-            AgentEvent::Error { .. }
-            | AgentEvent::TokenUsage { .. }
-            | AgentEvent::ToolOutput { .. }
-            | AgentEvent::ToolApprovalGranted { .. }
-            | AgentEvent::ToolApprovalTimeout { .. }
-            | AgentEvent::ToolApprovalCancelled { .. }
-            | AgentEvent::ClientToolCancelled { .. }
+            AgentEvent::Error(_)
+            | AgentEvent::TokenUsage(_)
+            | AgentEvent::ToolOutput(_)
+            | AgentEvent::ToolApprovalGranted(_)
+            | AgentEvent::ToolApprovalTimeout(_)
+            | AgentEvent::ToolApprovalCancelled(_)
+            | AgentEvent::ClientToolCancelled(_)
             | AgentEvent::ToolQuestion(_)
-            | AgentEvent::ToolQuestionEnd { .. }
+            | AgentEvent::ToolQuestionEnd(_)
             | AgentEvent::NoToolCall
-            | AgentEvent::UpdateBusy { .. }
-            | AgentEvent::Retry { .. }
-            | AgentEvent::Failover { .. }
+            | AgentEvent::UpdateBusy(_)
+            | AgentEvent::Retry(_)
+            | AgentEvent::Failover(_)
             | AgentEvent::Unknown(_) => data(event.kind(), event, out),
             _ => data(event.kind(), event, out),
         }

@@ -61,7 +61,7 @@ impl<'s> LineReader<'s> {
             let messages = match step {
                 Some(
                     JournalStep::InputTaken { messages, .. }
-                    | JournalStep::MessagesGiven { messages },
+                    | JournalStep::MessagesGiven { messages, .. },
                 ) => self.read_messages(messages).await?,
                 _ => Vec::new(),
             };

@@ -119,10 +119,10 @@ impl Journaled {
         match input {
             JournaledInput::Steer(_) => self.words.steers += 1,
             JournaledInput::FollowUp(_) => self.words.follow_ups += 1,
-            JournaledInput::RequestAnswered { request_id } => {
+            JournaledInput::RequestAnswered { request_id, .. } => {
                 self.answered.add(request_id.clone());
             }
-            JournaledInput::Answer { turn } => self.answered.begin(*turn),
+            JournaledInput::Answer { turn, .. } => self.answered.begin(*turn),
             JournaledInput::Other | _ => {}
         }
     }
@@ -157,7 +157,7 @@ impl StoredJournal {
         while let Some(page) = reader.read_page().await? {
             for line in page {
                 match line.step {
-                    Some(JournalStep::RunBegan { run_id }) => is_its = run_id == run,
+                    Some(JournalStep::RunBegan { run_id, .. }) => is_its = run_id == run,
                     Some(JournalStep::InputTaken { input, messages, .. }) if is_its => {
                         journaled.note(&input, messages > 0);
                         words.note(input, &line.messages);
@@ -223,7 +223,7 @@ impl Inside {
         let at_ms = now_ms().saturating_sub(u64::from(is_given));
         let mut stored = Entry::new(at_ms).line(entry.head());
         stored.messages.extend(entry.messages().iter().map(|message| Message::clone(message)));
-        if let JournalStep::RunBegan { run_id } = entry.step() {
+        if let JournalStep::RunBegan { run_id, .. } = entry.step() {
             *self.lock() = Journaled { run: run_id.clone(), ..Journaled::default() };
         }
         let mut journaled = self.lock().clone();

@@ -50,13 +50,13 @@ impl TakenBack {
         self.messages += entry.saturating_sub(self.entries);
         self.entries = entry + 1;
         match JournalLine::read_step(line) {
-            Some(JournalStep::RunBegan { run_id }) => self.began = Some(run_id),
+            Some(JournalStep::RunBegan { run_id, .. }) => self.began = Some(run_id),
             Some(JournalStep::InputTaken { messages, .. }) if messages > 0 => {
                 self.begins.extend(self.began.take().map(|run| (run, self.messages)));
                 self.messages += messages as u64;
             }
-            Some(JournalStep::MessagesGiven { messages }) => self.messages += messages as u64,
-            Some(JournalStep::RunRewound { run_id }) => {
+            Some(JournalStep::MessagesGiven { messages, .. }) => self.messages += messages as u64,
+            Some(JournalStep::RunRewound { run_id, .. }) => {
                 let at = self.begins.iter().position(|(known, _)| *known == run_id);
                 // If a run was taken back twice, the first time counts.
                 if let Some((_, first)) = at.and_then(|at| self.begins.drain(at..).next()) {

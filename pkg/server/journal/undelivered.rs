@@ -43,7 +43,7 @@ mod tests {
         words.note(later("b"), &[]);
         words.note(steer("c"), &[message("c")]);
         words.note(later("b"), &[]);
-        words.note(JournaledInput::Answer { turn: 1 }, &[message("x"), message("b")]);
+        words.note(JournaledInput::answer(1), &[message("x"), message("b")]);
         let left: Vec<_> = words.into_messages().iter().map(Message::text).collect();
         assert_eq!(left, ["a", "b"]);
     }

@@ -21,7 +21,10 @@ use forgeline_agent::{
 use forgeline_store::{
     ConversationKey, RunChange, RunProgress, RunRecord, StoreError, private::now_ms,
 };
-use forgeline_types::{AgentError, AgentEvent, Envelope, ErrorCode, Text, UsageInfo};
+use forgeline_types::{
+    AgentError, AgentEvent, Envelope, ErrorCode, Text, TokenUsageEvent, ToolQuestionEndEvent,
+    UsageInfo,
+};
 
 /// Maximum number of runs that are recovered.
 const MAX_RECOVERED: usize = 100_000;
@@ -358,7 +361,8 @@ fn open_questions(logged: &[AgentEvent]) -> Vec<Text> {
     for event in logged {
         if let AgentEvent::ToolQuestion(question) = event {
             open.push(question.question_id.clone());
-        } else if let AgentEvent::ToolQuestionEnd { question_id, .. } = event {
+        } else if let AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent { question_id, .. }) = event
+        {
             open.retain(|id| id != question_id);
         }
     }
@@ -369,7 +373,7 @@ fn open_questions(logged: &[AgentEvent]) -> Vec<Text> {
 fn used(journaled: Option<UsageInfo>, logged: &[AgentEvent]) -> Option<UsageInfo> {
     let mut used = journaled;
     for event in logged {
-        if let AgentEvent::TokenUsage { usage } = event {
+        if let AgentEvent::TokenUsage(TokenUsageEvent { usage, .. }) = event {
             used.get_or_insert_default().add(usage);
         }
     }

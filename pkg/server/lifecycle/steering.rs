@@ -302,7 +302,7 @@ impl RunNotes {
 
 /// Returns the response to an input that cannot be serialized.
 fn damaged(error: &serde_json::Error) -> Problem {
-    StoreError::Corrupt { reason: error.to_string() }.into()
+    StoreError::corrupt(error.to_string()).into()
 }
 
 /// Answers given on drop.

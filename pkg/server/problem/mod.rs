@@ -94,13 +94,13 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
             // The logs that callers read are those of runs.
-            StoreError::NotFound { what: "log", name } => Self::not_found("run", &name),
-            StoreError::NotFound { what, name } => Self::not_found(what, &name),
-            StoreError::Retired { name } => {
+            StoreError::NotFound { what: "log", name, .. } => Self::not_found("run", &name),
+            StoreError::NotFound { what, name, .. } => Self::not_found(what, &name),
+            StoreError::Retired { name, .. } => {
                 let detail = format!("the events of run `{name}` are no longer available");
                 Self::new(StatusCode::GONE, "log_retired", detail)
             }
-            StoreError::Dropped { what: "log", name, first } => {
+            StoreError::Dropped { what: "log", name, first, .. } => {
                 let detail = format!(
                     "the events of run `{name}` before {first} are no longer available; read from {first} on"
                 );

@@ -21,7 +21,7 @@ pub(crate) async fn run_to_read(
         Err(problem) if problem.is_not_found() => {
             let key = LogKey::new(scope(caller), id);
             let was_there = scope_events::was_of(runs.log(), &key, caller).await?;
-            let retired = || StoreError::Retired { name: key.name.clone() };
+            let retired = || StoreError::retired(key.name.clone());
             Err(if was_there { retired().into() } else { problem })
         }
         run => run,

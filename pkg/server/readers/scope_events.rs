@@ -77,7 +77,7 @@ pub(crate) async fn note(log: &dyn EventLog, run: &ServiceRun) -> Result<(), Sto
         }
     }
     let reason = || "the runs of the caller cannot be recorded".to_owned();
-    Err(last.unwrap_or_else(|| StoreError::Unavailable { reason: reason() }))
+    Err(last.unwrap_or_else(|| StoreError::unavailable(reason())))
 }
 
 /// Drops the oldest noted runs, several at a time.

@@ -196,8 +196,8 @@ async fn new_user_messages(
 /// Returns the index of the first message with an open request of a run, or its result.
 fn index_of_open(run: &ServiceRun, messages: &[UiMessage]) -> Option<usize> {
     let calls = run.own_calls();
-    let asked = run.approvals.open().into_iter().map(|open| open.id);
-    let asked = asked.chain(run.questions.open().into_iter().map(|open| open.id));
+    let asked = run.approvals.open().into_iter().map(|open| open.call_id);
+    let asked = asked.chain(run.questions.open().into_iter().map(|open| open.call_id));
     let asked: Vec<_> = asked.collect();
     let is_open = |id: &UiCallId| id.find(&calls).is_some() || asked.iter().any(|it| id.ends(it));
     let has = |it: &UiMessage| it.called().chain(it.call_id()).any(is_open);
@@ -230,7 +230,7 @@ fn parse_resume(run: &ServiceRun, resume: InterruptAnswer) -> Result<PendingAnsw
             Some(payload) if is_resolved => {
                 let content = Json::parse(&payload.to_string());
                 let content = content.map_err(|error| Problem::bad(error.to_string()))?;
-                ToolAnswer::Accept { content }
+                ToolAnswer::accept(content)
             }
             None if is_resolved => {
                 return Err(Problem::bad("the answer to a question needs a `payload`"));
@@ -249,7 +249,7 @@ fn decision(payload: &Value) -> Result<Decision, Problem> {
     if let Some(arguments) = payload.get("editedArgs").filter(|_| approved) {
         let arguments = Json::parse(&arguments.to_string());
         let arguments = arguments.map_err(|error| Problem::bad(error.to_string()))?;
-        return Ok(Decision::GrantChanged { arguments });
+        return Ok(Decision::grant_changed(arguments));
     }
     let reason = payload.get("reason").and_then(Value::as_str).map(str::to_owned);
     Ok(decided(approved, reason))

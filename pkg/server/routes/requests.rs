@@ -94,7 +94,7 @@ enum QuestionAction {
 impl QuestionAnswer {
     fn into_answer(self) -> Result<ToolAnswer, Problem> {
         match (self.action, self.content) {
-            (QuestionAction::Accept, Some(content)) => Ok(ToolAnswer::Accept { content }),
+            (QuestionAction::Accept, Some(content)) => Ok(ToolAnswer::accept(content)),
             (QuestionAction::Decline, None) => Ok(ToolAnswer::Decline),
             (QuestionAction::Cancel, None) => Ok(ToolAnswer::Cancel),
             (QuestionAction::Accept, None) => {
@@ -140,7 +140,7 @@ pub(super) async fn approve(
 ) -> StatusResult {
     let run = lifecycle.runs().of_caller(&caller, &id).await?;
     let decision = match (decision, arguments) {
-        (ApprovalAnswer::Grant, Some(arguments)) => Decision::GrantChanged { arguments },
+        (ApprovalAnswer::Grant, Some(arguments)) => Decision::grant_changed(arguments),
         (ApprovalAnswer::Grant, None) => Decision::Grant,
         (ApprovalAnswer::GrantAlways, None) => Decision::GrantAlways,
         (ApprovalAnswer::Reject, None) => Decision::reject(reason),
@@ -170,7 +170,7 @@ pub(super) async fn complete(
     JsonBody(CallResultBody { client_call_id, result, failure }): JsonBody<CallResultBody>,
 ) -> StatusResult {
     let end = match (result, failure) {
-        (Some(JsonObject(CallContent { content })), None) => ClientReturn::Result { content },
+        (Some(JsonObject(CallContent { content })), None) => ClientReturn::from(content),
         (None, Some(JsonObject(CallFailure { kind, message }))) => {
             ClientReturn::failed(kind, message)
         }

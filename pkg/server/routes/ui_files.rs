@@ -71,7 +71,7 @@ impl FileFields {
         };
         let is = |kind: &str| media_type.starts_with(kind);
         if is("image/") || (media_type.is_empty() && kind == "image") {
-            return Ok(Part::Image { media_type, data });
+            return Ok(Part::image(media_type, data));
         }
         if is("audio/") || is("video/") || media_type.is_empty() {
             let detail = format!(
@@ -80,7 +80,7 @@ impl FileFields {
             );
             return Err(Problem::bad(detail));
         }
-        Ok(Part::Document { media_type, data, name: text(filename) })
+        Ok(Part::document(media_type, data, text(filename)))
     }
 }
 
@@ -106,11 +106,11 @@ mod tests {
     #[test]
     fn files_are_read_as_each_protocol_writes_them() {
         let picture = |media_type: &str, data: &str| {
-            Some(Part::Image { media_type: media_type.to_owned(), data: data.to_owned() })
+            Some(Part::image(media_type.to_owned(), data.to_owned()))
         };
         let document = |data: &str, name: Option<&str>| {
             let (media_type, data) = ("application/pdf".to_owned(), data.to_owned());
-            Some(Part::Document { media_type, data, name: name.map(str::to_owned) })
+            Some(Part::document(media_type, data, name.map(str::to_owned)))
         };
         #[rustfmt::skip]
         let rows = [
@@ -142,7 +142,7 @@ mod tests {
         // Rows: N-47
         let text = |kind: &str, data: &str| {
             let (media_type, data) = (kind.to_owned(), BASE64_STANDARD.encode(data));
-            Some(Part::Document { media_type, data, name: Some("f".to_owned()) })
+            Some(Part::document(media_type, data, "f".to_owned()))
         };
         for (url, want) in [
             ("data:text/plain;charset=utf-8,hello%20world", text("text/plain", "hello world")),

@@ -272,10 +272,10 @@ impl UiMessage {
         for RequestPart { kind, text, file, .. } in parts {
             if kind != "text" {
                 said.extend(file.part(&kind).transpose()?);
-            } else if let Some(Part::Text { text: before }) = said.last_mut() {
+            } else if let Some(Part::Text { text: before, .. }) = said.last_mut() {
                 before.push_str(&text);
             } else {
-                said.push(Part::Text { text });
+                said.push(Part::text(text));
             }
         }
         let is_empty = |part: &Part| part.as_text().is_some_and(|text| text.trim().is_empty());

@@ -22,7 +22,7 @@ pub(super) enum UserMessage {
 impl UserMessage {
     pub(super) fn parts(self) -> Result<Vec<Part>, Problem> {
         let parts = match self {
-            Self::Text(text) => vec![Part::Text { text }],
+            Self::Text(text) => vec![Part::text(text)],
             Self::Parts(parts) => parts,
         };
         let is_said = |part: &Part| {
@@ -75,11 +75,9 @@ enum UserPart {
 impl From<UserPart> for Part {
     fn from(part: UserPart) -> Self {
         match part {
-            UserPart::Text { text } => Self::Text { text },
-            UserPart::Image { media_type, data } => Self::Image { media_type, data },
-            UserPart::Document { media_type, data, name } => {
-                Self::Document { media_type, data, name }
-            }
+            UserPart::Text { text } => Self::text(text),
+            UserPart::Image { media_type, data } => Self::image(media_type, data),
+            UserPart::Document { media_type, data, name } => Self::document(media_type, data, name),
         }
     }
 }

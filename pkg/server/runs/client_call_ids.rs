@@ -70,7 +70,7 @@ impl ClientCallIds {
 
     /// Returns the reported ones of these open calls, each with the id that readers know.
     pub(crate) fn keyed(&self, open: Vec<ClientToolRequest>) -> Vec<(String, ClientToolRequest)> {
-        let key = |call: &ClientToolRequest| Some(self.place(call)?.key(&call.id));
+        let key = |call: &ClientToolRequest| Some(self.place(call)?.key(&call.call_id));
         open.into_iter().filter_map(|call| Some((key(&call)?, call))).collect()
     }
 

@@ -119,10 +119,10 @@ impl<'r, O: ObservedRun> EventBatches<'r, O> {
 fn is_of_answer(envelope: &Envelope) -> bool {
     matches!(
         envelope.event,
-        AgentEvent::ApiCallStart { .. }
+        AgentEvent::ApiCallStart(_)
             | AgentEvent::ThinkingStart
             | AgentEvent::MessageStart
-            | AgentEvent::ToolCallStart { .. }
+            | AgentEvent::ToolCallStart(_)
             | AgentEvent::TurnEnd
     )
 }

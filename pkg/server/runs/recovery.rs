@@ -8,7 +8,10 @@ use std::{
 use tokio::{sync::watch, time::timeout};
 
 use crate::Problem;
-use forgeline_types::{AgentEvent, Envelope, Text};
+use forgeline_types::{
+    AgentEvent, ClientToolCancelledEvent, Envelope, Text, ToolApprovalEvent,
+    ToolApprovalRejectedEvent, ToolQuestionEndEvent,
+};
 
 /// Maximum wait for a resumed run to catch up.
 const MAX_RECOVERY: Duration = Duration::from_secs(5);
@@ -52,12 +55,17 @@ impl RecoveryProgress {
 
     /// Processes an event; a request that has ended is no longer awaited.
     pub(crate) fn see(&self, envelope: &Envelope) {
-        if let AgentEvent::ToolApprovalGranted { approval_id: id, .. }
-        | AgentEvent::ToolApprovalRejected { approval_id: id, .. }
-        | AgentEvent::ToolApprovalTimeout { approval_id: id, .. }
-        | AgentEvent::ToolApprovalCancelled { approval_id: id, .. }
-        | AgentEvent::ClientToolCancelled { client_call_id: id, .. }
-        | AgentEvent::ToolQuestionEnd { question_id: id, .. } = &envelope.event
+        if let AgentEvent::ToolApprovalGranted(ToolApprovalEvent { approval_id: id, .. })
+        | AgentEvent::ToolApprovalRejected(ToolApprovalRejectedEvent {
+            approval_id: id, ..
+        })
+        | AgentEvent::ToolApprovalTimeout(ToolApprovalEvent { approval_id: id, .. })
+        | AgentEvent::ToolApprovalCancelled(ToolApprovalEvent { approval_id: id, .. })
+        | AgentEvent::ClientToolCancelled(ClientToolCancelledEvent {
+            client_call_id: id, ..
+        })
+        | AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent { question_id: id, .. }) =
+            &envelope.event
             && let Some(awaited) = &mut *self.lock()
         {
             awaited.retain(|other| other != id);
@@ -96,8 +104,7 @@ mod tests {
     use super::*;
 
     fn granted(id: &str) -> Envelope {
-        let (approval_id, id, tool_name) = (id.into(), "1".into(), "pay".into());
-        let event = AgentEvent::ToolApprovalGranted { approval_id, id, tool_name };
+        let event = AgentEvent::ToolApprovalGranted(ToolApprovalEvent::new(id, "1", "pay"));
         Envelope::new("run".into(), 1, 0, 0, event)
     }
 

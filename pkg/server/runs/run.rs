@@ -30,7 +30,8 @@ use forgeline_store::{
     private::now_ms,
 };
 use forgeline_types::{
-    AgentError, AgentEvent, ClientToolRequest, Ending, Envelope, ErrorCode, Text, UsageInfo,
+    AgentError, AgentEvent, ClientToolRequest, Ending, Envelope, ErrorCode, Text, TokenUsageEvent,
+    UsageInfo,
 };
 
 /// The kind of the last record of a run.
@@ -449,7 +450,7 @@ impl ObservedRun for ServiceRun {
             self.own_calls.resumed_in(envelope.turn);
         }
         self.recovery.see(envelope);
-        if let AgentEvent::TokenUsage { usage } = &envelope.event {
+        if let AgentEvent::TokenUsage(TokenUsageEvent { usage, .. }) = &envelope.event {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
             used.get_or_insert_default().add(usage);
         }

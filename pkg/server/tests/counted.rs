@@ -28,7 +28,7 @@ impl EventLog for Counted {
     fn create(&self, key: LogKey) -> Done<'_, ()> {
         if self.3.load(Ordering::Relaxed) {
             let reason = "it refuses".to_owned();
-            return Box::pin(std::future::ready(Err(StoreError::Unavailable { reason })));
+            return Box::pin(std::future::ready(Err(StoreError::unavailable(reason))));
         }
         self.0.create(key)
     }

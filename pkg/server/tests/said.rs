@@ -333,8 +333,7 @@ async fn a_word_that_was_acknowledged_is_in_the_conversation_of_a_run_that_faile
         if asked.fetch_add(1, Ordering::SeqCst) == 0 {
             return ScriptedTurn::new().text("Hm.").call("wait", json!({}));
         }
-        let (provider, feature) = ("scripted".into(), "more".into());
-        ScriptedTurn::refuse(forgeline_llm::ProviderError::Unsupported { provider, feature })
+        ScriptedTurn::refuse(forgeline_llm::ProviderError::unsupported("scripted", "more"))
     });
     let agent = Agent::builder(provider).tool(fails).build().unwrap();
     let (_, app) = over(&Stores::in_memory(), agent);

@@ -270,7 +270,7 @@ fn an_answer_to_a_question_is_given_again_to_a_tool_that_runs_again() {
             let schema =
                 json!({ "type": "object", "properties": { "seat": { "type": "string" } } });
             match context.ask(Question::form("Which seat?", schema)).await {
-                ToolAnswer::Accept { content } => content.as_str().to_owned(),
+                ToolAnswer::Accept { content, .. } => content.as_str().to_owned(),
                 ToolAnswer::Decline | ToolAnswer::Cancel => "none".to_owned(),
                 _ => "none".to_owned(),
             }

@@ -43,7 +43,7 @@ async fn a_title_is_the_first_sixty_characters_of_the_first_message() {
 // Covers: E-39
 #[tokio::test]
 async fn what_was_answered_before_a_stop_or_an_error_is_stored() {
-    let failed = || ProviderError::EndedEarly { received: 4 };
+    let failed = || ProviderError::ended_early(4);
     let stops = || ScriptedTurn::new().text("So far.").hang();
     let want =
         [("user".to_owned(), "Go.".to_owned()), ("assistant".to_owned(), "So far.".to_owned())];

@@ -26,7 +26,7 @@ struct Full {
 type Done<'a, T = ()> = BoxFuture<'a, Result<T, StoreError>>;
 
 fn full<T>() -> Result<T, StoreError> {
-    Err(StoreError::Full { reason: "no room in /planted/service.db".to_owned() })
+    Err(StoreError::full("no room in /planted/service.db"))
 }
 
 impl EventLog for Full {

@@ -42,16 +42,14 @@ impl Failure {
 
     /// Returns the error with which the replayed exchange fails.
     pub(crate) fn to_error(&self) -> TransportError {
-        let source = self.message.as_str().into();
+        let source = self.message.as_str();
         match self.kind.as_str() {
-            "invalid" => TransportError::Invalid { source },
-            "refused" => TransportError::Refused { message: self.message.clone() },
-            "connect" => TransportError::Connect { host: self.host.clone(), source },
+            "invalid" => TransportError::invalid(source),
+            "refused" => TransportError::refused(self.message.clone()),
+            "connect" => TransportError::connect(self.host.clone(), source),
             // The time until the timeout is not waited for again.
-            "connect_timeout" => {
-                TransportError::ConnectTimeout { host: self.host.clone(), after: Duration::ZERO }
-            }
-            _ => TransportError::Broken { source },
+            "connect_timeout" => TransportError::connect_timeout(self.host.clone(), Duration::ZERO),
+            _ => TransportError::broken(source),
         }
     }
 }

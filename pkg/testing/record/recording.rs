@@ -63,6 +63,7 @@ pub enum RecordingError {
     NotARecording,
     /// The file was written by another version of the library.
     #[error("unsupported recording format {found}, expected {VERSION}; record it anew")]
+    #[non_exhaustive]
     Version {
         /// The version in the file.
         found: Text,
@@ -72,12 +73,14 @@ pub enum RecordingError {
     Empty,
     /// The program that wrote the file was stopped during its first exchange.
     #[error("the recording ends inside its first exchange, at byte {offset}; record it anew")]
+    #[non_exhaustive]
     Cut {
         /// The offset at which the exchange begins, in bytes.
         offset: u64,
     },
     /// A line is not an exchange.
     #[error("invalid exchange in line {line} of the recording: {reason}")]
+    #[non_exhaustive]
     Line {
         /// The number of the line, from 1.
         line: usize,

@@ -83,7 +83,7 @@ fn request(body: &str) -> HttpRequest {
 }
 
 fn broken() -> TransportError {
-    TransportError::Broken { source: "reset".into() }
+    TransportError::broken("reset")
 }
 
 /// What a transport gave: the status and pieces, and whether the body broke.
@@ -197,7 +197,7 @@ async fn what_had_arrived_is_kept_however_an_exchange_ends() {
         [(1, &None, &None, ExchangeEnd::Dropped), (2, &None, &None, ExchangeEnd::Dropped)]
     );
     // Never begun.
-    let error = TransportError::Connect { host: "h:1".into(), source: "refused".into() };
+    let error = TransportError::connect("h:1", "refused");
     let transport = Once(Mutex::new(Some(Err(error))));
     let transport = RecordingTransport::overwrite(&file.0, transport).unwrap();
     transport.send(request("{}")).await.unwrap_err();

@@ -174,7 +174,7 @@ impl Provider for ReplayProvider {
     fn stream_completion(&self, request: Request) -> ProviderFuture<ChunkStream> {
         let call = self.next.fetch_add(1, Ordering::Relaxed);
         let this = self.clone();
-        let config = |message| ProviderError::Config { message };
+        let config = |message| ProviderError::config(message);
         let used_up = move |answers: usize| config(used_up(answers, call + 1));
         Box::pin(async move {
             match &this.answers {

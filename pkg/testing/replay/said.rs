@@ -32,7 +32,7 @@ pub(super) fn compare(exchange: &Exchange, request: &Request) -> Result<(), Text
     for (message, number) in request.messages.iter().zip(1..) {
         for part in &message.parts {
             let text = match part {
-                Part::Text { text } => text,
+                Part::Text { text, .. } => text,
                 Part::ToolResult(result) => &result.content,
                 Part::Thinking { .. }
                 | Part::Framing { .. }

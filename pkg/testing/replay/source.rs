@@ -128,7 +128,7 @@ impl ReplayBody {
             *there += bytes;
             Some((*there, *at))
         });
-        let broken = |why: &str| Some(TransportError::Broken { source: why.into() });
+        let broken = |why: &str| Some(TransportError::broken(why));
         let end = match ended {
             ExchangeEnd::Whole => None,
             ExchangeEnd::Broken => broken("the connection broke here when it was recorded"),

@@ -134,7 +134,7 @@ async fn a_stale_recording_is_refused_at_its_turn_and_pointer() {
     let refused = |transport: ReplayTransport, request| async move {
         match transport.send(request).await {
             Ok(_) => String::new(),
-            Err(TransportError::Refused { message }) => message.to_string(),
+            Err(TransportError::Refused { message, .. }) => message.to_string(),
             Err(error) => panic!("{error:?}"),
         }
     };

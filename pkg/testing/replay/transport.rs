@@ -114,7 +114,7 @@ impl ReplayTransport {
     fn next(&self, request: &HttpRequest) -> Result<&Exchange, TransportError> {
         let exchanges = self.recording.exchanges();
         let call = self.next.fetch_add(1, Ordering::Relaxed);
-        let refused = |message| TransportError::Refused { message };
+        let refused = |message| TransportError::refused(message);
         let exchange =
             exchanges.get(call).ok_or_else(|| refused(used_up(exchanges.len(), call + 1)))?;
         if !self.lenient {
@@ -149,8 +149,9 @@ pub(super) async fn answer(
     let start = Instant::now();
     let Some(response) = exchange.response else {
         let dropped = || {
-            let source = "the caller stopped waiting for the response when it was recorded".into();
-            TransportError::Broken { source }
+            TransportError::broken(
+                "the caller stopped waiting for the response when it was recorded",
+            )
         };
         return Err(exchange.failure.map_or_else(dropped, |failure| failure.to_error()));
     };

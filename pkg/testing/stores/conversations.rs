@@ -229,7 +229,7 @@ async fn tombstone(store: Arc<impl ConversationStore>) -> StoreVerdict {
     for owner in ["ann", "bob"] {
         begun(&*store, &key(owner), owner).await?;
         let mut entry = said("secret-a").message(Message::assistant("secret-b"));
-        entry.messages[0].parts.push(Part::Text { text: "secret-c".to_owned() });
+        entry.messages[0].parts.push(Part::text("secret-c"));
         done("append", store.append(&key(owner), 0, entry).await)?;
         done("rename", store.rename(&key(owner), "secret-d".into(), 1_002).await)?;
     }

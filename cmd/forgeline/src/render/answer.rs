@@ -1,6 +1,9 @@
 //! The answer alone, for a pipe.
 
-use forgeline::{agent::ANSWER_CONTINUED, types::AgentEvent};
+use forgeline::{
+    agent::notice::Notice,
+    types::{AgentEvent, MessageContentEvent},
+};
 
 use super::escape_controls;
 
@@ -45,23 +48,21 @@ impl AnswerText {
     pub fn event(&mut self, event: &AgentEvent) -> AddedText {
         let mut added = AddedText::default();
         if std::mem::take(&mut self.owes_end) {
-            let is_continued =
-                matches!(event, AgentEvent::Custom { name, .. } if name == ANSWER_CONTINUED);
-            if is_continued {
+            if let Some(Notice::AnswerContinued(_)) = Notice::read(event) {
                 self.flow = TextFlow::InLine;
                 return added;
             }
             added.answer.push('\n');
         }
-        if let AgentEvent::MessageContent { content, .. } = event {
+        if let AgentEvent::MessageContent(MessageContentEvent { content, .. }) = event {
             self.held.push_str(content);
             if self.flow != TextFlow::Held || self.held.len() > HELD_BYTES {
                 added.answer.push_str(&self.let_go());
             }
-        } else if let AgentEvent::ToolCallStart { .. } = event {
+        } else if let AgentEvent::ToolCallStart(_) = event {
             added.remark = std::mem::take(&mut self.held);
             added.answer.push_str(self.end_line());
-        } else if let AgentEvent::ApiCallEnd { .. } = event {
+        } else if let AgentEvent::ApiCallEnd(_) = event {
             added.answer.push_str(&self.let_go());
             self.owes_end = !self.end_line().is_empty();
         }
@@ -85,6 +86,8 @@ impl AnswerText {
 
 #[cfg(test)]
 mod tests {
+    use forgeline::types::{ApiCallEndEvent, CustomEvent, ToolCallStartEvent};
+
     use super::*;
 
     fn shown(events: &[AgentEvent]) -> (String, String) {
@@ -96,19 +99,22 @@ mod tests {
     }
 
     fn says(content: &str) -> AgentEvent {
-        AgentEvent::MessageContent { content: content.into(), refusal: false }
+        AgentEvent::MessageContent(MessageContentEvent::new(content))
     }
 
     fn call() -> AgentEvent {
-        AgentEvent::ToolCallStart { index: 0, id: "a".into(), tool_name: None }
+        AgentEvent::ToolCallStart(ToolCallStartEvent::new(0, "a"))
     }
 
     fn end() -> AgentEvent {
-        AgentEvent::ApiCallEnd { duration_ms: 1, first_token_ms: None }
+        AgentEvent::ApiCallEnd(ApiCallEndEvent::new(1))
     }
 
     fn goes_on() -> AgentEvent {
-        AgentEvent::Custom { name: ANSWER_CONTINUED.into(), data: serde_json::Value::Null }
+        AgentEvent::Custom(CustomEvent::new(
+            "answer_continued",
+            serde_json::json!({ "turn": 1, "times": 1 }),
+        ))
     }
 
     // Found: F13

@@ -1,8 +1,8 @@
 //! Agents that are tools of others: a line when one begins, a line when it ends, those below it indented.
 
 use forgeline::{
-    agent::SubAgentEvent,
-    types::{AgentEvent, Text},
+    agent::notice::SubAgentEvent,
+    types::{AgentEvent, ErrorEvent, Text, ToolResultEvent, UpdateBusyEvent},
 };
 
 use super::{
@@ -52,7 +52,7 @@ impl WorkingAgents {
         event: SubAgentEvent,
         (is_whole, width): (bool, Option<usize>),
     ) -> String {
-        let SubAgentEvent { call_id, name, background, envelope, .. } = event;
+        let SubAgentEvent { call_id, tool_name: name, background, envelope, .. } = event;
         let (run_id, event) = (envelope.run_id, envelope.event);
         let mut shown = String::new();
         let at = self.0.iter().position(|agent| agent.run_id == run_id).unwrap_or_else(|| {
@@ -77,7 +77,7 @@ impl WorkingAgents {
         });
         let Some(agent) = self.0.get_mut(at) else { return shown };
         agent.see(&event, is_whole, &mut shown);
-        if matches!(event, AgentEvent::UpdateBusy { busy: false }) {
+        if matches!(event, AgentEvent::UpdateBusy(UpdateBusyEvent { busy: false, .. })) {
             shown.push_str(&self.0.remove(at).end(None));
         }
         shown
@@ -85,11 +85,11 @@ impl WorkingAgents {
 
     /// Returns the last lines of agents whose call, or the run above, has ended before they reported their end.
     pub(super) fn ended(&mut self, event: &AgentEvent) -> String {
-        let call = if let AgentEvent::ToolResult { id, .. }
-        | AgentEvent::ToolResultError { id, .. } = event
+        let call = if let AgentEvent::ToolResult(ToolResultEvent { call_id: id, .. })
+        | AgentEvent::ToolResultError(ToolResultEvent { call_id: id, .. }) = event
         {
             Some(id)
-        } else if matches!(event, AgentEvent::UpdateBusy { busy: false }) {
+        } else if matches!(event, AgentEvent::UpdateBusy(UpdateBusyEvent { busy: false, .. })) {
             None
         } else {
             return String::new();
@@ -103,9 +103,9 @@ impl WorkingAgents {
 
 impl WorkingAgent {
     fn see(&mut self, event: &AgentEvent, is_whole: bool, shown: &mut String) {
-        self.turns += usize::from(matches!(event, AgentEvent::ApiCallStart { .. }));
-        self.calls += usize::from(matches!(event, AgentEvent::ToolCall { .. }));
-        if let AgentEvent::Error { error, .. } = event {
+        self.turns += usize::from(matches!(event, AgentEvent::ApiCallStart(_)));
+        self.calls += usize::from(matches!(event, AgentEvent::ToolCall(_)));
+        if let AgentEvent::Error(ErrorEvent { error, .. }) = event {
             self.failure = Some(error.message.to_string());
         }
         // People are asked, and agents further below work, where the rest is folded too.
@@ -183,6 +183,8 @@ mod tests {
     };
     use serde_json::json;
 
+    use forgeline::types::CustomEvent;
+
     use super::*;
 
     fn below(name: &'static str, turns: [ScriptedTurn; 2], tool: Option<SubAgent>) -> Agent {
@@ -242,13 +244,13 @@ mod tests {
     }
 
     fn event(background: bool) -> SubAgentEvent {
-        let event = SubAgentEvent::read(&AgentEvent::Custom {
-            name: forgeline::agent::SUB_AGENT.into(),
-            data: json!({
+        let event = SubAgentEvent::read(&AgentEvent::Custom(CustomEvent::new(
+            forgeline::agent::notice::SUB_AGENT,
+            json!({
                 "parent_run_id": "run-1", "call_id": "call_0", "name": "help\u{7}", "background": background,
                 "envelope": { "run_id": "run-2", "turn": 1, "seq": 0, "at": 0, "type": "message_content", "content": "a" },
             }),
-        });
+        )));
         event.unwrap()
     }
 
@@ -276,14 +278,11 @@ mod tests {
     fn one_in_the_background_ends_with_the_run_and_not_with_its_call() {
         let mut agents = WorkingAgents::default();
         agents.event(event(true), (false, None));
-        let result = AgentEvent::ToolResult {
-            id: "call_0".into(),
-            tool_name: "help".into(),
-            content: "works in the background".into(),
-            duration_ms: 1,
-        };
+        let result = AgentEvent::ToolResult(
+            ToolResultEvent::new("call_0", "help", "works in the background").duration_ms(1),
+        );
         assert_eq!(agents.ended(&result), "");
-        let ended = agents.ended(&AgentEvent::UpdateBusy { busy: false });
+        let ended = agents.ended(&AgentEvent::UpdateBusy(UpdateBusyEvent::new(false)));
         assert!(ended.contains(": stopped"), "{ended}");
     }
 
@@ -292,11 +291,10 @@ mod tests {
         let mut agents = WorkingAgents::default();
         let shown = agents.event(event(false), (false, None));
         assert!(shown.starts_with("  ▸ help") && !shown.contains('\u{7}'), "{shown:?}");
-        let result = |id: &str| AgentEvent::ToolResultError {
-            id: id.into(),
-            tool_name: "help".into(),
-            content: "cancelled".into(),
-            duration_ms: 1,
+        let result = |id: &str| {
+            AgentEvent::ToolResultError(
+                ToolResultEvent::new(id, "help", "cancelled").duration_ms(1),
+            )
         };
         assert_eq!(agents.ended(&result("call_1")), "");
         assert!(agents.ended(&result("call_0")).contains(": stopped (0 turns, 0 calls)"));

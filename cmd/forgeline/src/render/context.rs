@@ -1,64 +1,79 @@
 //! Lines about the part of the conversation that a request leaves out, or has a summary of, and about tools that are gone or have come.
 
-use forgeline::agent::{
-    CONTENT_REFUSED, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED, TOOL_SOURCE,
-};
+use forgeline::agent::notice::{Notice, RefusedKind, ToolSourceNotice};
 use serde_json::Value;
 
-/// Returns the line of an event about the window or about tools that are gone or have come; `None` for another.
-pub(super) fn line(name: &str, data: &Value) -> Option<String> {
-    let number = |key: &str| data.get(key).and_then(Value::as_u64).unwrap_or_default();
-    let counted = |key: &str, one: &str| match number(key) {
+/// Returns the line of a notice about the window or about tools that are gone or have come; `None` for another.
+pub(super) fn line(notice: &Notice) -> Option<String> {
+    let tokens = |before: u64, now: u64| format!("{before} → {now} tokens");
+    match notice {
+        Notice::ContextTrimmed(notice) => {
+            let messages = counted(notice.messages, "message");
+            let parts = [messages, counted(notice.results, "result")];
+            let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+            let tokens = tokens(notice.tokens_before, notice.tokens);
+            Some(format!("left out to make room: {what} ({tokens})"))
+        }
+        Notice::ContentRefused(notice) => {
+            let what = match notice.content {
+                RefusedKind::Context => "asking again with a shorter conversation",
+                RefusedKind::Media => "asking again without the refused pictures and files",
+                RefusedKind::Signatures | _ => {
+                    "asking again without the refused signatures of reasoning"
+                }
+            };
+            Some(format!("{what}: {}", notice.reason))
+        }
+        Notice::ContextSummarized(notice) => {
+            let what = counted(notice.messages, "message").unwrap_or_default();
+            let tokens = tokens(notice.tokens_before, notice.tokens);
+            Some(format!("summarized: {what} ({tokens})"))
+        }
+        Notice::ContextSummaryFailed(notice) => Some(format!("no summary: {}", notice.error)),
+        Notice::ToolSource(notice) => tool_source(notice),
+        _ => None,
+    }
+}
+
+/// Returns the line of a notice about the tools of an MCP server.
+fn tool_source(notice: &ToolSourceNotice) -> Option<String> {
+    let count = notice.fields.get("count").and_then(Value::as_u64).unwrap_or_default();
+    let tools = counted(count.try_into().unwrap_or(usize::MAX), "tool");
+    if notice.kind == "mcp_server_joined" {
+        let tools = tools.unwrap_or_else(|| "no tools".to_owned());
+        return Some(format!("the MCP server `{}` is there now: {tools}", notice.text("server")?));
+    }
+    let reason = notice.text("reason")?;
+    if notice.kind == "mcp_server_late" {
+        return Some(format!("continuing without: {reason}"));
+    }
+    let gone = if count == 1 { "is gone" } else { "are gone" };
+    Some(format!("{} {gone}: {reason}", tools?))
+}
+
+/// Returns a number of things in words; `None` for none.
+fn counted(count: usize, one: &str) -> Option<String> {
+    match count {
         0 => None,
         1 => Some(format!("1 {one}")),
         count => Some(format!("{count} {one}s")),
-    };
-    let tokens = || format!("{} → {} tokens", number("tokens_before"), number("tokens"));
-    match name {
-        CONTEXT_TRIMMED => {
-            let parts = [counted("messages", "message"), counted("results", "result")];
-            let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-            Some(format!("left out to make room: {what} ({})", tokens()))
-        }
-        CONTENT_REFUSED => {
-            let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
-            let what = match text("content") {
-                "context" => "asking again with a shorter conversation",
-                "media" => "asking again without the refused pictures and files",
-                _ => "asking again without the refused signatures of reasoning",
-            };
-            Some(format!("{what}: {}", text("reason")))
-        }
-        CONTEXT_SUMMARIZED => {
-            let what = counted("messages", "message").unwrap_or_default();
-            Some(format!("summarized: {what} ({})", tokens()))
-        }
-        CONTEXT_SUMMARY_FAILED => {
-            let why = data.get("error").and_then(Value::as_str).unwrap_or_default();
-            Some(format!("no summary: {why}"))
-        }
-        TOOL_SOURCE => {
-            let text = |key: &str| data.get(key).and_then(Value::as_str);
-            if text("kind") == Some("mcp_server_joined") {
-                let tools = counted("count", "tool").unwrap_or_else(|| "no tools".to_owned());
-                return Some(format!("the MCP server `{}` is there now: {tools}", text("server")?));
-            }
-            let reason = text("reason")?;
-            if text("kind") == Some("mcp_server_late") {
-                return Some(format!("continuing without: {reason}"));
-            }
-            let gone = if number("count") == 1 { "is gone" } else { "are gone" };
-            Some(format!("{} {gone}: {reason}", counted("count", "tool")?))
-        }
-        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use forgeline::{
+        agent::notice::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED, TOOL_SOURCE},
+        types::{AgentEvent, CustomEvent},
+    };
     use serde_json::json;
 
     use super::*;
+
+    fn line(name: &str, data: &Value) -> Option<String> {
+        let event = AgentEvent::Custom(CustomEvent::new(name, data.clone()));
+        Notice::read(&event).as_ref().and_then(super::line)
+    }
 
     #[test]
     fn each_event_about_the_window_is_one_line_that_fits() {

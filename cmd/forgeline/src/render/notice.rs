@@ -1,10 +1,10 @@
 //! Notices beside the answer, one line each: failed attempts and items of the provider.
 
-use forgeline::types::{AgentEvent, Citation, ItemKind, ProviderItem};
+use forgeline::types::{AgentEvent, Citation, FailoverEvent, ItemKind, ProviderItem, RetryEvent};
 
 /// Returns the notice of a failed attempt; `None` for every other event.
 pub(super) fn attempt(event: &AgentEvent) -> Option<String> {
-    if let AgentEvent::Retry { attempt, max_attempts, delay_ms, error } = event {
+    if let AgentEvent::Retry(RetryEvent { attempt, max_attempts, delay_ms, error, .. }) = event {
         let (next, wait) = (attempt + 1, seconds(*delay_ms));
         let what = &error.message;
         // The next step comes first: a long line is cut.
@@ -12,7 +12,14 @@ pub(super) fn attempt(event: &AgentEvent) -> Option<String> {
             "attempt {next} of {max_attempts} in {wait} s, the last failed: {what}"
         ));
     }
-    let AgentEvent::Failover { from_provider, to_provider, to_model, position, reason, .. } = event
+    let AgentEvent::Failover(FailoverEvent {
+        from_provider,
+        to_provider,
+        to_model,
+        position,
+        reason,
+        ..
+    }) = event
     else {
         return None;
     };
@@ -54,8 +61,8 @@ pub(super) fn item(item: &ProviderItem) -> Option<String> {
             let how = if *is_error { "failed" } else { "answered" };
             Some(format!("{tool_name} {how}"))
         }
-        ItemKind::Media { media_type } => Some(format!("made by the model: {media_type}")),
-        ItemKind::Other { name } => Some(format!("from {}: {name}", item.protocol)),
+        ItemKind::Media { media_type, .. } => Some(format!("made by the model: {media_type}")),
+        ItemKind::Other { name, .. } => Some(format!("from {}: {name}", item.protocol)),
         ItemKind::Citation(_) | ItemKind::Reasoning | _ => None,
     }
 }
@@ -74,19 +81,23 @@ mod tests {
 
     #[test]
     fn failed_attempts_say_why_and_what_comes_next() {
-        let retry = |delay_ms| AgentEvent::Retry {
-            attempt: 1,
-            max_attempts: 3,
-            delay_ms,
-            error: AgentError::new(ErrorCode::Overloaded, "the server answered 529"),
+        let retry = |delay_ms| {
+            AgentEvent::Retry(
+                RetryEvent::new(
+                    1,
+                    3,
+                    AgentError::new(ErrorCode::Overloaded, "the server answered 529"),
+                )
+                .delay_ms(delay_ms),
+            )
         };
-        let failover = |position, to_provider: &str, to_model: &str| AgentEvent::Failover {
-            from_provider: "one".into(),
-            to_provider: to_provider.into(),
-            to_model: to_model.into(),
-            position,
-            length: 2,
-            reason: "overloaded".to_owned(),
+        let failover = |position, to_provider: &str, to_model: &str| {
+            AgentEvent::Failover(
+                FailoverEvent::new("one", to_provider, to_model)
+                    .position(position)
+                    .length(2)
+                    .reason("overloaded"),
+            )
         };
         #[rustfmt::skip]
         let cases = [
@@ -115,16 +126,9 @@ mod tests {
             citation.document_index = document_index;
             some(ItemKind::Citation(citation))
         };
-        let call = ItemKind::ServerToolCall {
-            id: "1".into(),
-            tool_name: "web_search".into(),
-            arguments: Json::parse(r#"{"query":"x"}"#).unwrap(),
-        };
-        let result = |is_error| ItemKind::ServerToolResult {
-            id: "1".into(),
-            tool_name: "web_search".into(),
-            is_error,
-        };
+        let call =
+            ItemKind::server_tool_call("1", "web_search", Json::parse(r#"{"query":"x"}"#).unwrap());
+        let result = |is_error| ItemKind::server_tool_result("1", "web_search", is_error);
         #[rustfmt::skip]
         let cases = [
             (cite("http://x", "T", "c", Some(0)),                 Some("source: T, http://x")),
@@ -135,8 +139,8 @@ mod tests {
             (some(call),                                          Some(r#"web_search (run by p) {"query":"x"}"#)),
             (some(result(false)),                                 Some("web_search answered")),
             (some(result(true)),                                  Some("web_search failed")),
-            (some(ItemKind::Media { media_type: "image/png".into() }), Some("made by the model: image/png")),
-            (some(ItemKind::Other { name: "compaction".into() }), Some("from p: compaction")),
+            (some(ItemKind::media("image/png")), Some("made by the model: image/png")),
+            (some(ItemKind::other("compaction")), Some("from p: compaction")),
             (some(ItemKind::Reasoning),                           None),
         ];
         for (one, want) in cases {

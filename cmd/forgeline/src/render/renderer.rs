@@ -3,14 +3,15 @@
 use std::mem::take;
 
 use forgeline::{
-    agent::{
-        ANSWER_CONTINUED, CALL_MODE_FALLBACK, CALLS_IN_TEXT, STEERED, SUB_AGENT, SubAgentEvent,
-        UNDELIVERED,
+    agent::notice::{Notice, SubAgentEvent},
+    types::{
+        AgentEvent, ApiCallEndEvent, ApiCallStartEvent, CallOutcome, CustomEvent,
+        MessageContentEvent, ProviderItem, QuestionEnd, Repair, Text, ThinkingContentEvent,
+        ToolCallContentEvent, ToolCallEndEvent, ToolCallStartEvent, ToolOutputEvent,
+        ToolQuestionEndEvent, ToolResultEvent,
     },
-    types::{AgentEvent, CallOutcome, ProviderItem, QuestionEnd, Repair, Text},
 };
 use owo_colors::Style;
-use serde_json::Value;
 
 use super::{approval, below::WorkingAgents, context, fold::fold, notice, screen::ScreenText};
 
@@ -98,8 +99,8 @@ impl EventRenderer {
     /// Returns the text that an event of the run itself adds.
     fn shown(&mut self, event: &AgentEvent) -> String {
         match event {
-            AgentEvent::ThinkingContent { content } => self.thinking(content),
-            AgentEvent::MessageContent { content, refusal } => {
+            AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) => self.thinking(content),
+            AgentEvent::MessageContent(MessageContentEvent { content, refusal, .. }) => {
                 let style = if *refusal { Style::new().yellow() } else { Style::new() };
                 self.switch(OpenPart::Message);
                 self.screen.text(content, "", style);
@@ -109,22 +110,22 @@ impl EventRenderer {
                     self.end();
                 }
             }
-            AgentEvent::ToolCallStart { index, id, tool_name } => {
+            AgentEvent::ToolCallStart(ToolCallStartEvent { index, call_id: id, tool_name, .. }) => {
                 let (id, name) = (id.clone(), tool_name.clone());
                 self.calls.retain(|call| call.index != *index);
                 self.calls.push(CallView { index: *index, id, name, shown: 0, hidden: 0 });
                 self.switch(OpenPart::Call(*index));
             }
-            AgentEvent::ToolCallContent { index, arguments, .. } => {
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, arguments, .. }) => {
                 self.arguments(*index, arguments);
             }
-            AgentEvent::ToolCallEnd { index, tool_name, outcome, repairs } => {
+            AgentEvent::ToolCallEnd(ToolCallEndEvent { index, tool_name, outcome, repairs, .. }) => {
                 self.call_end(*index, tool_name.as_ref(), outcome, repairs);
             }
-            AgentEvent::ToolResult { id, tool_name, content, duration_ms } => {
+            AgentEvent::ToolResult(ToolResultEvent { call_id: id, tool_name, content, duration_ms, .. }) => {
                 self.result(id, tool_name, content, *duration_ms, Style::new().dimmed());
             }
-            AgentEvent::ToolResultError { id, tool_name, content, duration_ms } => {
+            AgentEvent::ToolResultError(ToolResultEvent { call_id: id, tool_name, content, duration_ms, .. }) => {
                 self.result(id, tool_name, content, *duration_ms, Style::new().yellow());
             }
             AgentEvent::ToolApprovalRequest(request) => {
@@ -133,9 +134,9 @@ impl EventRenderer {
                     self.screen.folded(&format!("{line}\n"), "    ", style);
                 }
             }
-            AgentEvent::ToolApprovalRejected { .. }
-            | AgentEvent::ToolApprovalTimeout { .. }
-            | AgentEvent::ToolApprovalCancelled { .. } => {
+            AgentEvent::ToolApprovalRejected(_)
+            | AgentEvent::ToolApprovalTimeout(_)
+            | AgentEvent::ToolApprovalCancelled(_) => {
                 self.note(&approval::refusal(event).unwrap_or_default());
             }
             AgentEvent::ToolQuestion(question) => {
@@ -145,55 +146,38 @@ impl EventRenderer {
                     self.screen.text(&format!("    {url}\n"), "", Style::new());
                 }
             }
-            AgentEvent::ToolQuestionEnd { tool_name, end: QuestionEnd::Timeout, .. } => {
+            AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent { tool_name, end: QuestionEnd::Timeout, .. }) => {
                 self.note(&format!("{tool_name} got no answer in time"));
             }
             AgentEvent::NoToolCall => self.note("no tool was called; asking again"),
-            AgentEvent::Custom { name, .. } if name == ANSWER_CONTINUED => {
-                self.note("the answer reached its length limit and continues");
-            }
-            AgentEvent::Custom { name, data } if name == STEERED => {
-                self.said(data.get("text").into_iter());
-            }
-            AgentEvent::ToolOutput { content, .. } => {
+            AgentEvent::ToolOutput(ToolOutputEvent { content, .. }) => {
                 if self.open != OpenPart::Output {
                     self.switch(OpenPart::Output);
                 }
                 self.screen.folded(content, "    ", Style::new().dimmed());
             }
-            AgentEvent::Custom { name, data } if name == UNDELIVERED => {
-                self.note("the answer ended before this was delivered:");
-                self.said(data.get("texts").and_then(Value::as_array).into_iter().flatten());
-            }
-            AgentEvent::Custom { name, data }
-                if ![CALL_MODE_FALLBACK, CALLS_IN_TEXT, SUB_AGENT].contains(&&**name) =>
-            {
-                let text = || data.as_str().map_or_else(|| data.to_string(), str::to_owned);
-                let line = context::line(name, data);
-                self.note(&line.unwrap_or_else(|| format!("{name}: {}", text())));
-            }
-            AgentEvent::Retry { .. } | AgentEvent::Failover { .. } => {
+            AgentEvent::Custom(custom) => self.custom(event, custom),
+            AgentEvent::Retry(_) | AgentEvent::Failover(_) => {
                 self.note(&notice::attempt(event).unwrap_or_default());
             }
             AgentEvent::ProviderItem(item) => self.item(item),
-            AgentEvent::ApiCallStart { provider, model } if self.is_whole => {
+            AgentEvent::ApiCallStart(ApiCallStartEvent { provider, model, .. }) if self.is_whole => {
                 self.note(&format!("asking {provider}, {model}"));
             }
-            AgentEvent::ApiCallEnd { duration_ms, .. } if self.is_whole => {
+            AgentEvent::ApiCallEnd(ApiCallEndEvent { duration_ms, .. }) if self.is_whole => {
                 self.note(&format!("answered in {duration_ms} ms"));
             }
-            AgentEvent::Error { .. } | AgentEvent::TurnEnd => self.end(),
+            AgentEvent::Error(_) | AgentEvent::TurnEnd => self.end(),
             // Sections open with their first content; the rest shows nothing of its own.
             AgentEvent::ThinkingStart
             | AgentEvent::MessageStart
-            | AgentEvent::ApiCallStart { .. }
-            | AgentEvent::ApiCallEnd { .. }
-            | AgentEvent::TokenUsage { .. }
-            | AgentEvent::ToolCall { .. }
-            | AgentEvent::ToolApprovalGranted { .. }
-            | AgentEvent::UpdateBusy { .. }
+            | AgentEvent::ApiCallStart(_)
+            | AgentEvent::ApiCallEnd(_)
+            | AgentEvent::TokenUsage(_)
+            | AgentEvent::ToolCall(_)
+            | AgentEvent::ToolApprovalGranted(_)
+            | AgentEvent::UpdateBusy(_)
             // The command reports it on stderr.
-            | AgentEvent::Custom { .. }
             | AgentEvent::Unknown(_)
             | _ => {}
         }
@@ -309,7 +293,7 @@ impl EventRenderer {
         let call = self.calls.remove(at);
         let trouble = match outcome {
             CallOutcome::Incomplete => Some("cut off, so it was not run".to_owned()),
-            CallOutcome::Malformed { reason, offset } => {
+            CallOutcome::Malformed { reason, offset, .. } => {
                 Some(format!("cannot be parsed at byte {offset} of the call: {reason}"))
             }
             CallOutcome::Complete | _ => None,
@@ -388,11 +372,30 @@ impl EventRenderer {
         self.screen.end_line();
     }
 
-    /// What the user said, where the model reads it.
-    fn said<'a>(&mut self, texts: impl Iterator<Item = &'a Value>) {
-        for text in texts.filter_map(Value::as_str) {
-            self.note(&format!("› {text}"));
+    /// A notice of the library, or an event of a tool.
+    fn custom(&mut self, event: &AgentEvent, CustomEvent { name, data, .. }: &CustomEvent) {
+        match Notice::read(event) {
+            // The run's view says these.
+            Some(Notice::CallModeFallback(_) | Notice::CallsInText(_) | Notice::SubAgent(_)) => {}
+            Some(Notice::AnswerContinued(_)) => {
+                self.note("the answer reached its length limit and continues");
+            }
+            Some(Notice::Steered(notice)) => self.said(&notice.text),
+            Some(Notice::Undelivered(notice)) => {
+                self.note("the answer ended before this was delivered:");
+                notice.texts.iter().for_each(|text| self.said(text));
+            }
+            notice => {
+                let text = || data.as_str().map_or_else(|| data.to_string(), str::to_owned);
+                let line = notice.as_ref().and_then(context::line);
+                self.note(&line.unwrap_or_else(|| format!("{name}: {}", text())));
+            }
         }
+    }
+
+    /// What the user said, where the model reads it.
+    fn said(&mut self, text: &str) {
+        self.note(&format!("› {text}"));
     }
 
     fn note(&mut self, note: &str) {

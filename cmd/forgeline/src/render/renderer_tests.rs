@@ -1,6 +1,10 @@
-use forgeline::types::{AgentError, Citation, ErrorCode, ItemKind, Json};
+use forgeline::types::{
+    AgentError, ApiCallStartEvent, Citation, CustomEvent, ErrorCode, ErrorEvent, ItemKind, Json,
+    MessageContentEvent, RetryEvent, ThinkingContentEvent, ToolCallContentEvent, ToolCallEndEvent,
+    ToolCallStartEvent, ToolOutputEvent, ToolResultEvent,
+};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -12,43 +16,42 @@ fn plain(events: &[AgentEvent]) -> String {
 }
 
 fn thinking(text: &str) -> AgentEvent {
-    AgentEvent::ThinkingContent { content: text.into() }
+    AgentEvent::ThinkingContent(ThinkingContentEvent::new(text))
 }
 
 fn message(text: &str) -> AgentEvent {
-    AgentEvent::MessageContent { content: text.into(), refusal: false }
+    AgentEvent::MessageContent(MessageContentEvent::new(text))
 }
 
 fn start(index: u32, name: &str) -> AgentEvent {
-    let id = format!("call_{index}").into();
-    AgentEvent::ToolCallStart { index, id, tool_name: Some(name.into()) }
+    let id = format!("call_{index}");
+    AgentEvent::ToolCallStart(ToolCallStartEvent::new(index, id).tool_name(Text::from(name)))
 }
 
 fn arguments(index: u32, text: &str) -> AgentEvent {
-    AgentEvent::ToolCallContent { index, content: text.into(), arguments: text.into() }
+    AgentEvent::ToolCallContent(ToolCallContentEvent::new(index, text, text))
 }
 
 fn end(index: u32, outcome: CallOutcome, repairs: &[Repair]) -> AgentEvent {
-    AgentEvent::ToolCallEnd { index, tool_name: None, outcome, repairs: repairs.to_vec() }
+    AgentEvent::ToolCallEnd(ToolCallEndEvent::new(index, outcome).repairs(repairs.to_vec()))
 }
 
 fn output(text: &str) -> AgentEvent {
-    let (id, tool_name) = ("call_0".into(), "f".into());
-    AgentEvent::ToolOutput { id, tool_name, content: text.into() }
+    AgentEvent::ToolOutput(ToolOutputEvent::new("call_0", "f", text))
 }
 
 fn result(index: u32, name: &str, content: &str) -> AgentEvent {
-    let id = format!("call_{index}").into();
-    AgentEvent::ToolResult { id, tool_name: name.into(), content: content.into(), duration_ms: 1 }
+    let id = format!("call_{index}");
+    AgentEvent::ToolResult(ToolResultEvent::new(id, name, content).duration_ms(1))
 }
 
 fn custom(name: &str, data: Value) -> AgentEvent {
-    AgentEvent::Custom { name: name.into(), data }
+    AgentEvent::Custom(CustomEvent::new(name, data))
 }
 
 #[test]
 fn sections_stand_apart_and_read_well_without_colour() {
-    let malformed = CallOutcome::Malformed { reason: "no name".into(), offset: 3 };
+    let malformed = CallOutcome::malformed("no name", 3);
     let error = AgentError::new(ErrorCode::EndedEarly, "cut");
     #[rustfmt::skip]
     let cases = [
@@ -68,13 +71,13 @@ fn sections_stand_apart_and_read_well_without_colour() {
             "● f {\n\nhm\n\n● f (continued) }"),
         ("cut and malformed", vec![start(0, "f"), end(0, CallOutcome::Incomplete, &[]), start(1, "g"), end(1, malformed, &[Repair::Comment])],
             "● f \n  ✗ cut off, so it was not run\n\n● g \n  ✗ cannot be parsed at byte 3 of the call: no name\n  repaired: comment\n"),
-        ("error ends the line", vec![message("half"), AgentEvent::Error { error, partial: true }],
+        ("error ends the line", vec![message("half"), AgentEvent::Error(ErrorEvent::new(error).partial(true))],
             "half\n"),
         ("output as it comes", vec![start(0, "f"), end(0, CallOutcome::Complete, &[]), output("a"), output("b\nc\n"), result(0, "f", "x")],
             "● f \n\n    ab\n    c\n  └ x\n"),
-        ("what was said", vec![message("half"), custom(STEERED, json!({ "kind": "steer", "text": "a\nb" })), message("c")],
+        ("what was said", vec![message("half"), custom("steered", json!({ "kind": "steer", "text": "a\nb" })), message("c")],
             "half\n  › a\n  b\n\nc"),
-        ("what was not heard", vec![message("half"), custom(UNDELIVERED, json!({ "texts": ["a", "b"] }))],
+        ("what was not heard", vec![message("half"), custom("undelivered", json!({ "texts": ["a", "b"] }))],
             "half\n  the answer ended before this was delivered:\n  › a\n  › b\n"),
         ("escape codes", vec![message("\u{1b}[2J"), start(0, "\u{7}")],
             "\\x1b[2J\n\n● \\x07 "),
@@ -102,7 +105,7 @@ fn f16_pieces_of_one_text_share_one_pair_of_colour_codes() {
 fn style_is_reset_before_a_possible_last_line() {
     for is_whole in [false, true] {
         let mut renderer = EventRenderer::new(is_whole);
-        let asked = AgentEvent::ApiCallStart { provider: "p".into(), model: "m".into() };
+        let asked = AgentEvent::ApiCallStart(ApiCallStartEvent::new("p", "m"));
         for event in [asked, result(0, "f", "x"), AgentEvent::NoToolCall] {
             renderer.event(&event);
             assert!(renderer.is_at_line_start(), "{event:?}");
@@ -155,17 +158,10 @@ fn notices_are_dim_lines_and_split_no_sentence() {
     let mut citation = Citation::default();
     citation.title = Some("T\nU".into());
     let source = item(ItemKind::Citation(citation));
-    let answered = item(ItemKind::ServerToolResult {
-        id: "1".into(),
-        tool_name: "search".into(),
-        is_error: false,
-    });
-    let retry = AgentEvent::Retry {
-        attempt: 1,
-        max_attempts: 3,
-        delay_ms: 500,
-        error: AgentError::new(ErrorCode::Overloaded, "busy\u{1b}"),
-    };
+    let answered = item(ItemKind::server_tool_result("1", "search", false));
+    let retry = AgentEvent::Retry(
+        RetryEvent::new(1, 3, AgentError::new(ErrorCode::Overloaded, "busy\u{1b}")).delay_ms(500),
+    );
     #[rustfmt::skip]
     let cases = [
         ("sources",         vec![message("It is"), source.clone(), message(" so"), source.clone(), message("."), AgentEvent::MessageEnd],

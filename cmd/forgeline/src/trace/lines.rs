@@ -7,7 +7,10 @@ use std::{
 
 use forgeline::{
     agent::{Observer, RequestSent, RunBegan},
-    types::{AgentEvent, Envelope, Text},
+    types::{
+        AgentEvent, ApiCallEndEvent, ApiCallStartEvent, Envelope, ErrorEvent, MessageContentEvent,
+        Text, ThinkingContentEvent, TokenUsageEvent, ToolCallEvent, ToolResultEvent,
+    },
 };
 use serde_json::Value;
 
@@ -100,31 +103,46 @@ impl TraceLines {
     pub(crate) fn event(&mut self, envelope: &Envelope) -> Vec<String> {
         let mut lines = Vec::new();
         let event = &envelope.event;
-        if let AgentEvent::ApiCallStart { model, .. } = event {
+        if let AgentEvent::ApiCallStart(ApiCallStartEvent { model, .. }) = event {
             self.asked = Some((envelope.turn, model.clone()));
             self.answer = AnswerProgress::default();
         }
-        self.tell_request(matches!(event, AgentEvent::ApiCallStart { .. }), &mut lines);
-        if let AgentEvent::MessageContent { content, .. } = event {
+        self.tell_request(matches!(event, AgentEvent::ApiCallStart(_)), &mut lines);
+        if let AgentEvent::MessageContent(MessageContentEvent { content, .. }) = event {
             self.answer.text.push_str(content);
-        } else if let AgentEvent::ThinkingContent { content } = event {
+        } else if let AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) = event {
             self.answer.thinking_chars += content.chars().count();
-        } else if let AgentEvent::ToolCallStart { .. } = event {
+        } else if let AgentEvent::ToolCallStart(_) = event {
             self.answer.calls += 1;
-        } else if let AgentEvent::TokenUsage { usage } = event {
+        } else if let AgentEvent::TokenUsage(TokenUsageEvent { usage, .. }) = event {
             self.answer.usage = usage_line(usage);
-        } else if let AgentEvent::ApiCallEnd { duration_ms, first_token_ms } = event {
+        } else if let AgentEvent::ApiCallEnd(ApiCallEndEvent {
+            duration_ms, first_token_ms, ..
+        }) = event
+        {
             self.answered(*duration_ms, *first_token_ms, &mut lines);
-        } else if let AgentEvent::ToolCall { tool_name, arguments, .. } = event {
+        } else if let AgentEvent::ToolCall(ToolCallEvent { tool_name, arguments, .. }) = event {
             lines.push(cut(1, &format!("{tool_name} {}", arguments.as_str())));
-        } else if let AgentEvent::ToolResult { tool_name, content, duration_ms, .. } = event {
+        } else if let AgentEvent::ToolResult(ToolResultEvent {
+            tool_name,
+            content,
+            duration_ms,
+            ..
+        }) = event
+        {
             let text =
                 format!("{tool_name} returned {}", size("character", content.chars().count()));
             lines.push(cut(1, &format!("{text} in {}", seconds(*duration_ms))));
-        } else if let AgentEvent::ToolResultError { tool_name, content, duration_ms, .. } = event {
+        } else if let AgentEvent::ToolResultError(ToolResultEvent {
+            tool_name,
+            content,
+            duration_ms,
+            ..
+        }) = event
+        {
             let text = format!("{tool_name} failed in {}: {content}", seconds(*duration_ms));
             lines.push(cut(1, &text));
-        } else if let AgentEvent::Error { error, .. } = event {
+        } else if let AgentEvent::Error(ErrorEvent { error, .. }) = event {
             lines.push(cut(0, &format!("failed: {}", error.message)));
         } else if *event == AgentEvent::TurnEnd {
             lines.push(cut(0, "the run ends"));

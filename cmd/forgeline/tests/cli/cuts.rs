@@ -10,7 +10,9 @@ use forgeline::{
         Protocol,
         parser::{ThinkingDialect, ToolDialect},
     },
-    types::{AgentEvent, Completion, Text},
+    types::{
+        AgentEvent, Completion, MessageContentEvent, ThinkingContentEvent, ToolCallContentEvent,
+    },
 };
 use forgeline_cli::{
     input::ChunkCuts, parse::parse_chunks, pipeline::ReadOptions, replay::decode_chunks,
@@ -178,16 +180,23 @@ pub(crate) fn joined(run: impl FnOnce(&mut dyn FnMut(AgentEvent)) -> Completion)
 fn append(last: &mut AgentEvent, next: &AgentEvent) -> bool {
     match (last, next) {
         (
-            AgentEvent::ThinkingContent { content },
-            AgentEvent::ThinkingContent { content: more },
+            AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }),
+            AgentEvent::ThinkingContent(ThinkingContentEvent { content: more, .. }),
         ) => content.push_str(more),
         (
-            AgentEvent::MessageContent { content, refusal },
-            AgentEvent::MessageContent { content: more, refusal: same },
+            AgentEvent::MessageContent(MessageContentEvent { content, refusal, .. }),
+            AgentEvent::MessageContent(MessageContentEvent {
+                content: more, refusal: same, ..
+            }),
         ) if refusal == same => content.push_str(more),
         (
-            AgentEvent::ToolCallContent { index, content, arguments },
-            AgentEvent::ToolCallContent { index: same, content: more, arguments: more_arguments },
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, content, arguments, .. }),
+            AgentEvent::ToolCallContent(ToolCallContentEvent {
+                index: same,
+                content: more,
+                arguments: more_arguments,
+                ..
+            }),
         ) if index == same => {
             content.push_str(more);
             arguments.push_str(more_arguments);
@@ -199,9 +208,8 @@ fn append(last: &mut AgentEvent, next: &AgentEvent) -> bool {
 
 #[test]
 fn joining_keeps_what_differs_apart() {
-    let message = |content: &str, refusal| AgentEvent::MessageContent {
-        content: Text::from(content),
-        refusal,
+    let message = |content: &str, refusal| {
+        AgentEvent::MessageContent(MessageContentEvent::new(content).refusal(refusal))
     };
     let mut last = message("a", false);
     assert!(append(&mut last, &message("b", false)));

@@ -7,7 +7,7 @@ use async_openai::{
 use forgeline::{
     agent::core::{StreamOptions, process_into},
     llm::{Provider as _, Request, channel::channel, openai::OpenAi},
-    types::AgentEvent,
+    types::{AgentEvent, MessageContentEvent},
 };
 use futures_util::StreamExt as _;
 use genai::{
@@ -142,7 +142,7 @@ async fn forgeline_events(base_url: &str, drain: &mut Drain) -> Result<()> {
     };
     let consuming = async {
         while let Some(event) = events.recv().await {
-            if let AgentEvent::MessageContent { content, .. } = &event {
+            if let AgentEvent::MessageContent(MessageContentEvent { content, .. }) = &event {
                 drain.text(content);
             }
         }

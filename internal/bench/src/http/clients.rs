@@ -9,7 +9,7 @@ use forgeline::{
         tools::{ToolContext, tool_fn},
     },
     llm::{Provider as _, Request, channel::channel, openai::OpenAi, sse::SseLimits},
-    types::AgentEvent,
+    types::{AgentEvent, ErrorEvent, MessageContentEvent, ToolCallContentEvent},
 };
 use futures_util::StreamExt as _;
 use tokio::sync::{Semaphore, mpsc};
@@ -130,9 +130,9 @@ async fn chunks(base_url: &str, count: usize, also: fn(&str)) -> Result<()> {
 /// Takes an event of the answer.
 #[inline]
 fn take(event: &AgentEvent, reading: &mut Reading) {
-    if let AgentEvent::MessageContent { content, .. } = event {
+    if let AgentEvent::MessageContent(MessageContentEvent { content, .. }) = event {
         reading.add(content);
-    } else if let AgentEvent::ToolCallContent { arguments, .. } = event
+    } else if let AgentEvent::ToolCallContent(ToolCallContentEvent { arguments, .. }) = event
         && !AROUND.contains(&arguments.as_str())
     {
         reading.add(arguments);
@@ -167,7 +167,7 @@ async fn start(base_url: &str, count: usize) -> Result<()> {
     input.send("Go on.").await?;
     while let Some(envelope) = events.recv().await {
         take(&envelope.event, &mut reading);
-        if let AgentEvent::Error { error, .. } = envelope.event {
+        if let AgentEvent::Error(ErrorEvent { error, .. }) = envelope.event {
             return Err(error.into());
         }
         if let AgentEvent::TurnEnd = envelope.event {
@@ -183,7 +183,7 @@ async fn run_stream(base_url: &str, answer: Answer, count: usize) -> Result<()> 
     let mut stream = agent(provider(base_url)?)?.run_stream("Go on.");
     let mut results = 0;
     while let Some(envelope) = stream.next().await {
-        if let AgentEvent::ToolResult { .. } = &envelope.event {
+        if let AgentEvent::ToolResult(_) = &envelope.event {
             results += 1;
         }
         // What follows the call's result is another answer.
@@ -251,7 +251,7 @@ async fn read_live<P>(stream: &mut RunStream, permit: P) -> bool {
     let (mut permit, mut seen) = (Some(permit), 0);
     while seen < LIVE_EVENTS {
         let Some(envelope) = stream.next().await else { return false };
-        if let AgentEvent::MessageContent { content, .. } = &envelope.event {
+        if let AgentEvent::MessageContent(MessageContentEvent { content, .. }) = &envelope.event {
             drop(permit.take());
             reading.add(content);
             seen += 1;

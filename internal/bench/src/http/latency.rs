@@ -15,7 +15,7 @@ use std::{
     time::Instant,
 };
 
-use forgeline::types::AgentEvent;
+use forgeline::types::{AgentEvent, MessageContentEvent};
 use futures_util::StreamExt as _;
 use rustix::time::ClockId;
 use tokio::sync::{Semaphore, mpsc};
@@ -133,7 +133,9 @@ async fn all(is_bare: bool, base_url: &str) -> Result<f64> {
                 let mut events = agent.run_stream("Go on.");
                 while let Some(envelope) = events.next().await {
                     let now = nanoseconds_of(ClockId::Monotonic);
-                    let AgentEvent::MessageContent { content, .. } = &envelope.event else {
+                    let AgentEvent::MessageContent(MessageContentEvent { content, .. }) =
+                        &envelope.event
+                    else {
                         continue;
                     };
                     drop(permit.take());

@@ -17,7 +17,7 @@ use forgeline::{
         journal::MemoryJournal,
         tools::{ToolContext, tool_fn},
     },
-    types::AgentEvent,
+    types::{AgentEvent, ToolResultEvent},
 };
 
 use crate::{
@@ -272,10 +272,10 @@ fn wait_for_tool() -> Result<f64> {
     runtime()?.block_on(async {
         let mut events = agent.run_stream("Take a note.");
         while let Some(envelope) = events.next().await {
-            if let AgentEvent::ToolCallEnd { .. } = &envelope.event {
+            if let AgentEvent::ToolCallEnd(_) = &envelope.event {
                 whole = whole.or_else(|| Some(Instant::now()));
             }
-            let goes_on = matches!(envelope.event, AgentEvent::MessageContent { .. });
+            let goes_on = matches!(envelope.event, AgentEvent::MessageContent(_));
             rest += u32::from(goes_on && began.get().is_some());
         }
     });
@@ -349,7 +349,7 @@ fn run(turns: u32, tail: &str, setup: Setup) -> Result<Vec<f64>> {
         let mut events = conversation.run_stream("Add them, again and again.");
         let approvals = events.approvals();
         while let Some(envelope) = events.next().await {
-            if let AgentEvent::ToolResult { content, .. } = &envelope.event {
+            if let AgentEvent::ToolResult(ToolResultEvent { content, .. }) = &envelope.event {
                 right += u32::from(content.starts_with("42 "));
             } else if let AgentEvent::ToolApprovalRequest(request) = &envelope.event {
                 let answered = approvals.answer(&request.approval_id, Decision::Grant);

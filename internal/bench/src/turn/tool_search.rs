@@ -5,7 +5,7 @@ use std::time::Instant;
 use forgeline::{
     agent::{Agent, ToolSearch, tools::tool_fn},
     testing::{ScriptedProvider, ScriptedTurn},
-    types::AgentEvent,
+    types::{AgentEvent, ToolResultEvent},
 };
 use serde_json::json;
 
@@ -52,7 +52,7 @@ fn search() -> Result<f64> {
     runtime()?.block_on(async {
         let mut events = agent.run_stream("Change them all.");
         while let Some(envelope) = events.next().await {
-            if let AgentEvent::ToolResult { content, .. } = &envelope.event {
+            if let AgentEvent::ToolResult(ToolResultEvent { content, .. }) = &envelope.event {
                 let name = format!(r#"{{"name":"calendar.n{results}_change","#);
                 right += usize::from(content.contains(&name));
                 results += 1;

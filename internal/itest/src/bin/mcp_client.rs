@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     );
     let server = json!({ "type": "http", "url": url, "required": true, "oauth": oauth });
     let config = McpConfig::parse(&json!({ "mcpServers": { "s": server } }).to_string())?;
-    let yes = || ToolAnswer::Accept { content: json!({}).into() };
+    let yes = || ToolAnswer::accept(json!({}).into());
     let options = McpOptions::default()
         .logins(Automatic(ReqwestTransport::new()?))
         .token_store(MemoryTokens::new())

@@ -123,7 +123,7 @@ async fn other_servers_and_older_models_get_the_tools_as_any() {
 async fn notes_on_what_was_found_follow_the_results_as_text() {
     let mut messages = found(&["mail.send"]);
     if let Part::ToolResult(result) = &mut messages[1].parts[0] {
-        result.parts = vec![Part::Text { text: "Ask before you send.".into() }];
+        result.parts = vec![Part::text("Ask before you send.")];
     }
     let messages = || [Message::user("Hi")].into_iter().chain(messages.clone());
     let request = request(messages(), &["mail.send"]);

@@ -52,7 +52,7 @@ async fn every_field_of_a_request_has_its_place() {
         Message::new(
             MessageRole::Tool,
             vec![
-                Part::Text { text: "And this?".into() },
+                Part::text("And this?"),
                 Part::ToolResult(ToolResult::new("c:1", "files.read", "one")),
                 Part::ToolResult(ToolResult::new("c2", "", "cut").error(true)),
                 Part::ToolResult(ToolResult::new("c3", "", " ")),
@@ -76,11 +76,7 @@ async fn every_field_of_a_request_has_its_place() {
         .reasoning_effort("low")
         .metadata("user_id", "u")
         .metadata("team", "t")
-        .response_format(ResponseFormat::JsonSchema {
-            name: "n".into(),
-            schema: schema.clone(),
-            strict: true,
-        })
+        .response_format(ResponseFormat::json_schema("n", schema.clone(), true))
         .extra("top_k", 8)
         .extra("vendor", json!({ "a": 1 }));
     let said = |text: &str| json!([{ "type": "text", "text": text }]);
@@ -121,25 +117,20 @@ async fn every_field_of_a_request_has_its_place() {
 
 #[tokio::test]
 async fn what_belongs_back_goes_back_at_its_place_and_nothing_else() {
-    let other = |name: &str| ItemKind::Other { name: name.into() };
-    let call = |arguments: Json| ItemKind::ServerToolCall {
-        id: "s".into(),
-        tool_name: "t".into(),
-        arguments,
-    };
-    let result =
-        ItemKind::ServerToolResult { id: "s".into(), tool_name: "t".into(), is_error: false };
+    let other = |name: &str| ItemKind::other(name);
+    let call = |arguments: Json| ItemKind::server_tool_call("s", "t", arguments);
+    let result = ItemKind::server_tool_result("s", "t", false);
     let mut foreign = ProviderItem::new("gemini", ItemKind::Reasoning, json!({ "x": 1 }).into());
     foreign.raw = json!({ "type": "redacted_thinking" }).into();
     let parts = vec![
-        Part::Thinking { text: "unsigned".into(), signature: None },
-        Part::Thinking { text: "hm".into(), signature: Some(Signature::new("anthropic", "S")) },
+        Part::thinking("unsigned", None),
+        Part::thinking("hm", Signature::new("anthropic", "S")),
         item(ItemKind::Reasoning, json!({ "type": "redacted_thinking", "data": "d" })),
-        Part::Text { text: "\n\n".into() },
+        Part::text("\n\n"),
         item(call(json!({ "q": 1 }).into()), json!({ "type": "server_tool_use", "id": "s" })),
         item(result, json!({ "type": "web_search_tool_result", "tool_use_id": "s" })),
         item(other("compaction"), json!({ "type": "compaction", "content": "c" })),
-        Part::Text { text: "a".into() },
+        Part::text("a"),
         item(ItemKind::Citation(Citation::default()), json!({ "type": "char_location" })),
         item(call(json!("{\"q").into()), json!({ "type": "server_tool_use", "id": "cut" })),
         item(other("new_delta"), json!({ "type": "new_delta" })),
@@ -151,10 +142,7 @@ async fn what_belongs_back_goes_back_at_its_place_and_nothing_else() {
     let transcript = Transcript::from(vec![
         Message::user("x"),
         Message::new(MessageRole::Assistant, parts),
-        Message::new(
-            MessageRole::Assistant,
-            vec![Part::Thinking { text: "x".into(), signature: None }],
-        ),
+        Message::new(MessageRole::Assistant, vec![Part::thinking("x", None)]),
     ]);
     let messages = value(&Request::new(transcript)).await["messages"].clone();
     let want = json!([
@@ -171,13 +159,11 @@ async fn what_belongs_back_goes_back_at_its_place_and_nothing_else() {
 
 #[tokio::test]
 async fn pictures_and_documents_go_out_as_the_vendor_takes_them() {
-    let document = |media_type: &str, data: &str, name: Option<&str>| Part::Document {
-        media_type: media_type.into(),
-        data: data.into(),
-        name: name.map(Into::into),
+    let document = |media_type: &str, data: &str, name: Option<&str>| {
+        Part::document(media_type, data, name.map(Into::into))
     };
     let ask = |part: Part| Request::new(vec![Message::new(MessageRole::User, vec![part])].into());
-    let image = |data: &str| Part::Image { media_type: "image/png".into(), data: data.into() };
+    let image = |data: &str| Part::image("image/png", data);
     #[rustfmt::skip]
     let cases = [
         (image("AAAA"),            json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "AAAA" } })),
@@ -246,7 +232,7 @@ async fn options_have_their_forms_and_what_cannot_be_is_refused() {
         assert!(http.headers.iter().any(|(key, value)| key == name && value == want), "{name}");
     }
     assert_eq!(http.url, "http://local/v1/messages");
-    let late = Message::new(MessageRole::System, vec![Part::Text { text: "s".into() }]);
+    let late = Message::new(MessageRole::System, vec![Part::text("s")]);
     #[rustfmt::skip]
     let refusals = [
         (ask().seed(7),                                                "`seed`"),
@@ -284,12 +270,8 @@ fn unmark(value: &mut Value) -> usize {
 
 #[tokio::test]
 async fn marks_stand_at_three_places_and_change_nothing_else() {
-    let signed = |text: &str| Part::Thinking {
-        text: text.into(),
-        signature: Some(Signature::new("anthropic", "S")),
-    };
-    let turn =
-        Message::new(MessageRole::Assistant, vec![Part::Text { text: "a".into() }, signed("t")]);
+    let signed = |text: &str| Part::thinking(text, Signature::new("anthropic", "S"));
+    let turn = Message::new(MessageRole::Assistant, vec![Part::text("a"), signed("t")]);
     let request = Request::new(vec![Message::user("x"), turn, Message::user("y")].into())
         .system("s")
         .tools(vec![

@@ -16,11 +16,10 @@ use crate::anthropic_requests::{local, value};
 fn part(block: &Value) -> Part {
     let text = |key: &str| block[key].as_str().unwrap().to_owned();
     match block["type"].as_str().unwrap() {
-        "text" => Part::Text { text: text("text") },
-        "thinking" => Part::Thinking {
-            text: text("thinking"),
-            signature: Some(Signature::new("anthropic", text("signature"))),
-        },
+        "text" => Part::text(text("text")),
+        "thinking" => {
+            Part::thinking(text("thinking"), Signature::new("anthropic", text("signature")))
+        }
         "tool_use" => Part::ToolCall(ToolCall::new(text("id"), text("name"), &block["input"])),
         "tool_result" => {
             let content = block["content"][0]["text"].as_str().unwrap();

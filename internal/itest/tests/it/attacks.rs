@@ -380,7 +380,7 @@ struct Nobody;
 
 impl Transport for Nobody {
     fn send(&self, _: HttpRequest) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
-        let error = TransportError::Connect { host: "h".into(), source: "refused".into() };
+        let error = TransportError::connect("h", "refused");
         Box::pin(async { Err(error) })
     }
 }

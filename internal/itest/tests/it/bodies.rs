@@ -131,7 +131,7 @@ fn every_body_gives_what_is_expected(protocol: Protocol) {
         for (way, sizes) in ways {
             let answer = decode(protocol, cut(body, &sizes));
             let mut differences = answer.differences(&recorded.expected);
-            let ended_early = matches!(answer.error, Some(ProviderError::EndedEarly { received })
+            let ended_early = matches!(answer.error, Some(ProviderError::EndedEarly { received, .. })
                 if received == body.len() as u64);
             if ended_early == (answer.complete || !recorded.expected["error"].is_null()) {
                 differences.push(format!("the end: {:?}", answer.error));

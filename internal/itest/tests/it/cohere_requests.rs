@@ -33,14 +33,11 @@ async fn value(request: &Request) -> Value {
 }
 
 fn text(text: &str) -> Part {
-    Part::Text { text: text.into() }
+    Part::text(text)
 }
 
 fn thinking(text: &str, signature: Option<&str>) -> Part {
-    Part::Thinking {
-        text: text.into(),
-        signature: signature.map(|proof| Signature::new("anthropic", proof)),
-    }
+    Part::thinking(text, signature.map(|proof| Signature::new("anthropic", proof)))
 }
 
 #[tokio::test]
@@ -85,8 +82,8 @@ async fn every_field_of_a_request_has_its_place() {
             MessageRole::User,
             vec![
                 text("And this?"),
-                Part::Image { media_type: "image/png".into(), data: "AAAA".into() },
-                Part::Image { media_type: "image/png".into(), data: "https://x/y.png".into() },
+                Part::image("image/png", "AAAA"),
+                Part::image("image/png", "https://x/y.png"),
             ],
         ),
         Message::new(MessageRole::Assistant, vec![thinking("hm", None), text("Done.")]),
@@ -105,11 +102,7 @@ async fn every_field_of_a_request_has_its_place() {
         .stop(vec!["END".into()])
         .thinking(Thinking::Budget(512))
         .metadata("user_id", "u")
-        .response_format(ResponseFormat::JsonSchema {
-            name: "n".into(),
-            schema: schema.clone(),
-            strict: true,
-        })
+        .response_format(ResponseFormat::json_schema("n", schema.clone(), true))
         .extra("seed", 8)
         .extra("safety_mode", "OFF");
     let call = |id: &str, name: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } });
@@ -174,8 +167,7 @@ async fn settings_have_cohere_s_words() {
 #[tokio::test]
 async fn what_cohere_cannot_do_is_an_error_before_anything_is_sent() {
     let tools = || vec![ToolSpec::new("a", "", json!({})), ToolSpec::new("b", "", json!({}))];
-    let document =
-        Part::Document { media_type: "text/plain".into(), data: "AA==".into(), name: None };
+    let document = Part::document("text/plain", "AA==", None);
     let cases = [
         Request::prompt("x").reasoning_effort("low"),
         Request::prompt("x").tools(tools()).parallel_tool_calls(false),

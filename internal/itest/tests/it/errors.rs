@@ -4,15 +4,12 @@ use std::error::Error as _;
 
 use forgeline::{
     llm::{ProviderError, StatusError, TimeoutKind},
-    types::{ErrorCode, Text},
+    types::ErrorCode,
 };
 
 #[test]
 fn a_provider_error_shows_one_level_and_gives_its_cause() {
-    let error = ProviderError::Connect {
-        host: Text::from("localhost:8080"),
-        source: "connection refused".into(),
-    };
+    let error = ProviderError::connect("localhost:8080", "connection refused");
     assert_eq!(
         error.to_string(),
         "cannot reach localhost:8080; check the address and that the server is running"
@@ -30,12 +27,9 @@ fn a_provider_error_shows_one_level_and_gives_its_cause() {
 fn every_kind_of_provider_error_knows_its_code_and_whether_a_retry_helps() {
     let status =
         |status, kind| ProviderError::Status(Box::new(StatusError::new(status, kind, "m")));
-    let body = ProviderError::Body { received: 7, source: "reset".into() };
-    let timeout = ProviderError::Timeout {
-        which: TimeoutKind::Idle,
-        after: std::time::Duration::from_secs(1),
-    };
-    let decode = ProviderError::Decode { offset: 3, reason: Text::from("r") };
+    let body = ProviderError::body(7, "reset");
+    let timeout = ProviderError::timeout(TimeoutKind::Idle, std::time::Duration::from_secs(1));
+    let decode = ProviderError::decode(3, "r");
     let cases = [
         ("rate limit", status(429, ErrorCode::RateLimited), ErrorCode::RateLimited, true),
         ("quota", status(429, ErrorCode::QuotaExhausted), ErrorCode::QuotaExhausted, false),
@@ -44,7 +38,7 @@ fn every_kind_of_provider_error_knows_its_code_and_whether_a_retry_helps() {
         ("broken body", body, ErrorCode::Connect, true),
         ("silence", timeout, ErrorCode::Timeout, true),
         ("no JSON", decode, ErrorCode::Decode, false),
-        ("early end", ProviderError::EndedEarly { received: 9 }, ErrorCode::EndedEarly, true),
+        ("early end", ProviderError::ended_early(9), ErrorCode::EndedEarly, true),
         ("cancelled", ProviderError::Cancelled, ErrorCode::Cancelled, false),
     ];
     for (name, error, code, is_retryable) in cases {

@@ -24,7 +24,7 @@ async fn replay(
     let stream = provider.stream_completion(Request::default()).await.unwrap();
     match collect(stream).await {
         Ok(completion) => (completion, None),
-        Err(ProviderError::Aborted { partial, source }) => (*partial, Some(*source)),
+        Err(ProviderError::Aborted { partial, source, .. }) => (*partial, Some(*source)),
         Err(error) => (Completion::default(), Some(error)),
     }
 }
@@ -34,8 +34,8 @@ fn words((answer, error): &(Completion, Option<ProviderError>)) -> String {
     let mut out = String::new();
     for part in &answer.parts {
         match part {
-            Part::Text { text } => write!(out, " m:{text}"),
-            Part::Thinking { text, signature } => {
+            Part::Text { text, .. } => write!(out, " m:{text}"),
+            Part::Thinking { text, signature, .. } => {
                 let proof = signature.as_ref().map(|proof| format!("[{}]", proof.proof));
                 write!(out, " t:{text}{}", proof.unwrap_or_default())
             }
@@ -53,8 +53,8 @@ fn words((answer, error): &(Completion, Option<ProviderError>)) -> String {
                 ItemKind::Citation(_) => write!(out, " i:citation"),
                 ItemKind::ServerToolCall { tool_name, .. } => write!(out, " i:call:{tool_name}"),
                 ItemKind::ServerToolResult { .. } => write!(out, " i:result"),
-                ItemKind::Media { media_type } => write!(out, " i:{media_type}"),
-                ItemKind::Other { name } => write!(out, " i:{name}"),
+                ItemKind::Media { media_type, .. } => write!(out, " i:{media_type}"),
+                ItemKind::Other { name, .. } => write!(out, " i:{name}"),
                 ItemKind::Reasoning | _ => write!(out, " i:{}", item.raw),
             },
             other @ (Part::ToolResult(_) | Part::Image { .. } | Part::Document { .. } | _) => {
@@ -147,7 +147,7 @@ async fn messages_whose_start_has_the_content_and_starts_inside_messages() {
 }
 
 fn early(events: &[&str]) -> String {
-    ProviderError::EndedEarly { received: sse(events).len() as u64 }.to_string()
+    ProviderError::ended_early(sse(events).len() as u64).to_string()
 }
 
 // Found: V4, V12, V15

@@ -27,7 +27,7 @@ pub(crate) async fn value(request: &Request) -> Value {
 }
 
 fn text(text: &str) -> Part {
-    Part::Text { text: text.into() }
+    Part::text(text)
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn every_field_of_a_request_has_its_place() {
         Message::new(
             MessageRole::Assistant,
             vec![
-                Part::Thinking { text: "unproved".into(), signature: None },
+                Part::thinking("unproved", None),
                 text("Let me see."),
                 Part::ToolCall(ToolCall::new(
                     "id7",
@@ -76,12 +76,8 @@ async fn every_field_of_a_request_has_its_place() {
             MessageRole::User,
             vec![
                 text("And this?"),
-                Part::Image { media_type: "image/png".into(), data: "AAAA".into() },
-                Part::Document {
-                    media_type: "application/pdf".into(),
-                    data: "gs://b/x.pdf".into(),
-                    name: None,
-                },
+                Part::image("image/png", "AAAA"),
+                Part::document("application/pdf", "gs://b/x.pdf", None),
             ],
         ),
     ]);
@@ -98,11 +94,7 @@ async fn every_field_of_a_request_has_its_place() {
         .stop(vec!["END".into()])
         .thinking(Thinking::Budget(512))
         .metadata("user_id", "u")
-        .response_format(ResponseFormat::JsonSchema {
-            name: "n".into(),
-            schema: schema.clone(),
-            strict: true,
-        })
+        .response_format(ResponseFormat::json_schema("n", schema.clone(), true))
         .extra("generationConfig", json!({ "seed": 8, "responseModalities": ["TEXT"] }))
         .extra("safetySettings", json!([]));
     let body = sent(builder(), &request).await.unwrap().body.concat();

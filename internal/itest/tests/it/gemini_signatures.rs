@@ -92,16 +92,16 @@ async fn recorded_answers_go_back_part_for_part() {
 async fn items_of_others_and_facts_about_an_answer_stay_here() {
     let foreign =
         ProviderItem::new("anthropic", ItemKind::Reasoning, Json::from(json!({ "a": 1 })));
-    let fact = ItemKind::Other { name: "groundingMetadata".into() };
+    let fact = ItemKind::other("groundingMetadata");
     let proof = json!({ "thoughtSignature": "S" });
     let parts = vec![
         Part::ProviderItem(foreign),
         item(fact, &json!({ "webSearchQueries": [] })),
         item(ItemKind::Citation(Citation::default()), &json!({})),
         item(ItemKind::Reasoning, &proof),
-        Part::Text { text: "a".into() },
+        Part::text("a"),
     ];
-    let nothing = Message::new(MessageRole::Assistant, vec![Part::Text { text: String::new() }]);
+    let nothing = Message::new(MessageRole::Assistant, vec![Part::text(String::new())]);
     let history = Transcript::from(vec![nothing, Message::new(MessageRole::Assistant, parts)]);
     let contents = value(&Request::new(history)).await["contents"].take();
     let want = json!([{ "text": "", "thoughtSignature": "S" }, { "text": "a" }]);

@@ -35,7 +35,7 @@ fn turn_of(vendor: &str, turn: usize) -> [Message; 2] {
         "responses" => {
             let raw = json!({ "type": "reasoning", "encrypted_content": turn.to_string() });
             let item = ProviderItem::new("openai-responses", ItemKind::Reasoning, Json::from(&raw));
-            let text = Part::Text { text: "answer".into() };
+            let text = Part::text("answer");
             Message::new(MessageRole::Assistant, vec![Part::ProviderItem(item), text])
         }
         _ => Message::assistant(format!("answer {turn} {}", "x".repeat(99))),

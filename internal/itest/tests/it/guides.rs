@@ -165,7 +165,10 @@ fn the_fragments_of_the_guides_compile() {
         for fragment in all {
             count += 1;
             let is_there = compiled.contains(&bare(&fragment));
-            assert!(is_there, "docs/guide/{page}.md has a fragment that guides.rs has not:\n{fragment}");
+            assert!(
+                is_there,
+                "docs/guide/{page}.md has a fragment that guides.rs has not:\n{fragment}"
+            );
         }
     }
     assert!(count >= 13, "{count} fragments");

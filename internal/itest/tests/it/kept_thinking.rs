@@ -69,7 +69,7 @@ async fn every_provider_takes_reasoning_that_is_text() {
     let written = "<think>\nHm.\n</think>\n\nOne moment.";
     let (_, transcript) = requests().await;
     let call = transcript.messages()[1].tool_calls().next().unwrap().clone();
-    let text = |text: &str| Part::Text { text: text.into() };
+    let text = |text: &str| Part::text(text);
     let messages = [
         Message::user("Hi"),
         Message::new(MessageRole::Assistant, vec![text(written), Part::ToolCall(call)]),

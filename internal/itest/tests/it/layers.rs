@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 21] = [
+const RANKS: [(&str, u8); 22] = [
     ("json", 0),
     ("types", 1),
     ("llm::sse", 2),
@@ -16,6 +16,7 @@ const RANKS: [(&str, u8); 21] = [
     ("agent::core", 4),
     ("agent::knowledge", 5),
     ("agent::lexical", 5),
+    ("agent::notice", 5),
     ("agent::run", 5),
     ("agent::support", 5),
     ("agent::tools", 5),

@@ -18,7 +18,7 @@ use forgeline::{
         responses::Responses,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
-    types::AgentEvent,
+    types::{AgentEvent, CustomEvent},
 };
 use forgeline_testkit::canned::Canned;
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
@@ -35,7 +35,7 @@ struct Answers {
 impl Transport for Answers {
     fn send(&self, _: HttpRequest) -> BoxFuture<'static, Result<HttpResponse, TransportError>> {
         let answer = if self.asked.fetch_add(1, Ordering::Relaxed) == 0 {
-            Err(TransportError::Connect { host: "h".into(), source: "refused".into() })
+            Err(TransportError::connect("h", "refused"))
         } else {
             let body = stream::iter([Ok(Bytes::copy_from_slice(self.answer.as_bytes()))]);
             Ok(HttpResponse::new(200, Box::pin(body)))
@@ -64,7 +64,7 @@ fn left_out(name: &str, chunks: &[StreamChunk]) -> Option<Value> {
     let reported = |chunk: &StreamChunk| {
         let events = chunk.details.iter().flat_map(|details| &details.events);
         let data = events.filter_map(|event| {
-            let AgentEvent::Custom { name, data } = event else { return None };
+            let AgentEvent::Custom(CustomEvent { name, data, .. }) = event else { return None };
             (name == DEGRADED).then(|| data.clone())
         });
         data.collect::<Vec<_>>()

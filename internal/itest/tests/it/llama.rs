@@ -224,7 +224,7 @@ async fn responses_json_obeys_its_schema() {
         "required": ["ok", "n", "color"],
         "additionalProperties": false,
     });
-    let format = ResponseFormat::JsonSchema { name: "a".into(), schema, strict: true };
+    let format = ResponseFormat::json_schema("a", schema, true);
     let request = Request::prompt("Hello").response_format(format).max_tokens(200);
     let completion = answer(&responses(&server), request.extra("seed", 1)).await.unwrap();
     let value: Value = serde_json::from_str(&completion.text).unwrap();

@@ -77,5 +77,6 @@ mod sse_vectors;
 mod tool_runs;
 mod tool_schemas;
 mod type_names;
+mod variants_can_grow;
 mod wires;
 mod written_before;

@@ -15,7 +15,7 @@ use forgeline::{
         prompts::{PromptContext, SystemPrompt as _},
     },
     testing::{ScriptedProvider, ScriptedTurn},
-    types::{AgentEvent, Json, ToolAnswer},
+    types::{AgentEvent, Json, ToolAnswer, ToolOutputEvent},
 };
 use forgeline_testkit::{
     mcp::node,
@@ -108,7 +108,7 @@ async fn end(mut stream: RunStream) -> (RunOutcome, Vec<AgentEvent>) {
         while let Some(envelope) = stream.next().await {
             if let AgentEvent::ToolQuestion(question) = &envelope.event {
                 let content = Json::parse(r#"{"name":"Ann","integer":7}"#).unwrap();
-                questions.answer(&question.question_id, ToolAnswer::Accept { content }).unwrap();
+                questions.answer(&question.question_id, ToolAnswer::accept(content)).unwrap();
             }
             events.push(envelope.event);
         }
@@ -145,7 +145,7 @@ async fn works(servers: &McpServers, how: &str) {
     // A field that was left out has its default.
     assert!(results[3].contains("\"legacyTitledEnum\": \"pet-1\""), "{results:?}");
     let output = |event: &AgentEvent| {
-        if let AgentEvent::ToolOutput { content, .. } = event {
+        if let AgentEvent::ToolOutput(ToolOutputEvent { content, .. }) = event {
             Some(content.clone())
         } else {
             None
@@ -178,7 +178,7 @@ async fn stops(servers: &McpServers) {
     let mut stream = begin(servers, &[("trigger-long-running-operation", long)]);
     let began = Instant::now();
     while let Some(envelope) = stream.next().await {
-        if matches!(envelope.event, AgentEvent::ToolOutput { .. }) {
+        if matches!(envelope.event, AgentEvent::ToolOutput(_)) {
             stream.cancel();
         }
     }
@@ -230,7 +230,7 @@ async fn the_reference_server_works_by_http_and_is_reached_again() {
 /// Kills a process once the call has made progress.
 async fn kill_in_mid_call(mut stream: RunStream, pid: u32) -> (RunOutcome, Vec<AgentEvent>) {
     while let Some(envelope) = stream.next().await {
-        if matches!(envelope.event, AgentEvent::ToolOutput { .. }) {
+        if matches!(envelope.event, AgentEvent::ToolOutput(_)) {
             let killed = Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap();
             assert!(killed.success());
             break;

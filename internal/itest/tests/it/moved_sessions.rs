@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use forgeline::{
+    agent::notice::Notice,
     llm::{
-        DEGRADED, Failover, Provider, Request, RetryPolicy,
+        Failover, Provider, Request, RetryPolicy,
         anthropic::Messages,
         cohere::ChatV2,
         collect,
@@ -15,7 +16,7 @@ use forgeline::{
         openai::ChatCompletions,
         responses::Responses,
     },
-    types::{AgentEvent, Message, MessageRole, Part, ToolResult, Transcript},
+    types::{Message, MessageRole, Part, ToolResult, Transcript},
 };
 use forgeline_testkit::canned::Canned;
 use futures_util::StreamExt as _;
@@ -93,7 +94,7 @@ async fn ask(side: &Side, history: &Transcript) -> (Message, String, bool) {
     let details = chunks.iter().flatten().filter_map(|chunk| chunk.details.as_deref());
     let reports = details
         .flat_map(|details| &details.events)
-        .any(|event| matches!(event, AgentEvent::Custom { name, .. } if name == DEGRADED));
+        .any(|event| matches!(Notice::read(event), Some(Notice::Degraded(_))));
     let answer = collect(futures_util::stream::iter(chunks)).await.unwrap().into_message();
     let sent = String::from_utf8(side.server.segments().concat()).unwrap();
     (answer, sent, reports)

@@ -40,11 +40,8 @@ async fn every_field_of_a_request_has_its_place() {
         Message::new(
             MessageRole::Assistant,
             vec![
-                Part::Thinking {
-                    text: "hm".into(),
-                    signature: Some(Signature::new("anthropic", "of another vendor")),
-                },
-                Part::Text { text: "Let me see.".into() },
+                Part::thinking("hm", Signature::new("anthropic", "of another vendor")),
+                Part::text("Let me see."),
                 Part::ToolCall(ToolCall::new("c1", "files.read", arguments)),
                 Part::ToolCall(cut),
             ],
@@ -58,10 +55,7 @@ async fn every_field_of_a_request_has_its_place() {
         ),
         Message::new(
             MessageRole::User,
-            vec![
-                Part::Text { text: "And this?".into() },
-                Part::Image { media_type: "image/png".into(), data: "AAAA".into() },
-            ],
+            vec![Part::text("And this?"), Part::image("image/png", "AAAA")],
         ),
     ]);
     let request = Request::new(messages)
@@ -78,11 +72,7 @@ async fn every_field_of_a_request_has_its_place() {
         .thinking(Thinking::On)
         .reasoning_effort("low")
         .metadata("user_id", "u")
-        .response_format(ResponseFormat::JsonSchema {
-            name: "n".into(),
-            schema: schema.clone(),
-            strict: true,
-        })
+        .response_format(ResponseFormat::json_schema("n", schema.clone(), true))
         .extra("options", json!({ "num_ctx": 8192, "seed": 8 }))
         .extra("keep_alive", "10m");
     let call = |id: &str, arguments: Value| json!({ "id": id, "type": "function", "function": { "name": "files_read", "arguments": arguments } });
@@ -152,8 +142,8 @@ async fn what_it_cannot_do_is_an_error_and_nothing_is_sent() {
         ("forced",     with_tools().tool_choice(ToolChoice::Required),                              "tool_choice"),
         ("forced one", with_tools().tool_choice(ToolChoice::Tool("files.read".into())),             "tool_choice"),
         ("one call",   with_tools().parallel_tool_calls(false),                                     "parallel_tool_calls"),
-        ("image URL",  part(Part::Image { media_type: media_type.clone(), data: data.clone() }),    "base64"),
-        ("document",   part(Part::Document { media_type, data: "AAAA".into(), name: None }),        "documents"),
+        ("image URL",  part(Part::image(media_type.clone(), data.clone())),    "base64"),
+        ("document",   part(Part::document(media_type, "AAAA", None)),        "documents"),
     ];
     for (name, request, advice) in cases {
         let error = sent(builder(), &request).await.err().unwrap();
@@ -165,7 +155,7 @@ async fn what_it_cannot_do_is_an_error_and_nothing_is_sent() {
     let nameless = nameless.build().unwrap();
     let error = nameless.stream_completion(Request::prompt("a")).await.err().unwrap();
     assert!(
-        matches!(&error, ProviderError::Config { message } if message.contains("OLLAMA_MODEL"))
+        matches!(&error, ProviderError::Config { message, .. } if message.contains("OLLAMA_MODEL"))
     );
     assert!(server.sent().is_empty());
 }
@@ -180,7 +170,7 @@ fn ours(message: &Value, before: &[Message]) -> Message {
             let result = ToolResult::new(id, name, text);
             Message::new(MessageRole::Tool, vec![Part::ToolResult(result)])
         }
-        "system" => Message::new(MessageRole::System, vec![Part::Text { text }]),
+        "system" => Message::new(MessageRole::System, vec![Part::text(text)]),
         "user" => Message::user(text),
         other => panic!("an answer comes from the recorded response, not from {other}"),
     }

@@ -44,8 +44,8 @@ async fn every_field_of_a_request_has_its_place() {
         Message::new(
             MessageRole::Assistant,
             vec![
-                Part::Thinking { text: "hm".into(), signature: None },
-                Part::Text { text: "Let me see.".into() },
+                Part::thinking("hm", None),
+                Part::text("Let me see."),
                 Part::ToolCall(call),
                 Part::ToolCall(cut),
             ],
@@ -60,9 +60,9 @@ async fn every_field_of_a_request_has_its_place() {
         Message::new(
             MessageRole::User,
             vec![
-                Part::Text { text: "And this?".into() },
-                Part::Image { media_type: "image/png".into(), data: "AAAA".into() },
-                Part::Image { media_type: "image/png".into(), data: "https://x/y.png".into() },
+                Part::text("And this?"),
+                Part::image("image/png", "AAAA"),
+                Part::image("image/png", "https://x/y.png"),
             ],
         ),
     ]);
@@ -78,11 +78,7 @@ async fn every_field_of_a_request_has_its_place() {
         .seed(7)
         .stop(vec!["END".into()])
         .reasoning_effort("low")
-        .response_format(ResponseFormat::JsonSchema {
-            name: "n".into(),
-            schema: schema.clone(),
-            strict: true,
-        })
+        .response_format(ResponseFormat::json_schema("n", schema.clone(), true))
         .thinking(Thinking::Off)
         .metadata("user_id", "u")
         .extra("seed", 8)
@@ -196,8 +192,7 @@ async fn every_host_is_asked_in_its_own_words() {
         };
         assert_eq!(got, want, "row {at}: {url}, {key}");
     }
-    let document =
-        Part::Document { media_type: "application/pdf".into(), data: "AAAA".into(), name: None };
+    let document = Part::document("application/pdf", "AAAA", None);
     let request = Request::new(vec![Message::new(MessageRole::User, vec![document])].into());
     for (url, is_taken) in
         [(OPENAI, true), (AZURE, true), (ROUTER, true), (DEEPSEEK, false), (LOCAL, false)]
@@ -212,13 +207,12 @@ pub(crate) fn item(raw: &Value) -> Part {
 
 #[tokio::test]
 async fn reasoning_goes_back_in_the_member_that_it_came_in() {
-    let think = |text: &str| Part::Thinking { text: text.into(), signature: None };
-    let came_in = |protocol: &str, member: &str, text: &str| Part::Thinking {
-        text: text.into(),
-        signature: Some(Signature::new(protocol, member)),
+    let think = |text: &str| Part::thinking(text, None);
+    let came_in = |protocol: &str, member: &str, text: &str| {
+        Part::thinking(text, Signature::new(protocol, member))
     };
     let own = |member: &str, text: &str| came_in("openai-chat", member, text);
-    let text = |text: &str| Part::Text { text: text.into() };
+    let text = |text: &str| Part::text(text);
     let details = |list: Value| item(&json!({ "reasoning_details": list }));
     #[rustfmt::skip]
     let cases = [

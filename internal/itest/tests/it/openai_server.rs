@@ -109,7 +109,7 @@ async fn each_wait_has_its_own_timeout() {
             Ok(stream) => collect_text(stream).await.1.unwrap(),
             Err(error) => error,
         };
-        let fits = matches!(error, ProviderError::Timeout { which, after } if which == want && after == short);
+        let fits = matches!(error, ProviderError::Timeout { which, after, .. } if which == want && after == short);
         assert!(fits, "{name}: {error:?}");
         assert!(start.elapsed() >= short, "{name}");
         assert!(matches!(server.seen().await, Seen::Request { .. }));

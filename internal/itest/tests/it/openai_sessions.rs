@@ -41,13 +41,13 @@ fn ours(message: &Value) -> Message {
             for name in ["reasoning_content", "reasoning"] {
                 if let Some(text) = message[name].as_str() {
                     let signature = Some(Signature::new("openai-chat", name));
-                    parts.push(Part::Thinking { text: text.to_owned(), signature });
+                    parts.push(Part::thinking(text.to_owned(), signature));
                 }
             }
             if message.get("reasoning_details").is_some() {
                 parts.push(item(&json!({ "reasoning_details": message["reasoning_details"] })));
             }
-            parts.push(Part::Text { text: content });
+            parts.push(Part::text(content));
             parts.extend(calls.as_array().unwrap().iter().map(|call| {
                 let arguments = Json::from(&call[2]);
                 Part::ToolCall(ToolCall::new(
@@ -58,7 +58,7 @@ fn ours(message: &Value) -> Message {
             }));
             Message::new(MessageRole::Assistant, parts)
         }
-        "system" => Message::new(MessageRole::System, vec![Part::Text { text: content }]),
+        "system" => Message::new(MessageRole::System, vec![Part::text(content)]),
         _ => Message::user(content),
     }
 }

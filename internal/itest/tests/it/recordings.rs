@@ -95,7 +95,7 @@ fn schema(answers: &[Completion]) -> Option<Request> {
         "required": ["ok", "level"],
         "additionalProperties": false,
     });
-    let format = ResponseFormat::JsonSchema { name: "report".into(), schema, strict: true };
+    let format = ResponseFormat::json_schema("report", schema, true);
     answers
         .is_empty()
         .then(|| small(Request::prompt("Report.").response_format(format), 5).max_tokens(300))
@@ -192,5 +192,8 @@ async fn a_recording_of_another_request_is_refused() {
     request.seed = Some(2);
     let error = provider.complete(request).await.unwrap_err();
     let want = "the recording is stale: in turn 1, /seed is 2, not 1; record it anew";
-    assert!(matches!(&error, ProviderError::Config { message } if message == want), "{error:?}");
+    assert!(
+        matches!(&error, ProviderError::Config { message, .. } if message == want),
+        "{error:?}"
+    );
 }

@@ -48,20 +48,20 @@ pub(crate) const SERVERS: [(&str, Build, &[&str]); 6] = [
 ];
 
 fn text(text: &str) -> Part {
-    Part::Text { text: text.into() }
+    Part::text(text)
 }
 
 fn image(data: &str) -> Part {
-    Part::Image { media_type: "image/png".into(), data: data.into() }
+    Part::image("image/png", data)
 }
 
 fn document(media_type: &str, data: &str, name: Option<&str>) -> Part {
     let name = name.map(Into::into);
-    Part::Document { media_type: media_type.into(), data: data.into(), name }
+    Part::document(media_type, data, name)
 }
 
 fn thinking(text: &str, protocol: &str, proof: &str) -> Part {
-    Part::Thinking { text: text.into(), signature: Some(Signature::new(protocol, proof)) }
+    Part::thinking(text, Signature::new(protocol, proof))
 }
 
 fn item(protocol: &str, kind: ItemKind, raw: Value) -> Part {
@@ -80,18 +80,15 @@ fn conversation() -> Vec<Message> {
     call.signature = Some(Signature::new("gemini", "proof of a call"));
     let mut cut = ToolCall::new("call_1", "now", json!({}));
     (cut.arguments, cut.arguments_raw, cut.index) = (None, "{\"pa".to_owned(), 1);
-    let other = |name: &str| ItemKind::Other { name: name.into() };
-    let server_call = ItemKind::ServerToolCall {
-        id: "s1".into(),
-        tool_name: "web_search".into(),
-        arguments: Json::from(json!({ "query": "x" })),
-    };
+    let other = |name: &str| ItemKind::other(name);
+    let server_call =
+        ItemKind::server_tool_call("s1", "web_search", Json::from(json!({ "query": "x" })));
     vec![
         Message::new(MessageRole::User, vec![text("Hello"), text(" \u{1F600}\"")]),
         Message::new(
             MessageRole::Assistant,
             vec![
-                Part::Thinking { text: "hm".into(), signature: None },
+                Part::thinking("hm", None),
                 thinking("of A", "anthropic", "proof of A"),
                 thinking("of G", "gemini", "proof of G"),
                 thinking("of O", "openai-chat", "reasoning_content"),
@@ -169,8 +166,7 @@ fn requests() -> Vec<(&'static str, Request)> {
         "required": ["a"],
         "additionalProperties": false,
     });
-    let format =
-        |strict| ResponseFormat::JsonSchema { name: "n".into(), schema: schema.clone(), strict };
+    let format = |strict| ResponseFormat::json_schema("n", schema.clone(), strict);
     let strict = vec![ToolSpec::new("a", "A tool.", schema.clone()).strict(true)];
     let system = |words: &str| Message::new(MessageRole::System, vec![text(words)]);
     let led = vec![system("a"), system(" "), system("b"), Message::user("x")];

@@ -48,7 +48,7 @@ fn item(kind: ItemKind, raw: &Value) -> Part {
 }
 
 fn text(text: &str) -> Part {
-    Part::Text { text: text.into() }
+    Part::text(text)
 }
 
 /// A conversation with everything that a message can hold.
@@ -56,31 +56,23 @@ fn conversation(reasoning: &Value, search: &Value) -> Transcript {
     let mut cut = ToolCall::new("c2", "files.read", json!({}));
     (cut.arguments, cut.arguments_raw) = (None, "{\"pa".to_owned());
     let foreign = ProviderItem::new("anthropic", ItemKind::Reasoning, Json::from(&json!({})));
-    let server_call = ItemKind::ServerToolCall {
-        id: "ws".into(),
-        tool_name: "web_search".into(),
-        arguments: Json::from(&json!({})),
-    };
-    let server_result = ItemKind::ServerToolResult {
-        id: "ws".into(),
-        tool_name: "web_search".into(),
-        is_error: false,
-    };
-    let phase = ItemKind::Other { name: "phase".into() };
+    let server_call = ItemKind::server_tool_call("ws", "web_search", Json::from(&json!({})));
+    let server_result = ItemKind::server_tool_result("ws", "web_search", false);
+    let phase = ItemKind::other("phase");
     Transcript::from(vec![
         Message::new(MessageRole::System, vec![text("Rules.")]),
         Message::user("Hello"),
         Message::new(
             MessageRole::Assistant,
             vec![
-                Part::Thinking { text: "hm".into(), signature: None },
+                Part::thinking("hm", None),
                 item(ItemKind::Reasoning, reasoning),
                 item(server_call, search),
                 item(server_result, &Value::Null),
                 text("Let me see."),
                 item(ItemKind::Citation(Citation::default()), &json!({ "url": "u" })),
                 item(phase.clone(), &json!("commentary")),
-                item(ItemKind::Other { name: "event:new".into() }, &json!({ "type": "new" })),
+                item(ItemKind::other("event:new"), &json!({ "type": "new" })),
                 text("Well."),
                 Part::ProviderItem(foreign),
                 Part::ToolCall(ToolCall::new("c1", "files.read", json!({ "path": "é" }))),
@@ -98,18 +90,10 @@ fn conversation(reasoning: &Value, search: &Value) -> Transcript {
             MessageRole::User,
             vec![
                 text("And this?"),
-                Part::Image { media_type: "image/png".into(), data: "AAAA".into() },
-                Part::Image { media_type: "image/png".into(), data: "https://x/y.png".into() },
-                Part::Document {
-                    media_type: "application/pdf".into(),
-                    data: "AAAA".into(),
-                    name: Some("a.pdf".into()),
-                },
-                Part::Document {
-                    media_type: "application/pdf".into(),
-                    data: "https://x/a.pdf".into(),
-                    name: None,
-                },
+                Part::image("image/png", "AAAA"),
+                Part::image("image/png", "https://x/y.png"),
+                Part::document("application/pdf", "AAAA", "a.pdf".to_owned()),
+                Part::document("application/pdf", "https://x/a.pdf", None),
             ],
         ),
     ])
@@ -131,11 +115,7 @@ async fn every_field_of_a_request_has_its_place() {
         .thinking(Thinking::On)
         .reasoning_effort("low")
         .metadata("user", "u1")
-        .response_format(ResponseFormat::JsonSchema {
-            name: "n".into(),
-            schema: schema.clone(),
-            strict: true,
-        })
+        .response_format(ResponseFormat::json_schema("n", schema.clone(), true))
         .seed(7)
         .extra("seed", 8)
         .extra("vendor", json!({ "a": 1 }));
@@ -199,7 +179,7 @@ async fn what_the_api_lacks_is_an_error_before_anything_is_sent() {
         ("top_k",            Request::prompt("a").top_k(1)),
         ("reasoning_effort", Request::prompt("a").thinking(Thinking::Budget(9))),
         ("own messages",     Request::new(Transcript::from(vec![Message::new(MessageRole::Assistant, vec![
-            Part::Image { media_type: "image/png".into(), data: "AAAA".into() },
+            Part::image("image/png", "AAAA"),
         ])]))),
     ];
     for (name, request) in cases {
@@ -494,7 +474,7 @@ async fn the_vendor_s_question_about_its_own_tool_is_answered() {
 #[tokio::test]
 async fn the_server_is_asked_to_compact_long_conversations_and_gets_its_item_back() {
     let raw = json!({ "type": "compaction", "id": "cmp_1", "encrypted_content": "x" });
-    let kind = ItemKind::Other { name: "compaction".into() };
+    let kind = ItemKind::other("compaction");
     let answer = Message::new(MessageRole::Assistant, vec![item(kind, &raw), text("Yes.")]);
     let history = Transcript::from(vec![Message::user("Hi"), answer, Message::user("And?")]);
     let server = Canned::new("");

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use forgeline::{
     agent::{
         Agent, ApprovalPolicy,
+        notice::Notice,
         tools::{ToolContext, ToolOutput, tool_fn},
     },
     llm::{
-        DEGRADED, Provider, Request,
+        Provider, Request,
         anthropic::Messages,
         cohere::ChatV2,
         gemini::GenerateContent,
@@ -18,25 +19,23 @@ use forgeline::{
         responses::Responses,
     },
     testing::{ScriptedProvider, ScriptedTurn},
-    types::{
-        AgentEvent, Capabilities, Json, Message, MessageRole, ModelInfo, Part, ToolCall, ToolResult,
-    },
+    types::{Capabilities, Json, Message, MessageRole, ModelInfo, Part, ToolCall, ToolResult},
 };
 use forgeline_testkit::canned::Canned;
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
 fn picture() -> Part {
-    Part::Image { media_type: "image/png".into(), data: "iVBO".into() }
+    Part::image("image/png", "iVBO")
 }
 
 fn document() -> Part {
     let name = Some("a.pdf".into());
-    Part::Document { media_type: "application/pdf".into(), data: "JVBE".into(), name }
+    Part::document("application/pdf", "JVBE", name)
 }
 
 fn words() -> Part {
-    Part::Text { text: "b".into() }
+    Part::text("b")
 }
 
 /// What the server gets of the last message, and whether the request is asked to be degraded.
@@ -56,7 +55,7 @@ async fn sent<W: WireFormat>(model: &str, parts: Vec<Part>) -> (Value, bool) {
     let first = chunks.next().await.and_then(Result::ok);
     let details = first.and_then(|chunk| chunk.details);
     let is_told = details.iter().flat_map(|details| &details.events).any(
-        |event| matches!(event, AgentEvent::Custom { name, data } if name == DEGRADED && data.to_string().contains("tool results")),
+        |event| matches!(Notice::read(event), Some(Notice::Degraded(notice)) if notice.left_out.iter().any(|it| it.contains("tool results"))),
     );
     let body = server.json();
     let messages = ["messages", "input", "contents"].iter().find_map(|name| body.get(name));
@@ -130,11 +129,8 @@ async fn parts_stand_behind_results_that_are_text_and_that_is_told() {
 
 /// What a tool may give, and vendors refuse: a type that no model reads, a drawing, no base64, text that is none, a file by its address.
 fn refused() -> Vec<Part> {
-    let image = |kind: &str, data: &str| Part::Image { media_type: kind.into(), data: data.into() };
-    let file = |kind: &str, data: &str| {
-        let (media_type, data) = (kind.into(), data.into());
-        Part::Document { media_type, data, name: None }
-    };
+    let image = |kind: &str, data: &str| Part::image(kind, data);
+    let file = |kind: &str, data: &str| Part::document(kind, data, None);
     vec![
         file("application/octet-stream", "YmxvYg=="),
         image("image/svg+xml", "PHN2Zy8+"),
@@ -188,11 +184,7 @@ async fn what_vendors_refuse_stays_out_of_the_conversation_with_each_protocol() 
 
 #[tokio::test]
 async fn a_conversation_that_was_kept_with_a_file_that_the_vendor_refuses_goes_on() {
-    let blob = Part::Document {
-        media_type: "application/octet-stream".into(),
-        data: "YmxvYg==".into(),
-        name: None,
-    };
+    let blob = Part::document("application/octet-stream", "YmxvYg==", None);
     let (sent, _) = sent::<Messages>("m", vec![blob]).await;
     let note = json!({ "type": "text", "text": "[A document is left out: the provider does not take it.]" });
     assert_eq!(sent[0]["content"][0]["content"][1], note);

@@ -34,7 +34,7 @@ const fn budget(
 /// The budgets of all rooms. A budget moves down, or up with the capability that needs it.
 const BUDGETS: [Budget; 9] = [
     budget("parser", &["llm/parser/"], 17_500, Some(14_500)),
-    budget("llm", &["llm/"], 19_950, Some(16_500)),
+    budget("llm", &["llm/"], 20_050, Some(16_500)),
     budget("agent, mcp, skills", &["agent/", "mcp/", "skills/"], 30_250, Some(23_000)),
     budget("server", &["server/"], 11_950, Some(10_200)),
     budget("store", &["store/"], 4_950, Some(4_000)),

@@ -6,7 +6,10 @@ use forgeline_llm::{
     BodyDecoder as _, ProviderError, StreamChunk, ToolCallDelta,
     openai::{ChunkWriter, OpenAiDecoder},
 };
-use forgeline_types::{AgentEvent, Completion, FinishReason, UsageInfo};
+use forgeline_types::{
+    AgentEvent, Completion, ErrorEvent, FinishReason, Text, ToolCallEndEvent, ToolCallStartEvent,
+    UsageInfo,
+};
 
 /// The events of these chunks, joined, and how they ended.
 fn run(chunks: Vec<StreamChunk>) -> (Vec<AgentEvent>, Completion) {
@@ -91,7 +94,7 @@ fn an_error_is_read_as_the_server_s() {
     let (chunks, error) = decode(&body(&events, &completion), 7);
     assert_eq!(chunks.iter().map(|chunk| &*chunk.content).collect::<String>(), "Hi");
     let Some(ProviderError::InStream { message, .. }) = error else { panic!("{error:?}") };
-    let Some(AgentEvent::Error { error: written, .. }) = events.last() else {
+    let Some(AgentEvent::Error(ErrorEvent { error: written, .. })) = events.last() else {
         panic!("{events:?}")
     };
     assert_eq!(message, written.message);
@@ -100,13 +103,10 @@ fn an_error_is_read_as_the_server_s() {
 #[test]
 fn a_name_that_comes_late_is_written_when_it_is_known() {
     let mut writer = ChunkWriter::new("i", "m");
-    let start = AgentEvent::ToolCallStart { index: 2, id: "a".into(), tool_name: None };
-    let end = AgentEvent::ToolCallEnd {
-        index: 2,
-        tool_name: Some("f".into()),
-        outcome: forgeline_types::CallOutcome::Complete,
-        repairs: Vec::new(),
-    };
+    let start = AgentEvent::ToolCallStart(ToolCallStartEvent::new(2, "a"));
+    let end = AgentEvent::ToolCallEnd(
+        ToolCallEndEvent::new(2, forgeline_types::CallOutcome::Complete).tool_name(Text::from("f")),
+    );
     let first = writer.event(&start).unwrap();
     assert!(
         first.contains(

@@ -2,7 +2,7 @@
 
 use super::harness::{Run, Setup, lines};
 use forgeline_parser::ToolDialect;
-use forgeline_types::AgentEvent;
+use forgeline_types::{AgentEvent, ToolCallEndEvent};
 
 /// How the example of a dialect is put together.
 #[derive(Debug, Clone, Copy)]
@@ -189,7 +189,7 @@ impl Family {
 /// `C name {"arguments"}`, or `C name outcome` of a call that must not run.
 pub(super) fn brief(run: &Run) -> Vec<String> {
     let mut ends = run.events.iter().filter_map(|event| match event {
-        AgentEvent::ToolCallEnd { index, .. } => Some(*index),
+        AgentEvent::ToolCallEnd(ToolCallEndEvent { index, .. }) => Some(*index),
         _ => None,
     });
     let in_short = |line: String| {

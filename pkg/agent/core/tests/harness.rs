@@ -3,7 +3,10 @@
 use crate::{StreamEnd, StreamMachine, StreamOptions};
 use forgeline_llm::{ContentTyper, StreamChunk};
 use forgeline_parser::{ThinkingDialect, ThinkingParser, ToolDialect};
-use forgeline_types::{AgentEvent, Completion, FinishReason, Repair, Text};
+use forgeline_types::{
+    AgentEvent, Completion, FinishReason, MessageContentEvent, Repair, Text, ThinkingContentEvent,
+    ToolCallContentEvent, ToolCallEndEvent, ToolCallStartEvent,
+};
 
 /// In a text, reasoning that the provider has typed.
 pub(super) const NATIVE: char = '\u{E000}';
@@ -150,7 +153,9 @@ pub(super) fn random_pieces(text: &str, seed: u64) -> Vec<&str> {
 fn check_arguments(events: &[AgentEvent], completion: &Completion) {
     for call in completion.tool_calls.iter().filter(|call| call.is_complete()) {
         let deltas = events.iter().filter_map(|event| match event {
-            AgentEvent::ToolCallContent { index, arguments, .. } if *index == call.index => {
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, arguments, .. })
+                if *index == call.index =>
+            {
                 Some(arguments.as_str())
             }
             _ => None,
@@ -166,7 +171,7 @@ fn check_arguments(events: &[AgentEvent], completion: &Completion) {
 fn check_order(text: &str, events: &[AgentEvent]) {
     let is_recovered = |wanted: u32| {
         events.iter().any(|event| {
-            matches!(event, AgentEvent::ToolCallEnd { index, repairs, .. } if *index == wanted
+            matches!(event, AgentEvent::ToolCallEnd(ToolCallEndEvent { index, repairs, .. }) if *index == wanted
             && repairs.iter().any(|repair| {
                 matches!(repair, Repair::RecoveredFromThinking | Repair::RecoveredFromCode)
             }))
@@ -175,9 +180,13 @@ fn check_order(text: &str, events: &[AgentEvent]) {
     let mut rest = text;
     for event in events {
         let content = match event {
-            AgentEvent::ToolCallContent { index, content, .. } if !is_recovered(*index) => content,
-            AgentEvent::MessageContent { content, .. }
-            | AgentEvent::ThinkingContent { content } => content,
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, content, .. })
+                if !is_recovered(*index) =>
+            {
+                content
+            }
+            AgentEvent::MessageContent(MessageContentEvent { content, .. })
+            | AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) => content,
             _ => continue,
         };
         for character in content.chars() {
@@ -194,16 +203,30 @@ pub(super) fn join(events: Vec<AgentEvent>) -> Vec<AgentEvent> {
     for event in events {
         match (joined.last_mut(), &event) {
             (
-                Some(AgentEvent::MessageContent { content, refusal }),
-                AgentEvent::MessageContent { content: more, refusal: same },
+                Some(AgentEvent::MessageContent(MessageContentEvent { content, refusal, .. })),
+                AgentEvent::MessageContent(MessageContentEvent {
+                    content: more,
+                    refusal: same,
+                    ..
+                }),
             ) if refusal == same => content.push_str(more),
             (
-                Some(AgentEvent::ThinkingContent { content }),
-                AgentEvent::ThinkingContent { content: more },
+                Some(AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. })),
+                AgentEvent::ThinkingContent(ThinkingContentEvent { content: more, .. }),
             ) => content.push_str(more),
             (
-                Some(AgentEvent::ToolCallContent { index, content, arguments }),
-                AgentEvent::ToolCallContent { index: same, content: body, arguments: json },
+                Some(AgentEvent::ToolCallContent(ToolCallContentEvent {
+                    index,
+                    content,
+                    arguments,
+                    ..
+                })),
+                AgentEvent::ToolCallContent(ToolCallContentEvent {
+                    index: same,
+                    content: body,
+                    arguments: json,
+                    ..
+                }),
             ) if index == same => {
                 content.push_str(body);
                 arguments.push_str(json);
@@ -225,7 +248,7 @@ pub(super) fn check_brackets(events: &[AgentEvent]) {
                 assert!(!thinking && !message, "{events:?}");
                 thinking = true;
             }
-            AgentEvent::ThinkingContent { content } => {
+            AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) => {
                 assert!(thinking && !content.is_empty(), "{events:?}");
             }
             AgentEvent::ThinkingEnd => assert!(std::mem::take(&mut thinking), "{events:?}"),
@@ -233,18 +256,20 @@ pub(super) fn check_brackets(events: &[AgentEvent]) {
                 assert!(!thinking && !message, "{events:?}");
                 message = true;
             }
-            AgentEvent::MessageContent { content, .. } => {
+            AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
                 assert!(message && !content.is_empty(), "{events:?}");
             }
             AgentEvent::MessageEnd => assert!(std::mem::take(&mut message), "{events:?}"),
-            AgentEvent::ToolCallStart { index, .. } => {
+            AgentEvent::ToolCallStart(ToolCallStartEvent { index, .. }) => {
                 assert_eq!(*index, next, "{events:?}");
                 assert!(!thinking && !message, "a call closes sections: {events:?}");
                 next += 1;
                 open.push(*index);
             }
-            AgentEvent::ToolCallContent { index, .. } => assert!(open.contains(index)),
-            AgentEvent::ToolCallEnd { index, .. } => {
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, .. }) => {
+                assert!(open.contains(index))
+            }
+            AgentEvent::ToolCallEnd(ToolCallEndEvent { index, .. }) => {
                 let at = open.iter().position(|known| known == index).expect("an open call");
                 open.remove(at);
             }
@@ -260,15 +285,25 @@ pub(super) fn lines(run: &Run) -> Vec<String> {
     let mut lines = Vec::new();
     for event in &run.events {
         match event {
-            AgentEvent::MessageContent { content, .. } => lines.push(format!("M:{content}")),
-            AgentEvent::ThinkingContent { content } => lines.push(format!("T:{content}")),
-            AgentEvent::ToolCallContent { index, arguments, .. } => {
+            AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
+                lines.push(format!("M:{content}"))
+            }
+            AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) => {
+                lines.push(format!("T:{content}"))
+            }
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, arguments, .. }) => {
                 match calls.iter_mut().find(|(known, _)| known == index) {
                     Some((_, json)) => json.push_str(arguments),
                     None => calls.push((*index, arguments.to_string())),
                 }
             }
-            AgentEvent::ToolCallEnd { index, tool_name, outcome, repairs } => {
+            AgentEvent::ToolCallEnd(ToolCallEndEvent {
+                index,
+                tool_name,
+                outcome,
+                repairs,
+                ..
+            }) => {
                 let json = calls.iter().find(|(known, _)| known == index);
                 let json = json.map(|(_, json)| json.as_str()).unwrap_or_default();
                 let name = tool_name.clone().unwrap_or_default();
@@ -276,7 +311,7 @@ pub(super) fn lines(run: &Run) -> Vec<String> {
                 let outcome = match outcome {
                     forgeline_types::CallOutcome::Complete => String::new(),
                     forgeline_types::CallOutcome::Incomplete => " incomplete".to_owned(),
-                    forgeline_types::CallOutcome::Malformed { reason, offset } => {
+                    forgeline_types::CallOutcome::Malformed { reason, offset, .. } => {
                         format!(" malformed at {offset}: {reason}")
                     }
                     outcome => panic!("{outcome:?}"),

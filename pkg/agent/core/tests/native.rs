@@ -3,7 +3,7 @@
 use super::harness::{check_brackets, join};
 use crate::{IGNORED_CHOICES, StreamEnd, StreamMachine, StreamOptions};
 use forgeline_llm::{ChunkDetails, ContentType, StreamChunk, ToolCallDelta};
-use forgeline_types::{AgentEvent, CallOutcome, Completion, FinishReason};
+use forgeline_types::{AgentEvent, CallOutcome, Completion, CustomEvent, FinishReason};
 
 fn run(chunks: Vec<StreamChunk>) -> (Vec<AgentEvent>, Completion) {
     let mut machine = StreamMachine::new(&StreamOptions::default());
@@ -37,16 +37,16 @@ fn arguments_end_as_their_text_says() {
         ("null text", &["\"nu", "ll\""],    reason.clone(), CallOutcome::Complete, Some("{}")),
         ("blank",     &[" \"null\"", " "], reason.clone(), CallOutcome::Complete, Some("{}")),
         ("a text",    &["\"nul\""],         reason.clone(),
-            CallOutcome::Malformed { reason: "the arguments are not a JSON object".into(), offset: 0 }, None),
+            CallOutcome::malformed("the arguments are not a JSON object", 0), None),
         ("long text", &["\"null and more than that\""], reason.clone(),
-            CallOutcome::Malformed { reason: "the arguments are not a JSON object".into(), offset: 0 }, None),
+            CallOutcome::malformed("the arguments are not a JSON object", 0), None),
         ("cut",       &["{\"a\": "],        Some(FinishReason::Length), CallOutcome::Incomplete, None),
         ("no end",    &["{\"a\": "],        None,           CallOutcome::Incomplete, None),
         ("cut before the arguments", &[],   Some(FinishReason::Length), CallOutcome::Incomplete, None),
         ("cut, null", &["null"],            Some(FinishReason::Length), CallOutcome::Incomplete, None),
         ("no end before the arguments", &[], None,          CallOutcome::Incomplete, None),
         ("malformed", &["{\"a\": ", "x}"],  reason.clone(),
-            CallOutcome::Malformed { reason: "this word is not a JSON value".into(), offset: 6 }, None),
+            CallOutcome::malformed("this word is not a JSON value", 6), None),
     ];
     for (name, pieces, finish, outcome, arguments) in cases {
         let mut chunks = vec![delta(call(0).id("i").name("t"))];
@@ -128,8 +128,7 @@ fn v1_a_call_that_the_provider_ended_without_whole_arguments_waits_for_what_foll
     };
     let text = || StreamChunk::message("Then.");
     let next = || delta(call(1).id("j").name("u").arguments("{}"));
-    let malformed =
-        || CallOutcome::Malformed { reason: "the JSON ends too early".into(), offset: 4 };
+    let malformed = || CallOutcome::malformed("the JSON ends too early", 4);
     #[rustfmt::skip]
     let cases: [(&str, Vec<StreamChunk>, CallOutcome); 18] = [
         ("absent",                    vec![ended(""), stop()],              Complete),
@@ -278,7 +277,7 @@ fn r18_other_choices_are_reported_once() {
     let (events, _) = run(vec![other(), other(), StreamChunk::end(FinishReason::Stop)]);
     let told: Vec<_> = events.iter().filter(|event| event.kind() == "custom").collect();
     let data = serde_json::json!({ "count": 2 });
-    assert_eq!(told, [&AgentEvent::Custom { name: IGNORED_CHOICES.into(), data }]);
+    assert_eq!(told, [&AgentEvent::Custom(CustomEvent::new(IGNORED_CHOICES, data))]);
     let (events, _) = run(vec![StreamChunk::message("a"), StreamChunk::end(FinishReason::Stop)]);
     assert!(events.iter().all(|event| event.kind() != "custom"));
 }

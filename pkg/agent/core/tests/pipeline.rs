@@ -5,7 +5,10 @@ use serde_json::json;
 use super::families::families;
 use crate::TextPipeline;
 use forgeline_parser::{Dialect, ThinkingDialect, ToolDialect};
-use forgeline_types::{AgentEvent, CallOutcome, Completion, ErrorCode, FinishReason, Text};
+use forgeline_types::{
+    AgentEvent, CallOutcome, Completion, ErrorCode, FinishReason, MessageContentEvent, Text,
+    ThinkingContentEvent, ToolCallContentEvent,
+};
 
 /// The events with adjacent deltas of one kind joined, and the completion.
 type Run = (Vec<String>, Completion);
@@ -14,9 +17,15 @@ fn run<'a>(mut pipeline: TextPipeline, pieces: impl IntoIterator<Item = &'a [u8]
     let (mut lines, mut last) = (Vec::<String>::new(), String::new());
     let mut emit = |event: AgentEvent| {
         let (kind, delta) = match &event {
-            AgentEvent::MessageContent { content, .. } => ("M", content.as_str()),
-            AgentEvent::ThinkingContent { content } => ("T", content.as_str()),
-            AgentEvent::ToolCallContent { index, content, arguments, .. } => {
+            AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
+                ("M", content.as_str())
+            }
+            AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) => {
+                ("T", content.as_str())
+            }
+            AgentEvent::ToolCallContent(ToolCallContentEvent {
+                index, content, arguments, ..
+            }) => {
                 // Both strings grow on their own: one line for the call, joined by the completion.
                 let _ = (index, content);
                 ("C", arguments.as_str())

@@ -5,7 +5,10 @@ use super::{
     harness::{Setup, schema},
 };
 use forgeline_parser::{ParsedContent, ToolCallParser, ToolDialect};
-use forgeline_types::{AgentEvent, CallOutcome, FinishReason, Repair};
+use forgeline_types::{
+    AgentEvent, CallOutcome, FinishReason, MessageContentEvent, Repair, ToolCallContentEvent,
+    ToolCallStartEvent,
+};
 
 fn family_of(name: &str) -> Family {
     families().find(|family| family.name == name).unwrap()
@@ -23,8 +26,10 @@ fn so_far(setup: &Setup, text: &str) -> (String, String, String) {
     let (mut message, mut body, mut json) = (String::new(), String::new(), String::new());
     for event in setup.events_so_far(text.split_inclusive(|_| true)) {
         match event {
-            AgentEvent::MessageContent { content, .. } => message.push_str(&content),
-            AgentEvent::ToolCallContent { content, arguments, .. } => {
+            AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
+                message.push_str(&content)
+            }
+            AgentEvent::ToolCallContent(ToolCallContentEvent { content, arguments, .. }) => {
                 body.push_str(&content);
                 json.push_str(&arguments);
             }
@@ -115,7 +120,7 @@ fn name_is_reported_at_its_closing_delimiter() {
         let ahead = &rest[..front];
         let events = family.setup().events_so_far([told, ahead].concat().split_inclusive(|_| true));
         let told = events.iter().find_map(|event| match event {
-            AgentEvent::ToolCallStart { tool_name, .. } => tool_name.as_deref(),
+            AgentEvent::ToolCallStart(ToolCallStartEvent { tool_name, .. }) => tool_name.as_deref(),
             _ => None,
         });
         assert_eq!(told, Some(NAME), "{}: {events:?}", family.name);
@@ -230,7 +235,11 @@ fn a_payload_that_cannot_be_read_is_malformed_and_kept() {
 }
 
 fn body_of(event: &AgentEvent) -> Option<&str> {
-    if let AgentEvent::ToolCallContent { content, .. } = event { Some(content) } else { None }
+    if let AgentEvent::ToolCallContent(ToolCallContentEvent { content, .. }) = event {
+        Some(content)
+    } else {
+        None
+    }
 }
 
 #[test]

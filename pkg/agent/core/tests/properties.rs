@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 
 use super::harness::Setup;
-use forgeline_types::{AgentEvent, FinishReason, Repair};
+use forgeline_types::{
+    AgentEvent, FinishReason, MessageContentEvent, Repair, ThinkingContentEvent,
+    ToolCallContentEvent, ToolCallEndEvent,
+};
 
 const FRAGMENTS: [&str; 44] = [
     "<",
@@ -96,19 +99,20 @@ fn conserved(text: &str, events: &[AgentEvent]) -> Result<(), TestCaseError> {
     let recovered: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            AgentEvent::ToolCallEnd { index, repairs, .. } => {
+            AgentEvent::ToolCallEnd(ToolCallEndEvent { index, repairs, .. }) => {
                 repairs.iter().any(|repair| twice.contains(repair)).then_some(*index)
             }
             _ => None,
         })
         .collect();
     for event in events {
-        if matches!(event, AgentEvent::ToolCallContent { index, .. } if recovered.contains(index)) {
+        if matches!(event, AgentEvent::ToolCallContent(ToolCallContentEvent { index, .. }) if recovered.contains(index))
+        {
             continue;
         }
-        let (AgentEvent::MessageContent { content, .. }
-        | AgentEvent::ThinkingContent { content }
-        | AgentEvent::ToolCallContent { content, .. }) = event
+        let (AgentEvent::MessageContent(MessageContentEvent { content, .. })
+        | AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. })
+        | AgentEvent::ToolCallContent(ToolCallContentEvent { content, .. })) = event
         else {
             continue;
         };

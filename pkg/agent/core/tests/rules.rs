@@ -2,7 +2,10 @@
 
 use super::harness::{Setup, lines, schema};
 use forgeline_parser::{ThinkingDialect, ToolDialect};
-use forgeline_types::{AgentEvent, FinishReason, ToolCall};
+use forgeline_types::{
+    AgentEvent, ErrorEvent, FinishReason, ToolCall, ToolCallContentEvent, ToolCallEndEvent,
+    ToolCallStartEvent,
+};
 
 #[test]
 fn r2_blanks_alone_open_no_section_and_framing_is_no_content() {
@@ -242,9 +245,14 @@ fn r13_the_name_is_awaited_for_512_bytes() {
             "x".repeat(filler)
         );
         let run = Setup::default().run_at_every_cut("name", &text);
-        let AgentEvent::ToolCallStart { tool_name, .. } = &run.events[0] else { panic!() };
+        let AgentEvent::ToolCallStart(ToolCallStartEvent { tool_name, .. }) = &run.events[0] else {
+            panic!()
+        };
         assert_eq!(tool_name.as_deref(), want);
-        let Some(AgentEvent::ToolCallEnd { tool_name, .. }) = run.events.last() else { panic!() };
+        let Some(AgentEvent::ToolCallEnd(ToolCallEndEvent { tool_name, .. })) = run.events.last()
+        else {
+            panic!()
+        };
         assert_eq!(tool_name.as_deref(), Some("t"));
     }
 }
@@ -330,7 +338,11 @@ fn many_arguments_are_read_in_linear_time() {
 }
 
 fn body_of(event: &AgentEvent) -> Option<&str> {
-    if let AgentEvent::ToolCallContent { content, .. } = event { Some(content) } else { None }
+    if let AgentEvent::ToolCallContent(ToolCallContentEvent { content, .. }) = event {
+        Some(content)
+    } else {
+        None
+    }
 }
 
 #[test]
@@ -344,5 +356,5 @@ fn a_call_over_its_limit_ends_the_stream_with_its_offset() {
     let run = setup.run_at_every_cut("limit", &text);
     let error = run.completion.error.clone().unwrap();
     assert!(error.message.contains("byte 12"), "{error}");
-    assert!(matches!(run.events.last(), Some(AgentEvent::Error { partial: true, .. })));
+    assert!(matches!(run.events.last(), Some(AgentEvent::Error(ErrorEvent { partial: true, .. }))));
 }

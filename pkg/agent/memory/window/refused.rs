@@ -89,7 +89,7 @@ struct Medium<'p> {
 
 impl<'p> Medium<'p> {
     fn of(part: &'p Part) -> Option<Self> {
-        if let Part::Image { media_type, data } = part {
+        if let Part::Image { media_type, data, .. } = part {
             return Some(Self { kind: "picture", media_type, data });
         }
         let Part::Document { media_type, data, .. } = part else { return None };
@@ -123,7 +123,7 @@ fn remove_proof(part: &mut Part) {
 /// Replaces an image or a document, or those of a result, with a note.
 fn note_media(part: &mut Part) {
     if let Some(text) = Medium::of(part).map(|medium| medium.note()) {
-        *part = Part::Text { text };
+        *part = Part::text(text);
     } else if let Part::ToolResult(result) = part {
         for note in result.parts.iter().filter_map(Medium::of).map(|medium| medium.note()) {
             result.content.push('\n');

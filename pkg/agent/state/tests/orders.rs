@@ -1,7 +1,7 @@
 //! The order in which calls end.
 
 use super::*;
-use forgeline_types::AgentEvent;
+use forgeline_types::{AgentEvent, ToolResultEvent};
 
 const PROMPT: &str = "You help.";
 
@@ -102,7 +102,8 @@ fn results_are_reported_in_the_order_of_their_ends() {
     let (_, effects) = ran(spec, &calls, &[2, 0, 1]);
     let ids = effects.iter().filter_map(|effect| {
         let RunEffect::Emit(event) = effect else { return None };
-        if let AgentEvent::ToolResult { id, .. } | AgentEvent::ToolResultError { id, .. } = &**event
+        if let AgentEvent::ToolResult(ToolResultEvent { call_id: id, .. })
+        | AgentEvent::ToolResultError(ToolResultEvent { call_id: id, .. }) = &**event
         {
             Some(id.as_str())
         } else {

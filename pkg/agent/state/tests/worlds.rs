@@ -653,7 +653,7 @@ fn a_summary_before_an_answer_keeps_the_invariants() {
 #[test]
 fn a_refused_part_of_the_conversation_keeps_the_invariants() {
     let small = RunSpec { max_turns: 1, ..spec() };
-    let context = RefusedContent::Context { window: Some(8), tokens: Some(9) };
+    let context = RefusedContent::context(Some(8), Some(9));
     for (refused, crashes, says, early) in [
         (context, 1, 0, false),
         (RefusedContent::Media, 0, 1, false),

@@ -22,6 +22,7 @@ pub enum CommandToolError {
         "the entry {entry:?} of the allow-list can never run: {word:?} needs a shell, and commands run without one; allow the programs each by \
          itself, or a script that has the whole line"
     )]
+    #[non_exhaustive]
     NeedsShell {
         /// The entry.
         entry: Text,

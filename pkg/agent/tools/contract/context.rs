@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::question::Question;
 use crate::run::{RunContext, SharedState};
-use forgeline_types::{AgentEvent, Text, ToolAnswer};
+use forgeline_types::{AgentEvent, CustomEvent, Text, ToolAnswer, ToolOutputEvent};
 use forgeline_types::{Json, Preview};
 
 /// The people whom a call may ask while it runs. The wait for them does not count towards the call's time.
@@ -188,7 +188,7 @@ impl ToolContext {
     ///
     /// If the future is dropped, nothing has been sent.
     pub async fn emit(&self, name: impl Into<Text>, data: Value) {
-        self.send(|| AgentEvent::Custom { name: name.into(), data }).await;
+        self.send(|| AgentEvent::Custom(CustomEvent::new(name, data))).await;
     }
 
     /// Sends output of the call before its result, as `tool_output` events of at most 16 KiB. Waits while the reader lags behind; after the call has
@@ -217,10 +217,12 @@ impl ToolContext {
             && !piece.is_empty()
         {
             let content = piece.to_owned();
-            self.send(|| AgentEvent::ToolOutput {
-                id: self.place.call_id.clone(),
-                tool_name: self.place.tool_name.clone(),
-                content,
+            self.send(|| {
+                AgentEvent::ToolOutput(ToolOutputEvent::new(
+                    self.place.call_id.clone(),
+                    self.place.tool_name.clone(),
+                    content,
+                ))
             })
             .await;
             rest = more;

@@ -20,6 +20,7 @@ use forgeline_types::Text;
 pub enum ToolError {
     /// The arguments do not fit the tool.
     #[error("{}{problem}", if path.is_empty() { String::new() } else { format!("`{path}` ") })]
+    #[non_exhaustive]
     InvalidArguments {
         /// The path of the argument, such as `filter.metric` or `units[1]`; empty for the arguments as a whole.
         path: Text,
@@ -28,34 +29,47 @@ pub enum ToolError {
     },
     /// The tool cannot do this, and the same call would fail again.
     #[error("{message}")]
+    #[non_exhaustive]
     Failed {
         /// The message, for the model.
         message: String,
     },
     /// The tool failed, but the same call may succeed later.
     #[error("{message}")]
+    #[non_exhaustive]
     Transient {
         /// The message, for the model.
         message: String,
     },
     /// The tool did not end in time.
     #[error("no result after {after:?}")]
+    #[non_exhaustive]
     TimedOut {
         /// The time limit.
         after: Duration,
     },
     /// The run was cancelled while the tool ran.
     #[error("cancelled{}", if *abandoned { "; the tool did not stop and was abandoned" } else { "" })]
+    #[non_exhaustive]
     Cancelled {
         /// `true` if the tool ignored the cancellation and was dropped.
         abandoned: bool,
     },
     /// The tool panicked.
     #[error("the tool panicked: {message}")]
+    #[non_exhaustive]
     Panicked {
         /// The panic's message.
         message: String,
     },
+}
+
+impl ToolError {
+    /// Creates the error of a call that was cancelled; `abandoned` is `true` if the tool did not stop.
+    #[must_use]
+    pub fn cancelled(abandoned: bool) -> Self {
+        Self::Cancelled { abandoned }
+    }
 }
 
 impl ToolError {
@@ -102,12 +116,14 @@ impl From<&str> for ToolError {
 pub enum RegistryError {
     /// Two tools have this name, or names that providers cannot distinguish.
     #[error("the tool name `{name}` is taken; give each tool a unique name")]
+    #[non_exhaustive]
     Duplicate {
         /// The name.
         name: Text,
     },
     /// The name is reserved for the agent itself.
     #[error("the tool name `{name}` is reserved; choose another")]
+    #[non_exhaustive]
     Reserved {
         /// The name.
         name: Text,
@@ -117,6 +133,7 @@ pub enum RegistryError {
         "the tool name `{name}` is not valid; use letters, digits, `_` and `-`, at most 64, in \
          parts joined by dots"
     )]
+    #[non_exhaustive]
     InvalidName {
         /// The name.
         name: Text,
@@ -124,6 +141,7 @@ pub enum RegistryError {
     /// The schema is malformed. Without feature `schema`, only types, references, and the form of the keywords that hold other
     /// schemas, names or counts are examined.
     #[error("the schema of tool `{name}` is malformed at {member}: {problem}; correct it there")]
+    #[non_exhaustive]
     MalformedSchema {
         /// The tool's name.
         name: Text,
@@ -134,6 +152,7 @@ pub enum RegistryError {
     },
     /// A limit of the tool is zero, so that no call could succeed.
     #[error("`{member}` of tool `{name}` is 0; make it larger, or omit it to use the agent's")]
+    #[non_exhaustive]
     ZeroLimit {
         /// The tool's name.
         name: Text,
@@ -142,6 +161,7 @@ pub enum RegistryError {
     },
     /// A part of the tool's description is too long for requests; detected in lists of MCP servers.
     #[error("the {what} of tool `{name}` has {bytes} bytes; expected at most {limit}")]
+    #[non_exhaustive]
     TooLong {
         /// The tool's name.
         name: Text,
@@ -154,10 +174,19 @@ pub enum RegistryError {
     },
     /// The schema does not describe an object.
     #[error("the schema of tool `{name}` must have `\"type\": \"object\"`")]
+    #[non_exhaustive]
     InvalidSchema {
         /// The tool's name.
         name: Text,
     },
+}
+
+impl RegistryError {
+    /// Creates the error of a tool with a text that is too long.
+    #[must_use]
+    pub fn too_long(name: impl Into<Text>, what: &'static str, bytes: usize, limit: usize) -> Self {
+        Self::TooLong { name: name.into(), what, bytes, limit }
+    }
 }
 
 #[cfg(test)]

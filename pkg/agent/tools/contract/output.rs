@@ -54,7 +54,7 @@ impl ToolOutput {
     /// Adds an image with this media type: its bytes in base64, or a URL that starts with `http`.
     #[must_use]
     pub fn picture(self, media_type: impl Into<String>, data: impl Into<String>) -> Self {
-        self.part(Part::Image { media_type: media_type.into(), data: data.into() })
+        self.part(Part::image(media_type, data))
     }
 
     /// Adds a part: an image, a document or a text.

@@ -53,9 +53,9 @@ pub(super) fn encode(
     }
     for part in run.iter().flat_map(|message| &message.parts) {
         match part {
-            Part::Text { text } if text.trim().is_empty() => {}
-            Part::Text { text } => content.block(typed("text").with("text", text)),
-            Part::Thinking { text, signature } => {
+            Part::Text { text, .. } if text.trim().is_empty() => {}
+            Part::Text { text, .. } => content.block(typed("text").with("text", text)),
+            Part::Thinking { text, signature, .. } => {
                 let own = signature.as_ref().and_then(|proof| proof.for_protocol(PROTOCOL));
                 if let Some(proof) = own {
                     let block = typed("thinking").with("thinking", text).with("signature", proof);
@@ -66,8 +66,8 @@ pub(super) fn encode(
             Part::ProviderItem(item) if goes_back(item) => {
                 content.write(item.raw.as_str().as_bytes(), item.kind != ItemKind::Reasoning);
             }
-            Part::Image { media_type, data } => content.block(image(media_type, data)),
-            Part::Document { media_type, data, name } => {
+            Part::Image { media_type, data, .. } => content.block(image(media_type, data)),
+            Part::Document { media_type, data, name, .. } => {
                 content.block(document(media_type, data, name.as_deref())?);
             }
             // Next to references a result has no place for text, such as notes on what was found.
@@ -132,7 +132,9 @@ fn goes_back(item: &ProviderItem) -> bool {
         ItemKind::Citation(_) => false,
         // Truncated arguments are not an object, and the provider accepts nothing else.
         ItemKind::ServerToolCall { arguments, .. } => arguments.as_str().starts_with('{'),
-        ItemKind::Other { name } => !FACTS.contains(&name.as_str()) && !name.ends_with("_delta"),
+        ItemKind::Other { name, .. } => {
+            !FACTS.contains(&name.as_str()) && !name.ends_with("_delta")
+        }
         ItemKind::ServerToolResult { .. } | ItemKind::Reasoning | ItemKind::Media { .. } => true,
         _ => true,
     };
@@ -149,7 +151,7 @@ pub(super) fn container(messages: &Transcript) -> Option<Text> {
     let mut items = last.parts.iter().filter_map(Part::as_provider_item).rev();
     let is_container = |item: &&ProviderItem| {
         item.protocol == PROTOCOL
-            && matches!(&item.kind, ItemKind::Other { name } if name == CONTAINER)
+            && matches!(&item.kind, ItemKind::Other { name, .. } if name == CONTAINER)
     };
     let container = items.find(is_container)?;
     JsonEntries::parse(container.raw.as_str()).first_text(&["id"])
@@ -176,7 +178,7 @@ fn begins_with_reasoning(part: &Part) -> Option<bool> {
             signature.as_ref().and_then(|proof| proof.for_protocol(PROTOCOL)).map(|_| true)
         }
         Part::ProviderItem(item) => goes_back(item).then_some(item.kind == ItemKind::Reasoning),
-        Part::Text { text } => (!text.trim().is_empty()).then_some(false),
+        Part::Text { text, .. } => (!text.trim().is_empty()).then_some(false),
         Part::ToolCall(_) | Part::Image { .. } | Part::Document { .. } => Some(false),
         Part::ToolResult(_) | _ => None,
     }
@@ -221,9 +223,9 @@ fn tool_result(result: &ToolResult, found: FoundTools<'_>) -> JsonFields<'static
     }
     for part in &result.parts {
         match part {
-            Part::Text { text: words } if has_words => text(words, &mut list),
-            Part::Image { media_type, data } => list.object(image(media_type, data)),
-            Part::Document { media_type, data, name } => {
+            Part::Text { text: words, .. } if has_words => text(words, &mut list),
+            Part::Image { media_type, data, .. } => list.object(image(media_type, data)),
+            Part::Document { media_type, data, name, .. } => {
                 match document(media_type, data, name.as_deref()) {
                     Ok(document) => list.object(document),
                     // A stored conversation may contain one, and must not make the request fail.

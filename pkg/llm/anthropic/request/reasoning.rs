@@ -114,14 +114,11 @@ mod tests {
             ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, ToolCall,
             ToolResult,
         };
-        let thought = |protocol: &str| Part::Thinking {
-            text: "I add.".to_owned(),
-            signature: Some(Signature::new(protocol, "proof")),
-        };
-        let unsigned = || Part::Thinking { text: "I add.".to_owned(), signature: None };
+        let thought = |protocol: &str| Part::thinking("I add.", Signature::new(protocol, "proof"));
+        let unsigned = || Part::thinking("I add.", None);
         let raw = Json::parse(r#"{"type":"redacted_thinking","data":"x"}"#).unwrap();
         let redacted = || ProviderItem::new("anthropic", ItemKind::Reasoning, raw.clone());
-        let text = |text: &str| Part::Text { text: text.to_owned() };
+        let text = |text: &str| Part::text(text.to_owned());
         let call = || Part::ToolCall(ToolCall::new("c", "add", json!({})));
         let said = |parts: Vec<Part>| Message::new(MessageRole::Assistant, parts);
         let result = || {

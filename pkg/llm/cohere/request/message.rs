@@ -34,7 +34,7 @@ pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(),
 
 /// Returns the reasoning in a part. Reasoning with a signature comes from another vendor.
 fn thought(part: &Part) -> Option<&str> {
-    if let Part::Thinking { text, signature: None } = part { Some(text) } else { None }
+    if let Part::Thinking { text, signature: None, .. } = part { Some(text) } else { None }
 }
 
 /// Returns a text, or a list of parts if there are images; `None` if there is no content.
@@ -49,7 +49,7 @@ fn content(message: &Message) -> Result<Option<Value>, ProviderError> {
 }
 
 fn rich(part: &Part) -> Option<Value> {
-    if let Part::Image { media_type, data } = part {
+    if let Part::Image { media_type, data, .. } = part {
         return Some(chat::image(media_type, data));
     }
     let text = part.as_text().filter(|text| !text.is_empty())?;

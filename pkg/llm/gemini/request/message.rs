@@ -81,7 +81,7 @@ fn encode_part<'m>(
     list: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
     match part {
-        Part::Text { text } => {
+        Part::Text { text, .. } => {
             let signature = rest.peek().and_then(|next| signature_of_text(next));
             if signature.is_some() {
                 rest.next();
@@ -90,7 +90,7 @@ fn encode_part<'m>(
                 list.push(&signed(json!({ "text": text }), signature));
             }
         }
-        Part::Thinking { text, signature } => {
+        Part::Thinking { text, signature, .. } => {
             if let Some(signature) = own(signature.as_ref()) {
                 let thought = json!({ "text": text, "thought": true });
                 list.push(&signed(thought, Some(signature.clone())));
@@ -98,7 +98,7 @@ fn encode_part<'m>(
         }
         Part::ToolCall(_) => {}
         Part::ToolResult(result) => list.object(function_response(result, is_third)?),
-        Part::Image { media_type, data } | Part::Document { media_type, data, .. } => {
+        Part::Image { media_type, data, .. } | Part::Document { media_type, data, .. } => {
             list.push(&media(media_type, data));
         }
         Part::ProviderItem(item) => match signature_of_text(part) {
@@ -155,10 +155,10 @@ fn function_response(
     let (mut content, mut media) = (result.content.clone(), Vec::new());
     for part in result.parts.iter().filter(|_| is_third) {
         match part {
-            Part::Image { media_type, data } | Part::Document { media_type, data, .. } => {
+            Part::Image { media_type, data, .. } | Part::Document { media_type, data, .. } => {
                 media.push(self::media(media_type, data));
             }
-            Part::Text { text } => content.extend(["\n", text]),
+            Part::Text { text, .. } => content.extend(["\n", text]),
             Part::Thinking { .. }
             | Part::ToolCall(_)
             | Part::ToolResult(_)
@@ -204,7 +204,7 @@ fn goes_back(item: &ProviderItem) -> bool {
     item.protocol == PROTOCOL
         && match &item.kind {
             ItemKind::Citation(_) => false,
-            ItemKind::Other { name } => !FACTS.contains(&name.as_str()),
+            ItemKind::Other { name, .. } => !FACTS.contains(&name.as_str()),
             ItemKind::ServerToolCall { .. }
             | ItemKind::ServerToolResult { .. }
             | ItemKind::Reasoning

@@ -22,7 +22,7 @@ pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(),
     let mut list = JsonItems::new(&mut calls, false);
     for part in &message.parts {
         match part {
-            Part::Text { text } => content.push_str(text),
+            Part::Text { text, .. } => content.push_str(text),
             Part::Thinking { text, .. } => thinking.push_str(text),
             Part::ToolCall(call) => list.object(tool_call(call)),
             Part::Image { data, .. } if data.starts_with("http") && data.contains("://") => {

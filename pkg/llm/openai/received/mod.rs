@@ -178,7 +178,7 @@ impl RequestReader {
                 let mut said = reasoning(members);
                 said.extend(parts(content)?);
                 if let Some(Value::String(text)) = members.remove("refusal") {
-                    said.push(Part::Text { text });
+                    said.push(Part::text(text));
                 }
                 let calls = members.remove("tool_calls").unwrap_or_default();
                 said.extend(self.calls(calls, &format!("{place}.tool_calls"))?);
@@ -193,7 +193,7 @@ impl RequestReader {
                 };
                 let (mut text, mut rest) = (String::new(), Vec::new());
                 for part in parts(content)? {
-                    if let Part::Text { text: more } = part {
+                    if let Part::Text { text: more, .. } = part {
                         text.push_str(&more);
                     } else {
                         rest.push(part);
@@ -292,7 +292,7 @@ fn reasoning(members: &mut Map<String, Value>) -> Vec<Part> {
     let Some((name, text)) = found else { return parts };
     members.remove(name);
     let signature = Some(Signature::new(PROTOCOL, name));
-    parts.push(Part::Thinking { text, signature });
+    parts.push(Part::thinking(text, signature));
     parts
 }
 
@@ -301,7 +301,7 @@ fn parts(content: Value, place: &str) -> Result<Vec<Part>, RequestProblem> {
     let list = match content {
         Value::Null => return Ok(Vec::new()),
         Value::String(text) if text.is_empty() => return Ok(Vec::new()),
-        Value::String(text) => return Ok(vec![Part::Text { text }]),
+        Value::String(text) => return Ok(vec![Part::text(text)]),
         Value::Array(list) => list,
         Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
             return Err(unlike(place, "a text or a list of parts", &content));
@@ -313,20 +313,17 @@ fn parts(content: Value, place: &str) -> Result<Vec<Part>, RequestProblem> {
         let at = |pointer: &str| part.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let lacks = |member: &str| RequestProblem::new(format!("{place}.{member}"), "is missing");
         Ok(match kind {
-            "text" => Part::Text { text: at("/text").ok_or_else(|| lacks("text"))? },
-            "refusal" => Part::Text { text: at("/refusal").ok_or_else(|| lacks("refusal"))? },
+            "text" => Part::text(at("/text").ok_or_else(|| lacks("text"))?),
+            "refusal" => Part::text(at("/refusal").ok_or_else(|| lacks("refusal"))?),
             "image_url" => {
                 let url = at("/image_url/url").or_else(|| at("/image_url"));
                 let (media_type, data) = media(url.ok_or_else(|| lacks("image_url.url"))?);
-                Part::Image {
-                    media_type: media_type.unwrap_or_else(|| "image/png".to_owned()),
-                    data,
-                }
+                Part::image(media_type.unwrap_or_else(|| "image/png".to_owned()), data)
             }
             "file" if at("/file/file_data").is_some() => {
                 let (media_type, data) = media(at("/file/file_data").unwrap_or_default());
                 let media_type = media_type.unwrap_or_else(|| "application/pdf".to_owned());
-                Part::Document { media_type, data, name: at("/file/filename") }
+                Part::document(media_type, data, at("/file/filename"))
             }
             other => {
                 let expected = "expected `text`, `image_url`, or `file` with `file_data`";

@@ -73,7 +73,7 @@ fn a_conversation_with_calls_and_pictures_is_read() {
     assert_eq!(roles, [System, User, Assistant, Tool, System, Assistant]);
     let [
         _,
-        Part::Image { media_type, data },
+        Part::Image { media_type, data, .. },
         Part::Image { data: url, .. },
         Part::Document { name, .. },
     ] = messages[1].parts.as_slice()

@@ -57,7 +57,7 @@ pub(super) fn encode(
 fn reasoning(message: &Message, rules: ReasoningRules) -> Map<String, Value> {
     let (mut members, mut own_members) = (Map::new(), Map::new());
     for part in &message.parts {
-        if let Part::Thinking { text, signature: Some(signature) } = part {
+        if let Part::Thinking { text, signature: Some(signature), .. } = part {
             let member = signature.for_protocol(PROTOCOL).map(Text::as_str);
             // Reasoning without a member's name did not come in one.
             if let Some(member @ (REASONING_CONTENT | REASONING | REASONING_TEXT)) =
@@ -135,13 +135,13 @@ fn tool_call(call: &ToolCall, takes_more: bool) -> Value {
 
 fn rich(part: &Part) -> Result<Option<Value>, ProviderError> {
     Ok(match part {
-        Part::Text { text } => Some(json!({ "type": "text", "text": text })),
-        Part::Image { media_type, data } => Some(chat::image(media_type, data)),
+        Part::Text { text, .. } => Some(json!({ "type": "text", "text": text })),
+        Part::Image { media_type, data, .. } => Some(chat::image(media_type, data)),
         Part::Document { data, .. } if chat::is_url(data) => {
             let feature = "documents by URL; send the bytes in base64";
             return Err(ProviderError::unsupported("openai", feature));
         }
-        Part::Document { media_type, data, name } => Some(json!({
+        Part::Document { media_type, data, name, .. } => Some(json!({
             "type": "file",
             "file": {
                 "filename": name.as_deref().unwrap_or("document"),
@@ -166,10 +166,7 @@ mod tests {
     // Rows: N-20
     #[test]
     fn reasoning_beside_calls_goes_back_as_the_server_wants_it() {
-        let thought = |member: &str| Part::Thinking {
-            text: "hm".into(),
-            signature: Some(Signature::new(PROTOCOL, member)),
-        };
+        let thought = |member: &str| Part::thinking("hm", Signature::new(PROTOCOL, member));
         let details = || {
             let entry = json!({ "type": "reasoning.text", "text": "hm", "index": 0 });
             let raw = Json::from(json!({ DETAILS: [entry] }));
@@ -184,7 +181,7 @@ mod tests {
             ("nothing to say",     host,  "kimi-k2.6",   vec![call()],                         json!(""),   Value::Null),
             ("another model",      host,  "gpt-5",       vec![call()],                         Value::Null, Value::Null),
             ("another host",       other, "kimi-k2.6",   vec![call()],                         Value::Null, Value::Null),
-            ("an answer in words", host,  "kimi-k2.6",   vec![Part::Text { text: "Hi".into() }], Value::Null, Value::Null),
+            ("an answer in words", host,  "kimi-k2.6",   vec![Part::text("Hi")], Value::Null, Value::Null),
             ("its own member",     host,  "deepseek-v4", vec![thought(REASONING_CONTENT), call()], json!("hm"), Value::Null),
             ("a member renamed",   host,  "deepseek-v4", vec![thought(REASONING), call()],     json!("hm"), Value::Null),
             ("text and details",   host,  "deepseek-v4", vec![thought(REASONING), details(), call()], json!("hm"), indexed.clone()),

@@ -16,18 +16,21 @@ pub enum DialectError {
     Empty,
     /// A call or a section that requires a closer has none.
     #[error("the opener {opener:?} has no closer")]
+    #[non_exhaustive]
     NoCloser {
         /// The opener of the section.
         opener: String,
     },
     /// A call without a closer has a grammar that does not itself determine where the call ends.
     #[error("the opener {opener:?} needs a closer: its grammar does not end by itself")]
+    #[non_exhaustive]
     NoEnd {
         /// The opener of the call.
         opener: String,
     },
     /// A marker is shorter than 2 bytes or longer than 96.
     #[error("the marker {marker:?} has {} bytes; expected 2 to 96", marker.len())]
+    #[non_exhaustive]
     Length {
         /// The marker.
         marker: String,
@@ -35,24 +38,28 @@ pub enum DialectError {
     /// A marker begins with a space, a line end, a backtick or a tilde: line ends and code are
     /// tracked separately from markers.
     #[error("the marker {marker:?} begins with whitespace, a backtick or a tilde")]
+    #[non_exhaustive]
     Start {
         /// The marker.
         marker: String,
     },
     /// There are more than 64 markers.
     #[error("the dialect has {count} markers; expected at most {MAX_MARKERS}")]
+    #[non_exhaustive]
     TooMany {
         /// The number of markers.
         count: usize,
     },
     /// A marker has two meanings at the same place.
     #[error("the marker {marker:?} has two meanings")]
+    #[non_exhaustive]
     Repeated {
         /// The marker.
         marker: String,
     },
     /// A marker is contained in another one, so that the beginning of one could be the other.
     #[error("the marker {outer:?} contains the marker {inner:?}")]
+    #[non_exhaustive]
     Nested {
         /// The longer marker.
         outer: String,
@@ -62,12 +69,14 @@ pub enum DialectError {
     /// A marker could be part of a payload: a closer begins with a text that a payload may end with, or a
     /// marker consists only of brackets, quotes, commas and colons.
     #[error("the marker {marker:?} may be a part of a payload")]
+    #[non_exhaustive]
     InPayload {
         /// The marker.
         marker: String,
     },
     /// A required part of a grammar is empty, or does not have the required form.
     #[error("the grammar of the opener {opener:?} has no {part}")]
+    #[non_exhaustive]
     Part {
         /// The opener of the call.
         opener: String,
@@ -76,6 +85,7 @@ pub enum DialectError {
     },
     /// More than 8 line ends would belong to a marker.
     #[error("{count} line ends belong to a marker; expected at most {MAX_FRAMING}")]
+    #[non_exhaustive]
     MarkerFraming {
         /// The number of line ends.
         count: u8,

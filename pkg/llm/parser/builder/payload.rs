@@ -19,6 +19,7 @@ pub enum PayloadGrammar {
     /// An array of objects whose only key is the name: `[{"NAME":{…arguments…}}]`.
     KeyedJson,
     /// The name, then the separator, then the arguments as one JSON object.
+    #[non_exhaustive]
     NameThenJson {
         /// The text between the two; not empty. Whitespace around the name is not part of it.
         separator: &'static str,
@@ -29,6 +30,7 @@ pub enum PayloadGrammar {
     /// ends with `>`; with other tags, such a call is malformed.
     Tags(Tags),
     /// `call:NAME{key:value,…}`, with unquoted numbers and booleans.
+    #[non_exhaustive]
     CallSyntax {
         /// The text on both sides of a string: 2 to 96 bytes of ASCII, the first of which is one
         /// of `<>|@$%^&=!?*;` and does not occur again.
@@ -39,6 +41,22 @@ pub enum PayloadGrammar {
     /// The form that Forge asks models to use: JSON as in [`Json`](Self::Json), or XML with `<tool_name>`
     /// and `<arguments>`.
     Forge,
+}
+
+impl PayloadGrammar {
+    /// Creates the grammar of a name, this separator, and the arguments as JSON.
+    #[inline]
+    #[must_use]
+    pub const fn name_then_json(separator: &'static str) -> Self {
+        Self::NameThenJson { separator }
+    }
+
+    /// Creates the grammar of a call like that of a function, with strings in this quote.
+    #[inline]
+    #[must_use]
+    pub const fn call_syntax(quote: &'static str) -> Self {
+        Self::CallSyntax { quote }
+    }
 }
 
 impl PayloadGrammar {

@@ -168,7 +168,7 @@ impl<'a> Wrapper<'a> {
 /// const RUN: Tags = Tags::new(["<run", "</run>"], ["<with", "</with>"], ">");
 ///
 /// let forms = [
-///     CallForm::new("[[run]]", "[[end]]", PayloadGrammar::NameThenJson { separator: ">>" }),
+///     CallForm::new("[[run]]", "[[end]]", PayloadGrammar::name_then_json(">>")),
 ///     CallForm::with_closers("[[py]]", &["[[end]]", "<eot>"], PayloadGrammar::Python),
 ///     CallForm::without_closer("@call ", PayloadGrammar::Json),
 ///     CallForm::tagged(RUN),

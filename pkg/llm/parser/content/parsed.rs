@@ -12,6 +12,7 @@ pub enum CallEnd {
     /// The text ended, or was truncated, inside the call.
     Incomplete,
     /// The call could not be read.
+    #[non_exhaustive]
     Malformed {
         /// The fault.
         reason: &'static str,
@@ -20,14 +21,21 @@ pub enum CallEnd {
     },
 }
 
+impl CallEnd {
+    /// Creates the end of a call with a fault at this byte of its body.
+    #[inline]
+    #[must_use]
+    pub const fn malformed(reason: &'static str, offset: usize) -> Self {
+        Self::Malformed { reason, offset }
+    }
+}
+
 impl From<&CallEnd> for CallOutcome {
     fn from(end: &CallEnd) -> Self {
         match *end {
             CallEnd::Complete => Self::Complete,
             CallEnd::Incomplete => Self::Incomplete,
-            CallEnd::Malformed { reason, offset } => {
-                Self::Malformed { reason: reason.into(), offset }
-            }
+            CallEnd::Malformed { reason, offset } => Self::malformed(reason, offset),
         }
     }
 }
@@ -68,6 +76,7 @@ pub enum ParsedContent<'a> {
     /// A piece of the source of the arguments.
     CallSource(&'a str),
     /// The call ended.
+    #[non_exhaustive]
     CallEnd {
         /// The outcome; a complete call may run.
         outcome: &'a CallEnd,

@@ -21,7 +21,7 @@ impl ToolDialect {
     ///     CallForm, ParsedContent, PayloadGrammar, ToolCallParser, ToolDialect,
     /// };
     ///
-    /// let arguments = PayloadGrammar::NameThenJson { separator: "=>" };
+    /// let arguments = PayloadGrammar::name_then_json("=>");
     /// let dialect = ToolDialect::builder("at-signs")
     ///     .example(r#"@@run add => {"a":1}@@end"#)
     ///     .calls(&[CallForm::new("@@run ", "@@end", arguments)])

@@ -47,7 +47,8 @@ pub(super) fn encode(
     let mut items = MessageItems { role: message.role, content: Vec::new(), out };
     for (at, part) in message.parts.iter().enumerate() {
         match part {
-            Part::Text { text } if text.is_empty() && message.role == MessageRole::Assistant => {}
+            Part::Text { text, .. }
+                if text.is_empty() && message.role == MessageRole::Assistant => {}
             Part::Text { .. } | Part::Image { .. } | Part::Document { .. } => {
                 items.content.extend(content(part, message.role)?);
             }
@@ -130,7 +131,7 @@ impl MessageItems<'_, '_> {
             ItemKind::Reasoning => {
                 rest.iter().any(may_follow) && (is_stored || is_readable(&item.raw))
             }
-            ItemKind::Other { name } if name == PHASE => {
+            ItemKind::Other { name, .. } if name == PHASE => {
                 return self.words(Some(item.raw.to_value()));
             }
             ItemKind::ServerToolCall { .. } | ItemKind::Media { .. } | ItemKind::Other { .. } => {
@@ -151,7 +152,7 @@ fn may_follow(part: &Part) -> bool {
     let is_text = part.as_text().is_some_and(|text| !text.is_empty());
     let is_item = part.as_provider_item().is_some_and(|item| match &item.kind {
         ItemKind::ServerToolCall { .. } | ItemKind::Media { .. } => true,
-        ItemKind::Other { name } => name != PHASE,
+        ItemKind::Other { name, .. } => name != PHASE,
         ItemKind::Citation(_) | ItemKind::ServerToolResult { .. } | ItemKind::Reasoning => false,
         _ => false,
     });
@@ -167,21 +168,21 @@ fn is_readable(raw: &Json) -> bool {
 
 fn content(part: &Part, role: MessageRole) -> Result<Option<Value>, ProviderError> {
     Ok(Some(match part {
-        Part::Text { text } if role == MessageRole::Assistant => {
+        Part::Text { text, .. } if role == MessageRole::Assistant => {
             json!({ "type": "output_text", "text": text })
         }
-        Part::Text { text } => json!({ "type": "input_text", "text": text }),
+        Part::Text { text, .. } => json!({ "type": "input_text", "text": text }),
         Part::Image { .. } | Part::Document { .. } if role == MessageRole::Assistant => {
             let feature = "images and documents in the model's own messages";
             return Err(ProviderError::unsupported(PROTOCOL, feature));
         }
-        Part::Image { media_type, data } => {
+        Part::Image { media_type, data, .. } => {
             json!({ "type": "input_image", "image_url": chat::url(media_type, data) })
         }
         Part::Document { data, .. } if chat::is_url(data) => {
             json!({ "type": "input_file", "file_url": data })
         }
-        Part::Document { media_type, data, name } => json!({
+        Part::Document { media_type, data, name, .. } => json!({
             "type": "input_file",
             "filename": name.as_deref().unwrap_or("document"),
             "file_data": chat::url(media_type, data),
@@ -203,7 +204,7 @@ fn content(part: &Part, role: MessageRole) -> Result<Option<Value>, ProviderErro
 fn is_custom(message: &Message, call_id: &str) -> bool {
     message.parts.iter().filter_map(Part::as_provider_item).any(|item| {
         item.protocol == PROTOCOL
-            && matches!(&item.kind, ItemKind::Other { name } if name == CUSTOM)
+            && matches!(&item.kind, ItemKind::Other { name, .. } if name == CUSTOM)
             && JsonEntries::parse(item.raw.as_str()).text("call_id") == *call_id
     })
 }

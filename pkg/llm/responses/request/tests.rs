@@ -291,7 +291,7 @@ async fn whoever_writes_the_tools_himself_says_what_the_search_is() {
 
 #[tokio::test]
 async fn notes_on_what_was_found_follow_it_as_a_message() {
-    let notes = |text: &str| vec![Part::Text { text: text.into() }];
+    let notes = |text: &str| vec![Part::text(text)];
     let found = ToolResult::new("call_0", "tool_search", "It found some.")
         .found(["mail.send".into()].into())
         .parts(notes("Ask before you send."));

@@ -74,7 +74,7 @@ fn allows(authorizer: &dyn Authorizer, allowed: &ClientCall<'_>) -> CheckVerdict
 
 fn denies(authorizer: &dyn Authorizer, denied: &ClientCall<'_>) -> CheckVerdict {
     let got = decide(authorizer, denied);
-    let is_denial = matches!(&got, Authorization::Deny { reason } if !reason.trim().is_empty());
+    let is_denial = matches!(&got, Authorization::Deny { reason, .. } if !reason.trim().is_empty());
     hold(is_denial, || format!("`{}`: {got:?}", denied.tool_name))
 }
 

@@ -21,7 +21,7 @@ struct AbilityNeed {
 }
 
 fn shown(part: Part) -> Request {
-    let text = Part::Text { text: "What is it?".to_owned() };
+    let text = Part::text("What is it?");
     Request::new(Transcript::from(vec![Message::new(MessageRole::User, vec![text, part])]))
 }
 
@@ -41,18 +41,13 @@ pub(super) fn lookup() -> ToolSpec {
 
 fn needs() -> Vec<AbilityNeed> {
     let prompt = || Request::prompt("What is it?");
-    let format =
-        ResponseFormat::JsonSchema { name: "place".into(), schema: schema(), strict: true };
+    let format = ResponseFormat::json_schema("place", schema(), true);
     let data = DATA.to_owned();
-    let document = Part::Document {
-        media_type: "application/pdf".to_owned(),
-        data: data.clone(),
-        name: Some("birches.pdf".to_owned()),
-    };
+    let document = Part::document("application/pdf", data.clone(), "birches.pdf".to_owned());
     vec![
         AbilityNeed {
             name: "images",
-            request: shown(Part::Image { media_type: "image/png".to_owned(), data }),
+            request: shown(Part::image("image/png", data)),
             on_wire: &[DATA],
             flag: |able| &mut able.vision,
         },

@@ -139,10 +139,7 @@ pub(super) async fn foreign_signature(suite: &CheckSuite<'_>) -> CheckVerdict {
     const PROOF: &str = "QW4gYWxpZW4ncyBwcm9vZg";
     let has_tools = suite.capabilities()?.tools;
     let signature = || Some(Signature::new("another-vendor", PROOF));
-    let mut parts = vec![
-        Part::Thinking { text: "Let me see.".to_owned(), signature: signature() },
-        Part::Text { text: "Birches.".to_owned() },
-    ];
+    let mut parts = vec![Part::thinking("Let me see.", signature()), Part::text("Birches.")];
     let mut history = vec![Message::user("What grows here?")];
     if has_tools {
         let mut call = ToolCall::new("call_amber", "lookup", serde_json::json!({}));

@@ -34,6 +34,7 @@ pub enum AnswerPart {
     /// Text for the user.
     Text(Vec<String>),
     /// Reasoning.
+    #[non_exhaustive]
     Thinking {
         /// The pieces of the reasoning.
         deltas: Vec<String>,
@@ -99,6 +100,7 @@ pub enum AnswerEnd {
     /// A complete answer, with the vendor's value for this reason and everything else that ends a stream.
     Finish(FinishReason),
     /// An error that the server reports in the stream.
+    #[non_exhaustive]
     Error {
         /// The vendor's code or type.
         code: String,

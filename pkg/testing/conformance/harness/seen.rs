@@ -153,7 +153,7 @@ impl SeenAnswer {
             if let AgentEvent::ProviderItem(item) = event {
                 self.items.push(item.clone());
             }
-            self.retries += usize::from(matches!(event, AgentEvent::Retry { .. }));
+            self.retries += usize::from(matches!(event, AgentEvent::Retry(_)));
         }
     }
 

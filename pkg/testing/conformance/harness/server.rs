@@ -123,10 +123,10 @@ impl Transport for ScriptedServer {
             };
             let exchange = OpenExchange(server);
             match reply {
-                None | Some(ServerReply::Gone) => Err(TransportError::Connect {
-                    host: Text::from("server"),
-                    source: Box::new(io::Error::from(io::ErrorKind::ConnectionRefused)),
-                }),
+                None | Some(ServerReply::Gone) => Err(TransportError::connect(
+                    "server",
+                    Box::new(io::Error::from(io::ErrorKind::ConnectionRefused)),
+                )),
                 Some(ServerReply::Silent) => std::future::pending().await,
                 Some(ServerReply::Answer { status, headers, steps }) => {
                     let body =
@@ -172,7 +172,7 @@ impl Stream for ScriptedBody {
                 Some(BodyStep::Wait(time)) => this.wait = Some(Box::pin(sleep(time))),
                 Some(BodyStep::Break) => {
                     let source = Box::new(io::Error::from(io::ErrorKind::ConnectionReset));
-                    return Poll::Ready(Some(Err(TransportError::Broken { source })));
+                    return Poll::Ready(Some(Err(TransportError::broken(source))));
                 }
                 Some(BodyStep::Hang) => {
                     this.steps.push_front(BodyStep::Hang);

@@ -23,7 +23,7 @@ fn page<T>(
     name: impl Fn(&T) -> String,
 ) -> Result<(Vec<T>, Option<String>), StoreError> {
     if let Some(after) = after {
-        let cursor = || StoreError::BadCursor { cursor: Text::from(after) };
+        let cursor = || StoreError::bad_cursor(after);
         let at = all.iter().position(|item| name(item) == after).ok_or_else(cursor)?;
         all.drain(..at);
     }

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 
 use forgeline::{
     llm::parser::{ThinkingDialect, ToolDialect},
-    types::{AgentEvent, CallOutcome, Json, PartialJson},
+    types::{AgentEvent, CallOutcome, Json, PartialJson, ToolCallContentEvent},
 };
 use forgeline_cli::{pipeline::ReadOptions, tools_file::tool_schemas};
 use serde::{Deserialize, Serialize};
@@ -185,7 +185,9 @@ impl Meaning {
         for call in &completion.tool_calls {
             let mut deltas = String::new();
             for event in events {
-                if let AgentEvent::ToolCallContent { index, arguments, .. } = event
+                if let AgentEvent::ToolCallContent(ToolCallContentEvent {
+                    index, arguments, ..
+                }) = event
                     && *index == call.index
                 {
                     deltas.push_str(arguments);
@@ -198,7 +200,7 @@ impl Meaning {
             let (outcome, reason, offset) = match &call.outcome {
                 CallOutcome::Complete => ("complete", None, None),
                 CallOutcome::Incomplete => ("incomplete", None, None),
-                CallOutcome::Malformed { reason, offset } => {
+                CallOutcome::Malformed { reason, offset, .. } => {
                     ("malformed", Some(reason.to_string()), Some(*offset))
                 }
                 _ => return Err("an outcome that this test does not know".to_owned()),
@@ -219,7 +221,7 @@ impl Meaning {
             .filter_map(|event| match event {
                 AgentEvent::ThinkingStart => Some("thinking".to_owned()),
                 AgentEvent::MessageStart => Some("message".to_owned()),
-                AgentEvent::ToolCallStart { .. } => Some("call".to_owned()),
+                AgentEvent::ToolCallStart(_) => Some("call".to_owned()),
                 _ => None,
             })
             .collect();

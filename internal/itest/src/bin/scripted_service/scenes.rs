@@ -153,7 +153,7 @@ fn turn(request: &Request) -> ScriptedTurn {
             new().call("calculator", json!({ "expression": format!("{} * 7", results.len() + 1) }))
         }
         "fail" => words(new(), "This will not end ")
-            .fail(ProviderError::Config { message: "the key <b>was</b> refused".into() }),
+            .fail(ProviderError::config("the key <b>was</b> refused")),
         _ if first => words(new(), &format!("You said: {said}")),
         _ => words(new(), &format!("The result is: {result}")),
     };

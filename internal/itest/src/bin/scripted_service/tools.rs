@@ -101,7 +101,7 @@ pub(crate) fn booking() -> impl Tool {
             .ask(Question::form("Who is coming, and where do you want to sit?", schema))
             .await
         {
-            ToolAnswer::Accept { content } => format!("booked: {}", content.as_str()),
+            ToolAnswer::Accept { content, .. } => format!("booked: {}", content.as_str()),
             ToolAnswer::Decline => "the user declined".to_owned(),
             ToolAnswer::Cancel | _ => "no answer".to_owned(),
         }

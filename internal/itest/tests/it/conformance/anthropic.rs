@@ -58,7 +58,7 @@ impl Blocks {
                     self.stop(index);
                 }
             }
-            AnswerPart::Thinking { deltas, signature } => {
+            AnswerPart::Thinking { deltas, signature, .. } => {
                 let block = json!({ "type": "thinking", "thinking": "", "signature": "" });
                 let index = self.start(&block);
                 for text in deltas {
@@ -131,7 +131,7 @@ impl Subject for Anthropic {
         let mut frames = blocks.frames;
         match &answer.end {
             AnswerEnd::Cut => {}
-            AnswerEnd::Error { code, message } => {
+            AnswerEnd::Error { code, message, .. } => {
                 let error = json!({ "type": code, "message": message });
                 frames.push(event(&json!({ "type": "error", "error": error })));
             }

@@ -63,7 +63,7 @@ impl Subject for Cohere {
         for (index, part) in answer.parts.iter().enumerate() {
             match part {
                 AnswerPart::Text(deltas) => frames.extend(content(index, "text", deltas)),
-                AnswerPart::Thinking { deltas, signature: None } => {
+                AnswerPart::Thinking { deltas, signature: None, .. } => {
                     frames.extend(content(index, "thinking", deltas));
                 }
                 AnswerPart::Calls(list) => {

@@ -68,7 +68,7 @@ impl Subject for Gemini {
                         deltas.iter().map(|text| part(&json!({ "text": text }).to_string())),
                     );
                 }
-                AnswerPart::Thinking { deltas, signature } => {
+                AnswerPart::Thinking { deltas, signature, .. } => {
                     for (at, text) in deltas.iter().enumerate() {
                         let mut thought = json!({ "text": text, "thought": true });
                         if let Some(signature) =
@@ -85,7 +85,7 @@ impl Subject for Gemini {
         }
         match &answer.end {
             AnswerEnd::Cut => {}
-            AnswerEnd::Error { code, message } => {
+            AnswerEnd::Error { code, message, .. } => {
                 let error = json!({ "code": 500, "message": message, "status": code });
                 frames.push(event(&json!({ "error": error }).to_string()));
             }

@@ -59,7 +59,7 @@ impl Subject for Ollama {
         for part in &answer.parts {
             match part {
                 AnswerPart::Text(deltas) => frames.extend(field("content", deltas)),
-                AnswerPart::Thinking { deltas, signature: None } => {
+                AnswerPart::Thinking { deltas, signature: None, .. } => {
                     frames.extend(field("thinking", deltas));
                 }
                 AnswerPart::Calls(list) => frames.push(calls(list)),

@@ -84,7 +84,7 @@ impl Subject for OpenAi {
             };
             frames.extend(match part {
                 AnswerPart::Text(deltas) => field("content", deltas),
-                AnswerPart::Thinking { deltas, signature: None } => {
+                AnswerPart::Thinking { deltas, signature: None, .. } => {
                     field("reasoning_content", deltas)
                 }
                 AnswerPart::Refusal(deltas) => field("refusal", deltas),
@@ -94,7 +94,7 @@ impl Subject for OpenAi {
         }
         match &answer.end {
             AnswerEnd::Cut => return Some(frames),
-            AnswerEnd::Error { code, message } => {
+            AnswerEnd::Error { code, message, .. } => {
                 let error = json!({ "message": message, "type": code, "code": code });
                 frames.push(sse_frame(None, &json!({ "error": error })));
                 return Some(frames);

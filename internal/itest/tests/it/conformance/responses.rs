@@ -136,7 +136,7 @@ impl Events {
         });
         match &answer.end {
             AnswerEnd::Cut => {}
-            AnswerEnd::Error { code, message } => {
+            AnswerEnd::Error { code, message, .. } => {
                 response["status"] = json!("failed");
                 response["error"] = json!({ "code": code, "message": message });
                 self.push("response.failed", json!({ "response": response }));
@@ -192,7 +192,7 @@ impl Subject for OpenAiResponses {
             match part {
                 AnswerPart::Text(deltas) => events.message(deltas, false, is_open),
                 AnswerPart::Refusal(deltas) => events.message(deltas, true, is_open),
-                AnswerPart::Thinking { deltas, signature } => {
+                AnswerPart::Thinking { deltas, signature, .. } => {
                     events.thinking(deltas, signature.as_deref(), is_open);
                 }
                 AnswerPart::Calls(calls) => events.calls(calls),

@@ -262,7 +262,7 @@ async fn a_body_without_end_is_cut_at_the_limit_and_a_whole_answer_stays_whole()
         };
         let (outcome, read) = met(&begun(wire), &wire.delta("more")).await;
         let error = outcome.error.unwrap_or_else(|| panic!("{}: no error", wire.name));
-        let is_limit = matches!(&error, ProviderError::Decode { offset, reason }
+        let is_limit = matches!(&error, ProviderError::Decode { offset, reason, .. }
             if *offset == MOST as u64 && reason.contains("max_response_bytes"));
         assert!(is_limit, "{}: {error:?}", wire.name);
         assert!(outcome.text.starts_with("keptmore"), "{}", wire.name);

@@ -84,7 +84,7 @@ async fn a_recording_plays_up_to_the_exchange_in_which_it_was_cut() {
                         assert_eq!(played, want[..whole - 1], "{name}, cut at {cut}");
                     }
                 }
-                Err(RecordingError::Cut { offset }) => {
+                Err(RecordingError::Cut { offset, .. }) => {
                     assert_eq!((whole, offset), (1, lines[0] as u64), "{name}, cut at {cut}");
                 }
                 Err(RecordingError::Empty | RecordingError::NotARecording) => {

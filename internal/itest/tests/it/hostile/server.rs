@@ -17,7 +17,7 @@ use forgeline::{
         sse::SseLimits,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
-    types::{AgentEvent, Completion},
+    types::{AgentEvent, Completion, ToolCallContentEvent, ToolCallEndEvent, ToolCallStartEvent},
 };
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use tokio::time::{Instant, sleep_until};
@@ -114,7 +114,7 @@ impl Server {
 }
 
 fn broken() -> TransportError {
-    TransportError::Broken { source: "connection reset".into() }
+    TransportError::broken("connection reset")
 }
 
 /// A body as it is sent; `count` receives the number of requested bytes.
@@ -148,14 +148,11 @@ impl Transport for Server {
         let answer = self.answers.lock().unwrap().pop_front().expect("asked too often");
         let count = Arc::clone(&self.bytes);
         async move {
-            let host = || "h".into();
             match answer {
-                Answer::Refuses => {
-                    Err(TransportError::Connect { host: host(), source: "refused".into() })
-                }
+                Answer::Refuses => Err(TransportError::connect("h", "refused")),
                 Answer::Unreachable(after) => {
                     sleep_until(Instant::now() + after).await;
-                    Err(TransportError::ConnectTimeout { host: host(), after })
+                    Err(TransportError::connect_timeout("h", after))
                 }
                 Answer::Resets => Err(broken()),
                 Answer::Silent => std::future::pending().await,
@@ -211,8 +208,7 @@ pub(super) async fn ask_for(provider: &dyn Provider, request: Request) -> Outcom
                     Ok(chunk) => {
                         text.push_str(&chunk.content);
                         let events = chunk.details.iter().flat_map(|details| &details.events);
-                        let is_retry =
-                            |event: &&AgentEvent| matches!(event, AgentEvent::Retry { .. });
+                        let is_retry = |event: &&AgentEvent| matches!(event, AgentEvent::Retry(_));
                         retries += events.filter(is_retry).count();
                         // A call over its limit is an error of the completion.
                         let flow = machine.chunk(chunk, emit);
@@ -265,18 +261,18 @@ impl Open {
         match event {
             AgentEvent::ThinkingStart => self.begin("thinking"),
             AgentEvent::MessageStart => self.begin("message"),
-            AgentEvent::ThinkingContent { .. } => assert_eq!(self.section, Some("thinking")),
-            AgentEvent::MessageContent { .. } => assert_eq!(self.section, Some("message")),
+            AgentEvent::ThinkingContent(_) => assert_eq!(self.section, Some("thinking")),
+            AgentEvent::MessageContent(_) => assert_eq!(self.section, Some("message")),
             AgentEvent::ThinkingEnd => assert_eq!(self.section.take(), Some("thinking")),
             AgentEvent::MessageEnd => assert_eq!(self.section.take(), Some("message")),
-            AgentEvent::ToolCallStart { index, .. } => {
+            AgentEvent::ToolCallStart(ToolCallStartEvent { index, .. }) => {
                 assert!(!self.calls.contains(index), "call {index} begins twice");
                 self.calls.push(*index);
             }
-            AgentEvent::ToolCallContent { index, .. } => {
+            AgentEvent::ToolCallContent(ToolCallContentEvent { index, .. }) => {
                 assert!(self.calls.contains(index), "call {index} is not open");
             }
-            AgentEvent::ToolCallEnd { index, .. } => {
+            AgentEvent::ToolCallEnd(ToolCallEndEvent { index, .. }) => {
                 let at = self.calls.iter().position(|open| open == index);
                 self.calls.remove(at.expect("a call ends that is not open"));
             }

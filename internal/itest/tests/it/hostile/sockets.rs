@@ -208,7 +208,7 @@ async fn connect(wire: &Wire) -> Result<(), String> {
     let met = timeout(NEVER, ask(&*provider)).await.map_err(|_| "it never ends".to_owned())?;
     let is_late = matches!(
         met.error,
-        Some(ProviderError::Timeout { which: TimeoutKind::Connect, after }) if after == SHORT
+        Some(ProviderError::Timeout { which: TimeoutKind::Connect, after, .. }) if after == SHORT
     );
     let is_as_wanted = is_late && TAKES.contains(&met.took);
     is_as_wanted.then_some(()).ok_or_else(|| format!("{:?} after {:?}", met.error, met.took))

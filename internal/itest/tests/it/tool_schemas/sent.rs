@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use forgeline::{
+    agent::notice::Notice,
     llm::{
-        DEGRADED, Provider, ProviderError, Request, ToolChoice, ToolSpec,
+        Provider, ProviderError, Request, ToolChoice, ToolSpec,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
-    types::AgentEvent,
 };
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use serde_json::{Value, json};
@@ -53,11 +53,8 @@ async fn reported(provider: &dyn Provider, request: Request) -> Result<Vec<Strin
     let mut reported = Vec::new();
     for chunk in chunks {
         for event in chunk?.details.iter().flat_map(|details| &details.events) {
-            if let AgentEvent::Custom { name, data } = event
-                && name == DEGRADED
-            {
-                let words = data["left_out"].as_array().unwrap();
-                reported.extend(words.iter().map(|word| word.as_str().unwrap().to_owned()));
+            if let Some(Notice::Degraded(notice)) = Notice::read(event) {
+                reported.extend(notice.left_out.iter().map(ToString::to_string));
             }
         }
     }

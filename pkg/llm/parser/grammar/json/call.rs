@@ -244,17 +244,17 @@ impl CurrentCall {
                 out(PayloadOut::Arguments(json));
             }
             Token::Text(text) => self.text(text, out),
-            Token::KeyStart { depth, at } => self.key_start(depth, at, out),
-            Token::KeyEnd { depth, at } => self.key_end(depth, at, out),
-            Token::ValueStart { depth, kind, at } => {
+            Token::KeyStart { depth, at, .. } => self.key_start(depth, at, out),
+            Token::KeyEnd { depth, at, .. } => self.key_end(depth, at, out),
+            Token::ValueStart { depth, kind, at, .. } => {
                 self.value_start(depth, kind, at, out);
                 return depth < self.depth;
             }
-            Token::ValueEnd { depth, at, repairs } => {
+            Token::ValueEnd { depth, at, repairs, .. } => {
                 self.repairs.extend(repairs);
                 self.value_end(depth, at, piece, out);
             }
-            Token::Next { at } => {
+            Token::Next { at, .. } => {
                 self.begin_next(at, out);
                 self.depth = 0;
                 self.array_calls = None;

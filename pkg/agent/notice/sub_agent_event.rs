@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use forgeline_types::{AgentEvent, Envelope, Text};
+use forgeline_types::{AgentEvent, CustomEvent, Envelope, Text};
 
 /// The name of the custom event that contains an event of a sub-agent; its data is a [`SubAgentEvent`].
 pub const SUB_AGENT: &str = "sub_agent";
@@ -20,7 +20,7 @@ pub const SUB_AGENT: &str = "sub_agent";
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{Agent, SubAgentEvent},
+///     agent::{Agent, notice::SubAgentEvent},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;
@@ -51,7 +51,8 @@ pub struct SubAgentEvent {
     /// The id of the call that started the sub-agent.
     pub call_id: Text,
     /// The name of the tool.
-    pub name: Text,
+    #[serde(rename = "name")]
+    pub tool_name: Text,
     /// `true` when the agent works in the background.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
@@ -63,13 +64,13 @@ impl SubAgentEvent {
     /// Reads the event of a sub-agent; returns `None` for any other event.
     #[must_use]
     pub fn read(event: &AgentEvent) -> Option<Self> {
-        let AgentEvent::Custom { name, data } = event else { return None };
+        let AgentEvent::Custom(CustomEvent { name, data, .. }) = event else { return None };
         (name == SUB_AGENT).then(|| Self::deserialize(data).ok()).flatten()
     }
 
     /// Returns the event for the parent run.
-    pub(super) fn into_event(self) -> Option<AgentEvent> {
+    pub(crate) fn into_event(self) -> Option<AgentEvent> {
         let data = serde_json::to_value(self).ok()?;
-        Some(AgentEvent::Custom { name: SUB_AGENT.into(), data })
+        Some(AgentEvent::Custom(CustomEvent::new(SUB_AGENT, data)))
     }
 }
