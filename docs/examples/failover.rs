@@ -16,7 +16,7 @@ fn agent(
 ) -> Result<Agent, BuildError> {
     let chain = Failover::new(Arc::new(first)).then("backup", Arc::new(second));
     // A minute after the first one failed, one request tries it again.
-    Agent::builder(chain.recover_after(Duration::from_secs(60))).build()
+    Agent::builder(chain.recover_after(Duration::from_mins(1))).build()
 }
 
 /// Returns the answer, and a line for each change of provider.
@@ -34,7 +34,9 @@ async fn ask(agent: &Agent, question: &str) -> Result<(String, Vec<String>), Run
 async fn main() -> Result<(), Box<dyn Error>> {
     let agent = agent(Anthropic::from_env()?, OpenAi::from_env()?)?;
     let (answer, changes) = ask(&agent, "Name a boat.").await?;
-    changes.iter().for_each(|change| println!("{change}"));
+    for change in changes {
+        println!("{change}");
+    }
     println!("{answer}");
     Ok(())
 }

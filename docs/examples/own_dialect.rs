@@ -47,7 +47,7 @@ fn main() -> Result<(), DialectError> {
         calls.event(&event);
         match event {
             AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
-                println!("text    {content:?}")
+                println!("text    {content:?}");
             }
             AgentEvent::ToolCallContent(ToolCallContentEvent { index, .. }) => {
                 // The value so far: whole JSON at any time, while a string in it may still grow.
@@ -57,7 +57,7 @@ fn main() -> Result<(), DialectError> {
                 }
             }
             AgentEvent::ToolCallEnd(ToolCallEndEvent { index, outcome, .. }) => {
-                println!("call {index}  {outcome:?}")
+                println!("call {index}  {outcome:?}");
             }
             _ => {}
         }

@@ -1,4 +1,4 @@
-#![expect(clippy::print_stdout, reason = "an example: it prints what it finds")]
+#![expect(clippy::print_stdout, clippy::wildcard_enum_match_arm, reason = "an example")]
 #![expect(missing_docs, reason = "documentation that shows this file cannot begin with its own")]
 // The server streams `{"say":"Hi"}` or `{"error":"no paper"}`, and at its end `{"end":"stop","used":[12,3]}`.
 use std::sync::Arc;

@@ -126,13 +126,13 @@ mod tests {
         let server = tokio::spawn(axum::serve(listener, app).into_future());
         let file = env::temp_dir().join(format!("forgeline-session-{}.jsonl", process::id()));
 
-        let recorder = RecordingTransport::overwrite(&file, ReqwestTransport::new().unwrap());
-        let recorder = recorder.unwrap();
+        let tape = RecordingTransport::overwrite(&file, ReqwestTransport::new().unwrap());
+        let tape = tape.unwrap();
         let openai =
             || OpenAi::builder().base_url(address.as_str()).model("some-model").api_key("s3cret");
-        let recorded = openai().transport(recorder.clone()).build().unwrap();
+        let recorded = openai().transport(tape.clone()).build().unwrap();
         let recorded = weather_agent(recorded).unwrap().run("How is it in Paris?").await.unwrap();
-        assert_eq!((recorder.flush().unwrap(), recorded.text.as_str()), (2, "Sunny."));
+        assert_eq!((tape.flush().unwrap(), recorded.text.as_str()), (2, "Sunny."));
         server.abort();
 
         let session = Recording::load(&file).unwrap();

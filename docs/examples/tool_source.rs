@@ -13,9 +13,10 @@ use forgeline::{
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::RwLock;
 
 /// The name of each team's shop; a real program asks its database.
-type Shops = Arc<HashMap<String, String>>;
+type Shops = Arc<RwLock<HashMap<String, String>>>;
 
 #[derive(Deserialize, JsonSchema)]
 struct Refund {
@@ -26,7 +27,7 @@ struct Refund {
 /// Returns the tools of a run: those of the shop that the caller's team has.
 async fn shop_tools(shops: Shops, run: RunContext) -> Result<Vec<Arc<dyn Tool>>, AgentError> {
     let team = run.caller().and_then(|caller| caller.scope.as_deref()).unwrap_or_default();
-    let Some(shop) = shops.get(team).cloned() else {
+    let Some(shop) = shops.read().await.get(team).cloned() else {
         let problem = format!("there is no shop of the team {team:?}");
         return Err(AgentError::new(ErrorCode::InvalidInput, problem));
     };
@@ -49,7 +50,7 @@ fn clerk(provider: impl Provider + 'static, shops: Shops) -> Result<Agent, Build
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let shops = HashMap::from([("north".to_owned(), "Hull & Sons".to_owned())]);
-    let agent = clerk(Anthropic::from_env()?, Arc::new(shops))?;
+    let agent = clerk(Anthropic::from_env()?, Arc::new(RwLock::new(shops)))?;
     let ann = Caller::new("ann").scope("north").permission("refunds");
     let question = "Please give me the money for order 17 back.";
     println!("{}", agent.run(RunInput::from(question).caller(ann)).await?.text);
@@ -65,7 +66,8 @@ mod tests {
 
     fn shops() -> Shops {
         let shop = |team: &str, name: &str| (team.to_owned(), name.to_owned());
-        Arc::new(HashMap::from([shop("north", "Hull & Sons"), shop("south", "Keel & Co.")]))
+        let shops = [shop("north", "Hull & Sons"), shop("south", "Keel & Co.")];
+        Arc::new(RwLock::new(HashMap::from(shops)))
     }
 
     /// Returns the tools that the model is offered, and the result of its call of `shop_refund`.
