@@ -41,8 +41,9 @@ async fn chat(
             write!(out, "\n{}\n{shown}\nAllow it? [y/N] ", asked.tool_name)?;
             out.flush()?;
             let answer = select! {
-                line = lines.recv() => line.unwrap_or_default(),
+                biased;
                 Some(()) = stop.recv() => { run.cancel(); continue }
+                line = lines.recv() => line.unwrap_or_default(),
             };
             let decision = match answer.trim() {
                 "y" | "Y" => Decision::Grant,

@@ -49,8 +49,9 @@ fn read(
         reason = chunk.finish_reason.or(reason.take());
     };
     let pushed = body.as_bytes().chunks(size).try_for_each(|piece| decoder.push(piece, &mut emit));
+    let progress = decoder.progress();
     let ended = pushed.and_then(|()| decoder.finish(&mut emit));
-    (parts, reason, decoder.progress(), ended)
+    (parts, reason, progress, ended)
 }
 
 const WHOLE: &str = "event: think\ndata: \"Hm.\"\n\nevent: say\ndata: \"It is é.\"\n\n\
