@@ -47,7 +47,7 @@ mod tests {
         routing::post,
     };
     use forgeline::{
-        llm::{ProviderError, Request, StatusError, transport::ReqwestTransport},
+        llm::{ProviderError, Request, StatusError, transport::HttpTransport},
         testing::{
             ScriptedProvider, ScriptedTurn,
             record::{Recording, RecordingTransport},
@@ -126,7 +126,7 @@ mod tests {
         let server = tokio::spawn(axum::serve(listener, app).into_future());
         let file = env::temp_dir().join(format!("forgeline-session-{}.jsonl", process::id()));
 
-        let tape = RecordingTransport::overwrite(&file, ReqwestTransport::new().unwrap());
+        let tape = RecordingTransport::overwrite(&file, HttpTransport::new().unwrap());
         let tape = tape.unwrap();
         let openai =
             || OpenAi::builder().base_url(address.as_str()).model("some-model").api_key("s3cret");
