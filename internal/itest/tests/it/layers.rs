@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 22] = [
+const RANKS: [(&str, u8); 23] = [
     ("json", 0),
     ("types", 1),
     ("macros", 0),
