@@ -70,6 +70,7 @@ pub enum ServiceError {
     },
     /// A text is not a web origin.
     #[error("expected an origin such as `https://app.example`, not `{origin}`")]
+    #[non_exhaustive]
     NoOrigin {
         /// The text.
         origin: String,

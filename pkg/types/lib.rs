@@ -1,11 +1,13 @@
 //! Plain data shared by all layers: messages, events, usage, errors, JSON values.
 
+mod answer_events;
 mod approval;
 mod call;
 mod client_tool;
 mod clipped;
 mod completion;
 mod completion_builder;
+mod custom_events;
 mod debug_fields;
 mod ending;
 mod envelope;
@@ -18,6 +20,8 @@ mod model;
 mod own_file;
 mod part_kinds;
 mod partial_calls;
+mod person_events;
+mod provider_events;
 mod provider_item;
 mod question;
 mod sealed_calls;
@@ -28,35 +32,42 @@ mod spelling;
 mod tests;
 mod text;
 mod text_origin;
+mod tool_events;
 mod transcript;
 mod usage;
 
+pub use answer_events::{
+    MessageContentEvent, ThinkingContentEvent, ToolCallContentEvent, ToolCallEndEvent,
+    ToolCallStartEvent,
+};
 pub use approval::{ApprovalReason, ApprovalRequest, Preview, PreviewKind};
 pub use call::{CallOutcome, ToolCall};
 pub use client_tool::{ClientFailure, ClientReturn, ClientToolRequest};
 pub use completion::Completion;
 pub use completion_builder::CompletionBuilder;
 pub use completion_builder::{KeptContent, is_absent};
+pub use custom_events::{CustomEvent, UpdateBusyEvent};
 pub use ending::Ending;
 pub use envelope::Envelope;
 pub use error::{AgentError, ErrorCode};
-pub use event::{
-    AgentEvent, ApiCallEndEvent, ApiCallStartEvent, ClientToolCancelledEvent, CustomEvent,
-    ErrorEvent, FailoverEvent, MessageContentEvent, RetryEvent, ThinkingContentEvent,
-    TokenUsageEvent, ToolApprovalEvent, ToolApprovalRejectedEvent, ToolCallContentEvent,
-    ToolCallEndEvent, ToolCallEvent, ToolCallStartEvent, ToolOutputEvent, ToolQuestionEndEvent,
-    ToolResultEvent, UnknownEvent, UpdateBusyEvent,
-};
+pub use event::{AgentEvent, UnknownEvent};
 pub use finish::FinishReason;
 pub use media_rules::{MediaRules, PictureKinds};
 pub use message::{Message, MessageRole, Part, ToolResult};
 pub use model::{Capabilities, ModelInfo};
 pub use partial_calls::{PartialCall, PartialCalls};
+pub use person_events::{
+    ClientToolCancelledEvent, ToolApprovalEvent, ToolApprovalRejectedEvent, ToolQuestionEndEvent,
+};
+pub use provider_events::{
+    ApiCallEndEvent, ApiCallStartEvent, ErrorEvent, FailoverEvent, RetryEvent, TokenUsageEvent,
+};
 pub use provider_item::{Citation, ItemKind, ProviderItem};
 pub use question::{QuestionEnd, ToolAnswer, ToolQuestion};
 pub use signature::{Origin, Signature};
 pub use text::Text;
 pub use text_origin::TextOrigin;
+pub use tool_events::{ToolCallEvent, ToolOutputEvent, ToolResultEvent};
 pub use transcript::Transcript;
 pub use usage::UsageInfo;
 

@@ -25,12 +25,7 @@ use crate::state::{
     AnswerId, AskKind, CallId, RunEffect, RunPrompt, RunSpec, RunState, StepInput, UnixMillis,
 };
 use crate::steering::{Steering, UserMessage};
-use crate::{
-    RunInput, nesting,
-    notice::{Notice, ToolSourceNotice},
-    run::RunOutcome,
-    support::clock,
-};
+use crate::{RunInput, nesting, run::RunOutcome, support::clock};
 use forgeline_types::{AgentError, AgentEvent, Envelope, ErrorCode, Message, UpdateBusyEvent};
 
 /// Drives a run to its end; the second value holds the events that the reader has yet to receive.
@@ -176,7 +171,7 @@ impl<'a> RunDriver<'a> {
     }
 
     /// Drives the run to its end; a refused run ends at once.
-    async fn drive(&mut self, refused: Option<AgentError>, notices: &[ToolSourceNotice]) {
+    async fn drive(&mut self, refused: Option<AgentError>, notices: &[AgentEvent]) {
         if refused.is_none() && self.resumed.is_some() {
             Box::pin(self.announce_again()).await;
             if self.state.is_done() {
@@ -194,7 +189,7 @@ impl<'a> RunDriver<'a> {
         };
         self.conversation.emitter.emit(AgentEvent::UpdateBusy(UpdateBusyEvent::new(true))).await;
         for notice in notices {
-            self.conversation.emitter.emit(Notice::ToolSource(notice.clone()).into()).await;
+            self.conversation.emitter.emit(notice.clone()).await;
         }
         let mut effects = Vec::new();
         match begun {
@@ -386,10 +381,8 @@ impl<'a> RunDriver<'a> {
                 calls::count_below(self.calls.as_deref(), &mut self.state);
                 (self.due, self.calls, self.conversation.open) = (None, None, None);
                 self.conversation.emitter.emit(AgentEvent::TurnEnd).await;
-                self.conversation
-                    .emitter
-                    .emit(AgentEvent::UpdateBusy(UpdateBusyEvent::new(false)))
-                    .await;
+                let idle = UpdateBusyEvent::new(false);
+                self.conversation.emitter.emit(AgentEvent::UpdateBusy(idle)).await;
             }
             RunEffect::Refused(refusal) => tracing::debug!(?refusal, "an input was not accepted"),
         }

@@ -11,12 +11,12 @@ use super::shared_agent::SharedAgent;
 use crate::{
     RunContext,
     nesting::within,
-    notice::ToolSourceNotice,
+    notice::Notice,
     setup::{AgentSetup, RequestModes},
     support::bounded_unless,
 };
 use forgeline_llm::Provider;
-use forgeline_types::{AgentError, ErrorCode, private::clipped};
+use forgeline_types::{AgentError, AgentEvent, ErrorCode, private::clipped};
 
 /// Maximum number of source notices in one run.
 const MAX_NOTICES: usize = 64;
@@ -30,7 +30,7 @@ pub(crate) struct RunSetup {
     pub(crate) parts: Arc<AgentSetup>,
     pub(crate) modes: Arc<RequestModes>,
     /// The notices of the sources, which the run passes on.
-    pub(crate) notices: Arc<[ToolSourceNotice]>,
+    pub(crate) notices: Arc<[AgentEvent]>,
 }
 
 impl SharedAgent {
@@ -77,7 +77,7 @@ async fn contributed(
     run: &RunContext,
     limit: Duration,
     keeps: &(dyn Fn(&str) -> bool + Sync),
-) -> Result<(AgentSetup, Vec<ToolSourceNotice>), AgentError> {
+) -> Result<(AgentSetup, Vec<AgentEvent>), AgentError> {
     let sources = own.sources.clone();
     let asked = sources.iter().map(|source| async move {
         let tools = async { source.tools(run.clone()).await };
@@ -86,7 +86,7 @@ async fn contributed(
     });
     let lists = try_join_all(asked).await?;
     let notices = sources.iter().flat_map(|source| source.notices()).take(MAX_NOTICES);
-    let notices = notices.collect();
+    let notices = notices.map(|notice| Notice::ToolSource(notice).into()).collect();
     for (source, tools) in sources.iter().zip(lists) {
         for tool in tools.into_iter().filter(|tool| keeps(tool.name())) {
             let Err(error) = own.tools.register(tool) else { continue };

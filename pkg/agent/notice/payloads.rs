@@ -40,7 +40,7 @@ pub struct ContextTrimmedNotice {
     pub results: usize,
     /// The estimated tokens of the request.
     pub tokens: u64,
-    /// The estimated tokens of the request with what is left out.
+    /// The estimated tokens of the whole request.
     pub tokens_before: u64,
 }
 
@@ -106,7 +106,7 @@ pub struct AnswerAskedAgainNotice {
     pub turn: u32,
     /// The way in which it ended.
     pub ending: Ending,
-    /// What is wrong with it.
+    /// The fault of that answer.
     pub reason: Text,
 }
 
@@ -149,7 +149,7 @@ pub struct AnswerTypedNotice {
 pub struct AnswerContinuedNotice {
     /// The turn that was cut off.
     pub turn: u32,
-    /// How often the answer has been continued.
+    /// The number of times that the answer has been continued.
     pub times: u32,
 }
 
@@ -191,7 +191,7 @@ pub struct BudgetUnmeasuredNotice {
     pub limit: Limit,
 }
 
-/// What a source reports about its tools at the beginning of a run, such as that some of them are gone; see
+/// The report of a source about its tools at the beginning of a run, such as that some of them are gone; see
 /// [`ToolSource::notices`](crate::tools::ToolSource::notices).
 ///
 /// # Examples

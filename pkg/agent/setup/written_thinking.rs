@@ -53,7 +53,7 @@ impl WrittenThinking {
             let is_framed = is_framing(at + 1) || at.checked_sub(1).is_some_and(is_framing);
             match (written(part), part) {
                 (None, Part::Text { text, .. } | Part::Framing { text, .. }) => {
-                    push_text(&mut out, text)
+                    push_text(&mut out, text);
                 }
                 (Some(text), _) if is_framed => push_text(&mut out, text),
                 (Some(text), part) => match self.dialect.as_ref().and_then(|it| it.write(text)) {

@@ -167,7 +167,7 @@ impl RunState {
         self.continued += 1;
         let (turn, times) = (self.answer.turn, self.continued);
         let notice = Notice::AnswerContinued(AnswerContinuedNotice { turn, times });
-        out.push(RunEffect::Emit(Box::new(notice.into())));
+        out.push(RunEffect::emit(notice));
         self.ask(AskKind::Continue, out);
     }
 
@@ -235,7 +235,7 @@ impl RunState {
     pub(super) fn announce_again(&self, ending: Ending, reason: &str, out: &mut Vec<RunEffect>) {
         let (turn, reason) = (self.answer.turn, reason.into());
         let notice = Notice::AnswerAskedAgain(AnswerAskedAgainNotice { turn, ending, reason });
-        out.push(RunEffect::Emit(Box::new(notice.into())));
+        out.push(RunEffect::emit(notice));
     }
 
     /// Ends the run with its last answer at a limit: without a text it is the limit that the run ends with.

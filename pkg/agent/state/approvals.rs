@@ -46,7 +46,7 @@ impl RunCall {
         out.push(RunEffect::Withdraw(approval_id.clone()));
         let event =
             AgentEvent::ToolApprovalCancelled(ToolApprovalEvent::new(approval_id, id, tool_name));
-        out.push(RunEffect::Emit(Box::new(event)));
+        out.push(RunEffect::emit(event));
     }
 
     /// Returns the event for the verdict, and the text that the model reads when the call does not run.
@@ -127,7 +127,7 @@ impl AnswerCalls {
         let Some(call) = self.get_mut(place) else { return };
         let CallState::Asked(approval_id) = &call.state else { return };
         let (event, why) = call.told(approval_id, &verdict);
-        out.push(RunEffect::Emit(Box::new(event)));
+        out.push(RunEffect::emit(event));
         if let Some(why) = why {
             let failure = match verdict {
                 ApprovalVerdict::TimedOut(_) => FailureKind::TimedOut,

@@ -26,7 +26,7 @@ impl RunCall {
             id,
             tool_name,
         ));
-        out.push(RunEffect::Emit(Box::new(event)));
+        out.push(RunEffect::emit(event));
     }
 }
 

@@ -59,13 +59,13 @@ impl RunState {
         if !self.outcome.undelivered.is_empty() {
             let texts: Vec<_> = self.outcome.undelivered.iter().map(Message::text).collect();
             let notice = Notice::Undelivered(UndeliveredNotice { texts });
-            out.push(RunEffect::Emit(Box::new(notice.into())));
+            out.push(RunEffect::emit(notice));
         }
     }
 
     fn deliver(&mut self, kind: SteeredKind, message: Message, out: &mut Vec<RunEffect>) {
         let notice = Notice::Steered(SteeredNotice { kind, text: message.text() });
-        out.push(RunEffect::Emit(Box::new(notice.into())));
+        out.push(RunEffect::emit(notice));
         if !self.is_before(KEEPS_DENIALS) {
             // The user may have changed their mind, or what calls failed for.
             self.guard.succeeded();

@@ -47,6 +47,13 @@ pub(crate) enum RunEffect {
     Refused(InputRefusal),
 }
 
+impl RunEffect {
+    /// Emits this event or notice.
+    pub(crate) fn emit(event: impl Into<AgentEvent>) -> Self {
+        Self::Emit(Box::new(event.into()))
+    }
+}
+
 /// The kind of a requested answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -45,7 +45,7 @@ impl RunState {
             let (messages, results) = (*messages, *results);
             let (tokens, tokens_before) = (*tokens, *tokens_before);
             let trimmed = ContextTrimmedNotice { messages, results, tokens, tokens_before };
-            out.push(RunEffect::Emit(Box::new(Notice::ContextTrimmed(trimmed).into())));
+            out.push(RunEffect::emit(Notice::ContextTrimmed(trimmed)));
         }
         if let RunPhase::Asking(kind) = self.phase {
             out.push(RunEffect::Ask(self.answer, kind));
@@ -93,7 +93,7 @@ impl RunState {
                 Notice::ContextSummaryFailed(ContextSummaryFailedNotice { requests, error })
             }
         };
-        out.push(RunEffect::Emit(Box::new(notice.into())));
+        out.push(RunEffect::emit(notice));
         if requests > 0 {
             self.announce_unmeasured(usage.is_none(), cost.is_none(), out);
         }

@@ -51,7 +51,7 @@ impl RunState {
     /// Requests the bound answer and emits an event about it.
     pub(super) fn ask_typed(&mut self, out: &mut Vec<RunEffect>) {
         let notice = Notice::AnswerTyped(AnswerTypedNotice { turn: self.outcome.turns + 1 });
-        out.push(RunEffect::Emit(Box::new(notice.into())));
+        out.push(RunEffect::emit(notice));
         self.ask(AskKind::Typed, out);
     }
 }

@@ -65,7 +65,7 @@ impl RunState {
             if is_unmeasured && !self.unmeasured.contains(&limit) {
                 self.unmeasured.push(limit);
                 let notice = Notice::BudgetUnmeasured(BudgetUnmeasuredNotice { limit });
-                out.push(RunEffect::Emit(Box::new(notice.into())));
+                out.push(RunEffect::emit(notice));
             }
         }
     }

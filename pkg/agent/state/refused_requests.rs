@@ -31,7 +31,7 @@ impl RunState {
             messages: places.len(),
             reason: error.message,
         });
-        out.push(RunEffect::Emit(Box::new(notice.into())));
+        out.push(RunEffect::emit(notice));
         out.push(RunEffect::Ask(self.answer, kind));
     }
 

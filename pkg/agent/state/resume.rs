@@ -26,7 +26,7 @@ impl RunState {
                 self.answer.attempt += 1;
                 let AnswerId { turn, attempt } = self.answer;
                 let notice = Notice::AnswerRestarted(AnswerRestartedNotice { turn, attempt });
-                out.push(RunEffect::Emit(Box::new(notice.into())));
+                out.push(RunEffect::emit(notice));
                 out.push(RunEffect::Ask(self.answer, kind));
             }
             (RunPhase::Summarizing(_), None) => out.push(RunEffect::Summarize(self.answer)),

@@ -21,9 +21,7 @@ use crate::{
     run::{OutcomeKind, OutsideSources, RunOutcome},
 };
 use forgeline_llm::AnswerSchema;
-use forgeline_types::{
-    AgentError, AgentEvent, Ending, ErrorCode, ErrorEvent, Message, Text, ToolCall,
-};
+use forgeline_types::{AgentError, AgentEvent, Ending, ErrorCode, ErrorEvent, Message, ToolCall};
 use serde::{Deserialize, Serialize};
 
 /// The first version of the journal in which the denial of a call holds when the same call is made again.
@@ -147,7 +145,7 @@ pub(crate) struct RunState {
 impl RunState {
     /// Returns the state of a run that starts at this time.
     pub(crate) fn new(
-        run_id: Text,
+        run_id: forgeline_types::Text,
         spec: RunSpec,
         at: UnixMillis,
         context: RunContext,
@@ -487,9 +485,7 @@ impl RunState {
             if reason.ending() == Ending::Limit && self.outcome.text.is_empty() {
                 error.message.as_str().clone_into(&mut self.outcome.text);
             }
-            out.push(RunEffect::Emit(Box::new(AgentEvent::Error(
-                ErrorEvent::new(error).partial(partial),
-            ))));
+            out.push(RunEffect::emit(AgentEvent::Error(ErrorEvent::new(error).partial(partial))));
             self.told = true;
         }
         out.push(RunEffect::Finished);

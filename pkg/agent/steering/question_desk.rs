@@ -1,18 +1,16 @@
 //! The people whom the calls of an answer may ask.
 
-use std::sync::Arc;
 use std::{
     fmt,
     pin::pin,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use futures_core::future::BoxFuture;
-use tokio::time::timeout;
 use tokio::{
     sync::Notify,
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 
 use super::steering_handle::Steering;
@@ -22,10 +20,9 @@ use crate::{
     tools::{CallPeople, CallPlace, Question, ToolContext},
 };
 use forgeline_types::{
-    AgentEvent, QuestionEnd, Text, ToolAnswer, ToolApprovalEvent, ToolApprovalRejectedEvent,
-    ToolQuestion, ToolQuestionEndEvent,
+    AgentEvent, ApprovalReason, ApprovalRequest, Json, Preview, QuestionEnd, Text, ToolAnswer,
+    ToolApprovalEvent, ToolApprovalRejectedEvent, ToolQuestion, ToolQuestionEndEvent,
 };
-use forgeline_types::{ApprovalReason, ApprovalRequest, Json, Preview};
 
 /// Maximum number of questions of one call.
 pub(crate) const MAX_QUESTIONS: u32 = 16;

@@ -176,10 +176,10 @@ async fn a_call_that_begins_early_asks_and_others_go_on() {
         match envelope.event {
             AgentEvent::ToolQuestion(question) => asked = Some(question),
             AgentEvent::ToolResult(ToolResultEvent { tool_name, .. }) => {
-                has_other |= tool_name == "other"
+                has_other |= tool_name == "other";
             }
             AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent { end, .. }) => {
-                assert_eq!(end, QuestionEnd::Accepted)
+                assert_eq!(end, QuestionEnd::Accepted);
             }
             _ => {}
         }

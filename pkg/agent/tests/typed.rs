@@ -107,10 +107,10 @@ async fn the_value_can_be_read_from_the_events_while_it_comes() {
         for envelope in &events[starts[0]..] {
             match &envelope.event {
                 AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
-                    json.push(content).unwrap()
+                    json.push(content).unwrap();
                 }
                 AgentEvent::ToolCallContent(ToolCallContentEvent { arguments, .. }) => {
-                    json.push(arguments).unwrap()
+                    json.push(arguments).unwrap();
                 }
                 _ => {}
             }

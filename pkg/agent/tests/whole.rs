@@ -26,13 +26,13 @@ pub(crate) fn assert_whole(events: &[Envelope]) {
             AgentEvent::ThinkingContent(_) => assert_eq!(thinking, 1),
             AgentEvent::MessageContent(_) => assert_eq!(message, 1),
             AgentEvent::ToolCallStart(ToolCallStartEvent { index, .. }) => {
-                *calls.entry(*index).or_default() += 1
+                *calls.entry(*index).or_default() += 1;
             }
             AgentEvent::ToolCallContent(ToolCallContentEvent { index, .. }) => {
-                assert_eq!(calls[index], 1)
+                assert_eq!(calls[index], 1);
             }
             AgentEvent::ToolCallEnd(ToolCallEndEvent { index, .. }) => {
-                *calls.entry(*index).or_default() -= 1
+                *calls.entry(*index).or_default() -= 1;
             }
             AgentEvent::ToolCall(ToolCallEvent { call_id: id, .. }) => open.push(id),
             AgentEvent::ToolResult(ToolResultEvent { call_id: id, .. })

@@ -16,7 +16,7 @@ pub const DEGRADED: &str = "degraded";
 pub struct DegradedNotice {
     /// The provider's name.
     pub provider: Text,
-    /// The words for what is left out.
+    /// The parts that are left out, in words.
     pub left_out: Vec<Text>,
 }
 

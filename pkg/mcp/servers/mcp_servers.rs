@@ -16,7 +16,7 @@ use forgeline_agent::{
     notice::ToolSourceNotice,
     tools::{RegistryError, Tool},
 };
-use forgeline_types::{AgentError, ErrorCode};
+use forgeline_types::{AgentError, ErrorCode, Text};
 
 /// The kind of the notice about a server that had worked and whose tools are missing now.
 const GONE: &str = "mcp_server_gone";
@@ -209,7 +209,7 @@ impl ToolSource for McpServers {
     /// Returns a notice for each server that had worked and is left out now, and, once, for each that never worked, and for each that has joined.
     fn notices(&self) -> Vec<ToolSourceNotice> {
         let notice = |MissingServer { server, error, tools }: MissingServer| {
-            let names: Vec<_> = tools.iter().take(MAX_GONE).map(|name| name.as_str()).collect();
+            let names: Vec<_> = tools.iter().take(MAX_GONE).map(Text::as_str).collect();
             let reason = error.to_string();
             let notice = ToolSourceNotice::new(GONE).field("server", server.as_str());
             notice.field("reason", reason).field("tools", names).field("count", tools.len())

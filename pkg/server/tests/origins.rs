@@ -64,7 +64,7 @@ async fn a_page_of_an_origin_that_is_named_may_ask_and_no_other() {
     assert_eq!(app.clone().oneshot(request).await.unwrap().status(), 403);
 
     let wrong = service().origins(["*"]).build().unwrap_err();
-    assert_eq!(wrong, ServiceError::NoOrigin { origin: "*".to_owned() });
+    assert!(matches!(&wrong, ServiceError::NoOrigin { origin, .. } if origin == "*"), "{wrong}");
 }
 
 #[tokio::test]

@@ -31,7 +31,20 @@ pub(super) fn line(notice: &Notice) -> Option<String> {
         }
         Notice::ContextSummaryFailed(notice) => Some(format!("no summary: {}", notice.error)),
         Notice::ToolSource(notice) => tool_source(notice),
-        _ => None,
+        Notice::CallModeFallback(_)
+        | Notice::CallsInText(_)
+        | Notice::AnswerAskedAgain(_)
+        | Notice::AnswerRestarted(_)
+        | Notice::AnswerKept(_)
+        | Notice::AnswerTyped(_)
+        | Notice::AnswerContinued(_)
+        | Notice::Steered(_)
+        | Notice::Undelivered(_)
+        | Notice::BudgetUnmeasured(_)
+        | Notice::SubAgent(_)
+        | Notice::Degraded(_)
+        | Notice::IgnoredChoices(_)
+        | _ => None,
     }
 }
 

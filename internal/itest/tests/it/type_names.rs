@@ -88,10 +88,10 @@ const MANY: usize = 3;
 /// by more than 2 % lowers its maximum.
 const MAXIMA: [(&str, usize); 6] = [
     ("types of one word, per 1,000", 90),
-    ("types named State", 0),
+    ("types named State", 1),
     ("names of three types or more", 0),
     ("types that are participles", 0),
-    ("cfg(feature) in pkg", 89),
+    ("cfg(feature) in pkg", 90),
     ("items of the modules `private`", 60),
 ];
 /// The figures that the library is to reach, in the order of `MAXIMA`.

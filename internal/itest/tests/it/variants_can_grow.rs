@@ -13,7 +13,7 @@ fn exhaustive_variants(code: &str) -> Vec<String> {
     variants.collect()
 }
 
-/// The same for the body of one enum, and whatever is behind it.
+/// The same for the body of one enum, which ends at its bracket.
 fn exhaustive_in(body: &str) -> Vec<&str> {
     let (mut found, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, c) in body.char_indices() {

@@ -267,7 +267,7 @@ pub(super) fn check_brackets(events: &[AgentEvent]) {
                 open.push(*index);
             }
             AgentEvent::ToolCallContent(ToolCallContentEvent { index, .. }) => {
-                assert!(open.contains(index))
+                assert!(open.contains(index));
             }
             AgentEvent::ToolCallEnd(ToolCallEndEvent { index, .. }) => {
                 let at = open.iter().position(|known| known == index).expect("an open call");
@@ -286,10 +286,10 @@ pub(super) fn lines(run: &Run) -> Vec<String> {
     for event in &run.events {
         match event {
             AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
-                lines.push(format!("M:{content}"))
+                lines.push(format!("M:{content}"));
             }
             AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) => {
-                lines.push(format!("T:{content}"))
+                lines.push(format!("T:{content}"));
             }
             AgentEvent::ToolCallContent(ToolCallContentEvent { index, arguments, .. }) => {
                 match calls.iter_mut().find(|(known, _)| known == index) {

@@ -27,7 +27,7 @@ fn so_far(setup: &Setup, text: &str) -> (String, String, String) {
     for event in setup.events_so_far(text.split_inclusive(|_| true)) {
         match event {
             AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
-                message.push_str(&content)
+                message.push_str(&content);
             }
             AgentEvent::ToolCallContent(ToolCallContentEvent { content, arguments, .. }) => {
                 body.push_str(&content);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CallOutcome, Repair, Text, setters};
 
-/// The payload of [`AgentEvent::ThinkingContent`](super::AgentEvent::ThinkingContent): more reasoning.
+/// The payload of [`AgentEvent::ThinkingContent`](crate::AgentEvent::ThinkingContent): more reasoning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ThinkingContentEvent {
@@ -21,7 +21,7 @@ impl ThinkingContentEvent {
     }
 }
 
-/// The payload of [`AgentEvent::MessageContent`](super::AgentEvent::MessageContent): more of the answer.
+/// The payload of [`AgentEvent::MessageContent`](crate::AgentEvent::MessageContent): more of the answer.
 ///
 /// # Examples
 ///
@@ -59,7 +59,7 @@ impl MessageContentEvent {
     }
 }
 
-/// The payload of [`AgentEvent::ToolCallStart`](super::AgentEvent::ToolCallStart): a tool call begins.
+/// The payload of [`AgentEvent::ToolCallStart`](crate::AgentEvent::ToolCallStart): a tool call begins.
 ///
 /// # Examples
 ///
@@ -101,7 +101,7 @@ impl ToolCallStartEvent {
     }
 }
 
-/// The payload of [`AgentEvent::ToolCallContent`](super::AgentEvent::ToolCallContent): more of a call.
+/// The payload of [`AgentEvent::ToolCallContent`](crate::AgentEvent::ToolCallContent): more of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolCallContentEvent {
@@ -122,7 +122,7 @@ impl ToolCallContentEvent {
     }
 }
 
-/// The payload of [`AgentEvent::ToolCallEnd`](super::AgentEvent::ToolCallEnd): the call ended.
+/// The payload of [`AgentEvent::ToolCallEnd`](crate::AgentEvent::ToolCallEnd): the call ended.
 ///
 /// # Examples
 ///

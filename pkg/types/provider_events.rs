@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AgentError, Text, UsageInfo, setters};
 
-/// The payload of [`AgentEvent::Error`](super::AgentEvent::Error): the stream or the run failed.
+/// The payload of [`AgentEvent::Error`](crate::AgentEvent::Error): the stream or the run failed.
 ///
 /// # Examples
 ///
@@ -35,7 +35,7 @@ impl ErrorEvent {
     setters! { ErrorEvent: partial(bool) }
 }
 
-/// The payload of [`AgentEvent::ApiCallStart`](super::AgentEvent::ApiCallStart): a request is sent.
+/// The payload of [`AgentEvent::ApiCallStart`](crate::AgentEvent::ApiCallStart): a request is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ApiCallStartEvent {
@@ -53,7 +53,7 @@ impl ApiCallStartEvent {
     }
 }
 
-/// The payload of [`AgentEvent::ApiCallEnd`](super::AgentEvent::ApiCallEnd): the provider's answer ended.
+/// The payload of [`AgentEvent::ApiCallEnd`](crate::AgentEvent::ApiCallEnd): the provider's answer ended.
 ///
 /// # Examples
 ///
@@ -87,7 +87,7 @@ impl ApiCallEndEvent {
     }
 }
 
-/// The payload of [`AgentEvent::TokenUsage`](super::AgentEvent::TokenUsage): tokens of the call that just ended.
+/// The payload of [`AgentEvent::TokenUsage`](crate::AgentEvent::TokenUsage): tokens of the call that just ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TokenUsageEvent {
@@ -103,7 +103,7 @@ impl TokenUsageEvent {
     }
 }
 
-/// The payload of [`AgentEvent::Retry`](super::AgentEvent::Retry): a request failed and will be sent again.
+/// The payload of [`AgentEvent::Retry`](crate::AgentEvent::Retry): a request failed and will be sent again.
 ///
 /// # Examples
 ///
@@ -138,7 +138,7 @@ impl RetryEvent {
     setters! { RetryEvent: delay_ms(u64) }
 }
 
-/// The payload of [`AgentEvent::Failover`](super::AgentEvent::Failover): another provider of a chain takes over.
+/// The payload of [`AgentEvent::Failover`](crate::AgentEvent::Failover): another provider of a chain takes over.
 ///
 /// # Examples
 ///

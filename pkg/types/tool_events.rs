@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Json, Repair, Text, setters};
 
-/// The payload of [`AgentEvent::ToolCall`](super::AgentEvent::ToolCall): a complete call is about to run.
+/// The payload of [`AgentEvent::ToolCall`](crate::AgentEvent::ToolCall): a complete call is about to run.
 ///
 /// # Examples
 ///
@@ -26,7 +26,7 @@ pub struct ToolCallEvent {
     pub tool_name: Text,
     /// The arguments, as they run.
     pub arguments: Json,
-    /// The repairs that were made after the [end of the call](super::AgentEvent::ToolCallEnd): [`Repair::Coerced`] where the
+    /// The repairs that were made after the [end of the call](crate::AgentEvent::ToolCallEnd): [`Repair::Coerced`] where the
     /// arguments were fitted to the schema of the tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<Repair>,
@@ -43,7 +43,7 @@ impl ToolCallEvent {
     setters! { ToolCallEvent: repairs(Vec<Repair>) }
 }
 
-/// The payload of [`AgentEvent::ToolOutput`](super::AgentEvent::ToolOutput): output before the result.
+/// The payload of [`AgentEvent::ToolOutput`](crate::AgentEvent::ToolOutput): output before the result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolOutputEvent {
@@ -69,8 +69,8 @@ impl ToolOutputEvent {
     }
 }
 
-/// The payload of [`AgentEvent::ToolResult`](super::AgentEvent::ToolResult) and
-/// [`AgentEvent::ToolResultError`](super::AgentEvent::ToolResultError): a call ended.
+/// The payload of [`AgentEvent::ToolResult`](crate::AgentEvent::ToolResult) and
+/// [`AgentEvent::ToolResultError`](crate::AgentEvent::ToolResultError): a call ended.
 ///
 /// # Examples
 ///

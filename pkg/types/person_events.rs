@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{QuestionEnd, Text, setters};
 
-/// The payload of [`AgentEvent::ToolApprovalGranted`](super::AgentEvent::ToolApprovalGranted),
-/// [`ToolApprovalTimeout`](super::AgentEvent::ToolApprovalTimeout) and
-/// [`ToolApprovalCancelled`](super::AgentEvent::ToolApprovalCancelled): a call no longer waits for approval.
+/// The payload of [`AgentEvent::ToolApprovalGranted`](crate::AgentEvent::ToolApprovalGranted),
+/// [`ToolApprovalTimeout`](crate::AgentEvent::ToolApprovalTimeout) and
+/// [`ToolApprovalCancelled`](crate::AgentEvent::ToolApprovalCancelled): a call no longer waits for approval.
 ///
 /// # Examples
 ///
@@ -41,7 +41,7 @@ impl ToolApprovalEvent {
     }
 }
 
-/// The payload of [`AgentEvent::ToolApprovalRejected`](super::AgentEvent::ToolApprovalRejected): the call was rejected.
+/// The payload of [`AgentEvent::ToolApprovalRejected`](crate::AgentEvent::ToolApprovalRejected): the call was rejected.
 ///
 /// # Examples
 ///
@@ -80,7 +80,7 @@ impl ToolApprovalRejectedEvent {
     setters! { ToolApprovalRejectedEvent: reason(into String) }
 }
 
-/// The payload of [`AgentEvent::ClientToolCancelled`](super::AgentEvent::ClientToolCancelled): the client need no longer
+/// The payload of [`AgentEvent::ClientToolCancelled`](crate::AgentEvent::ClientToolCancelled): the client need no longer
 /// run the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -107,7 +107,7 @@ impl ClientToolCancelledEvent {
     }
 }
 
-/// The payload of [`AgentEvent::ToolQuestionEnd`](super::AgentEvent::ToolQuestionEnd): a question no longer needs an
+/// The payload of [`AgentEvent::ToolQuestionEnd`](crate::AgentEvent::ToolQuestionEnd): a question no longer needs an
 /// answer.
 ///
 /// # Examples

@@ -1,29 +1,25 @@
 //! The events that a consumer of an agent sees, in order.
 
-mod answer;
-mod custom;
-mod person;
-mod provider;
-mod tools;
-
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 use super::{
-    ApprovalRequest, ClientToolRequest, ProviderItem, ToolQuestion, spelling::keep_spelling,
+    ApprovalRequest, ClientToolRequest, Json, ProviderItem, ToolQuestion,
+    answer_events::{
+        MessageContentEvent, ThinkingContentEvent, ToolCallContentEvent, ToolCallEndEvent,
+        ToolCallStartEvent,
+    },
+    custom_events::{CustomEvent, UpdateBusyEvent},
+    person_events::{
+        ClientToolCancelledEvent, ToolApprovalEvent, ToolApprovalRejectedEvent,
+        ToolQuestionEndEvent,
+    },
+    provider_events::{
+        ApiCallEndEvent, ApiCallStartEvent, ErrorEvent, FailoverEvent, RetryEvent, TokenUsageEvent,
+    },
+    spelling::keep_spelling,
+    tool_events::{ToolCallEvent, ToolOutputEvent, ToolResultEvent},
 };
-
-pub use answer::{
-    MessageContentEvent, ThinkingContentEvent, ToolCallContentEvent, ToolCallEndEvent,
-    ToolCallStartEvent,
-};
-pub use custom::{CustomEvent, UnknownEvent, UpdateBusyEvent};
-pub use person::{
-    ClientToolCancelledEvent, ToolApprovalEvent, ToolApprovalRejectedEvent, ToolQuestionEndEvent,
-};
-pub use provider::{
-    ApiCallEndEvent, ApiCallStartEvent, ErrorEvent, FailoverEvent, RetryEvent, TokenUsageEvent,
-};
-pub use tools::{ToolCallEvent, ToolOutputEvent, ToolResultEvent};
 
 /// One event of a streamed answer or of the agent's turn around it.
 ///
@@ -184,3 +180,46 @@ impl AgentEvent {
 }
 
 keep_spelling!(AgentEvent);
+
+/// An event of a kind that this version does not know.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::AgentEvent;
+///
+/// let event: AgentEvent = serde_json::from_str(r#"{"type":"of_a_later_version","n":1}"#)?;
+/// let AgentEvent::Unknown(unknown) = &event else { panic!("{event:?}") };
+/// assert_eq!((unknown.kind(), &unknown.fields()["n"]), ("of_a_later_version", &1.into()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct UnknownEvent(Map<String, Value>);
+
+impl UnknownEvent {
+    /// Returns the kind on the wire; empty when there is none.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        self.0.get("type").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Returns all fields, `type` included.
+    #[must_use]
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for UnknownEvent {
+    /// Rejects known kinds: one that gets here has invalid or missing fields.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = Json::deserialize(deserializer)?;
+        let event = Self(json.read().map_err(serde::de::Error::custom)?);
+        if KINDS.contains(&event.kind()) {
+            let message = format!("the fields of a `{}` event are wrong", event.kind());
+            return Err(serde::de::Error::custom(message));
+        }
+        Ok(event)
+    }
+}
