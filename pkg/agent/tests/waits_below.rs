@@ -69,7 +69,7 @@ fn answer(stream: &RunStream, after: Duration) -> impl Future<Output = ()> + use
         }
         for open in calls.open() {
             let content = "picked".to_owned();
-            calls.complete(&open.client_call_id, ClientReturn::Result { content }).unwrap();
+            calls.complete(&open.client_call_id, ClientReturn::from(content)).unwrap();
         }
     }
 }

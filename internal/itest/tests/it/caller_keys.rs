@@ -1,7 +1,9 @@
 //! Keys per caller: one agent, many users, each request with the key of its user.
 
 use std::{
-    env, fs,
+    env,
+    fmt::Write as _,
+    fs,
     future::pending,
     process,
     sync::{Arc, Mutex},
@@ -240,7 +242,7 @@ impl Observer for Watcher {
     }
 
     fn request_sent(&self, request: &RequestSent) {
-        self.0.lock().unwrap().push_str(&format!("{request:?} {}", request.body));
+        write!(self.0.lock().unwrap(), "{request:?} {}", request.body).unwrap();
     }
 }
 
@@ -260,7 +262,7 @@ async fn neither_key_nor_owner_is_in_debug_logs_recordings_or_observers() {
     let error = agent.run(RunInput::from("Hi").caller(caller.clone())).await.unwrap_err();
     drop(guard);
     assert_eq!(server.keys().len(), 2);
-    shown.push_str(&format!("{error} {:?}", error.error));
+    write!(shown, "{error} {:?}", error.error).unwrap();
     shown.push_str(&watcher.0.lock().unwrap());
     shown.push_str(&logs.0.lock().unwrap());
     assert_eq!(recorder.flush().unwrap(), 2);
@@ -268,7 +270,7 @@ async fn neither_key_nor_owner_is_in_debug_logs_recordings_or_observers() {
     fs::remove_file(&file).unwrap();
     let owner = caller.request_owner();
     let request = Request::prompt("Hi").owner(owner.clone());
-    shown.push_str(&format!("{owner:?} {request:?} {}", serde_json::to_string(&request).unwrap()));
+    write!(shown, "{owner:?} {request:?} {}", serde_json::to_string(&request).unwrap()).unwrap();
     for planted in ["planted-owner", OWNER, "scope-planted"] {
         assert!(!shown.contains(planted), "{planted}: {shown}");
     }

@@ -64,7 +64,7 @@ fn about(lines: &[&str], at: usize) -> String {
     let above = lines.split_at(at).0.iter().rev();
     let is_head = |line: &&&str| line.starts_with("///") || line.starts_with("#[");
     let mut docs: Vec<_> = above.map(|line| line.trim()).collect();
-    docs.truncate(docs.iter().take_while(|line| is_head(&line)).count());
+    docs.truncate(docs.iter().take_while(|line| is_head(line)).count());
     let docs = docs.iter().rev().filter_map(|line| line.strip_prefix("///")).map(str::trim);
     let text = docs.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
     let mut plain = String::new();
@@ -111,7 +111,7 @@ fn structs() -> BTreeMap<String, Vec<Member>> {
 
 /// The variants of [`AgentEvent`] by their kinds: the payload, if any, and the documentation.
 fn variants() -> BTreeMap<String, (Option<String>, String)> {
-    let text = read_file("pkg/types/event/mod.rs");
+    let text = read_file("pkg/types/event.rs");
     let (_, body) = text.split_once("pub enum AgentEvent {\n").unwrap();
     let lines: Vec<_> = body.split("\n}").next().unwrap().lines().collect();
     let variants = lines.iter().enumerate().filter_map(|(at, line)| {

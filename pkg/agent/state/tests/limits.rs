@@ -67,12 +67,12 @@ impl End {
 #[test]
 fn time_waited_for_people_that_is_not_yet_taken_is_left_to_the_calls_below() {
     let mut state = answered(calling(&[("free", "ask a"), ("free", "b")]));
-    state.spec.budget = Budget::default().time(Duration::from_secs(60));
+    state.spec.budget = Budget::default().time(Duration::from_mins(1));
     let allowed = End::Allowed.input(&state);
     step_at(&mut state, 32, allowed);
     assert_eq!(state.left(Duration::ZERO).time, Some(Duration::from_secs(28)));
     assert_eq!(state.left(Duration::from_secs(25)).time, Some(Duration::from_secs(53)));
-    assert_eq!(state.left(Duration::from_secs(99)).time, Some(Duration::from_secs(60)));
+    assert_eq!(state.left(Duration::from_secs(99)).time, Some(Duration::from_mins(1)));
 }
 
 /// Each run has its answer after two seconds, and goes on an hour later.
