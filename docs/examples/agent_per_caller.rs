@@ -1,4 +1,8 @@
-#![expect(clippy::print_stdout, reason = "an example: it prints its address")]
+#![expect(
+    clippy::print_stdout,
+    clippy::unused_async,
+    reason = "an example: it prints its address, and a database would be awaited"
+)]
 //! A service for several tenants: the agent of a run is made for its caller, with the prompt, the tool and the key of the tenant.
 
 use std::{collections::BTreeMap, error::Error, net::SocketAddr, sync::Arc};

@@ -113,7 +113,7 @@ impl ServiceBuilder {
     ///
     /// # Errors
     ///
-    /// An error of `make` that is a [`Problem`] is the response: `Problem::new(StatusCode::FORBIDDEN, "no_plan", "choose a plan first")`. Any other one is in
+    /// An error of `make` that is a [`Problem`](crate::Problem) is the response: `Problem::new(StatusCode::FORBIDDEN, "no_plan", "choose a plan first")`. Any other one is in
     /// the logs, and the response is 500 `agent_not_made`. After 10 s the future of `make` is dropped, and the response is 503. A run that is to be resumed
     /// is interrupted by either; lists leave the agent out.
     ///

@@ -246,17 +246,19 @@ fn uri(url: &str) -> Result<(Uri, Option<HeaderValue>), TransportError> {
         .scheme
         .as_ref()
         .is_some_and(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS);
+    let refused = |message: &str| TransportError::Refused { message: Text::from(message) };
     let Some(authority) = parts.authority.take().filter(|_| has_scheme) else {
-        return Err(TransportError::Refused {
-            message: Text::from(
-                "the URL is not an HTTP URL; expected `http://` or `https://` and a host",
-            ),
-        });
+        let message = "the URL is not an HTTP URL; expected `http://` or `https://` and a host";
+        return Err(refused(message));
     };
     let (user, place) = match authority.as_str().rsplit_once('@') {
-        Some((user, place)) => (Some(basic(user)?), place.parse().map_err(invalid)?),
+        Some((user, place)) => (Some(basic(user)?), place.parse::<Authority>().map_err(invalid)?),
         None => (None, authority),
     };
+    let port = place.as_str().strip_prefix(place.host()).and_then(|rest| rest.strip_prefix(':'));
+    if port.is_some_and(|port| !port.is_empty() && port.parse::<u16>().is_err()) {
+        return Err(refused("the port of the URL is no number from 0 to 65535"));
+    }
     parts.authority = Some(place);
     Ok((Uri::from_parts(parts).map_err(invalid)?, user))
 }
