@@ -10,10 +10,11 @@ use super::{
 /// # Examples
 ///
 /// ```
-/// use forgeline::types::{AgentEvent, ToolCallStartEvent, CallOutcome, PartialCalls};
+/// use forgeline::types::{AgentEvent, PartialCalls, Text, ToolCallStartEvent};
 ///
 /// let mut calls = PartialCalls::default();
-/// calls.event(&AgentEvent::ToolCallStart(ToolCallStartEvent::new(0, "a").tool_name(Text::from("f"))));
+/// let start = ToolCallStartEvent::new(0, "a").tool_name(Text::from("f"));
+/// calls.event(&AgentEvent::ToolCallStart(start));
 /// let call = calls.get(0).unwrap();
 /// assert_eq!((call.tool_name.as_deref(), &call.outcome), (Some("f"), &None));
 /// ```
@@ -39,10 +40,10 @@ pub struct PartialCall {
 /// # Examples
 ///
 /// ```
-/// use forgeline::types::{AgentEvent, ToolCallContentEvent, ToolCallStartEvent, PartialCalls};
+/// use forgeline::types::{AgentEvent, PartialCalls, ToolCallContentEvent, ToolCallStartEvent};
 ///
 /// let mut calls = PartialCalls::default();
-/// # let started = AgentEvent::ToolCallStart(ToolCallStartEvent::new(0, "call_0").tool_name(Text::from("write")));
+/// # let started = AgentEvent::ToolCallStart(ToolCallStartEvent::new(0, "call_0"));
 /// # let arguments = r#"{"content":"Once up"#;
 /// # let grew = AgentEvent::ToolCallContent(ToolCallContentEvent::new(0, arguments, arguments));
 /// for event in [started, grew] {
