@@ -257,7 +257,7 @@ fn uri(url: &str) -> Result<(Uri, Option<HeaderValue>), TransportError> {
     };
     let port = place.as_str().strip_prefix(place.host()).and_then(|rest| rest.strip_prefix(':'));
     if port.is_some_and(|port| !port.is_empty() && port.parse::<u16>().is_err()) {
-        return Err(refused("the port of the URL is no number from 0 to 65535"));
+        return Err(refused("the port of the URL is not a number from 0 to 65535"));
     }
     parts.authority = Some(place);
     Ok((Uri::from_parts(parts).map_err(invalid)?, user))
