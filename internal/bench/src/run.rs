@@ -108,7 +108,7 @@ fn waiting_call(report: &mut Report) -> Result<()> {
     report.add(
         "waiting_approval_kib",
         more,
-        (2.5, 2.0),
+        (2.7, 2.0),
         "KiB that a call waiting for a person holds more",
     );
     Ok(())
