@@ -4,7 +4,7 @@
 CARGO    ?= cargo
 PACKAGE  := forgeline
 BINARY   := forgeline-cli
-# The crates of the library, lowest first; each is a folder of pkg/ with a Cargo.toml.
+# The crates of the library, lowest first; each is a folder below pkg/ with a Cargo.toml.
 CRATES   := json types macros parser llm core agent mcp skills store server testing
 # Features that must each build alone, as must the library without any.
 FEATURES := $(shell sed -n '/^\[features\]/,/^\[dependencies\]/s/^\([a-z][a-z0-9-]*\) *=.*/\1/p' Cargo.toml)

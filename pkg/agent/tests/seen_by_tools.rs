@@ -1,4 +1,4 @@
-//! What a call sees of the conversation and of the tools of its run.
+//! The conversation and the tools of its run, as a call sees them.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ fn texts(conversation: &Transcript) -> Vec<String> {
     conversation.messages().iter().map(text).collect()
 }
 
-/// What the calls of `look` have seen: the conversation, and the names of the tools.
+/// The conversation and the names of the tools, as the calls of `look` have seen them.
 type Seen = Arc<Mutex<Vec<(Vec<String>, Vec<String>)>>>;
 
 fn look(seen: &Seen) -> impl crate::tools::Tool + 'static {

@@ -1,4 +1,4 @@
-//! What the attribute refuses, and where the errors point. What it makes is tested where tools run.
+//! The functions that the attribute refuses, and the places of the errors. Its tools are tested where tools run.
 
 use crate::expand::tool;
 

@@ -16,7 +16,7 @@ use rmcp::{
 };
 use tokio::{sync::SetOnce, time::timeout};
 
-use super::idle_streams::IdleStreams;
+use super::{client::is_too_long, idle_streams::IdleStreams};
 use crate::{
     oauth::{bearer_challenge::BearerChallenge, oauth_access::OAuthAccess},
     output::{
@@ -194,7 +194,7 @@ impl<C: StreamableHttpClient + Sync> AuthorizedClient<C> {
                 Ok(event)
             }
             Err(error) => {
-                if error.to_string().contains("exceeded the maximum size") {
+                if is_too_long(&error) {
                     watch.tell_too_long();
                 }
                 Err(error)

@@ -20,7 +20,7 @@ use rmcp::{
         },
     },
 };
-use sse_stream::SseStream;
+use sse_stream::{Error as SseError, SseStream};
 use url::Url;
 
 use super::event_limit::EventLimit;
@@ -48,6 +48,7 @@ impl McpClient {
     async fn send(&self, mut request: HttpRequest) -> Result<HttpResponse, Failure> {
         let mut url: Url = request.url.parse().map_err(|_| unexpected("its URL is not one"))?;
         let origin = url.origin();
+        request.url = Text::from(url.as_str());
         for _ in 0..MAX_REDIRECTS {
             let response = self.0.send(request.clone()).await.map_err(Failure::Client)?;
             let keeps_request = matches!(response.status, 307 | 308);
@@ -370,16 +371,14 @@ async fn start(mut body: BodyStream, max_size: usize) -> Vec<u8> {
 }
 
 /// Returns the events of a body, and an error in place of one that is longer than `limit`.
-fn events(body: BodyStream, limit: usize) -> BoxedSseResponse {
+pub(super) fn events(body: BodyStream, limit: usize) -> BoxedSseResponse {
     let mut size = EventLimit::new(limit);
     let pieces = body.scan(false, move |is_over, piece| {
         let piece = match piece {
             _ if *is_over => None,
             Ok(piece) if size.admits(&piece) => Some(Ok(piece)),
-            Ok(_) => Some(Err(EventFailure(format!(
-                "SSE event exceeded the maximum size of {limit} bytes"
-            )))),
-            Err(error) => Some(Err(EventFailure(error.to_string()))),
+            Ok(_) => Some(Err(EventFailure::TooLong(limit))),
+            Err(error) => Some(Err(EventFailure::Broken(error.to_string()))),
         };
         *is_over |= !matches!(piece, Some(Ok(_)));
         std::future::ready(piece)
@@ -389,11 +388,25 @@ fn events(body: BodyStream, limit: usize) -> BoxedSseResponse {
 
 /// The reason for which no further event can be read.
 #[derive(Debug)]
-struct EventFailure(String);
+enum EventFailure {
+    TooLong(usize),
+    Broken(String),
+}
+
+/// Returns `true` if the events of a stream ended because one is longer than it may be.
+pub(super) fn is_too_long(error: &SseError) -> bool {
+    let SseError::Body(error) = error else { return false };
+    matches!(error.downcast_ref(), Some(EventFailure::TooLong(_)))
+}
 
 impl fmt::Display for EventFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        match self {
+            Self::TooLong(limit) => {
+                write!(formatter, "SSE event exceeded the maximum size of {limit} bytes")
+            }
+            Self::Broken(reason) => formatter.write_str(reason),
+        }
     }
 }
 

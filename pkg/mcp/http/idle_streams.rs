@@ -7,7 +7,10 @@ use std::{
 
 use futures_util::StreamExt as _;
 use rmcp::transport::common::client_side_sse::{BoxedSseResponse, SseRetryPolicy};
+use sse_stream::{Error as SseError, Sse};
 use tokio::time::Instant;
+
+use super::client::is_too_long;
 
 /// Maximum number of consecutive attempts to reopen a stream.
 const MAX_RECONNECTS: usize = 6;
@@ -47,8 +50,8 @@ impl IdleStreams {
         stream: BoxedSseResponse,
     ) -> BoxedSseResponse {
         let (idle, opened) = (Arc::clone(self), Instant::now());
-        let mut opening = StreamOpening { idle, last_event, opened, has_event: false };
-        stream.inspect(move |event| opening.heard(event.is_ok())).boxed()
+        let mut opening = StreamOpening { idle, last_event, opened, heard: StreamNews::Nothing };
+        stream.inspect(move |event| opening.hear(event)).boxed()
     }
 
     fn count<T>(&self, last_event: Option<&str>, change: impl FnOnce(&mut usize) -> T) -> T {
@@ -66,20 +69,38 @@ struct StreamOpening {
     idle: Arc<IdleStreams>,
     last_event: Option<String>,
     opened: Instant,
-    has_event: bool,
+    heard: StreamNews,
+}
+
+/// The news that a stream has brought so far.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StreamNews {
+    Nothing,
+    Event,
+    /// An event that is longer than it may be: a stream that is opened again would bring it again.
+    LongEvent,
 }
 
 impl StreamOpening {
-    fn heard(&mut self, is_event: bool) {
-        self.has_event |= is_event;
+    fn hear(&mut self, event: &Result<Sse, SseError>) {
+        match event {
+            Ok(_) => self.heard = StreamNews::Event,
+            Err(error) if is_too_long(error) => self.heard = StreamNews::LongEvent,
+            Err(_) => {}
+        }
     }
 }
 
 impl Drop for StreamOpening {
     fn drop(&mut self) {
-        let was_open = self.has_event || self.opened.elapsed() >= OPEN;
+        let was_open = self.opened.elapsed() >= OPEN;
         self.idle.count(self.last_event.as_deref(), |count| {
-            *count = if was_open { 0 } else { count.saturating_add(1) };
+            *count = match self.heard {
+                StreamNews::LongEvent => MAX_RECONNECTS + 1,
+                StreamNews::Event => 0,
+                StreamNews::Nothing if was_open => 0,
+                StreamNews::Nothing => count.saturating_add(1),
+            };
         });
     }
 }
@@ -93,5 +114,25 @@ impl SseRetryPolicy for ReconnectPolicy {
         let factor = u32::try_from(times).ok().and_then(|times| 2_u32.checked_pow(times))?;
         let wait = FIRST_RECONNECT.saturating_mul(factor).min(LAST_RECONNECT);
         (times < MAX_RECONNECTS).then_some(wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use futures_util::stream;
+
+    use super::{super::client::events, *};
+
+    #[tokio::test]
+    async fn a_stream_with_an_event_that_is_too_long_is_not_opened_again() {
+        for (body, is_opened) in [("data: 1\n\n", true), ("id: 1\n\ndata: 123456789\n\n", false)] {
+            let idle = Arc::new(IdleStreams::default());
+            let pieces = stream::iter([Ok(Bytes::from(body))]);
+            let opened = events(Box::pin(pieces), 14);
+            let read = idle.watched(Some("1".to_owned()), opened).collect::<Vec<_>>().await;
+            assert_eq!(read.iter().all(Result::is_ok), is_opened, "{body:?}: {read:?}");
+            assert_eq!(idle.pause(Some("1")).is_some(), is_opened, "{body:?}");
+        }
     }
 }

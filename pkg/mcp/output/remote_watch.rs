@@ -112,6 +112,11 @@ impl RemoteWatch {
             Some(StreamableHttpError::<TransportError>::Client(error)) => {
                 // The error's own message contains the host, which the caller knows.
                 let mut words = vec!["it cannot be reached".to_owned()];
+                if let TransportError::Refused { message, .. } = error {
+                    words.push(message.to_string());
+                } else if let TransportError::ConnectTimeout { after, .. } = error {
+                    words.push(format!("connecting took longer than {after:?}"));
+                }
                 let mut cause = error.source();
                 while let Some(error) = cause {
                     words.push(error.to_string());

@@ -43,7 +43,7 @@ pub(crate) fn write(results: &Path, docs: &Path) -> Result<()> {
     fs::create_dir_all(&pictures)?;
     let clients = Chart {
         title: "One streamed answer over HTTP, to typed chunks or events",
-        unit: "instructions a chunk, reqwest's included (make bench-clients)",
+        unit: "instructions a chunk, the HTTP client's included (make bench-clients)",
         peers: "other clients",
         sign: "",
         end: f64::INFINITY,

@@ -30,7 +30,7 @@ use tokio::sync::Barrier;
 
 use super::secrets::Logs;
 
-/// What an attempt was for: the owner's id and scope, the model, the number of the attempt.
+/// The purpose of an attempt: the owner's id and scope, the model, the number of the attempt.
 type Attempt = (String, String, String, u32);
 
 /// Makes `Bearer planted-ID` for each owner, once `together` requests are there, and writes down what it was asked.

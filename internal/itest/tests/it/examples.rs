@@ -99,7 +99,7 @@ fn every_example_runs_in_a_test() {
     }
 }
 
-/// What people want to do, and the examples that show it.
+/// The jobs that people have, and the examples that show them.
 const JOBS: [(&str, &str); 24] = [
     ("first agent", "first_agent"),
     ("terminal chat with approvals and cancel", "terminal_chat"),

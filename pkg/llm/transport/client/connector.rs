@@ -43,6 +43,7 @@ const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub(super) struct HostConnector {
     direct: SecuredConnector<HttpConnector<NameResolver>>,
+    to_proxy: SecuredConnector<HttpConnector<NameResolver>>,
     proxies: Arc<Matcher>,
     timeout: Option<Duration>,
     tls: TlsLayer,
@@ -66,7 +67,8 @@ impl HostConnector {
         plain.enforce_http(!cfg!(feature = "tls"));
         let proxies = Arc::new(proxies);
         let tls = TlsLayer::new()?;
-        Ok(Self { direct: tls.over(plain), proxies, timeout, tls })
+        let to_proxy = tls.to_proxy(plain.clone());
+        Ok(Self { direct: tls.over(plain), to_proxy, proxies, timeout, tls })
     }
 
     /// Returns the credentials that a request to a proxy carries itself: one that is not encrypted, and so not tunnelled.
@@ -75,23 +77,27 @@ impl HostConnector {
         proxy.and_then(|proxy| proxy.basic_auth().cloned())
     }
 
+    /// Returns why no connection is made to this URL: its proxy does not speak HTTP.
+    pub(super) fn refusal(&self, uri: &Uri) -> Option<String> {
+        let proxy = self.proxies.intercept(uri)?;
+        let is_http = matches!(proxy.uri().scheme_str(), Some("http" | "https"));
+        let proxy = proxy.uri();
+        (!is_http).then(|| {
+            format!("the proxy {proxy} does not speak HTTP; expected `http://` or `https://`")
+        })
+    }
+
     async fn connect(mut self, uri: Uri) -> Result<HttpConnection, ConnectError> {
         let Some(proxy) = self.proxies.intercept(&uri) else {
             return Ok(HttpConnection::new(self.direct.call(uri).await?));
         };
-        if !matches!(proxy.uri().scheme_str(), Some("http" | "https")) {
-            let message = format!(
-                "the proxy {} is not one for HTTP; expected `http://` or `https://`",
-                proxy.uri()
-            );
-            return Err(message.into());
-        }
         if uri.scheme() == Some(&Scheme::HTTP) {
-            let mut connection = HttpConnection::new(self.direct.call(proxy.uri().clone()).await?);
+            let mut connection =
+                HttpConnection::new(self.to_proxy.call(proxy.uri().clone()).await?);
             connection.form = RequestForm::Proxied;
             return Ok(connection);
         }
-        let mut tunnel = Tunnel::new(proxy.uri().clone(), self.direct);
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), self.to_proxy);
         if let Some(credentials) = proxy.basic_auth() {
             tunnel = tunnel.with_auth(credentials.clone());
         }

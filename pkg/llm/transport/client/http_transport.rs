@@ -5,6 +5,7 @@ use std::{
     convert::Infallible,
     error::Error as StdError,
     future::poll_fn,
+    io,
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -44,7 +45,17 @@ const NO_TLS: &str = "forgeline was built without the feature `tls` and reaches 
 const IDLE: Duration = Duration::from_secs(90);
 
 /// The characters of a URL that are sent encoded.
-const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`');
+const ENCODED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'`')
+    .add(b'^')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}')
+    .add(b'\\');
 
 /// The library's own transport. It uses the proxies of the environment and of the system (`HTTPS_PROXY`, `NO_PROXY`),
 /// and follows no redirects.
@@ -138,7 +149,10 @@ impl Transport for HttpTransport {
             let mut request = build(request)?;
             let uri = request.uri().clone();
             if !cfg!(feature = "tls") && uri.scheme() == Some(&Scheme::HTTPS) {
-                return Err(TransportError::Refused { message: Text::from(NO_TLS) });
+                return Err(TransportError::refused(NO_TLS));
+            }
+            if let Some(message) = this.connector.refusal(&uri) {
+                return Err(TransportError::refused(message));
             }
             if let Some(credentials) = this.connector.proxy_credentials(&uri) {
                 request.headers_mut().insert(PROXY_AUTHORIZATION, credentials);
@@ -173,9 +187,10 @@ pub(super) fn plain_headers(headers: &HeaderMap) -> Vec<(Text, Text)> {
 
 /// Returns `true` if the connection was not made within its time.
 fn took_too_long(error: &ClientError) -> bool {
-    let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
+    let is_late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+    let mut cause = error.source().filter(|_| error.is_connect());
     while let Some(error) = cause {
-        if error.is::<ConnectingTookTooLong>() {
+        if error.is::<ConnectingTookTooLong>() || error.downcast_ref().is_some_and(is_late) {
             return true;
         }
         cause = error.source();
@@ -246,10 +261,9 @@ fn uri(url: &str) -> Result<(Uri, Option<HeaderValue>), TransportError> {
         .scheme
         .as_ref()
         .is_some_and(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS);
-    let refused = |message: &str| TransportError::Refused { message: Text::from(message) };
     let Some(authority) = parts.authority.take().filter(|_| has_scheme) else {
         let message = "the URL is not an HTTP URL; expected `http://` or `https://` and a host";
-        return Err(refused(message));
+        return Err(TransportError::refused(message));
     };
     let (user, place) = match authority.as_str().rsplit_once('@') {
         Some((user, place)) => (Some(basic(user)?), place.parse::<Authority>().map_err(invalid)?),
@@ -257,9 +271,10 @@ fn uri(url: &str) -> Result<(Uri, Option<HeaderValue>), TransportError> {
     };
     let port = place.as_str().strip_prefix(place.host()).and_then(|rest| rest.strip_prefix(':'));
     if port.is_some_and(|port| !port.is_empty() && port.parse::<u16>().is_err()) {
-        return Err(refused("the port of the URL is not a number from 0 to 65535"));
+        return Err(TransportError::refused("the port of the URL is not a number from 0 to 65535"));
     }
-    parts.authority = Some(place);
+    // The names of `NO_PROXY` are compared letter by letter.
+    parts.authority = Some(place.as_str().to_ascii_lowercase().parse().map_err(invalid)?);
     Ok((Uri::from_parts(parts).map_err(invalid)?, user))
 }
 
@@ -332,7 +347,10 @@ mod tests {
             ("http://u:p%40@h/x",           Some("http://h/x"),             Some("Basic dTpwQA==")),
             ("http://a@b:c@h/x",            Some("http://h/x"),             Some("Basic YUBiOmM=")),
             ("http://[::1]:8/ü a",          Some("http://[::1]:8/%C3%BC%20a"), None),
+            ("http://u:p^{|}@LLM.Example/X", Some("http://llm.example/X"),  Some("Basic dTpwXnt8fQ==")),
             ("ftp://h/",                    None,                           None),
+            ("http://h:no/v1",              None,                           None),
+            ("http://h:99999/v1",           None,                           None),
             ("/v1",                         None,                           None),
             ("http:///v1",                  None,                           None),
         ];
@@ -357,6 +375,49 @@ mod tests {
         assert_eq!(own(Duration::ZERO), None);
         let usual = HttpTransport::new().unwrap().connect_timeout;
         assert_eq!(usual, Some(Duration::from_secs(10)));
+    }
+
+    #[tokio::test]
+    async fn a_proxy_that_does_not_speak_http_is_refused_with_its_name_and_passed_by_as_it_says() {
+        let proxies = Matcher::builder().all("socks5://127.0.0.1:9").no("near.example").build();
+        let transport = HttpTransport::build(Duration::from_secs(9), None, proxies).unwrap();
+        let far = transport.send(HttpRequest::new("GET", "http://far.example/")).await;
+        let error = far.unwrap_err();
+        assert!(matches!(error, TransportError::Refused { .. }), "{error:?}");
+        assert!(error.to_string().contains("socks5://127.0.0.1:9"), "{error}");
+        let near = uri("http://Near.Example/").unwrap().0;
+        assert_eq!(transport.connector.refusal(&near), None, "NO_PROXY in other letters");
+    }
+
+    /// Returns the first bytes of a connection to a server, or to a proxy before it.
+    async fn hello(is_proxy: bool) -> Vec<u8> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = format!("https://{}", listener.local_addr().unwrap());
+        let (proxies, url) = if is_proxy {
+            (Matcher::builder().all(server).build(), "https://far.example/".to_owned())
+        } else {
+            (Matcher::builder().build(), server)
+        };
+        let transport = HttpTransport::build(Duration::from_secs(9), None, proxies).unwrap();
+        let sending = tokio::spawn(transport.send(HttpRequest::new("GET", &*url)));
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = [0; 5];
+        stream.read_exact(&mut head).await.unwrap();
+        let mut hello = vec![0; usize::from(u16::from_be_bytes([head[3], head[4]]))];
+        stream.read_exact(&mut hello).await.unwrap();
+        drop(stream);
+        assert!(sending.await.unwrap().is_err(), "the server has closed");
+        hello
+    }
+
+    #[tokio::test]
+    async fn http_2_is_offered_to_servers_and_not_to_proxies() {
+        if !cfg!(feature = "tls") {
+            return;
+        }
+        let offers_http_2 = |hello: &[u8]| hello.windows(3).any(|bytes| bytes == b"\x02h2");
+        assert!(offers_http_2(&hello(false).await));
+        assert!(!offers_http_2(&hello(true).await));
     }
 
     /// Returns what a proxy is asked for first, by a request for this URL.

@@ -19,4 +19,9 @@ impl TlsLayer {
     pub(super) fn over<C>(&self, connector: C) -> SecuredConnector<C> {
         connector
     }
+
+    #[expect(clippy::unused_self, reason = "TLS has settings")]
+    pub(super) fn to_proxy<C>(&self, connector: C) -> SecuredConnector<C> {
+        connector
+    }
 }

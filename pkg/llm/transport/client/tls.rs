@@ -29,6 +29,13 @@ impl TlsLayer {
     pub(super) fn over<C>(&self, connector: C) -> SecuredConnector<C> {
         SecuredConnector::from((connector, Arc::clone(&self.0)))
     }
+
+    /// Secures connections to a proxy, with which HTTP/1 is spoken.
+    pub(super) fn to_proxy<C>(&self, connector: C) -> SecuredConnector<C> {
+        let mut config = ClientConfig::clone(&self.0);
+        config.alpn_protocols.clear();
+        SecuredConnector::from((connector, Arc::new(config)))
+    }
 }
 
 /// The configuration shared by all clients of the process: the system's certificates take 90 KiB.
