@@ -31,8 +31,8 @@
 pub use crate::agent::tools::FileTools;
 #[cfg(feature = "runtime")]
 pub use crate::agent::{
-    Agent, AgentConfig, CallMode, CancellationToken, Conversation, OutcomeKind, RunError,
-    RunOutcome,
+    Agent, CancellationToken, Conversation, OutcomeKind, RunError, RunOutcome,
+    config::{AgentConfig, CallMode},
     tools::{Calculator, Tool, ToolContext, ToolError, ToolOutput, tool_fn, tool_with},
 };
 #[cfg(feature = "runtime")]

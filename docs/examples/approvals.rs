@@ -5,7 +5,8 @@ use std::{error::Error, path::Path};
 
 use forgeline::{
     agent::{
-        Agent, ApprovalContext, ApprovalPolicy, Decision,
+        Agent,
+        approval::{ApprovalContext, ApprovalPolicy, Decision},
         tools::{Calculator, FileTools},
     },
     llm::{Provider, demo::DemoProvider},

@@ -6,7 +6,9 @@ use std::error::Error;
 
 use forgeline::{
     agent::{
-        Agent, ApprovalPolicy, BuildError, Conversation, Decision, journal::MemoryJournal,
+        Agent, BuildError, Conversation,
+        approval::{ApprovalPolicy, Decision},
+        journal::MemoryJournal,
         tools::Calculator,
     },
     llm::{Provider, demo::DemoProvider},

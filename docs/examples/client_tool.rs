@@ -10,7 +10,7 @@ use std::{
 };
 
 use forgeline::{
-    agent::{Agent, AllowList, RunInput, RunOutcome, Surface, tools::ClientTool},
+    agent::{Agent, RunInput, RunOutcome, access::AllowList, run::Surface, tools::ClientTool},
     llm::{Provider, demo::DemoProvider},
     types::ClientReturn,
 };

@@ -5,7 +5,12 @@
 use std::{error::Error, io, thread};
 
 use forgeline::{
-    agent::{Agent, AgentChannels, ApprovalPolicy, BuildError, Decision, Input, tools::Calculator},
+    agent::{
+        Agent, BuildError,
+        approval::{ApprovalPolicy, Decision},
+        channels::{AgentChannels, Input},
+        tools::Calculator,
+    },
     llm::{Provider, anthropic::Anthropic},
     types::AgentEvent,
 };

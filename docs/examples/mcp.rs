@@ -5,7 +5,8 @@ use std::{error::Error, path::Path};
 
 use forgeline::{
     agent::{
-        Agent, ApprovalContext, Decision, RunOutcome,
+        Agent, RunOutcome,
+        approval::{ApprovalContext, Decision},
         mcp::{McpConfig, McpOptions, McpQuestion, McpServers},
     },
     llm::{Provider, demo::DemoProvider},

@@ -9,8 +9,9 @@ use std::{
 use axum::{Router, routing::get};
 use forgeline::{
     agent::{
-        Agent, BuildError, CallRecord, Metric, MetricNames, Observer, RunOutcome, RunRecord,
-        TurnRecord, tools::Calculator,
+        Agent, BuildError, RunOutcome,
+        observe::{CallRecord, Metric, MetricNames, Observer, RunRecord, TurnRecord},
+        tools::Calculator,
     },
     llm::{Provider, anthropic::Anthropic},
 };

@@ -5,8 +5,10 @@ use std::{error::Error, sync::Arc};
 
 use forgeline::{
     agent::{
-        Agent, Budget, BuildError, Places, RunError, RunInput, RunOutcome, SubAgent,
+        Agent, BuildError, RunError, RunInput, RunOutcome,
         notice::SubAgentEvent,
+        run::Budget,
+        sub_agents::{Places, SubAgent},
     },
     llm::{Provider, anthropic::Anthropic},
 };

@@ -5,7 +5,9 @@ use std::error::Error;
 
 use forgeline::{
     agent::{
-        Agent, AgentBuilder, BuildError, Places, RunOutcome, SubAgent, notice::SubAgentEvent,
+        Agent, AgentBuilder, BuildError, RunOutcome,
+        notice::SubAgentEvent,
+        sub_agents::{Places, SubAgent},
         tools::Calculator,
     },
     llm::{Provider, demo::DemoProvider},

@@ -6,7 +6,8 @@ use std::error::Error;
 
 use forgeline::{
     agent::{
-        Agent, NoToolCall, OutcomeKind,
+        Agent, OutcomeKind,
+        config::NoToolCall,
         tools::{Calculator, ToolContext, ToolError, tool_fn},
     },
     llm::{Provider, demo::DemoProvider},

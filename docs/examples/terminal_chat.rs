@@ -4,7 +4,7 @@
 use std::{error::Error, io::Write};
 
 use forgeline::{
-    agent::{Agent, Decision, tools::FileTools},
+    agent::{Agent, approval::Decision, tools::FileTools},
     llm::{Provider, anthropic::Anthropic},
     types::AgentEvent,
 };

@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use forgeline::{
-    agent::{Agent, CallMode, tools::Calculator},
+    agent::{Agent, config::CallMode, tools::Calculator},
     llm::{Provider, demo::DemoProvider},
     types::{Part, Transcript},
 };

@@ -5,7 +5,8 @@ use std::{error::Error, sync::Arc};
 
 use forgeline::{
     agent::{
-        Agent, BuildError, ToolSearch,
+        Agent, BuildError,
+        search::ToolSearch,
         tools::{Tool, ToolContext, tool_fn},
     },
     llm::{Provider, demo::DemoProvider},

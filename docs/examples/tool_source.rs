@@ -5,7 +5,8 @@ use std::{collections::HashMap, error::Error, sync::Arc};
 
 use forgeline::{
     agent::{
-        Agent, BuildError, Caller, RunContext, RunInput,
+        Agent, BuildError, Caller, RunInput,
+        run::RunContext,
         tools::{Tool, tool_fn},
     },
     llm::{Provider, anthropic::Anthropic},

@@ -5,7 +5,7 @@ use std::{error::Error, net::SocketAddr};
 
 use axum::{Router, response::Html, routing::get};
 use forgeline::{
-    agent::{Agent, ApprovalPolicy, tools::Calculator},
+    agent::{Agent, approval::ApprovalPolicy, tools::Calculator},
     llm::{Provider, anthropic::Anthropic},
     server::{Service, router},
 };

@@ -5,8 +5,10 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use clap::{Args, ValueEnum};
 use forgeline::{
     agent::{
-        AgentBuilder, Budget, CallMode,
+        AgentBuilder,
+        config::CallMode,
         mcp::McpServers,
+        run::Budget,
         tools::{Calculator, Tool},
     },
     llm::{Cost, ModelCard, Prices, Provider},

@@ -79,7 +79,7 @@ impl From<Decision> for ApprovalVerdict {
 /// An object that answers approval requests: a dialog, a rule, a service.
 ///
 /// It is asked for all runs of an agent, possibly about several calls at the same time. A reader of a run's events may answer as well, see
-/// [`Approvals`](crate::Approvals); the first answer counts. The wait ends after [`approval_timeout`](crate::AgentConfig::approval_timeout). An approver
+/// [`Approvals`](crate::steering::Approvals); the first answer counts. The wait ends after [`approval_timeout`](crate::config::AgentConfig::approval_timeout). An approver
 /// that panics rejects.
 ///
 /// # Examples
@@ -90,7 +90,11 @@ impl From<Decision> for ApprovalVerdict {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{Decision, Agent, tools::{ToolContext, ToolEffects, tool_fn}},
+///     agent::{
+///         Agent,
+///         approval::Decision,
+///         tools::{ToolContext, ToolEffects, tool_fn},
+///     },
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;
@@ -106,7 +110,7 @@ impl From<Decision> for ApprovalVerdict {
 /// let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("I did not send it.")]);
 /// let agent = Agent::builder(provider)
 ///     .tool(send)
-///     .approver(|request: forgeline::agent::ApprovalContext| async move {
+///     .approver(|request: forgeline::agent::approval::ApprovalContext| async move {
 ///         let is_all = request.request.arguments.as_str().contains("all");
 ///         if is_all { Decision::reject("not to all") } else { Decision::Grant }
 ///     })

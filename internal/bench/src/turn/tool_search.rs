@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use forgeline::{
-    agent::{Agent, ToolSearch, tools::tool_fn},
+    agent::{Agent, search::ToolSearch, tools::tool_fn},
     testing::{ScriptedProvider, ScriptedTurn},
     types::{AgentEvent, ToolResultEvent},
 };

@@ -4,9 +4,11 @@ use std::{collections::BTreeMap, error::Error, net::SocketAddr};
 
 use forgeline::{
     agent::{
-        Agent, Caller, Places, RunInput, SubAgent, ToolSearch,
+        Agent, Caller, RunInput,
         knowledge::{FileMemoryStore, KnowledgeTools, LexicalIndex, MemoryTools},
         mcp::{LoopbackLogins, McpConfig, McpOptions, McpServers, MemoryTokens},
+        search::ToolSearch,
+        sub_agents::{Places, SubAgent},
         tools::{Calculator, ClientTool},
     },
     llm::{TokenEstimator, demo::DemoProvider},
