@@ -52,14 +52,13 @@
 //! | `http` | the providers over HTTP, by hyper |
 //! | `tls` | TLS for the library's own client (rustls with *ring*); without it, bring a client, or use `http://` |
 //! | `reqwest` | clients of reqwest that the program brings, for their proxies, certificates and TLS |
-//! | `runtime` | the agent, its channels and tools, without HTTP: everything that needs tokio |
-//! | `macros` | the attribute [`tool`](https://docs.rs/forgeline/latest/forgeline/attr.tool.html), which makes a tool of an async function |
+//! | `runtime` | the agent, its channels and tools, without HTTP, and the attribute [`tool`](https://docs.rs/forgeline/latest/forgeline/attr.tool.html), which makes a tool of an async function: everything that needs tokio |
 //! | `local-tools` | the tools that work on this machine: files below a root, programs of an allow-list, skills |
 //! | `mcp` | tools of MCP servers, of child processes and over HTTP |
 //! | `schema` | the whole of JSON Schema for the arguments of tools |
 //! | `server` | the service: runs over HTTP, read by browsers and other programs, as routes for an axum application |
 //! | `sqlite` | the stores of the service in a file of `SQLite`, whose C source is compiled in |
-//! | `testing` | recording and replay of sessions, and the conformance suites for authors of providers and stores |
+//! | `testing` | the demo model and scripted providers, recording and replay of sessions, and the conformance suites for authors of providers and, with `server`, of stores |
 //!
 //! Exact counts of tokens, by the vocabularies of OpenAI's models, are a feature of the crate below this one: add
 //! `forgeline-llm` with its feature `tokenizer`.
@@ -87,21 +86,12 @@ pub mod agent {
     pub use forgeline_skills as skills;
 }
 pub mod prelude;
-/// Providers and transports for tests.
-pub mod testing {
-    #[cfg(feature = "runtime")]
-    #[doc(inline)]
-    pub use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
-    #[cfg(feature = "testing")]
-    #[doc(inline)]
-    pub use forgeline_testing::*;
-}
 
 #[doc(inline)]
 pub use forgeline_core::TextPipeline;
 #[doc(inline)]
 pub use forgeline_llm as llm;
-#[cfg(feature = "macros")]
+#[cfg(feature = "runtime")]
 #[doc(inline)]
 pub use forgeline_macros::tool;
 #[cfg(feature = "server")]
@@ -110,12 +100,15 @@ pub use forgeline_server as server;
 #[cfg(feature = "server")]
 #[doc(inline)]
 pub use forgeline_store as store;
+#[cfg(feature = "testing")]
+#[doc(inline)]
+pub use forgeline_testing as testing;
 #[doc(inline)]
 pub use forgeline_types as types;
 
 #[cfg(all(doctest, feature = "local-tools", feature = "testing"))]
 mod guide;
 /// The programs of the README, compiled and run.
-#[cfg(all(doctest, feature = "http"))]
+#[cfg(all(doctest, feature = "testing"))]
 #[doc = include_str!("../README.md")]
 mod readme {}

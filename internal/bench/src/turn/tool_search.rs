@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use forgeline::{
     agent::{Agent, search::ToolSearch, tools::tool_fn},
-    testing::{ScriptedProvider, ScriptedTurn},
     types::{AgentEvent, ToolResultEvent},
 };
+use forgeline_testing::{ScriptedProvider, ScriptedTurn};
 use serde_json::json;
 
 use super::runtime;
