@@ -6,13 +6,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        ProviderError, SseAnswer, SseBody, SseFormat,
+        SseAnswer, SseBody, SseFormat,
         http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat},
     },
+    prelude::*,
     testing::conformance::{
         Answer, AnswerEnd, AnswerPart, Candidate, Setup, Subject, check, sse_frame,
     },
-    types::{Capabilities, FinishReason, UsageInfo},
+    types::{Capabilities, UsageInfo},
 };
 use serde_json::{Value, json};
 

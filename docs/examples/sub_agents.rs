@@ -5,14 +5,12 @@ use std::error::Error;
 
 use forgeline::{
     agent::{
-        Agent, AgentBuilder, BuildError, RunOutcome,
         notice::SubAgentEvent,
         sub_agents::{Places, SubAgent},
-        tools::Calculator,
     },
-    llm::{Provider, demo::DemoProvider},
+    llm::demo::DemoProvider,
+    prelude::*,
     testing::{ScriptedProvider, ScriptedTurn},
-    types::{AgentEvent, ToolCallEvent},
 };
 use serde_json::json;
 
