@@ -37,8 +37,17 @@
 //! | [`llm`] | requests, chunks, the [`Provider`](llm::Provider) trait and the providers |
 //! | [`TextPipeline`] | the text of a model, cut anywhere, as events: both parsers and the machine |
 //! | [`agent::core`] | the event machine and its drivers |
-//! | [`agent`], [`agent::tools`] | the agent's loop, and tools |
-//! | [`testing`] | scripted and recorded providers, the conformance suite for authors of providers |
+//! | [`agent`] | the agent, its conversations and runs |
+//! | [`agent::tools`], [`agent::search`], [`agent::sub_agents`] | tools, tools that the model finds when it needs them, and agents that are tools |
+//! | [`agent::mcp`], [`agent::skills`] | tools of MCP servers, and folders of instructions |
+//! | [`agent::access`], [`agent::approval`] | who may call what: permissions, authorizers and their audit, and approvals by a person |
+//! | [`agent::channels`], [`agent::steering`] | an agent behind channels, and messages and answers while a run is in progress |
+//! | [`agent::config`], [`agent::run`] | the limits and choices of an agent, and the details of one run: its budget and context |
+//! | [`agent::prompts`], [`agent::memory`], [`agent::knowledge`] | the system prompt, histories that fit the window, and what is remembered |
+//! | [`agent::journal`] | runs that another process continues |
+//! | [`agent::notice`], [`agent::observe`] | the custom events of the library, and records of runs, turns and calls |
+//! | [`server`], [`store`] | runs over HTTP, and what the service stores |
+//! | [`testing`] | scripted and recorded providers, the conformance suites for authors of providers and stores |
 //! | [`prelude`] | the names that most programs need |
 //!
 //! # Features

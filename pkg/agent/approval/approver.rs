@@ -12,6 +12,19 @@ use crate::{run::RunContext, support::text};
 use forgeline_types::{ApprovalRequest, Json};
 
 /// The answer to an approval request.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::approval::Decision, types::ApprovalRequest};
+///
+/// fn decide(request: &ApprovalRequest) -> Decision {
+///     match &*request.tool_name {
+///         "files_write" => Decision::Grant,
+///         name => Decision::reject(format!("{name} is not allowed here")),
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -131,6 +144,18 @@ pub trait Approver: Send + Sync {
 }
 
 /// A request, and the run that it comes from.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::approval::{ApprovalContext, Decision};
+///
+/// let approver = async |asked: ApprovalContext| {
+///     let is_known = asked.run.caller().is_some();
+///     if is_known { Decision::Grant } else { Decision::reject("sign in first") }
+/// };
+/// # drop(approver);
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ApprovalContext {

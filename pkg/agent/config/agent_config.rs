@@ -283,6 +283,16 @@ pub enum KeepThinking {
 }
 
 /// The way calls are exchanged with the model.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::{Agent, config::CallMode}, llm::demo::DemoProvider};
+///
+/// let agent = Agent::builder(DemoProvider::new()).call_mode(CallMode::Text).build()?;
+/// assert_eq!(agent.config().call_mode, CallMode::Text);
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
