@@ -6,14 +6,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        SseAnswer, SseBody, SseFormat,
+        ProviderError, SseAnswer, SseBody, SseFormat,
         http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, WireFormat},
     },
-    prelude::*,
     testing::conformance::{
         Answer, AnswerEnd, AnswerPart, Candidate, Setup, Subject, check, sse_frame,
     },
-    types::{Capabilities, UsageInfo},
+    types::{Capabilities, FinishReason, UsageInfo},
 };
 use serde_json::{Value, json};
 

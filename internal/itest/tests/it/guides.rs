@@ -134,6 +134,7 @@ fn fragments(page: &str) -> Vec<String> {
                 // Imports, and lines that the documentation hides, are in the head of this file.
                 match code {
                     "};" => block.clear(),
+                    import if import.starts_with("use ") && import.ends_with(';') => block.clear(),
                     hidden if hidden.starts_with("# ") => {}
                     code => block.push_str(code),
                 }

@@ -66,7 +66,7 @@ fn items() -> BTreeMap<String, bool> {
                 is_inside = !is_inside;
                 has_example |= is_inside && matches!(info, "" | "no_run" | "should_panic");
             }
-            if line.trim_start().starts_with(["/", "#"]) {
+            if line.trim_start().starts_with(['/', '#']) {
                 continue;
             }
             let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
