@@ -51,7 +51,9 @@ fn uses(programs: &[String]) -> BTreeMap<String, usize> {
                 found.insert(path.join("::"));
             }
         }
-        found.into_iter().for_each(|path| *uses.entry(path).or_default() += 1);
+        for path in found {
+            *uses.entry(path).or_default() += 1;
+        }
     }
     uses
 }
