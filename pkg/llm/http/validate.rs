@@ -1,7 +1,6 @@
 //! Checks of a configuration, before a provider is built.
 
 use http::header::{HeaderName, HeaderValue};
-use secrecy::ExposeSecret as _;
 
 use super::{HttpConfig, WireFormat, url};
 use crate::{
@@ -36,11 +35,11 @@ pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(
             "max_attempts is 0; it counts the first attempt, so expected 1 or more",
         ));
     }
-    let key = config.api_key.as_ref().map(|key| wire.key_header(key.expose_secret()));
+    let key = config.api_key.as_ref().map(|key| wire.key_header(key.expose()));
     if let Some((name, value)) = key {
         header(&name, &value)?;
     }
-    config.headers.iter().try_for_each(|(name, value)| header(name, value.expose_secret()))
+    config.headers.iter().try_for_each(|(name, value)| header(name, value.expose()))
 }
 
 /// Checks that the header can be sent over HTTP; its value is not shown.

@@ -15,7 +15,7 @@ use forgeline::{
     llm::{
         Failover, Provider as _, ProviderError, ProviderFuture, Request, RequestOwner, RetryPolicy,
         StructuredExt as _,
-        http::{Authorize, CallScope, SecretString},
+        http::{Authorize, CallScope, Secret},
         openai::OpenAi,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
@@ -51,7 +51,7 @@ impl OwnKeys {
 }
 
 impl Authorize for OwnKeys {
-    fn headers(&self, scope: &CallScope<'_>) -> ProviderFuture<Vec<(Text, SecretString)>> {
+    fn headers(&self, scope: &CallScope<'_>) -> ProviderFuture<Vec<(Text, Secret)>> {
         let Some(owner) = scope.owner() else {
             let error = ProviderError::unsupported("openai", "a request without a key");
             return Box::pin(async move { Err(error) });
@@ -280,7 +280,7 @@ async fn neither_key_nor_owner_is_in_debug_logs_recordings_or_observers() {
 struct Silent;
 
 impl Authorize for Silent {
-    fn headers(&self, _: &CallScope<'_>) -> ProviderFuture<Vec<(Text, SecretString)>> {
+    fn headers(&self, _: &CallScope<'_>) -> ProviderFuture<Vec<(Text, Secret)>> {
         Box::pin(pending())
     }
 }
