@@ -170,8 +170,8 @@ async fn retries_and_the_next_provider_of_a_chain_keep_the_owner() {
     let (down, up) = (Server::new(|_, _| is_refused()), Server::new(|_, _| says("Hello.")));
     let keys = OwnKeys::new(1);
     let first = provider(Arc::clone(&down), &keys, once_more());
-    let chain = Failover::new(Arc::new(first))
-        .then("backup", Arc::new(provider(Arc::clone(&up), &keys, RetryPolicy::NONE)));
+    let chain =
+        Failover::new(first).then("backup", provider(Arc::clone(&up), &keys, RetryPolicy::NONE));
     let agent = Agent::builder(chain).build().unwrap();
     agent.run(RunInput::from("Hi").caller(ann())).await.unwrap();
     assert_eq!(down.keys(), ["Bearer planted-ann", "Bearer planted-ann"]);
