@@ -5,12 +5,18 @@ use http::header::{HeaderName, HeaderValue};
 use super::{HttpConfig, WireFormat, url};
 use crate::{
     ProviderError,
-    transport::{client::is_http_url, redact_url},
+    transport::{
+        client::{NOT_ASCII, is_http_url},
+        redact_url,
+    },
 };
 
 /// Checks that a provider can work with this configuration; the error says what to do.
 pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(), ProviderError> {
     let base = config.base_url.trim();
+    if !url::host(base).is_ascii() {
+        return Err(ProviderError::config(format!("base URL {:?}: {NOT_ASCII}", redact_url(base))));
+    }
     if !is_http_url(base) {
         return Err(ProviderError::config(format!(
             "base URL {:?} is not an HTTP URL; expected something like http://127.0.0.1:8080",
