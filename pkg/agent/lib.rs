@@ -32,7 +32,9 @@ pub use self::{
         ModulePermissions, NamedPermissions, Permissions, ToolAccess,
     },
     approval::{ApprovalContext, ApprovalPolicy, Approver, Decision, OutsideText},
-    channels::{AgentChannels, AgentHandle, CancelSender, Input, InputSender, ShutdownSender},
+    channels::{
+        AgentChannels, AgentHandle, CancelSender, Input, InputSender, ShutdownSender, UnsentInput,
+    },
     config::{AgentConfig, AtLimit, CallMode, CallStart, KeepThinking, NoToolCall},
     default_agent::{
         Agent, AgentBuilder, BuildError, Conversation, DefaultAgent, SkillSet, TypedOutcome,
