@@ -11,7 +11,7 @@ enum OpenValue<'t> {
 }
 
 /// Describes why the JSON `text` could not be read as a type, like [`describe_mismatch`], after the JSON pointer of the member that does not fit:
-/// `at /lines/0/count: invalid type: string "x", expected an integer`. For the outermost value there is no pointer.
+/// `at /lines/0/count: invalid type: string "x", expected an integer`. The outermost value has none.
 ///
 /// serde reports some members only as a part of what contains them, such as those of an untagged enum: the pointer is then that of the
 /// object or array.
