@@ -4,9 +4,8 @@ use std::{hint::black_box, sync::Arc};
 
 use forgeline::{
     llm::parser::{
-        ToolSchemas,
-        ParseOutcome, ParsedContent, ThinkingDialect, ThinkingParser, ThinkingPiece, ToolCallParser,
-        ToolDialect,
+        ParseOutcome, ParsedContent, ThinkingDialect, ThinkingParser, ThinkingPiece,
+        ToolCallParser, ToolDialect, ToolSchemas,
     },
     types::Text,
 };
