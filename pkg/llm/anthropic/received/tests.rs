@@ -1,0 +1,1 @@
+//! Requests of clients, as they come.
