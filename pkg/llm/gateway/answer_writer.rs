@@ -1,7 +1,9 @@
 //! The writers of answers, as a server uses them without regard to the protocol.
 
-use super::RequestProblem;
-use forgeline_types::{AgentError, AgentEvent, Completion, FinishReason, Signature, UsageInfo};
+use super::{ClientRequest, RequestProblem};
+use forgeline_types::{
+    AgentError, AgentEvent, Completion, FinishReason, Signature, Text, UsageInfo,
+};
 
 /// A writer of the events of one response in the protocol of its clients.
 ///
@@ -58,4 +60,30 @@ pub trait AnswerWriter {
     {
         problem.to_body()
     }
+}
+
+/// A protocol of clients: both halves, by the type of its writer.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{anthropic::MessageWriter, gateway::{ClientProtocol, RequestProblem}};
+///
+/// fn body_of_refusal<P: ClientProtocol>(body: &[u8]) -> Option<String> {
+///     P::read_request(body).err().map(|problem: RequestProblem| P::refusal(&problem))
+/// }
+///
+/// assert!(body_of_refusal::<MessageWriter>(b"{}").unwrap().contains("model: is missing"));
+/// ```
+pub trait ClientProtocol: AnswerWriter + Sized + Send + 'static {
+    /// Reads the body of a request, as the function `read_request` of the protocol's module does.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first place that is not as the protocol has it.
+    fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem>;
+
+    /// Returns a writer for one response with this id, answered by `model`.
+    #[must_use]
+    fn begin(id: Text, model: Text) -> Self;
 }

@@ -1,6 +1,7 @@
 //! Servers whose clients speak a vendor's protocol: what their two halves share.
 //!
 //! One half reads a request as clients send it, the other writes the answer, streamed or whole. Both are pure: no I/O, no clock, no HTTP.
+//! A server that speaks several of the protocols is generic over [`ClientProtocol`].
 //!
 //! | clients of | the request is read by | the answer is written by |
 //! | --- | --- | --- |
@@ -16,8 +17,16 @@ mod pieces;
 mod problem;
 mod request;
 mod sse;
+#[cfg(test)]
+mod tests;
 
-pub use self::{answer_writer::AnswerWriter, problem::RequestProblem, request::ClientRequest};
+#[cfg(test)]
+pub(crate) use self::tests::mutated;
+pub use self::{
+    answer_writer::{AnswerWriter, ClientProtocol},
+    problem::RequestProblem,
+    request::ClientRequest,
+};
 pub(crate) use self::{
     calls::{CallNames, NamedCalls},
     functions::{arguments, function_tool, only_function},

@@ -10,12 +10,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use self::blocks::BlockReader;
+use super::message_writer::MessageWriter;
 use crate::{
     PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
     decode::{JsonEntries, lax_json::list},
     gateway::{
-        ClientRequest, RequestProblem, flag, fraction, metadata, number, object, option,
-        required_text, root, text, texts, unlike,
+        ClientProtocol, ClientRequest, RequestProblem, flag, fraction, metadata, number, object,
+        option, required_text, root, text, texts, unlike,
     },
 };
 use forgeline_types::{Message, MessageRole, Part, Text, Transcript};
@@ -82,6 +83,16 @@ pub fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
     request.extra = members;
     let left_out = reader.left_out;
     Ok(ClientRequest { model: model.into(), request, stream, include_usage: true, left_out })
+}
+
+impl ClientProtocol for MessageWriter {
+    fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
+        read_request(body)
+    }
+
+    fn begin(id: Text, model: Text) -> Self {
+        Self::new(id, model)
+    }
 }
 
 /// The part of a body that is read as written: arguments and blocks of the vendor keep the spelling of their numbers.

@@ -9,14 +9,16 @@ use serde_json::{Map, Value, json};
 
 use super::{
     PROTOCOL,
+    chunk_writer::ChunkWriter,
     reasoning::{BLOCKS, DETAILS},
     wire::{REASONING, REASONING_CONTENT, REASONING_TEXT},
 };
 use crate::{
     Request, ResponseFormat, ToolChoice, ToolSpec,
     gateway::{
-        CallNames, ClientRequest, RequestProblem, arguments, flag, fraction, function_tool, media,
-        metadata, number, object, only_function, option, required_text, root, text, texts, unlike,
+        CallNames, ClientProtocol, ClientRequest, RequestProblem, arguments, flag, fraction,
+        function_tool, media, metadata, number, object, only_function, option, required_text, root,
+        text, texts, unlike,
     },
 };
 use forgeline_types::{
@@ -86,6 +88,16 @@ pub fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
         include_usage,
         left_out: reader.left_out,
     })
+}
+
+impl ClientProtocol for ChunkWriter {
+    fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
+        read_request(body)
+    }
+
+    fn begin(id: Text, model: Text) -> Self {
+        Self::new(id, model)
+    }
 }
 
 /// The reader of a request, and what it found so far.

@@ -10,12 +10,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use self::items::ItemReader;
+use super::response_writer::ResponseWriter;
 use crate::{
     Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
     decode::lax_json::list,
     gateway::{
-        ClientRequest, RequestProblem, flag, fraction, function_tool, metadata, number, object,
-        only_function, option, required_text, root, text, unlike,
+        ClientProtocol, ClientRequest, RequestProblem, flag, fraction, function_tool, metadata,
+        number, object, only_function, option, required_text, root, text, unlike,
     },
 };
 use forgeline_types::{Text, Transcript};
@@ -115,6 +116,16 @@ fn read(
     members.retain(|_, value| !value.is_null());
     request.extra = members;
     Ok(ClientRequest { model: model.into(), request, stream, include_usage: true, left_out })
+}
+
+impl ClientProtocol for ResponseWriter {
+    fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
+        read_request(body)
+    }
+
+    fn begin(id: Text, model: Text) -> Self {
+        Self::new(id, model)
+    }
 }
 
 /// The part of a body that is read as written: items of the vendor keep the spelling of their numbers.
