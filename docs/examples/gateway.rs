@@ -26,24 +26,21 @@ use forgeline::{
 };
 use futures_util::StreamExt as _;
 
-type Shared = Arc<dyn Provider>;
-
 fn json(status: StatusCode, body: String) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-/// Answers a request in the protocol in which it came.
-async fn answer<P: ClientProtocol>(State(provider): State<Shared>, body: Bytes) -> Response {
+async fn answer<P: ClientProtocol>(State(llm): State<Arc<dyn Provider>>, body: Bytes) -> Response {
     let asked = match P::read_request(&body) {
         Ok(asked) => asked,
         Err(problem) => return json(StatusCode::BAD_REQUEST, P::refusal(&problem)),
     };
-    if asked.model != provider.info().model {
+    if asked.model != llm.info().model {
         let problem = format!("the model {:?} is not served here", asked.model);
         return json(StatusCode::NOT_FOUND, P::refusal(&RequestProblem::new("model", problem)));
     }
     let mut writer = P::begin("answer-1".into(), asked.model);
-    let chunks = match provider.stream_completion(asked.request).await {
+    let chunks = match llm.stream_completion(asked.request).await {
         Ok(chunks) => chunks,
         Err(error) => return json(StatusCode::BAD_GATEWAY, P::failure(&error.to_agent_error())),
     };
@@ -71,7 +68,7 @@ async fn answer<P: ClientProtocol>(State(provider): State<Shared>, body: Bytes) 
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let provider: Shared = Arc::new(DemoProvider::new());
+    let provider: Arc<dyn Provider> = Arc::new(DemoProvider::new());
     let app = Router::new()
         .route("/v1/chat/completions", post(answer::<ChunkWriter>))
         .route("/v1/messages", post(answer::<MessageWriter>))

@@ -232,11 +232,13 @@ impl<S: Stream<Item = Result<StreamChunk, ProviderError>>> EventStream<S> {
     pub fn signature(&self) -> Option<&Signature> {
         let of_machine = self.machine.as_ref().map(|machine| &machine.builder().completion);
         let parts = &of_machine.or(self.completion.as_ref())?.parts;
-        let is_reasoning = |part: &&Part| matches!(part, Part::Thinking { .. });
-        match parts.iter().rev().find(is_reasoning)? {
-            Part::Thinking { signature, .. } => signature.as_ref(),
-            _ => None,
-        }
+        parts.iter().rev().find_map(|part| {
+            if let Part::Thinking { signature, .. } = part {
+                Some(signature.as_ref())
+            } else {
+                None
+            }
+        })?
     }
 
     fn end(self: Pin<&mut Self>, end: StreamEnd) {

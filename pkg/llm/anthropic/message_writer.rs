@@ -64,7 +64,7 @@ enum BlockKind {
     Thinking,
 }
 
-/// What the vendor said of the whole message, such as the text that stopped it.
+/// The facts about the whole message that the vendor gave, such as the text that stopped it.
 #[derive(Debug, Clone, Default)]
 struct MessageFacts(Map<String, Value>);
 
@@ -76,13 +76,18 @@ struct WrittenBlockDelta<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 enum BlockPiece<'a> {
-    TextDelta { text: &'a str },
-    ThinkingDelta { thinking: &'a str },
-    SignatureDelta { signature: &'a str },
-    InputJsonDelta { partial_json: &'a str },
-    CitationsDelta { citation: &'a Json },
+    #[serde(rename = "text_delta")]
+    Text { text: &'a str },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: &'a str },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: &'a str },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: &'a str },
+    #[serde(rename = "citations_delta")]
+    Citation { citation: &'a Json },
 }
 
 #[derive(Serialize)]
@@ -176,11 +181,11 @@ impl MessageWriter {
         match *piece {
             AnswerPiece::Thinking(text) => {
                 let index = self.continued(BlockKind::Thinking, out);
-                delta(out, index, BlockPiece::ThinkingDelta { thinking: text });
+                delta(out, index, BlockPiece::Thinking { thinking: text });
             }
             AnswerPiece::Text { text, .. } => {
                 let index = self.continued(BlockKind::Text, out);
-                delta(out, index, BlockPiece::TextDelta { text });
+                delta(out, index, BlockPiece::Text { text });
             }
             AnswerPiece::ThinkingEnd | AnswerPiece::TextEnd => self.end_text(out),
             AnswerPiece::CallStart { index, id, name } => {
@@ -194,7 +199,7 @@ impl MessageWriter {
             AnswerPiece::Arguments { index, json } => {
                 let block = self.calls.iter().find(|(call, _)| *call == index);
                 if let Some((_, block)) = block.filter(|_| !json.is_empty()) {
-                    delta(out, *block, BlockPiece::InputJsonDelta { partial_json: json });
+                    delta(out, *block, BlockPiece::InputJson { partial_json: json });
                 }
             }
             AnswerPiece::CallEnd { index, .. } => {
@@ -215,7 +220,7 @@ impl MessageWriter {
         }
         if is_citation(item) {
             if let Some((BlockKind::Text, index)) = self.open {
-                delta(out, index, BlockPiece::CitationsDelta { citation: &item.raw });
+                delta(out, index, BlockPiece::Citation { citation: &item.raw });
             }
         } else if is_block(item) {
             self.end_text(out);
@@ -255,7 +260,7 @@ impl MessageWriter {
     fn end_text(&mut self, out: &mut String) {
         let Some((kind, index)) = self.open.take() else { return };
         if let Some(signature) = self.proof.take().filter(|_| kind == BlockKind::Thinking) {
-            delta(out, index, BlockPiece::SignatureDelta { signature: &signature });
+            delta(out, index, BlockPiece::Signature { signature: &signature });
         }
         stop(out, index);
     }

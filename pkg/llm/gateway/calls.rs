@@ -52,7 +52,14 @@ impl NamedCalls {
                 }
                 out(*piece);
             }
-            _ => out(*piece),
+            AnswerPiece::CallStart { .. }
+            | AnswerPiece::Thinking(_)
+            | AnswerPiece::ThinkingEnd
+            | AnswerPiece::Text { .. }
+            | AnswerPiece::TextEnd
+            | AnswerPiece::Item(_)
+            | AnswerPiece::Usage(_)
+            | AnswerPiece::Failed(_) => out(*piece),
         }
     }
 

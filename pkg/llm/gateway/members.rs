@@ -93,9 +93,10 @@ pub(crate) fn root(body: &[u8]) -> Result<Map<String, Value>, RequestProblem> {
 
 /// Returns the members of an object.
 pub(crate) fn object(value: Value, place: &str) -> Result<Map<String, Value>, RequestProblem> {
-    match value {
-        Value::Object(members) => Ok(members),
-        other => Err(unlike(place, "an object", &other)),
+    if let Value::Object(members) = value {
+        Ok(members)
+    } else {
+        Err(unlike(place, "an object", &value))
     }
 }
 
@@ -117,10 +118,7 @@ pub(crate) fn texts(
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::String(text)) => Ok(vec![text]),
         Some(Value::Array(texts)) => {
-            let text = |(at, text): (usize, Value)| match text {
-                Value::String(text) => Ok(text),
-                other => Err(unlike(format!("{name}[{at}]"), "a text", &other)),
-            };
+            let text = |(at, text)| only_text(text, || format!("{name}[{at}]"));
             texts.into_iter().enumerate().map(text).collect()
         }
         Some(other) => Err(unlike(name, "a text or a list of texts", &other)),
@@ -132,9 +130,13 @@ pub(crate) fn metadata(
     members: &mut Map<String, Value>,
 ) -> Result<BTreeMap<String, String>, RequestProblem> {
     let given = option(members, "metadata")?.into_iter().filter(|(_, value)| !value.is_null());
-    let text = |(name, value)| match value {
-        Value::String(value) => Ok((name, value)),
-        other => Err(unlike(format!("metadata.{name}"), "a text", &other)),
+    let text = |(name, value)| {
+        let value = only_text(value, || format!("metadata.{name}"))?;
+        Ok((name, value))
     };
     given.map(text).collect()
+}
+
+fn only_text(value: Value, place: impl Fn() -> String) -> Result<String, RequestProblem> {
+    if let Value::String(text) = value { Ok(text) } else { Err(unlike(place(), "a text", &value)) }
 }

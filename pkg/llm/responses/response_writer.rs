@@ -96,7 +96,7 @@ struct ResponseObject<'a> {
     model: &'a str,
     output: Vec<&'a Json>,
     usage: Option<Value>,
-    /// What every response has of its request, which the writer does not know.
+    /// The settings that every response repeats, at their defaults: the writer does not know the request.
     #[serde(flatten)]
     rest: Value,
 }
@@ -273,6 +273,8 @@ impl ResponseWriter {
 
     fn item(&mut self, item: &ProviderItem, out: &mut String) {
         let raw = &item.raw;
+        let is_item = !item.is_unknown_event() && raw.as_str().starts_with('{');
+        let is_reasoning = item.kind == ItemKind::Reasoning;
         match &item.kind {
             ItemKind::Citation(_) => {
                 if let Some(open) = &mut self.open
@@ -289,15 +291,17 @@ impl ResponseWriter {
             // The call itself was written; only its result is said again.
             ItemKind::Other { name, .. } if name == CUSTOM => {}
             ItemKind::ServerToolResult { .. } => {}
-            _ if item.is_unknown_event() || !raw.as_str().starts_with('{') => {}
-            ItemKind::Reasoning if self.open.as_ref().is_some_and(OpenItem::is_reasoning) => {
-                self.end_text(Some(raw), out);
-            }
             ItemKind::Reasoning
             | ItemKind::ServerToolCall { .. }
             | ItemKind::Media { .. }
             | ItemKind::Other { .. }
             | _ => {
+                if !is_item {
+                    return;
+                }
+                if is_reasoning && self.open.as_ref().is_some_and(OpenItem::is_reasoning) {
+                    return self.end_text(Some(raw), out);
+                }
                 self.end_text(None, out);
                 let (output_index, _) = self.add_item(out, |_| raw.clone());
                 self.end_item(out, output_index, raw.clone());

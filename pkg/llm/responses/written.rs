@@ -6,6 +6,9 @@ use serde_json::{Map, Value, json};
 use super::extras::PHASE;
 use forgeline_types::{Json, Text};
 
+/// The members of an event besides its type and number.
+type EventRest = Map<String, Value>;
+
 /// The kind of a text in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextKind {
@@ -132,13 +135,13 @@ impl OpenItem {
     }
 
     /// Begins a part unless one is open; returns what its event says.
-    pub(super) fn begin_part(&mut self, kind: TextKind) -> Option<Map<String, Value>> {
+    pub(super) fn begin_part(&mut self, kind: TextKind) -> Option<EventRest> {
         if self.is_part_open {
             return None;
         }
         self.is_part_open = true;
         self.parts.push(TextPart { kind, text: String::new(), annotations: Vec::new() });
-        self.place("part", |part| part.to_value())
+        self.place("part", TextPart::to_value)
     }
 
     /// Adds a delta to the open part.
@@ -160,7 +163,7 @@ impl OpenItem {
     }
 
     /// Adds a source to the last text; returns what its event says.
-    pub(super) fn cite(&mut self, raw: &Json) -> Option<Map<String, Value>> {
+    pub(super) fn cite(&mut self, raw: &Json) -> Option<EventRest> {
         let part = self.parts.last_mut().filter(|part| part.kind == TextKind::Text)?;
         part.annotations.push(raw.to_value());
         let at = part.annotations.len() - 1;
@@ -170,9 +173,7 @@ impl OpenItem {
     }
 
     /// Ends the open part; returns what the events of its text and of itself say.
-    pub(super) fn end_part(
-        &mut self,
-    ) -> Option<(TextKind, Map<String, Value>, Map<String, Value>)> {
+    pub(super) fn end_part(&mut self) -> Option<(TextKind, EventRest, EventRest)> {
         if !std::mem::replace(&mut self.is_part_open, false) {
             return None;
         }
@@ -204,11 +205,7 @@ impl OpenItem {
     }
 
     /// Returns the place of the last part, and a member with what `value` returns for it.
-    fn place(
-        &self,
-        member: &str,
-        value: impl FnOnce(&TextPart) -> Value,
-    ) -> Option<Map<String, Value>> {
+    fn place(&self, member: &str, value: impl FnOnce(&TextPart) -> Value) -> Option<EventRest> {
         let mut place = Map::new();
         let index = if self.is_reasoning() { "summary_index" } else { "content_index" };
         place.insert("item_id".to_owned(), json!(self.id));

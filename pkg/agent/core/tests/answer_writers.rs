@@ -278,13 +278,13 @@ fn frames_come_in_the_order_of_the_vendors() {
 
 #[test]
 fn a_call_that_is_named_late_is_written_whole() {
+    fn late(mut writer: impl AnswerWriter, events: [&AgentEvent; 3]) -> [String; 3] {
+        events.map(|event| writer.frames(event))
+    }
     let start = AgentEvent::ToolCallStart(ToolCallStartEvent::new(0, "a"));
     let more = AgentEvent::ToolCallContent(ToolCallContentEvent::new(0, "{}", "{}"));
     let end = ToolCallEndEvent::new(0, CallOutcome::Complete).tool_name(Text::from("f"));
     let end = AgentEvent::ToolCallEnd(end);
-    fn late(mut writer: impl AnswerWriter, events: [&AgentEvent; 3]) -> [String; 3] {
-        events.map(|event| writer.frames(event))
-    }
     let [none, still, whole] = late(MessageWriter::new("id", "m"), [&start, &more, &end]);
     assert_eq!((none.as_str(), still.as_str()), ("", ""));
     assert!(whole.contains(r#""name":"f""#) && whole.contains(r#""partial_json":"{}""#), "{whole}");

@@ -14,6 +14,10 @@ use forgeline_types::{
     AgentEvent, Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult,
 };
 
+/// The blocks that a user may send, and those of the result of a tool.
+const FROM_USER: &str = "`text`, `image`, `document` or `tool_result`";
+const FROM_TOOL: &str = "`text`, `image` or `document`";
+
 /// The reader of blocks, and what it found so far.
 #[derive(Debug, Default)]
 pub(super) struct BlockReader {
@@ -39,7 +43,6 @@ impl BlockReader {
     }
 
     /// Reads the instructions: the first, and messages of the others.
-    #[expect(clippy::type_complexity, reason = "two parts of a request")]
     pub(super) fn system(
         &mut self,
         system: Option<Value>,
@@ -79,8 +82,7 @@ impl BlockReader {
             parts.push(if kind == "tool_result" {
                 Part::ToolResult(self.result(&mut members, &place)?)
             } else {
-                const EXPECTED: &str = "`text`, `image`, `document` or `tool_result`";
-                self.media(&kind, &mut members, &place, EXPECTED)?
+                self.media(&kind, &mut members, &place, FROM_USER)?
             });
             self.leave_out(&members, &place);
         }
@@ -115,7 +117,7 @@ impl BlockReader {
                     self.leave_out(&members, &place);
                 }
                 "tool_use" => {
-                    parts.push(Part::ToolCall(self.call(&mut members, written, &place)?))
+                    parts.push(Part::ToolCall(self.call(&mut members, written, &place)?));
                 }
                 _ => {
                     let item = items::block(&JsonMembers::parse(written).without("cache_control"));
@@ -164,8 +166,7 @@ impl BlockReader {
         for (at, block) in blocks(content, &place)?.into_iter().enumerate() {
             let place = format!("{place}[{at}]");
             let (kind, mut members) = self.begin(block, &place)?;
-            const EXPECTED: &str = "`text`, `image` or `document`";
-            parts.push(self.media(&kind, &mut members, &place, EXPECTED)?);
+            parts.push(self.media(&kind, &mut members, &place, FROM_TOOL)?);
             self.leave_out(&members, &place);
         }
         let first = parts.first().and_then(Part::as_text).map(str::to_owned);
@@ -237,7 +238,9 @@ fn blocks(content: Value, place: &str) -> Result<Vec<Value>, RequestProblem> {
         Value::Array(blocks) => Ok(blocks),
         Value::Null => Ok(Vec::new()),
         Value::String(text) => Ok(vec![serde_json::json!({ "type": "text", "text": text })]),
-        other => Err(unlike(place, "a text or a list of blocks", &other)),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+            Err(unlike(place, "a text or a list of blocks", &other))
+        }
     }
 }
 

@@ -46,7 +46,9 @@ impl ItemReader {
                 return Ok(());
             }
             Value::Array(items) => items,
-            other => return Err(unlike("input", "a text or a list of items", &other)),
+            other @ (Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+                return Err(unlike("input", "a text or a list of items", &other));
+            }
         };
         for (at, item) in items.into_iter().enumerate() {
             let place = format!("input[{at}]");
@@ -177,7 +179,7 @@ fn content(content: Value, place: &str, name: &str) -> Result<Vec<Part>, Request
         Value::Null => return Ok(Vec::new()),
         Value::String(text) => return Ok(vec![Part::text(text)]),
         Value::Array(list) => list,
-        other => {
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
             return Err(unlike(format!("{place}.{name}"), "a text or a list of parts", &other));
         }
     };
