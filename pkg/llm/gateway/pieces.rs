@@ -22,7 +22,7 @@ pub(crate) enum AnswerPiece<'a> {
 }
 
 impl<'a> AnswerPiece<'a> {
-    /// Returns the piece of an event; `None` for what is not part of an answer, such as the results of tools.
+    /// Returns the piece of an event; `None` for any event outside of answers, such as the result of a tool.
     pub(crate) fn of(event: &'a AgentEvent) -> Option<Self> {
         Some(match event {
             AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) => {

@@ -52,7 +52,7 @@ impl TextKind {
         }
     }
 
-    /// The member of a part, and of the event of its end, that has the text.
+    /// Returns the name of the member, of a part and of the event of its end, that has the text.
     fn member(self) -> &'static str {
         match self {
             Self::Summary | Self::Text => "text",
@@ -215,7 +215,7 @@ impl OpenItem {
         Some(place)
     }
 
-    /// The index of the last part.
+    /// Returns the index of the last part.
     fn index(&self) -> u32 {
         u32::try_from(self.parts.len().saturating_sub(1)).unwrap_or(u32::MAX)
     }
