@@ -13,16 +13,14 @@ use axum::{
     routing::post,
 };
 use forgeline::{
-    agent::core::{EventStream, StreamOptions},
     llm::{
-        Provider,
         anthropic::MessageWriter,
         demo::DemoProvider,
         gateway::{ClientProtocol, RequestProblem},
         openai::ChunkWriter,
         responses::ResponseWriter,
     },
-    types::FinishReason,
+    prelude::*,
 };
 use futures_util::StreamExt as _;
 
