@@ -32,7 +32,7 @@ fn read_with<'t>(mut parser: ToolCallParser, pieces: impl IntoIterator<Item = &'
                 ParseOutcome::Complete => write!(shown, "[{name} {arguments}]").unwrap(),
                 ParseOutcome::Incomplete => write!(shown, "[{name} incomplete]").unwrap(),
                 ParseOutcome::Malformed { offset, .. } => {
-                    write!(shown, "[{name} @{offset}]").unwrap()
+                    write!(shown, "[{name} @{offset}]").unwrap();
                 }
             }
             name.clear();
