@@ -233,6 +233,17 @@ impl StreamMachine {
         self.end(Some(error), emit);
     }
 
+    /// Takes the chunks of a whole stream and returns the answer, without its events.
+    #[doc(hidden)]
+    pub fn complete(mut self, chunks: impl IntoIterator<Item = StreamChunk>) -> Completion {
+        for chunk in chunks {
+            if self.chunk(chunk, &mut drop).is_break() {
+                break;
+            }
+        }
+        self.finish(StreamEnd::Done, &mut drop)
+    }
+
     /// Ends the stream and returns the whole answer. A stream without the protocol's terminal
     /// marker, and without another error, has the error [`EndedEarly`](ErrorCode::EndedEarly).
     pub fn finish(mut self, end: StreamEnd, emit: &mut impl FnMut(AgentEvent)) -> Completion {
@@ -250,7 +261,9 @@ impl StreamMachine {
         self.assembler.into_completion()
     }
 
-    fn end(&mut self, error: Option<AgentError>, emit: &mut impl FnMut(AgentEvent)) {
+    /// Ends what is open. It happens once an answer, so it is compiled once for all callers.
+    fn end(&mut self, error: Option<AgentError>, emit: &mut dyn FnMut(AgentEvent)) {
+        let emit = &mut |event| emit(event);
         if std::mem::replace(&mut self.has_ended, true) {
             return;
         }

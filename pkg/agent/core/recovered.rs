@@ -35,7 +35,7 @@ pub(super) fn recover_calls(
     mut parser: ToolCallParser,
     evidence: &CallEvidence,
     assembler: &mut AnswerAssembler,
-    emit: &mut impl FnMut(AgentEvent),
+    emit: &mut dyn FnMut(AgentEvent),
 ) -> u32 {
     let mut count = 0;
     let mut open: Option<OpenCall> = None;

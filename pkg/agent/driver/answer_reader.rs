@@ -1,6 +1,6 @@
 //! One request to the provider, whose response is read as it arrives.
 
-use std::{collections::VecDeque, pin::pin};
+use std::{collections::VecDeque, ops::ControlFlow, pin::pin};
 
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
@@ -217,9 +217,7 @@ impl AnswerReader {
                 if let Some(unwrapping) = &mut self.unwrapping {
                     unwrapping.chunk(&mut chunk);
                 }
-                let queue = &mut self.queue;
-                let flow = self.machine.chunk(chunk, &mut |event| queue.push(event));
-                if flow.is_break() { ItemStep::Ends } else { ItemStep::GoesOn }
+                if self.read(chunk).is_break() { ItemStep::Ends } else { ItemStep::GoesOn }
             }
             Some(Err(error)) => self.fail(error),
             None if matches!(self.on_refusal, OnRefusal::FailWith(_)) && !self.answered => {
@@ -232,15 +230,21 @@ impl AnswerReader {
         }
     }
 
+    /// Adds the events of a chunk to the queue. The only caller of the machine, which is compiled once for each.
+    fn read(&mut self, chunk: StreamChunk) -> ControlFlow<()> {
+        let queue = &mut self.queue;
+        self.machine.chunk(chunk, &mut |event| queue.push(event))
+    }
+
     /// Releases held parts of calls, before the answer ends otherwise than by its last chunk.
     fn release(&mut self) {
         let Some(unwrapping) = self.unwrapping.as_mut().filter(|it| it.is_waiting()) else {
             return;
         };
-        let (mut rest, queue) = (StreamChunk::default(), &mut self.queue);
+        let mut rest = StreamChunk::default();
         unwrapping.finish(&mut rest);
         // An answer that exceeds a limit here ends in any case.
-        let _ended = self.machine.chunk(rest, &mut |event| queue.push(event));
+        let _ended = self.read(rest);
     }
 
     /// Returns the next complete call, where calls are handed out as they are completed.
@@ -270,9 +274,8 @@ impl AnswerReader {
     /// Ends the answer as interrupted.
     pub(super) fn interrupt(&mut self) {
         self.release();
-        let (end, queue) = (StreamChunk::end(FinishReason::Interrupted), &mut self.queue);
         // The end is the last chunk in any case.
-        let _ended = self.machine.chunk(end, &mut |event| queue.push(event));
+        let _ended = self.read(StreamChunk::end(FinishReason::Interrupted));
     }
 
     fn fail(&mut self, error: ProviderError) -> ItemStep {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use forgeline_core::{StreamEnd, StreamMachine, StreamOptions};
+use forgeline_core::{StreamMachine, StreamOptions};
 use forgeline_llm::{StreamChunk, ToolSpec};
 use forgeline_parser::{ToolDialect, private::MarkerEscaper};
 use forgeline_types::{Json, ToolCall};
@@ -74,9 +74,8 @@ fn meaning(call: &ToolCall) -> String {
 
 /// Returns the calls in a text in this dialect.
 fn calls_in(dialect: &ToolDialect, text: &str) -> Vec<ToolCall> {
-    let mut machine = StreamMachine::new(&StreamOptions::default().tools(dialect.clone()));
-    let _flow = machine.chunk(StreamChunk::message(text), &mut |_| {});
-    let calls = machine.finish(StreamEnd::Done, &mut |_| {}).tool_calls;
+    let machine = StreamMachine::new(&StreamOptions::default().tools(dialect.clone()));
+    let calls = machine.complete([StreamChunk::message(text)]).tool_calls;
     calls.into_iter().filter(ToolCall::is_complete).collect()
 }
 

@@ -10,7 +10,6 @@ use crate::{
     config::CallMode,
     prompts::{describe, render_results},
 };
-use forgeline_core::StreamEnd;
 use forgeline_core::{StreamMachine, StreamOptions};
 use forgeline_llm::StreamChunk;
 use forgeline_llm::{PromptCache, ProviderError, Request, ToolSpec};
@@ -99,16 +98,11 @@ impl RequestMode {
 
     /// Returns the parts of an answer, parsed again from the model's text into text and calls; `None` if the answer contains no call.
     pub(crate) fn read_again(&self, written: &Message) -> Option<Vec<Part>> {
-        let mut machine = StreamMachine::keeping(&self.options, KeptContent::Parts);
+        let machine = StreamMachine::keeping(&self.options, KeptContent::Parts);
         let texts = written.parts.iter().filter_map(Part::as_text).map(StreamChunk::message);
         let mut end = StreamChunk::default();
         end.finished = true;
-        for chunk in texts.chain([end]) {
-            if machine.chunk(chunk, &mut |_| {}).is_break() {
-                break;
-            }
-        }
-        let read = machine.finish(StreamEnd::Done, &mut |_| {});
+        let read = machine.complete(texts.chain([end]));
         let others = written.parts.iter().filter(|part| part.as_text().is_none()).cloned();
         (!read.tool_calls.is_empty()).then(|| others.chain(read.parts).collect())
     }
