@@ -509,6 +509,8 @@ mod tests {
             note(&*log, &run(number)).await.unwrap();
         }
         let sources = sources(&log);
+        let is_noted = async |id: &str| sources.is_noted(id).await.unwrap();
+        assert!(is_noted("run-0").await && is_noted("run-8").await && !is_noted("run-9").await);
         for (from, to) in [(0, 9), (2, 5), (5, 5), (8, 9)] {
             let (found, first) = sources.notes_between(from, to).await.unwrap();
             let numbers: Vec<_> = found.into_iter().map(|(number, _)| number).collect();
