@@ -198,8 +198,11 @@ async fn an_agent_for_which_nothing_is_left_is_not_asked() {
     let agent = agent.build().unwrap().conversation();
     let outcome = agent.run(input).await.unwrap();
     let messages = outcome.messages.iter().flat_map(|message| message.tool_results());
-    let told: Vec<_> = messages.map(|result| result.content.clone()).collect();
-    assert!(told.len() == 1 && told[0].contains("nothing is left of `budget.turns`"), "{told:?}");
+    let results: Vec<_> = messages.map(|result| result.content.clone()).collect();
+    assert!(
+        results.len() == 1 && results[0].contains("nothing is left of `budget.turns`"),
+        "{results:?}"
+    );
     assert_eq!(below_asked.requests().len(), 0);
 }
 

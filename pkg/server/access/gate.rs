@@ -161,6 +161,8 @@ impl axum::body::HttpBody for ConnectionBody {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use futures_util::stream;
 
     use super::*;
@@ -169,15 +171,15 @@ mod tests {
     #[tokio::test]
     async fn of_a_body_that_is_too_long_twice_the_limit_is_read_and_no_more() {
         for (bytes, taken) in [(9, 9), (10, 10), (11, 11), (21, 21), (22, 22), (90, 22)] {
-            let sent = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-            let counted = sent.clone();
+            let sent = Arc::new(AtomicUsize::new(0));
+            let counted = Arc::clone(&sent);
             let pieces = stream::iter(0..bytes).map(move |_| {
-                counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                counted.fetch_add(1, Ordering::Relaxed);
                 Ok::<_, axum::Error>(Bytes::from_static(b"x"))
             });
             let read = whole(Body::from_stream(pieces), 10).await.unwrap();
             assert_eq!(read.map(|body| body.len()), (bytes <= 10).then_some(bytes), "{bytes}");
-            assert_eq!(sent.load(std::sync::atomic::Ordering::Relaxed), taken, "{bytes}");
+            assert_eq!(sent.load(Ordering::Relaxed), taken, "{bytes}");
         }
     }
 
