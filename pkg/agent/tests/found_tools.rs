@@ -283,6 +283,9 @@ async fn a_call_that_a_server_leaves_in_the_text_is_that_of_the_tool_too() {
     assert!(kinds(&events).contains(&"result said it".to_owned()), "{:?}", kinds(&events));
     let sent = &provider.requests()[1];
     assert_eq!(sent.messages.messages()[1].tool_calls().next().unwrap().name, CALL_FOUND_TOOL);
+    let transcript = agent.transcript();
+    let kept = transcript.messages()[1].tool_calls().next().unwrap();
+    assert_eq!((kept.name.as_str(), kept.indirect), ("own.say", true));
 }
 
 #[tokio::test(start_paused = true)]

@@ -173,13 +173,13 @@ async fn a_window_that_the_requests_set_is_that_of_the_model() {
     // Nothing is asked, and nothing refused.
     assert_eq!(agent(4000).run("And now?").await.unwrap().text, "It is done.");
     assert_eq!(*paths.lock().unwrap(), ["/api/chat"]);
-    // None of Ollama's own, which takes zero for its default.
-    assert_eq!(agent(0).run("Hi.").await.unwrap().text, "It is done.");
-    assert_eq!(paths.lock().unwrap().len(), 2);
     // It is too large by the server's words: no other number is asked for.
     let refused = agent(4_000_000).run("And now?").await;
     assert_eq!(refused.unwrap_err().error.code, ErrorCode::ContextExceeded);
     assert!(paths.lock().unwrap().iter().all(|path| path == "/api/chat"), "{paths:?}");
+    // Zero is the server's own: nothing is left out for it.
+    let refused = agent(0).run("And now?").await;
+    assert_eq!(refused.unwrap_err().error.code, ErrorCode::ContextExceeded);
 }
 
 // Rows: N-25

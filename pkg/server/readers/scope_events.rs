@@ -531,6 +531,9 @@ mod tests {
         // Not at each run.
         let dropped_at = 1_500 - 1_500 % DROPPED_AT_A_TIME;
         assert!(dropped_at < 1_500 && first == dropped_at - MAX_NOTED, "{first}");
+        let all = sources(&log);
+        assert!(all.is_noted(&format!("run-{first}")).await.unwrap(), "several pages back");
+        assert!(!all.is_noted("run-0").await.unwrap(), "dropped");
         // One is far behind, one is the last, and one is not noted any more.
         let open = || vec![run(1), run(700), run(1_499)];
         let place = sources(&log).now(open).await.unwrap();
