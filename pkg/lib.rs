@@ -37,8 +37,17 @@
 //! | [`llm`] | requests, chunks, the [`Provider`](llm::Provider) trait and the providers |
 //! | [`TextPipeline`] | the text of a model, cut anywhere, as events: both parsers and the machine |
 //! | [`agent::core`] | the event machine and its drivers |
-//! | [`agent`], [`agent::tools`] | the agent's loop, and tools |
-//! | [`testing`] | scripted and recorded providers, the conformance suite for authors of providers |
+//! | [`agent`] | the agent, its conversations and runs |
+//! | [`agent::tools`], [`agent::search`], [`agent::sub_agents`] | tools, tools that the model finds when it needs them, and agents that are tools |
+//! | [`agent::mcp`], [`agent::skills`] | tools of MCP servers, and folders of instructions |
+//! | [`agent::access`], [`agent::approval`] | who may call what: permissions, authorizers and their audit, and approvals by a person |
+//! | [`agent::channels`], [`agent::steering`] | an agent behind channels, and messages and answers while a run is in progress |
+//! | [`agent::config`], [`agent::run`] | the limits and choices of an agent, and the details of one run: its budget and context |
+//! | [`agent::prompts`], [`agent::memory`], [`agent::knowledge`] | the system prompt, histories that fit the window, and what is remembered |
+//! | [`agent::journal`] | runs that another process continues |
+//! | [`agent::notice`], [`agent::observe`] | the custom events of the library, and records of runs, turns and calls |
+//! | [`server`], [`store`] | runs over HTTP, and what the service stores |
+//! | [`testing`] | scripted and recorded providers, the conformance suites for authors of providers and stores |
 //! | [`prelude`] | the names that most programs need |
 //!
 //! # Features
@@ -52,14 +61,13 @@
 //! | `http` | the providers over HTTP, by hyper |
 //! | `tls` | TLS for the library's own client (rustls with *ring*); without it, bring a client, or use `http://` |
 //! | `reqwest` | clients of reqwest that the program brings, for their proxies, certificates and TLS |
-//! | `runtime` | the agent, its channels and tools, without HTTP: everything that needs tokio |
-//! | `macros` | the attribute [`tool`](https://docs.rs/forgeline/latest/forgeline/attr.tool.html), which makes a tool of an async function |
+//! | `runtime` | the agent, its channels and tools, without HTTP, and the attribute [`tool`](https://docs.rs/forgeline/latest/forgeline/attr.tool.html), which makes a tool of an async function: everything that needs tokio |
 //! | `local-tools` | the tools that work on this machine: files below a root, programs of an allow-list, skills |
 //! | `mcp` | tools of MCP servers, of child processes and over HTTP |
 //! | `schema` | the whole of JSON Schema for the arguments of tools |
 //! | `server` | the service: runs over HTTP, read by browsers and other programs, as routes for an axum application |
 //! | `sqlite` | the stores of the service in a file of `SQLite`, whose C source is compiled in |
-//! | `testing` | recording and replay of sessions, and the conformance suites for authors of providers and stores |
+//! | `testing` | the demo model and scripted providers, recording and replay of sessions, and the conformance suites for authors of providers and, with `server`, of stores |
 //!
 //! Exact counts of tokens, by the vocabularies of OpenAI's models, are a feature of the crate below this one: add
 //! `forgeline-llm` with its feature `tokenizer`.
@@ -87,21 +95,12 @@ pub mod agent {
     pub use forgeline_skills as skills;
 }
 pub mod prelude;
-/// Providers and transports for tests.
-pub mod testing {
-    #[cfg(feature = "runtime")]
-    #[doc(inline)]
-    pub use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
-    #[cfg(feature = "testing")]
-    #[doc(inline)]
-    pub use forgeline_testing::*;
-}
 
 #[doc(inline)]
 pub use forgeline_core::TextPipeline;
 #[doc(inline)]
 pub use forgeline_llm as llm;
-#[cfg(feature = "macros")]
+#[cfg(feature = "runtime")]
 #[doc(inline)]
 pub use forgeline_macros::tool;
 #[cfg(feature = "server")]
@@ -110,12 +109,15 @@ pub use forgeline_server as server;
 #[cfg(feature = "server")]
 #[doc(inline)]
 pub use forgeline_store as store;
+#[cfg(feature = "testing")]
+#[doc(inline)]
+pub use forgeline_testing as testing;
 #[doc(inline)]
 pub use forgeline_types as types;
 
 #[cfg(all(doctest, feature = "local-tools", feature = "testing"))]
 mod guide;
 /// The programs of the README, compiled and run.
-#[cfg(all(doctest, feature = "http"))]
+#[cfg(all(doctest, feature = "testing"))]
 #[doc = include_str!("../README.md")]
 mod readme {}

@@ -31,17 +31,21 @@
 pub use crate::agent::tools::FileTools;
 #[cfg(feature = "runtime")]
 pub use crate::agent::{
-    Agent, AgentConfig, CallMode, CancellationToken, Conversation, OutcomeKind, RunError,
-    RunOutcome,
+    Agent, AgentBuilder, BuildError, Caller, CancellationToken, Conversation, OutcomeKind,
+    RunError, RunInput, RunOutcome, RunStream,
+    approval::{ApprovalContext, ApprovalPolicy, Decision},
+    channels::AgentChannels,
+    config::{AgentConfig, CallMode},
     tools::{Calculator, Tool, ToolContext, ToolError, ToolOutput, tool_fn, tool_with},
 };
 #[cfg(feature = "runtime")]
-pub use crate::llm::{Failover, RetryPolicy, StructuredExt};
+pub use crate::llm::{Failover, Limited, RetryPolicy, StructuredExt};
 pub use crate::{
     agent::core::{EventStream, StreamMachine, StreamOptions, process_stream},
     llm::{Provider, ProviderError, Request, StreamChunk, ToolSpec},
     types::{
-        AgentError, AgentEvent, CallOutcome, Completion, Envelope, ErrorCode, FinishReason,
-        Message, MessageContentEvent, MessageRole, Part, ToolCall, ToolResult, Transcript,
+        AgentError, AgentEvent, ApprovalRequest, CallOutcome, Completion, Envelope, ErrorCode,
+        FinishReason, Message, MessageContentEvent, MessageRole, Part, ToolCall, ToolCallEvent,
+        ToolResult, ToolResultEvent, Transcript,
     },
 };

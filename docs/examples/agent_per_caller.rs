@@ -9,8 +9,8 @@ use std::{collections::BTreeMap, error::Error, net::SocketAddr, sync::Arc};
 
 use axum::http::StatusCode;
 use forgeline::{
-    agent::{Agent, Caller, tools::ToolContext, tools::tool_fn},
-    llm::{Provider, demo::DemoProvider, openai::OpenAi},
+    llm::{demo::DemoProvider, openai::OpenAi},
+    prelude::*,
     server::{Problem, Service, Tokens, router},
 };
 use serde_json::Value;

@@ -3,14 +3,7 @@
 
 use std::{error::Error, path::Path};
 
-use forgeline::{
-    agent::{
-        Agent, ApprovalContext, ApprovalPolicy, Decision,
-        tools::{Calculator, FileTools},
-    },
-    llm::{Provider, demo::DemoProvider},
-    types::ApprovalRequest,
-};
+use forgeline::{llm::demo::DemoProvider, prelude::*};
 
 /// Works on `task` in the folder `root`; `decide` is asked before each call.
 async fn work(

@@ -4,14 +4,7 @@
 
 use std::error::Error;
 
-use forgeline::{
-    agent::{
-        Agent, ApprovalPolicy, BuildError, Conversation, Decision, journal::MemoryJournal,
-        tools::Calculator,
-    },
-    llm::{Provider, demo::DemoProvider},
-    types::{AgentEvent, ApprovalRequest},
-};
+use forgeline::{agent::journal::MemoryJournal, llm::demo::DemoProvider, prelude::*};
 
 /// Returns the conversation of the journal, with an agent that is never ahead of its reader.
 fn conversation(

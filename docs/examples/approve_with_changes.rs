@@ -4,12 +4,7 @@
 use std::{error::Error, path::Path};
 
 use forgeline::{
-    agent::{
-        Agent, ApprovalContext, ApprovalPolicy, Decision,
-        tools::{Calculator, CommandTool},
-    },
-    llm::{Provider, demo::DemoProvider},
-    types::{AgentEvent, ApprovalRequest, ToolOutputEvent},
+    agent::tools::CommandTool, llm::demo::DemoProvider, prelude::*, types::ToolOutputEvent,
 };
 
 /// Works on `task` below `root` with the command `echo`; `decide` is asked before each call.

@@ -10,10 +10,7 @@ use axum::{
     response::sse::{Event, KeepAlive, Sse},
     routing::post,
 };
-use forgeline::{
-    agent::{Agent, RunInput, journal::MemoryJournals, tools::Calculator},
-    llm::{Provider, demo::DemoProvider},
-};
+use forgeline::{agent::journal::MemoryJournals, llm::demo::DemoProvider, prelude::*};
 use futures_util::{Stream, StreamExt as _};
 
 /// Returns the user, whom the login of the application has put into this header.

@@ -3,7 +3,7 @@
 
 use std::error::Error;
 
-use forgeline::llm::{Limited, Provider, ProviderError, Request, openai::OpenAi};
+use forgeline::{llm::openai::OpenAi, prelude::*};
 use futures_util::StreamExt as _;
 
 /// Returns an answer to each prompt, in the order of the prompts.

@@ -6,14 +6,15 @@
 use bytes::Bytes;
 use forgeline::{
     llm::{
-        ProviderError, Request, Thinking,
+        Thinking,
         http::{
             BodyWriter, EnvNames, HttpConfig, HttpProvider, JsonItems, SamplingNames, WireFormat,
             chat,
         },
         openai::OpenAiDecoder,
     },
-    types::{Capabilities, Message, MessageRole, Part, Text},
+    prelude::*,
+    types::{Capabilities, Text},
 };
 use serde_json::json;
 

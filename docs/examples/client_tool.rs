@@ -10,8 +10,9 @@ use std::{
 };
 
 use forgeline::{
-    agent::{Agent, AllowList, RunInput, RunOutcome, Surface, tools::ClientTool},
-    llm::{Provider, demo::DemoProvider},
+    agent::{access::AllowList, run::Surface, tools::ClientTool},
+    llm::demo::DemoProvider,
+    prelude::*,
     types::ClientReturn,
 };
 use schemars::JsonSchema;

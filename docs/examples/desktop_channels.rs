@@ -4,11 +4,7 @@
 
 use std::{error::Error, io, thread};
 
-use forgeline::{
-    agent::{Agent, AgentChannels, ApprovalPolicy, BuildError, Decision, Input, tools::Calculator},
-    llm::{Provider, anthropic::Anthropic},
-    types::AgentEvent,
-};
+use forgeline::{agent::channels::Input, llm::anthropic::Anthropic, prelude::*};
 use tokio::sync::mpsc;
 
 /// What the user does in the window.

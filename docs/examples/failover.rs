@@ -4,9 +4,8 @@
 use std::{error::Error, sync::Arc, time::Duration};
 
 use forgeline::{
-    agent::{Agent, BuildError, RunError},
-    llm::{Failover, Provider, anthropic::Anthropic, openai::OpenAi},
-    types::AgentEvent,
+    llm::{anthropic::Anthropic, openai::OpenAi},
+    prelude::*,
 };
 
 /// Returns an agent whose requests go to `first`, and during its outages to `second`.

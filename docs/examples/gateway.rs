@@ -13,13 +13,11 @@ use axum::{
     routing::post,
 };
 use forgeline::{
-    agent::core::{EventStream, StreamOptions},
     llm::{
-        Provider,
         demo::DemoProvider,
         openai::{ChunkWriter, RequestProblem, read_request},
     },
-    types::FinishReason,
+    prelude::*,
 };
 use futures_util::StreamExt as _;
 

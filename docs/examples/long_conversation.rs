@@ -3,10 +3,7 @@
 
 use std::error::Error;
 
-use forgeline::{
-    agent::{Agent, notice::Notice, tools::Calculator},
-    llm::demo::DemoProvider,
-};
+use forgeline::{agent::notice::Notice, llm::demo::DemoProvider, prelude::*};
 
 /// The parts of a conversation of so many turns.
 #[derive(Debug, Default, PartialEq)]

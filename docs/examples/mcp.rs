@@ -4,11 +4,9 @@
 use std::{error::Error, path::Path};
 
 use forgeline::{
-    agent::{
-        Agent, ApprovalContext, Decision, RunOutcome,
-        mcp::{McpConfig, McpOptions, McpQuestion, McpServers},
-    },
-    llm::{Provider, demo::DemoProvider},
+    agent::mcp::{McpConfig, McpOptions, McpQuestion, McpServers},
+    llm::demo::DemoProvider,
+    prelude::*,
     types::ToolAnswer,
 };
 use serde_json::json;

@@ -4,10 +4,8 @@
 use std::{error::Error, path::Path};
 
 use forgeline::{
-    agent::{
-        Agent, Caller, RunInput,
-        knowledge::{FileMemoryStore, KnowledgeTools, LexicalIndex, MemoryTools},
-    },
+    agent::knowledge::{FileMemoryStore, KnowledgeTools, LexicalIndex, MemoryTools},
+    prelude::*,
     testing::{ScriptedProvider, ScriptedTurn},
 };
 use serde_json::{Value, json};

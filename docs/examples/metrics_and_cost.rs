@@ -8,11 +8,9 @@ use std::{
 
 use axum::{Router, routing::get};
 use forgeline::{
-    agent::{
-        Agent, BuildError, CallRecord, Metric, MetricNames, Observer, RunOutcome, RunRecord,
-        TurnRecord, tools::Calculator,
-    },
-    llm::{Provider, anthropic::Anthropic},
+    agent::observe::{CallRecord, Metric, MetricNames, Observer, RunRecord, TurnRecord},
+    llm::anthropic::Anthropic,
+    prelude::*,
 };
 
 /// The sums so far, by series.

@@ -2,13 +2,10 @@
 #![expect(clippy::print_stdout, reason = "an example: it prints what it reads")]
 //! A dialect that no model has yet: described, read while it streams, and tested at every cut.
 use forgeline::{
-    agent::core::{StreamEnd, StreamMachine, StreamOptions},
-    llm::StreamChunk,
+    agent::core::StreamEnd,
     llm::parser::{CallForm, DialectError, PayloadGrammar, ToolDialect},
-    types::{
-        AgentEvent, Completion, MessageContentEvent, PartialCalls, ToolCallContentEvent,
-        ToolCallEndEvent,
-    },
+    prelude::*,
+    types::{PartialCalls, ToolCallContentEvent, ToolCallEndEvent},
 };
 
 /// What the model wrote; in its second call it tells how a call ends.

@@ -9,8 +9,8 @@ use axum::{
     routing::get,
 };
 use forgeline::{
-    agent::{Agent, Caller, tools::Calculator},
-    llm::{Provider, anthropic::Anthropic},
+    llm::anthropic::Anthropic,
+    prelude::*,
     server::{Problem, Service, router},
 };
 

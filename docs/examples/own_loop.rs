@@ -5,12 +5,9 @@
 use std::{error::Error, io::Write as _, sync::Arc};
 
 use forgeline::{
-    agent::{
-        core::{StreamOptions, process_stream},
-        tools::{Calculator, ToolContext, ToolError, ToolOutput, ToolRegistry, validate},
-    },
-    llm::{Provider, Request, demo::DemoProvider},
-    types::{AgentEvent, CallOutcome, Message, MessageRole, Part, ToolCall, ToolResult},
+    agent::tools::{ToolRegistry, validate},
+    llm::demo::DemoProvider,
+    prelude::*,
 };
 
 /// A model may be asked so many times.

@@ -3,8 +3,8 @@
 use std::{error::Error, net::SocketAddr, time::Duration};
 
 use forgeline::{
-    agent::{Agent, Caller, tools::tool_fn},
     llm::demo::DemoProvider,
+    prelude::*,
     server::{Service, Tokens, router},
     store::{SqliteStore, Stores},
 };

@@ -5,10 +5,12 @@ use std::{error::Error, sync::Arc};
 
 use forgeline::{
     agent::{
-        Agent, Budget, BuildError, Places, RunError, RunInput, RunOutcome, SubAgent,
         notice::SubAgentEvent,
+        run::Budget,
+        sub_agents::{Places, SubAgent},
     },
-    llm::{Provider, anthropic::Anthropic},
+    llm::anthropic::Anthropic,
+    prelude::*,
 };
 
 /// Returns an expert, which the planner calls like any other tool.

@@ -5,10 +5,7 @@
 
 use std::io::{self, Read as _};
 
-use forgeline::{
-    TextPipeline,
-    types::{AgentEvent, Completion},
-};
+use forgeline::{TextPipeline, prelude::*};
 
 /// Reads what the model writes, as it arrives in `pieces`.
 fn read<P: AsRef<[u8]>>(

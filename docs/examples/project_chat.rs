@@ -5,14 +5,12 @@ use std::{error::Error, path::Path, sync::Arc};
 
 use forgeline::{
     agent::{
-        Agent, AgentBuilder, BuildError,
         notice::SubAgentEvent,
         prompts::{ClockPrompt, FilePrompt, IdentityPrompt, ProjectPrompt, ToolFilesPrompt},
         skills::Skills,
-        tools::Calculator,
     },
-    llm::{Provider, anthropic::Anthropic},
-    types::{AgentEvent, ToolCallEvent},
+    llm::anthropic::Anthropic,
+    prelude::*,
 };
 
 /// A model of one of the agents.

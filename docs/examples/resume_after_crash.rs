@@ -4,15 +4,7 @@
 
 use std::{error::Error, fs::OpenOptions, io::Write as _, path::Path};
 
-use forgeline::{
-    agent::{
-        Agent,
-        journal::FileJournal,
-        tools::{Tool, ToolError, tool_with},
-    },
-    llm::{Provider, anthropic::Anthropic},
-    types::AgentEvent,
-};
+use forgeline::{agent::journal::FileJournal, llm::anthropic::Anthropic, prelude::*};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

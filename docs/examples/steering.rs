@@ -3,14 +3,7 @@
 
 use std::{error::Error, sync::Arc};
 
-use forgeline::{
-    agent::{
-        Agent, RunOutcome,
-        tools::{Calculator, Tool, ToolContext, ToolFuture},
-    },
-    llm::{Provider, demo::DemoProvider},
-    types::{AgentEvent, Json},
-};
+use forgeline::{agent::tools::ToolFuture, llm::demo::DemoProvider, prelude::*, types::Json};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 

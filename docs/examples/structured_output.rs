@@ -4,7 +4,7 @@
 
 use std::error::Error;
 
-use forgeline::llm::{Provider, ProviderError, Request, StructuredExt as _, openai::OpenAi};
+use forgeline::{llm::openai::OpenAi, prelude::*};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -5,12 +5,12 @@ use std::error::Error;
 
 use forgeline::{
     agent::{
-        Agent, AgentBuilder, BuildError, Places, RunOutcome, SubAgent, notice::SubAgentEvent,
-        tools::Calculator,
+        notice::SubAgentEvent,
+        sub_agents::{Places, SubAgent},
     },
-    llm::{Provider, demo::DemoProvider},
+    llm::demo::DemoProvider,
+    prelude::*,
     testing::{ScriptedProvider, ScriptedTurn},
-    types::{AgentEvent, ToolCallEvent},
 };
 use serde_json::json;
 

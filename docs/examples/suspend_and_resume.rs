@@ -3,13 +3,7 @@
 
 use std::error::Error;
 
-use forgeline::{
-    agent::{
-        Agent, BuildError, Conversation, RunOutcome, journal::MemoryJournal, tools::Calculator,
-    },
-    llm::{Provider, demo::DemoProvider},
-    types::AgentEvent,
-};
+use forgeline::{agent::journal::MemoryJournal, llm::demo::DemoProvider, prelude::*};
 
 /// Returns the conversation of the journal, with an agent that is never ahead of its reader.
 fn conversation(

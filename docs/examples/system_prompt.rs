@@ -3,12 +3,10 @@
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use forgeline::{
-    agent::{
-        Agent, RunInput,
-        prompts::{
-            ClockPrompt, FilePrompt, IdentityPrompt, ModulePrompts, ProjectPrompt, ToolFilesPrompt,
-        },
+    agent::prompts::{
+        ClockPrompt, FilePrompt, IdentityPrompt, ModulePrompts, ProjectPrompt, ToolFilesPrompt,
     },
+    prelude::*,
     testing::{ScriptedProvider, ScriptedTurn},
 };
 

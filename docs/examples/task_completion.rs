@@ -4,14 +4,7 @@
 
 use std::error::Error;
 
-use forgeline::{
-    agent::{
-        Agent, NoToolCall, OutcomeKind,
-        tools::{Calculator, ToolContext, ToolError, tool_fn},
-    },
-    llm::{Provider, demo::DemoProvider},
-    types::{AgentEvent, ToolResultEvent},
-};
+use forgeline::{agent::config::NoToolCall, llm::demo::DemoProvider, prelude::*};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct City {

@@ -3,11 +3,7 @@
 
 use std::{error::Error, io::Write};
 
-use forgeline::{
-    agent::{Agent, Decision, tools::FileTools},
-    llm::{Provider, anthropic::Anthropic},
-    types::AgentEvent,
-};
+use forgeline::{llm::anthropic::Anthropic, prelude::*};
 use tokio::{select, sync::mpsc};
 
 /// Returns an agent that reads the files below `root`, and changes them if the user approves.

@@ -3,13 +3,7 @@
 
 use std::error::Error;
 
-use forgeline::{
-    agent::{
-        Agent, BuildError,
-        tools::{ToolError, tool_fn},
-    },
-    llm::{Provider, openai::OpenAi},
-};
+use forgeline::{llm::openai::OpenAi, prelude::*};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -4,11 +4,7 @@
 
 use std::error::Error;
 
-use forgeline::{
-    agent::{Agent, CallMode, tools::Calculator},
-    llm::{Provider, demo::DemoProvider},
-    types::{Part, Transcript},
-};
+use forgeline::{llm::demo::DemoProvider, prelude::*};
 
 /// Answers `prompt`, and returns the conversation.
 async fn converse(

@@ -3,14 +3,7 @@
 
 use std::{error::Error, sync::Arc};
 
-use forgeline::{
-    agent::{
-        Agent, BuildError, ToolSearch,
-        tools::{Tool, ToolContext, tool_fn},
-    },
-    llm::{Provider, demo::DemoProvider},
-    types::{AgentEvent, ToolCallEvent, ToolResultEvent},
-};
+use forgeline::{agent::search::ToolSearch, llm::demo::DemoProvider, prelude::*};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

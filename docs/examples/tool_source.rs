@@ -3,14 +3,7 @@
 
 use std::{collections::HashMap, error::Error, sync::Arc};
 
-use forgeline::{
-    agent::{
-        Agent, BuildError, Caller, RunContext, RunInput,
-        tools::{Tool, tool_fn},
-    },
-    llm::{Provider, anthropic::Anthropic},
-    types::{AgentError, ErrorCode},
-};
+use forgeline::{agent::run::RunContext, llm::anthropic::Anthropic, prelude::*};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::RwLock;

@@ -7,10 +7,8 @@ use std::{
 };
 
 use forgeline::{
-    agent::{
-        Agent,
-        tools::{State, ToolEffects, tool_with},
-    },
+    agent::tools::{State, ToolEffects},
+    prelude::*,
     testing::{ScriptedProvider, ScriptedTurn},
 };
 use rusqlite::{Connection, OptionalExtension as _};

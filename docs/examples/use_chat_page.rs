@@ -5,8 +5,8 @@ use std::{error::Error, net::SocketAddr};
 
 use axum::{Router, response::Html, routing::get};
 use forgeline::{
-    agent::{Agent, ApprovalPolicy, tools::Calculator},
-    llm::{Provider, anthropic::Anthropic},
+    llm::anthropic::Anthropic,
+    prelude::*,
     server::{Service, router},
 };
 

@@ -1,9 +1,9 @@
 //! The agent: turns typed chunks into events and acts on them.
 
-mod access;
-mod approval;
-mod channels;
-mod config;
+pub mod access;
+pub mod approval;
+pub mod channels;
+pub mod config;
 mod default_agent;
 mod driver;
 pub mod journal;
@@ -12,47 +12,28 @@ mod lexical;
 pub mod memory;
 mod nesting;
 pub mod notice;
-mod observe;
+pub mod observe;
 pub mod prompts;
-mod run;
-mod search;
+pub mod run;
+pub mod search;
 mod setup;
 mod state;
-mod steering;
+pub mod steering;
 mod streams;
-mod sub_agents;
+pub mod sub_agents;
 mod support;
 #[cfg(test)]
 mod tests;
 pub mod tools;
 
 pub use self::{
-    access::{
-        AllowList, AuditKind, AuditRecord, AuditSink, Authorization, Authorizer, ClientCall,
-        ModulePermissions, NamedPermissions, Permissions, ToolAccess,
-    },
-    approval::{ApprovalContext, ApprovalPolicy, Approver, Decision, OutsideText},
-    channels::{AgentChannels, AgentHandle, CancelSender, Input, InputSender, ShutdownSender},
-    config::{AgentConfig, AtLimit, CallMode, CallStart, KeepThinking, NoToolCall},
-    default_agent::{
-        Agent, AgentBuilder, BuildError, Conversation, DefaultAgent, SkillSet, TypedOutcome,
-    },
-    nesting::Places,
-    notice::Notice,
-    observe::{
-        CallBegan, CallEnd, CallRecord, Emission, Latencies, LatencyRecords, LatencyWindow, Metric,
-        MetricNames, Observer, PrefixChange, PrefixPart, RequestSent, RunBegan, RunRecord,
-        TurnRecord,
-    },
+    default_agent::{Agent, AgentBuilder, BuildError, Conversation, DefaultAgent, TypedOutcome},
     run::{
-        Budget, Caller, Limit, OutcomeKind, RunContext, RunError, RunInput, RunOutcome, Spending,
-        Surface,
+        caller::Caller,
+        input::RunInput,
+        outcome::{OutcomeKind, RunError, RunOutcome},
     },
-    search::{FoundTools, ToolSearch},
-    steering::{Approvals, ClientCalls, Questions, Steering},
     streams::RunStream,
-    sub_agents::SubAgent,
-    tools::ToolSource,
 };
 pub use forgeline_core as core;
 pub use tokio_util::sync::CancellationToken;
@@ -65,8 +46,8 @@ pub mod private {
     pub use crate::{
         default_agent::{RunHandles, RunInJournal},
         nesting::{BudgetDraw, current_draw},
-        run::{SharedState, SpentBelow},
-        steering::RequestAnswer,
+        run::{below::SpentBelow, shared_state::SharedState},
+        steering::steering_handle::RequestAnswer,
         tools::{CallPlace, form::complete_form},
     };
     // Generated code names them.

@@ -6,7 +6,7 @@
 //! | to | use |
 //! | --- | --- |
 //! | ask a vendor or a local server | the provider in [`openai`], [`anthropic`], [`responses`], [`gemini`], [`ollama`] or [`cohere`] |
-//! | run without a model, offline | [`demo`] |
+//! | run without a model, offline | [`demo`], with the feature `testing` |
 //! | get an answer as a Rust value | [`StructuredExt`] |
 //! | continue during an outage of a provider | [`Failover`], [`Retrying`], [`RetryPolicy`] |
 //! | read a body that another client received | [`decode`], with a [`BodyDecoder`] such as [`openai::OpenAiDecoder`] |
@@ -17,7 +17,7 @@
 //! # Examples
 //!
 //! ```
-//! # #[cfg(feature = "runtime")]
+//! # #[cfg(feature = "testing")]
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), forgeline::llm::ProviderError> {
 //! use forgeline::llm::{Provider as _, Request, demo::DemoProvider};
@@ -32,7 +32,7 @@
 //! assert!(text.contains("no language model"));
 //! # Ok(())
 //! # }
-//! # #[cfg(not(feature = "runtime"))]
+//! # #[cfg(not(feature = "testing"))]
 //! # fn main() {}
 //! ```
 
@@ -60,13 +60,14 @@ mod attempts;
 pub(crate) mod body;
 #[cfg(feature = "runtime")]
 pub mod channel;
-#[cfg(feature = "runtime")]
+#[cfg(feature = "testing")]
 pub mod demo;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(feature = "runtime")]
 pub(crate) mod media;
-#[cfg(feature = "runtime")]
+#[cfg(any(feature = "testing", all(test, feature = "runtime")))]
+#[doc(hidden)] // Programs use it as `testing::ScriptedProvider`.
 pub mod scripted;
 #[cfg(feature = "runtime")]
 pub(crate) mod secrets;

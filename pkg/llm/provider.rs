@@ -10,6 +10,20 @@ use super::{
 use forgeline_types::{Completion, ModelInfo};
 
 /// A stream of one response. Dropping it closes its connection.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{ChunkStream, ProviderError};
+/// use futures_util::StreamExt as _;
+///
+/// async fn print(mut chunks: ChunkStream) -> Result<(), ProviderError> {
+///     while let Some(chunk) = chunks.next().await {
+///         print!("{}", chunk?.content);
+///     }
+///     Ok(())
+/// }
+/// ```
 pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<StreamChunk, ProviderError>> + Send>>;
 
 /// A future returned by a [`Provider`], which borrows nothing from it.

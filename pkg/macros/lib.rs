@@ -1,6 +1,6 @@
 //! The attribute `tool`: a tool of an agent from an async function.
 //!
-//! Programs use it as `forgeline::tool`, with the feature `macros`. The generated code names everything by
+//! Programs use it as `forgeline::tool`, with the feature `runtime`. The generated code names everything by
 //! `::forgeline`, also the crates that derive the schema: a program needs no dependency on them.
 
 mod arguments;

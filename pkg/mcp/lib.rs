@@ -1,6 +1,6 @@
 //! Tools of MCP servers: child processes of this process, and servers reached over HTTP.
 //!
-//! [`McpConfig`] reads the same file as other clients; [`McpServers`] starts its servers, and is a [`ToolSource`](forgeline_agent::ToolSource).
+//! [`McpConfig`] reads the same file as other clients; [`McpServers`] starts its servers, and is a [`ToolSource`](forgeline_agent::tools::ToolSource).
 
 mod addresses;
 mod config;

@@ -23,7 +23,7 @@ use super::{
     runs::{directory::RunDirectory, slots::RunSlots},
     service::{Service, ServiceHandles},
 };
-use forgeline_agent::{Agent, Caller, Observer};
+use forgeline_agent::{Agent, Caller, observe::Observer};
 use forgeline_store::{EventLog, NotificationChannel, Stores};
 use forgeline_types::Text;
 

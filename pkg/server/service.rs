@@ -21,6 +21,17 @@ use forgeline_store::{EraseMode, Erased, StoreError, Stores};
 use forgeline_types::Text;
 
 /// A set of agents as a service. Clones refer to the same service. See [the module](super).
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::Agent, llm::demo::DemoProvider, server::Service};
+///
+/// let agent = Agent::builder(DemoProvider::new()).build()?;
+/// let service = Service::builder().agent("demo", agent).build()?;
+/// # drop(service);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Service(pub(super) Arc<ServiceHandles>);
 

@@ -22,7 +22,11 @@ pub use self::{
     skill::{Skill, SkillProblem},
     skills_prompt::SkillsPrompt,
 };
-use forgeline_agent::{SkillSet, private::root_of, prompts::SystemPrompt, tools::Tool};
+use forgeline_agent::{
+    private::root_of,
+    prompts::{SkillSet, SystemPrompt},
+    tools::Tool,
+};
 
 /// The skills in some folders, each a folder with a `SKILL.md` in the open format.
 ///

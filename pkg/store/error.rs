@@ -20,7 +20,7 @@ use forgeline_types::Text;
 #[non_exhaustive]
 pub enum StoreError {
     /// The item does not exist, or belongs to another scope.
-    #[error("there is no {what} `{name}`")]
+    #[error("there is no {what} `{name}` in this scope")]
     #[non_exhaustive]
     NotFound {
         /// The kind of item: `log`, `conversation` or `run`.
@@ -29,7 +29,7 @@ pub enum StoreError {
         name: Text,
     },
     /// The name is taken.
-    #[error("{what} `{name}` already exists")]
+    #[error("{what} `{name}` already exists; choose another name")]
     #[non_exhaustive]
     Exists {
         /// The kind of item.
@@ -38,7 +38,7 @@ pub enum StoreError {
         name: Text,
     },
     /// The item has ended and can no longer change.
-    #[error("{what} `{name}` has ended and can no longer change")]
+    #[error("{what} `{name}` has ended and can no longer change; begin another one")]
     #[non_exhaustive]
     Ended {
         /// The kind of item.
@@ -47,14 +47,14 @@ pub enum StoreError {
         name: Text,
     },
     /// The log was retired, and its records dropped.
-    #[error("the records of log `{name}` were dropped")]
+    #[error("the records of log `{name}` were dropped; only new logs can be read")]
     #[non_exhaustive]
     Retired {
         /// The name of the log.
         name: Text,
     },
     /// The log or conversation ends elsewhere: another writer was faster, or this one has lost entries.
-    #[error("{what} `{name}` has {end} entries, not {at}")]
+    #[error("{what} `{name}` has {end} entries, not {at}; go on from {end}")]
     #[non_exhaustive]
     Behind {
         /// The kind of item.
@@ -118,7 +118,9 @@ pub enum StoreError {
         reason: String,
     },
     /// The store did not respond in time; the write may have been made.
-    #[error("the store did not answer within {limit:?}")]
+    #[error(
+        "the store did not answer within {limit:?}; the write may have been made, so read before you write again"
+    )]
     #[non_exhaustive]
     Slow {
         /// The time limit.

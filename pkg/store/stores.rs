@@ -5,6 +5,16 @@ use std::{fmt, sync::Arc};
 use super::{ConversationStore, EventLog, LatencyStore, NotificationChannel, RunStore};
 
 /// The stores of a service: one per purpose, possibly of different engines.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use forgeline::store::{MemoryLog, MemoryStore, Stores};
+///
+/// let mut stores = Stores::of(MemoryStore::new());
+/// stores.log = Arc::new(MemoryLog::new());
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Stores {

@@ -5,6 +5,15 @@ use serde::{Deserialize, Serialize};
 use super::{MediaRules, Text, setters};
 
 /// The provider and model that answer, with their capabilities.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{Capabilities, ModelInfo};
+///
+/// let info = ModelInfo::new("openai", "gpt-5").capabilities(Capabilities::ALL);
+/// assert!(info.capabilities.tools);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[non_exhaustive]

@@ -8,8 +8,10 @@ use std::{
 
 use forgeline::{
     agent::{
-        AgentBuilder, ApprovalContext, Approvals, Decision, Questions, RunStream,
+        AgentBuilder, RunStream,
+        approval::{ApprovalContext, Decision},
         notice::SubAgentEvent,
+        steering::{Approvals, Questions},
     },
     types::{AgentEvent, ApprovalReason, Text},
 };
@@ -240,7 +242,7 @@ fn decision(line: &str) -> Option<Decision> {
 #[cfg(test)]
 mod tests {
     use forgeline::{
-        agent::{Agent, ApprovalPolicy, tools::Calculator},
+        agent::{Agent, approval::ApprovalPolicy, tools::Calculator},
         testing::{ScriptedProvider, ScriptedTurn},
         types::AgentEvent,
     };

@@ -1,7 +1,7 @@
 //! Questions of tools: forms that are filled in line by line, and addresses to open.
 
 use forgeline::{
-    agent::Questions,
+    agent::steering::Questions,
     types::{Json, Text, ToolAnswer, ToolQuestion},
 };
 use serde_json::{Map, Value};

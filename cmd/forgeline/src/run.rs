@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 
 use clap::Args;
-use forgeline::agent::Steering;
+use forgeline::agent::steering::Steering;
 
 use crate::{
     agent::{AgentArgs, build},

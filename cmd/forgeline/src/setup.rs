@@ -4,18 +4,12 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::{Args, ValueEnum};
 use forgeline::{
-    agent::{
-        AgentBuilder, Budget, CallMode,
-        mcp::McpServers,
-        tools::{Calculator, Tool},
-    },
-    llm::{Cost, ModelCard, Prices, Provider},
+    agent::{mcp::McpServers, run::Budget},
+    llm::{Cost, ModelCard, Prices},
+    prelude::*,
     types::Text,
 };
 use tokio::runtime::Runtime;
-
-#[cfg(feature = "serve")]
-use forgeline::agent::Agent;
 
 use crate::{
     approve::ApprovalMode,

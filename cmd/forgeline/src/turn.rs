@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use forgeline::{
-    agent::{Budget, Conversation, OutcomeKind, RunOutcome, RunStream, Steering},
+    agent::{Conversation, OutcomeKind, RunOutcome, RunStream, run::Budget, steering::Steering},
     llm::Cost,
     types::{
         AgentError, AgentEvent, ApiCallStartEvent, Completion, CompletionBuilder, ErrorCode,

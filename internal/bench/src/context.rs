@@ -2,13 +2,11 @@
 
 use std::time::Instant;
 
-use forgeline::{
-    agent::{
-        Agent, OutcomeKind,
-        knowledge::{KnowledgeIndex as _, LexicalIndex, Owner},
-    },
-    testing::{ScriptedProvider, ScriptedTurn},
+use forgeline::agent::{
+    Agent, OutcomeKind,
+    knowledge::{KnowledgeIndex as _, LexicalIndex, Owner},
 };
+use forgeline_testing::{ScriptedProvider, ScriptedTurn};
 
 use crate::{Result, gate::Report, measure::median, provider::runtime};
 

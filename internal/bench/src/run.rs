@@ -10,7 +10,8 @@ use std::{
 
 use forgeline::{
     agent::{
-        Agent, ApprovalPolicy, Conversation,
+        Agent, Conversation,
+        approval::ApprovalPolicy,
         tools::{ToolContext, tool_fn},
     },
     llm::{

@@ -7,7 +7,7 @@
 pub use forgeline_core::TextPipeline;
 #[cfg(feature = "llm")]
 pub use forgeline_llm as llm;
-#[cfg(feature = "macros")]
+#[cfg(feature = "agent")]
 pub use forgeline_macros::tool;
 #[cfg(feature = "server")]
 pub use forgeline_server as server;

@@ -18,7 +18,10 @@ use forgeline_types::Text;
 /// Functions are sinks:
 ///
 /// ```
-/// use forgeline::{agent::{AuditRecord, Agent}, llm::demo::DemoProvider};
+/// use forgeline::{
+///     agent::{Agent, access::AuditRecord},
+///     llm::demo::DemoProvider,
+/// };
 ///
 /// let agent = Agent::builder(DemoProvider::new())
 ///     .audit(|record: AuditRecord| eprintln!("{}: {}", record.tool_name, record.reason))

@@ -9,6 +9,6 @@ use serde::{Deserialize, Serialize};
 pub enum AuditKind {
     /// The caller may not use the tool: it was not offered, but the model called it anyway.
     UnauthorizedTool,
-    /// The [`Authorizer`](crate::Authorizer) denied a call at the client.
+    /// The [`Authorizer`](crate::access::Authorizer) denied a call at the client.
     ToolAllowlistDenial,
 }

@@ -16,14 +16,14 @@ use forgeline_types::Text;
 /// Without an authorizer, all calls whose arguments fit the tool's schema are allowed. Names that begin with `_` and arguments that are not JSON are
 /// denied before an authorizer is asked; one that panics denies.
 ///
-/// A denied call is not sent. The model is informed that it was denied and why, and an [`AuditRecord`](crate::AuditRecord) is written.
+/// A denied call is not sent. The model is informed that it was denied and why, and an [`AuditRecord`](crate::access::AuditRecord) is written.
 ///
 /// # Examples
 ///
 /// Functions are authorizers:
 ///
 /// ```
-/// use forgeline::agent::{Authorization, Authorizer, ClientCall};
+/// use forgeline::agent::access::{Authorization, Authorizer, ClientCall};
 ///
 /// let only_reads = |call: &ClientCall<'_>| {
 ///     if call.tool_name.ends_with(".read") {
@@ -137,7 +137,7 @@ fn malformed(arguments: &str) -> Option<String> {
 /// # Examples
 ///
 /// ```
-/// use forgeline::agent::{AllowList, Authorization, Authorizer as _, ClientCall};
+/// use forgeline::agent::access::{AllowList, Authorization, Authorizer as _, ClientCall};
 ///
 /// let list = AllowList::of(["page.read"]).on_page("calculator", ["calculator.press"]);
 /// let press = ClientCall::new("calculator.press", "{}");

@@ -12,7 +12,10 @@ use crate::{run::Caller, tools::Tool};
 /// # Examples
 ///
 /// ```
-/// use forgeline::agent::{Caller, NamedPermissions, Permissions as _, ToolAccess};
+/// use forgeline::agent::{
+///     Caller,
+///     access::{NamedPermissions, Permissions as _, ToolAccess},
+/// };
 ///
 /// let pay = ToolAccess::new("billing.pay").permission("billing.write");
 /// assert!(!NamedPermissions.may_use(None, &pay));
@@ -91,7 +94,10 @@ impl Permissions for NamedPermissions {
 /// # Examples
 ///
 /// ```
-/// use forgeline::agent::{Caller, ModulePermissions, Permissions as _, ToolAccess};
+/// use forgeline::agent::{
+///     Caller,
+///     access::{ModulePermissions, Permissions as _, ToolAccess},
+/// };
 ///
 /// let ann = Caller::new("ann").permission("orders:write");
 /// let (list, pay) = (ToolAccess::new("orders.list").module("orders"), ToolAccess::new("pay").module("billing"));

@@ -9,13 +9,16 @@ use forgeline_types::Text;
 
 /// The calls for which a person's approval is required before they run.
 ///
-/// The agent's [approver](crate::AgentBuilder::approver) and the holders of the run's [`Approvals`](crate::Approvals) are asked. If there are neither,
+/// The agent's [approver](crate::AgentBuilder::approver) and the holders of the run's [`Approvals`](crate::steering::Approvals) are asked. If there are neither,
 /// such calls do not run.
 ///
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{ApprovalPolicy, Agent}, llm::demo::DemoProvider};
+/// use forgeline::{
+///     agent::{Agent, approval::ApprovalPolicy},
+///     llm::demo::DemoProvider,
+/// };
 ///
 /// let agent = Agent::builder(DemoProvider::new())
 ///     .approval(ApprovalPolicy::of(["mail.send"]))

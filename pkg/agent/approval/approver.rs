@@ -12,6 +12,19 @@ use crate::{run::RunContext, support::text};
 use forgeline_types::{ApprovalRequest, Json};
 
 /// The answer to an approval request.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::approval::Decision, types::ApprovalRequest};
+///
+/// fn decide(request: &ApprovalRequest) -> Decision {
+///     match &*request.tool_name {
+///         "files_write" => Decision::Grant,
+///         name => Decision::reject(format!("{name} is not allowed here")),
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -79,7 +92,7 @@ impl From<Decision> for ApprovalVerdict {
 /// An object that answers approval requests: a dialog, a rule, a service.
 ///
 /// It is asked for all runs of an agent, possibly about several calls at the same time. A reader of a run's events may answer as well, see
-/// [`Approvals`](crate::Approvals); the first answer counts. The wait ends after [`approval_timeout`](crate::AgentConfig::approval_timeout). An approver
+/// [`Approvals`](crate::steering::Approvals); the first answer counts. The wait ends after [`approval_timeout`](crate::config::AgentConfig::approval_timeout). An approver
 /// that panics rejects.
 ///
 /// # Examples
@@ -90,7 +103,11 @@ impl From<Decision> for ApprovalVerdict {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{Decision, Agent, tools::{ToolContext, ToolEffects, tool_fn}},
+///     agent::{
+///         Agent,
+///         approval::Decision,
+///         tools::{ToolContext, ToolEffects, tool_fn},
+///     },
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;
@@ -106,7 +123,7 @@ impl From<Decision> for ApprovalVerdict {
 /// let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("I did not send it.")]);
 /// let agent = Agent::builder(provider)
 ///     .tool(send)
-///     .approver(|request: forgeline::agent::ApprovalContext| async move {
+///     .approver(|request: forgeline::agent::approval::ApprovalContext| async move {
 ///         let is_all = request.request.arguments.as_str().contains("all");
 ///         if is_all { Decision::reject("not to all") } else { Decision::Grant }
 ///     })
@@ -127,6 +144,18 @@ pub trait Approver: Send + Sync {
 }
 
 /// A request, and the run that it comes from.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::approval::{ApprovalContext, Decision};
+///
+/// let approver = async |asked: ApprovalContext| {
+///     let is_known = asked.run.caller().is_some();
+///     if is_known { Decision::Grant } else { Decision::reject("sign in first") }
+/// };
+/// # drop(approver);
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ApprovalContext {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// The rule knows where a result comes from, but not what it says. It does not see what a user pastes, what a tool takes from outside and presents as its
 /// own, or what was previously written into a file of the project. It requires approval neither for reversible calls nor for reading, although a call that
-/// reads may leak data. With [`ApprovalPolicy::Never`](crate::ApprovalPolicy::Never), it requires no approval at all.
+/// reads may leak data. With [`ApprovalPolicy::Never`](crate::approval::ApprovalPolicy::Never), it requires no approval at all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

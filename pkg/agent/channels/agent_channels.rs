@@ -87,9 +87,9 @@ impl fmt::Debug for InputSender {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{AgentChannels, Agent},
+///     agent::{Agent, channels::AgentChannels},
 ///     testing::{ScriptedProvider, ScriptedTurn},
-///     types::{AgentEvent, ErrorEvent, ErrorCode},
+///     types::{AgentEvent, ErrorCode, ErrorEvent},
 /// };
 ///
 /// let provider = ScriptedProvider::new([ScriptedTurn::new().text("Once upon").hang()]);
@@ -138,7 +138,7 @@ pub struct ShutdownSender(pub(crate) Arc<SessionControl>);
 
 impl ShutdownSender {
     /// Tells the agent to end, without waiting: the current run is cancelled, and pending inputs are dropped.
-    /// [`AgentHandle::done`](crate::AgentHandle::done) waits for the end.
+    /// [`AgentHandle::done`](crate::channels::AgentHandle::done) waits for the end.
     ///
     /// # Errors
     ///

@@ -3,12 +3,12 @@
 use crate::run::RunInput;
 use forgeline_types::Message;
 
-/// An input to a started agent; see [`InputSender::send`](crate::InputSender::send).
+/// An input to a started agent; see [`InputSender::send`](crate::channels::InputSender::send).
 ///
 /// # Examples
 ///
 /// ```
-/// use forgeline::agent::{Caller, Input, RunInput};
+/// use forgeline::agent::{Caller, RunInput, channels::Input};
 ///
 /// let input = Input::from(RunInput::from("Hi").caller(Caller::new("ann")));
 /// assert!(matches!(input, Input::User(_)));
@@ -18,7 +18,7 @@ use forgeline_types::Message;
 pub enum Input {
     /// A user message, which the agent answers. A message that arrives during a run waits in order.
     User(Box<RunInput>),
-    /// A message for the current run, delivered after the calls in progress or, with `now`, at once; see [`Steering`](crate::Steering). Between runs, it
+    /// A message for the current run, delivered after the calls in progress or, with `now`, at once; see [`Steering`](crate::steering::Steering). Between runs, it
     /// is an ordinary user message.
     #[non_exhaustive]
     Steer {
@@ -34,7 +34,7 @@ pub enum Input {
         message: Message,
     },
     /// A cancellation, which ends the current run at once; before it has begun, the run of the inputs sent before. Later inputs are served as usual.
-    /// See [`CancelSender`](crate::CancelSender).
+    /// See [`CancelSender`](crate::channels::CancelSender).
     Cancel,
 }
 
@@ -44,7 +44,7 @@ impl Input {
     /// # Examples
     ///
     /// ```
-    /// use forgeline::agent::Input;
+    /// use forgeline::agent::channels::Input;
     ///
     /// assert!(matches!(Input::steer("Shorter, please."), Input::Steer { now: false, .. }));
     /// assert!(matches!(Input::steer_now("Stop that."), Input::Steer { now: true, .. }));

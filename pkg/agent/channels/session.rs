@@ -27,7 +27,7 @@ use forgeline_types::{AgentError, ClientReturn, Envelope};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{AgentChannels, Agent},
+///     agent::{Agent, channels::AgentChannels},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::AgentEvent,
 /// };

@@ -21,7 +21,7 @@ use forgeline_types::setters;
 ///
 /// ```
 /// use std::time::Duration;
-/// use forgeline::agent::AgentConfig;
+/// use forgeline::agent::config::AgentConfig;
 ///
 /// let config = AgentConfig::default().max_turns(3).tool_timeout(Duration::from_secs(5));
 /// assert_eq!((config.max_turns, config.max_parallel_calls), (3, 8));
@@ -109,8 +109,8 @@ pub struct AgentConfig {
     /// The maximum duration of a part of the system prompt, after which the run fails with [`ErrorCode::Timeout`](forgeline_types::ErrorCode::Timeout), or
     /// continues without the part if it is [optional](crate::prompts::SystemPrompt::is_optional). Default: 10 s.
     pub prompt_timeout: Duration,
-    /// The maximum duration of a [source of tools](crate::ToolSource), after which the run fails with
-    /// [`ErrorCode::Timeout`](forgeline_types::ErrorCode::Timeout), or continues without its tools if it is [optional](crate::ToolSource::is_optional).
+    /// The maximum duration of a [source of tools](crate::tools::ToolSource), after which the run fails with
+    /// [`ErrorCode::Timeout`](forgeline_types::ErrorCode::Timeout), or continues without its tools if it is [optional](crate::tools::ToolSource::is_optional).
     /// Default: 10 s.
     pub source_timeout: Duration,
     /// The maximum number of tokens of a request, as estimated by [`TokenEstimator`](forgeline_llm::TokenEstimator), which may be off by a quarter. Beyond
@@ -259,7 +259,10 @@ pub enum AtLimit {
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{Agent, KeepThinking}, llm::demo::DemoProvider};
+/// use forgeline::{
+///     agent::{Agent, config::KeepThinking},
+///     llm::demo::DemoProvider,
+/// };
 ///
 /// let agent = Agent::builder(DemoProvider::new())
 ///     .keep_thinking(KeepThinking::Always)
@@ -281,6 +284,16 @@ pub enum KeepThinking {
 }
 
 /// The way calls are exchanged with the model.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::{Agent, config::CallMode}, llm::demo::DemoProvider};
+///
+/// let agent = Agent::builder(DemoProvider::new()).call_mode(CallMode::Text).build()?;
+/// assert_eq!(agent.config().call_mode, CallMode::Text);
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -213,7 +213,7 @@ impl Agent {
     ///
     /// Panics outside of a tokio runtime.
     #[must_use]
-    pub fn start(&self) -> (crate::AgentHandle, crate::AgentChannels) {
+    pub fn start(&self) -> (crate::channels::AgentHandle, crate::channels::AgentChannels) {
         self.conversation().start()
     }
 

@@ -34,7 +34,7 @@ use forgeline_types::{AgentError, Text, setters};
 ///
 /// ```
 /// use forgeline::{
-///     agent::{Agent, CallMode, tools::Calculator},
+///     agent::{Agent, config::CallMode, tools::Calculator},
 ///     llm::{Request, demo::DemoProvider},
 /// };
 ///
@@ -245,7 +245,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the approver of calls that need a person's approval. Default: none; the holders of a run's [`Approvals`](crate::Approvals) may answer.
+    /// Sets the approver of calls that need a person's approval. Default: none; the holders of a run's [`Approvals`](crate::steering::Approvals) may answer.
     #[must_use]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Some(Arc::new(approver));
@@ -259,7 +259,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the rules for which tools a caller may use. Default: [`NamedPermissions`](crate::NamedPermissions).
+    /// Sets the rules for which tools a caller may use. Default: [`NamedPermissions`](crate::access::NamedPermissions).
     #[must_use]
     pub fn permissions(mut self, permissions: impl Permissions + 'static) -> Self {
         self.permissions = Some(Arc::new(permissions));
@@ -273,7 +273,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Allows all calls of these tools without asking; see [`OutsideText`](crate::OutsideText) for when this does not count. Default: none.
+    /// Allows all calls of these tools without asking; see [`OutsideText`](crate::approval::OutsideText) for when this does not count. Default: none.
     #[must_use]
     pub fn grant<N: Into<Text>>(mut self, tool_names: impl IntoIterator<Item = N>) -> Self {
         let grant = |name: N| SessionGrant { tool: name.into(), pattern: None };

@@ -190,7 +190,7 @@ impl Conversation {
     ///
     /// Returns an error if the provider fails, a limit of the agent is exceeded, or a part of the system prompt fails; [`ErrorCode::Deadlock`] inside a
     /// tool or prompt part of a run of this conversation, which would wait for itself; or [`ErrorCode::Timeout`] if an earlier run does not end within
-    /// [`queue_timeout`](crate::AgentConfig::queue_timeout). The error contains the outcome so far.
+    /// [`queue_timeout`](crate::config::AgentConfig::queue_timeout). The error contains the outcome so far.
     ///
     /// # Cancel safety
     ///
@@ -332,7 +332,7 @@ impl Conversation {
     /// # }
     /// ```
     ///
-    /// [`summarize_at`]: crate::AgentConfig::summarize_at
+    /// [`summarize_at`]: crate::config::AgentConfig::summarize_at
     pub fn compact(&self) {
         self.0.compacts.store(true, Ordering::Release);
     }

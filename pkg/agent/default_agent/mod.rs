@@ -15,6 +15,5 @@ pub use self::{
     agent::{Agent, DefaultAgent},
     builder::{AgentBuilder, BuildError},
     conversation::Conversation,
-    skill_set::SkillSet,
     typed_run::TypedOutcome,
 };

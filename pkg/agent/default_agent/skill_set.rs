@@ -1,19 +1,6 @@
-//! Skills as the agent sees them.
+//! Skills in the setup of an agent.
 
-use std::sync::Arc;
-
-use crate::{AgentBuilder, prompts::SystemPrompt, tools::Tool};
-
-/// A set of skills: a part of the system prompt that lists them, and the tools that load them.
-///
-/// `Skills` of `forgeline::agent::skills` is the one that reads folders.
-pub trait SkillSet {
-    /// Returns the part of the system prompt that lists the skills; `None` for an empty set.
-    fn list(&self) -> Option<Arc<dyn SystemPrompt>>;
-
-    /// Returns the tools that load a skill.
-    fn loaders(&self) -> Vec<Arc<dyn Tool>>;
-}
+use crate::{AgentBuilder, prompts::SkillSet};
 
 impl AgentBuilder {
     /// Adds skills: their list to the system prompt, and the tool `load_skill`. Adds nothing for an empty set.

@@ -7,9 +7,9 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{event_emitter::EventEmitter, guard::or_cancelled};
 use crate::{
-    RunContext,
     approval::{ApprovalContext, ApprovalVerdict, decided, heard},
     nesting::within,
+    run::RunContext,
     setup::AgentSetup,
     state::CallId,
     support::text,

@@ -10,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{event_emitter::EventEmitter, result::read_result};
 use crate::{
-    RunContext,
     access::{ClientCall, authorize},
     prompts::feedback,
+    run::RunContext,
     setup::AgentSetup,
     state::{CallFailure, CallId, FailureKind, ReturnedCall, ToolEnd},
     support::elapsed_ms,

@@ -2,8 +2,8 @@
 
 use super::conversation::RunConversation;
 use crate::{
-    RunContext,
     access::{AuditRecord, CallDenial, RefusalContext, audit},
+    run::RunContext,
     support::clock,
 };
 

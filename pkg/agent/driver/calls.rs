@@ -21,13 +21,12 @@ use super::{
     spans,
 };
 use crate::{
-    RunContext,
     approval::{ApprovalAnswer, ApprovalVerdict},
     config::CallStart,
     nesting::{self, AgentFamily, BudgetDraw, BudgetPool, ParentContext, within_call},
     observe::CallEnd,
     prompts::{feedback, notes},
-    run::OutsideSources,
+    run::{OutsideSources, RunContext},
     setup::AgentSetup,
     state::{CallFailure, CallId, FailureKind, ReturnedCall, RunState, StepInput, ToolEnd},
     steering::{CallAbove, DeskStage, QuestionDesk},

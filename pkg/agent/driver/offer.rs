@@ -1,9 +1,9 @@
 //! The tools of the agent that a run may use.
 
 use crate::{
-    RunContext,
     access::permits,
     prompts::feedback,
+    run::RunContext,
     setup::AgentSetup,
     state::{CallFailure, FailureKind, RunState, ToolEnd},
     tools::Tool,

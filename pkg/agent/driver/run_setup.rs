@@ -9,9 +9,9 @@ use futures_util::future::try_join_all;
 
 use super::shared_agent::SharedAgent;
 use crate::{
-    RunContext,
     nesting::within,
     notice::Notice,
+    run::RunContext,
     setup::{AgentSetup, RequestModes},
     support::bounded_unless,
 };

@@ -4,8 +4,9 @@ use std::time::{Duration, SystemTime};
 
 use super::{run_setup::RunSetup, shared_agent::SharedAgent};
 use crate::{
-    RunContext, RunInput,
+    RunInput,
     journal::{Chain, OpenRun},
+    run::RunContext,
     state::CancelReason,
     support::clock,
 };

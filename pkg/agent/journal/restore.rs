@@ -11,8 +11,8 @@ use super::{
     record::{OLDEST_VERSION, Record, ToolMark, VERSION, difference},
 };
 use crate::{
-    RunContext,
     memory::repair,
+    run::RunContext,
     state::{RunEffect, RunRules, RunState, StepInput, UnixMillis, WindowState, missing_results},
 };
 use forgeline_types::{AgentEvent, Message, Text};

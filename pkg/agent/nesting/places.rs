@@ -17,7 +17,13 @@ use crate::{steering::CallAbove, tools::ToolError};
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::{Agent, Places, SubAgent}, llm::demo::DemoProvider};
+/// use forgeline::{
+///     agent::{
+///         Agent,
+///         sub_agents::{Places, SubAgent},
+///     },
+///     llm::demo::DemoProvider,
+/// };
 ///
 /// let places = Places::new(2);
 /// let below = Agent::builder(DemoProvider::new()).build()?;

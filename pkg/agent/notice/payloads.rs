@@ -153,7 +153,7 @@ pub struct AnswerContinuedNotice {
     pub times: u32,
 }
 
-/// Sent when a message was delivered to an active run; see [`Steering`](crate::Steering).
+/// Sent when a message was delivered to an active run; see [`Steering`](crate::steering::Steering).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SteeredNotice {

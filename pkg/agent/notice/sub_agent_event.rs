@@ -10,7 +10,7 @@ pub const SUB_AGENT: &str = "sub_agent";
 /// An event of a sub-agent, with the run and the call that started it.
 ///
 /// The events of one such run have its own `run_id` and `seq`. All of them come before the result of the call, except
-/// for an agent [in the background](crate::SubAgent::in_background), which works while the parent run continues.
+/// for an agent [in the background](crate::sub_agents::SubAgent::in_background), which works while the parent run continues.
 /// The events of a cancelled run may lack their end: the result of the call, or the end of the parent run, ends it. An
 /// event of a nested sub-agent is contained in one of its parent: [`read`](Self::read) it from `envelope.event`.
 ///

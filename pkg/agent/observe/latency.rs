@@ -20,7 +20,7 @@ use super::{
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{Agent, LatencyRecords, tools::Calculator},
+///     agent::{Agent, observe::LatencyRecords, tools::Calculator},
 ///     llm::demo::DemoProvider,
 /// };
 ///

@@ -11,7 +11,7 @@ use std::{collections::VecDeque, num::NonZeroUsize, time::Duration};
 ///
 /// ```
 /// use std::{num::NonZeroUsize, time::Duration};
-/// use forgeline::agent::LatencyWindow;
+/// use forgeline::agent::observe::LatencyWindow;
 ///
 /// let mut window = LatencyWindow::new(NonZeroUsize::new(4).ok_or("a window of nothing")?);
 /// assert_eq!(window.percentile(50), None, "nothing was recorded");

@@ -29,7 +29,7 @@ impl MetricNames {
     /// # Examples
     ///
     /// ```
-    /// use forgeline::agent::MetricNames;
+    /// use forgeline::agent::observe::MetricNames;
     ///
     /// let opted_in = "http, gen_ai_latest_experimental";
     /// assert_eq!(MetricNames::of_opt_in(opted_in), MetricNames::Latest);
@@ -110,7 +110,7 @@ impl TurnRecord {
     /// # Examples
     ///
     /// ```
-    /// use forgeline::agent::{Metric, MetricNames, Observer, TurnRecord};
+    /// use forgeline::agent::observe::{Metric, MetricNames, Observer, TurnRecord};
     ///
     /// struct Export;
     ///

@@ -25,7 +25,11 @@ use forgeline_types::Text;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::sync::{Arc, Mutex};
 /// use forgeline::{
-///     agent::{Agent, Observer, TurnRecord, tools::Calculator},
+///     agent::{
+///         Agent,
+///         observe::{Observer, TurnRecord},
+///         tools::Calculator,
+///     },
 ///     llm::demo::DemoProvider,
 /// };
 ///

@@ -121,7 +121,7 @@ pub struct CallRecord {
     pub result_bytes: usize,
     /// The end of the call.
     pub end: CallEnd,
-    /// `true` when the result exceeded its [budget](crate::AgentConfig::max_result_chars), so that the model reads a note in its place.
+    /// `true` when the result exceeded its [budget](crate::config::AgentConfig::max_result_chars), so that the model reads a note in its place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_elided: bool,
 }

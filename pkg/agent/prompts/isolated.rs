@@ -40,7 +40,7 @@ impl<P: SystemPrompt> IsolatedPrompt<P> {
     }
 
     /// Sets the time after which the part is left out. Default:
-    /// [`prompt_timeout`](crate::AgentConfig::prompt_timeout), which is also the maximum.
+    /// [`prompt_timeout`](crate::config::AgentConfig::prompt_timeout), which is also the maximum.
     #[must_use]
     pub fn within(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);

@@ -14,6 +14,7 @@ mod modules;
 #[cfg(feature = "local-tools")]
 pub(super) mod project;
 mod results;
+mod skill_set;
 mod system;
 #[cfg(test)]
 #[cfg(feature = "local-tools")]
@@ -33,6 +34,7 @@ pub use modules::ModulePrompts;
 #[cfg(feature = "local-tools")]
 pub use project::{ProjectFile, ProjectPrompt};
 pub(crate) use results::render_results;
+pub use skill_set::SkillSet;
 pub use system::SystemPrompt;
 pub(crate) use system::{ComposedPrompt, compose, notes};
 #[cfg(feature = "local-tools")]

@@ -13,7 +13,7 @@ use forgeline_types::{AgentError, Text};
 ///
 /// The parts of an agent are built concurrently and joined by an empty line in the order in which
 /// they were given; empty parts are left out. A part that waits delays the run, for at most
-/// [`prompt_timeout`](crate::AgentConfig::prompt_timeout).
+/// [`prompt_timeout`](crate::config::AgentConfig::prompt_timeout).
 ///
 /// # Examples
 ///

@@ -8,7 +8,7 @@ use forgeline_llm::Cost;
 use forgeline_types::{UsageInfo, setters};
 
 /// The limits of a run. They are checked before each further request to the model; when one is reached,
-/// [`AgentConfig::at_limit`](crate::AgentConfig::at_limit) decides what happens. A response in
+/// [`AgentConfig::at_limit`](crate::config::AgentConfig::at_limit) decides what happens. A response in
 /// progress is not interrupted: see [`RunInput::deadline`](super::RunInput::deadline) for that.
 ///
 /// The budget of an input narrows the agent's budget, and never widens it.
@@ -17,7 +17,7 @@ use forgeline_types::{UsageInfo, setters};
 ///
 /// ```
 /// use std::time::Duration;
-/// use forgeline::{agent::Budget, llm::Cost};
+/// use forgeline::{agent::run::Budget, llm::Cost};
 ///
 /// let budget = Budget::default().tokens(50_000).time(Duration::from_secs(120));
 /// let budget = budget.cost("0.25".parse::<Cost>()?);

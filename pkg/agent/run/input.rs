@@ -24,7 +24,11 @@ use forgeline_types::{
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::{sync::Arc, time::{Duration, SystemTime}};
 /// use forgeline::{
-///     agent::{Budget, Caller, Agent, RunInput, tools::{ToolContext, tool_fn}},
+///     agent::{
+///         Agent, Caller, RunInput,
+///         run::Budget,
+///         tools::{ToolContext, tool_fn},
+///     },
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;

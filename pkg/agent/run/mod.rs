@@ -1,26 +1,25 @@
 //! The details of one run: its caller, its origin, its deadline and its budget.
 
-mod below;
+pub(crate) mod below;
 mod budget;
-mod caller;
+pub(crate) mod caller;
 mod context;
-mod input;
-mod outcome;
+pub(crate) mod input;
+pub(crate) mod outcome;
 mod outside_sources;
-mod shared_state;
+pub(crate) mod shared_state;
 mod surface;
 
-pub use self::{below::SpentBelow, shared_state::SharedState};
+pub(crate) use self::{
+    below::SpentBelow,
+    caller::Caller,
+    input::{RunInput, fit, no_store},
+    outcome::{NO_ANSWER, OutcomeKind, RunError, RunOutcome},
+    outside_sources::OutsideSources,
+    shared_state::SharedState,
+};
 pub use self::{
     budget::{Budget, Limit, Spending},
-    caller::Caller,
     context::RunContext,
-    input::RunInput,
-    outcome::{OutcomeKind, RunError, RunOutcome},
     surface::Surface,
-};
-pub(crate) use self::{
-    input::{fit, no_store},
-    outcome::NO_ANSWER,
-    outside_sources::OutsideSources,
 };

@@ -43,11 +43,11 @@ pub struct RunOutcome {
     pub turns: u32,
     /// The token usage of all requests of this run, without its sub-agents; `None` if the provider reported none.
     pub usage: Option<UsageInfo>,
-    /// The part of its budget that the run used, including all [sub-agents](crate::SubAgent).
+    /// The part of its budget that the run used, including all [sub-agents](crate::sub_agents::SubAgent).
     pub spent: Spending,
     /// The finish reason of the model's last answer.
     pub finish_reason: Option<FinishReason>,
-    /// The messages for the run that it could no longer deliver; see [`Steering`](crate::Steering).
+    /// The messages for the run that it could no longer deliver; see [`Steering`](crate::steering::Steering).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undelivered: Vec<Message>,
     /// The messages that this run added to the conversation, the user's first.
@@ -94,7 +94,7 @@ pub enum OutcomeKind {
         result: String,
     },
     /// The model answered without a call, and the length limit cut off the answer, which was not, or no longer,
-    /// [continued](crate::AgentConfig::continue_cut).
+    /// [continued](crate::config::AgentConfig::continue_cut).
     Cut,
     /// The model gave no answer, even after it was asked once more. The outcome's text, which is in the conversation, says so to the user.
     Empty,

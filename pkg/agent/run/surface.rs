@@ -12,7 +12,11 @@ use serde::{Deserialize, Serialize};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{Agent, RunInput, Surface, tools::{Calculator, ClientTool}},
+///     agent::{
+///         Agent, RunInput,
+///         run::Surface,
+///         tools::{Calculator, ClientTool},
+///     },
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 /// use serde_json::json;

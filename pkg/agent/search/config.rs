@@ -14,7 +14,7 @@ use forgeline_types::{Text, setters};
 ///
 /// ```
 /// use forgeline::{
-///     agent::{Agent, ToolSearch, tools::Calculator},
+///     agent::{Agent, search::ToolSearch, tools::Calculator},
 ///     llm::demo::DemoProvider,
 /// };
 ///
@@ -35,7 +35,7 @@ pub struct ToolSearch {
     /// searches. Default: 5. With 0 it always searches, with `u32::MAX` never.
     pub share: u32,
     /// Context window of a model that the [catalog](forgeline_llm::ModelCard) does not know, in tokens. A lower
-    /// [`max_context_tokens`](crate::AgentConfig::max_context_tokens) takes precedence. Default: 128,000; at least 1.
+    /// [`max_context_tokens`](crate::config::AgentConfig::max_context_tokens) takes precedence. Default: 128,000; at least 1.
     pub window: u64,
     /// Maximum number of tools that one search finds. Default: 5; at least 1.
     pub most: usize,

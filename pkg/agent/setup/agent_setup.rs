@@ -42,7 +42,7 @@ pub(crate) struct AgentSetup {
     pub(crate) summarizer: Option<Arc<dyn Provider>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
-    /// The rules about callers; `None` for [`NamedPermissions`](crate::NamedPermissions).
+    /// The rules about callers; `None` for [`NamedPermissions`](crate::access::NamedPermissions).
     pub(crate) permissions: Option<Arc<dyn Permissions>>,
     pub(crate) audit: Option<Arc<dyn AuditSink>>,
     /// `true` when some runs may not be allowed to use all tools.

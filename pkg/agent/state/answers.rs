@@ -10,11 +10,10 @@ use super::{
     run_state::{AnswerRepeats, RunPhase, RunState},
 };
 use crate::{
-    Limit,
     config::NoToolCall,
     notice::{AnswerAskedAgainNotice, AnswerContinuedNotice, Notice},
     prompts::feedback,
-    run::OutcomeKind,
+    run::{Limit, OutcomeKind},
 };
 use forgeline_llm::private::ask_again;
 use forgeline_types::{

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::{AnswerId, CallId, FailureKind};
-use crate::{Limit, access::CallDenial, approval::SessionGrant};
+use crate::{access::CallDenial, approval::SessionGrant, run::Limit};
 use forgeline_types::{AgentEvent, Text};
 
 /// One action for the driver to perform.

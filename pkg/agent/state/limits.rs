@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use super::{ModelAnswer, RunEffect, RunState, UnixMillis};
 use crate::{
-    Budget, Limit, Spending,
     notice::{BudgetUnmeasuredNotice, Notice},
-    run::SpentBelow,
+    run::{Budget, Limit, Spending, SpentBelow},
 };
 use forgeline_types::{AgentError, ErrorCode};
 

@@ -14,11 +14,10 @@ use super::{
     window_state::{SummaryRange, WindowState},
 };
 use crate::{
-    Budget, Limit, RunContext,
     approval::SessionGrant,
     config::{AtLimit, NoToolCall},
     prompts::feedback,
-    run::{OutcomeKind, OutsideSources, RunOutcome},
+    run::{Budget, Limit, OutcomeKind, OutsideSources, RunContext, RunOutcome},
 };
 use forgeline_llm::AnswerSchema;
 use forgeline_types::{AgentError, AgentEvent, Ending, ErrorCode, ErrorEvent, Message, ToolCall};

@@ -14,7 +14,7 @@ use crate::{approval::Decision, run::Caller, tools::ToolError};
 use forgeline_types::{AgentError, ApprovalRequest, Text};
 
 /// A handle that answers the approval requests of a run or of a started agent. Clones answer the same requests. See
-/// [`RunStream::approvals`](crate::RunStream::approvals) and [`AgentChannels::approval`](crate::AgentChannels).
+/// [`RunStream::approvals`](crate::RunStream::approvals) and [`AgentChannels::approval`](crate::channels::AgentChannels).
 ///
 /// A request is an [event](forgeline_types::AgentEvent::ToolApprovalRequest), and is answered once by its id, which identifies the run, the call and its
 /// arguments. An answer after the time limit, a second answer, and an answer for another run are errors and change nothing.
@@ -25,7 +25,11 @@ use forgeline_types::{AgentError, ApprovalRequest, Text};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{ApprovalPolicy, Decision, Agent, tools::Calculator},
+///     agent::{
+///         Agent,
+///         approval::{ApprovalPolicy, Decision},
+///         tools::Calculator,
+///     },
 ///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::AgentEvent,
 /// };
@@ -78,7 +82,7 @@ impl Approvals {
         self.0.check(approval_id, decision)
     }
 
-    /// Returns `true` unless the tool of an open request is one that this caller may not [use](crate::Permissions): a caller that may not use a tool may
+    /// Returns `true` unless the tool of an open request is one that this caller may not [use](crate::access::Permissions): a caller that may not use a tool may
     /// not decide about it, either. The request stays open.
     #[must_use]
     pub fn may_answer(&self, approval_id: &str, caller: &Caller) -> bool {

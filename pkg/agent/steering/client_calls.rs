@@ -16,7 +16,7 @@ const NO_RESULT: &str =
     "the user moved on to something else before the client had a result; the call may have run";
 
 /// A handle that gives the results of calls at the client, for a run or a started agent. Clones give results of the same calls. See
-/// [`RunStream::client_calls`](crate::RunStream::client_calls) and [`AgentChannels::client_calls`](crate::AgentChannels).
+/// [`RunStream::client_calls`](crate::RunStream::client_calls) and [`AgentChannels::client_calls`](crate::channels::AgentChannels).
 ///
 /// A call is an [event](forgeline_types::AgentEvent::ClientToolRequest), and is completed once by its id, which identifies the run, the call and its
 /// arguments. A result after the time limit, a second result, and a result for another run are errors and change nothing.
@@ -27,7 +27,7 @@ const NO_RESULT: &str =
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     agent::{AgentChannels, Agent, tools::ClientTool},
+///     agent::{Agent, channels::AgentChannels, tools::ClientTool},
 ///     testing::{ScriptedProvider, ScriptedTurn},
 ///     types::AgentEvent,
 /// };
@@ -80,7 +80,7 @@ impl ClientCalls {
         self.0.answer(client_call_id, result.into())
     }
 
-    /// Returns `true` unless the tool of an open call is one that this caller may not [use](crate::Permissions): a caller that may not use a tool may not
+    /// Returns `true` unless the tool of an open call is one that this caller may not [use](crate::access::Permissions): a caller that may not use a tool may not
     /// give its result, either. The call stays open.
     #[must_use]
     pub fn may_complete(&self, client_call_id: &str, caller: &Caller) -> bool {

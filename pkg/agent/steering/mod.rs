@@ -9,7 +9,7 @@ mod questions;
 mod request_kind;
 mod requests;
 mod session_control;
-mod steering_handle;
+pub(crate) mod steering_handle;
 mod user_message;
 
 pub(crate) use self::user_message::UserMessage;
@@ -19,8 +19,6 @@ pub(crate) use self::{
     session_control::{CurrentRun, SessionControl, has_ended},
 };
 pub use self::{
-    approvals::Approvals,
-    client_calls::ClientCalls,
-    questions::Questions,
-    steering_handle::{RequestAnswer, Steering},
+    approvals::Approvals, client_calls::ClientCalls, questions::Questions,
+    steering_handle::Steering,
 };

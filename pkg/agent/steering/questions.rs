@@ -13,7 +13,7 @@ use crate::tools::{ToolError, form::complete_form};
 use forgeline_types::{AgentError, Text, ToolAnswer, ToolQuestion};
 
 /// A handle that answers the questions of running tools, for a run or a started agent. Clones answer the same questions. See
-/// [`RunStream::questions`](crate::RunStream::questions) and [`AgentChannels::questions`](crate::AgentChannels).
+/// [`RunStream::questions`](crate::RunStream::questions) and [`AgentChannels::questions`](crate::channels::AgentChannels).
 ///
 /// A question is an [event](forgeline_types::AgentEvent::ToolQuestion), and is answered once by its id. An answer that does not fit the form is an error that
 /// names the field, and the question stays open. An answer after the time limit, a second answer, and an answer for another run are errors and change

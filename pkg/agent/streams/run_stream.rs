@@ -26,7 +26,7 @@ use forgeline_types::{AgentError, ClientReturn, Envelope, Text};
 ///
 /// The stream has no task of its own: reading drives the run. A reader that pauses also pauses the run, but not the calls in progress, which are tasks
 /// of their own; and the run may be ahead of the events that were read by as many as
-/// [`event_capacity`](crate::AgentConfig::event_capacity). On a runtime with several threads, what is done upon an event may therefore reach the run only
+/// [`event_capacity`](crate::config::AgentConfig::event_capacity). On a runtime with several threads, what is done upon an event may therefore reach the run only
 /// after the steps that follow the event: a call may have ended when its [`ToolCall`](forgeline_types::AgentEvent::ToolCall) is read. Where an
 /// order is needed, a tool waits for it.
 ///
@@ -145,21 +145,21 @@ impl RunStream {
     }
 
     /// Returns a handle that answers approval requests, for this and other tasks. A request without an answer expires after
-    /// [`approval_timeout`](crate::AgentConfig::approval_timeout), and its call does not run.
+    /// [`approval_timeout`](crate::config::AgentConfig::approval_timeout), and its call does not run.
     #[must_use]
     pub fn approvals(&self) -> Approvals {
         Approvals::of_run(self.steering.clone())
     }
 
     /// Returns a handle that gives the results of calls at the client, for this and other tasks. A call without a result expires after
-    /// [`client_timeout`](crate::AgentConfig::client_timeout).
+    /// [`client_timeout`](crate::config::AgentConfig::client_timeout).
     #[must_use]
     pub fn client_calls(&self) -> ClientCalls {
         ClientCalls::of_run(self.steering.clone())
     }
 
     /// Returns a handle that answers questions of tools, for this and other tasks. A question without an answer expires after
-    /// [`approval_timeout`](crate::AgentConfig::approval_timeout).
+    /// [`approval_timeout`](crate::config::AgentConfig::approval_timeout).
     #[must_use]
     pub fn questions(&self) -> Questions {
         Questions::of_run(self.steering.clone())

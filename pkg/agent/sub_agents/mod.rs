@@ -7,3 +7,4 @@ mod tool;
 mod work;
 
 pub use self::tool::SubAgent;
+pub use crate::nesting::Places;

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::result_tool::AgentResult;
 use crate::{
-    Budget,
     default_agent::Agent,
     nesting::Places,
+    run::Budget,
     tools::{Tool, ToolContext, ToolError, ToolFuture},
 };
 use forgeline_types::{Json, Text};
@@ -40,7 +40,7 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::time::Duration;
 /// use forgeline::{
-///     agent::{Agent, SubAgent, tools::Calculator},
+///     agent::{Agent, sub_agents::SubAgent, tools::Calculator},
 ///     llm::demo::DemoProvider,
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };

@@ -7,10 +7,11 @@ use tracing::Instrument as _;
 
 use super::{SubAgent, recent::recent, result_tool::AgentResult};
 use crate::{
-    Budget, RunInput,
+    RunInput,
     default_agent::Conversation,
     nesting::{self, AgentFamily, BudgetDraw, ParentContext, ParentWait, SubAgentResult},
     notice::SubAgentEvent,
+    run::Budget,
     steering::{CallAbove, QuestionDesk},
     streams::RunStream,
     tools::{Tool as _, ToolContext, ToolError, ToolOutput},

@@ -9,8 +9,11 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{whole::assert_history_is_whole, *};
 use crate::{
-    ApprovalContext, ApprovalPolicy, Approvals, Budget, Decision, RunStream,
+    RunStream,
+    approval::{ApprovalContext, ApprovalPolicy, Decision},
     journal::MemoryJournal,
+    run::Budget,
+    steering::Approvals,
     tools::{ToolEffects, TypedTool},
 };
 use forgeline_types::{ApprovalRequest, ErrorCode, Json, Preview};
@@ -637,9 +640,10 @@ async fn a_tool_that_is_withheld_meanwhile_does_not_run_when_it_is_allowed() {
         let journal = MemoryJournal::default();
         let build = |turns: Vec<ScriptedTurn>| {
             let (fixture, may) = (fixture(turns), Arc::clone(&may));
-            let permissions = move |_: Option<&crate::Caller>, _: &crate::ToolAccess<'_>| {
-                may.load(Ordering::SeqCst)
-            };
+            let permissions =
+                move |_: Option<&crate::Caller>, _: &crate::access::ToolAccess<'_>| {
+                    may.load(Ordering::SeqCst)
+                };
             let agent = fixture.builder.clone().tool(super::client_tools::read());
             let agent = agent.permissions(permissions).approval(ApprovalPolicy::Always);
             (fixture, agent.build().unwrap().conversation().with_journal(journal.clone()))

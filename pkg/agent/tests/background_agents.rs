@@ -10,9 +10,13 @@ use tokio::time::{sleep, timeout};
 
 use super::*;
 use crate::{
-    AgentConfig, Budget, Decision, Places, RunInput,
+    RunInput,
+    approval::Decision,
+    config::AgentConfig,
     journal::MemoryJournal,
+    nesting::Places,
     notice::SubAgentEvent,
+    run::Budget,
     tools::{Tool, ToolEffects},
 };
 use forgeline_llm::{ChunkStream, Provider, ProviderFuture, Request};

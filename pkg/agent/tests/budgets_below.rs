@@ -7,7 +7,12 @@ use tokio::time::{Instant, sleep, timeout};
 use super::*;
 use crate::Conversation;
 use crate::{
-    AtLimit, Budget, Limit, OutcomeKind, Places, RunInput, SubAgent, journal::MemoryJournal,
+    OutcomeKind, RunInput,
+    config::AtLimit,
+    journal::MemoryJournal,
+    nesting::Places,
+    run::{Budget, Limit},
+    sub_agents::SubAgent,
 };
 use forgeline_llm::{Cost, Request};
 use forgeline_types::{ModelInfo, UsageInfo};

@@ -50,8 +50,13 @@ async fn the_error_of_a_run_has_the_error_of_the_provider_as_its_source() {
 async fn an_error_of_the_agent_itself_has_no_source() {
     let turns = || ScriptedTurn::new().call("echo", json!({ "text": "a" }));
     let builder = builder(&ScriptedProvider::new([turns(), turns()])).max_turns(1);
-    let error =
-        builder.at_limit(crate::AtLimit::Fail).build().unwrap().run("Hi").await.unwrap_err();
+    let error = builder
+        .at_limit(crate::config::AtLimit::Fail)
+        .build()
+        .unwrap()
+        .run("Hi")
+        .await
+        .unwrap_err();
     assert_eq!(error.error.code, ErrorCode::MaxTurns);
     assert!(error.source().is_none() && error.provider_error().is_none());
 }

@@ -8,7 +8,7 @@ use std::{
 
 use super::{approvals::next_request, *};
 use crate::{
-    ApprovalContext, Decision,
+    approval::{ApprovalContext, Decision},
     journal::MemoryJournal,
     private::{RequestAnswer, RunInJournal},
     tools::FileTools,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::{CallMode, OutcomeKind};
+use crate::{OutcomeKind, config::CallMode};
 use forgeline_llm::Request;
 use forgeline_types::{ErrorCode, FinishReason, Message};
 

@@ -4,8 +4,13 @@ use tokio::time::{Instant, timeout};
 
 use super::{whole::assert_history_is_whole, *};
 use crate::{
-    ApprovalContext, ApprovalPolicy, Budget, CallStart, ClientCalls, Decision, RunStream,
-    journal::MemoryJournal, tools::ClientTool,
+    RunStream,
+    approval::{ApprovalContext, ApprovalPolicy, Decision},
+    config::CallStart,
+    journal::MemoryJournal,
+    run::Budget,
+    steering::ClientCalls,
+    tools::ClientTool,
 };
 use forgeline_types::{ClientFailure, ClientReturn, ClientToolRequest, ErrorCode};
 
@@ -54,9 +59,9 @@ async fn next_request(stream: &mut RunStream, events: &mut Vec<Envelope>) -> Cli
 // Covers: T-20, T-41, T-43, T-52, CT-11, CT-12, CT-21
 #[tokio::test(start_paused = true)]
 async fn the_client_runs_a_call_and_its_result_goes_on() {
-    for mode in [crate::CallMode::Native, crate::CallMode::Text] {
+    for mode in [crate::config::CallMode::Native, crate::config::CallMode::Text] {
         let calls = call(call(ScriptedTurn::new(), "#a"), "#b");
-        let calls = if mode == crate::CallMode::Native {
+        let calls = if mode == crate::config::CallMode::Native {
             calls
         } else {
             let text = |selector| {

@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::*;
-use crate::{AgentConfig, memory::ConversationMemory};
+use crate::{config::AgentConfig, memory::ConversationMemory};
 use forgeline_types::{ErrorCode, Transcript};
 
 #[derive(Deserialize, JsonSchema)]

@@ -4,7 +4,8 @@ use std::{fs, path::PathBuf};
 
 use super::*;
 use crate::{
-    CallMode, NoToolCall, OutcomeKind,
+    OutcomeKind,
+    config::{CallMode, NoToolCall},
     tools::{Calculator, FileTools},
 };
 use forgeline_llm::demo::DemoProvider;
@@ -106,7 +107,7 @@ async fn demo_model_answers_at_the_turn_limit() {
         let outcome = agent.run(question).await.unwrap();
         assert_eq!(
             (outcome.reason, outcome.turns),
-            (OutcomeKind::LimitReached { limit: crate::Limit::Turns }, 3),
+            (OutcomeKind::LimitReached { limit: crate::run::Limit::Turns }, 3),
             "{mode:?}"
         );
 

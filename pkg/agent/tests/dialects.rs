@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::Conversation;
-use crate::{CallMode, RunOutcome, notice::CALLS_IN_TEXT, prompts::render_results};
+use crate::{RunOutcome, config::CallMode, notice::CALLS_IN_TEXT, prompts::render_results};
 use forgeline_parser::{
     CallForm, PayloadGrammar, ThinkingDialect, ToolDialect, private::MarkerEscaper,
 };

@@ -9,7 +9,12 @@ use futures_util::{StreamExt as _, stream};
 use tokio::{sync::Notify, time::timeout};
 
 use super::{whole::assert_history_is_whole, *};
-use crate::{AgentConfig, CallStart, OutcomeKind, journal::MemoryJournal, notice::ANSWER_KEPT};
+use crate::{
+    OutcomeKind,
+    config::{AgentConfig, CallStart},
+    journal::MemoryJournal,
+    notice::ANSWER_KEPT,
+};
 use forgeline_llm::{
     ChunkStream, Provider, ProviderError, ProviderFuture, Request, StreamChunk, ToolCallDelta,
 };

@@ -1,7 +1,7 @@
 //! Answers that are cut or empty.
 
 use super::{whole::assert_history_is_whole, *};
-use crate::{Limit, OutcomeKind, RunError, RunOutcome};
+use crate::{OutcomeKind, RunError, RunOutcome, run::Limit};
 use forgeline_llm::{ContentType, ProviderError, Request, StatusError, StreamChunk};
 use forgeline_types::{
     Ending, ErrorCode, FinishReason, ItemKind, Json,
@@ -357,7 +357,7 @@ async fn a_limit_without_a_last_answer_is_told_as_the_limit() {
     ];
     for (name, limit, last, want) in rows {
         let provider = ScriptedProvider::new([call(), last]);
-        let mut budget = crate::Budget::default();
+        let mut budget = crate::run::Budget::default();
         let builder = builder(&provider);
         budget.tokens = (limit == Limit::Tokens).then_some(100);
         let most = if limit == Limit::Turns { 1 } else { 9 };

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::Conversation;
 use crate::{
-    CallMode, OutcomeKind, RunError, RunOutcome, memory::ConversationMemory,
+    OutcomeKind, RunError, RunOutcome, config::CallMode, memory::ConversationMemory,
     notice::CALL_MODE_FALLBACK,
 };
 use forgeline_llm::{ProviderError, Request, RetryPolicy, Retrying, StatusError, TimeoutKind};

@@ -17,8 +17,11 @@ use super::{
     *,
 };
 use crate::{
-    ApprovalContext, ApprovalPolicy, Authorization, ClientCall, Decision, RunOutcome, RunStream,
-    journal::MemoryJournal, prompts::PromptContext,
+    RunOutcome, RunStream,
+    access::{Authorization, ClientCall},
+    approval::{ApprovalContext, ApprovalPolicy, Decision},
+    journal::MemoryJournal,
+    prompts::PromptContext,
 };
 use forgeline_llm::{ChunkStream, Provider, ProviderError, ProviderFuture, Request};
 use forgeline_types::{ErrorCode, ModelInfo};

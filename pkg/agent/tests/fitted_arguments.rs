@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Agent, ApprovalPolicy, Decision,
+    Agent,
+    approval::{ApprovalPolicy, Decision},
     tools::{ClientTool, Tool, ToolContext, ToolEffects, ToolError, ToolFuture, tool_fn},
 };
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};

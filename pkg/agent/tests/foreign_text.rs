@@ -6,7 +6,7 @@ use proptest::{
 };
 
 use super::*;
-use crate::{CallMode, prompts::render_results};
+use crate::{config::CallMode, prompts::render_results};
 use forgeline_core::TextPipeline;
 use forgeline_parser::{Dialect, ThinkingDialect, ToolDialect, private::MarkerEscaper};
 use forgeline_types::{MessageRole, Text, ToolResult, ToolResultEvent, Transcript};

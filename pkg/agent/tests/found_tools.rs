@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::{approvals::next_request, tool_search::many, *};
 use crate::{
-    Caller, Decision, FoundTools, Observer, PrefixChange, PrefixPart, RunInput, ToolSearch,
-    TurnRecord,
+    Caller, RunInput,
+    approval::Decision,
     journal::MemoryJournal,
+    observe::{Observer, PrefixChange, PrefixPart, TurnRecord},
+    search::{FoundTools, ToolSearch},
     tools::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolEffects},
 };
 use forgeline_llm::{Request, TokenEstimator};
@@ -307,7 +309,7 @@ async fn an_approval_that_is_taken_up_again_is_of_the_tool_that_is_called() {
     let kept = MemoryJournal::from(journal.lines());
     let agent = gated(&provider, FoundTools::Called);
     let agent = agent
-        .approver(|_: crate::ApprovalContext| async { Decision::Grant })
+        .approver(|_: crate::approval::ApprovalContext| async { Decision::Grant })
         .build()
         .unwrap()
         .conversation()
@@ -367,7 +369,7 @@ impl crate::prompts::SystemPrompt for Notes {
 
 #[tokio::test(start_paused = true)]
 async fn what_the_prompt_says_of_a_tool_comes_with_the_search_that_finds_it() {
-    use crate::{CallMode, prompts::IsolatedPrompt};
+    use crate::{config::CallMode, prompts::IsolatedPrompt};
     for mode in [CallMode::Native, CallMode::Text] {
         for what in ["says it", "fails", "hangs", "is empty"] {
             let query = json!({ "query": "calendar.n7_create" });

@@ -8,8 +8,15 @@ use super::{
     *,
 };
 use crate::{
-    AllowList, ApprovalPolicy, AuditKind, AuditRecord, Authorization, CallMode, Caller, ClientCall,
-    ModulePermissions, Permissions, RunInput, Surface, ToolAccess, journal::MemoryJournal,
+    Caller, RunInput,
+    access::{
+        AllowList, AuditKind, AuditRecord, Authorization, ClientCall, ModulePermissions,
+        Permissions, ToolAccess,
+    },
+    approval::ApprovalPolicy,
+    config::CallMode,
+    journal::MemoryJournal,
+    run::Surface,
 };
 
 type Records = Arc<Mutex<Vec<AuditRecord>>>;

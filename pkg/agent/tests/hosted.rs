@@ -1,7 +1,10 @@
 //! Calls that the provider runs itself, and asks about before.
 
 use super::{approvals::next_request, scenarios::hosted, whole::assert_history_is_whole, *};
-use crate::{ApprovalPolicy, Decision, journal::MemoryJournal};
+use crate::{
+    approval::{ApprovalPolicy, Decision},
+    journal::MemoryJournal,
+};
 use forgeline_types::{ApprovalReason, Json, MessageRole, TextOrigin};
 
 fn asking(turns: usize) -> ScriptedProvider {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::*;
 use crate::Conversation;
 use crate::{
-    ApprovalPolicy, Decision,
+    approval::{ApprovalPolicy, Decision},
     journal::{
         Journal, JournalEntry, JournalFuture, JournalLine, JournalStep, JournaledInput,
         MemoryJournal,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::{CallMode, KeepThinking};
+use crate::config::{CallMode, KeepThinking};
 use forgeline_llm::{ChunkStream, Provider, ProviderFuture, Request};
 use forgeline_parser::ThinkingDialect;
 use forgeline_types::{MessageRole, ModelInfo, Part, Transcript};

@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::prelude::*;
 
-use crate::LatencyWindow;
+use crate::observe::LatencyWindow;
 
 /// The percentile as its definition says: the first of the sorted values that enough of them do not exceed.
 fn by_sorting(last: &[u64], percent: u8) -> Option<u64> {

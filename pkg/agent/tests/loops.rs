@@ -9,7 +9,11 @@ use serde_json::json;
 
 use super::*;
 use crate::Conversation;
-use crate::{AtLimit, BuildError, CallMode, NoToolCall, OutcomeKind, tools::RegistryError};
+use crate::{
+    BuildError, OutcomeKind,
+    config::{AtLimit, CallMode, NoToolCall},
+    tools::RegistryError,
+};
 use forgeline_llm::{ProviderError, Request, StreamChunk, ToolCallDelta, ToolChoice};
 use forgeline_types::{
     ErrorCode, FinishReason,
@@ -276,7 +280,7 @@ async fn at_the_limit_of_turns_the_answer_is_asked_for_or_the_run_fails() {
     let outcome = agent.run("Go.").await.unwrap();
     assert_eq!(
         (outcome.reason, outcome.text.as_str()),
-        (OutcomeKind::LimitReached { limit: crate::Limit::Turns }, "So far.")
+        (OutcomeKind::LimitReached { limit: crate::run::Limit::Turns }, "So far.")
     );
     assert_eq!(provider.requests()[2].tool_choice, Some(ToolChoice::None));
     assert_eq!(provider.requests()[2].messages.last().unwrap().role, MessageRole::User);

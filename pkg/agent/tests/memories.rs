@@ -25,7 +25,7 @@ async fn reported(store: &LocalMemoryStore, caller: &str, calls: Vec<Call>) -> V
         .tools(KnowledgeTools::new(index).into_tools())
         .max_turns(30)
         .breaker_failures(30)
-        .approver(|_| std::future::ready(crate::Decision::Grant))
+        .approver(|_| std::future::ready(crate::approval::Decision::Grant))
         .build()
         .unwrap()
         .conversation();

@@ -9,7 +9,11 @@ use std::sync::{
 use tokio::time::timeout;
 
 use super::*;
-use crate::{ApprovalContext, Decision, journal::MemoryJournal, tools::ToolEffects};
+use crate::{
+    approval::{ApprovalContext, Decision},
+    journal::MemoryJournal,
+    tools::ToolEffects,
+};
 use forgeline_types::{ApprovalRequest, ErrorCode, ToolOutputEvent};
 
 #[derive(Deserialize, JsonSchema)]

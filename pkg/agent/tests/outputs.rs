@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Conversation;
-use crate::{CallMode, tools::ToolOutput};
+use crate::{config::CallMode, tools::ToolOutput};
 use forgeline_types::{Capabilities, Part, ToolOutputEvent};
 
 /// A turn that calls `tool` with nothing, and one that answers.
@@ -92,7 +92,7 @@ async fn output_of_a_call_that_was_told_to_stop_is_dropped() {
 // Covers: CT-130, CT-131, CT-137, T-49
 #[tokio::test(start_paused = true)]
 async fn a_tool_has_a_time_and_a_budget_of_its_own() {
-    assert_eq!(crate::AgentConfig::default().max_result_chars, 200_000);
+    assert_eq!(crate::config::AgentConfig::default().max_result_chars, 200_000);
     let text = |length: usize| move |_: ToolContext, (): ()| async move { "a".repeat(length) };
     let small = tool_fn("small", "Has little room.", text(11)).max_result_chars(10);
     let large = tool_fn("large", "Has all room.", text(200_001)).max_result_chars(usize::MAX);

@@ -4,7 +4,9 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::{
-    AgentChannels, CallStart, RunStream,
+    RunStream,
+    channels::AgentChannels,
+    config::CallStart,
     journal::MemoryJournal,
     tools::{Question, ToolError},
 };

@@ -7,8 +7,12 @@ use tokio::time::sleep;
 
 use super::{scenarios::SCENARIOS, *};
 use crate::{
-    CallBegan, CallEnd, CallRecord, Emission, LatencyRecords, Metric, MetricNames, Observer,
-    RequestSent, RunBegan, RunInput, RunOutcome, RunRecord, TurnRecord, journal::MemoryJournal,
+    RunInput, RunOutcome,
+    journal::MemoryJournal,
+    observe::{
+        CallBegan, CallEnd, CallRecord, Emission, LatencyRecords, Metric, MetricNames, Observer,
+        RequestSent, RunBegan, RunRecord, TurnRecord,
+    },
 };
 use forgeline_llm::{ChunkStream, Cost, Provider, ProviderError, ProviderFuture, Request};
 use forgeline_types::{ErrorCode, FinishReason, ModelInfo, UsageInfo};
@@ -202,7 +206,7 @@ async fn a_record_says_what_a_turn_took_and_came_to() {
 
 #[tokio::test(start_paused = true)]
 async fn a_record_says_which_part_of_the_prompt_changed_and_where() {
-    use crate::{PrefixPart, prompts::PromptContext, tools::Calculator};
+    use crate::{observe::PrefixPart, prompts::PromptContext, tools::Calculator};
 
     let call = || ScriptedTurn::new().call("calculator", json!({ "expression": "1 + 1" }));
     let done = || ScriptedTurn::new().text("Done.");

@@ -7,8 +7,12 @@ use std::{
 
 use super::*;
 use crate::{
-    AgentBuilder, AtLimit, Budget, BuildError, Caller, Limit, OutcomeKind, RunContext, RunInput,
-    journal::MemoryJournal, prompts::PromptContext, tools::Calculator,
+    AgentBuilder, BuildError, Caller, OutcomeKind, RunInput,
+    config::AtLimit,
+    journal::MemoryJournal,
+    prompts::PromptContext,
+    run::{Budget, Limit, RunContext},
+    tools::Calculator,
 };
 use forgeline_llm::{Cost, Prices};
 use forgeline_types::{Capabilities, CustomEvent, ErrorCode, Message, ModelInfo, Part, UsageInfo};

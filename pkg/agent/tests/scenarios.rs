@@ -13,8 +13,12 @@ use futures_core::future::BoxFuture;
 use super::*;
 use crate::Conversation;
 use crate::{
-    ApprovalContext, ApprovalPolicy, CallMode, CallStart, Decision, RunStream, Steering,
-    journal::Journal, tools::ClientTool,
+    RunStream,
+    approval::{ApprovalContext, ApprovalPolicy, Decision},
+    config::{CallMode, CallStart},
+    journal::Journal,
+    steering::Steering,
+    tools::ClientTool,
 };
 use forgeline_llm::{Provider, StreamChunk, ToolCallDelta};
 use forgeline_types::{FinishReason, Json, Preview};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::{Caller, NamedPermissions, RunInput, ToolSearch};
+use crate::{Caller, RunInput, access::NamedPermissions, search::ToolSearch};
 use forgeline_types::{Message, MessageRole, Transcript};
 
 /// The texts of messages, with their roles and the results in them.

@@ -6,7 +6,10 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::*;
-use crate::{AgentChannels, AgentConfig, AgentHandle, CallMode, Input};
+use crate::{
+    channels::{AgentChannels, AgentHandle, Input},
+    config::{AgentConfig, CallMode},
+};
 use forgeline_types::{ErrorCode, UpdateBusyEvent};
 
 fn answers(count: usize) -> ScriptedProvider {

@@ -10,10 +10,13 @@ use tokio::time::Instant;
 
 use super::{whole::assert_history_is_whole, *};
 use crate::{
-    AuditKind, AuditRecord, CallMode, Caller, RunContext, RunInput, ToolSource,
+    Caller, RunInput,
+    access::{AuditKind, AuditRecord},
+    config::CallMode,
     journal::MemoryJournal,
     notice::{Notice, ToolSourceNotice},
-    tools::Tool,
+    run::RunContext,
+    tools::{Tool, ToolSource},
 };
 use forgeline_types::{AgentError, ErrorCode, UpdateBusyEvent};
 

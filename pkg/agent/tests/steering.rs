@@ -6,9 +6,13 @@ use super::{
     *,
 };
 use crate::{
-    AgentChannels, AtLimit, Budget, Input, OutcomeKind, RunInput, RunOutcome, Steering,
+    OutcomeKind, RunInput, RunOutcome,
+    channels::{AgentChannels, Input},
+    config::AtLimit,
     journal::MemoryJournal,
     notice::{STEERED, UNDELIVERED},
+    run::Budget,
+    steering::Steering,
 };
 use forgeline_types::{CustomEvent, ErrorCode, FinishReason, Message, MessageContentEvent};
 
@@ -197,7 +201,7 @@ async fn every_scenario_is_steered_and_cancelled_at_every_event() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cut_answer_is_kept_and_marked_and_its_calls_do_not_run() {
-    for mode in [crate::CallMode::Native, crate::CallMode::Text] {
+    for mode in [crate::config::CallMode::Native, crate::config::CallMode::Text] {
         let turn = ScriptedTurn::new().text("Let me see.").call("echo", json!({ "text": "one" }));
         let provider =
             ScriptedProvider::new([turn.hang(), ScriptedTurn::new().text("As you like.")]);

@@ -13,9 +13,14 @@ use tokio::time::timeout;
 use super::*;
 use crate::Conversation;
 use crate::{
-    AgentConfig, ApprovalPolicy, Budget, Caller, Decision, Places, RunContext, RunInput, SubAgent,
+    Caller, RunInput,
+    approval::{ApprovalPolicy, Decision},
+    config::AgentConfig,
     journal::MemoryJournal,
+    nesting::Places,
     notice::SubAgentEvent,
+    run::{Budget, RunContext},
+    sub_agents::SubAgent,
     tools::{Tool, ToolEffects},
 };
 use forgeline_llm::Request;
@@ -210,7 +215,7 @@ async fn the_words_of_a_failure_are_withheld_where_they_may_be_from_outside() {
         let origin = if has_outside { TextOrigin::Outside } else { TextOrigin::Own };
         // Its provider has no second turn.
         let below = scripted_builder([ScriptedTurn::new().call("page", json!({}))]);
-        let below = below.tool(page(origin)).at_limit(crate::AtLimit::Fail);
+        let below = below.tool(page(origin)).at_limit(crate::config::AtLimit::Fail);
         let below = if has_source { below.tool_source(source) } else { below };
         let agent =
             pair(below.max_turns(if is_own { 1 } else { 9 })).build().unwrap().conversation();

@@ -7,10 +7,12 @@ use std::sync::{
 
 use super::{journal::Broken, whole::assert_history_is_whole, *};
 use crate::{
-    ApprovalContext, ApprovalPolicy, Budget, Decision, OutcomeKind, RunInput,
+    OutcomeKind, RunInput,
+    approval::{ApprovalContext, ApprovalPolicy, Decision},
     journal::MemoryJournal,
     memory::ConversationMemory,
     notice::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED},
+    run::Budget,
 };
 use forgeline_llm::{ProviderError, Request, TokenEstimator};
 use forgeline_types::{

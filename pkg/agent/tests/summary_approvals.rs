@@ -7,7 +7,7 @@ use std::sync::{
 
 use super::{whole::assert_history_is_whole, *};
 use crate::{
-    Decision,
+    approval::Decision,
     notice::{CONTEXT_SUMMARIZED, SubAgentEvent},
     tools::ToolEffects,
 };

@@ -84,7 +84,7 @@ async fn a_tool_that_panics_in_drop_leaves_the_run_alive() {
         drop(bomb);
         "never"
     });
-    let config = crate::AgentConfig::default().tool_timeout(Duration::from_secs(1));
+    let config = crate::config::AgentConfig::default().tool_timeout(Duration::from_secs(1));
     let agent = builder(&provider).config(config).tool(bomb).build().unwrap().conversation();
     let outcome = agent.run("Go.").await.unwrap();
     assert_eq!(outcome.text, "ok");

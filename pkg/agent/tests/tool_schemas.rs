@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::{
-    CallEnd, CallRecord, Observer,
+    observe::{CallEnd, CallRecord, Observer},
     tools::{Calculator, Tool, ToolError, ToolRegistry},
 };
 use forgeline_llm::ToolSpec;

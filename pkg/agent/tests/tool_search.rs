@@ -5,8 +5,11 @@ use std::{ops::Range, sync::Arc};
 use super::*;
 use crate::Conversation;
 use crate::{
-    CallMode, Caller, RunContext, RunInput, ToolSearch,
+    Caller, RunInput,
+    config::CallMode,
     journal::MemoryJournal,
+    run::RunContext,
+    search::ToolSearch,
     tools::{TOOL_SEARCH, Tool},
 };
 use forgeline_llm::{Provider as _, Request, TokenEstimator, ToolSpec};

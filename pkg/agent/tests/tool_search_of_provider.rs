@@ -3,7 +3,10 @@
 use bytes::Bytes;
 
 use super::{answering_server::Server, tool_search::many, *};
-use crate::{FoundTools, ToolSearch, journal::MemoryJournal};
+use crate::{
+    journal::MemoryJournal,
+    search::{FoundTools, ToolSearch},
+};
 use forgeline_llm::{RetryPolicy, responses::OpenAiResponses};
 
 impl Server {

@@ -2,7 +2,9 @@
 
 use super::{whole::assert_history_is_whole, *};
 use crate::{
-    AtLimit, CallMode, OutcomeKind, RunInput, RunStream, journal::MemoryJournal,
+    OutcomeKind, RunInput, RunStream,
+    config::{AtLimit, CallMode},
+    journal::MemoryJournal,
     notice::ANSWER_TYPED,
 };
 use forgeline_llm::{AnswerSchema, Request, ResponseFormat, ToolChoice, demo::DemoProvider};

@@ -7,7 +7,9 @@ use std::sync::{
 
 use super::{approvals::next_request, journal::answers, *};
 use crate::{
-    ApprovalContext, ApprovalPolicy, CallStart, Decision, OutsideText, RunInput,
+    RunInput,
+    approval::{ApprovalContext, ApprovalPolicy, Decision, OutsideText},
+    config::CallStart,
     journal::MemoryJournal,
     memory::{ConversationMemory, Memory},
     prompts::PromptContext,

@@ -6,8 +6,10 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
 use crate::{
-    ApprovalPolicy, Decision, RunStream, SubAgent,
+    RunStream,
+    approval::{ApprovalPolicy, Decision},
     journal::MemoryJournal,
+    sub_agents::SubAgent,
     tools::{ClientTool, Question},
 };
 use forgeline_types::{ClientReturn, Message, ToolAnswer};

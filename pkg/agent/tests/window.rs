@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::{CallMode, OutcomeKind, journal::MemoryJournal, notice::CONTEXT_TRIMMED};
+use crate::{OutcomeKind, config::CallMode, journal::MemoryJournal, notice::CONTEXT_TRIMMED};
 use forgeline_llm::{Request, TokenEstimator};
 
 const MOST: u64 = 8_000;

@@ -13,7 +13,7 @@ use forgeline_types::{Json, Text, setters};
 /// A tool whose calls run at the client, such as the page that the user sees.
 ///
 /// A call is the event [`ClientToolRequest`](forgeline_types::AgentEvent::ClientToolRequest); a reader of the events gives the result through
-/// [`ClientCalls`](crate::ClientCalls). The run waits for at most [`client_timeout`](crate::AgentConfig::client_timeout). If no one can
+/// [`ClientCalls`](crate::steering::ClientCalls). The run waits for at most [`client_timeout`](crate::config::AgentConfig::client_timeout). If no one can
 /// answer, as in [`Agent::run`](crate::Agent::run), the call is not run and the model is informed.
 ///
 /// # Examples

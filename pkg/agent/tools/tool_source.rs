@@ -11,7 +11,7 @@ use forgeline_types::AgentError;
 ///
 /// It is queried once when a run begins, and once more when a run is resumed. The sources of an agent are queried at the same time, and their tools follow
 /// the agent's own, in the order of the sources. The same rules apply as for all tools: names are checked, callers need the permission, and calls are
-/// approved. A run waits for at most [`source_timeout`](crate::AgentConfig::source_timeout).
+/// approved. A run waits for at most [`source_timeout`](crate::config::AgentConfig::source_timeout).
 ///
 /// # Examples
 ///
@@ -22,7 +22,11 @@ use forgeline_types::AgentError;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::sync::Arc;
 /// use forgeline::{
-///     agent::{Agent, RunContext, RunInput, tools::{Calculator, Tool}},
+///     agent::{
+///         Agent, RunInput,
+///         run::RunContext,
+///         tools::{Calculator, Tool},
+///     },
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 ///

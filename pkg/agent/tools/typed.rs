@@ -115,7 +115,7 @@ where
     })
 }
 
-/// The argument of a tool's function that is its state, for the attribute `forgeline::tool` (feature `macros`).
+/// The argument of a tool's function that is its state, for the attribute `forgeline::tool`.
 ///
 /// The function that returns the tool takes the value; each call gets a clone.
 ///

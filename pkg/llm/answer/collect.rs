@@ -17,6 +17,20 @@ use forgeline_types::{Completion, private::KeptContent};
 /// terminal marker, and [`ProviderError::Decode`] for a call whose arguments are longer than 4 MiB. If part
 /// of an answer had arrived, the error is the source of a [`ProviderError::Aborted`] that contains that
 /// part.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{llm::{ProviderError, StreamChunk, collect}, types::FinishReason};
+///
+/// # futures_util::FutureExt::now_or_never(async {
+/// let end = StreamChunk::end(FinishReason::Stop);
+/// let chunks = [StreamChunk::message("Hel"), StreamChunk::message("lo"), end];
+/// let answer = collect(futures_util::stream::iter(chunks.map(Ok))).await?;
+/// assert_eq!(answer.into_message().text(), "Hello");
+/// # Ok::<(), ProviderError>(())
+/// # }).unwrap().unwrap();
+/// ```
 pub async fn collect(
     stream: impl Stream<Item = Result<StreamChunk, ProviderError>>,
 ) -> Result<Completion, ProviderError> {

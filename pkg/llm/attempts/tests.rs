@@ -120,7 +120,7 @@ async fn what_passes_by_itself_is_tried_again_and_nothing_else() {
         ("quota",              quota(),                                 "fails: the server answered 429: status 429; the account's quota is used up"),
         ("400",                status(400, ErrorCode::InvalidRequest),  "fails: the server answered 400: status 400"),
         ("401",                status(401, ErrorCode::Auth),            "fails: the server answered 401: status 401; check the API key"),
-        ("first byte timeout", timeout(TimeoutKind::FirstByte),         "fails: waiting for the response timed out after 1s"),
+        ("first byte timeout", timeout(TimeoutKind::FirstByte),         "fails: waiting for the response timed out after 1s; try again, or allow more time"),
         ("cancelled",          ProviderError::Cancelled,                "fails: the request was cancelled"),
     ];
     for (name, error, want) in cases {

@@ -33,7 +33,7 @@ pub enum ProviderError {
         source: Box<dyn StdError + Send + Sync>,
     },
     /// A configured time limit passed.
-    #[error("{which} timed out after {after:?}")]
+    #[error("{which} timed out after {after:?}; try again, or allow more time")]
     #[non_exhaustive]
     Timeout {
         /// The wait that took too long.
@@ -113,7 +113,9 @@ pub enum ProviderError {
         completion: Box<Completion>,
     },
     /// The provider cannot enforce a feature of the schema.
-    #[error("the schema feature {feature} is not honoured by the provider: {detail}")]
+    #[error(
+        "the schema feature {feature} is not honoured by the provider: {detail}; change the schema, or ask another provider"
+    )]
     #[non_exhaustive]
     SchemaUnsupported {
         /// The feature, such as `oneOf` or `structured-output`.
@@ -207,6 +209,16 @@ impl ProviderError {
 }
 
 /// The wait during which a [`ProviderError::Timeout`] occurred.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use forgeline::llm::{ProviderError, TimeoutKind};
+///
+/// let error = ProviderError::timeout(TimeoutKind::Idle, Duration::from_secs(60));
+/// assert!(matches!(error, ProviderError::Timeout { which: TimeoutKind::Idle, .. }));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimeoutKind {

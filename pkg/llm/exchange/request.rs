@@ -180,6 +180,17 @@ impl ToolSpec {
 }
 
 /// The tools that the model may or must call.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{Request, ToolChoice, ToolSpec};
+/// use serde_json::json;
+///
+/// let weather = ToolSpec::new("weather", "Forecasts.", json!({ "type": "object" }));
+/// let request = Request::prompt("Berlin?").tools([weather]).tool_choice(ToolChoice::Required);
+/// assert_eq!(request.tool_choice, Some(ToolChoice::Required));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -195,6 +206,15 @@ pub enum ToolChoice {
 }
 
 /// The reasoning of a model before it answers.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{Request, Thinking};
+///
+/// let request = Request::prompt("What is 17 × 23?").thinking(Thinking::Budget(2_000));
+/// assert_eq!(request.thinking, Some(Thinking::Budget(2_000)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -208,6 +228,15 @@ pub enum Thinking {
 }
 
 /// The part of the prompt that a provider is to cache.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{PromptCache, Request};
+///
+/// let request = Request::prompt("Go on.").system("Be brief.").cache(PromptCache::Marks);
+/// assert_eq!(request.cache, Some(PromptCache::Marks));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -6,6 +6,15 @@ use super::RefusedContent;
 use forgeline_types::{ErrorCode, Text};
 
 /// A response with an error status, and the information in its body.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{llm::{ProviderError, StatusError}, types::ErrorCode};
+///
+/// let error = ProviderError::from(StatusError::new(429, ErrorCode::RateLimited, "too fast"));
+/// assert!(error.is_retryable());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatusError {

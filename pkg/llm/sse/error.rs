@@ -7,7 +7,9 @@
 #[non_exhaustive]
 pub enum DecodeError {
     /// A line is longer than the limit.
-    #[error("the line that starts at byte {offset} is longer than {limit} bytes")]
+    #[error(
+        "the line that starts at byte {offset} is longer than {limit} bytes; if such lines are expected, raise `max_line_bytes`"
+    )]
     #[non_exhaustive]
     LineTooLong {
         /// The start of the line.
@@ -16,7 +18,9 @@ pub enum DecodeError {
         limit: usize,
     },
     /// The data of one event is longer than the limit.
-    #[error("the event that starts at byte {offset} is longer than {limit} bytes")]
+    #[error(
+        "the event that starts at byte {offset} is longer than {limit} bytes; if such events are expected, raise `max_event_bytes`"
+    )]
     #[non_exhaustive]
     EventTooLong {
         /// The start of the event.

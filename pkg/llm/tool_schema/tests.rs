@@ -126,8 +126,8 @@ fn what_cannot_be_said_is_set_aside_with_its_reason() {
         (GEMINI,    json!({ "anyOf": [{ "type": "null" }, false] }), "does not describe an object; arguments must be an object"),
         (OPENAI,    json!({ "allOf": [false] }),      "does not describe an object; arguments must be an object"),
         (ANTHROPIC, named,                            "requires the argument `a b`, but names may have at most 64 letters, digits, `_`, `.` and `-`"),
-        (OPENAI,    deep,                             "is deeper than 64 levels"),
-        (GEMINI,    large,                            "has more than 10000 parts once its references are written out"),
+        (OPENAI,    deep,                             "is deeper than 64 levels; flatten it"),
+        (GEMINI,    large,                            "has more than 10000 parts once its references are written out; shorten it, or refer to fewer definitions"),
     ];
     for (rules, schema, want) in cases {
         assert_eq!(rules.fit(&schema).unwrap_err().to_string(), want, "{schema}");

@@ -26,9 +26,11 @@ pub enum UnfitSchema {
     )]
     Name(String),
     /// The schema is nested too deeply.
-    #[error("is deeper than {0} levels")]
+    #[error("is deeper than {0} levels; flatten it")]
     TooDeep(usize),
     /// The schema is too large once its references are inlined.
-    #[error("has more than {0} parts once its references are written out")]
+    #[error(
+        "has more than {0} parts once its references are written out; shorten it, or refer to fewer definitions"
+    )]
     TooLarge(usize),
 }

@@ -6,6 +6,16 @@ use crate::{ProviderError, TimeoutKind};
 use forgeline_types::Text;
 
 /// The reason why an HTTP exchange failed. No variant holds a URL's query or a header.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::transport::TransportError;
+///
+/// let error = TransportError::connect("localhost:11434", "connection refused");
+/// assert!(error.is_retryable());
+/// assert!(error.to_string().contains("localhost:11434"));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
@@ -24,7 +34,7 @@ pub enum TransportError {
         message: Text,
     },
     /// The server could not be reached.
-    #[error("cannot reach {host}")]
+    #[error("cannot reach {host}; check the address and that the server is running")]
     #[non_exhaustive]
     Connect {
         /// Host and port.
@@ -33,7 +43,9 @@ pub enum TransportError {
         source: Box<dyn StdError + Send + Sync>,
     },
     /// Making the connection took too long.
-    #[error("connecting to {host} timed out after {after:?}")]
+    #[error(
+        "connecting to {host} timed out after {after:?}; check the address, or allow more time"
+    )]
     #[non_exhaustive]
     ConnectTimeout {
         /// Host and port.
@@ -42,7 +54,7 @@ pub enum TransportError {
         after: Duration,
     },
     /// The connection broke.
-    #[error("the connection broke")]
+    #[error("the connection broke; send the request again")]
     #[non_exhaustive]
     Broken {
         /// The HTTP client's error.

@@ -23,6 +23,27 @@ pub type TransportFuture = BoxFuture<'static, Result<HttpResponse, TransportErro
 /// # Cancel safety
 ///
 /// Dropping the future or the body ends the exchange.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::transport::{HttpRequest, HttpResponse, Transport, TransportFuture};
+///
+/// /// A transport that answers every request with the status 503.
+/// struct Outage;
+///
+/// impl Transport for Outage {
+///     fn send(&self, _: HttpRequest) -> TransportFuture {
+///         Box::pin(async { Ok(HttpResponse::new(503, Box::pin(futures_util::stream::empty()))) })
+///     }
+/// }
+///
+/// # futures_util::FutureExt::now_or_never(async {
+/// let response = Outage.send(HttpRequest::new("GET", "http://localhost/")).await?;
+/// assert_eq!(response.status, 503);
+/// # Ok::<(), forgeline::llm::transport::TransportError>(())
+/// # }).unwrap().unwrap();
+/// ```
 pub trait Transport: Send + Sync {
     /// Sends `request` and waits for the head of the response.
     ///

@@ -17,7 +17,7 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The requests that a program accepts from servers, and the time limits of servers.
 ///
-/// Without options, questions of a server go to the user of the run whose call it works on, see [`Questions`](forgeline_agent::Questions), and all other
+/// Without options, questions of a server go to the user of the run whose call it works on, see [`Questions`](forgeline_agent::steering::Questions), and all other
 /// requests of servers are refused.
 ///
 /// # Examples

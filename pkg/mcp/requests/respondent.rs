@@ -2,7 +2,7 @@
 
 use futures_core::future::BoxFuture;
 
-use forgeline_agent::{RunContext, tools::Question};
+use forgeline_agent::{run::RunContext, tools::Question};
 use forgeline_types::{Json, Text, ToolAnswer};
 
 /// A question of a server.
@@ -31,7 +31,7 @@ impl McpQuestion {
 /// An object that answers questions of servers: a program that knows the answers, or a dialog of its own.
 ///
 /// Fields missing from an answer get their defaults. An answer that does not fit the form is not sent, and the server is informed that there is no answer; the
-/// same applies if the respondent panics, or takes longer than [`approval_timeout`](forgeline_agent::AgentConfig::approval_timeout). Functions are
+/// same applies if the respondent panics, or takes longer than [`approval_timeout`](forgeline_agent::config::AgentConfig::approval_timeout). Functions are
 /// respondents, see [`McpOptions`](crate::McpOptions).
 pub trait Respondent: Send + Sync {
     /// Answers a question; `None` asks the user of the run, if there is one.

@@ -13,8 +13,9 @@ use serde_json::json;
 
 use super::mcp_options::SamplingModel;
 use forgeline_agent::{
-    Budget, Caller, Spending,
+    Caller,
     private::{BudgetDraw, SpentBelow, current_draw},
+    run::{Budget, Spending},
     tools::ToolContext,
 };
 use forgeline_llm::{

@@ -12,9 +12,9 @@ use crate::{
 #[cfg(test)]
 use crate::{config::mcp_server::McpServer, session::server_session::ServerSession};
 use forgeline_agent::{
-    RunContext, ToolSource,
     notice::ToolSourceNotice,
-    tools::{RegistryError, Tool},
+    run::RunContext,
+    tools::{RegistryError, Tool, ToolSource},
 };
 use forgeline_types::{AgentError, ErrorCode, Text};
 

@@ -13,8 +13,9 @@ use crate::{
     McpConfig, McpError, McpOptions, McpServer, McpServers, session::server_session::ServerSession,
 };
 use forgeline_agent::{
-    Agent, CancellationToken, Conversation, RunContext,
+    Agent, CancellationToken, Conversation,
     private::{CallPlace, SharedState},
+    run::RunContext,
     tools::{Tool, ToolContext, ToolEffects, ToolError, tool_fn},
 };
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};

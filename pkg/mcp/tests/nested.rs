@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::whole::{assert_history_is_whole, assert_whole};
 use super::*;
 use forgeline_agent::{
-    OutcomeKind, Places, RunOutcome, RunStream, Steering, notice::SubAgentEvent, tools::CommandTool,
+    OutcomeKind, RunOutcome, RunStream, notice::SubAgentEvent, steering::Steering,
+    sub_agents::Places, tools::CommandTool,
 };
 use forgeline_types::{AgentEvent, Envelope, ErrorCode, ToolCallEvent};
 

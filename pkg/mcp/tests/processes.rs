@@ -10,7 +10,7 @@ use tokio::{
 
 use super::{LONG, config};
 use crate::{McpConfig, McpError, McpServers};
-use forgeline_agent::{ToolSource as _, tools::ToolContext};
+use forgeline_agent::tools::{ToolContext, ToolSource as _};
 
 /// A server that lists one tool, and ends when it is called. What it started holds a pipe open: the first server
 /// the pipe `first`, the next one `second`.

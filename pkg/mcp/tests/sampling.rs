@@ -4,7 +4,10 @@ use super::{
     asking::{agent, done, result, run},
     *,
 };
-use forgeline_agent::{ApprovalContext, Budget, Decision};
+use forgeline_agent::{
+    approval::{ApprovalContext, Decision},
+    run::Budget,
+};
 use forgeline_llm::{RequestOwner, StreamChunk, TokenEstimator};
 use forgeline_types::{AgentEvent, UsageInfo};
 

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use super::{asking::agent, *};
 use forgeline_agent::{
-    ToolSource as _,
     notice::{Notice, TOOL_SOURCE, ToolSourceNotice},
+    tools::ToolSource as _,
 };
 use forgeline_types::{AgentEvent, CustomEvent};
 

@@ -9,9 +9,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::*;
 use forgeline_agent::{
-    AgentBuilder, ApprovalContext, Decision, SubAgent,
+    AgentBuilder,
+    approval::{ApprovalContext, Decision},
     memory::ConversationMemory,
     prompts::{PromptContext, SystemPrompt as _},
+    sub_agents::SubAgent,
 };
 use forgeline_types::{
     ApprovalReason::{self, OutsideText as Again, Policy},

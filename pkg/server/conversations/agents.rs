@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use futures_util::{FutureExt as _, future::BoxFuture};
 
 use crate::{Problem, input::client_tools::RequestToolSource};
-use forgeline_agent::{Agent, Caller, Observer};
+use forgeline_agent::{Agent, Caller, observe::Observer};
 use forgeline_llm::without_secrets;
 use forgeline_types::Text;
 

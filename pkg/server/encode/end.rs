@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use forgeline_agent::{RunOutcome, Spending};
+use forgeline_agent::{RunOutcome, run::Spending};
 use forgeline_types::{AgentError, Ending, ErrorCode, FinishReason, Text, UsageInfo};
 
 /// The end of a run, sent after its last event.

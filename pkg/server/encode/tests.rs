@@ -133,9 +133,9 @@ async fn envelopes(answers: bool) -> (Vec<Envelope>, RunEnd) {
     while let Some(envelope) = stream.next().await {
         if let AgentEvent::ToolApprovalRequest(request) = &envelope.event {
             let decision = if answers {
-                forgeline_agent::Decision::Grant
+                forgeline_agent::approval::Decision::Grant
             } else {
-                forgeline_agent::Decision::reject("no")
+                forgeline_agent::approval::Decision::reject("no")
             };
             approvals.answer(&request.approval_id, decision).unwrap();
         }

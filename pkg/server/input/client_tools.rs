@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::Problem;
 use forgeline_agent::{
-    Agent, RunContext, ToolSource,
-    tools::{ClientTool, RegistryError, Tool, ToolRegistry},
+    Agent,
+    run::RunContext,
+    tools::{ClientTool, RegistryError, Tool, ToolRegistry, ToolSource},
 };
 use forgeline_types::{AgentError, Text, private::clipped};
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use forgeline_agent::{Steering, private::RequestAnswer};
+use forgeline_agent::{private::RequestAnswer, steering::Steering};
 use forgeline_types::{AgentError, Message, Text};
 
 /// The time at which the model reads a message.
@@ -130,7 +130,7 @@ impl QueuedMessage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forgeline_agent::Decision;
+    use forgeline_agent::approval::Decision;
 
     #[test]
     fn answers_are_left_out_once_the_journal_has_them_or_what_they_answer_is_over() {

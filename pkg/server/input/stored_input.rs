@@ -274,7 +274,7 @@ pub(crate) fn left_note() -> serde_json::Result<RunNote> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forgeline_agent::{Decision, private::RequestAnswer};
+    use forgeline_agent::{approval::Decision, private::RequestAnswer};
     use forgeline_store::LogKey;
 
     fn message(when: DeliveryTime, text: &str) -> QueuedMessage {

@@ -15,8 +15,9 @@ use crate::{
     runs::run::{RUN_END, ServiceRun},
 };
 use forgeline_agent::{
-    RunContext, RunStream,
+    RunStream,
     private::{RunHandles, RunInJournal},
+    run::RunContext,
 };
 use forgeline_store::{
     ConversationKey, RunChange, RunProgress, RunRecord, StoreError, private::now_ms,

@@ -9,7 +9,10 @@ use std::{
 use serde::Serialize;
 use tokio::time::Instant;
 
-use forgeline_agent::{CallEnd, CallRecord, Observer, TurnRecord, tools::ToolPlace};
+use forgeline_agent::{
+    observe::{CallEnd, CallRecord, Observer, TurnRecord},
+    tools::ToolPlace,
+};
 use forgeline_types::Text;
 
 /// The length of the window.

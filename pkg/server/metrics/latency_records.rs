@@ -7,7 +7,10 @@ use std::{
 };
 
 use crate::runs::run::ServiceRun;
-use forgeline_agent::{CallEnd, Observer, TurnRecord, tools::ToolPlace};
+use forgeline_agent::{
+    observe::{CallEnd, Observer, TurnRecord},
+    tools::ToolPlace,
+};
 use forgeline_store::{CallLatency, LatencyRecord, Stores, private::now_ms};
 use forgeline_types::Text;
 

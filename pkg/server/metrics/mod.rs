@@ -25,7 +25,7 @@ use super::{
     access::usage::{HeldResource, ServiceUsage},
     runs::slots::RunSlots,
 };
-use forgeline_agent::{CallEnd, CallRecord, Observer, TurnRecord};
+use forgeline_agent::observe::{CallEnd, CallRecord, Observer, TurnRecord};
 use forgeline_types::Text;
 
 /// Maximum number of rows of a metric with labels; further rows are counted as `other`.

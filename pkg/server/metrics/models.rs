@@ -13,7 +13,7 @@ use super::{
     form::{escaped, head},
     histogram::DurationHistogram,
 };
-use forgeline_agent::TurnRecord;
+use forgeline_agent::observe::TurnRecord;
 use forgeline_types::Text;
 
 /// Maximum number of models counted separately; further models are counted as `other`.

@@ -26,7 +26,7 @@ use crate::{
     runs::run::ServiceRun,
     service::ServiceHandles,
 };
-use forgeline_agent::{Decision, private::RequestAnswer};
+use forgeline_agent::{approval::Decision, private::RequestAnswer};
 use forgeline_store::private::now_ms;
 use forgeline_types::{
     ClientReturn, Json, Message, MessageRole, Text, ToolAnswer, private::clipped,

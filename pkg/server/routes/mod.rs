@@ -39,6 +39,18 @@ use super::{
 pub use self::table::openapi;
 
 /// Returns the routes of a service, for use in a host's application.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::Agent, llm::demo::DemoProvider, server::{Service, router}};
+///
+/// let agent = Agent::builder(DemoProvider::new()).build()?;
+/// let service = Service::builder().agent("demo", agent).build()?;
+/// let app = axum::Router::new().nest("/assistant", router(service));
+/// # drop(app);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn router(service: Service) -> Router {
     let access = &service.0.access;
     let without_query = add_routes(Router::new(), table::without_query());

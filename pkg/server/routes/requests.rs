@@ -18,7 +18,7 @@ use crate::{
     input::pending::{DeliveryTime, PendingAnswer, QueuedMessage},
     lifecycle::RunLifecycle,
 };
-use forgeline_agent::{Decision, private::RequestAnswer};
+use forgeline_agent::{approval::Decision, private::RequestAnswer};
 use forgeline_store::private::now_ms;
 use forgeline_types::{
     ClientFailure, ClientReturn, Json as Arguments, Message, MessageRole, Text, ToolAnswer,

@@ -8,7 +8,7 @@ use crate::{
     Problem, conversations::regenerate::RegenerateRequest, http::ids::digest_text,
     readers::until_wait::ReadingQuery,
 };
-use forgeline_agent::{Decision, RunInput};
+use forgeline_agent::{RunInput, approval::Decision};
 use forgeline_types::{
     ClientFailure, ClientReturn, ClientToolRequest, Message, MessageRole, Part, Text,
 };

@@ -23,7 +23,9 @@ use crate::{
     journal::LogProgress,
 };
 use forgeline_agent::{
-    Approvals, ClientCalls, Questions, RunStream, Steering, private::RunHandles,
+    RunStream,
+    private::RunHandles,
+    steering::{Approvals, ClientCalls, Questions, Steering},
 };
 use forgeline_store::{
     EventLog, LogKey, LogRecord, RunChange, RunProgress, RunRecord, StoreError, Stores,

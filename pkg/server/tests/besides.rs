@@ -9,7 +9,7 @@ use crate::input::{
     pending::{JournaledAnswers, PendingAnswer},
     stored_input::{StoredInput, left_note},
 };
-use forgeline_agent::{Decision, private::RequestAnswer};
+use forgeline_agent::{approval::Decision, private::RequestAnswer};
 use forgeline_store::{LogKey, RunChange, Stores};
 
 /// The texts of the user and the results that a model reads.

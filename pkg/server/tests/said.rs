@@ -11,7 +11,12 @@ use super::{
     recovered::{dies, lives, over, whole},
     *,
 };
-use forgeline_agent::{RunContext, RunInput, ToolSource, prompts::PromptContext, tools::Tool};
+use forgeline_agent::{
+    RunInput,
+    prompts::PromptContext,
+    run::RunContext,
+    tools::{Tool, ToolSource},
+};
 use forgeline_store::{ConversationKey, ConversationRecord, Entry, RunRecord, Stores};
 use forgeline_types::{AgentError, ErrorCode};
 

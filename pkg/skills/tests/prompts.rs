@@ -8,7 +8,8 @@ use std::{
 };
 
 use forgeline_agent::{
-    Agent, CallMode, RunInput,
+    Agent, RunInput,
+    config::CallMode,
     prompts::{
         ClockPrompt, FilePrompt, IdentityPrompt, ModulePrompts, ProjectPrompt, PromptContext,
         SystemPrompt, ToolFilesPrompt,

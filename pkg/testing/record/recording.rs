@@ -56,10 +56,12 @@ pub struct Recording {
 #[non_exhaustive]
 pub enum RecordingError {
     /// The file cannot be read or is not UTF-8.
-    #[error("cannot read the recording")]
+    #[error("cannot read the recording; check that the file exists and may be read")]
     Read(#[source] io::Error),
     /// The first line is not that of a recording.
-    #[error("not a recording: \"forgeline_recording\" is missing from the first line")]
+    #[error(
+        "not a recording: \"forgeline_recording\" is missing from the first line; give a file that `RecordingTransport` wrote"
+    )]
     NotARecording,
     /// The file was written by another version of the library.
     #[error("unsupported recording format {found}, expected {VERSION}; record it anew")]
@@ -79,7 +81,7 @@ pub enum RecordingError {
         offset: u64,
     },
     /// A line is not an exchange.
-    #[error("invalid exchange in line {line} of the recording: {reason}")]
+    #[error("invalid exchange in line {line} of the recording: {reason}; record it anew")]
     #[non_exhaustive]
     Line {
         /// The number of the line, from 1.

@@ -12,7 +12,7 @@ use std::{
 
 use clap::Args;
 use forgeline::{
-    agent::Steering,
+    agent::steering::Steering,
     types::{Message, UsageInfo},
 };
 use tokio::runtime::Runtime;

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, mem};
 
-use forgeline::agent::Steering;
+use forgeline::agent::steering::Steering;
 
 use super::command::ChatCommand;
 use crate::{

@@ -178,7 +178,7 @@ fn counted(count: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use forgeline::{
-        agent::{Agent, SubAgent},
+        agent::{Agent, sub_agents::SubAgent},
         testing::{ScriptedProvider, ScriptedTurn},
     };
     use serde_json::json;

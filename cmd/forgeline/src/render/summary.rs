@@ -1,7 +1,7 @@
 //! What is said at the end.
 
 use forgeline::{
-    agent::{Budget, Spending},
+    agent::run::{Budget, Spending},
     llm::Cost,
     types::{Completion, UsageInfo},
 };

@@ -6,7 +6,7 @@ use std::{
 };
 
 use forgeline::{
-    agent::{Observer, RequestSent, RunBegan},
+    agent::observe::{Observer, RequestSent, RunBegan},
     types::{
         AgentEvent, ApiCallEndEvent, ApiCallStartEvent, Envelope, ErrorEvent, MessageContentEvent,
         Text, ThinkingContentEvent, TokenUsageEvent, ToolCallEvent, ToolResultEvent,

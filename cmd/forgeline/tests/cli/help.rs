@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forgeline::agent::AgentConfig;
+use forgeline::agent::config::AgentConfig;
 
 use crate::process::run;
 

@@ -4,7 +4,8 @@ use std::{error::Error, hint::black_box, sync::Arc};
 
 use forgeline::{
     agent::{
-        Agent, AgentChannels, CancellationToken, RunStream,
+        Agent, CancellationToken, RunStream,
+        channels::AgentChannels,
         core::{StreamOptions, process_into},
         tools::{ToolContext, tool_fn},
     },

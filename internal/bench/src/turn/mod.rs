@@ -12,9 +12,14 @@ use std::{
 
 use forgeline::{
     agent::{
-        Agent, AgentBuilder, ApprovalContext, ApprovalPolicy, AuditRecord, Authorization,
-        CallStart, Caller, ClientCall, Decision, LatencyRecords, SubAgent, ToolAccess, ToolSearch,
+        Agent, AgentBuilder, Caller,
+        access::{AuditRecord, Authorization, ClientCall, ToolAccess},
+        approval::{ApprovalContext, ApprovalPolicy, Decision},
+        config::CallStart,
         journal::MemoryJournal,
+        observe::LatencyRecords,
+        search::ToolSearch,
+        sub_agents::SubAgent,
         tools::{ToolContext, tool_fn},
     },
     types::{AgentEvent, ToolResultEvent},

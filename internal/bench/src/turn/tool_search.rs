@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use forgeline::{
-    agent::{Agent, ToolSearch, tools::tool_fn},
-    testing::{ScriptedProvider, ScriptedTurn},
+    agent::{Agent, search::ToolSearch, tools::tool_fn},
     types::{AgentEvent, ToolResultEvent},
 };
+use forgeline_testing::{ScriptedProvider, ScriptedTurn};
 use serde_json::json;
 
 use super::runtime;

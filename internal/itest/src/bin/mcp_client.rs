@@ -6,7 +6,8 @@ use std::{env, error::Error, future::ready};
 
 use forgeline::{
     agent::{
-        Agent, ApprovalPolicy,
+        Agent,
+        approval::ApprovalPolicy,
         mcp::{
             McpConfig, McpLogin, McpLoginError, McpLogins, McpOptions, McpQuestion, McpServers,
             MemoryTokens,

@@ -11,7 +11,10 @@ use std::{
 };
 
 use forgeline::{
-    agent::{Agent, Caller, Observer, RequestSent, RunInput},
+    agent::{
+        Agent, Caller, RunInput,
+        observe::{Observer, RequestSent},
+    },
     llm::{
         Failover, Provider as _, ProviderError, ProviderFuture, Request, RequestOwner, RetryPolicy,
         StructuredExt as _,

@@ -4,9 +4,11 @@ use std::{collections::BTreeMap, error::Error, net::SocketAddr};
 
 use forgeline::{
     agent::{
-        Agent, Caller, Places, RunInput, SubAgent, ToolSearch,
+        Agent, Caller, RunInput,
         knowledge::{FileMemoryStore, KnowledgeTools, LexicalIndex, MemoryTools},
         mcp::{LoopbackLogins, McpConfig, McpOptions, McpServers, MemoryTokens},
+        search::ToolSearch,
+        sub_agents::{Places, SubAgent},
         tools::{Calculator, ClientTool},
     },
     llm::{TokenEstimator, demo::DemoProvider},
@@ -132,6 +134,7 @@ fn fragments(page: &str) -> Vec<String> {
                 // Imports, and lines that the documentation hides, are in the head of this file.
                 match code {
                     "};" => block.clear(),
+                    import if import.starts_with("use ") && import.ends_with(';') => block.clear(),
                     hidden if hidden.starts_with("# ") => {}
                     code => block.push_str(code),
                 }

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use forgeline::{
-    agent::{Agent, AtLimit, KeepThinking, tools::Calculator},
+    agent::{
+        Agent,
+        config::{AtLimit, KeepThinking},
+        tools::Calculator,
+    },
     llm::{Provider, Request, RetryPolicy, openai::OpenAi},
     types::{Message, MessageRole, Part, Transcript},
 };

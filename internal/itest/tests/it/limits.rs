@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use forgeline::{
-    agent::{Agent, AgentConfig, ToolSearch, core::StreamOptions},
+    agent::{Agent, config::AgentConfig, core::StreamOptions, search::ToolSearch},
     llm::{RetryPolicy, Timeouts, TokenEstimator, sse::SseLimits},
     server::Limits,
     testing::{ScriptedProvider, ScriptedTurn},

@@ -7,7 +7,9 @@ use std::{
 
 use forgeline::{
     agent::{
-        Agent, ApprovalContext, ApprovalPolicy, AtLimit, CallMode, Decision,
+        Agent,
+        approval::{ApprovalContext, ApprovalPolicy, Decision},
+        config::{AtLimit, CallMode},
         core::{StreamOptions, process_stream},
         tools::{Tool, ToolContext, ToolFuture},
     },

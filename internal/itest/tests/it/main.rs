@@ -80,6 +80,7 @@ mod sse_vectors;
 mod tool_runs;
 mod tool_schemas;
 mod type_names;
+mod used_items;
 mod variants_can_grow;
 mod wires;
 mod written_before;

@@ -8,8 +8,11 @@ use std::{
 
 use forgeline::{
     agent::{
-        Agent, OutsideText, RunContext, ToolSource as _,
+        Agent,
+        approval::OutsideText,
         mcp::{McpConfig, McpServers},
+        run::RunContext,
+        tools::ToolSource as _,
     },
     testing::{ScriptedProvider, ScriptedTurn},
 };

@@ -10,9 +10,12 @@ use std::{
 
 use forgeline::{
     agent::{
-        Agent, OutsideText, RunContext, RunOutcome, RunStream, ToolSource as _,
+        Agent, RunOutcome, RunStream,
+        approval::OutsideText,
         mcp::{McpConfig, McpServers},
         prompts::{PromptContext, SystemPrompt as _},
+        run::RunContext,
+        tools::ToolSource as _,
     },
     testing::{ScriptedProvider, ScriptedTurn},
     types::{AgentEvent, Json, ToolAnswer, ToolOutputEvent},

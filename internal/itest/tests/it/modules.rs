@@ -271,8 +271,13 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-fn has_word(text: &str, word: &str) -> bool {
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
     text.split(|c| !is_word(c)).any(|found| found == word)
+}
+
+/// Returns the paths that `code` imports; the last word of a glob is `*`.
+pub(crate) fn imported_paths(code: &str) -> impl Iterator<Item = Vec<String>> + use<> {
+    take_imports(code).0.into_iter().map(|import| import.path)
 }
 
 /// Splits `code` into its imports and what is left without attributes and declarations of modules.

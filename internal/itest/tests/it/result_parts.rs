@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use forgeline::{
     agent::{
-        Agent, ApprovalPolicy,
+        Agent,
+        approval::ApprovalPolicy,
         notice::Notice,
         tools::{ToolContext, ToolOutput, tool_fn},
     },

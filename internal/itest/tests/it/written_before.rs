@@ -8,7 +8,8 @@ use flate2::read::GzDecoder;
 
 use forgeline::{
     agent::{
-        Agent, AgentBuilder, ApprovalPolicy, Conversation, Decision,
+        Agent, AgentBuilder, Conversation,
+        approval::{ApprovalPolicy, Decision},
         journal::{FileJournal, MemoryJournal},
     },
     llm::Request,

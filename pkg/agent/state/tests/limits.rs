@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::{
-    Budget, Limit,
     approval::{ApprovalAnswer, ApprovalVerdict},
-    run::SpentBelow,
+    run::{Budget, Limit, SpentBelow},
 };
 
 /// Takes an input at a time in seconds.

@@ -12,10 +12,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    Budget, RunContext,
     approval::{CallGate, SessionGrant},
     config::{AtLimit, NoToolCall},
-    run::OutsideSources,
+    run::{Budget, OutsideSources, RunContext},
 };
 use forgeline_types::{Json, Message, MessageRole, Part, Text, ToolCall};
 

@@ -30,6 +30,8 @@ pub enum CommandToolError {
         word: Text,
     },
     /// The root cannot be opened.
-    #[error("the root of `command.run` cannot be opened")]
+    #[error(
+        "the root of `command.run` cannot be opened; it must be a folder that exists and may be read"
+    )]
     Root(#[from] io::Error),
 }

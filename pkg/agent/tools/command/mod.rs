@@ -100,7 +100,7 @@ impl CommandTool {
         })
     }
 
-    /// Sets the maximum duration of a command. Default: 2 minutes, which [`AgentConfig::tool_timeout`](crate::AgentConfig::tool_timeout) may
+    /// Sets the maximum duration of a command. Default: 2 minutes, which [`AgentConfig::tool_timeout`](crate::config::AgentConfig::tool_timeout) may
     /// shorten.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {

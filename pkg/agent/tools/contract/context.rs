@@ -174,7 +174,7 @@ impl ToolContext {
     }
 
     /// Returns the descriptions of the tools that the run may use, this one included, in the order in which they were added. Those that the model finds
-    /// only by a [search](crate::ToolSearch) are among them.
+    /// only by a [search](crate::search::ToolSearch) are among them.
     ///
     /// The default context has none.
     pub fn tools(&self) -> impl Iterator<Item = &ToolSpec> {
@@ -286,8 +286,8 @@ impl ToolContext {
         }
     }
 
-    /// Asks the user, and waits for an answer that fits the form; see [`Questions`](crate::Questions). The wait does not count towards the call's
-    /// time, and ends after [`approval_timeout`](crate::AgentConfig::approval_timeout).
+    /// Asks the user, and waits for an answer that fits the form; see [`Questions`](crate::steering::Questions). The wait does not count towards the call's
+    /// time, and ends after [`approval_timeout`](crate::config::AgentConfig::approval_timeout).
     ///
     /// Returns [`ToolAnswer::Cancel`] if no one can be asked, no one answers, or the call has already asked 16 times.
     ///

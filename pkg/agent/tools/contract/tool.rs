@@ -84,7 +84,7 @@ pub trait Tool: Send + Sync {
     }
 
     /// Returns `true` if a model may reasonably repeat the same call, for example to poll the progress of a job. The [loop
-    /// guard](crate::AgentConfig::loop_guard) does not count such calls; each waits before it runs, at first for a second, and twice as long, up to
+    /// guard](crate::config::AgentConfig::loop_guard) does not count such calls; each waits before it runs, at first for a second, and twice as long, up to
     /// half a minute, each time that the result was the same. Default: `false`.
     fn may_repeat(&self) -> bool {
         false
@@ -106,7 +106,7 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// Returns the name of the permission that a caller needs to use the tool; see [`Permissions`](crate::Permissions). Default: `None`, the tool
+    /// Returns the name of the permission that a caller needs to use the tool; see [`Permissions`](crate::access::Permissions). Default: `None`, the tool
     /// is for all callers.
     fn permission(&self) -> Option<&str> {
         None
@@ -120,14 +120,14 @@ pub trait Tool: Send + Sync {
         }
     }
 
-    /// Returns the effects of calls, by which [`ApprovalPolicy`](crate::ApprovalPolicy) decides whether to ask a person. Default:
+    /// Returns the effects of calls, by which [`ApprovalPolicy`](crate::approval::ApprovalPolicy) decides whether to ask a person. Default:
     /// [`ToolEffects::Writes`].
     fn effects(&self) -> ToolEffects {
         ToolEffects::Writes
     }
 
     /// Returns the origin of the text of results and failures; a [`ToolOutput`] may set another. After text from [outside](TextOrigin::Outside),
-    /// irreversible calls require approval again, see [`OutsideText`](crate::OutsideText). Default: [`TextOrigin::Own`].
+    /// irreversible calls require approval again, see [`OutsideText`](crate::approval::OutsideText). Default: [`TextOrigin::Own`].
     fn origin(&self) -> TextOrigin {
         TextOrigin::Own
     }
@@ -139,14 +139,14 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// Returns the maximum duration of a call; `None` for [`AgentConfig::tool_timeout`](crate::AgentConfig::tool_timeout). Zero is refused when the
+    /// Returns the maximum duration of a call; `None` for [`AgentConfig::tool_timeout`](crate::config::AgentConfig::tool_timeout). Zero is refused when the
     /// tool is registered. Default: `None`.
     fn timeout(&self) -> Option<Duration> {
         None
     }
 
     /// Returns the maximum length of the result of a call, in characters; `None` for
-    /// [`AgentConfig::max_result_chars`](crate::AgentConfig::max_result_chars), `usize::MAX` for no limit. A longer result is replaced by a note,
+    /// [`AgentConfig::max_result_chars`](crate::config::AgentConfig::max_result_chars), `usize::MAX` for no limit. A longer result is replaced by a note,
     /// never cut off. 0 is refused when the tool is registered. Default: `None`.
     fn max_result_chars(&self) -> Option<usize> {
         None

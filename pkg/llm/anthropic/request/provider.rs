@@ -53,6 +53,17 @@ const VERSION: &str = "2023-06-01";
 pub type Anthropic = HttpProvider<Messages>;
 
 /// The format of Anthropic Messages.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{http::HttpProvider, anthropic::Messages};
+///
+/// let builder = HttpProvider::<Messages>::builder().base_url("https://api.anthropic.com");
+/// let provider = builder.api_key("your key").model("m").build()?;
+/// # drop(provider);
+/// # Ok::<(), forgeline::llm::ProviderError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Messages {

@@ -39,6 +39,17 @@ use forgeline_types::{Capabilities, MediaRules, PictureKinds, Text};
 pub type Cohere = HttpProvider<ChatV2>;
 
 /// The format of Cohere's chat, version 2.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{http::HttpProvider, cohere::ChatV2};
+///
+/// let builder = HttpProvider::<ChatV2>::builder().base_url("https://api.cohere.com");
+/// let provider = builder.api_key("your key").model("m").build()?;
+/// # drop(provider);
+/// # Ok::<(), forgeline::llm::ProviderError>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct ChatV2;

@@ -56,6 +56,17 @@ use forgeline_types::{Capabilities, MediaRules, Message, PictureKinds, Text};
 pub type Gemini = HttpProvider<GenerateContent>;
 
 /// The format of Gemini's `streamGenerateContent`.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{http::HttpProvider, gemini::GenerateContent};
+///
+/// let builder = HttpProvider::<GenerateContent>::builder().base_url("https://generativelanguage.googleapis.com");
+/// let provider = builder.api_key("your key").model("m").build()?;
+/// # drop(provider);
+/// # Ok::<(), forgeline::llm::ProviderError>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct GenerateContent;

@@ -38,6 +38,17 @@ use forgeline_types::{Capabilities, MediaRules, PictureKinds, Text};
 pub type Ollama = HttpProvider<OllamaChat>;
 
 /// The format of Ollama's `/api/chat`.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{http::HttpProvider, ollama::OllamaChat};
+///
+/// let builder = HttpProvider::<OllamaChat>::builder().base_url("http://127.0.0.1:11434");
+/// let provider = builder.api_key("your key").model("m").build()?;
+/// # drop(provider);
+/// # Ok::<(), forgeline::llm::ProviderError>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct OllamaChat;

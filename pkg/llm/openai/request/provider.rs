@@ -53,6 +53,17 @@ use forgeline_types::{Capabilities, MediaRules, Text};
 pub type OpenAi = HttpProvider<ChatCompletions>;
 
 /// The format of Chat Completions.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::{http::HttpProvider, openai::ChatCompletions};
+///
+/// let builder = HttpProvider::<ChatCompletions>::builder().base_url("http://127.0.0.1:8080");
+/// let provider = builder.api_key("your key").model("m").build()?;
+/// # drop(provider);
+/// # Ok::<(), forgeline::llm::ProviderError>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct ChatCompletions;

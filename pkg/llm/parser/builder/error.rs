@@ -12,17 +12,19 @@ pub(super) const MAX_FRAMING: u8 = 8;
 #[non_exhaustive]
 pub enum DialectError {
     /// There is no form of a call, and no section of reasoning.
-    #[error("the dialect has neither a call nor a section")]
+    #[error("the dialect has neither a call nor a section; add one")]
     Empty,
     /// A call or a section that requires a closer has none.
-    #[error("the opener {opener:?} has no closer")]
+    #[error("the opener {opener:?} has no closer; give at least one")]
     #[non_exhaustive]
     NoCloser {
         /// The opener of the section.
         opener: String,
     },
     /// A call without a closer has a grammar that does not itself determine where the call ends.
-    #[error("the opener {opener:?} needs a closer: its grammar does not end by itself")]
+    #[error(
+        "the opener {opener:?} needs a closer, because its grammar does not end by itself; add one"
+    )]
     #[non_exhaustive]
     NoEnd {
         /// The opener of the call.
@@ -37,7 +39,9 @@ pub enum DialectError {
     },
     /// A marker begins with a space, a line end, a backtick or a tilde: line ends and code are
     /// tracked separately from markers.
-    #[error("the marker {marker:?} begins with whitespace, a backtick or a tilde")]
+    #[error(
+        "the marker {marker:?} begins with whitespace, a backtick or a tilde; choose one that begins with another character"
+    )]
     #[non_exhaustive]
     Start {
         /// The marker.
@@ -50,15 +54,17 @@ pub enum DialectError {
         /// The number of markers.
         count: usize,
     },
-    /// A marker has two meanings at the same place.
-    #[error("the marker {marker:?} has two meanings")]
+    /// A marker has two meanings; choose another marker for one of them at the same place.
+    #[error("the marker {marker:?} has two meanings; choose another marker for one of them")]
     #[non_exhaustive]
     Repeated {
         /// The marker.
         marker: String,
     },
     /// A marker is contained in another one, so that the beginning of one could be the other.
-    #[error("the marker {outer:?} contains the marker {inner:?}")]
+    #[error(
+        "the marker {outer:?} contains the marker {inner:?}; choose markers of which none contains another"
+    )]
     #[non_exhaustive]
     Nested {
         /// The longer marker.
@@ -68,14 +74,16 @@ pub enum DialectError {
     },
     /// A marker could be part of a payload: a closer begins with a text that a payload may end with, or a
     /// marker consists only of brackets, quotes, commas and colons.
-    #[error("the marker {marker:?} may be a part of a payload")]
+    #[error(
+        "the marker {marker:?} may be a part of a payload; choose one that no payload contains"
+    )]
     #[non_exhaustive]
     InPayload {
         /// The marker.
         marker: String,
     },
     /// A required part of a grammar is empty, or does not have the required form.
-    #[error("the grammar of the opener {opener:?} has no {part}")]
+    #[error("the grammar of the opener {opener:?} has no {part}; add it")]
     #[non_exhaustive]
     Part {
         /// The opener of the call.
@@ -91,6 +99,8 @@ pub enum DialectError {
         count: u8,
     },
     /// There is no example, or it contains no call, or an incomplete one.
-    #[error("the example is missing or not read as complete calls in this dialect")]
+    #[error(
+        "the example is missing or not read as complete calls in this dialect; give one with at least one whole call"
+    )]
     Example,
 }

@@ -21,7 +21,7 @@ use super::{
     *,
 };
 use crate::{McpRemote, http::connect::connect_over, session::server_session::ServerSession};
-use forgeline_agent::{Agent, ApprovalPolicy};
+use forgeline_agent::{Agent, approval::ApprovalPolicy};
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
 
 #[tokio::test]

@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::stage::{AgentStage, PlayedRun, report};
 use crate::conformance::verdict::{CheckMiss, Report, hold};
 use forgeline_agent::{
-    ApprovalContext, ApprovalPolicy, Approver, RunInput,
+    RunInput,
+    approval::{ApprovalContext, ApprovalPolicy, Approver},
     tools::{Tool, ToolContext, ToolFuture},
 };
 use forgeline_llm::scripted::ScriptedTurn;
@@ -32,7 +33,7 @@ pub struct AskedCall {
 ///
 /// ```
 /// use forgeline::{
-///     agent::{ApprovalContext, Decision},
+///     agent::approval::{ApprovalContext, Decision},
 ///     testing::conformance::agent::{AskedCall, check_approver},
 /// };
 /// use serde_json::json;

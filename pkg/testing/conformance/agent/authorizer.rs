@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use super::stage::{AgentStage, PlayedRun, report};
 use crate::conformance::verdict::{CheckMiss, CheckVerdict, Report, hold};
 use forgeline_agent::{
-    AuditKind, Authorization, Authorizer, ClientCall, RunInput, tools::ClientTool,
+    RunInput,
+    access::{AuditKind, Authorization, Authorizer, ClientCall},
+    tools::ClientTool,
 };
 use forgeline_llm::scripted::ScriptedTurn;
 
@@ -187,7 +189,7 @@ async fn short_circuit(
     let got = played(authorizer, denied, calls).await?;
     hold(got.sent.is_empty(), || format!("{} requests to the client", got.sent.len()))?;
     hold(got.denied() == calls, || format!("the model read {:?}", got.results))?;
-    let is_of_call = |record: &&forgeline_agent::AuditRecord| {
+    let is_of_call = |record: &&forgeline_agent::access::AuditRecord| {
         record.kind == AuditKind::ToolAllowlistDenial && record.tool_name == denied.tool_name
     };
     let kept = got.records.iter().filter(is_of_call).count();

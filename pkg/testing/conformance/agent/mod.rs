@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use forgeline::{
-//!     agent::{AllowList, ClientCall},
+//!     agent::access::{AllowList, ClientCall},
 //!     testing::conformance::agent::check_authorizer,
 //! };
 //!

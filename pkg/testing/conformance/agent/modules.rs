@@ -2,14 +2,17 @@
 
 use super::stage::report;
 use crate::conformance::verdict::{CheckVerdict, Report, hold};
-use forgeline_agent::{Caller, Permissions, ToolAccess};
+use forgeline_agent::{
+    Caller,
+    access::{Permissions, ToolAccess},
+};
 
-/// Checks permissions of the form `module:level`, like [`ModulePermissions`](forgeline_agent::ModulePermissions).
+/// Checks permissions of the form `module:level`, like [`ModulePermissions`](forgeline_agent::access::ModulePermissions).
 ///
 /// # Examples
 ///
 /// ```
-/// use forgeline::{agent::ModulePermissions, testing::conformance::agent::check_module_permissions};
+/// use forgeline::{agent::access::ModulePermissions, testing::conformance::agent::check_module_permissions};
 ///
 /// let report = check_module_permissions(&ModulePermissions);
 /// assert!(report.is_conforming(), "{report}");

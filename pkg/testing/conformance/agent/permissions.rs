@@ -7,7 +7,8 @@ use serde_json::json;
 use super::stage::{AgentStage, PlayedRun, report};
 use crate::conformance::verdict::{CheckMiss, Report, hold};
 use forgeline_agent::{
-    AuditKind, Caller, Permissions, RunInput, ToolAccess,
+    Caller, RunInput,
+    access::{AuditKind, Permissions, ToolAccess},
     tools::{ToolContext, TypedTool, tool_fn},
 };
 use forgeline_llm::scripted::ScriptedTurn;
@@ -18,7 +19,10 @@ use forgeline_llm::scripted::ScriptedTurn;
 ///
 /// ```
 /// use forgeline::{
-///     agent::{Caller, NamedPermissions, ToolAccess},
+///     agent::{
+///         Caller,
+///         access::{NamedPermissions, ToolAccess},
+///     },
 ///     testing::conformance::agent::check_permissions,
 /// };
 ///

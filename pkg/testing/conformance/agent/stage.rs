@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicUsize};
 
 use crate::conformance::verdict::{CheckReport, CheckVerdict, Outcome, on_a_thread};
-use forgeline_agent::{Agent, AgentBuilder, AuditRecord, RunInput};
+use forgeline_agent::{Agent, AgentBuilder, RunInput, access::AuditRecord};
 use forgeline_llm::scripted::{ScriptedProvider, ScriptedTurn};
 use forgeline_types::{AgentEvent, ClientToolRequest};
 

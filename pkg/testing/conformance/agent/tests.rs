@@ -8,8 +8,12 @@ use serde_json::json;
 use super::*;
 use crate::conformance::verdict::Report;
 use forgeline_agent::{
-    AllowList, ApprovalContext, Approver, Authorization, Authorizer, Caller, ClientCall, Decision,
-    ModulePermissions, NamedPermissions, ToolAccess,
+    Caller,
+    access::{
+        AllowList, Authorization, Authorizer, ClientCall, ModulePermissions, NamedPermissions,
+        ToolAccess,
+    },
+    approval::{ApprovalContext, Approver, Decision},
     knowledge::{FileMemoryStore, KnowledgeFuture, LocalMemoryStore, MemoryStore, Note, Owner},
 };
 use forgeline_types::Text;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forgeline::{
-    agent::{Agent, BuildError, SubAgent, tools::Calculator},
+    agent::{Agent, BuildError, sub_agents::SubAgent, tools::Calculator},
     llm::{ProviderError, Request, StreamChunk, demo::DemoProvider},
     testing::{ScriptedProvider, ScriptedTurn},
     types::{MessageRole, Part, UsageInfo},

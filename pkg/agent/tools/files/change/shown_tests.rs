@@ -7,8 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    RunContext,
-    run::SharedState,
+    run::{RunContext, SharedState},
     tools::{CallPlace, FileTools, Tool, ToolContext},
 };
 
