@@ -1,7 +1,7 @@
 #![expect(clippy::print_stdout, reason = "an example: it prints who answers")]
 //! A second provider takes over while the first one is down, and hands back when it has recovered.
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{error::Error, time::Duration};
 
 use forgeline::{
     llm::{anthropic::Anthropic, openai::OpenAi},
@@ -13,7 +13,7 @@ fn agent(
     first: impl Provider + 'static,
     second: impl Provider + 'static,
 ) -> Result<Agent, BuildError> {
-    let chain = Failover::new(Arc::new(first)).then("backup", Arc::new(second));
+    let chain = Failover::new(first).then("backup", second);
     // A minute after the first one failed, one request tries it again.
     Agent::builder(chain.recover_after(Duration::from_mins(1))).build()
 }

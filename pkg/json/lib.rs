@@ -24,6 +24,6 @@ pub use number::{Number, is_number};
 pub use partial::deserialize_spelled;
 pub use partial::{DEFAULT_MAX_JSON_BYTES, PartialJson, PartialJsonError, PartialValue};
 pub use repair::{Repair, RepairSet};
-pub use schema::{JsonTypes, SchemaView, describe_mismatch};
+pub use schema::{JsonTypes, SchemaView, describe_mismatch, locate_mismatch};
 pub use slice::{slice, subslice};
 pub use tokenizer::{JsonTracker, Kind, Strictness, Token, Tokenizer};

@@ -171,7 +171,7 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets the event log. Default: a [`MemoryLog`](forgeline_store::MemoryLog).
+    /// Sets the event log. Default: a [`InMemoryLog`](forgeline_store::InMemoryLog).
     pub fn log(mut self, log: impl EventLog) -> Self {
         self.stores.log = Arc::new(log);
         self

@@ -15,10 +15,10 @@ use super::{EventLog, LogKey, LogRecord, StoreError};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::{pin::pin, sync::Arc};
-/// use forgeline::store::{EventLog, LogKey, LogRecord, MemoryLog, follow};
+/// use forgeline::store::{EventLog, LogKey, LogRecord, InMemoryLog, follow};
 /// use futures_util::StreamExt;
 ///
-/// let (log, key) = (MemoryLog::new(), LogKey::new("team-a", "run_1"));
+/// let (log, key) = (InMemoryLog::new(), LogKey::new("team-a", "run_1"));
 /// log.create(key.clone()).await?;
 /// log.append(&key, 0, vec![LogRecord::new("a", "1"), LogRecord::new("b", "2")]).await?;
 /// log.close(&key).await?;

@@ -15,10 +15,10 @@ mod list_cursor;
 mod log;
 mod memory;
 mod notifications;
-mod run_record;
 mod runs;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod stored_run;
 mod stores;
 
 #[cfg(feature = "sqlite")]
@@ -32,10 +32,10 @@ pub use self::{
     follow::follow,
     latency::{CallLatency, LatencyRecord, LatencyStore},
     log::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention},
-    memory::{MemoryLog, MemoryStore},
+    memory::{InMemoryLog, InMemoryStore},
     notifications::{Notification, NotificationChannel},
-    run_record::{RunChange, RunNote, RunProgress, RunRecord, RunRequest},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
+    stored_run::{RunChange, RunNote, RunProgress, RunRequest, StoredRun},
     stores::Stores,
 };
 

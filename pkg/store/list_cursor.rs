@@ -1,6 +1,6 @@
 //! Positions in lists.
 
-use super::{ConversationRecord, RunRecord, StoreError};
+use super::{ConversationRecord, StoreError, StoredRun};
 use forgeline_types::Text;
 
 /// A position in a list that is sorted by time, then by name.
@@ -24,7 +24,7 @@ impl ListCursor {
     }
 
     /// Returns the position of a run in a list.
-    pub(super) fn of_run(run: &RunRecord) -> Self {
+    pub(super) fn of_run(run: &StoredRun) -> Self {
         Self { at_ms: run.begun_ms, name: run.key.name.clone() }
     }
 

@@ -1,6 +1,6 @@
 //! The run store.
 
-use super::{EraseMode, LogKey, RunChange, RunRecord, StoreFuture};
+use super::{EraseMode, LogKey, RunChange, StoreFuture, StoredRun};
 use forgeline_types::{Text, setters};
 
 /// Runs by scope and id: their data, their progress, and what a process needs to resume them.
@@ -22,7 +22,7 @@ pub trait RunStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns [`StoreError::Exists`](crate::StoreError::Exists) if there is a run with this id.
-    fn begin(&self, run: RunRecord) -> StoreFuture<'_, RunBegun>;
+    fn begin(&self, run: StoredRun) -> StoreFuture<'_, RunBegun>;
 
     /// Returns the run that a request of this owner with this key started, if any.
     ///
@@ -34,14 +34,14 @@ pub trait RunStore: Send + Sync + 'static {
         scope: &'a str,
         owner: &'a str,
         request: &'a str,
-    ) -> StoreFuture<'a, Option<RunRecord>>;
+    ) -> StoreFuture<'a, Option<StoredRun>>;
 
     /// Returns a run.
     ///
     /// # Errors
     ///
     /// Returns [`StoreError::NotFound`](crate::StoreError::NotFound) if there is no such run.
-    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord>;
+    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, StoredRun>;
 
     /// Changes a run and its notes. A run that ends loses its input and its notes.
     ///
@@ -55,7 +55,7 @@ pub trait RunStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn open(&self, most: usize) -> StoreFuture<'_, Vec<RunRecord>>;
+    fn open(&self, most: usize) -> StoreFuture<'_, Vec<StoredRun>>;
 
     /// Returns the runs of a scope, newest first.
     ///
@@ -96,14 +96,14 @@ pub enum RunBegun {
     /// The run was added.
     New,
     /// An earlier request with the same key and digest started this run.
-    Same(Box<RunRecord>),
+    Same(Box<StoredRun>),
     /// An earlier request with the same key was different.
     Other,
 }
 
 impl RunBegun {
     /// Returns the outcome for a run whose request has the key of the request of an earlier one.
-    pub(crate) fn of_repeated(earlier: RunRecord, run: &RunRecord) -> Self {
+    pub(crate) fn of_repeated(earlier: StoredRun, run: &StoredRun) -> Self {
         if earlier.request == run.request { Self::Same(Box::new(earlier)) } else { Self::Other }
     }
 }
@@ -152,7 +152,7 @@ impl RunQuery {
 #[non_exhaustive]
 pub struct RunPage {
     /// The runs.
-    pub runs: Vec<RunRecord>,
+    pub runs: Vec<StoredRun>,
     /// The position where the list continues; `None` at its end.
     pub next: Option<Text>,
 }
@@ -160,7 +160,7 @@ pub struct RunPage {
 impl RunPage {
     /// Returns a page.
     #[must_use]
-    pub fn new(runs: Vec<RunRecord>, next: Option<Text>) -> Self {
+    pub fn new(runs: Vec<StoredRun>, next: Option<Text>) -> Self {
         Self { runs, next }
     }
 }

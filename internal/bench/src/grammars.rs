@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use forgeline::llm::parser::{CallEnd, ParsedContent, ToolCallParser};
+use forgeline::llm::parser::{ParseOutcome, ParsedContent, ToolCallParser};
 use serde_json::Value;
 
 use crate::{
@@ -149,7 +149,7 @@ pub(crate) fn arguments(pieces: &[&str], parser: &ToolCallParser) -> Option<Stri
             json.push_str(text);
         } else if let ParsedContent::CallStart = content {
             calls += 1;
-        } else if let ParsedContent::CallEnd { outcome: CallEnd::Complete, .. } = content {
+        } else if let ParsedContent::CallEnd { outcome: ParseOutcome::Complete, .. } = content {
             whole += 1;
         }
     };

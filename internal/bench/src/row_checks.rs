@@ -1,6 +1,6 @@
 //! What has to come out of the stages, and the faults that each row has to notice.
 
-use forgeline::llm::parser::{CallEnd, ParsedContent};
+use forgeline::llm::parser::{ParseOutcome, ParsedContent};
 use serde_json::Value;
 
 use crate::{
@@ -56,7 +56,7 @@ impl Seen {
                 self.arguments.push_str(text);
             }
             ParsedContent::CallArguments(json) => self.arguments.push_str(json),
-            ParsedContent::CallEnd { outcome: CallEnd::Complete, .. } => self.calls += 1,
+            ParsedContent::CallEnd { outcome: ParseOutcome::Complete, .. } => self.calls += 1,
             ParsedContent::OpenerInCode
             | ParsedContent::CallStart
             | ParsedContent::CallName(_)

@@ -8,8 +8,8 @@ use std::{
 
 use forgeline::{
     llm::parser::{
-        CallEnd, ParsedContent, ResponseParser, ResponsePiece, ThinkingDialect, ThinkingParser,
-        ThinkingPiece, ToolCallParser, ToolDialect, ToolSchemas,
+        ParseOutcome, ParsedContent, ResponseParser, ResponsePiece, ThinkingDialect,
+        ThinkingParser, ThinkingPiece, ToolCallParser, ToolDialect, ToolSchemas,
     },
     types::Text,
 };
@@ -80,7 +80,7 @@ impl Counts {
                 | ParsedContent::CallBody(text)
                 | ParsedContent::CallVerbatim(text),
             ) => self.bytes += text.len(),
-            Read::Content(ParsedContent::CallEnd { outcome: CallEnd::Complete, .. }) => {
+            Read::Content(ParsedContent::CallEnd { outcome: ParseOutcome::Complete, .. }) => {
                 self.calls += 1;
             }
             Read::Content(_) => {}

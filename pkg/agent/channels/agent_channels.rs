@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 
 use super::input::Input;
 use crate::steering::{Approvals, ClientCalls, Questions, SessionControl, has_ended};
@@ -70,6 +70,73 @@ impl InputSender {
                 _changed = current.changed(), if is_cancel => {}
             }
         }
+    }
+
+    /// Sends `input` if there is space in the queue, and returns at once. During a run, [`Input::Cancel`] takes effect without space.
+    ///
+    /// # Errors
+    ///
+    /// Returns the input in [`UnsentInput::Full`] if the queue is full, and in [`UnsentInput::Ended`] if the agent has ended or is about to end.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use forgeline::{agent::{Agent, channels::UnsentInput}, llm::demo::DemoProvider};
+    ///
+    /// let (handle, channels) = Agent::builder(DemoProvider::new()).build()?.start();
+    /// match channels.input.try_send("Hi") {
+    ///     Err(UnsentInput::Full(input)) => channels.input.send(*input).await?,
+    ///     sent => sent?,
+    /// }
+    /// handle.shutdown().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn try_send(&self, input: impl Into<Input>) -> Result<(), UnsentInput> {
+        let input = input.into();
+        if self.control.shutdown.is_cancelled() {
+            return Err(UnsentInput::Ended(Box::new(input)));
+        }
+        if matches!(input, Input::Cancel) && self.control.cancel_run() {
+            return Ok(());
+        }
+        self.inputs.try_send(input).map_err(|unsent| match unsent {
+            TrySendError::Full(input) => UnsentInput::Full(Box::new(input)),
+            TrySendError::Closed(input) => UnsentInput::Ended(Box::new(input)),
+        })
+    }
+}
+
+/// An input that [`InputSender::try_send`] did not send, given back.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::{Input, UnsentInput};
+///
+/// let unsent = UnsentInput::Full(Box::new(Input::from("Hi")));
+/// assert!(unsent.to_string().starts_with("the queue of inputs is full"));
+/// assert!(matches!(unsent.into_input(), Input::User(_)));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnsentInput {
+    /// The queue of inputs is full.
+    #[error("the queue of inputs is full; wait for space with `send`, or raise `input_capacity`")]
+    Full(Box<Input>),
+    /// The agent has ended or is about to end.
+    #[error("the agent has been shut down; start it again to go on")]
+    Ended(Box<Input>),
+}
+
+impl UnsentInput {
+    /// Returns the input.
+    #[must_use]
+    pub fn into_input(self) -> Input {
+        let (Self::Full(input) | Self::Ended(input)) = self;
+        *input
     }
 }
 

@@ -5,7 +5,7 @@ mod input;
 pub(crate) mod session;
 
 pub use self::{
-    agent_channels::{AgentChannels, CancelSender, InputSender, ShutdownSender},
+    agent_channels::{AgentChannels, CancelSender, InputSender, ShutdownSender, UnsentInput},
     input::Input,
     session::AgentHandle,
 };

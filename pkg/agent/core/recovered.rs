@@ -2,7 +2,7 @@
 
 use super::text::{judge, take_part};
 use forgeline_llm::private::{AnswerAssembler, OpenCall};
-use forgeline_parser::{CallEnd, CallEvidence, ParsedContent, ToolCallParser};
+use forgeline_parser::{CallEvidence, ParseOutcome, ParsedContent, ToolCallParser};
 use forgeline_types::{AgentEvent, Repair};
 
 /// Maximum text kept in case an unclosed section contains calls, in bytes.
@@ -45,11 +45,11 @@ pub(super) fn recover_calls(
             events.clear();
             open = Some(assembler.draft_call());
         }
-        ParsedContent::CallEnd { outcome: CallEnd::Complete, mut repairs, .. } => {
+        ParsedContent::CallEnd { outcome: ParseOutcome::Complete, mut repairs, .. } => {
             let Some(call) = open.take() else { return };
             repairs.insert(repair);
             let keep = &mut |event| events.push(event);
-            let outcome = &judge(&call, &CallEnd::Complete, repairs, evidence);
+            let outcome = &judge(&call, &ParseOutcome::Complete, repairs, evidence);
             let call = call.end(outcome.into(), repairs.to_vec(), false, keep);
             if call.is_complete() {
                 events.drain(..).for_each(&mut *emit);

@@ -1,7 +1,7 @@
 //! Parsed message text, piece by piece.
 
 use forgeline_llm::private::{AnswerAssembler, OpenCall, TextSection};
-use forgeline_parser::{CallEnd, CallEvidence, ParsedContent, RepairSet};
+use forgeline_parser::{CallEvidence, ParseOutcome, ParsedContent, RepairSet};
 use forgeline_types::AgentEvent;
 
 /// Takes one piece of message text.
@@ -48,14 +48,14 @@ pub(super) fn take(
 /// Returns the outcome of a call: one that was repaired counts only if nothing speaks against it.
 pub(super) fn judge(
     call: &OpenCall,
-    outcome: &CallEnd,
+    outcome: &ParseOutcome,
     repairs: RepairSet,
     evidence: &CallEvidence,
-) -> CallEnd {
-    let is_doubtful = *outcome == CallEnd::Complete && evidence.is_needed(repairs);
+) -> ParseOutcome {
+    let is_doubtful = *outcome == ParseOutcome::Complete && evidence.is_needed(repairs);
     let so_far = is_doubtful.then(|| call.so_far()).flatten();
     let reason = so_far.and_then(|(name, it)| evidence.refute(name, &it, repairs));
-    reason.map_or(*outcome, |reason| CallEnd::malformed(reason, 0))
+    reason.map_or(*outcome, |reason| ParseOutcome::malformed(reason, 0))
 }
 
 /// Takes one piece of a call.

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::{agent::Agent, conversation::Conversation};
 use crate::run::{OutcomeKind, RunError, RunInput, RunOutcome};
-use forgeline_json::describe_mismatch;
+use forgeline_json::locate_mismatch;
 use forgeline_llm::AnswerSchema;
 use forgeline_types::{AgentError, ErrorCode};
 
@@ -109,6 +109,7 @@ impl RunOutcome {
         if let OutcomeKind::QuestionAsked { question, .. } = &self.reason {
             return Err(unlike(format!("the model asks the user: {question}")));
         }
-        serde_json::from_str(&self.text).map_err(|error| unlike(describe_mismatch(&error)))
+        serde_json::from_str(&self.text)
+            .map_err(|error| unlike(locate_mismatch(&self.text, &error)))
     }
 }

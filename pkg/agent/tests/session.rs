@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::{
-    channels::{AgentChannels, AgentHandle, Input},
+    channels::{AgentChannels, AgentHandle, Input, UnsentInput},
     config::{AgentConfig, CallMode},
 };
 use forgeline_types::{ErrorCode, UpdateBusyEvent};
@@ -225,6 +225,33 @@ async fn a_sender_of_inputs_feels_backpressure() {
     assert_eq!(taken, 4);
     handle.cancel().unwrap();
     handle.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_input_that_finds_no_space_is_given_back() {
+    let provider = ScriptedProvider::new([ScriptedTurn::new().hang()]);
+    let config = AgentConfig { input_capacity: 2, ..AgentConfig::default() };
+    let (handle, channels) = builder(&provider).config(config).build().unwrap().start();
+    let given = |sent: Result<(), UnsentInput>| match sent.unwrap_err().into_input() {
+        Input::Steer { message, .. } => message.text(),
+        other => panic!("{other:?}"),
+    };
+    // The agent has not taken any out of the queue yet.
+    for text in ["one", "two"] {
+        channels.input.try_send(text).unwrap();
+    }
+    let full = channels.input.try_send(Input::steer("three"));
+    assert!(matches!(full, Err(UnsentInput::Full(_))), "{full:?}");
+    assert_eq!(given(full), "three");
+    tokio::time::sleep(SOON).await;
+    channels.input.try_send("four").unwrap();
+    while channels.input.try_send("more").is_ok() {}
+    channels.input.try_send(Input::Cancel).expect("a cancel needs no space");
+    handle.cancel().unwrap();
+    handle.shutdown().await;
+    let ended = channels.input.try_send(Input::steer("five"));
+    assert!(matches!(ended, Err(UnsentInput::Ended(_))), "{ended:?}");
+    assert_eq!(given(ended), "five");
 }
 
 /// Starts an agent with room for one input whose run hangs, and fills its queue.

@@ -1,6 +1,7 @@
 //! Failover to the next provider of a chain during an outage.
 
 use std::{
+    any::Any,
     collections::VecDeque,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
@@ -37,19 +38,19 @@ const RECOVER_AFTER: Duration = Duration::from_mins(1);
 /// # Examples
 ///
 /// ```
-/// # use std::sync::Arc;
-/// # use forgeline::{llm::{Failover, Provider}, testing::{ScriptedProvider, ScriptedTurn}};
+/// # use forgeline::{llm::Failover, testing::{ScriptedProvider, ScriptedTurn}};
 /// # let (first, second) = (ScriptedProvider::new([]), ScriptedProvider::new([]));
-/// let provider = Failover::new(Arc::new(first)).then("backup", Arc::new(second));
+/// let provider = Failover::new(first).then("backup", second);
 /// assert!(provider.hops().is_empty());
 /// ```
 #[derive(Clone)]
 pub struct Failover(Arc<ProviderChain>);
 
 impl Failover {
-    /// Creates a chain with only `primary`.
+    /// Creates a chain with only `primary`. The providers of a chain may be of different types; an `Arc` of a provider is one, too.
     #[must_use]
-    pub fn new(primary: Arc<dyn Provider>) -> Self {
+    pub fn new(primary: impl Provider + 'static) -> Self {
+        let primary = shared(primary);
         let (label, own) = (primary.info().provider.clone(), Arc::clone(&primary));
         let resolve = Box::new(move || Ok(Arc::clone(&own)));
         let entry = ChainEntry { label, resolve, provider: OnceLock::new() };
@@ -60,7 +61,8 @@ impl Failover {
     /// Adds a provider to the end of the chain. A label that is blank or already in use adds
     /// nothing.
     #[must_use]
-    pub fn then(self, label: &str, provider: Arc<dyn Provider>) -> Self {
+    pub fn then(self, label: &str, provider: impl Provider + 'static) -> Self {
+        let provider = shared(provider);
         self.then_with(label, move || Ok(Arc::clone(&provider)))
     }
 
@@ -97,10 +99,10 @@ impl Failover {
     /// # Examples
     ///
     /// ```
-    /// # use std::{sync::Arc, time::Duration};
+    /// # use std::time::Duration;
     /// # use forgeline::{llm::Failover, testing::ScriptedProvider};
     /// # let (first, second) = (ScriptedProvider::new([]), ScriptedProvider::new([]));
-    /// let chain = Failover::new(Arc::new(first)).then("backup", Arc::new(second));
+    /// let chain = Failover::new(first).then("backup", second);
     /// let patient = chain.clone().recover_after(Duration::from_secs(600));
     /// let eager = chain.per_request();
     /// ```
@@ -158,6 +160,12 @@ impl Failover {
         let walk = ChainWalk { chain, at, returns, request, schema: None };
         (walk, event.into_iter().collect())
     }
+}
+
+/// Returns the provider behind one `Arc`, also if it is behind one already.
+fn shared(provider: impl Provider + 'static) -> Arc<dyn Provider> {
+    let known = (&provider as &dyn Any).downcast_ref::<Arc<dyn Provider>>().cloned();
+    known.unwrap_or_else(|| Arc::new(provider))
 }
 
 debug_fields! { Failover, chain:

@@ -107,7 +107,8 @@ pub enum ProviderError {
     #[error("the answer is not what its schema asks for: {problem}")]
     #[non_exhaustive]
     InvalidAnswer {
-        /// The fault, worded so that the model can correct it.
+        /// The fault, worded so that the model can correct it. For an answer of another shape, the JSON pointer of the member that does not fit, what
+        /// it is, and what was expected.
         problem: Text,
         /// The answer, with its usage.
         completion: Box<Completion>,

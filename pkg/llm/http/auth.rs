@@ -2,8 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use secrecy::SecretString;
-
+use super::Secret;
 use crate::{ProviderFuture, RequestOwner};
 use forgeline_types::Text;
 
@@ -20,14 +19,14 @@ use forgeline_types::Text;
 /// ```
 /// use std::{collections::BTreeMap, sync::Arc};
 /// use forgeline::{
-///     llm::{ProviderError, ProviderFuture, http::{Authorize, CallScope, SecretString}, openai::OpenAi},
+///     llm::{ProviderError, ProviderFuture, http::{Authorize, CallScope, Secret}, openai::OpenAi},
 ///     types::Text,
 /// };
 ///
-/// struct OwnKeys(Arc<BTreeMap<String, SecretString>>);
+/// struct OwnKeys(Arc<BTreeMap<String, Secret>>);
 ///
 /// impl Authorize for OwnKeys {
-///     fn headers(&self, scope: &CallScope<'_>) -> ProviderFuture<Vec<(Text, SecretString)>> {
+///     fn headers(&self, scope: &CallScope<'_>) -> ProviderFuture<Vec<(Text, Secret)>> {
 ///         let key = scope.owner().and_then(|owner| self.0.get(owner.id())).cloned();
 ///         Box::pin(async move {
 ///             let key = key.ok_or_else(|| ProviderError::unsupported("openai", "a request without a key"))?;
@@ -36,7 +35,7 @@ use forgeline_types::Text;
 ///     }
 /// }
 ///
-/// let keys = BTreeMap::from([("ann".to_owned(), SecretString::from("Bearer ann's key"))]);
+/// let keys = BTreeMap::from([("ann".to_owned(), Secret::from("Bearer ann's key"))]);
 /// let provider = OpenAi::builder().model("gpt-5").authorize(OwnKeys(Arc::new(keys))).build()?;
 /// # Ok::<(), ProviderError>(())
 /// ```
@@ -50,11 +49,11 @@ pub trait Authorize: Send + Sync {
     /// request without an owner makes a health check, which has no owner, one that checks nothing.
     ///
     /// [`ProviderError::Unsupported`]: crate::ProviderError::Unsupported
-    fn headers(&self, scope: &CallScope<'_>) -> ProviderFuture<Vec<(Text, SecretString)>>;
+    fn headers(&self, scope: &CallScope<'_>) -> ProviderFuture<Vec<(Text, Secret)>>;
 }
 
 impl<T: Authorize + ?Sized> Authorize for Arc<T> {
-    fn headers(&self, scope: &CallScope<'_>) -> ProviderFuture<Vec<(Text, SecretString)>> {
+    fn headers(&self, scope: &CallScope<'_>) -> ProviderFuture<Vec<(Text, Secret)>> {
         (**self).headers(scope)
     }
 }

@@ -2,9 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use secrecy::SecretString;
-
-use super::{Authorize, HttpConfig, HttpProvider, WireFormat, validate::validate};
+use super::{Authorize, HttpConfig, HttpProvider, Secret, WireFormat, validate::validate};
 use crate::{
     ProviderError, RetryPolicy, Timeouts,
     sse::SseLimits,
@@ -85,17 +83,17 @@ impl<W: WireFormat> HttpBuilder<W> {
 
     /// Sets [`api_key`](HttpConfig::api_key); an empty key means none.
     #[must_use]
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        let key: String = key.into();
-        self.config.api_key = (!key.trim().is_empty()).then(|| SecretString::from(key.trim()));
+    pub fn api_key(mut self, key: impl Into<Secret>) -> Self {
+        let key: Secret = key.into();
+        let trimmed = key.expose().trim();
+        self.config.api_key = (!trimmed.is_empty()).then(|| Secret::from(trimmed));
         self
     }
 
     /// Adds a header to [`headers`](HttpConfig::headers).
     #[must_use]
-    pub fn header(mut self, name: impl Into<Text>, value: impl Into<String>) -> Self {
-        let value: String = value.into();
-        self.config.headers.push((name.into(), SecretString::from(value)));
+    pub fn header(mut self, name: impl Into<Text>, value: impl Into<Secret>) -> Self {
+        self.config.headers.push((name.into(), value.into()));
         self
     }
 
@@ -150,7 +148,7 @@ impl<W: WireFormat> HttpProvider<W> {
     /// # Errors
     ///
     /// As for [`HttpBuilder::build`].
-    pub fn new(api_key: impl Into<String>, model: impl Into<Text>) -> Result<Self, ProviderError> {
+    pub fn new(api_key: impl Into<Secret>, model: impl Into<Text>) -> Result<Self, ProviderError> {
         Self::builder().api_key(api_key).model(model).build()
     }
 

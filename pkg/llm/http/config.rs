@@ -2,9 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use secrecy::{ExposeSecret as _, SecretString};
-
-use super::{Authorize, redact::SecretRedactor};
+use super::{Authorize, Secret, redact::SecretRedactor};
 use crate::{
     RetryPolicy, Timeouts,
     catalog::narrowed,
@@ -27,13 +25,13 @@ pub struct HttpConfig {
     /// The model. Default: empty, which lets the server choose, as local servers do.
     pub model: Text,
     /// The API key. Default: none, as for local servers.
-    pub api_key: Option<SecretString>,
+    pub api_key: Option<Secret>,
     /// The name of the account, which must not be secret: signatures and ids of an answer are sent back only to the same account.
     /// Set it if one account has several keys, or headers made for each request. Default: empty, in which case
     /// four hexadecimal digits are derived from the key and from headers that contain one.
     pub account: Text,
     /// Additional headers, such as Azure's `api-key`. Default: none.
-    pub headers: Vec<(Text, SecretString)>,
+    pub headers: Vec<(Text, Secret)>,
     /// The source of headers made for each request. Default: none.
     pub authorize: Option<Arc<dyn Authorize>>,
     /// The dialect of reasoning in text. Default: the protocol's.
@@ -127,13 +125,13 @@ impl HttpConfig {
     }
 
     /// Returns the redactor of everything that errors must not show; `authorised` are the headers of one request.
-    pub(super) fn redactor(&self, authorised: &[(Text, SecretString)]) -> SecretRedactor {
+    pub(super) fn redactor(&self, authorised: &[(Text, Secret)]) -> SecretRedactor {
         let mut redactor = SecretRedactor::default();
         if let Some(key) = &self.api_key {
-            redactor.guess(key.expose_secret());
+            redactor.guess(key.expose());
         }
         for (_, value) in self.headers.iter().chain(authorised) {
-            redactor.header(value.expose_secret());
+            redactor.header(value.expose());
         }
         redactor.url(&self.base_url);
         redactor

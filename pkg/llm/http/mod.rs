@@ -19,6 +19,7 @@ pub(super) mod instructions;
 mod origins;
 mod provider;
 pub(crate) mod redact;
+mod secret;
 #[cfg(test)]
 mod several_choices;
 #[cfg(test)]
@@ -39,7 +40,6 @@ pub(super) use encoded::{found_tool, joins_results, run_start};
 pub(super) use fields::JsonFields;
 pub use fields::{JsonItems, SamplingNames};
 pub use provider::HttpProvider;
+pub use secret::Secret;
 pub(crate) use wire::asks_for_one;
 pub use wire::{EnvNames, WireFormat};
-
-pub use secrecy::SecretString;

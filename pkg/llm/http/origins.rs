@@ -5,9 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
-use secrecy::ExposeSecret;
-
-use super::HttpConfig;
+use super::{HttpConfig, Secret};
 use crate::{StreamChunk, transport::UrlAddress};
 use forgeline_types::{
     AgentEvent, ItemKind, Message, Origin, Part, ProviderItem, Signature, Text, Transcript,
@@ -148,9 +146,9 @@ fn account(config: &HttpConfig) -> Text {
         return config.account.clone();
     }
     let address = UrlAddress::new(&config.base_url);
-    let key = config.api_key.iter().map(ExposeSecret::expose_secret);
+    let key = config.api_key.iter().map(Secret::expose);
     let headers = config.headers.iter().filter(|(name, _)| says_who(name));
-    let headers = headers.map(|(_, value)| value.expose_secret());
+    let headers = headers.map(|(_, value)| value.expose());
     let mut words = key.chain(headers).chain([address.user]).chain(address.secret_values());
     let Some(first) = words.find(|word| !word.is_empty()) else { return Text::new() };
     let bytes = [first].into_iter().chain(words).flat_map(|word| word.bytes().chain([0]));

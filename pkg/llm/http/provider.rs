@@ -11,7 +11,6 @@ use std::{
 use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::{FutureExt as _, StreamExt as _};
-use secrecy::ExposeSecret as _;
 use serde_json::Value;
 use tokio::{sync::OnceCell, time::Instant};
 
@@ -368,11 +367,11 @@ impl<W: WireFormat> HttpShared<W> {
         };
         let redactor = self.config.redactor(&authorised);
         if let Some(key) = &self.config.api_key {
-            let (name, value) = self.wire.key_header(key.expose_secret());
+            let (name, value) = self.wire.key_header(key.expose());
             http = http.header(name, value);
         }
         for (name, value) in self.config.headers.iter().chain(&authorised) {
-            http = http.header(name.clone(), value.expose_secret());
+            http = http.header(name.clone(), value.expose());
         }
         let response = within(deadline, self.transport.send(http)).await?;
         let response = response.map_err(|error| error.into_provider_error(0))?;

@@ -1,17 +1,22 @@
 //! Checks of a configuration, before a provider is built.
 
 use http::header::{HeaderName, HeaderValue};
-use secrecy::ExposeSecret as _;
 
 use super::{HttpConfig, WireFormat, url};
 use crate::{
     ProviderError,
-    transport::{client::is_http_url, redact_url},
+    transport::{
+        client::{NOT_ASCII, is_http_url},
+        redact_url,
+    },
 };
 
 /// Checks that a provider can work with this configuration; the error says what to do.
 pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(), ProviderError> {
     let base = config.base_url.trim();
+    if !url::host(base).is_ascii() {
+        return Err(ProviderError::config(format!("base URL {:?}: {NOT_ASCII}", redact_url(base))));
+    }
     if !is_http_url(base) {
         return Err(ProviderError::config(format!(
             "base URL {:?} is not an HTTP URL; expected something like http://127.0.0.1:8080",
@@ -36,11 +41,11 @@ pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(
             "max_attempts is 0; it counts the first attempt, so expected 1 or more",
         ));
     }
-    let key = config.api_key.as_ref().map(|key| wire.key_header(key.expose_secret()));
+    let key = config.api_key.as_ref().map(|key| wire.key_header(key.expose()));
     if let Some((name, value)) = key {
         header(&name, &value)?;
     }
-    config.headers.iter().try_for_each(|(name, value)| header(name, value.expose_secret()))
+    config.headers.iter().try_for_each(|(name, value)| header(name, value.expose()))
 }
 
 /// Checks that the header can be sent over HTTP; its value is not shown.

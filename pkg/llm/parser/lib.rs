@@ -21,7 +21,7 @@ mod scan;
 mod thinking;
 mod toolcall;
 
-pub use crate::content::parsed::{CallEnd, ParsedContent, ResponsePiece};
+pub use crate::content::parsed::{ParseOutcome, ParsedContent, ResponsePiece};
 pub use crate::content::token::TokenKind;
 pub use crate::dialects::dialect::{ThinkingDialect, ToolDialect};
 pub use crate::dialects::names::UnknownDialect;

@@ -4,7 +4,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, value::RawValue};
 
 use crate::{AnswerSchema, ProviderError, StructuredMethod};
-use forgeline_json::{describe_mismatch, slice};
+use forgeline_json::{locate_mismatch, slice};
 use forgeline_types::{Completion, FinishReason, Json, Repair, Text};
 
 /// An answer bound to a schema.
@@ -64,7 +64,8 @@ fn read<T: DeserializeOwned>(
     };
     let read = json.and_then(|json| {
         let unlike = |error: serde_json::Error| {
-            format!("the answer does not match its schema: {}", describe_mismatch(&error))
+            let problem = locate_mismatch(json.as_str(), &error);
+            format!("the answer does not match its schema: {problem}")
         };
         json.read().map_err(unlike).map(|value| (value, json))
     });

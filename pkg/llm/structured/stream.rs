@@ -18,7 +18,7 @@ use forgeline_types::{PartialJson, PartialValue, debug_fields};
 /// # Cancel safety
 ///
 /// If an [`advance`](Self::advance) future is dropped before it completes, nothing is lost. Dropping the stream closes its connection.
-#[expect(clippy::struct_excessive_bools, reason = "a fact of the schema, and one of the stream")]
+#[expect(clippy::struct_excessive_bools, reason = "a fact of the schema, and two of the stream")]
 pub struct StructuredStream<T> {
     chunks: ChunkStream,
     collector: ChunkCollector,
@@ -28,6 +28,8 @@ pub struct StructuredStream<T> {
     may_have_input: bool,
     /// `true` once the value has begun; before it a model may write text or a fence.
     begun: bool,
+    /// `true` once a call of the forced tool has begun, which is then the answer, and not the text before it.
+    has_call: bool,
     value: PhantomData<fn() -> T>,
 }
 
@@ -42,6 +44,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
             method,
             may_have_input,
             begun: false,
+            has_call: false,
             value: PhantomData,
         }
     }
@@ -100,11 +103,17 @@ impl<T: DeserializeOwned> StructuredStream<T> {
     fn take(&mut self, chunk: &StreamChunk) -> bool {
         if self.method == StructuredMethod::ForcedTool {
             let mut deltas = chunk.tool_calls.iter().filter(|delta| delta.index == 0).peekable();
-            let had_any = deltas.peek().is_some();
-            deltas.for_each(|delta| self.push(&delta.arguments));
-            return had_any;
+            if deltas.peek().is_some() {
+                if !self.has_call {
+                    (self.has_call, self.begun, self.json) = (true, false, PartialJson::new());
+                }
+                deltas.for_each(|delta| self.push(&delta.arguments));
+                return true;
+            }
         }
+        // A server that ignores a forced tool may answer as text.
         let is_text = chunk.content_type == ContentType::Message && chunk.has_content();
+        let is_text = is_text && !self.has_call;
         if is_text {
             self.push(&chunk.content);
         }

@@ -95,6 +95,8 @@ async fn the_value_can_be_read_while_it_arrives() {
 
     let turns = [
         (spoken(LISBON), Native),
+        (spoken(LISBON), ForcedTool),
+        (spoken("Let me see: {?}").call("structured_response", LISBON), ForcedTool),
         (spoken(&format!("Here:\n```json\n{LISBON}\n```\nDone [1].")), Prompt),
         (ScriptedTurn::new().call("structured_response", LISBON), ForcedTool),
         (ScriptedTurn::new().json(LISBON), Native),
@@ -142,6 +144,7 @@ async fn an_answer_that_does_not_match_is_reported() {
         ("cut",         cut(),                "the answer was truncated"),
         ("refused",     refused,              "the model refused: No."),
         ("other shape", spoken("{\"a\":1}"),  "missing field `city`"),
+        ("a member",    spoken("{\"city\":\"Lisbon\",\"near\":[{\"name\":7}]}"), "at /near/0/name: invalid type: integer `7`, expected a string"),
     ];
     for (name, turn, want) in cases {
         let provider = native([turn]);

@@ -1,6 +1,6 @@
 //! A member of the configuration during parsing.
 
-use secrecy::SecretString;
+use forgeline_llm::http::Secret;
 use serde_json::{Map, Value};
 
 use super::{config_error::McpConfigError, expand::expand};
@@ -60,13 +60,13 @@ impl<'a> ConfigMember<'a> {
         items.iter().enumerate().map(item).collect()
     }
 
-    pub(crate) fn variables(&self) -> Result<Vec<(String, SecretString)>, McpConfigError> {
+    pub(crate) fn variables(&self) -> Result<Vec<(String, Secret)>, McpConfigError> {
         let variable = |(name, value): (&String, &'a Value)| {
             let member = self.below(name, value);
             if name.is_empty() || name.contains(['=', '\0']) {
                 return Err(member.wrong("is not a name of a variable; expected one without `=`"));
             }
-            Ok((name.clone(), SecretString::from(member.string()?)))
+            Ok((name.clone(), Secret::from(member.string()?)))
         };
         self.object()?.iter().map(variable).collect()
     }

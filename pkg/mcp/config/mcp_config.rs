@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, env};
 
-use secrecy::SecretString;
+use forgeline_llm::http::Secret;
 use serde_json::Value;
 
 use super::{
@@ -121,8 +121,8 @@ impl McpConfig {
         let variable = |name: &str| {
             let value = (member.variable)(name)?;
             if !is_place(name) {
-                let used: &RefCell<Vec<SecretString>> = &used;
-                used.borrow_mut().push(SecretString::from(value.clone()));
+                let used: &RefCell<Vec<Secret>> = &used;
+                used.borrow_mut().push(Secret::from(value.clone()));
             }
             Some(value)
         };

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use secrecy::SecretString;
+use forgeline_llm::http::Secret;
 
 use super::remote_settings::McpRemote;
 use forgeline_types::Text;
@@ -19,7 +19,7 @@ pub struct McpServer {
     /// The arguments of the program. Default: none.
     pub arguments: Vec<String>,
     /// Environment variables of the program besides `PATH` and a few others. Their values are secrets. Default: none.
-    pub variables: Vec<(String, SecretString)>,
+    pub variables: Vec<(String, Secret)>,
     /// The working folder of the program. Default: `None`, that of this process.
     pub folder: Option<PathBuf>,
     /// The server's URL and headers if it is reached over HTTP. Default: `None`, it is a process.
@@ -38,7 +38,7 @@ pub struct McpServer {
     /// The names of tools not to offer, as the server defines them. Default: none.
     pub excluded_tools: Vec<String>,
     /// Values of variables in the file, which may occur anywhere in its texts.
-    pub(crate) secrets: Vec<SecretString>,
+    pub(crate) secrets: Vec<Secret>,
 }
 
 impl fmt::Debug for McpServer {

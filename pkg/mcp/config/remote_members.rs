@@ -1,7 +1,7 @@
 //! The members of a remote server in the configuration.
 
+use forgeline_llm::http::Secret;
 use http::{HeaderName, HeaderValue};
-use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
 use super::{
@@ -98,7 +98,7 @@ impl ConfigMember<'_> {
         Ok(text)
     }
 
-    fn headers(&self) -> Result<Vec<(String, SecretString)>, McpConfigError> {
+    fn headers(&self) -> Result<Vec<(String, Secret)>, McpConfigError> {
         let header = |(name, value): (&String, _)| {
             let member = self.below(name, value);
             let is_name = name.parse::<HeaderName>().is_ok();
@@ -108,8 +108,8 @@ impl ConfigMember<'_> {
             if OWN_HEADERS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
                 return Err(member.wrong("is a header of the protocol, which sets it; remove it"));
             }
-            let value = SecretString::from(member.string()?);
-            if HeaderValue::from_str(value.expose_secret()).is_err() {
+            let value = Secret::from(member.string()?);
+            if HeaderValue::from_str(value.expose()).is_err() {
                 return Err(member.wrong("has a character that no header may have; remove it"));
             }
             Ok((name.clone(), value))

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use secrecy::SecretString;
+use forgeline_llm::http::Secret;
 
 use forgeline_llm::private::redact_url;
 
@@ -29,7 +29,7 @@ pub struct McpRemote {
     /// The URL. Required.
     pub url: String,
     /// Headers of each request to the server. Their values are secrets. Default: none.
-    pub headers: Vec<(String, SecretString)>,
+    pub headers: Vec<(String, Secret)>,
     /// The client that forgeline uses to log in. Default: one that registers itself.
     pub oauth: McpOAuth,
 }
@@ -51,7 +51,7 @@ pub struct McpOAuth {
     pub client_id: Option<String>,
     /// The secret of that client. It is sent only to an authorization server on the host of the MCP server, and to the [`issuer`](Self::issuer). Default:
     /// `None`, a public client.
-    pub client_secret: Option<SecretString>,
+    pub client_secret: Option<Secret>,
     /// The authorization server that may receive the secret, by the issuer name in its metadata. Default: `None`.
     pub issuer: Option<String>,
     /// The URL of a document that describes the client, for servers that accept one. Default: `None`.

@@ -7,7 +7,6 @@ use rmcp::transport::{
     StreamableHttpClientTransport,
     streamable_http_client::{StreamableHttpClient, StreamableHttpClientTransportConfig},
 };
-use secrecy::ExposeSecret as _;
 use url::Url;
 
 use super::{
@@ -66,7 +65,7 @@ pub(crate) fn connect_over<C: StreamableHttpClient + Sync>(
     secrets.url(&remote.url);
     let mut headers = std::collections::HashMap::new();
     for (name, value) in &remote.headers {
-        let value = value.expose_secret();
+        let value = value.expose();
         secrets.header(value);
         let wrong = || format!("the header `{name}` is not valid");
         let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;

@@ -8,9 +8,9 @@ use std::{
     time::Duration,
 };
 
+use forgeline_llm::http::Secret;
 use futures_core::future::BoxFuture;
 use ring::digest::{SHA256, digest};
-use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{
     mcp_logins::McpLoginError,
@@ -76,10 +76,7 @@ impl FileTokens {
 }
 
 impl TokenStore for FileTokens {
-    fn load(
-        &self,
-        server: &str,
-    ) -> BoxFuture<'static, Result<Option<SecretString>, McpLoginError>> {
+    fn load(&self, server: &str) -> BoxFuture<'static, Result<Option<Secret>, McpLoginError>> {
         let path = self.file(server);
         in_background(move || (read_secret(&path).map_err(|error| (path, error)), "read"))
     }
@@ -87,12 +84,12 @@ impl TokenStore for FileTokens {
     fn save(
         &self,
         server: &str,
-        tokens: Option<SecretString>,
+        tokens: Option<Secret>,
     ) -> BoxFuture<'static, Result<(), McpLoginError>> {
         let (folder, path) = (self.0.clone(), self.file(server));
         in_background(move || {
             let done = match tokens {
-                Some(tokens) => write(&folder, &path, tokens.expose_secret()),
+                Some(tokens) => write(&folder, &path, tokens.expose()),
                 None => match fs::remove_file(&path) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                     done => done,
@@ -140,7 +137,7 @@ fn in_background<T: Send + 'static>(
     })
 }
 
-fn read_secret(path: &Path) -> io::Result<Option<SecretString>> {
+fn read_secret(path: &Path) -> io::Result<Option<Secret>> {
     let file = match fs::File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,

@@ -5,8 +5,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use forgeline_llm::http::Secret;
 use futures_core::future::BoxFuture;
-use secrecy::SecretString;
 
 use super::{
     mcp_logins::McpLoginError,
@@ -20,7 +20,7 @@ pub struct MemoryTokens(Arc<Mutex<BTreeMap<String, InMemory>>>);
 /// The tokens of one server, and the lock for their renewal.
 #[derive(Default)]
 struct InMemory {
-    kept: Option<SecretString>,
+    kept: Option<Secret>,
     lock: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -39,10 +39,7 @@ impl std::fmt::Debug for MemoryTokens {
 }
 
 impl TokenStore for MemoryTokens {
-    fn load(
-        &self,
-        server: &str,
-    ) -> BoxFuture<'static, Result<Option<SecretString>, McpLoginError>> {
+    fn load(&self, server: &str) -> BoxFuture<'static, Result<Option<Secret>, McpLoginError>> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = all.get(server).and_then(|of_server| of_server.kept.clone());
         Box::pin(async { Ok(kept) })
@@ -51,7 +48,7 @@ impl TokenStore for MemoryTokens {
     fn save(
         &self,
         server: &str,
-        tokens: Option<SecretString>,
+        tokens: Option<Secret>,
     ) -> BoxFuture<'static, Result<(), McpLoginError>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.entry(server.to_owned()).or_default().kept = tokens;

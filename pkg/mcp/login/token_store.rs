@@ -2,8 +2,8 @@
 
 use std::any::Any;
 
+use forgeline_llm::http::Secret;
 use futures_core::future::BoxFuture;
-use secrecy::SecretString;
 
 use super::mcp_logins::McpLoginError;
 
@@ -35,8 +35,7 @@ pub trait TokenStore: Send + Sync {
     /// # Errors
     ///
     /// Returns an error if it cannot be read.
-    fn load(&self, server: &str)
-    -> BoxFuture<'static, Result<Option<SecretString>, McpLoginError>>;
+    fn load(&self, server: &str) -> BoxFuture<'static, Result<Option<Secret>, McpLoginError>>;
 
     /// Stores the text of a server, replacing the previous one; `None` removes it.
     ///
@@ -46,7 +45,7 @@ pub trait TokenStore: Send + Sync {
     fn save(
         &self,
         server: &str,
-        tokens: Option<SecretString>,
+        tokens: Option<Secret>,
     ) -> BoxFuture<'static, Result<(), McpLoginError>>;
 
     /// Waits until no other program with the same store renews the tokens of this server, and returns a lock that makes others wait: a token for renewals

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
+use forgeline_llm::http::Secret;
 use ring::digest::{SHA256, digest};
-use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 use tokio::time::timeout;
 use url::Url;
@@ -55,13 +55,13 @@ impl GrantStore {
     /// Returns the stored grant; one written by an older version is ignored.
     pub(crate) async fn load(&self) -> Result<Option<TokenGrant>, String> {
         let kept = within(self.tokens.load(&self.key)).await?;
-        Ok(kept.and_then(|kept| serde_json::from_str(kept.expose_secret()).ok()))
+        Ok(kept.and_then(|kept| serde_json::from_str(kept.expose()).ok()))
     }
 
     /// Stores a grant in place of the previous one.
     pub(crate) async fn save(&self, grant: &TokenGrant) -> Result<(), String> {
         let text = serde_json::to_string(grant).map_err(|error| error.to_string())?;
-        within(self.tokens.save(&self.key, Some(SecretString::from(text)))).await
+        within(self.tokens.save(&self.key, Some(Secret::from(text)))).await
     }
 }
 

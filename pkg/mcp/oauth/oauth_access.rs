@@ -5,7 +5,6 @@ use std::sync::{
     atomic::{AtomicU32, AtomicUsize, Ordering},
 };
 
-use secrecy::ExposeSecret as _;
 use tokio::sync::Mutex;
 use url::Url;
 
@@ -70,7 +69,7 @@ impl OAuthAccess {
         watch: Arc<RemoteWatch>,
     ) -> Self {
         let mut secrets = watch.secrets();
-        remote.oauth.client_secret.iter().for_each(|secret| secrets.add(secret.expose_secret()));
+        remote.oauth.client_secret.iter().for_each(|secret| secrets.add(secret.expose()));
         watch.hide(secrets.clone());
         let tokens = login.tokens.clone().unwrap_or_else(|| match FileTokens::of_user() {
             Some(files) => Arc::new(files),

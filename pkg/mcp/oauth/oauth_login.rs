@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::timeout;
@@ -82,7 +81,7 @@ impl OAuthAccess {
                      `oauth.clientSecret`; if you trust it, set it as `oauth.issuer`"
                 ));
             }
-            let secret = secret.map(|secret| secret.expose_secret().to_owned());
+            let secret = secret.map(|secret| secret.expose().to_owned());
             let proof = if secret.is_some() {
                 ClientAuthMethod::with_secret(proofs)
             } else {

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use secrecy::{ExposeSecret as _, SecretString};
+use forgeline_llm::http::Secret;
 use tokio::{
     io::{AsyncRead, ReadBuf},
     time::{Sleep, sleep},
@@ -49,10 +49,10 @@ struct OutputTail {
 
 impl LastWords {
     /// Creates a store for the last output of a process, from which these secrets are removed.
-    pub(crate) fn without<'a>(all: impl IntoIterator<Item = &'a SecretString>) -> Self {
+    pub(crate) fn without<'a>(all: impl IntoIterator<Item = &'a Secret>) -> Self {
         let mut secrets = SecretRedactor::default();
         for secret in all {
-            let secret = secret.expose_secret();
+            let secret = secret.expose();
             secrets.guess(secret);
             // A secret of several lines may arrive one line at a time.
             secret.lines().for_each(|line| secrets.guess(line));

@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use secrecy::ExposeSecret as _;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use crate::config::mcp_server::McpServer;
@@ -149,7 +148,7 @@ pub(crate) fn start(server: &McpServer) -> io::Result<ServerProcess> {
             .args(&server.arguments)
             .env_clear()
             .envs(passed)
-            .envs(server.variables.iter().map(|(name, value)| (name, value.expose_secret())))
+            .envs(server.variables.iter().map(|(name, value)| (name, value.expose())))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

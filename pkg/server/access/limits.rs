@@ -32,7 +32,7 @@ pub struct Limits {
     pub scope_uploads: usize,
     /// Maximum size of the streams of a scope, in bytes, including the overhead of their records; beyond it, 507. Default: 128 MiB.
     pub scope_stream_bytes: usize,
-    /// Maximum size of the streams of all scopes, in bytes; beyond it, 507. In memory, they share the 512 MiB of a [`MemoryLog`](forgeline_store::MemoryLog)
+    /// Maximum size of the streams of all scopes, in bytes; beyond it, 507. In memory, they share the 512 MiB of a [`InMemoryLog`](forgeline_store::InMemoryLog)
     /// with the events of runs. Default: 256 MiB.
     pub stream_bytes: usize,
     /// Maximum number of runs that a caller starts in a minute, possibly all at once; beyond it, 429. Default: 600.

@@ -17,7 +17,7 @@ use crate::{
 };
 use forgeline_agent::{Agent, Caller, RunInput};
 use forgeline_store::{
-    ConversationKey, ConversationRecord, ConversationStore, RunRecord, StoreError,
+    ConversationKey, ConversationRecord, ConversationStore, StoreError, StoredRun,
     private::{new_id, now_ms},
 };
 use forgeline_types::{AgentError, ErrorCode, Message, Text, private::clipped};
@@ -186,7 +186,7 @@ impl ConversationDirectory {
     /// Returns the conversation of a run to resume, with the agent for the run's caller; its journal has not been read yet.
     pub(crate) async fn of_run_to_resume(
         &self,
-        record: &RunRecord,
+        record: &StoredRun,
     ) -> Result<ConversationForRun, AgentError> {
         let scope = &record.key.scope;
         let failed = |why: String| AgentError::new(ErrorCode::Journal, why);
@@ -210,7 +210,7 @@ impl ConversationDirectory {
     }
 
     /// Returns the journal of the conversation of a run; needs no agent.
-    pub(crate) fn journal_of(&self, record: &RunRecord) -> StoredJournal {
+    pub(crate) fn journal_of(&self, record: &StoredRun) -> StoredJournal {
         let (scope, id) = (&record.key.scope, &record.conversation);
         if let Some(known) = self.cache.find(scope, id) {
             return known.journal.clone();

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::access::scope::scope;
 use forgeline_agent::{Caller, RunInput};
-use forgeline_store::{RunNote, RunRecord};
+use forgeline_store::{RunNote, StoredRun};
 use forgeline_types::{Message, Text};
 
 /// The stored form of a request. Up to schema version 4 it also contained what was sent to the run since.
@@ -95,7 +95,7 @@ pub(crate) fn to_stored(
 
 impl StoredInput {
     /// Reads what a run's record contains. What cannot be read is left out, and logged.
-    pub(crate) fn read(record: &RunRecord) -> Self {
+    pub(crate) fn read(record: &StoredRun) -> Self {
         let text = record.input.as_deref().unwrap_or_default();
         let mut stored = Self { request_bytes: text.len(), ..Self::default() };
         match serde_json::from_str::<StoredRequest>(text) {
@@ -147,7 +147,7 @@ impl StoredInput {
     }
 
     /// Returns the caller of the run: the one that began it, or the owner of the record if its input cannot be read.
-    pub(crate) fn caller(&self, record: &RunRecord) -> Caller {
+    pub(crate) fn caller(&self, record: &StoredRun) -> Caller {
         if let Some(caller) = self.input.as_ref().and_then(|input| input.context().caller()) {
             return caller.clone();
         }
@@ -281,8 +281,8 @@ mod tests {
         QueuedMessage { when, message: Message::user(text), at_ms: 1 }
     }
 
-    fn record(input: &str) -> RunRecord {
-        RunRecord::new(LogKey::new("s", "r"), "c", "ann", "main", 1).input(input)
+    fn record(input: &str) -> StoredRun {
+        StoredRun::new(LogKey::new("s", "r"), "c", "ann", "main", 1).input(input)
     }
 
     fn texts(messages: Vec<QueuedMessage>) -> String {

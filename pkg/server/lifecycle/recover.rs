@@ -20,7 +20,7 @@ use forgeline_agent::{
     run::RunContext,
 };
 use forgeline_store::{
-    ConversationKey, RunChange, RunProgress, RunRecord, StoreError, private::now_ms,
+    ConversationKey, RunChange, RunProgress, StoreError, StoredRun, private::now_ms,
 };
 use forgeline_types::{
     AgentError, AgentEvent, Envelope, ErrorCode, Text, TokenUsageEvent, ToolQuestionEndEvent,
@@ -84,7 +84,7 @@ impl RunLifecycle {
     pub(crate) async fn recover(self: &Arc<Self>) -> Result<Recovered, StoreError> {
         self.retention.start_sweeping();
         let mut recovered = Recovered::default();
-        let mut conversations: HashMap<ConversationKey, Vec<RunRecord>> = HashMap::new();
+        let mut conversations: HashMap<ConversationKey, Vec<StoredRun>> = HashMap::new();
         for record in self.stores.runs.open(MAX_RECOVERED).await? {
             conversations.entry(record.conversation_key()).or_default().push(record);
         }
@@ -97,7 +97,7 @@ impl RunLifecycle {
     /// Resumes the runs of one conversation in order, before those that start now.
     async fn recover_conversation(
         self: &Arc<Self>,
-        records: Vec<RunRecord>,
+        records: Vec<StoredRun>,
         recovered: &mut Recovered,
     ) {
         let mut going_on = Vec::new();
@@ -202,7 +202,7 @@ impl RunLifecycle {
     }
 
     /// Returns the number of records of a run's log, which is created if missing.
-    async fn log_end(&self, record: &RunRecord) -> Result<u64, StoreError> {
+    async fn log_end(&self, record: &StoredRun) -> Result<u64, StoreError> {
         let log = &self.stores.log;
         match log.read(&record.key, u64::MAX, 1).await {
             Err(StoreError::NotFound { .. }) => log.create(record.key.clone()).await.map(|()| 0),
@@ -213,7 +213,7 @@ impl RunLifecycle {
 
     async fn fate(
         &self,
-        record: &RunRecord,
+        record: &StoredRun,
         conversation: &ConversationForRun,
         events: u64,
         tools: &ToolsByRun,
@@ -226,7 +226,7 @@ impl RunLifecycle {
 
     async fn find_fate(
         &self,
-        record: &RunRecord,
+        record: &StoredRun,
         conversation: &ConversationForRun,
         events: u64,
         tools: &ToolsByRun,
@@ -246,7 +246,7 @@ impl RunLifecycle {
     /// Returns the outcome for a run whose journal was found in this state.
     async fn fate_of(
         &self,
-        record: &RunRecord,
+        record: &StoredRun,
         conversation: &ConversationForRun,
         events: u64,
         found: RunInJournal,
@@ -303,7 +303,7 @@ impl RunLifecycle {
     /// Returns the end of a run, if it is the last record of its log.
     async fn logged_end(
         &self,
-        record: &RunRecord,
+        record: &StoredRun,
         events: u64,
     ) -> Result<Option<RunEnd>, AgentError> {
         let Some(last) = events.checked_sub(1) else { return Ok(None) };
@@ -314,7 +314,7 @@ impl RunLifecycle {
     }
 
     /// Returns the token usage reported by the events of a run, as far as they can be read.
-    async fn used_in_log(&self, record: &RunRecord, to: u64) -> Option<UsageInfo> {
+    async fn used_in_log(&self, record: &StoredRun, to: u64) -> Option<UsageInfo> {
         let (mut logged, mut at) = (None, 0);
         while at < to {
             let page = self.stores.log.read(&record.key, at, PAGE).await.ok()?;
@@ -334,7 +334,7 @@ impl RunLifecycle {
     /// Reads the events of a run from number `from` up to `to`.
     async fn logged_events(
         &self,
-        record: &RunRecord,
+        record: &StoredRun,
         from: u64,
         to: u64,
     ) -> Result<Vec<Envelope>, AgentError> {

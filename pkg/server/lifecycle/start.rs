@@ -23,7 +23,7 @@ use crate::{
 };
 use forgeline_agent::{Caller, RunInput, RunStream, private::RunHandles};
 use forgeline_store::{
-    LogKey, RunBegun, RunChange, RunProgress, RunRecord, RunRequest, private::now_ms,
+    LogKey, RunBegun, RunChange, RunProgress, RunRequest, StoredRun, private::now_ms,
 };
 use forgeline_types::{Message, Text};
 
@@ -114,7 +114,7 @@ impl RunLifecycle {
         let key = LogKey::new(scope, stream.run_id());
         let (id, owner) = (conversation.id.clone(), caller.id.clone());
         let mut record =
-            RunRecord::new(key.clone(), id, owner, conversation.agent_name.clone(), now_ms())
+            StoredRun::new(key.clone(), id, owner, conversation.agent_name.clone(), now_ms())
                 .input(kept);
         record.request = request.map(|(key, digest)| RunRequest::new(key, digest));
         record.about.clone_from(&about);
@@ -238,7 +238,7 @@ impl RunLifecycle {
     }
 
     /// Returns the run that an earlier request with the same key started, if both requests are equal.
-    fn same(&self, earlier: &RunRecord, digest: u64) -> Result<Arc<ServiceRun>, Problem> {
+    fn same(&self, earlier: &StoredRun, digest: u64) -> Result<Arc<ServiceRun>, Problem> {
         if earlier.request.as_ref().is_none_or(|request| request.digest != digest) {
             return Err(other_request());
         }

@@ -17,7 +17,7 @@ use crate::{
 };
 use forgeline_agent::{Caller, private::RequestAnswer};
 use forgeline_store::{
-    LogKey, RunChange, RunNote, RunProgress, RunRecord, StoreError, private::now_ms,
+    LogKey, RunChange, RunNote, RunProgress, StoreError, StoredRun, private::now_ms,
 };
 use forgeline_types::{AgentError, Text};
 
@@ -247,7 +247,7 @@ struct RunNotes {
 }
 
 impl RunNotes {
-    fn new(record: &RunRecord, journaled: &Journaled) -> Self {
+    fn new(record: &StoredRun, journaled: &Journaled) -> Self {
         let stored = StoredInput::read(record);
         let outdated = stored.outdated(journaled.words, &journaled.answered);
         Self { stored, journaled: journaled.clone(), outdated, added: Vec::new() }

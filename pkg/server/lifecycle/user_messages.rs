@@ -2,13 +2,13 @@
 
 use super::RunLifecycle;
 use crate::{input::stored_input::StoredInput, runs::run::ServiceRun};
-use forgeline_store::{LogKey, RunRecord, StoreError};
+use forgeline_store::{LogKey, StoreError, StoredRun};
 use forgeline_types::MessageRole;
 
 impl RunLifecycle {
     /// Adds the user's messages to the conversation of a run that goes no further, unless its journal contains them: readers of the conversation find
     /// every acknowledged message. The model of a later run does not read them, as it may not be able to.
-    pub(crate) async fn keep_user_messages(&self, record: &RunRecord) {
+    pub(crate) async fn keep_user_messages(&self, record: &StoredRun) {
         if let Err(error) = self.try_keep_user_messages(record).await {
             let run_id = &record.key.name;
             tracing::error!(%error, %run_id, "the user's message could not be stored");
@@ -25,7 +25,7 @@ impl RunLifecycle {
         }
     }
 
-    async fn try_keep_user_messages(&self, record: &RunRecord) -> Result<(), StoreError> {
+    async fn try_keep_user_messages(&self, record: &StoredRun) -> Result<(), StoreError> {
         if record.input.is_none() {
             return Ok(());
         }

@@ -487,24 +487,24 @@ fn published(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forgeline_store::{MemoryLog, RunRecord};
+    use forgeline_store::{InMemoryLog, StoredRun};
 
     fn caller() -> Caller {
         Caller::new("ann").scope("team")
     }
 
-    fn sources(log: &Arc<MemoryLog>) -> ScopeSources {
+    fn sources(log: &Arc<InMemoryLog>) -> ScopeSources {
         ScopeSources::new(Arc::clone(log) as _, None, ("team".into(), &caller()))
     }
 
     fn run(number: u64) -> Arc<ServiceRun> {
         let key = LogKey::new("team", format!("run-{number}"));
-        Arc::new(ServiceRun::stored(&RunRecord::new(key, "c", "ann", "main", 1)))
+        Arc::new(ServiceRun::stored(&StoredRun::new(key, "c", "ann", "main", 1)))
     }
 
     #[tokio::test]
     async fn the_runs_between_two_numbers_are_none_that_were_noted_since() {
-        let log = Arc::new(MemoryLog::new());
+        let log = Arc::new(InMemoryLog::new());
         for number in 0..9 {
             note(&*log, &run(number)).await.unwrap();
         }
@@ -520,7 +520,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_runs_that_are_noted_have_a_bound_and_those_that_go_on_are_found() {
-        let log = Arc::new(MemoryLog::new());
+        let log = Arc::new(InMemoryLog::new());
         for number in 0..1_500 {
             note(&*log, &run(number)).await.unwrap();
         }

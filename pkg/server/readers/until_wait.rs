@@ -210,7 +210,7 @@ fn asks(record: &LogRecord) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use forgeline_store::{LogKey, MemoryLog, RunRecord};
+    use forgeline_store::{InMemoryLog, LogKey, StoredRun};
     use forgeline_types::Envelope;
 
     use super::*;
@@ -238,12 +238,12 @@ mod tests {
 
     #[tokio::test]
     async fn an_encoder_is_paused_at_the_event_where_the_earlier_response_was() {
-        let (log, key) = (MemoryLog::new(), LogKey::new("team", "run"));
+        let (log, key) = (InMemoryLog::new(), LogKey::new("team", "run"));
         log.create(key.clone()).await.unwrap();
         let event = r#"{"run_id":"r","turn":1,"seq":0,"at":1,"type":"thinking_start"}"#;
         let records = (0..700).map(|_| LogRecord::new("thinking_start", event)).collect();
         log.append(&key, 0, records).await.unwrap();
-        let run = ServiceRun::stored(&RunRecord::new(key, "c", "ann", "main", 1));
+        let run = ServiceRun::stored(&StoredRun::new(key, "c", "ann", "main", 1));
         for from in [1, 255, 256, 257, 300, 513, 700] {
             let mut encoder = Counter::default();
             pass(&log, &run, from, &mut encoder).await.unwrap();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{Problem, conversations::agents::AgentSet};
 use forgeline_agent::Caller;
-use forgeline_store::{ConversationKey, RunQuery, RunRecord, StoredMessage, Stores};
+use forgeline_store::{ConversationKey, RunQuery, StoredMessage, StoredRun, Stores};
 use forgeline_types::{Message, MessageRole, Text};
 
 /// Maximum number of last runs of a conversation that are searched for those of a page, and number of runs read at a time.
@@ -63,12 +63,12 @@ async fn runs_of(
     stores: &Stores,
     key: &ConversationKey,
     from_ms: u64,
-) -> Result<Vec<RunRecord>, Problem> {
+) -> Result<Vec<StoredRun>, Problem> {
     let mut query = RunQuery::new(key.scope.clone(), STEP).conversation(key.id.clone());
     let mut runs = Vec::new();
     loop {
         let page = stores.runs.list(query.clone()).await?;
-        let is_before = |run: &RunRecord| run.ended_ms.is_some_and(|ended_ms| ended_ms < from_ms);
+        let is_before = |run: &StoredRun| run.ended_ms.is_some_and(|ended_ms| ended_ms < from_ms);
         let is_all = page.runs.last().is_none_or(is_before);
         runs.extend(page.runs);
         if is_all || page.next.is_none() || runs.len() >= MAX_RUNS {
@@ -80,20 +80,20 @@ async fn runs_of(
 
 /// Returns the run of each message. The runs of a conversation work one after another: a message between the start and end of a run belongs to it; if
 /// there are several such runs, to the one that ends first.
-fn runs_by_message<'r>(runs: &'r [RunRecord], messages: &[StoredMessage]) -> Vec<Option<&'r Text>> {
+fn runs_by_message<'r>(runs: &'r [StoredRun], messages: &[StoredMessage]) -> Vec<Option<&'r Text>> {
     let mut runs: Vec<_> = runs.iter().collect();
     runs.sort_by_key(|run| (run.ended_ms.unwrap_or(u64::MAX), run.begun_ms));
-    let (mut known, mut last) = (Vec::<Option<&Text>>::new(), None::<&RunRecord>);
+    let (mut known, mut last) = (Vec::<Option<&Text>>::new(), None::<&StoredRun>);
     for StoredMessage { at_ms, message, .. } in messages {
-        let is_of = |run: &RunRecord| {
+        let is_of = |run: &StoredRun| {
             run.begun_ms <= *at_ms && run.ended_ms.is_none_or(|ended_ms| *at_ms <= ended_ms)
         };
-        let is_new = |run: &RunRecord| !known.contains(&Some(&run.key.name));
+        let is_new = |run: &StoredRun| !known.contains(&Some(&run.key.name));
         let first = || runs.iter().copied().find(|run| is_of(run));
         let run = if message.role == MessageRole::User {
             // A message to a run that never worked has the time of the run's start. When one run ends, the next may start.
             let begins = runs.iter().copied().find(|run| run.begun_ms == *at_ms && is_new(run));
-            let is_over = |run: &RunRecord| run.ended_ms == Some(*at_ms);
+            let is_over = |run: &StoredRun| run.ended_ms == Some(*at_ms);
             let next = || runs.iter().copied().find(|run| is_of(run) && is_new(run));
             let goes_on = last.filter(|run| is_of(run) && !is_over(run));
             begins.or(goes_on).or_else(next).or_else(first)
@@ -112,8 +112,8 @@ mod tests {
     use forgeline_store::LogKey;
 
     /// Returns a run by its name, its beginning and its end.
-    fn run((name, begun_ms, ended_ms): (&str, u64, Option<u64>)) -> RunRecord {
-        let mut run = RunRecord::new(LogKey::new("s", name), "c", "ann", "main", begun_ms);
+    fn run((name, begun_ms, ended_ms): (&str, u64, Option<u64>)) -> StoredRun {
+        let mut run = StoredRun::new(LogKey::new("s", name), "c", "ann", "main", begun_ms);
         run.ended_ms = ended_ms;
         run
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{RunTable, run::ServiceRun};
 use crate::{Problem, access::scope::scope};
 use forgeline_agent::Caller;
-use forgeline_store::{EventLog, LogKey, RunRecord, RunStore, StoreError, Stores};
+use forgeline_store::{EventLog, LogKey, RunStore, StoreError, StoredRun, Stores};
 use forgeline_types::Text;
 
 /// The runs in memory and in the store, with the log of their events.
@@ -31,7 +31,7 @@ impl RunDirectory {
     }
 
     /// Returns the run of a stored record: the one in memory if there is one.
-    pub(crate) fn of_record(&self, record: &RunRecord) -> Arc<ServiceRun> {
+    pub(crate) fn of_record(&self, record: &StoredRun) -> Arc<ServiceRun> {
         let active = self.active.find(&record.key.scope, &record.key.name);
         active.unwrap_or_else(|| Arc::new(ServiceRun::stored(record)))
     }

@@ -28,7 +28,7 @@ use forgeline_agent::{
     steering::{Approvals, ClientCalls, Questions, Steering},
 };
 use forgeline_store::{
-    EventLog, LogKey, LogRecord, RunChange, RunProgress, RunRecord, StoreError, Stores,
+    EventLog, LogKey, LogRecord, RunChange, RunProgress, StoreError, StoredRun, Stores,
     private::now_ms,
 };
 use forgeline_types::{
@@ -128,7 +128,7 @@ impl ServiceRun {
 
     /// Returns a run that another process left in this turn while it waited for these requests; its readers have read up to event number `paused`.
     pub(crate) fn left(
-        record: &RunRecord,
+        record: &StoredRun,
         ways: RunHandles,
         turn: Option<u32>,
         paused: u64,
@@ -235,8 +235,8 @@ impl ServiceRun {
     }
 
     /// Returns a run that is not active in this process, from its record.
-    pub(crate) fn stored(record: &RunRecord) -> Self {
-        let RunRecord { key, conversation, owner, .. } = record.clone();
+    pub(crate) fn stored(record: &StoredRun) -> Self {
+        let StoredRun { key, conversation, owner, .. } = record.clone();
         let mut run = Self::new(key, conversation, owner, RunHandles::none());
         run.kept = tokio::sync::Mutex::new(record.progress);
         let run = run.about(record.about.clone());

@@ -10,7 +10,7 @@ use crate::{
     },
     runs::run::ServiceRun,
 };
-use forgeline_store::{EventLog as _, LogKey, MemoryLog, RunRecord};
+use forgeline_store::{EventLog as _, InMemoryLog, LogKey, StoredRun};
 
 /// The ids, kinds and data of a stream, until there are this many of a kind.
 async fn seen(
@@ -186,13 +186,13 @@ async fn a_reader_that_was_away_too_long_is_told_what_it_missed() {
 
 #[tokio::test]
 async fn each_id_is_a_place_that_is_read_however_many_runs_go_on() {
-    let log = Arc::new(MemoryLog::new());
+    let log = Arc::new(InMemoryLog::new());
     let run = |number: u64| {
         let key = LogKey::new("team-a", format!("run-{number}"));
-        Arc::new(ServiceRun::stored(&RunRecord::new(key, "c", "ann", "main", 1)))
+        Arc::new(ServiceRun::stored(&StoredRun::new(key, "c", "ann", "main", 1)))
     };
     let caller = Caller::new("ann").scope("team-a");
-    let sources = |log: &Arc<MemoryLog>| {
+    let sources = |log: &Arc<InMemoryLog>| {
         ScopeSources::new(Arc::clone(log) as _, None, ("team-a".into(), &caller))
     };
     for number in 0..600 {

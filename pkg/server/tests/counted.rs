@@ -9,14 +9,14 @@ use futures_core::{future::BoxFuture, stream::BoxStream};
 
 use super::*;
 use forgeline_store::{
-    EventLog, LogInfo, LogKey, LogPage, LogRecord, MemoryLog, Retention, RunRecord, StoreError,
+    EventLog, InMemoryLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, StoredRun,
     Stores, private::now_ms,
 };
 
 /// A log that counts the records that are read, does something once behind a run that is noted, and refuses new logs for a while.
 #[derive(Clone, Default)]
 struct Counted(
-    MemoryLog,
+    InMemoryLog,
     Arc<AtomicUsize>,
     Arc<Mutex<Option<BoxFuture<'static, ()>>>>,
     Arc<AtomicBool>,
@@ -93,7 +93,7 @@ async fn ended(events: u64) -> (Counted, Router, Stores) {
     let (log, mut stores) = (Counted::default(), Stores::in_memory());
     stores.log = Arc::new(log.clone());
     let key = LogKey::new("team-a", "run-1");
-    let run = RunRecord::new(key.clone(), "c", "ann", "main", now_ms());
+    let run = StoredRun::new(key.clone(), "c", "ann", "main", now_ms());
     stores.runs.begin(run).await.unwrap();
     log.create(key.clone()).await.unwrap();
     let records = (0..events).map(|at| LogRecord::new("x", at.to_string())).collect();

@@ -302,14 +302,14 @@ async fn whole_so_far(stores: &Stores, run: &str) -> usize {
 
 /// A run that has this number of events in its log, and no journal.
 async fn without_journal(stores: &Stores, events: usize) -> String {
-    use forgeline_store::{ConversationRecord, LogKey, LogRecord, RunRecord};
+    use forgeline_store::{ConversationRecord, LogKey, LogRecord, StoredRun};
     let owner = Caller::new("ann").scope("team-a");
     let conversation =
         ConversationRecord::new(ConversationKey::new("team-a", "c"), "ann", "main", 1);
     stores.conversations.begin(conversation).await.unwrap();
     let input = forgeline_agent::RunInput::from("Tell.").caller(owner).conversation("c");
     let key = LogKey::new("team-a", "run_1");
-    let record = RunRecord::new(key.clone(), "c", "ann", "main", 1).input(input.to_json().unwrap());
+    let record = StoredRun::new(key.clone(), "c", "ann", "main", 1).input(input.to_json().unwrap());
     stores.runs.begin(record).await.unwrap();
     stores.log.create(key.clone()).await.unwrap();
     let event = r#"{"run_id":"run_1","seq":0,"turn":0,"type":"update_busy","busy":true}"#;
@@ -397,7 +397,7 @@ async fn a_run_whose_process_died_before_it_was_noted_is_heard_of_by_readers_of_
         let input =
             forgeline_agent::RunInput::from("Go.").caller(Caller::new("ann").scope("team-a"));
         let key = forgeline_store::LogKey::new("team-a", id);
-        let record = forgeline_store::RunRecord::new(key.clone(), "c", "ann", "main", at as u64);
+        let record = forgeline_store::StoredRun::new(key.clone(), "c", "ann", "main", at as u64);
         stores.runs.begin(record.input(input.to_json().unwrap())).await.unwrap();
         // The second one has no log either.
         if at == 0 {

@@ -4,7 +4,7 @@ use super::{
     streams::{JSON, field, send},
     *,
 };
-use forgeline_store::{LogKey, MemoryLog, Stores, private::now_ms};
+use forgeline_store::{InMemoryLog, LogKey, Stores, private::now_ms};
 
 const BYTES: &[(&str, &str)] = &[("content-type", "application/octet-stream")];
 
@@ -74,7 +74,7 @@ async fn a_stream_that_retention_took_is_created_again() {
 #[tokio::test]
 async fn streams_of_the_process_before_count_and_come_to_their_end() {
     let mut stores = Stores::in_memory();
-    stores.log = std::sync::Arc::new(MemoryLog::new());
+    stores.log = std::sync::Arc::new(InMemoryLog::new());
     let piece = "x".repeat(30 << 10);
     let life = || {
         let service = built(chatty()).stores(stores.clone()).limits(small()).build().unwrap();

@@ -17,7 +17,7 @@ use forgeline_agent::{
     run::RunContext,
     tools::{Tool, ToolSource},
 };
-use forgeline_store::{ConversationKey, ConversationRecord, Entry, RunRecord, Stores};
+use forgeline_store::{ConversationKey, ConversationRecord, Entry, StoredRun, Stores};
 use forgeline_types::{AgentError, ErrorCode};
 
 /// The texts of the conversation `c`, as its owner reads them.
@@ -120,7 +120,7 @@ async fn what_was_said_is_kept_beside_a_journal_that_cannot_be_read_and_once() {
         let id = format!("run_{at}");
         let input = RunInput::from(said).caller(owner.clone()).conversation("c");
         let log = forgeline_store::LogKey::new("team-a", id.as_str());
-        let record = RunRecord::new(log, "c", "ann", "main", at).input(input.to_json().unwrap());
+        let record = StoredRun::new(log, "c", "ann", "main", at).input(input.to_json().unwrap());
         stores.runs.begin(record).await.unwrap();
     }
     // A process before this one kept the first of them, and died.

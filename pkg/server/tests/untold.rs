@@ -13,12 +13,12 @@ use super::{
     *,
 };
 use forgeline_store::{
-    EventLog, LogInfo, LogKey, LogPage, LogRecord, MemoryLog, Retention, StoreError, Stores,
+    EventLog, InMemoryLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, Stores,
 };
 
 /// A log that takes the first records of a run alone, and may not even be closed then.
 struct Full {
-    log: MemoryLog,
+    log: InMemoryLog,
     most: AtomicU64,
     closes: bool,
 }
@@ -86,7 +86,7 @@ impl EventLog for Full {
 
 /// Stores whose log takes this number of records of a run.
 fn stores(most: u64, closes: bool) -> (Stores, Arc<Full>) {
-    let (log, mut stores) = (MemoryLog::new(), Stores::in_memory());
+    let (log, mut stores) = (InMemoryLog::new(), Stores::in_memory());
     let log = Arc::new(Full { log, most: AtomicU64::new(most), closes });
     stores.log = Arc::clone(&log) as _;
     (stores, log)

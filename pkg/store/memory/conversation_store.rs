@@ -1,7 +1,7 @@
-//! The conversation store of [`MemoryStore`].
+//! The conversation store of [`InMemoryStore`].
 
 use super::{
-    MemoryStore,
+    InMemoryStore,
     locks::{lock, ready},
 };
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 use forgeline_types::Text;
 
-impl ConversationStore for MemoryStore {
+impl ConversationStore for InMemoryStore {
     fn begin(&self, conversation: ConversationRecord) -> StoreFuture<'_, ()> {
         // The lock of the runs is the only one taken while this one is held.
         let open = || lock(&self.0.runs).open_conversations();

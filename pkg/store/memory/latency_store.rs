@@ -1,7 +1,7 @@
-//! The latency record store of [`MemoryStore`].
+//! The latency record store of [`InMemoryStore`].
 
 use super::{
-    MemoryStore,
+    InMemoryStore,
     latency::{MAX_SCOPES, ScopeLatency},
     locks::{lock, ready},
     scopes::entry,
@@ -9,7 +9,7 @@ use super::{
 use crate::{EraseMode, LatencyRecord, LatencyStore, StoreFuture, latency::MAX_RECORDS};
 use forgeline_types::Text;
 
-impl LatencyStore for MemoryStore {
+impl LatencyStore for InMemoryStore {
     fn add<'a>(&'a self, scope: &'a str, record: LatencyRecord) -> StoreFuture<'a, ()> {
         let mut all = lock(&self.0.latency);
         let used_ms = |records: &ScopeLatency| Some(records.kept.back().map_or(0, |it| it.at_ms));

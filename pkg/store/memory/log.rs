@@ -30,9 +30,9 @@ const MAX_RETIRED: usize = 100_000;
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use forgeline::store::{EventLog, StoreError, LogKey, LogRecord, MemoryLog};
+/// use forgeline::store::{EventLog, StoreError, LogKey, LogRecord, InMemoryLog};
 ///
-/// let (log, key) = (MemoryLog::new(), LogKey::new("team-a", "run_1"));
+/// let (log, key) = (InMemoryLog::new(), LogKey::new("team-a", "run_1"));
 /// log.create(key.clone()).await?;
 /// log.append(&key, 0, vec![LogRecord::new("turn_end", "{}")]).await?;
 /// assert_eq!(log.read(&key, 0, 10).await?.next, 1);
@@ -42,9 +42,9 @@ const MAX_RETIRED: usize = 100_000;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct MemoryLog(Arc<Mutex<LogTable>>);
+pub struct InMemoryLog(Arc<Mutex<LogTable>>);
 
-impl MemoryLog {
+impl InMemoryLog {
     /// Returns an empty log.
     #[must_use]
     pub fn new() -> Self {
@@ -71,13 +71,13 @@ impl MemoryLog {
     }
 }
 
-impl Default for MemoryLog {
+impl Default for InMemoryLog {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl EventLog for MemoryLog {
+impl EventLog for InMemoryLog {
     fn create(&self, key: LogKey) -> StoreFuture<'_, ()> {
         let mut logs = self.lock();
         if logs.all.contains_key(&key) {
@@ -170,7 +170,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_has_no_gap_and_one_writer() {
-        let (log, key) = (MemoryLog::new(), LogKey::new("a", "run"));
+        let (log, key) = (InMemoryLog::new(), LogKey::new("a", "run"));
         assert!(matches!(log.read(&key, 0, 1).await, Err(StoreError::NotFound { .. })));
         log.create(key.clone()).await.unwrap();
         assert!(matches!(log.create(key.clone()).await, Err(StoreError::Exists { .. })));
@@ -195,7 +195,7 @@ mod tests {
     #[tokio::test]
     async fn a_wait_ends_with_a_record_the_close_and_the_end_of_the_records() {
         for step in 0..3 {
-            let (log, key) = (MemoryLog::new(), LogKey::new("a", "run"));
+            let (log, key) = (InMemoryLog::new(), LogKey::new("a", "run"));
             log.create(key.clone()).await.unwrap();
             log.append(&key, 0, records(1)).await.unwrap();
             assert_eq!(log.wait(&key, 0).now_or_never(), Some(Ok(())));
@@ -214,7 +214,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_too_much_is_refused_and_what_is_dropped_makes_room() {
         let (log, one, other) =
-            (MemoryLog::limited(SIZE * 5 / 2, 9), LogKey::new("a", "1"), LogKey::new("a", "2"));
+            (InMemoryLog::limited(SIZE * 5 / 2, 9), LogKey::new("a", "1"), LogKey::new("a", "2"));
         for key in [&one, &other] {
             log.create(key.clone()).await.unwrap();
         }
@@ -228,7 +228,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_log_drops_what_was_closed_first_and_never_what_is_open() {
-        let log = MemoryLog::limited(SIZE * 5, 2);
+        let log = InMemoryLog::limited(SIZE * 5, 2);
         let key = |at: usize| LogKey::new("a", at.to_string());
         for at in 0..40 {
             log.create(key(at)).await.unwrap();
@@ -249,7 +249,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_scope_that_fills_the_log_loses_its_own_closed_logs() {
-        let log = MemoryLog::limited(SIZE * 10, 9);
+        let log = InMemoryLog::limited(SIZE * 10, 9);
         let few = LogKey::new("few", "1");
         let ended = async |key: LogKey, count: usize| {
             log.create(key.clone()).await.unwrap();
@@ -269,7 +269,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_sweep_drops_what_is_old_or_too_much() {
-        let log = MemoryLog::new();
+        let log = InMemoryLog::new();
         let key = |at: usize| LogKey::new("a", at.to_string());
         for at in 0..4 {
             log.create(key(at)).await.unwrap();

@@ -30,7 +30,7 @@ struct OwnerLogs {
     since: usize,
 }
 
-/// The logs of a [`MemoryLog`](crate::MemoryLog).
+/// The logs of a [`InMemoryLog`](crate::InMemoryLog).
 #[derive(Debug)]
 pub(super) struct LogTable {
     /// Each log has a lock of its own, taken after the common one.
@@ -263,9 +263,9 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
-    use crate::{EventLog as _, LogRecord, MemoryLog, erase::runs_of};
+    use crate::{EventLog as _, InMemoryLog, LogRecord, erase::runs_of};
 
-    async fn noted(log: &MemoryLog, owner: &str, at: u64) {
+    async fn noted(log: &InMemoryLog, owner: &str, at: u64) {
         let (key, record) = (runs_of(&"a".into(), owner), LogRecord::new("run", vec![0; 1_000]));
         if at == 0 {
             log.create(key.clone()).await.unwrap();
@@ -275,7 +275,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_runs_of_owners_have_a_bound_that_those_who_come_and_read_do_not_meet() {
-        let log = MemoryLog::limited(1 << 20, 9);
+        let log = InMemoryLog::limited(1 << 20, 9);
         noted(&log, "first", 0).await;
         noted(&log, "reads", 0).await;
         let reads = runs_of(&"a".into(), "reads");
@@ -302,7 +302,7 @@ mod tests {
 
     #[tokio::test]
     async fn owners_have_a_bound_of_their_number() {
-        let log = MemoryLog::new();
+        let log = InMemoryLog::new();
         for at in 0..MAX_OWNERS + 5 {
             noted(&log, &format!("{at}"), 0).await;
         }

@@ -21,7 +21,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-pub use self::log::MemoryLog;
+pub use self::log::InMemoryLog;
 use self::{
     conversations::ConversationTable, latency::ScopeLatency, notifications::ScopeNotifications,
     runs::RunTable,
@@ -40,11 +40,11 @@ use forgeline_types::Text;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use forgeline::{
-///     store::{ConversationRecord, ConversationKey, ConversationStore, Entry, MemoryStore},
+///     store::{ConversationRecord, ConversationKey, ConversationStore, Entry, InMemoryStore},
 ///     types::Message,
 /// };
 ///
-/// let (store, key) = (MemoryStore::new(), ConversationKey::new("team-a", "c1"));
+/// let (store, key) = (InMemoryStore::new(), ConversationKey::new("team-a", "c1"));
 /// store.begin(ConversationRecord::new(key.clone(), "ann", "main", 1_000)).await?;
 /// store.append(&key, 0, Entry::new(1_001).message(Message::user("Hi."))).await?;
 /// assert_eq!(store.messages(&key, 0, 10).await?[0].message.text(), "Hi.");
@@ -52,7 +52,7 @@ use forgeline_types::Text;
 /// # }
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct MemoryStore(Arc<MemoryTables>);
+pub struct InMemoryStore(Arc<MemoryTables>);
 
 #[derive(Debug, Default)]
 struct MemoryTables {
@@ -62,7 +62,7 @@ struct MemoryTables {
     latency: Mutex<HashMap<Text, ScopeLatency>>,
 }
 
-impl MemoryStore {
+impl InMemoryStore {
     /// Returns an empty store.
     #[must_use]
     pub fn new() -> Self {
@@ -74,7 +74,7 @@ impl Stores {
     /// Returns stores in memory, which are lost with the process.
     #[must_use]
     pub fn in_memory() -> Self {
-        let (log, store) = (Arc::new(MemoryLog::new()), Arc::new(MemoryStore::new()));
+        let (log, store) = (Arc::new(InMemoryLog::new()), Arc::new(InMemoryStore::new()));
         Self {
             log,
             conversations: store.clone(),

@@ -1,14 +1,14 @@
-//! The notification channel of [`MemoryStore`].
+//! The notification channel of [`InMemoryStore`].
 
 use super::{
-    MemoryStore,
+    InMemoryStore,
     locks::{lock, ready},
     notifications::{ScopeNotifications, entry},
 };
 use crate::{Notification, NotificationChannel, StoreError, StoreFuture};
 use forgeline_types::Text;
 
-impl NotificationChannel for MemoryStore {
+impl NotificationChannel for InMemoryStore {
     fn publish<'a>(&'a self, scope: &'a str, notification: Notification) -> StoreFuture<'a, u64> {
         let mut scopes = lock(&self.0.notifications);
         let scope = entry(&mut scopes, scope);

@@ -1,20 +1,20 @@
-//! The run store of [`MemoryStore`].
+//! The run store of [`InMemoryStore`].
 
 use super::{
-    MemoryStore,
+    InMemoryStore,
     locks::{lock, ready},
 };
 use crate::{
-    EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord, RunStore, StoreError,
-    StoreFuture,
+    EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunStore, StoreError, StoreFuture,
+    StoredRun,
 };
 
-impl RunStore for MemoryStore {
+impl RunStore for InMemoryStore {
     fn outlives_process(&self) -> bool {
         false
     }
 
-    fn begin(&self, run: RunRecord) -> StoreFuture<'_, RunBegun> {
+    fn begin(&self, run: StoredRun) -> StoreFuture<'_, RunBegun> {
         ready(lock(&self.0.runs).begin(run))
     }
 
@@ -23,13 +23,13 @@ impl RunStore for MemoryStore {
         scope: &'a str,
         owner: &'a str,
         request: &'a str,
-    ) -> StoreFuture<'a, Option<RunRecord>> {
+    ) -> StoreFuture<'a, Option<StoredRun>> {
         let runs = lock(&self.0.runs);
         let key = runs.requests.get(&(scope.into(), owner.into(), request.into()));
         ready(Ok(key.and_then(|key| runs.all.get(key)).cloned()))
     }
 
-    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord> {
+    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, StoredRun> {
         ready(lock(&self.0.runs).all.get(key).cloned().ok_or_else(|| StoreError::no_run(key)))
     }
 
@@ -37,7 +37,7 @@ impl RunStore for MemoryStore {
         ready(lock(&self.0.runs).change(key, change))
     }
 
-    fn open(&self, most: usize) -> StoreFuture<'_, Vec<RunRecord>> {
+    fn open(&self, most: usize) -> StoreFuture<'_, Vec<StoredRun>> {
         let runs = lock(&self.0.runs);
         let all = runs.order.iter().filter_map(|key| runs.all.get(key));
         let open = all.filter(|run| !run.progress.has_ended()).take(most);

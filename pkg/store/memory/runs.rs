@@ -7,8 +7,8 @@ use std::{
 
 use super::scopes::ScopeTotals;
 use crate::{
-    ConversationKey, EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord,
-    StoreError,
+    ConversationKey, EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, StoreError,
+    StoredRun,
     list_cursor::{ListCursor, page},
 };
 use forgeline_types::Text;
@@ -25,7 +25,7 @@ const MAX_SWEPT: usize = 1_000;
 /// Runs by key.
 #[derive(Debug, Default)]
 pub(super) struct RunTable {
-    pub(super) all: HashMap<LogKey, RunRecord>,
+    pub(super) all: HashMap<LogKey, StoredRun>,
     /// Keys, in start order.
     pub(super) order: Vec<LogKey>,
     /// Keys of ended runs, in the order in which they ended.
@@ -36,13 +36,13 @@ pub(super) struct RunTable {
     pub(super) requests: HashMap<(Text, Text, Text), LogKey>,
 }
 
-fn request_of(run: &RunRecord) -> Option<(Text, Text, Text)> {
+fn request_of(run: &StoredRun) -> Option<(Text, Text, Text)> {
     let request = run.request.as_ref()?;
     Some((run.key.scope.clone(), run.owner.clone(), request.key.clone()))
 }
 
 impl RunTable {
-    pub(super) fn begin(&mut self, run: RunRecord) -> Result<RunBegun, StoreError> {
+    pub(super) fn begin(&mut self, run: StoredRun) -> Result<RunBegun, StoreError> {
         let (key, request) = (run.key.clone(), request_of(&run));
         if self.all.contains_key(&key) {
             return Err(StoreError::Exists { what: "run", name: key.name });
@@ -95,7 +95,7 @@ impl RunTable {
     /// Returns the conversations with a run that has not ended.
     pub(super) fn open_conversations(&self) -> HashSet<ConversationKey> {
         let open = self.all.values().filter(|run| !run.progress.has_ended());
-        open.map(RunRecord::conversation_key).collect()
+        open.map(StoredRun::conversation_key).collect()
     }
 
     pub(super) fn delete(&mut self, key: &LogKey) -> bool {
@@ -144,7 +144,7 @@ impl RunTable {
 
     pub(super) fn erase(&mut self, scope: &str, owner: &str, mode: EraseMode) -> u64 {
         let is_theirs =
-            |run: &&RunRecord| !owner.is_empty() && run.key.scope == *scope && run.owner == *owner;
+            |run: &&StoredRun| !owner.is_empty() && run.key.scope == *scope && run.owner == *owner;
         let theirs: Vec<_> =
             self.all.values().filter(is_theirs).map(|run| run.key.clone()).collect();
         for key in &theirs {
@@ -178,7 +178,7 @@ mod tests {
         let mut runs = RunTable::default();
         let key = |scope: &str, at: usize| LogKey::new(scope, at.to_string());
         let mut end = |scope: &str, at: usize| {
-            let run = RunRecord::new(key(scope, at), "c", "ann", "main", at as u64);
+            let run = StoredRun::new(key(scope, at), "c", "ann", "main", at as u64);
             runs.begin(run).unwrap();
             runs.change(&key(scope, at), RunChange::to(RunProgress::Completed, 1)).unwrap();
             runs.all.len()
@@ -198,7 +198,7 @@ mod tests {
         let mut runs = RunTable::default();
         for at in 1..=5 {
             let key = LogKey::new("s", at.to_string());
-            runs.begin(RunRecord::new(key.clone(), "c", "ann", "main", 0)).unwrap();
+            runs.begin(StoredRun::new(key.clone(), "c", "ann", "main", 0)).unwrap();
             runs.change(&key, RunChange::to(RunProgress::Completed, at)).unwrap();
         }
         for (before_ms, keep, left) in [(1, 5, 5), (3, 5, 3), (3, 3, 3), (3, 1, 1), (6, 1, 0)] {

@@ -9,8 +9,8 @@ use super::{
     statements::{execute, int, number, read_rows, rows},
 };
 use crate::{
-    EraseMode, LogKey, RunBegun, RunChange, RunNote, RunPage, RunProgress, RunQuery, RunRecord,
-    RunRequest, RunStore, StoreError, StoreFuture,
+    EraseMode, LogKey, RunBegun, RunChange, RunNote, RunPage, RunProgress, RunQuery, RunRequest,
+    RunStore, StoreError, StoreFuture, StoredRun,
     list_cursor::{ListCursor, page},
 };
 
@@ -21,14 +21,14 @@ fn column<T: FromSql>(row: &Row<'_>, name: &str) -> Result<T, StoreError> {
     row.get(name).map_err(store_error)
 }
 
-fn read(row: &Row<'_>) -> Result<RunRecord, StoreError> {
+fn read(row: &Row<'_>) -> Result<StoredRun, StoreError> {
     let text = |name: &str| column::<String>(row, name);
     let maybe = |name: &str| column::<Option<String>>(row, name);
     let int = |name: &str| column::<Option<i64>>(row, name);
     let begun_ms = number(int("begun_ms")?.unwrap_or_default());
     let key = LogKey::new(text("scope")?, text("name")?);
     let mut run =
-        RunRecord::new(key, text("conversation")?, text("owner")?, text("agent")?, begun_ms);
+        StoredRun::new(key, text("conversation")?, text("owner")?, text("agent")?, begun_ms);
     let progress = text("progress")?;
     let unknown =
         || StoreError::Corrupt { reason: format!("unknown progress `{progress}` of a run") };
@@ -44,7 +44,7 @@ fn read(row: &Row<'_>) -> Result<RunRecord, StoreError> {
     Ok(run)
 }
 
-fn find(connection: &Connection, key: &LogKey) -> Result<RunRecord, StoreError> {
+fn find(connection: &Connection, key: &LogKey) -> Result<StoredRun, StoreError> {
     let sql = "SELECT * FROM run WHERE scope = ? AND name = ?";
     let found = read_rows(connection, sql, [key.scope.as_str(), key.name.as_str()], read)?;
     let mut run = found.into_iter().next().ok_or_else(|| StoreError::no_run(key))?;
@@ -53,7 +53,7 @@ fn find(connection: &Connection, key: &LogKey) -> Result<RunRecord, StoreError> 
 }
 
 /// Reads the notes of a run.
-fn read_notes(connection: &Connection, run: &mut RunRecord) -> Result<(), StoreError> {
+fn read_notes(connection: &Connection, run: &mut StoredRun) -> Result<(), StoreError> {
     let sql = "SELECT note.name, note.data FROM run_note AS note JOIN run ON run.id = note.run \
                WHERE run.scope = ? AND run.name = ? ORDER BY note.id";
     let key = [run.key.scope.as_str(), run.key.name.as_str()];
@@ -87,14 +87,14 @@ fn of_request(
     scope: &str,
     owner: &str,
     request: &str,
-) -> Result<Option<RunRecord>, StoreError> {
+) -> Result<Option<StoredRun>, StoreError> {
     let sql = "SELECT * FROM run WHERE scope = ? AND owner = ? AND request = ?";
     let mut run = read_rows(connection, sql, [scope, owner, request], read)?.into_iter().next();
     run.iter_mut().try_for_each(|run| read_notes(connection, run))?;
     Ok(run)
 }
 
-fn begin(connection: &Connection, run: &RunRecord) -> Result<RunBegun, StoreError> {
+fn begin(connection: &Connection, run: &StoredRun) -> Result<RunBegun, StoreError> {
     if let Some(request) = &run.request {
         let earlier = of_request(connection, &run.key.scope, &run.owner, &request.key)?;
         if let Some(earlier) = earlier {
@@ -200,7 +200,7 @@ const OWNED: OwnedRows = OwnedRows {
 };
 
 impl RunStore for SqliteStore {
-    fn begin(&self, run: RunRecord) -> StoreFuture<'_, RunBegun> {
+    fn begin(&self, run: StoredRun) -> StoreFuture<'_, RunBegun> {
         let bytes = [&run.input, &run.about].into_iter().flatten().map(String::len).sum();
         Box::pin(self.0.writer.write(bytes, move |connection| begin(connection, &run)))
     }
@@ -210,12 +210,12 @@ impl RunStore for SqliteStore {
         scope: &'a str,
         owner: &'a str,
         request: &'a str,
-    ) -> StoreFuture<'a, Option<RunRecord>> {
+    ) -> StoreFuture<'a, Option<StoredRun>> {
         let [scope, owner, request] = [scope, owner, request].map(str::to_owned);
         Box::pin(self.query(move |connection| of_request(connection, &scope, &owner, &request)))
     }
 
-    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord> {
+    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, StoredRun> {
         let key = key.clone();
         Box::pin(self.query(move |connection| find(connection, &key)))
     }
@@ -226,7 +226,7 @@ impl RunStore for SqliteStore {
         Box::pin(self.0.writer.write(bytes, move |connection| change(connection, &key, &to)))
     }
 
-    fn open(&self, most: usize) -> StoreFuture<'_, Vec<RunRecord>> {
+    fn open(&self, most: usize) -> StoreFuture<'_, Vec<StoredRun>> {
         let sql = "SELECT * FROM run WHERE ended_ms IS NULL ORDER BY id LIMIT ?";
         Box::pin(self.query(move |connection| {
             let mut open = read_rows(connection, sql, [int(most as u64)], read)?;

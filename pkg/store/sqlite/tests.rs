@@ -6,7 +6,7 @@ use tokio::task::unconstrained;
 use super::{log_tails::LogTails, *};
 use crate::{
     ConversationKey, ConversationRecord, EraseMode, EventLog, LogKey, LogPage, LogRecord,
-    Retention, RunRecord, RunStore, Stores, sqlite_folder as folder,
+    Retention, RunStore, StoredRun, Stores, sqlite_folder as folder,
 };
 
 fn records(count: usize, size: usize) -> Vec<LogRecord> {
@@ -236,7 +236,7 @@ async fn a_file_of_an_older_version_is_brought_forward_with_what_is_in_it() {
     let folder = folder("older");
     let path = folder.join("service.db");
     let store = SqliteStore::open(&path).await.unwrap();
-    let run = |name: &str| RunRecord::new(key(name), "c", "ann", "main", 1_000);
+    let run = |name: &str| StoredRun::new(key(name), "c", "ann", "main", 1_000);
     RunStore::begin(&store, run("old")).await.unwrap();
     store.create(key("log")).await.unwrap();
     store.append(&key("log"), 0, records(3, 10)).await.unwrap();
@@ -559,7 +559,7 @@ async fn fill(stores: &Stores, owner: &str, at: u64) {
         stores.conversations.append(&conversation, entry, new).await.unwrap();
     }
     let run = key(&format!("run-{owner}-{at}"));
-    let record = RunRecord::new(run.clone(), conversation.id, owner, "main", at);
+    let record = StoredRun::new(run.clone(), conversation.id, owner, "main", at);
     stores.runs.begin(record.input(text("input"))).await.unwrap();
     stores.log.create(run.clone()).await.unwrap();
     for number in 0..3 {

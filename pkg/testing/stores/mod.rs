@@ -9,9 +9,9 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
 //! use std::sync::Arc;
-//! use forgeline::{store::MemoryLog, testing::stores::check_event_log};
+//! use forgeline::{store::InMemoryLog, testing::stores::check_event_log};
 //!
-//! let report = check_event_log(async || Arc::new(MemoryLog::new())).await;
+//! let report = check_event_log(async || Arc::new(InMemoryLog::new())).await;
 //! assert!(report.is_conforming(), "{report}");
 //! # }
 //! ```

@@ -9,8 +9,8 @@ use super::{
     suite::{StoreVerdict, check, done, hold, pages, same},
 };
 use forgeline_store::{
-    EraseMode, LogKey, RunBegun, RunChange, RunNote, RunProgress, RunQuery, RunRecord, RunRequest,
-    RunStore, StoreError,
+    EraseMode, LogKey, RunBegun, RunChange, RunNote, RunProgress, RunQuery, RunRequest, RunStore,
+    StoreError, StoredRun,
 };
 use forgeline_types::UsageInfo;
 
@@ -35,8 +35,8 @@ fn key(id: &str) -> LogKey {
     LogKey::new("team-a", id)
 }
 
-fn run(id: &str, owner: &str, begun_ms: u64) -> RunRecord {
-    RunRecord::new(key(id), "c", owner, "main", begun_ms)
+fn run(id: &str, owner: &str, begun_ms: u64) -> StoredRun {
+    StoredRun::new(key(id), "c", owner, "main", begun_ms)
 }
 
 async fn notes(store: Arc<impl RunStore>) -> StoreVerdict {
@@ -152,7 +152,7 @@ async fn open(store: Arc<impl RunStore>) -> StoreVerdict {
         let new = run(&at.to_string(), "ann", 1_000 - at);
         done("begin", store.begin(new).await)?;
     }
-    let other = RunRecord::new(LogKey::new("team-b", "6"), "c", "bob", "main", 1);
+    let other = StoredRun::new(LogKey::new("team-b", "6"), "c", "bob", "main", 1);
     done("begin", store.begin(other).await)?;
     for (id, progress) in
         [("1", RunProgress::Running), ("2", RunProgress::Failed), ("3", RunProgress::Waiting)]

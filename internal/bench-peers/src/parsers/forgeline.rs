@@ -4,9 +4,8 @@ use std::{hint::black_box, sync::Arc};
 
 use forgeline::{
     llm::parser::{
-        ToolSchemas,
-        CallEnd, ParsedContent, ThinkingDialect, ThinkingParser, ThinkingPiece, ToolCallParser,
-        ToolDialect,
+        ParseOutcome, ParsedContent, ThinkingDialect, ThinkingParser, ThinkingPiece,
+        ToolCallParser, ToolDialect, ToolSchemas,
     },
     types::Text,
 };
@@ -90,7 +89,7 @@ fn give(content: ParsedContent<'_>, number: &mut usize, sink: &mut impl Sink) {
         ParsedContent::CallVerbatim(text) | ParsedContent::CallArguments(text) => {
             sink.call(*number, None, text);
         }
-        ParsedContent::CallEnd { outcome, .. } if *outcome != CallEnd::Complete => {
+        ParsedContent::CallEnd { outcome, .. } if *outcome != ParseOutcome::Complete => {
             sink.failed(&format!("{outcome:?}"));
         }
         ParsedContent::CallServer(_)

@@ -18,7 +18,7 @@ use forgeline::{
     llm::{
         Failover, Provider as _, ProviderError, ProviderFuture, Request, RequestOwner, RetryPolicy,
         StructuredExt as _,
-        http::{Authorize, CallScope, SecretString},
+        http::{Authorize, CallScope, Secret},
         openai::OpenAi,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
@@ -54,7 +54,7 @@ impl OwnKeys {
 }
 
 impl Authorize for OwnKeys {
-    fn headers(&self, scope: &CallScope<'_>) -> ProviderFuture<Vec<(Text, SecretString)>> {
+    fn headers(&self, scope: &CallScope<'_>) -> ProviderFuture<Vec<(Text, Secret)>> {
         let Some(owner) = scope.owner() else {
             let error = ProviderError::unsupported("openai", "a request without a key");
             return Box::pin(async move { Err(error) });
@@ -173,8 +173,8 @@ async fn retries_and_the_next_provider_of_a_chain_keep_the_owner() {
     let (down, up) = (Server::new(|_, _| is_refused()), Server::new(|_, _| says("Hello.")));
     let keys = OwnKeys::new(1);
     let first = provider(Arc::clone(&down), &keys, once_more());
-    let chain = Failover::new(Arc::new(first))
-        .then("backup", Arc::new(provider(Arc::clone(&up), &keys, RetryPolicy::NONE)));
+    let chain =
+        Failover::new(first).then("backup", provider(Arc::clone(&up), &keys, RetryPolicy::NONE));
     let agent = Agent::builder(chain).build().unwrap();
     agent.run(RunInput::from("Hi").caller(ann())).await.unwrap();
     assert_eq!(down.keys(), ["Bearer planted-ann", "Bearer planted-ann"]);
@@ -283,7 +283,7 @@ async fn neither_key_nor_owner_is_in_debug_logs_recordings_or_observers() {
 struct Silent;
 
 impl Authorize for Silent {
-    fn headers(&self, _: &CallScope<'_>) -> ProviderFuture<Vec<(Text, SecretString)>> {
+    fn headers(&self, _: &CallScope<'_>) -> ProviderFuture<Vec<(Text, Secret)>> {
         Box::pin(pending())
     }
 }

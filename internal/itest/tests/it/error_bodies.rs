@@ -12,7 +12,7 @@ use bytes::Bytes;
 use forgeline::{
     llm::{
         Provider, ProviderError, Request, RetryPolicy, TimeoutKind, Timeouts,
-        http::{Authorize, CallScope, SecretString},
+        http::{Authorize, CallScope, Secret},
         openai::OpenAi,
         transport::{BodyStream, HttpRequest, HttpResponse, Transport, TransportError},
     },
@@ -32,7 +32,7 @@ impl Authorize for Hook {
     fn headers(
         &self,
         _: &CallScope<'_>,
-    ) -> BoxFuture<'static, Result<Vec<(Text, SecretString)>, ProviderError>> {
+    ) -> BoxFuture<'static, Result<Vec<(Text, Secret)>, ProviderError>> {
         let header = (Text::from("authorization"), format!("Bearer {TOKEN}").into());
         Box::pin(async move { Ok(vec![header]) })
     }

@@ -24,6 +24,7 @@ fn pages_show_their_examples_as_they_compile() {
         ("embedding", "embedded"),
         ("embedding", "own_service"),
         ("embedding", "agent_per_caller"),
+        ("gateway", "gateway"),
         ("observability", "metrics_and_cost"),
         ("prompts", "system_prompt"),
         ("skills", "skills"),

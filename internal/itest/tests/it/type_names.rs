@@ -82,14 +82,14 @@ const PARTICIPLES: &[&str] = &[
     "Wrapped",
 ];
 /// Types of one name from which on it counts as a homonym.
-const MANY: usize = 3;
+const MANY: usize = 2;
 
 /// The figures, in the order of [`figures`], each with the most that it may be. A figure that falls
 /// by more than 2 % lowers its maximum.
 const MAXIMA: [(&str, usize); 6] = [
     ("types of one word, per 1,000", 90),
     ("types named State", 1),
-    ("names of three types or more", 0),
+    ("names of two types or more", 40),
     ("types that are participles", 0),
     ("cfg(feature) in pkg", 88),
     ("items of the modules `private`", 60),

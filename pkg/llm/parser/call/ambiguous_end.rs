@@ -9,7 +9,7 @@ use crate::{
     ahead::found::{MarkerMatch, TextAhead},
     compiled::tools::BodyRole,
     content::{
-        parsed::{CallEnd, ContentSink, ParsedContent},
+        parsed::{ContentSink, ParseOutcome, ParsedContent},
         token::TokenKind,
     },
 };
@@ -65,7 +65,7 @@ impl CallRegion {
             if let ParsedContent::CallName(name) = piece {
                 is_offered.get_or_insert(self.body.counts(name));
             } else if let ParsedContent::CallEnd { outcome, .. } = piece {
-                is_whole.get_or_insert(*outcome == CallEnd::Complete);
+                is_whole.get_or_insert(*outcome == ParseOutcome::Complete);
             }
         });
         is_offered == Some(true) && is_whole == Some(true)

@@ -4,7 +4,7 @@ use super::body_call::BodyCall;
 use crate::{
     ahead::name_check::NameCheck,
     builder::description::{CallGrammar, MarkupRules, TextRules},
-    content::parsed::{CallEnd, ContentSink, ParsedContent},
+    content::parsed::{ContentSink, ParseOutcome, ParsedContent},
     grammar::{
         ElementsCall, HeaderCall, JsonCall, JsonShape, KnownTools, MarkerGuard, ParamsCall,
         PayloadReader, PayloadSink, PlainText, PythonCalls, SyntaxCall, ValueTag, XmlCall,
@@ -345,7 +345,7 @@ impl CallBody {
     }
 
     /// Ends the current call at its closer, completing what is missing.
-    pub(super) fn close(&mut self, out: &mut ContentSink<'_>) -> CallEnd {
+    pub(super) fn close(&mut self, out: &mut ContentSink<'_>) -> ParseOutcome {
         let fault = match &self.state {
             BodyPhase::Reading(_) => None,
             BodyPhase::Lookahead | BodyPhase::Fence => Some(("the call is empty", self.len())),
@@ -373,8 +373,8 @@ impl CallBody {
     }
 
     /// Returns the outcome of a call that is malformed at the current position.
-    pub(super) fn broken(&self, reason: &'static str) -> CallEnd {
-        CallEnd::Malformed { reason, offset: self.call.bytes }
+    pub(super) fn broken(&self, reason: &'static str) -> ParseOutcome {
+        ParseOutcome::Malformed { reason, offset: self.call.bytes }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::mem;
 
 use crate::{
-    content::parsed::{CallEnd, ContentSink, ParsedContent},
+    content::parsed::{ContentSink, ParseOutcome, ParsedContent},
     grammar::{KnownTools, NO_TOOL_NAME, PayloadFault, PayloadOut, is_name},
 };
 use forgeline_json::{RepairSet, slice};
@@ -74,13 +74,13 @@ impl BodyCall {
     }
 
     /// Returns the outcome of the call, which its grammar read to the end or not.
-    pub(super) fn end(&self, ended: Result<(), PayloadFault>) -> CallEnd {
+    pub(super) fn end(&self, ended: Result<(), PayloadFault>) -> ParseOutcome {
         match (ended, self.faulty_name) {
-            (Ok(()), None) => CallEnd::Complete,
-            (Ok(()), Some(offset)) => CallEnd::Malformed { reason: NO_TOOL_NAME, offset },
+            (Ok(()), None) => ParseOutcome::Complete,
+            (Ok(()), Some(offset)) => ParseOutcome::Malformed { reason: NO_TOOL_NAME, offset },
             (Err((reason, offset)), _) => {
                 let offset = (offset + self.lead_bytes).saturating_sub(self.earlier_bytes);
-                CallEnd::Malformed { reason, offset: offset.min(self.bytes) }
+                ParseOutcome::Malformed { reason, offset: offset.min(self.bytes) }
             }
         }
     }

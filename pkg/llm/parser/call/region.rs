@@ -9,7 +9,7 @@ use crate::{
     builder::role::MarkerRole,
     compiled::tools::{BodyRole, CompiledForm},
     content::{
-        parsed::{CallEnd, ContentSink, ParsedContent},
+        parsed::{ContentSink, ParseOutcome, ParsedContent},
         token::TokenKind,
     },
     dialects::dialect::ToolDialect,
@@ -456,13 +456,13 @@ impl CallRegion {
             CallEndReason::Cut => true,
         };
         if is_open && !self.body.has_failed() {
-            return self.give_end(CallEnd::Incomplete, out);
+            return self.give_end(ParseOutcome::Incomplete, out);
         }
         if matches!(end, CallEndReason::Implicit | CallEndReason::Block) {
             self.body.tell(out, |reader, _| reader.end_without_closer());
         }
         let outcome = self.body.close(out);
-        if outcome == CallEnd::Complete
+        if outcome == ParseOutcome::Complete
             && matches!(end, CallEndReason::Implicit | CallEndReason::Block)
         {
             self.body.note(Repair::ImplicitClose);
@@ -470,7 +470,7 @@ impl CallRegion {
         self.give_end(outcome, out);
     }
 
-    pub(super) fn give_end(&mut self, outcome: CallEnd, out: &mut ContentSink<'_>) {
+    pub(super) fn give_end(&mut self, outcome: ParseOutcome, out: &mut ContentSink<'_>) {
         out(ParsedContent::CallEnd { outcome: &outcome, repairs: self.body.repairs() });
     }
 }

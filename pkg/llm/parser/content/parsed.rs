@@ -3,10 +3,10 @@
 use forgeline_json::RepairSet;
 use forgeline_types::CallOutcome;
 
-/// The outcome of a call.
+/// The outcome of parsing a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum CallEnd {
+pub enum ParseOutcome {
     /// The name and arguments were read completely.
     Complete,
     /// The text ended, or was truncated, inside the call.
@@ -21,7 +21,7 @@ pub enum CallEnd {
     },
 }
 
-impl CallEnd {
+impl ParseOutcome {
     /// Creates the end of a call with a fault at this byte of its body.
     #[inline]
     #[must_use]
@@ -30,12 +30,12 @@ impl CallEnd {
     }
 }
 
-impl From<&CallEnd> for CallOutcome {
-    fn from(end: &CallEnd) -> Self {
+impl From<&ParseOutcome> for CallOutcome {
+    fn from(end: &ParseOutcome) -> Self {
         match *end {
-            CallEnd::Complete => Self::Complete,
-            CallEnd::Incomplete => Self::Incomplete,
-            CallEnd::Malformed { reason, offset } => Self::malformed(reason, offset),
+            ParseOutcome::Complete => Self::Complete,
+            ParseOutcome::Incomplete => Self::Incomplete,
+            ParseOutcome::Malformed { reason, offset } => Self::malformed(reason, offset),
         }
     }
 }
@@ -79,7 +79,7 @@ pub enum ParsedContent<'a> {
     #[non_exhaustive]
     CallEnd {
         /// The outcome; a complete call may run.
-        outcome: &'a CallEnd,
+        outcome: &'a ParseOutcome,
         /// The repairs in the call.
         repairs: RepairSet,
     },

@@ -2,7 +2,7 @@
 
 use crate::{
     builder::{DialectError, ThinkingDialectBuilder, ToolDialectBuilder},
-    content::parsed::{CallEnd, ParsedContent},
+    content::parsed::{ParseOutcome, ParsedContent},
     dialects::dialect::{ThinkingDialect, ToolDialect},
     toolcall::ToolCallParser,
 };
@@ -119,7 +119,7 @@ fn has_calls(dialect: &ToolDialect, text: &str) -> bool {
     let out = &mut |content: ParsedContent<'_>| {
         if let ParsedContent::CallEnd { outcome, .. } = content {
             calls += 1;
-            whole += usize::from(*outcome == CallEnd::Complete);
+            whole += usize::from(*outcome == ParseOutcome::Complete);
         }
     };
     parser.parse(text, out);

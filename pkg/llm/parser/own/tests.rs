@@ -5,8 +5,8 @@ use std::fmt::Write;
 use proptest::prelude::*;
 
 use crate::{
-    CallEnd, CallForm, DialectError, ParsedContent, PayloadGrammar as CallGrammar, Section, Tags,
-    ThinkingDialect, ThinkingDialectBuilder, ThinkingParser, ThinkingPiece, ToolCallParser,
+    CallForm, DialectError, ParseOutcome, ParsedContent, PayloadGrammar as CallGrammar, Section,
+    Tags, ThinkingDialect, ThinkingDialectBuilder, ThinkingParser, ThinkingPiece, ToolCallParser,
     ToolDialect, Wrapper, families,
 };
 
@@ -36,7 +36,7 @@ fn read_calls<'t>(dialect: &ToolDialect, pieces: impl Iterator<Item = &'t str>) 
             ParsedContent::CallName(text) => name.push_str(text),
             ParsedContent::CallArguments(text) => arguments.push_str(text),
             ParsedContent::CallEnd { outcome, .. } => {
-                let mark = if *outcome == CallEnd::Complete { "" } else { "!" };
+                let mark = if *outcome == ParseOutcome::Complete { "" } else { "!" };
                 write!(shown, "[{mark}{name} {arguments}]").unwrap();
                 (name, arguments) = (String::new(), String::new());
             }

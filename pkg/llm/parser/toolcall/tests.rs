@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::{
-    CallEnd, ParsedContent, ToolCallParser, ToolDialect, builder::special_tokens::strays, families,
+    ParseOutcome, ParsedContent, ToolCallParser, ToolDialect, builder::special_tokens::strays,
+    families,
 };
 
 /// Longest text that is held back behind an ambiguous closer, in bytes with the closer.
@@ -28,9 +29,11 @@ fn read_with<'t>(mut parser: ToolCallParser, pieces: impl IntoIterator<Item = &'
         }
         ParsedContent::CallEnd { outcome, .. } => {
             match outcome {
-                CallEnd::Complete => write!(shown, "[{name} {arguments}]").unwrap(),
-                CallEnd::Incomplete => write!(shown, "[{name} incomplete]").unwrap(),
-                CallEnd::Malformed { offset, .. } => write!(shown, "[{name} @{offset}]").unwrap(),
+                ParseOutcome::Complete => write!(shown, "[{name} {arguments}]").unwrap(),
+                ParseOutcome::Incomplete => write!(shown, "[{name} incomplete]").unwrap(),
+                ParseOutcome::Malformed { offset, .. } => {
+                    write!(shown, "[{name} @{offset}]").unwrap()
+                }
             }
             name.clear();
             arguments.clear();

@@ -30,9 +30,13 @@ use hyper_util::{
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use super::{
-    super::{BodyStream, HttpRequest, HttpResponse, Transport, TransportError, TransportFuture},
+    super::{
+        BodyStream, HttpRequest, HttpResponse, Transport, TransportError, TransportFuture,
+        UrlAddress,
+    },
     connector::{ConnectingTookTooLong, HostConnector, HostLookup},
     failure::{ConnectionFailure, FailedStep},
+    unprocessed::is_unprocessed,
 };
 use crate::Timeouts;
 use forgeline_types::{Text, debug_fields};
@@ -40,6 +44,10 @@ use forgeline_types::{Text, debug_fields};
 /// The error of a request that needs TLS in a build without it.
 const NO_TLS: &str = "forgeline was built without the feature `tls` and reaches `http://` servers only; \
      enable it, or bring a client by `client(…)` (feature `reqwest`)";
+
+/// The error of a URL whose host has international characters.
+pub(crate) const NOT_ASCII: &str = "the host of the URL has characters that are not ASCII; \
+     expected the form that DNS uses, such as `xn--bcher-kva.example` for `bücher.example`";
 
 /// The time for which a connection without a request stays open.
 const IDLE: Duration = Duration::from_secs(90);
@@ -58,7 +66,7 @@ const ENCODED: &AsciiSet = &CONTROLS
     .add(b'\\');
 
 /// The library's own transport. It uses the proxies of the environment and of the system (`HTTPS_PROXY`, `NO_PROXY`),
-/// and follows no redirects.
+/// and follows no redirects. A request of which the server says in HTTP/2 that it has not processed it is sent once more.
 ///
 /// TLS needs the feature `tls`, and uses the certificates of the system. Its cryptography is the process's default
 /// `CryptoProvider` of rustls if the program has installed one before its first transport, and else *ring*. The
@@ -146,28 +154,39 @@ impl Transport for HttpTransport {
     fn send(&self, request: HttpRequest) -> TransportFuture {
         let this = self.clone();
         async move {
+            let mut again = Some(request.clone());
             let mut request = build(request)?;
             let uri = request.uri().clone();
+            // HTTP/2 is spoken over TLS alone, but in tests.
+            again = again.filter(|_| cfg!(test) || uri.scheme() == Some(&Scheme::HTTPS));
             if !cfg!(feature = "tls") && uri.scheme() == Some(&Scheme::HTTPS) {
                 return Err(TransportError::refused(NO_TLS));
             }
             if let Some(message) = this.connector.refusal(&uri) {
                 return Err(TransportError::refused(message));
             }
-            if let Some(credentials) = this.connector.proxy_credentials(&uri) {
+            let credentials = this.connector.proxy_credentials(&uri);
+            if let Some(credentials) = credentials.clone() {
                 request.headers_mut().insert(PROXY_AUTHORIZATION, credentials);
             }
             let host = uri.authority().map_or("the server", Authority::as_str);
-            let response =
-                this.client.request(request).await.map_err(|error| match this.connect_timeout {
-                    Some(after) if took_too_long(&error) => {
-                        TransportError::ConnectTimeout { host: Text::from(host), after }
-                    }
-                    _ => TransportError::Connect {
-                        host: Text::from(host),
-                        source: Box::new(failure(error)),
-                    },
-                })?;
+            let mut response = this.client.request(request).await;
+            let again =
+                again.filter(|_| response.as_ref().is_err_and(|error| is_unprocessed(error)));
+            if let Some(again) = again {
+                let mut request = build(again)?;
+                request.headers_mut().extend(credentials.map(|it| (PROXY_AUTHORIZATION, it)));
+                response = this.client.request(request).await;
+            }
+            let response = response.map_err(|error| match this.connect_timeout {
+                Some(after) if took_too_long(&error) => {
+                    TransportError::ConnectTimeout { host: Text::from(host), after }
+                }
+                _ => TransportError::Connect {
+                    host: Text::from(host),
+                    source: Box::new(failure(error)),
+                },
+            })?;
             let (head, body) = response.into_parts();
             Ok(HttpResponse {
                 status: head.status.as_u16(),
@@ -254,6 +273,9 @@ pub(crate) fn is_http_url(url: &str) -> bool {
 
 /// Returns the URL without its user and password, which go into a header.
 fn uri(url: &str) -> Result<(Uri, Option<HeaderValue>), TransportError> {
+    if !UrlAddress::new(url.trim()).host.is_ascii() {
+        return Err(TransportError::refused(NOT_ASCII));
+    }
     let encoded = utf8_percent_encode(url.trim(), ENCODED).to_string();
     let uri: Uri = encoded.parse().map_err(invalid)?;
     let mut parts = uri.into_parts();
@@ -325,7 +347,15 @@ impl Body for SegmentBody {
 
 #[cfg(test)]
 mod tests {
-    use tokio::{io::AsyncReadExt as _, net::TcpListener};
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
 
     use super::*;
 
@@ -352,6 +382,7 @@ mod tests {
             ("http://h:no/v1",              None,                           None),
             ("http://h:99999/v1",           None,                           None),
             ("/v1",                         None,                           None),
+            ("https://bücher.example/v1",   None,                           None),
             ("http:///v1",                  None,                           None),
         ];
         for (url, want, user) in rows {
@@ -447,6 +478,83 @@ mod tests {
             let secured = asked_of_proxy("https://far.example/v1").await.to_ascii_lowercase();
             assert!(secured.starts_with("connect far.example:443 http/1.1\r\n"), "{secured}");
             assert!(secured.contains("proxy-authorization: basic dtpw"), "{secured}");
+        }
+    }
+
+    /// A server of HTTP/2 without TLS, which answers each request with the next of these frames, and the first one without a frame with
+    /// status 204. Returns its URL, and the number of requests so far.
+    async fn http_2_server(frames: Vec<Vec<u8>>) -> (String, Arc<AtomicUsize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let (asked, counter) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let count = Arc::clone(&counter);
+        let frames = Arc::new(frames);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let (asked, count, frames) =
+                    (Arc::clone(&asked), Arc::clone(&count), Arc::clone(&frames));
+                tokio::spawn(async move {
+                    let mut preface = [0; 24];
+                    stream.read_exact(&mut preface).await.unwrap();
+                    // Settings without a change.
+                    stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await.unwrap();
+                    let mut head = [0; 9];
+                    while stream.read_exact(&mut head).await.is_ok() {
+                        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+                        let mut payload = vec![0; length as usize];
+                        stream.read_exact(&mut payload).await.unwrap();
+                        // The frame of the headers of a request.
+                        if head[3] != 1 {
+                            continue;
+                        }
+                        count.fetch_add(1, Ordering::SeqCst);
+                        let [.., a, b, c, d] = head;
+                        let mut answer = match frames.get(asked.fetch_add(1, Ordering::SeqCst)) {
+                            Some(frame) => frame.clone(),
+                            // Headers that end the stream: the ninth entry of the static table is `:status: 204`.
+                            None => vec![0, 0, 1, 1, 5, 0, 0, 0, 0, 0x89],
+                        };
+                        // All but a GOAWAY are about the stream of the request.
+                        if answer[3] != 7 {
+                            answer[5..9].copy_from_slice(&[a, b, c, d]);
+                        }
+                        stream.write_all(&answer).await.unwrap();
+                    }
+                });
+            }
+        });
+        (url, counter)
+    }
+
+    fn http_2_transport() -> HttpTransport {
+        let connector = HostConnector::new(None, None, Matcher::builder().build()).unwrap();
+        let client =
+            Client::builder(TokioExecutor::new()).http2_only(true).build(connector.clone());
+        HttpTransport { client, connector, connect_timeout: None }
+    }
+
+    #[tokio::test]
+    async fn what_a_server_has_certainly_not_processed_is_sent_once_more() {
+        let reset = |code: u8| vec![0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 0, 0, code];
+        let (refused, cancelled) = (reset(7), reset(8));
+        let go_away = |last: u8| vec![0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, last, 0, 0, 0, 0];
+        // A GOAWAY that names the stream of the request, which then is reset: it may have been processed.
+        let processed = [go_away(1), vec![0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 8]].concat();
+        #[rustfmt::skip]
+        let rows = [
+            ("answered",                 vec![],                              true,  1),
+            ("its stream was refused",   vec![refused.clone()],               true,  2),
+            ("the connection ended",     vec![go_away(0)],                    true,  2),
+            ("refused twice",            vec![refused.clone(), refused],      false, 2),
+            ("its stream was cancelled", vec![cancelled],                     false, 1),
+            ("it was the last one",      vec![processed],                     false, 1),
+        ];
+        for (name, frames, is_answered, want) in rows {
+            let (url, asked) = http_2_server(frames).await;
+            let request = HttpRequest::new("POST", url).body(vec![Bytes::from_static(b"{}")]);
+            let answer = http_2_transport().send(request).await;
+            assert_eq!(answer.is_ok_and(|answer| answer.status == 204), is_answered, "{name}");
+            assert_eq!(asked.load(Ordering::SeqCst), want, "{name}");
         }
     }
 }

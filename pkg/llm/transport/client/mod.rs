@@ -9,10 +9,11 @@ mod plain;
 mod reqwest;
 #[cfg(feature = "tls")]
 mod tls;
+mod unprocessed;
 
 #[cfg(not(feature = "tls"))]
 use self::plain as tls;
 #[cfg(feature = "reqwest")]
 pub use self::reqwest::ReqwestTransport;
-pub(crate) use http_transport::is_http_url;
+pub(crate) use http_transport::{NOT_ASCII, is_http_url};
 pub use {connector::HostLookup, http_transport::HttpTransport};

@@ -2,7 +2,6 @@
 
 use std::{fs, path::PathBuf};
 
-use secrecy::ExposeSecret as _;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -28,8 +27,7 @@ async fn tokens_are_in_files_that_only_the_user_can_read() {
     store.save("https://a", Some("one".into())).await.unwrap();
     store.save("https://b", Some("two".into())).await.unwrap();
     store.save("https://a", Some("three".into())).await.unwrap();
-    let read =
-        async |server| store.load(server).await.unwrap().map(|it| it.expose_secret().to_owned());
+    let read = async |server| store.load(server).await.unwrap().map(|it| it.expose().to_owned());
     assert_eq!(read("https://a").await.as_deref(), Some("three"));
     assert_eq!(read("https://b").await.as_deref(), Some("two"));
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

@@ -1,7 +1,5 @@
 //! Tokens that are renewed.
 
-use secrecy::ExposeSecret as _;
-
 use super::{
     login::{SERVER, World, access_of, body, issued, options, willing, world},
     *,
@@ -67,7 +65,7 @@ async fn a_renewal_is_kept_though_its_request_was_dropped_or_another_process_was
     gate.notify_one();
     let kept = async {
         let store = options.login.tokens.clone().unwrap();
-        while !format!("{:?}", store.load(SERVER).await.unwrap().unwrap().expose_secret())
+        while !format!("{:?}", store.load(SERVER).await.unwrap().unwrap().expose())
             .contains("access-2")
         {
             tokio::task::yield_now().await;

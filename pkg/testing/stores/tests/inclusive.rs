@@ -7,8 +7,8 @@ use crate::conformance::Outcome;
 use forgeline_store::{
     ConversationKey, ConversationPage, ConversationQuery, ConversationRecord, ConversationStatus,
     ConversationStore, Entry, EraseMode, Erased, EventLog, LogInfo, LogKey, LogPage, LogRecord,
-    Retention, RunBegun, RunChange, RunPage, RunQuery, RunRecord, RunStore, StoreError,
-    StoreFuture, StoredMessage,
+    Retention, RunBegun, RunChange, RunPage, RunQuery, RunStore, StoreError, StoreFuture,
+    StoredMessage, StoredRun,
 };
 use forgeline_types::Text;
 
@@ -33,8 +33,8 @@ fn page<T>(
     Ok((all, next))
 }
 
-impl RunStore for Inclusive<MemoryStore> {
-    fn begin(&self, run: RunRecord) -> StoreFuture<'_, RunBegun> {
+impl RunStore for Inclusive<InMemoryStore> {
+    fn begin(&self, run: StoredRun) -> StoreFuture<'_, RunBegun> {
         RunStore::begin(&self.0, run)
     }
 
@@ -43,11 +43,11 @@ impl RunStore for Inclusive<MemoryStore> {
         scope: &'a str,
         owner: &'a str,
         request: &'a str,
-    ) -> StoreFuture<'a, Option<RunRecord>> {
+    ) -> StoreFuture<'a, Option<StoredRun>> {
         self.0.of_request(scope, owner, request)
     }
 
-    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, RunRecord> {
+    fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, StoredRun> {
         RunStore::get(&self.0, key)
     }
 
@@ -55,7 +55,7 @@ impl RunStore for Inclusive<MemoryStore> {
         self.0.change(key, change)
     }
 
-    fn open(&self, most: usize) -> StoreFuture<'_, Vec<RunRecord>> {
+    fn open(&self, most: usize) -> StoreFuture<'_, Vec<StoredRun>> {
         self.0.open(most)
     }
 
@@ -64,7 +64,7 @@ impl RunStore for Inclusive<MemoryStore> {
             let (after, most) = (query.after.take(), query.most);
             query.most = usize::MAX;
             let all = RunStore::list(&self.0, query).await?.runs;
-            let name = |run: &RunRecord| run.key.name.to_string();
+            let name = |run: &StoredRun| run.key.name.to_string();
             let (runs, next) = page(all, after.as_deref(), most, name)?;
             Ok(RunPage::new(runs, next.map(Text::from)))
         })
@@ -88,7 +88,7 @@ impl RunStore for Inclusive<MemoryStore> {
     }
 }
 
-impl ConversationStore for Inclusive<MemoryStore> {
+impl ConversationStore for Inclusive<InMemoryStore> {
     fn begin(&self, conversation: ConversationRecord) -> StoreFuture<'_, ()> {
         ConversationStore::begin(&self.0, conversation)
     }
@@ -167,7 +167,7 @@ impl ConversationStore for Inclusive<MemoryStore> {
     }
 }
 
-impl EventLog for Inclusive<MemoryLog> {
+impl EventLog for Inclusive<InMemoryLog> {
     fn create(&self, key: LogKey) -> StoreFuture<'_, ()> {
         self.0.create(key)
     }
@@ -239,8 +239,8 @@ fn failed(report: &Report) -> Vec<String> {
 
 #[tokio::test]
 async fn a_store_whose_cursor_is_inclusive_fails_and_the_suite_ends() {
-    let store = async || Arc::new(Inclusive(MemoryStore::new()));
-    let log = async || Arc::new(Inclusive(MemoryLog::new()));
+    let store = async || Arc::new(Inclusive(InMemoryStore::new()));
+    let log = async || Arc::new(Inclusive(InMemoryLog::new()));
     let limit = Duration::from_mins(1);
     let reports = async {
         [

@@ -5,14 +5,14 @@ mod inclusive;
 use std::sync::Arc;
 
 use super::*;
-use forgeline_store::{MemoryLog, MemoryStore};
+use forgeline_store::{InMemoryLog, InMemoryStore};
 
 // Covers: T-62, T-69, CT-25, CT-26, CT-27, CT-28, CT-29, CT-30, CT-32, CT-33, CT-34, CT-36, CT-37, CT-38, CT-39, CT-40, CT-41, CT-42, CT-43, CT-46, CT-48, CT-49
 #[tokio::test]
 async fn stores_in_memory_conform() {
-    let store = async || Arc::new(MemoryStore::new());
+    let store = async || Arc::new(InMemoryStore::new());
     let reports = [
-        check_event_log(async || Arc::new(MemoryLog::new())).await,
+        check_event_log(async || Arc::new(InMemoryLog::new())).await,
         check_conversation_store(store).await,
         check_run_store(store).await,
         check_notification_channel(store).await,

@@ -11,14 +11,14 @@ use forgeline_types::{Text, UsageInfo, setters};
 /// # Examples
 ///
 /// ```
-/// use forgeline::store::{LogKey, RunProgress, RunRecord};
+/// use forgeline::store::{LogKey, RunProgress, StoredRun};
 ///
-/// let run = RunRecord::new(LogKey::new("team-a", "run_1"), "c1", "ann", "main", 1_000);
+/// let run = StoredRun::new(LogKey::new("team-a", "run_1"), "c1", "ann", "main", 1_000);
 /// assert!(!run.progress.has_ended());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct RunRecord {
+pub struct StoredRun {
     /// The key: its scope and id.
     pub key: LogKey,
     /// The id of its conversation, in the same scope.
@@ -49,7 +49,7 @@ pub struct RunRecord {
     pub usage: Option<UsageInfo>,
 }
 
-impl RunRecord {
+impl StoredRun {
     /// Returns a run that waits for a slot.
     #[must_use]
     pub fn new(
@@ -78,7 +78,7 @@ impl RunRecord {
     }
 
     setters! {
-        RunRecord:
+        StoredRun:
         request(some RunRequest),
         input(some into String),
         about(some into String),
@@ -229,7 +229,7 @@ pub struct RunChange {
     pub at_ms: u64,
     /// `true` if another process resumes the run.
     pub is_resumed: bool,
-    /// `true` if its process suspends the run for another one: [`resumed`](RunRecord::resumed) restarts at 0.
+    /// `true` if its process suspends the run for another one: [`resumed`](StoredRun::resumed) restarts at 0.
     pub is_put_away: bool,
     /// The notes to add, each in place of an earlier one with its name. A run that ends loses its notes.
     pub added: Vec<RunNote>,
