@@ -12,6 +12,7 @@
 //! | read a body that another client received | [`decode`], with a [`BodyDecoder`] such as [`openai::OpenAiDecoder`] |
 //! | read text that a model wrote | [`parser`] |
 //! | only frame a body | [`sse`], [`ndjson`] |
+//! | serve clients of a vendor's protocol | [`gateway`] |
 //! | write a provider | [`http`], for a vendor over HTTP; otherwise the [`Provider`] trait |
 //!
 //! # Examples
@@ -43,6 +44,7 @@ mod catalog;
 pub mod cohere;
 pub(crate) mod decode;
 mod exchange;
+pub mod gateway;
 pub mod gemini;
 pub mod ndjson;
 pub mod ollama;

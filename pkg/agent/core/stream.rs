@@ -13,7 +13,7 @@ use pin_project::pin_project;
 
 use super::{StreamEnd, StreamMachine, StreamOptions};
 use forgeline_llm::{ProviderError, StreamChunk};
-use forgeline_types::{AgentEvent, Completion};
+use forgeline_types::{AgentEvent, Completion, Part, Signature, private::KeptContent};
 
 /// Reads a provider's stream to its end and calls `emit` with each event as it is made.
 ///
@@ -199,12 +199,19 @@ impl<S: Stream<Item = Result<StreamChunk, ProviderError>>> EventStream<S> {
     /// Returns a stream that reads `stream` as the events are polled.
     #[must_use]
     pub fn new(stream: S, options: &StreamOptions) -> Self {
-        Self {
-            stream: Some(stream),
-            machine: Some(StreamMachine::new(options)),
-            queue: VecDeque::new(),
-            completion: None,
-        }
+        Self::of(stream, StreamMachine::new(options))
+    }
+
+    /// Returns a stream whose completion also has the [parts](Completion::parts) in order, with the provider's signatures and items, which a
+    /// gateway passes on. They take as much memory as the answer.
+    #[must_use]
+    pub fn with_parts(stream: S, options: &StreamOptions) -> Self {
+        Self::of(stream, StreamMachine::keeping(options, KeptContent::Parts))
+    }
+
+    fn of(stream: S, machine: StreamMachine) -> Self {
+        let (stream, machine) = (Some(stream), Some(machine));
+        Self { stream, machine, queue: VecDeque::new(), completion: None }
     }
 
     /// Closes the provider's stream now; the events that end what is open follow.
@@ -216,6 +223,22 @@ impl<S: Stream<Item = Result<StreamChunk, ProviderError>>> EventStream<S> {
     #[must_use]
     pub fn completion(&self) -> Option<&Completion> {
         self.completion.as_ref().filter(|_| self.queue.is_empty())
+    }
+
+    /// Returns the provider's signature of the reasoning that was last, if the stream keeps [parts](Self::with_parts): at
+    /// [`ThinkingEnd`](AgentEvent::ThinkingEnd), that of the reasoning that ends. A gateway passes it on, see
+    /// [`AnswerWriter::sign`](forgeline_llm::gateway::AnswerWriter::sign).
+    #[must_use]
+    pub fn signature(&self) -> Option<&Signature> {
+        let of_machine = self.machine.as_ref().map(|machine| &machine.builder().completion);
+        let parts = &of_machine.or(self.completion.as_ref())?.parts;
+        parts.iter().rev().find_map(|part| {
+            if let Part::Thinking { signature, .. } = part {
+                Some(signature.as_ref())
+            } else {
+                None
+            }
+        })?
     }
 
     fn end(self: Pin<&mut Self>, end: StreamEnd) {

@@ -3,11 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use forgeline_types::{
-    AgentError, AgentEvent, Completion, ErrorEvent, FinishReason, Json, MessageContentEvent, Text,
-    ThinkingContentEvent, TokenUsageEvent, ToolCallContentEvent, ToolCallEndEvent,
-    ToolCallStartEvent, UsageInfo,
-};
+use crate::gateway::{AnswerPiece, AnswerWriter, data, known_counts as known, to_json as json};
+use forgeline_types::{AgentError, AgentEvent, Completion, FinishReason, Json, Text, UsageInfo};
 
 /// A writer of the events of one response as the chunks of a streamed Chat Completions response, for a
 /// server whose clients speak that protocol.
@@ -128,84 +125,37 @@ impl ChunkWriter {
     /// chunk should be written.
     #[must_use]
     pub fn event(&mut self, event: &AgentEvent) -> Option<String> {
-        let said = match event {
-            AgentEvent::ThinkingContent(ThinkingContentEvent { content, .. }) => {
-                DeltaMember::ReasoningContent(content)
-            }
-            AgentEvent::MessageContent(MessageContentEvent { content, refusal, .. })
-                if *refusal =>
-            {
-                DeltaMember::Refusal(content)
-            }
-            AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
-                DeltaMember::Content(content)
-            }
-            AgentEvent::ToolCallStart(ToolCallStartEvent {
-                index, call_id: id, tool_name, ..
-            }) => {
+        let said = match AnswerPiece::of(event)? {
+            AnswerPiece::Thinking(content) => DeltaMember::ReasoningContent(content),
+            AnswerPiece::Text { text, is_refusal: true } => DeltaMember::Refusal(text),
+            AnswerPiece::Text { text, is_refusal: false } => DeltaMember::Content(text),
+            AnswerPiece::CallStart { index, id, name } => {
                 self.has_calls = true;
-                if tool_name.is_none() {
-                    self.unnamed.push(*index);
+                if name.is_none() {
+                    self.unnamed.push(index);
                 }
-                let function = WrittenFunction { name: tool_name.as_deref(), arguments: "" };
+                let function = WrittenFunction { name: name.map(Text::as_str), arguments: "" };
                 let (id, r#type) = (Some(id.as_str()), Some("function"));
-                DeltaMember::ToolCalls([WrittenCall { index: *index, id, r#type, function }])
+                DeltaMember::ToolCalls([WrittenCall { index, id, r#type, function }])
             }
-            AgentEvent::ToolCallContent(ToolCallContentEvent { index, arguments, .. })
-                if !arguments.is_empty() =>
-            {
-                let function = WrittenFunction { name: None, arguments };
-                DeltaMember::ToolCalls([WrittenCall {
-                    index: *index,
-                    function,
-                    ..WrittenCall::default()
-                }])
+            AnswerPiece::Arguments { index, json } if !json.is_empty() => {
+                let function = WrittenFunction { name: None, arguments: json };
+                DeltaMember::ToolCalls([WrittenCall { index, function, ..WrittenCall::default() }])
             }
-            AgentEvent::ToolCallEnd(ToolCallEndEvent { index, tool_name: Some(name), .. })
-                if self.unnamed.contains(index) =>
+            AnswerPiece::CallEnd { index, name: Some(name), .. }
+                if self.unnamed.contains(&index) =>
             {
-                self.unnamed.retain(|unnamed| unnamed != index);
+                self.unnamed.retain(|unnamed| *unnamed != index);
                 let function = WrittenFunction { name: Some(name), arguments: "" };
-                DeltaMember::ToolCalls([WrittenCall {
-                    index: *index,
-                    function,
-                    ..WrittenCall::default()
-                }])
+                DeltaMember::ToolCalls([WrittenCall { index, function, ..WrittenCall::default() }])
             }
-            AgentEvent::TokenUsage(TokenUsageEvent { usage, .. }) => {
-                return Some(self.usage(usage));
-            }
-            AgentEvent::Error(ErrorEvent { error, .. }) => return Some(failure(error)),
-            AgentEvent::ToolCallContent(_)
-            | AgentEvent::ToolCallEnd(_)
-            | AgentEvent::ThinkingStart
-            | AgentEvent::ThinkingEnd
-            | AgentEvent::MessageStart
-            | AgentEvent::MessageEnd
-            | AgentEvent::ApiCallStart(_)
-            | AgentEvent::ApiCallEnd(_)
-            | AgentEvent::ToolCall(_)
-            | AgentEvent::ToolOutput(_)
-            | AgentEvent::ToolResult(_)
-            | AgentEvent::ToolResultError(_)
-            | AgentEvent::ToolApprovalRequest(_)
-            | AgentEvent::ToolApprovalGranted(_)
-            | AgentEvent::ToolApprovalRejected(_)
-            | AgentEvent::ToolApprovalTimeout(_)
-            | AgentEvent::ToolApprovalCancelled(_)
-            | AgentEvent::ClientToolRequest(_)
-            | AgentEvent::ToolQuestion(_)
-            | AgentEvent::ToolQuestionEnd(_)
-            | AgentEvent::ClientToolCancelled(_)
-            | AgentEvent::NoToolCall
-            | AgentEvent::UpdateBusy(_)
-            | AgentEvent::TurnEnd
-            | AgentEvent::ProviderItem(_)
-            | AgentEvent::Retry(_)
-            | AgentEvent::Failover(_)
-            | AgentEvent::Custom(_)
-            | AgentEvent::Unknown(_) => return None,
-            _ => return None,
+            AnswerPiece::Usage(usage) => return Some(self.usage(usage)),
+            AnswerPiece::Failed(error) => return Some(failure(error)),
+            AnswerPiece::Arguments { .. }
+            | AnswerPiece::CallEnd { .. }
+            | AnswerPiece::ThinkingEnd
+            | AnswerPiece::TextEnd
+            | AnswerPiece::Item(_) => return None,
         };
         Some(self.delta(Some(said), None))
     }
@@ -313,6 +263,36 @@ impl ChunkWriter {
     }
 }
 
+impl AnswerWriter for ChunkWriter {
+    fn frames(&mut self, event: &AgentEvent) -> String {
+        let mut out = String::new();
+        // The token counts come last, and only if they were asked for.
+        let event = Some(event).filter(|event| !matches!(event, AgentEvent::TokenUsage(_)));
+        if let Some(chunk) = event.and_then(|event| self.event(event)) {
+            data(&mut out, &chunk);
+        }
+        out
+    }
+
+    fn last_frames(&mut self, reason: &FinishReason, usage: Option<&UsageInfo>) -> String {
+        let mut out = String::new();
+        data(&mut out, &self.finish(reason));
+        if let Some(usage) = usage {
+            data(&mut out, &self.usage(usage));
+        }
+        data(&mut out, Self::DONE);
+        out
+    }
+
+    fn complete(&self, completion: &Completion) -> String {
+        Self::complete(self, completion)
+    }
+
+    fn failure(error: &AgentError) -> String {
+        failure(error)
+    }
+}
+
 /// Returns the word for the reason of the end: a model that writes its calls as text stops after them, and clients of this
 /// protocol run calls only if the word is `tool_calls`.
 fn reason_of(reason: &FinishReason, has_calls: bool) -> &str {
@@ -336,17 +316,8 @@ fn counts(usage: &UsageInfo) -> Value {
     })
 }
 
-/// Returns an object with the known counts.
-fn known<const N: usize>(counts: [(&str, Option<u64>); N]) -> Map<String, Value> {
-    counts.into_iter().filter_map(|(name, count)| Some((name.to_owned(), json!(count?)))).collect()
-}
-
-fn failure(error: &AgentError) -> String {
+/// Returns the body of a failure, which Responses has too.
+pub(crate) fn failure(error: &AgentError) -> String {
     let AgentError { code, message, .. } = error;
     json(&json!({ "error": { "message": message, "type": "server_error", "code": code } }))
-}
-
-fn json(value: &impl Serialize) -> String {
-    // Neither the keys nor the values can fail.
-    serde_json::to_string(value).unwrap_or_default()
 }

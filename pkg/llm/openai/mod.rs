@@ -19,8 +19,9 @@ mod tests;
 mod wire;
 
 pub use chunk_writer::ChunkWriter;
+pub(crate) use chunk_writer::failure;
 use extras::PROTOCOL;
-pub use received::{ChatRequest, RequestProblem, read_request};
+pub use received::read_request;
 #[cfg(feature = "http")]
 pub use request::{ChatCompletions, OpenAi};
 pub use stream::{OpenAiDecoder, PROMPT_PROGRESS};

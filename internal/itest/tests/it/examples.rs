@@ -101,7 +101,7 @@ fn every_example_runs_in_a_test() {
 }
 
 /// The jobs that people have, and the examples that show them.
-const JOBS: [(&str, &str); 24] = [
+const JOBS: [(&str, &str); 25] = [
     ("first agent", "first_agent"),
     ("terminal chat with approvals and cancel", "terminal_chat"),
     ("axum SSE by hand", "axum_sse"),
@@ -112,6 +112,7 @@ const JOBS: [(&str, &str); 24] = [
     ("long conversation", "long_conversation"),
     ("parser alone", "parser_alone"),
     ("Prometheus, cost", "metrics_and_cost"),
+    ("OpenTelemetry", "opentelemetry"),
     ("MCP", "mcp"),
     ("own SSE provider with the suite", "own_provider"),
     ("own dialect", "own_dialect"),

@@ -89,9 +89,11 @@ fn the_client_of_ag_ui_refuses_no_run_that_numbers_decide() {
 }
 
 #[test]
-fn the_official_client_of_openai_reads_the_gateway_of_the_examples() {
-    let Some(mut command) = python("gateway.py") else { return };
-    let gateway = Started::of(&mut Command::new(env!("CARGO_BIN_EXE_gateway")));
-    let printed = output(command.arg(&gateway.1));
-    say(printed.trim_end());
+fn the_official_clients_read_the_gateway_of_the_examples() {
+    for script in ["gateway.py", "gateway_messages.py", "gateway_responses.py"] {
+        let Some(mut command) = python(script) else { return };
+        let gateway = Started::of(&mut Command::new(env!("CARGO_BIN_EXE_gateway")));
+        let printed = output(command.arg(&gateway.1));
+        say(printed.trim_end());
+    }
 }

@@ -8,6 +8,7 @@
     reason = "tests may panic, and name only what they look at"
 )]
 
+mod answer_writers;
 mod argument_texts;
 mod bugs;
 mod chunk_writer;

@@ -1,7 +1,5 @@
 //! Reading of Chat Completions requests, for a server whose clients speak that protocol.
 
-mod members;
-mod problem;
 #[cfg(test)]
 mod tests;
 
@@ -9,44 +7,31 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-pub use self::problem::RequestProblem;
-
-use self::members::{flag, fraction, number, required_text, text, unlike};
 use super::{
     PROTOCOL,
+    chunk_writer::ChunkWriter,
     reasoning::{BLOCKS, DETAILS},
     wire::{REASONING, REASONING_CONTENT, REASONING_TEXT},
 };
-use crate::{Request, ResponseFormat, ToolChoice, ToolSpec};
+use crate::{
+    Request, ResponseFormat, ToolChoice, ToolSpec,
+    gateway::{
+        CallNames, ClientProtocol, ClientRequest, RequestProblem, arguments, flag, fraction,
+        function_tool, media, metadata, number, object, only_function, option, required_text, root,
+        text, texts, unlike,
+    },
+};
 use forgeline_types::{
     ItemKind, Json, Message, MessageRole, Part, ProviderItem, Signature, Text, ToolCall,
     ToolResult, Transcript,
 };
-
-/// A Chat Completions request as a client sent it; see [`read_request`].
-#[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
-#[non_exhaustive]
-pub struct ChatRequest {
-    /// The name of the model that the client asks for.
-    pub model: Text,
-    /// The request, for any provider. Members that have no field of their own, such as `n` or `logit_bias`, are in
-    /// [`extra`](Request::extra).
-    pub request: Request,
-    /// `true` if the client wants the answer as a stream.
-    pub stream: bool,
-    /// `true` if the stream is to end with the token counts.
-    pub include_usage: bool,
-    /// The places of members of messages and tools that a [`Request`] has no room for, such as `messages[0].name`.
-    pub left_out: Vec<String>,
-}
 
 /// Reads the body of a Chat Completions request.
 ///
 /// An instruction at the beginning becomes [`Request::system`]; results of tools get the names of their calls; `data:` URLs
 /// become images and documents. What the protocol has and a [`Request`] has not is an error where the answer would be
 /// another one (audio, tools other than functions), and else kept in [`Request::extra`] or named in
-/// [`left_out`](ChatRequest::left_out). The caller bounds the length of the body.
+/// [`left_out`](ClientRequest::left_out). The caller bounds the length of the body.
 ///
 /// # Errors
 ///
@@ -67,14 +52,10 @@ pub struct ChatRequest {
 /// let error = read_request(br#"{"model":"small","messages":[{"role":"user","content":7}]}"#);
 /// let words = "messages[0].content: expected a text or a list of parts, found a number";
 /// assert_eq!(error.unwrap_err().to_string(), words);
-/// # Ok::<(), forgeline::llm::openai::RequestProblem>(())
+/// # Ok::<(), forgeline::llm::gateway::RequestProblem>(())
 /// ```
-pub fn read_request(body: &[u8]) -> Result<ChatRequest, RequestProblem> {
-    let value: Value = serde_json::from_slice(body)
-        .map_err(|error| RequestProblem::new("", format!("is not JSON: {error}")))?;
-    let Value::Object(mut members) = value else {
-        return Err(unlike("", "an object", &value));
-    };
+pub fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
+    let mut members = root(body)?;
     let mut reader = RequestReader::default();
     let model = required_text(&mut members, "model")?;
     let messages = members.remove("messages").unwrap_or_default();
@@ -92,27 +73,15 @@ pub fn read_request(body: &[u8]) -> Result<ChatRequest, RequestProblem> {
     request.top_p = fraction(&mut members, "top_p")?;
     request.top_k = number(&mut members, "top_k")?;
     request.seed = number(&mut members, "seed")?;
-    request.stop = stop(members.remove("stop"))?;
+    request.stop = texts(&mut members, "stop")?;
     request.reasoning_effort = text(&mut members, "reasoning_effort")?.map(Text::from);
     let stream = flag(&mut members, "stream")?.unwrap_or_default();
-    let include_usage = match members.remove("stream_options") {
-        Some(Value::Object(mut options)) => {
-            flag(&mut options, "include_usage")?.unwrap_or_default()
-        }
-        None | Some(Value::Null) => false,
-        Some(other) => return Err(unlike("stream_options", "an object", &other)),
-    };
-    if let Some(Value::Object(metadata)) = members.remove("metadata") {
-        for (name, value) in metadata {
-            let Value::String(value) = value else {
-                return Err(unlike(format!("metadata.{name}"), "a text", &value));
-            };
-            request.metadata.insert(name, value);
-        }
-    }
+    let mut options = option(&mut members, "stream_options")?;
+    let include_usage = flag(&mut options, "include_usage")?.unwrap_or_default();
+    request.metadata = metadata(&mut members)?;
     members.retain(|_, value| !value.is_null());
     request.extra = members;
-    Ok(ChatRequest {
+    Ok(ClientRequest {
         model: model.into(),
         request,
         stream,
@@ -121,11 +90,21 @@ pub fn read_request(body: &[u8]) -> Result<ChatRequest, RequestProblem> {
     })
 }
 
+impl ClientProtocol for ChunkWriter {
+    fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
+        read_request(body)
+    }
+
+    fn begin(id: Text, model: Text) -> Self {
+        Self::new(id, model)
+    }
+}
+
 /// The reader of a request, and what it found so far.
 #[derive(Debug, Default)]
 struct RequestReader {
     /// The ids and names of the calls so far.
-    calls: Vec<(Text, Text)>,
+    calls: CallNames,
     left_out: Vec<String>,
 }
 
@@ -186,11 +165,7 @@ impl RequestReader {
             }
             "tool" => {
                 let id = required_text(members, "tool_call_id").map_err(|it| it.in_place(place))?;
-                let name = self.calls.iter().rev().find(|(call, _)| call.as_str() == id);
-                let Some((id, name)) = name else {
-                    let problem = format!("no call before it has the id {id:?}");
-                    return Err(RequestProblem::new(format!("{place}.tool_call_id"), problem));
-                };
+                let name = self.calls.name_of(&id, &format!("{place}.tool_call_id"))?;
                 let (mut text, mut rest) = (String::new(), Vec::new());
                 for part in parts(content)? {
                     if let Part::Text { text: more, .. } = part {
@@ -199,7 +174,7 @@ impl RequestReader {
                         rest.push(part);
                     }
                 }
-                let mut result = ToolResult::new(id.clone(), name.clone(), text);
+                let mut result = ToolResult::new(id, name, text);
                 result.parts = rest;
                 Message::new(MessageRole::Tool, vec![Part::ToolResult(result)])
             }
@@ -226,21 +201,14 @@ impl RequestReader {
             only_function(&call, &place)?;
             let function = call.get_mut("function").map(Value::take).unwrap_or_default();
             let place = format!("{place}.function");
-            let Value::Object(mut function) = function else {
-                return Err(unlike(place, "an object", &function));
-            };
+            let mut function = object(function, &place)?;
             let name = required_text(&mut function, "name").map_err(|it| it.in_place(&place))?;
-            let arguments = text(&mut function, "arguments").map_err(|it| it.in_place(&place))?;
-            let written = arguments.unwrap_or_default();
-            let written = if written.trim().is_empty() { "{}".to_owned() } else { written };
-            let arguments = Json::parse(&written).map_err(|error| {
-                RequestProblem::new(format!("{place}.arguments"), format!("is not JSON: {error}"))
-            })?;
+            let arguments = arguments(&mut function, &place)?;
             let id = call.get("id").and_then(Value::as_str).map(Text::from);
             let id = id.unwrap_or_else(|| Text::from(format!("call_{}", self.calls.len())));
             let mut call = ToolCall::new(id, name, arguments);
             call.index = u32::try_from(at).unwrap_or(u32::MAX);
-            self.calls.push((call.id.clone(), call.name.clone()));
+            self.calls.add(&call);
             read.push(Part::ToolCall(call));
         }
         Ok(read)
@@ -257,18 +225,7 @@ impl RequestReader {
             only_function(&tool, &place)?;
             let function = tool.get_mut("function").map(Value::take).unwrap_or_default();
             let place = format!("{place}.function");
-            let Value::Object(mut function) = function else {
-                return Err(unlike(place, "an object", &function));
-            };
-            let within = |error: RequestProblem| error.in_place(&place);
-            let name = required_text(&mut function, "name").map_err(within)?;
-            let description = text(&mut function, "description").map_err(within)?;
-            let takes_nothing = || json!({ "type": "object", "properties": {} });
-            let parameters = function.remove("parameters").filter(|schema| !schema.is_null());
-            let strict = flag(&mut function, "strict").map_err(within)?.unwrap_or_default();
-            self.left_out.extend(function.keys().map(|name| format!("{place}.{name}")));
-            let parameters = parameters.unwrap_or_else(takes_nothing);
-            Ok(ToolSpec::new(name, description.unwrap_or_default(), parameters).strict(strict))
+            function_tool(object(function, &place)?, &place, &mut self.left_out)
         });
         read.collect()
     }
@@ -334,15 +291,6 @@ fn parts(content: Value, place: &str) -> Result<Vec<Part>, RequestProblem> {
     list.into_iter().enumerate().map(read).collect()
 }
 
-/// Returns the media type and the base64 of a `data:` URL; any other URL as it is.
-fn media(url: String) -> (Option<String>, String) {
-    let parted = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    match parted {
-        Some((media_type, data)) => (Some(media_type.to_owned()), data.to_owned()),
-        None => (None, url),
-    }
-}
-
 fn tool_choice(choice: &Value) -> Result<Option<ToolChoice>, RequestProblem> {
     let name = choice.pointer("/function/name").and_then(Value::as_str);
     Ok(Some(match (choice.as_str(), name) {
@@ -382,33 +330,4 @@ fn response_format(format: &Value) -> Result<Option<ResponseFormat>, RequestProb
             ));
         }
     })
-}
-
-fn stop(stop: Option<Value>) -> Result<Vec<String>, RequestProblem> {
-    match stop {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::String(text)) => Ok(vec![text]),
-        Some(Value::Array(texts)) => {
-            let text = |(at, text): (usize, Value)| {
-                let Value::String(text) = text else {
-                    return Err(unlike(format!("stop[{at}]"), "a text", &text));
-                };
-                Ok(text)
-            };
-            texts.into_iter().enumerate().map(text).collect()
-        }
-        Some(other) => Err(unlike("stop", "a text or a list of texts", &other)),
-    }
-}
-
-/// Checks that a call or tool is a function.
-fn only_function(value: &Value, place: &str) -> Result<(), RequestProblem> {
-    match value.get("type") {
-        None | Some(Value::Null) => Ok(()),
-        Some(Value::String(kind)) if kind == "function" => Ok(()),
-        Some(kind) => {
-            let problem = format!("expected `function`, found {kind}");
-            Err(RequestProblem::new(format!("{place}.type"), problem))
-        }
-    }
 }

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::{
     super::{ChunkWriter, OpenAiDecoder},
-    ChatRequest, read_request,
+    read_request,
 };
-use crate::{BodyDecoder as _, ResponseFormat, ToolChoice, collect};
+use crate::{BodyDecoder as _, ResponseFormat, ToolChoice, collect, gateway::ClientRequest};
 use forgeline_types::{Completion, FinishReason, Json, MessageRole, Part, ToolCall, UsageInfo};
 
-fn read(body: &Value) -> Result<ChatRequest, String> {
+fn read(body: &Value) -> Result<ClientRequest, String> {
     read_request(body.to_string().as_bytes()).map_err(|error| error.to_string())
 }
 

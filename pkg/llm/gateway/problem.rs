@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde_json::json;
 
+/// The greatest length of a text in a problem, in bytes: a request may have any text, and its problem quotes it.
+const MAX_BYTES: usize = 1024;
+
 /// The reason why a request cannot be read: a place, what was found, and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -29,17 +32,18 @@ impl RequestProblem {
     /// # Examples
     ///
     /// ```
-    /// use forgeline::llm::openai::RequestProblem;
+    /// use forgeline::llm::gateway::RequestProblem;
     ///
     /// let problem = RequestProblem::new("model", "the model \"large\" is not served here");
     /// assert!(problem.to_body().contains(r#""param":"model""#));
     /// ```
     #[must_use]
     pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { place: place.into(), problem: problem.into() }
+        Self { place: short(place.into()), problem: short(problem.into()) }
     }
 
-    /// Returns the body of the response with which the protocol refuses the request; its status is 400, or 404 for a model that does not exist.
+    /// Returns the body of the response with which Chat Completions and Responses refuse the request; its status is 400, or 404 for a model that does
+    /// not exist. [`AnswerWriter::refusal`](super::AnswerWriter::refusal) has that of any protocol.
     #[must_use]
     pub fn to_body(&self) -> String {
         let param = (!self.place.is_empty()).then_some(&self.place);
@@ -49,7 +53,7 @@ impl RequestProblem {
     }
 
     /// Returns the problem with its place inside another one.
-    pub(super) fn in_place(self, outer: &str) -> Self {
+    pub(crate) fn in_place(self, outer: &str) -> Self {
         let place = if self.place.is_empty() {
             outer.to_owned()
         } else {
@@ -57,4 +61,13 @@ impl RequestProblem {
         };
         Self { place, ..self }
     }
+}
+
+/// Returns the text, cut if it is long.
+fn short(mut text: String) -> String {
+    if text.len() > MAX_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_BYTES));
+        text.push('…');
+    }
+    text
 }
