@@ -252,7 +252,8 @@ pub enum AtLimit {
 /// The policy for reasoning in the history that the model wrote into its text, such as `<think>…</think>`.
 ///
 /// It applies if the provider distinguishes such reasoning from reasoning in a field of its own: with Chat Completions. Reasoning with a signature is
-/// always sent back where it belongs, and Ollama and Cohere have a field for all reasoning. Events and [`transcript`](crate::Conversation::transcript)
+/// always sent back where it belongs, and Ollama and Cohere have a field for all reasoning. That of gpt-oss goes back as a member of the message,
+/// with calls and without text only: its template rejects it in the text. Events and [`transcript`](crate::Conversation::transcript)
 /// always contain it as thinking.
 ///
 /// # Examples

@@ -156,7 +156,7 @@ mod tests {
         let stored = serde_json::to_string(&message).unwrap();
         let stored: Message = serde_json::from_str(&stored).unwrap();
         assert_eq!(stored, message);
-        let keeps = thinking.keeps(&stored, || false);
+        let keeps = thinking.changes(&stored, || false);
         Some(if keeps { thinking.write(&stored) } else { stored }.text())
     }
 

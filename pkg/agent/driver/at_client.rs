@@ -166,14 +166,13 @@ fn output(returned: ClientReturn) -> Result<ToolOutput, ToolError> {
     match returned {
         ClientReturn::Result { content, .. } => Ok(content.into()),
         ClientReturn::Failure { kind, message, .. } => Err(match kind {
-            ClientFailure::ToolThrew => ToolError::failed(message),
             ClientFailure::WatchdogTimeout => {
                 ToolError::transient(format!("it took too long at the client: {message}"))
             }
             ClientFailure::UnknownTool => {
                 ToolError::failed(format!("the client has no such tool: {message}"))
             }
-            _ => ToolError::failed(message),
+            ClientFailure::ToolThrew | _ => ToolError::failed(message),
         }),
         _ => Err(ToolError::failed("the client's answer cannot be read")),
     }

@@ -61,7 +61,7 @@ struct MessageSlot<'a> {
     message: &'a Arc<Message>,
     /// For results, the message with their calls; `None` where the calls are text.
     asked: Option<&'a Message>,
-    /// `true` if the reasoning is sent back.
+    /// `true` if the reasoning is sent back, or removed.
     thinks: bool,
 }
 
@@ -69,7 +69,7 @@ struct MessageSlot<'a> {
 fn written_kinds(mode: &RequestMode) -> PartKinds {
     let always = PartKinds::UNASKED.with(PartKinds::FRAMING);
     let thinking =
-        if mode.thinking.is_sent() { PartKinds::PLAIN_THINKING } else { PartKinds::default() };
+        if mode.thinking.is_changed() { PartKinds::PLAIN_THINKING } else { PartKinds::default() };
     let indirect = if mode.indirect { PartKinds::INDIRECT } else { PartKinds::default() };
     always.with(thinking).with(indirect)
 }
@@ -89,7 +89,7 @@ fn places<'a>(kept: &'a Transcript, mode: &RequestMode) -> impl Iterator<Item = 
         let has_calls = message.tool_calls().next().is_some();
         asked = has_calls.then_some(&**message);
         let is_answer = message.role == MessageRole::Assistant;
-        let thinks = is_answer && mode.thinking.keeps(message, || has_calls || has_results);
+        let thinks = is_answer && mode.thinking.changes(message, || has_calls || has_results);
         let is_written = thinks || is_answer && (is_indirect(message) || is_framed(message));
         is_written.then_some(MessageSlot { at, message, asked: None, thinks })
     })

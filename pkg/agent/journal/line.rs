@@ -99,7 +99,14 @@ pub(super) fn as_read(message: &Message) -> serde_json::Result<Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::JournalStep;
     use forgeline_types::{Json, MessageRole, Part, ToolCall};
+
+    #[test]
+    fn a_name_in_place_of_a_record_is_that_of_a_conversation_which_was_cleared() {
+        let step = |name: &str| JournalStep::of_line(&format!(r#"{{"n":0,"record":"{name}"}}"#));
+        assert_eq!((step("cleared"), step("other")), (Some(JournalStep::Cleared), None));
+    }
 
     #[test]
     fn a_message_that_was_read_is_read_as_it_is() {

@@ -9,6 +9,8 @@ use forgeline_types::{ItemKind, Message, Part};
 pub(crate) struct WrittenThinking {
     /// The dialect; `None` if no reasoning is sent back.
     dialect: Option<ThinkingDialect>,
+    /// `true` if the reasoning is removed: the provider would send it as a member of the message.
+    is_removed: bool,
     policy: KeepThinking,
 }
 
@@ -19,29 +21,36 @@ impl WrittenThinking {
         models: &Dialect,
         policy: KeepThinking,
     ) -> Self {
-        let read = read.filter(|_| policy != KeepThinking::Never);
-        Self { dialect: read.map(|read| own(read, &models.thinking)), policy }
+        let dialect = read.map(|read| own(read, &models.thinking));
+        let is_never = policy == KeepThinking::Never;
+        let is_removed = is_never && dialect.as_ref().is_some_and(|it| it.write("").is_none());
+        Self { dialect: dialect.filter(|_| !is_never), is_removed, policy }
     }
 
-    /// Returns `true` if the reasoning of some answers is sent back.
-    pub(crate) fn is_sent(&self) -> bool {
-        self.dialect.is_some()
+    /// Returns `true` if the reasoning of some answers is sent back in another form, or removed.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.dialect.is_some() || self.is_removed
     }
 
-    /// Returns `true` for an answer whose reasoning is sent back.
-    pub(crate) fn keeps(&self, message: &Message, has_calls: impl FnOnce() -> bool) -> bool {
+    /// Returns `true` for an answer whose reasoning is sent back, or removed.
+    pub(crate) fn changes(&self, message: &Message, has_calls: impl FnOnce() -> bool) -> bool {
         // Reasoning that the provider keeps as an item is sent back with that item.
         let is_item = |part: &Part| {
             part.as_provider_item().is_some_and(|item| item.kind == ItemKind::Reasoning)
         };
-        self.dialect.is_some()
+        self.is_changed()
             && message.parts.iter().any(|part| written(part).is_some() || framing(part).is_some())
             && !message.parts.iter().any(is_item)
-            && (self.policy == KeepThinking::Always || has_calls())
+            && (self.is_removed || self.policy == KeepThinking::Always || has_calls())
     }
 
-    /// Returns an answer with its reasoning as the model wrote it.
+    /// Returns an answer with its reasoning as the model wrote it, or without it.
     pub(crate) fn write(&self, message: &Message) -> Message {
+        if self.is_removed {
+            let mut parts = without_framing(&message.parts);
+            parts.retain(|part| written(part).is_none());
+            return Message::new(message.role, parts);
+        }
         Message::new(message.role, self.write_parts(&message.parts))
     }
 
@@ -161,7 +170,7 @@ mod tests {
         ];
         for (name, parts, want) in cases {
             let message = Message::new(MessageRole::Assistant, parts);
-            assert_eq!(always.keeps(&message, || false), want, "{name}");
+            assert_eq!(always.changes(&message, || false), want, "{name}");
         }
         let text = |text: &str| Part::text(text);
         let parts = vec![signed(), thinking("So.", None), text("Yes."), thinking("Hm.", None)];

@@ -284,11 +284,14 @@ mod tests {
             pinned: Some(2),
             summary: Some("So far.".into()),
             summed: 4,
+            unread: vec![4, 5, 6, 7],
+            media: vec![5, 6],
             ..WindowState::default()
         };
         let results = |place| marks.before(place).map(|left| left.results);
         assert_eq!([3, 4, 6, 12].map(results), [None, Some(4), Some(6), Some(9)]);
         let left = marks.before(6).unwrap();
         assert_eq!((left.first, left.pinned, left.summary), (4, Some(2), marks.summary.clone()));
+        assert_eq!((left.unread, left.media), (vec![4, 5], vec![5]));
     }
 }

@@ -196,6 +196,22 @@ async fn turns_and_cost_are_parted_too_and_what_is_unused_goes_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_agent_for_which_nothing_is_left_is_not_asked() {
+    let below_asked = ScriptedProvider::new([text("Below.")]);
+    let agent = builder(&metered([ask("below"), text("Done.")])).tool(below(&below_asked, "below"));
+    let input = RunInput::from("Go.").budget(Budget::default().turns(1));
+    let agent = agent.build().unwrap().conversation();
+    let outcome = agent.run(input).await.unwrap();
+    let messages = outcome.messages.iter().flat_map(|message| message.tool_results());
+    let results: Vec<_> = messages.map(|result| result.content.clone()).collect();
+    assert!(
+        results.len() == 1 && results[0].contains("nothing is left of `budget.turns`"),
+        "{results:?}"
+    );
+    assert_eq!(below_asked.requests().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_error_names_the_limit_of_turns_that_was_reached() {
     for (max_turns, shared, reached) in
         [(2, None, 2), (2, Some(99), 2), (2, Some(4), 2), (9, Some(4), 4), (9, Some(5), 5)]

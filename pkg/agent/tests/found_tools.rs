@@ -106,6 +106,25 @@ async fn the_list_of_tools_stays_as_it_is_and_the_result_describes_what_was_foun
     }
 }
 
+/// The name comes last, so the call is known as that of the tool only at its end.
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_name_comes_last_is_kept_as_that_of_the_tool() {
+    let arguments = r#"{"arguments":{"title":"Rehearsal"},"name":"calendar.n7_create"}"#;
+    let provider = ScriptedProvider::new([
+        search("create a calendar entry in department 7"),
+        ScriptedTurn::new().call(CALL_FOUND_TOOL, arguments),
+        ScriptedTurn::new().text("Done."),
+    ]);
+    let builder = Agent::builder(provider).tools(many(0..1_000));
+    let builder = builder.tool_search(ToolSearch::default().found(FoundTools::Called));
+    let agent = builder.build().unwrap().conversation();
+    assert_eq!(agent.run("Plan the rehearsal.").await.unwrap().text, "Done.");
+    let transcript = agent.transcript();
+    let kept = transcript.messages()[3].tool_calls().next().unwrap();
+    assert_eq!((kept.name.as_str(), kept.indirect), ("calendar.n7_create", true));
+    assert_eq!(kept.arguments_raw, r#"{"title":"Rehearsal"}"#);
+}
+
 /// A tool with each kind of gate, among many.
 fn gated(provider: &ScriptedProvider, found: FoundTools) -> AgentBuilder {
     let say = |_: ToolContext, it: Entry| std::future::ready(format!("said {}", it.title));
@@ -266,6 +285,9 @@ async fn a_call_that_a_server_leaves_in_the_text_is_that_of_the_tool_too() {
     assert!(kinds(&events).contains(&"result said it".to_owned()), "{:?}", kinds(&events));
     let sent = &provider.requests()[1];
     assert_eq!(sent.messages.messages()[1].tool_calls().next().unwrap().name, CALL_FOUND_TOOL);
+    let transcript = agent.transcript();
+    let kept = transcript.messages()[1].tool_calls().next().unwrap();
+    assert_eq!((kept.name.as_str(), kept.indirect), ("own.say", true));
 }
 
 #[tokio::test(start_paused = true)]

@@ -102,6 +102,23 @@ async fn reasoning_goes_back_in_the_models_own_markers() {
     }
 }
 
+// Rows: N-26
+#[tokio::test]
+async fn analysis_of_harmony_stays_beside_its_call_for_the_provider_and_by_policy() {
+    for (policy, want) in [
+        (KeepThinking::WithCalls, vec!["Say it.", "It is said."]),
+        (KeepThinking::Always, vec!["Say it.", "It is said."]),
+        (KeepThinking::Never, vec![]),
+    ] {
+        let dialect = ThinkingDialect::AUTO;
+        let histories = histories("gpt-oss-20b", dialect, CallMode::Native, policy).await;
+        assert_eq!(answers(&histories[2]), ["Let me see.", "Done."], "{policy:?}");
+        let parts = histories[2].iter().flat_map(|message| &message.parts);
+        assert_eq!(parts.filter_map(Part::as_thinking).collect::<Vec<_>>(), want, "{policy:?}");
+        assert!(Arc::ptr_eq(&histories[1].messages()[1], &histories[2].messages()[1]));
+    }
+}
+
 #[tokio::test]
 async fn reasoning_stays_the_providers_where_it_has_a_place_of_its_own() {
     let turn = ScriptedTurn::new().thinking("Say it.").call("echo", json!({ "text": "one" }));

@@ -177,6 +177,9 @@ async fn a_window_that_the_requests_set_is_that_of_the_model() {
     let refused = agent(4_000_000).run("And now?").await;
     assert_eq!(refused.unwrap_err().error.code, ErrorCode::ContextExceeded);
     assert!(paths.lock().unwrap().iter().all(|path| path == "/api/chat"), "{paths:?}");
+    // Zero is the server's own: nothing is left out for it.
+    let refused = agent(0).run("And now?").await;
+    assert_eq!(refused.unwrap_err().error.code, ErrorCode::ContextExceeded);
 }
 
 // Rows: N-25

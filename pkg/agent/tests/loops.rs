@@ -311,6 +311,20 @@ async fn g_43_a_plain_answer_is_final_unless_the_policy_nudges() {
     assert!(nudge.starts_with("Your answer called no tool."), "{nudge}");
 }
 
+/// A call in a code block is pointed out, whether or not the agent has tools.
+#[tokio::test(start_paused = true)]
+async fn a_call_in_a_code_block_is_pointed_out_without_a_tool_too() {
+    let fenced = "```\n<tool>{\"tool_name\":\"echo\",\"arguments\":{}}</tool>\n```";
+    for (answer, requests) in [(fenced, 2), ("Hello.", 1)] {
+        let provider =
+            ScriptedProvider::new([answer, "Bye."].map(|it| ScriptedTurn::new().text(it)));
+        let agent = Agent::builder(provider.clone()).no_tool_call(NoToolCall::Nudge(1));
+        let agent = agent.tool_dialect(forgeline_parser::ToolDialect::FORGE);
+        agent.call_mode(CallMode::Text).build().unwrap().conversation().run("Hi").await.unwrap();
+        assert_eq!(provider.requests().len(), requests, "{answer}");
+    }
+}
+
 /// A call resets the count of nudges.
 // Found: S17
 #[tokio::test(start_paused = true)]

@@ -158,3 +158,39 @@ impl axum::body::HttpBody for ConnectionBody {
         self.body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::stream;
+
+    use super::*;
+    use crate::access::usage::ServiceUsage;
+
+    #[tokio::test]
+    async fn of_a_body_that_is_too_long_twice_the_limit_is_read_and_no_more() {
+        for (bytes, taken) in [(9, 9), (10, 10), (11, 11), (21, 21), (22, 22), (90, 22)] {
+            let sent = Arc::new(AtomicUsize::new(0));
+            let counted = Arc::clone(&sent);
+            let pieces = stream::iter(0..bytes).map(move |_| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                Ok::<_, axum::Error>(Bytes::from_static(b"x"))
+            });
+            let read = whole(Body::from_stream(pieces), 10).await.unwrap();
+            assert_eq!(read.map(|body| body.len()), (bytes <= 10).then_some(bytes), "{bytes}");
+            assert_eq!(sent.load(Ordering::Relaxed), taken, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_holds_a_connection_ends_where_its_own_does() {
+        let usage = ServiceUsage::new(Limits::default());
+        for body in ["", "x"] {
+            let held = usage.hold(&"a".into(), HeldResource::Connection).unwrap();
+            let held = ConnectionBody { body: Body::from(body), _held: held };
+            assert_eq!(held.is_end_stream(), body.is_empty());
+            assert_eq!(held.size_hint().exact(), Some(body.len() as u64));
+        }
+    }
+}

@@ -509,6 +509,8 @@ mod tests {
             note(&*log, &run(number)).await.unwrap();
         }
         let sources = sources(&log);
+        let is_noted = async |id: &str| sources.is_noted(id).await.unwrap();
+        assert!(is_noted("run-0").await && is_noted("run-8").await && !is_noted("run-9").await);
         for (from, to) in [(0, 9), (2, 5), (5, 5), (8, 9)] {
             let (found, first) = sources.notes_between(from, to).await.unwrap();
             let numbers: Vec<_> = found.into_iter().map(|(number, _)| number).collect();
@@ -529,6 +531,9 @@ mod tests {
         // Not at each run.
         let dropped_at = 1_500 - 1_500 % DROPPED_AT_A_TIME;
         assert!(dropped_at < 1_500 && first == dropped_at - MAX_NOTED, "{first}");
+        let all = sources(&log);
+        assert!(all.is_noted(&format!("run-{first}")).await.unwrap(), "several pages back");
+        assert!(!all.is_noted("run-0").await.unwrap(), "dropped");
         // One is far behind, one is the last, and one is not noted any more.
         let open = || vec![run(1), run(700), run(1_499)];
         let place = sources(&log).now(open).await.unwrap();

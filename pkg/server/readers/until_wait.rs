@@ -207,3 +207,47 @@ fn asks(record: &LogRecord) -> bool {
             || (record.kind == "custom" && memmem::find(&record.data, kind.as_bytes()).is_some())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use forgeline_store::{InMemoryLog, LogKey, StoredRun};
+    use forgeline_types::Envelope;
+
+    use super::*;
+    use crate::encode::RunEnd;
+
+    /// Counts the events, and keeps the number with which it was paused.
+    #[derive(Default)]
+    struct Counter(u64, u64);
+
+    impl EncodeMessages for Counter {
+        fn encode_event(&mut self, _: &Envelope, _: &mut MessageWriter<'_>) {
+            self.0 += 1;
+        }
+
+        fn encode_end(&mut self, _: &RunEnd, _: &mut MessageWriter<'_>) {}
+    }
+
+    impl PausableEncoder for Counter {
+        const ENDS: WaitsFor = WaitsFor::Anything;
+
+        fn pause(&mut self, _: &ServiceRun, next: u64, _: &mut Vec<u8>) {
+            self.1 = next;
+        }
+    }
+
+    #[tokio::test]
+    async fn an_encoder_is_paused_at_the_event_where_the_earlier_response_was() {
+        let (log, key) = (InMemoryLog::new(), LogKey::new("team", "run"));
+        log.create(key.clone()).await.unwrap();
+        let event = r#"{"run_id":"r","turn":1,"seq":0,"at":1,"type":"thinking_start"}"#;
+        let records = (0..700).map(|_| LogRecord::new("thinking_start", event)).collect();
+        log.append(&key, 0, records).await.unwrap();
+        let run = ServiceRun::stored(&StoredRun::new(key, "c", "ann", "main", 1));
+        for from in [1, 255, 256, 257, 300, 513, 700] {
+            let mut encoder = Counter::default();
+            pass(&log, &run, from, &mut encoder).await.unwrap();
+            assert_eq!((encoder.0, encoder.1), (from, from));
+        }
+    }
+}

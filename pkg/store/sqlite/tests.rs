@@ -3,10 +3,10 @@
 use futures_util::{FutureExt as _, future::join_all};
 use tokio::task::unconstrained;
 
-use super::*;
+use super::{log_tails::LogTails, *};
 use crate::{
-    ConversationKey, ConversationRecord, EraseMode, EventLog, LogKey, LogRecord, Retention,
-    RunStore, StoredRun, Stores, sqlite_folder as folder,
+    ConversationKey, ConversationRecord, EraseMode, EventLog, LogKey, LogPage, LogRecord,
+    Retention, RunStore, StoredRun, Stores, sqlite_folder as folder,
 };
 
 fn records(count: usize, size: usize) -> Vec<LogRecord> {
@@ -620,5 +620,35 @@ async fn nothing_of_what_was_erased_deleted_or_retired_is_in_the_file() {
     assert!(found(&path, b"planted-eve-57-event") > 0, "it is open");
     store.check().await.unwrap();
     store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_newest_records_of_a_log_are_read_without_the_file() {
+    let (tails, key) = (LogTails::default(), key("run"));
+    assert_eq!(tails.read(&key, 0, 9), None);
+    tails.add(&key, 3, &records(4, 1));
+    let page = |count, next| Some(LogPage::new(records(count, 1), next, false));
+    for (from, most, want) in
+        [(3, 9, page(4, 7)), (5, 1, page(1, 6)), (6, 9, page(1, 7)), (2, 9, None), (7, 9, None)]
+    {
+        assert_eq!(tails.read(&key, from, most), want, "{from}, {most}");
+    }
+}
+
+#[tokio::test]
+async fn an_append_of_nothing_is_at_the_end_too() {
+    let folder = folder("nothing");
+    let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
+    store.create(key("run")).await.unwrap();
+    store.append(&key("run"), 0, records(2, 1)).await.unwrap();
+    store.append(&key("run"), 2, Vec::new()).await.unwrap();
+    for at in [0, 1, 3] {
+        let error = store.append(&key("run"), at, Vec::new()).await.unwrap_err();
+        assert!(matches!(error, StoreError::Behind { end: 2, .. }), "{at}: {error}");
+        let error = store.append(&key("run"), at, records(1, 1)).await.unwrap_err();
+        assert!(matches!(error, StoreError::Behind { end: 2, .. }), "{at}: {error}");
+    }
+    drop(store);
     std::fs::remove_dir_all(folder).unwrap();
 }

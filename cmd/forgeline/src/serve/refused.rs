@@ -241,4 +241,20 @@ mod tests {
         assert_eq!(begun.elapsed(), REST_TIMEOUT);
         drop(client);
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_whole_rest_of_a_refused_request_is_read() {
+        let (ours, mut client) = duplex(4096);
+        let mut ours = RefusalStream::new(ours);
+        ours.write_all(REFUSED.as_bytes()).await.unwrap();
+        let sent = tokio::spawn(async move {
+            client.write_all(&[b'x'; 20_000]).await?;
+            client.shutdown().await?;
+            // What came is read only then, as a client does that sends first.
+            client.read_to_end(&mut Vec::new()).await
+        });
+        ours.shutdown().await.unwrap();
+        drop(ours);
+        assert!(sent.await.unwrap().unwrap() > REFUSED.len());
+    }
 }

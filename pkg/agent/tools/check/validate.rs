@@ -239,11 +239,7 @@ fn has_type(wanted: &Value, value: &Value) -> bool {
             "boolean" => value.is_boolean(),
             "null" => value.is_null(),
             "number" => value.is_number(),
-            "integer" => {
-                value.is_i64()
-                    || value.is_u64()
-                    || value.as_f64().is_some_and(|number| number.fract() == 0.0)
-            }
+            "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
             _ => true,
         },
         Value::Array(names) => names.iter().any(|name| has_type(name, value)),

@@ -19,7 +19,7 @@ use forgeline_types::{ItemKind, Message, Part, Text, ToolCall};
 /// Writes a message; one that answers several calls becomes several messages on the wire.
 ///
 /// Reasoning is sent back in the member that it came in, as far as the `rules` of the server and model go. Reasoning that
-/// came in no member, such as text between tags or from another protocol, is not sent.
+/// came in no member is sent where the rules name members for it; from another protocol, it is not sent.
 pub(super) fn encode(
     message: &Message,
     rules: ReasoningRules,
@@ -32,6 +32,9 @@ pub(super) fn encode(
     let has_result = message.tool_results().next().is_some();
     let content = chat::content(message, rich)?;
     let mut reasoning = if rules.is_taken { reasoning(message, rules) } else { Map::new() };
+    if reasoning.is_empty() && !calls.is_empty() && content == json!("") {
+        reasoning = written(message, rules);
+    }
     let content = match reasoning.remove("content") {
         Some(Value::Array(before)) => with_parts(before, content),
         _ => content,
@@ -78,12 +81,15 @@ fn reasoning(message: &Message, rules: ReasoningRules) -> Map<String, Value> {
             }
         }
     }
+    let texts = [REASONING_CONTENT, REASONING, REASONING_TEXT];
+    let text = || texts.iter().find_map(|name| members.get(*name)).cloned();
     if rules.must_have_content && message.tool_calls().next().is_some() {
-        let texts = [REASONING_CONTENT, REASONING, REASONING_TEXT];
-        let text = texts.iter().find_map(|name| members.remove(*name)).unwrap_or_else(|| json!(""));
+        let text = text().unwrap_or_else(|| json!(""));
         members = Map::from_iter([(REASONING_CONTENT.to_owned(), text)]);
     } else if own_members.contains_key(DETAILS) {
         members = Map::new();
+    } else if let Some(member) = rules.only_in {
+        members = text().map(|text| (member.to_owned(), text)).into_iter().collect();
     }
     if let Some(Value::Array(details)) = own_members.get_mut(DETAILS).filter(|_| rules.drops_index)
     {
@@ -92,6 +98,18 @@ fn reasoning(message: &Message, rules: ReasoningRules) -> Map<String, Value> {
     }
     members.extend(own_members);
     members
+}
+
+/// Returns the members for reasoning that the model wrote into its text.
+fn written(message: &Message, rules: ReasoningRules) -> Map<String, Value> {
+    let mut written = String::new();
+    for part in &message.parts {
+        if let Part::Thinking { text, signature: None, .. } = part {
+            written.push_str(text);
+        }
+    }
+    let members = rules.written_in.iter().filter(|_| !written.is_empty());
+    members.map(|member| ((*member).to_owned(), json!(written))).collect()
 }
 
 /// The members of reasoning items that are sent back as members of the message; of these, the content goes
@@ -162,6 +180,44 @@ mod tests {
     use forgeline_types::{Json, MessageRole, ProviderItem, Signature};
 
     use super::*;
+
+    // Rows: N-20
+    #[test]
+    fn reasoning_that_came_as_text_goes_back_as_members_where_the_template_wants_them() {
+        let call = || Part::ToolCall(ToolCall::new("c", "find", json!({})));
+        let written = |text: &str| Part::thinking(text, None);
+        let signed = || Part::thinking("of O", Signature::new(PROTOCOL, REASONING));
+        let foreign = || Part::thinking("of A", Signature::new("anthropic", "proof"));
+        let (plain, groq) = ("http://127.0.0.1:8080/v1", "https://api.groq.com/openai/v1");
+        let (cerebras, oss) = ("https://api.cerebras.ai/v1", "gpt-oss-120b");
+        let both = json!({ "reasoning_content": "plan", "thinking": "plan" });
+        let none = || json!({});
+        #[rustfmt::skip]
+        let rows = [
+            ("beside a call",      plain,    oss,       vec![written("plan"), call()],                   both.clone()),
+            ("in two parts",       plain,    oss,       vec![written("pl"), call(), written("an")],      both),
+            ("beside text",        plain,    oss,       vec![written("plan"), Part::text("Hi"), call()], none()),
+            ("no call",            plain,    oss,       vec![written("plan")],                           none()),
+            ("no words",           plain,    oss,       vec![written(""), call()],                       none()),
+            ("another model",      plain,    "qwen3",   vec![written("plan"), call()],                   none()),
+            ("from elsewhere",     plain,    oss,       vec![foreign(), call()],                         none()),
+            ("in a member",        plain,    oss,       vec![signed(), written("plan"), call()],         json!({ "reasoning": "of O" })),
+            ("a strict server",    groq,     oss,       vec![written("plan"), call()],                   none()),
+            ("its member",         groq,     oss,       vec![signed(), call()],                          json!({ "reasoning": "of O" })),
+            ("no member there",    groq,     "kimi-k2", vec![signed(), call()],                          none()),
+            ("a member renamed",   cerebras, oss,       vec![Part::thinking("hm", Signature::new(PROTOCOL, REASONING_CONTENT))], json!({ "reasoning": "hm" })),
+            ("nothing to rename",  cerebras, oss,       vec![call()],                                    none()),
+        ];
+        for (name, url, model, parts, want) in rows {
+            let message = Message::new(MessageRole::Assistant, parts);
+            let mut out = Vec::new();
+            let rules = ReasoningRules::of(url, model);
+            encode(&message, rules, &mut JsonItems::new(&mut out, false)).unwrap();
+            let mut sent: Map<String, Value> = serde_json::from_slice(&out).unwrap();
+            sent.retain(|name, _| !["role", "content", "tool_calls"].contains(&&**name));
+            assert_eq!(Value::Object(sent), want, "{name}");
+        }
+    }
 
     // Rows: N-20
     #[test]

@@ -321,6 +321,10 @@ mod tests {
         assert_eq!(config.keep.runs, Keep::default().runs);
         let set = [("FORGELINE_ORIGINS", "https://b.example, https://c.example")];
         assert_eq!(parsed(text, &set).unwrap().origins, ["https://b.example", "https://c.example"]);
+        let has_agents = |text: &str| parsed(text, &[]).unwrap().has_agents;
+        assert!(
+            has_agents(text) && !has_agents("dev = true\n[limits]\nruns = 3\n[keep]\ndays = 2\n")
+        );
         let plain = parsed("", &[]).unwrap();
         assert_eq!((plain.listen.port(), plain.limits), (8787, Limits::default()));
         assert_eq!((plain.keep, plain.origins), (Keep::default(), Vec::new()));

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn misspelt_variables_are_refused_and_foreign_ones_ignored() {
-        let known = ["listen", "tokens", "dev", "database", "limits.runs"].map(variable);
+        let known = ["listen", "tokens", "dev", "database", "roots", "limits.runs"].map(variable);
         #[rustfmt::skip]
         let rows = [
             ("TOKEN",                       Some("FORGELINE_TOKENS")),
@@ -110,6 +110,8 @@ mod tests {
             ("TOKENS_FILE",                 Some("FORGELINE_TOKENS")),
             ("AUTH_TOKEN",                  Some("FORGELINE_TOKENS")),
             ("LISTENS",                     Some("FORGELINE_LISTEN")),
+            ("RXXTS",                       Some("FORGELINE_ROOTS")),
+            ("DXX",                         None),
             ("DATABASE_URL",                Some("FORGELINE_DATABASE")),
             ("LIMITS_RUN",                  Some("one of FORGELINE_LIMITS_RUNS")),
             ("AGENTS_A_MODEL",              Some("a table [agents.NAME]")),
