@@ -248,7 +248,7 @@ mod tests {
         let mut ours = RefusalStream::new(ours);
         ours.write_all(REFUSED.as_bytes()).await.unwrap();
         let sent = tokio::spawn(async move {
-            client.write_all(&[b'x'; 20_000]).await?;
+            client.write_all(&vec![b'x'; 20_000]).await?;
             client.shutdown().await?;
             // What came is read only then, as a client does that sends first.
             client.read_to_end(&mut Vec::new()).await
