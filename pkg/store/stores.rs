@@ -10,10 +10,10 @@ use super::{ConversationStore, EventLog, LatencyStore, NotificationChannel, RunS
 ///
 /// ```
 /// use std::sync::Arc;
-/// use forgeline::store::{MemoryLog, MemoryStore, Stores};
+/// use forgeline::store::{InMemoryLog, Stores};
 ///
-/// let mut stores = Stores::of(MemoryStore::new());
-/// stores.log = Arc::new(MemoryLog::new());
+/// let mut stores = Stores::in_memory();
+/// stores.log = Arc::new(InMemoryLog::new());
 /// ```
 #[derive(Clone)]
 #[non_exhaustive]

@@ -114,7 +114,7 @@ impl InputSender {
 /// # Examples
 ///
 /// ```
-/// use forgeline::agent::{Input, UnsentInput};
+/// use forgeline::agent::channels::{Input, UnsentInput};
 ///
 /// let unsent = UnsentInput::Full(Box::new(Input::from("Hi")));
 /// assert!(unsent.to_string().starts_with("the queue of inputs is full"));

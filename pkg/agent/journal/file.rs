@@ -1,7 +1,7 @@
 //! A journal in a file.
 
 use std::{
-    fs::File,
+    fs::{DirBuilder, File},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 256 << 20;
 
 /// A journal in a file that only its owner can read: JSON lines, appended.
 ///
-/// The file is created with the first line. A line counts as stored once the operating system has
+/// The file, and its folder if that alone is missing, are created with the first use, for their owner only. A line counts as stored once the operating system has
 /// accepted it: the line survives the end of the process, but survives a power failure only if the
 /// system has written it to disk by then. An incomplete line left by a killed process is dropped.
 ///
@@ -78,9 +78,28 @@ impl FileJournal {
     }
 }
 
+/// Creates a folder, in one that exists, that only its owner can enter.
+fn create_own_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(folder) {
+        // Another journal of the folder was first.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        done => done,
+    }
+}
+
 impl OpenFile {
     fn at(path: &Path) -> io::Result<Self> {
-        let file = own_file().read(true).append(true).create(true).open(path)?;
+        let open = || own_file().read(true).append(true).create(true).open(path);
+        let file = match (open(), path.parent()) {
+            (Err(error), Some(folder)) if error.kind() == io::ErrorKind::NotFound => {
+                create_own_folder(folder)?;
+                open()?
+            }
+            (opened, _) => opened?,
+        };
         let mut open = Self { file, length: 0, torn: 0 };
         open.read()?;
         Ok(open)
@@ -153,6 +172,23 @@ mod tests {
         assert_eq!(error, "268435457 bytes are more than 268435456");
         open.append("two".to_owned()).unwrap();
         std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn the_folder_is_made_and_those_above_it_are_not() {
+        let folder = std::env::temp_dir().join(format!("forgeline-folder-{}", std::process::id()));
+        let error = OpenFile::at(&folder.join("deep/a.jsonl")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        for name in ["a.jsonl", "b.jsonl"] {
+            OpenFile::at(&folder.join(name)).unwrap().append("one".to_owned()).unwrap();
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700);
+        }
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl JournalStore for MemoryJournals {
     }
 }
 
-/// Journals in the files of a folder, each a [`FileJournal`]; the folder must exist. The name of a file is the id of its conversation followed by `.jsonl`,
+/// Journals in the files of a folder, each a [`FileJournal`]; the folder is created with the first one. The name of a file is the id of its conversation followed by `.jsonl`,
 /// with the bytes other than lower-case ASCII letters, digits, `-` and `_` as `%` and two hexadecimal digits.
 ///
 /// One process at a time may use a conversation.

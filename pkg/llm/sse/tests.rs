@@ -162,7 +162,10 @@ fn a_big_event_in_packets_is_copied_a_fixed_number_of_times() {
 #[test]
 fn errors_say_where_and_are_final() {
     let error = DecodeError::LineTooLong { offset: 9, limit: 10 };
-    assert_eq!(error.to_string(), "the line that starts at byte 9 is longer than 10 bytes");
+    assert_eq!(
+        error.to_string(),
+        "the line that starts at byte 9 is longer than 10 bytes; if such lines are expected, raise `max_line_bytes`"
+    );
     assert!(!error.is_retryable());
     assert!(std::error::Error::source(&error).is_none());
 }

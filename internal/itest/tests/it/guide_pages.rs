@@ -25,8 +25,8 @@ const LONG: [(&str, usize); 16] = [
     ("prompts", 700),
     ("service", 4_100),
     ("skills", 510),
-    ("sub-agents", 810),
-    ("tools", 780),
+    ("sub-agents", 815),
+    ("tools", 800),
 ];
 
 /// Most words of the README.

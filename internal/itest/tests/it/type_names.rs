@@ -89,7 +89,7 @@ const MANY: usize = 2;
 const MAXIMA: [(&str, usize); 6] = [
     ("types of one word, per 1,000", 88),
     ("types named State", 1),
-    ("names of two types or more", 40),
+    ("names of two types or more", 42),
     ("types that are participles", 0),
     ("cfg(feature) in pkg", 88),
     ("items of the modules `private`", 60),
