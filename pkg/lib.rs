@@ -121,3 +121,7 @@ mod guide;
 #[cfg(all(doctest, feature = "testing"))]
 #[doc = include_str!("../README.md")]
 mod readme {}
+/// The examples of the attribute `tool`.
+#[cfg(all(doctest, feature = "testing"))]
+#[doc = include_str!("macros/tool.md")]
+mod tool_attribute {}

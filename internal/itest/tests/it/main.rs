@@ -77,6 +77,7 @@ mod service_process;
 mod sizes;
 mod source;
 mod sse_vectors;
+mod tool_attribute;
 mod tool_runs;
 mod tool_schemas;
 mod type_names;

@@ -1,8 +1,4 @@
-//! Tools that the attribute makes.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking; clippy.toml covers `#[test]` only"
-)]
+//! Tools that the attribute `tool` makes.
 
 use std::sync::{
     Arc,
