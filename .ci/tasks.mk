@@ -151,7 +151,7 @@ bench-clients: ## measure the same answer through rig, genai, async-openai, bare
 	$(CARGO) run -q --release --manifest-path internal/bench-peers/Cargo.toml \
 		--target-dir target/bench-peers -p forgeline-bench-providers -- $(CLIENTS)
 
-model: ## visit the states of the protocol of many nodes with three faults on each way: minutes, and 4 GB of memory
+model: ## visit the states of the protocol of many nodes with three faults on each way: a minute of CPU, and 2 GB of memory
 	FORGELINE_MODEL_FAULTS=3 $(CARGO) test -q --release -p forgeline-model -- --nocapture --test-threads 1
 
 llama-setup: ## install the llama.cpp server that runs offline into target/llama-venv (pip)

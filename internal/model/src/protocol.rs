@@ -79,7 +79,12 @@ impl Model for Protocol {
             nodes: [node; 2],
             database: Database::Up,
             late: None,
-            reader: self.bounds.reader.map(|node| Reader { node, seen: 0, phase: Reading::Fresh }),
+            reader: self.bounds.reader.map(|node| Reader {
+                node,
+                seen: 0,
+                last: None,
+                phase: Reading::Fresh,
+            }),
             client: self.bounds.command.map(|_| Client::Waiting),
             faults: self.bounds.faults,
             broken: None,
@@ -97,7 +102,7 @@ impl Model for Protocol {
         let promises = [
             (Invariant::OneOwner, !NodeId::BOTH.into_iter().all(holds)),
             (Invariant::LogWhole, is_whole(run)),
-            (Invariant::ReaderInOrder, state.reader.is_none_or(|it| it.seen <= run.head)),
+            (Invariant::ReaderInOrder, state.reader.is_none_or(|it| is_in_order(run, it))),
             (Invariant::AnsweredOnce, run.answered <= 1 && (run.stored > 0 || !is_acknowledged)),
             (Invariant::ToolOnce, run.tool_starts <= 1),
         ];
@@ -111,9 +116,18 @@ impl Model for Protocol {
 
     fn is_end(&self, state: &State) -> bool {
         state.run.journal == Journal::Ended
+            && state.run.owner.is_none()
             && state.reader.is_none_or(|reader| reader.seen == state.run.head)
             && state.client != Some(Client::Waiting)
     }
+}
+
+/// Returns `true` if the last event that `reader` saw is the one of its position in the log. As events of the log never change, and
+/// each step of a reader goes on from the last position, this makes all of them the log's.
+fn is_in_order(run: &Run, reader: Reader) -> bool {
+    let place = usize::from(reader.seen).checked_sub(1);
+    let event = place.map(|place| run.log.get(place).copied().flatten());
+    event.is_none_or(|event| event.is_some() && event == reader.last)
 }
 
 /// Returns `true` if the log has each position below its head and none above, and each event once. The answers have a promise of

@@ -249,6 +249,8 @@ pub struct Reader {
     pub node: NodeId,
     /// The events that it has seen.
     pub seen: u8,
+    /// The last of them.
+    pub last: Option<Event>,
     /// The step that it is in.
     pub phase: Reading,
 }

@@ -4,10 +4,7 @@ use super::{Moves, statement::Outcome};
 use crate::{
     protocol::Command,
     rules::Rule,
-    state::{
-        Event, Hold, Invariant, Journal, Late, NodeId, Phase, Reader, Reading, Run, State, Task,
-        Write,
-    },
+    state::{Event, Hold, Journal, Late, NodeId, Phase, Reader, Reading, Run, State, Task, Write},
     step::{Fate, Fault, Step},
 };
 
@@ -16,8 +13,7 @@ impl Moves<'_> {
     pub(super) fn claim(&mut self, id: NodeId) {
         let (run, task) = (&self.from.run, self.from.node(id).task);
         let rules = self.protocol.rules;
-        let is_open = run.journal != Journal::Ended && run.lock.is_none();
-        if !self.from.is_served(id) || !is_open {
+        if !self.from.is_served(id) || run.lock.is_some() {
             return;
         }
         if let Task::Looked(epoch) = task {
@@ -181,10 +177,7 @@ impl Moves<'_> {
         let is_next =
             |it: &Reader| it.node == id && it.phase == Reading::Waiting && it.seen == place;
         if let Some(reader) = self.from.reader.filter(is_next) {
-            next.reader = Some(Reader { seen: place + 1, ..reader });
-            if next.run.log.get(usize::from(place)) != Some(&Some(event)) {
-                next.broken = next.broken.or(Some(Invariant::ReaderInOrder));
-            }
+            next.reader = Some(Reader { seen: place + 1, last: Some(event), ..reader });
         }
     }
 

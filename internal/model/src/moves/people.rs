@@ -47,8 +47,10 @@ impl Moves<'_> {
             self.add(Step::Listen, |next| next.reader = Some(Reader { phase, ..reader }));
         }
         if let Some(phase) = reads {
-            let seen = self.from.run.head;
-            self.add(Step::Read, |next| next.reader = Some(Reader { seen, phase, ..reader }));
+            let (log, seen) = (self.from.run.log, self.from.run.head);
+            let new = log.iter().take(usize::from(seen)).skip(usize::from(reader.seen));
+            let last = new.last().copied().flatten().or(reader.last);
+            self.add(Step::Read, |next| next.reader = Some(Reader { seen, last, phase, ..reader }));
         }
     }
 

@@ -4,7 +4,7 @@ use super::Moves;
 use crate::{
     protocol::Command,
     rules::Rule,
-    state::{Event, Invariant, Journal, Late, NodeId, Reading, STALE, State, Write},
+    state::{Event, Invariant, Journal, Late, Life, NodeId, Reading, STALE, State, Write},
     step::Step,
 };
 
@@ -22,6 +22,7 @@ impl Moves<'_> {
     pub(super) fn execute(&self, state: &mut State, write: Write) -> Outcome {
         let rules = self.protocol.rules;
         let run = &mut state.run;
+        // The place is free exactly if the head is the expected one: the key of the log compares it a second time.
         let is_known = write.epoch == run.epoch && write.head == run.head;
         let (is_met, slot) = if write.event == Event::Answer && !rules.has(Rule::AnswerUnderEpoch) {
             (true, run.head)
@@ -35,7 +36,7 @@ impl Moves<'_> {
         let place = run.log.get_mut(usize::from(slot)).filter(|place| place.is_none());
         let Some(place) = place.filter(|_| is_met) else { return Outcome::Refused };
         *place = Some(write.event);
-        if write.epoch != run.epoch || run.owner != Some(write.node) {
+        if run.owner != Some(write.node) {
             state.broken = Some(Invariant::OldOwnerSilent);
         }
         run.head = slot + 1;
@@ -82,6 +83,10 @@ impl Moves<'_> {
         let is_free = run.owner.is_none() && run.journal != Journal::Ended && run.lock.is_none();
         let is_met = is_free && (is_fresh || !self.protocol.rules.has(Rule::ClaimAlive));
         if is_met {
+            let lives = |owner| state.nodes[owner as usize].life == Life::Awake;
+            if run.owner.is_some_and(lives) {
+                state.broken = Some(Invariant::LivingKeeps);
+            }
             run.owner = Some(id);
             run.epoch += 1;
         }
