@@ -127,7 +127,7 @@ impl Model for Protocol {
 fn is_in_order(run: &Run, reader: Reader) -> bool {
     let place = usize::from(reader.seen).checked_sub(1);
     let event = place.map(|place| run.log.get(place).copied().flatten());
-    event.is_none_or(|event| event.is_some() && event == reader.last)
+    event.is_none_or(|event| event == reader.last)
 }
 
 /// Returns `true` if the log has each position below its head and none above, and each event once. The answers have a promise of

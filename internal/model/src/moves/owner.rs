@@ -177,7 +177,7 @@ impl Moves<'_> {
         let is_next =
             |it: &Reader| it.node == id && it.phase == Reading::Waiting && it.seen == place;
         if let Some(reader) = self.from.reader.filter(is_next) {
-            next.reader = Some(Reader { seen: place + 1, last: Some(event), ..reader });
+            next.reader = Some(Reader { seen: reader.seen + 1, last: Some(event), ..reader });
         }
     }
 

@@ -47,9 +47,13 @@ impl Moves<'_> {
             self.add(Step::Listen, |next| next.reader = Some(Reader { phase, ..reader }));
         }
         if let Some(phase) = reads {
-            let (log, seen) = (self.from.run.log, self.from.run.head);
-            let new = log.iter().take(usize::from(seen)).skip(usize::from(reader.seen));
-            let last = new.last().copied().flatten().or(reader.last);
+            let run = &self.from.run;
+            let log = run.log.iter().take(usize::from(run.head)).flatten();
+            let (mut seen, mut last) = (reader.seen, reader.last);
+            for event in log.skip(usize::from(reader.seen)) {
+                seen += 1;
+                last = Some(*event);
+            }
             self.add(Step::Read, |next| next.reader = Some(Reader { seen, last, phase, ..reader }));
         }
     }
