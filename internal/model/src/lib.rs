@@ -27,7 +27,7 @@
 //! # Why not stateright
 //!
 //! stateright 0.31 brings 38 crates, among them an HTTP server, and documents that its `eventually` is wrong on graphs with
-//! cycles or joins, which this one has. `search.rs` has 90 lines and looks backwards from the ends instead.
+//! cycles or joins, which this one has. `search.rs` has 120 lines and looks backwards from the ends instead.
 
 mod moves;
 mod protocol;
