@@ -27,7 +27,7 @@ CLIENTS  ?=
 # The release that `make semver` compares with.
 VERSION  ?=
 
-.PHONY: package semver public-api hosts deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test console-setup console-test record guide events-page
+.PHONY: package semver public-api hosts deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test model service-setup service-test console-setup console-test record guide events-page
 
 package: ## build each crate that is published from its archive, lowest first
 	$(CARGO) package --locked -p $(PACKAGE) $(CRATES:%=-p forgeline-%)
@@ -150,6 +150,9 @@ bench-parsers: ## measure the same streams through published parsers and ours
 bench-clients: ## measure the same answer through rig, genai, async-openai, bare reqwest and ours
 	$(CARGO) run -q --release --manifest-path internal/bench-peers/Cargo.toml \
 		--target-dir target/bench-peers -p forgeline-bench-providers -- $(CLIENTS)
+
+model: ## visit the states of the protocol of many nodes with three faults on each way: a minute of CPU, and 2 GB of memory
+	FORGELINE_MODEL_FAULTS=3 $(CARGO) test -q --release -p forgeline-model -- --nocapture --test-threads 1
 
 llama-setup: ## install the llama.cpp server that runs offline into target/llama-venv (pip)
 	sh internal/testkit/llama/setup.sh
