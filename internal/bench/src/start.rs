@@ -91,8 +91,8 @@ fn build() -> Result<PathBuf> {
     };
     let target = folder.parent().ok_or("no target folder")?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build
+    let mut cargo = Command::new(cargo);
+    cargo
         .args(["build", "-q", "-p", "forgeline-bench", "--bin", COMMAND, "--profile", profile])
         .arg("--target-dir")
         .arg(target)
@@ -102,10 +102,10 @@ fn build() -> Result<PathBuf> {
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy();
         if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
-            build.env_remove(&*name);
+            cargo.env_remove(&*name);
         }
     }
-    let built = build.status()?;
+    let built = cargo.status()?;
     let command = folder.join(format!("{COMMAND}{EXE_SUFFIX}"));
     if built.success() { Ok(command) } else { Err("the command does not build".into()) }
 }

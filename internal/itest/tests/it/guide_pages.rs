@@ -140,7 +140,8 @@ fn has_member(files: &[Source], of: &str, name: &str) -> bool {
     let setters = format!("{of}:\n");
     let members =
         [format!("fn {name}("), format!("fn {name}<"), format!("pub {name}:"), format!(" {name}(")];
-    files.iter().any(|file| {
+    // Few files name the type; the others are not searched further.
+    files.iter().filter(|file| file.text.contains(of)).any(|file| {
         let is_declared = types.iter().any(|it| file.text.contains(it.as_str()));
         let has_it = members.iter().any(|it| file.text.contains(it.as_str()));
         (is_declared || file.text.contains(&setters)) && has_it
