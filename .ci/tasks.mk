@@ -48,7 +48,7 @@ public-api: ## rewrite docs/api: the public API of each crate, one item a line (
 	done
 
 hosts: ## build programs that have reqwest beside forgeline, without TLS and with it, and run them
-	@set -e; for host in plain installed usual; do \
+	@set -e; for host in plain installed usual both; do \
 		echo "$(CARGO) run --manifest-path internal/hosts/Cargo.toml --features $$host"; \
 		$(CARGO) run -q --manifest-path internal/hosts/Cargo.toml --target-dir target/hosts --features $$host; \
 	done

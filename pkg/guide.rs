@@ -22,4 +22,5 @@ pages! {
     streaming: "streaming.md",
     structured_output: "structured-output.md",
     testing: "testing.md",
+    tools: "tools.md",
 }

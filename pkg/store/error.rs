@@ -20,7 +20,7 @@ use forgeline_types::Text;
 #[non_exhaustive]
 pub enum StoreError {
     /// The item does not exist, or belongs to another scope.
-    #[error("there is no {what} `{name}` in this scope")]
+    #[error("there is no {what} `{name}` in this scope; check the name and the scope")]
     #[non_exhaustive]
     NotFound {
         /// The kind of item: `log`, `conversation` or `run`.
@@ -47,7 +47,7 @@ pub enum StoreError {
         name: Text,
     },
     /// The log was retired, and its records dropped.
-    #[error("the records of log `{name}` were dropped; only new logs can be read")]
+    #[error("the records of log `{name}` were dropped; read a log that began later")]
     #[non_exhaustive]
     Retired {
         /// The name of the log.
@@ -111,7 +111,7 @@ pub enum StoreError {
         own: u64,
     },
     /// The stored data cannot be read; it was left unchanged.
-    #[error("the stored data cannot be read: {reason}")]
+    #[error("the stored data cannot be read: {reason}; use another copy of the file")]
     #[non_exhaustive]
     Corrupt {
         /// The reason, and a remedy.
@@ -127,7 +127,7 @@ pub enum StoreError {
         limit: Duration,
     },
     /// The store cannot be reached.
-    #[error("the store cannot be used: {reason}")]
+    #[error("the store cannot be used: {reason}; open it again, or check its file")]
     #[non_exhaustive]
     Unavailable {
         /// The reason, for the operator of the service.

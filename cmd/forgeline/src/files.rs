@@ -65,10 +65,9 @@ impl FileArgs {
             return Ok(Vec::new());
         }
         let folder = self.folder();
-        let unreadable =
-            || format!("cannot read the folder {}; name another with --root", folder.display());
         let own_files = own_files.unwrap_or_default();
-        let files = FileTools::new(folder).usage_context(unreadable)?.show_hidden(self.hidden);
+        let files =
+            FileTools::new(folder).usage_context(|| "--root".to_owned())?.show_hidden(self.hidden);
         let files = files.withhold(own_files.to_vec()).usage_context(|| "--root".to_owned())?;
         let mut tools = if self.write { files.into_changing_tools() } else { files.into_tools() };
         if !self.allow_command.is_empty() {

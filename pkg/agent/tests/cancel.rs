@@ -211,7 +211,9 @@ async fn g_37_a_tool_that_takes_too_long_is_a_typed_error() {
     assert!(started.elapsed() >= limit && started.elapsed() <= limit + SOON);
     assert_eq!(outcome.reason, OutcomeKind::Answer);
     let told: Vec<_> = outcome.messages[2].tool_results().map(|one| one.content.clone()).collect();
-    let want = ["hang", "wait"].map(|name| format!("The tool `{name}` failed: no result after 3s"));
+    let want = ["hang", "wait"].map(|name| {
+        format!("The tool `{name}` failed: no result after 3s; ask for less at a time")
+    });
     assert_eq!(told, want);
 }
 

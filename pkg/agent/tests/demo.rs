@@ -5,6 +5,7 @@ use std::{fs, path::PathBuf};
 use super::*;
 use crate::{
     OutcomeKind,
+    approval::Decision,
     config::{CallMode, NoToolCall},
     tools::{Calculator, FileTools},
 };
@@ -74,6 +75,33 @@ async fn the_demo_model_answers_from_tools_in_both_modes() {
             let outcome = agent.run(task).await.unwrap();
             assert!(outcome.text.contains(want), "{mode:?} {task}: {}", outcome.text);
             assert_eq!(outcome.turns, turns, "{mode:?} {task}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_demo_model_writes_a_file_after_a_person_allows_it() {
+    for (decision, want) in [(Decision::Grant, Some("Read a.md.")), (Decision::reject("no"), None)]
+    {
+        for mode in [CallMode::Text, CallMode::Native] {
+            let folder = Folder::new("write");
+            let tools = FileTools::new(&folder.0).unwrap().into_changing_tools();
+            let builder = Agent::builder(DemoProvider::new()).tools(tools).call_mode(mode);
+            let agent = builder.build().unwrap().conversation();
+            let mut run = agent.run_stream("Write \"Read a.md.\" to notes.md.");
+            let mut shown = Vec::new();
+            while let Some(envelope) = run.next().await {
+                if let AgentEvent::ToolApprovalRequest(request) = envelope.event {
+                    shown.push(request.preview.unwrap().text);
+                    run.approvals().answer(&request.approval_id, decision.clone()).unwrap();
+                }
+            }
+            let text = run.outcome().await.unwrap().text;
+            let found = fs::read_to_string(folder.0.join("notes.md")).ok();
+            assert_eq!(found.as_deref(), want, "{mode:?}: {text}");
+            assert!(shown.len() == 1 && shown[0].contains("+Read a.md."), "{shown:?}");
+            let said = if want.is_some() { "`notes.md` is written." } else { "did not work" };
+            assert!(text.contains(said), "{mode:?}: {text}");
         }
     }
 }

@@ -26,21 +26,21 @@ pub enum PartialJsonError {
         offset: u64,
     },
     /// More than 128 arrays and objects are open.
-    #[error("more than 128 brackets are open at byte {offset}")]
+    #[error("more than 128 brackets are open at byte {offset}; expected at most 128 levels")]
     #[non_exhaustive]
     TooDeep {
         /// Offset of the first bracket beyond the limit, in bytes.
         offset: u64,
     },
     /// The text is longer than its limit.
-    #[error("the text goes on after its limit at byte {offset}")]
+    #[error("the text goes on after its limit at byte {offset}; expected a shorter text")]
     #[non_exhaustive]
     TooLong {
         /// Offset of the first character that was not accepted, in bytes.
         offset: u64,
     },
     /// The text ended before its value did.
-    #[error("the text ended inside its value at byte {offset}")]
+    #[error("the text ended inside its value at byte {offset}; expected the rest")]
     #[non_exhaustive]
     Incomplete {
         /// Length of the text, in bytes.

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::{items::PROTOCOL, wire::FACTS};
 use crate::gateway::{
-    AnswerPiece, AnswerWriter, NamedCalls, RequestProblem, frame, known_counts, to_json,
+    AnswerPiece, AnswerWriter, NamedCalls, PieceWriter, RequestProblem, end_of, frame,
+    known_counts, parts_of, to_json,
 };
 use forgeline_types::{
     AgentError, AgentEvent, Completion, ErrorCode, FinishReason, ItemKind, Json, Part,
@@ -172,45 +173,8 @@ impl MessageWriter {
     fn begin(&mut self, out: &mut String) {
         if !std::mem::replace(&mut self.has_begun, true) {
             let message = self.message(Vec::new(), None, &MessageFacts::default(), None);
-            let start = Start { r#type: "message_start", message };
+            let start = WrittenMessageStart { r#type: "message_start", message };
             frame(out, "message_start", &start);
-        }
-    }
-
-    fn piece(&mut self, piece: &AnswerPiece<'_>, out: &mut String) {
-        match *piece {
-            AnswerPiece::Thinking(text) => {
-                let index = self.continued(BlockKind::Thinking, out);
-                delta(out, index, BlockPiece::Thinking { thinking: text });
-            }
-            AnswerPiece::Text { text, .. } => {
-                let index = self.continued(BlockKind::Text, out);
-                delta(out, index, BlockPiece::Text { text });
-            }
-            AnswerPiece::ThinkingEnd | AnswerPiece::TextEnd => self.end_text(out),
-            AnswerPiece::CallStart { index, id, name } => {
-                self.has_calls = true;
-                self.end_text(out);
-                let name = name.map_or("", Text::as_str);
-                let input = Json::from(json!({}));
-                let block = self.start(&WrittenBlock::ToolUse { id, name, input }, out);
-                self.calls.push((index, block));
-            }
-            AnswerPiece::Arguments { index, json } => {
-                let block = self.calls.iter().find(|(call, _)| *call == index);
-                if let Some((_, block)) = block.filter(|_| !json.is_empty()) {
-                    delta(out, *block, BlockPiece::InputJson { partial_json: json });
-                }
-            }
-            AnswerPiece::CallEnd { index, .. } => {
-                if let Some(at) = self.calls.iter().position(|(call, _)| *call == index) {
-                    let (_, block) = self.calls.remove(at);
-                    stop(out, block);
-                }
-            }
-            AnswerPiece::Item(item) => self.item(item, out),
-            AnswerPiece::Failed(error) => frame(out, "error", &failure(error)),
-            AnswerPiece::Usage(_) => {}
         }
     }
 
@@ -267,20 +231,57 @@ impl MessageWriter {
 }
 
 #[derive(Serialize)]
-struct Start<'a> {
+struct WrittenMessageStart<'a> {
     r#type: &'static str,
     message: WrittenMessage<'a>,
 }
 
+impl PieceWriter for MessageWriter {
+    fn unnamed(&mut self) -> &mut NamedCalls {
+        &mut self.unnamed
+    }
+
+    fn piece(&mut self, piece: &AnswerPiece<'_>, out: &mut String) {
+        match *piece {
+            AnswerPiece::Thinking(text) => {
+                let index = self.continued(BlockKind::Thinking, out);
+                delta(out, index, BlockPiece::Thinking { thinking: text });
+            }
+            AnswerPiece::Text { text, .. } => {
+                let index = self.continued(BlockKind::Text, out);
+                delta(out, index, BlockPiece::Text { text });
+            }
+            AnswerPiece::ThinkingEnd | AnswerPiece::TextEnd => self.end_text(out),
+            AnswerPiece::CallStart { index, id, name } => {
+                self.has_calls = true;
+                self.end_text(out);
+                let name = name.map_or("", Text::as_str);
+                let input = Json::from(json!({}));
+                let block = self.start(&WrittenBlock::ToolUse { id, name, input }, out);
+                self.calls.push((index, block));
+            }
+            AnswerPiece::Arguments { index, json } => {
+                let block = self.calls.iter().find(|(call, _)| *call == index);
+                if let Some((_, block)) = block.filter(|_| !json.is_empty()) {
+                    delta(out, *block, BlockPiece::InputJson { partial_json: json });
+                }
+            }
+            AnswerPiece::CallEnd { index, .. } => {
+                if let Some(at) = self.calls.iter().position(|(call, _)| *call == index) {
+                    let (_, block) = self.calls.remove(at);
+                    stop(out, block);
+                }
+            }
+            AnswerPiece::Item(item) => self.item(item, out),
+            AnswerPiece::Failed(error) => frame(out, "error", &failure(error)),
+            AnswerPiece::Usage(_) => {}
+        }
+    }
+}
+
 impl AnswerWriter for MessageWriter {
     fn frames(&mut self, event: &AgentEvent) -> String {
-        let mut out = String::new();
-        if let Some(piece) = AnswerPiece::of(event) {
-            let mut unnamed = std::mem::take(&mut self.unnamed);
-            unnamed.take(&piece, &mut |piece| self.piece(&piece, &mut out));
-            self.unnamed = unnamed;
-        }
-        out
+        self.write(event)
     }
 
     fn sign(&mut self, signature: Option<&Signature>) {
@@ -310,15 +311,9 @@ impl AnswerWriter for MessageWriter {
     }
 
     fn complete(&self, completion: &Completion) -> String {
-        let parts;
-        let parts = if completion.parts.is_empty() {
-            parts = completion.clone().into_message().parts;
-            &parts
-        } else {
-            &completion.parts
-        };
+        let parts = parts_of(completion);
         let (mut content, mut facts) = (Vec::new(), MessageFacts::default());
-        for part in parts {
+        for part in &*parts {
             match part {
                 Part::Text { text, .. } => {
                     content.push(WrittenBlock::Text { text, citations: Vec::new() });
@@ -349,8 +344,7 @@ impl AnswerWriter for MessageWriter {
             }
         }
         let has_calls = content.iter().any(|it| matches!(it, WrittenBlock::ToolUse { .. }));
-        let reason = completion.finish_reason.as_ref().unwrap_or(&FinishReason::Stop);
-        let stop_reason = facts.stop_reason(reason, has_calls);
+        let stop_reason = facts.stop_reason(end_of(completion), has_calls);
         to_json(&self.message(content, Some(stop_reason), &facts, completion.usage.as_ref()))
     }
 

@@ -114,10 +114,10 @@ async fn what_passes_by_itself_is_tried_again_and_nothing_else() {
         ("connect timeout",    timeout(TimeoutKind::Connect),           once),
         ("cut before a word",  cut(),                                   once),
         ("asked to wait",      waits(7),                                "retry 1 in 7000 | ok"),
-        ("asked to for long",  waits(61),                               "fails: the server answered 429: slow down"),
+        ("asked to for long",  waits(61),                               "fails: the server answered 429: slow down; wait, or send fewer requests"),
         ("x-should-retry",     says(400, true),                         once),
         ("x-should-not-retry", says(500, false),                        "fails: the server answered 500: hm"),
-        ("quota",              quota(),                                 "fails: the server answered 429: status 429; the account's quota is used up"),
+        ("quota",              quota(),                                 "fails: the server answered 429: status 429; the account's quota is used up: raise it, or use another account"),
         ("400",                status(400, ErrorCode::InvalidRequest),  "fails: the server answered 400: status 400"),
         ("401",                status(401, ErrorCode::Auth),            "fails: the server answered 401: status 401; check the API key"),
         ("first byte timeout", timeout(TimeoutKind::FirstByte),         "fails: waiting for the response timed out after 1s; try again, or allow more time"),
@@ -136,7 +136,7 @@ async fn a_stream_that_failed_is_tried_again_until_something_was_delivered() {
     let raw = Json::parse("{}").unwrap();
     let item = AgentEvent::ProviderItem(ProviderItem::new("p", ItemKind::Reasoning, raw));
     let usage = StreamChunk { usage: Some(UsageInfo::default()), ..StreamChunk::default() };
-    let error = "error: the server reported an error in the stream: m";
+    let error = "error: the server reported an error in the stream: m; try again later";
     #[rustfmt::skip]
     let cases: Vec<(&str, ScriptedTurn, String)> = vec![
         ("nothing",   fail(ScriptedTurn::new()),                                       "retry 1 in 500 | ok".to_owned()),

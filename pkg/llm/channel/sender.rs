@@ -12,7 +12,7 @@ pub struct Sender<T>(pub(super) Arc<ChannelQueue<T>>);
 
 /// The error of a channel whose receiver was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the receiver is gone")]
+#[error("the receiver is gone; send nothing more")]
 pub struct ChannelClosed;
 
 impl<T> Sender<T> {

@@ -9,13 +9,14 @@ use super::{
 
 const LIST: &str = "files.list";
 const READ: &str = "files.read";
+const WRITE: &str = "files.write";
 const SEARCH: &str = "files.search";
 const CALCULATOR: &str = "calculator";
 const COMPLETE: &str = "task_completion";
 
 /// Tools that have rules of their own.
-const KNOWN: [&str; 8] =
-    [LIST, READ, SEARCH, CALCULATOR, COMPLETE, "ask_question", "converse", TOOL_SEARCH];
+const KNOWN: [&str; 9] =
+    [LIST, READ, WRITE, SEARCH, CALCULATOR, COMPLETE, "ask_question", "converse", TOOL_SEARCH];
 
 /// The next reply of the demo model.
 #[derive(Debug, PartialEq)]
@@ -55,8 +56,17 @@ pub(super) fn next(situation: &DemoSituation) -> DemoReply {
 
 fn step(situation: &DemoSituation) -> DemoReply {
     let task = situation.task.as_str();
-    let rules =
-        [named_tool, mentions_most, lines_of_file, search, read, list, calculate, look_for_tool];
+    let rules = [
+        named_tool,
+        mentions_most,
+        lines_of_file,
+        write,
+        search,
+        read,
+        list,
+        calculate,
+        look_for_tool,
+    ];
     let found = rules.into_iter().find_map(|rule| rule(situation, task));
     found.unwrap_or_else(|| match situation.steps.last() {
         Some(step) => DemoReply::answer(
@@ -79,7 +89,8 @@ fn explain(situation: &DemoSituation) -> DemoReply {
         "I am forgeline's demo model. I am no language model: I follow a few rules, offline, and \
          the same question always gets the same answer.\n\nMy tools: {tools}.\n\nTry one of \
          these:\n- What is (17 + 4) * 3?\n- List the files here.\n- Search for \"stream\".\n- Read \
-         README.md.\n- Which file here mentions stream most, and how many lines has it times 3?"
+         README.md.\n- Write \"Buy milk.\" to notes.md.\n- Which file here mentions stream most, and how \
+         many lines has it times 3?"
     );
     DemoReply::answer("None of my rules fits this, so I say what I can do.", text)
 }
@@ -231,6 +242,23 @@ fn search(situation: &DemoSituation, task: &str) -> Option<DemoReply> {
     let thinking = format!("I am to find \"{query}\" in the files.");
     let arguments = json!({ "query": query, "max_hits": 20 });
     situation.has(SEARCH).then(|| DemoReply::call(thinking, "Let me search.", SEARCH, arguments))
+}
+
+/// Writes the text in quotes to the file that the rest of the prompt names.
+fn write(situation: &DemoSituation, task: &str) -> Option<DemoReply> {
+    let content = quoted(task)?;
+    let around = task.replacen(content, " ", 1);
+    if !words(&around).iter().any(|word| ["write", "save"].contains(&word.as_str())) {
+        return None;
+    }
+    let file = path(&around)?;
+    if let Some(done) = situation.result_of(WRITE) {
+        let text = format!("`{file}` is written. {}", done.result);
+        return Some(DemoReply::answer("The text is in the file.", text));
+    }
+    let thinking = format!("I am to put the text in quotes into `{file}`.");
+    let arguments = json!({ "path": file, "content": content });
+    situation.has(WRITE).then(|| DemoReply::call(thinking, "Let me write it.", WRITE, arguments))
 }
 
 fn read(situation: &DemoSituation, task: &str) -> Option<DemoReply> {

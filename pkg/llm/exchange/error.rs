@@ -2,7 +2,7 @@
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
-use super::StatusError;
+use super::{StatusError, status_error::remedy};
 use crate::sse::DecodeError;
 use forgeline_types::{AgentError, Completion, ErrorCode, Json, Text};
 
@@ -17,7 +17,7 @@ use forgeline_types::{AgentError, Completion, ErrorCode, Json, Text};
 /// use forgeline::llm::ProviderError;
 ///
 /// let error = ProviderError::unsupported("acme", "images");
-/// assert_eq!(error.to_string(), "acme does not support images");
+/// assert_eq!(error.to_string(), "acme does not support images; leave it out, or ask another provider");
 /// assert!(!error.is_transient() && !error.is_outage());
 /// ```
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,9 @@ pub enum ProviderError {
     #[error("{0}")]
     Status(Box<StatusError>),
     /// The body could not be decoded.
-    #[error("the response body cannot be decoded at byte {offset}: {reason}")]
+    #[error(
+        "the response body cannot be decoded at byte {offset}: {reason}; check that the server speaks this protocol"
+    )]
     #[non_exhaustive]
     Decode {
         /// The position, in bytes from the start of the body.
@@ -61,7 +63,7 @@ pub enum ProviderError {
         received: u64,
     },
     /// The connection broke inside the body.
-    #[error("reading the response failed after {received} bytes")]
+    #[error("reading the response failed after {received} bytes; try again")]
     #[non_exhaustive]
     Body {
         /// The number of bytes of the body received.
@@ -70,7 +72,7 @@ pub enum ProviderError {
         source: Box<dyn StdError + Send + Sync>,
     },
     /// The server reported an error after the stream had started.
-    #[error("the server reported an error in the stream: {message}")]
+    #[error("the server reported an error in the stream: {message}{}", remedy(*kind))]
     #[non_exhaustive]
     InStream {
         /// The kind of failure indicated by the vendor; [`ErrorCode::InStream`] if unknown.
@@ -104,7 +106,9 @@ pub enum ProviderError {
         last: Box<ProviderError>,
     },
     /// The answer is empty, truncated, refused or not JSON, or does not match its schema; the provider is not to blame.
-    #[error("the answer is not what its schema asks for: {problem}")]
+    #[error(
+        "the answer is not what its schema asks for: {problem}; ask again, or change the schema"
+    )]
     #[non_exhaustive]
     InvalidAnswer {
         /// The fault, worded so that the model can correct it. For an answer of another shape, the JSON pointer of the member that does not fit, what
@@ -128,7 +132,7 @@ pub enum ProviderError {
     #[error("the request was cancelled")]
     Cancelled,
     /// The provider lacks something that the request needs; nothing was sent.
-    #[error("{provider} does not support {feature}")]
+    #[error("{provider} does not support {feature}; leave it out, or ask another provider")]
     #[non_exhaustive]
     Unsupported {
         /// The provider's name.
@@ -137,7 +141,7 @@ pub enum ProviderError {
         feature: Text,
     },
     /// The provider panicked, which is a bug in the provider.
-    #[error("the provider panicked: {message}")]
+    #[error("the provider panicked: {message}; report it to the author of the provider")]
     #[non_exhaustive]
     Panicked {
         /// The panic message.

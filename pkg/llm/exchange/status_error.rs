@@ -76,12 +76,22 @@ impl StatusError {
 
 impl fmt::Display for StatusError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the server answered {}: {}", self.status, self.message)?;
-        if self.kind == ErrorCode::Auth {
-            formatter.write_str("; check the API key")?;
-        } else if self.kind == ErrorCode::QuotaExhausted {
-            formatter.write_str("; the account's quota is used up")?;
-        }
-        Ok(())
+        let Self { status, message, .. } = self;
+        write!(formatter, "the server answered {status}: {message}{}", remedy(self.kind))
+    }
+}
+
+/// Returns the end of a message that says what to do about a failure of this kind; empty where only the server's words say it.
+pub(super) fn remedy(kind: ErrorCode) -> &'static str {
+    if kind == ErrorCode::Auth {
+        "; check the API key"
+    } else if kind == ErrorCode::QuotaExhausted {
+        "; the account's quota is used up: raise it, or use another account"
+    } else if kind == ErrorCode::RateLimited {
+        "; wait, or send fewer requests"
+    } else if kind == ErrorCode::Overloaded {
+        "; try again later"
+    } else {
+        ""
     }
 }

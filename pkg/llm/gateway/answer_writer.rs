@@ -87,3 +87,21 @@ pub trait ClientProtocol: AnswerWriter + Sized + Send + 'static {
     #[must_use]
     fn begin(id: Text, model: Text) -> Self;
 }
+
+/// Makes a protocol of clients of a writer and the function `read_request` beside it.
+macro_rules! client_protocol {
+    ($writer:ty) => {
+        impl $crate::gateway::ClientProtocol for $writer {
+            fn read_request(
+                body: &[u8],
+            ) -> Result<$crate::gateway::ClientRequest, $crate::gateway::RequestProblem> {
+                read_request(body)
+            }
+
+            fn begin(id: forgeline_types::Text, model: forgeline_types::Text) -> Self {
+                Self::new(id, model)
+            }
+        }
+    };
+}
+pub(crate) use client_protocol;

@@ -1,7 +1,7 @@
 //! The calls of a request, whose results name them, and of an answer, whose names may come late.
 
 use super::{AnswerPiece, RequestProblem};
-use forgeline_types::{Text, ToolCall};
+use forgeline_types::{AgentEvent, Text, ToolCall};
 
 /// The ids and names of the calls that a request had so far.
 #[derive(Debug, Default)]
@@ -65,5 +65,25 @@ impl NamedCalls {
 
     fn waiting(&self, index: u32) -> Option<usize> {
         self.0.iter().position(|(waiting, ..)| *waiting == index)
+    }
+}
+
+/// A writer of a protocol that names a call at its beginning.
+pub(crate) trait PieceWriter {
+    /// Returns the calls that wait for their names.
+    fn unnamed(&mut self) -> &mut NamedCalls;
+
+    /// Writes a piece; each call has its name.
+    fn piece(&mut self, piece: &AnswerPiece<'_>, out: &mut String);
+
+    /// Returns the frames of an event.
+    fn write(&mut self, event: &AgentEvent) -> String {
+        let mut out = String::new();
+        if let Some(piece) = AnswerPiece::of(event) {
+            let mut unnamed = std::mem::take(self.unnamed());
+            unnamed.take(&piece, &mut |piece| self.piece(&piece, &mut out));
+            *self.unnamed() = unnamed;
+        }
+        out
     }
 }

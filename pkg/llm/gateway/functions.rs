@@ -1,13 +1,24 @@
-//! Functions, as Chat Completions and Responses write them in requests.
+//! Tools of requests, and functions as Chat Completions and Responses write them.
+
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use super::{
     RequestProblem,
-    members::{flag, required_text, text},
+    members::{flag, items, required_text, text},
 };
 use crate::ToolSpec;
 use forgeline_types::Json;
+
+/// Reads the tools of a request; `read` gets each with its place.
+pub(crate) fn tools(
+    members: &mut Map<String, Value>,
+    mut read: impl FnMut(Value, &str) -> Result<ToolSpec, RequestProblem>,
+) -> Result<Arc<[ToolSpec]>, RequestProblem> {
+    let tools = items(members.remove("tools"), "tools")?.into_iter().enumerate();
+    tools.map(|(at, tool)| read(tool, &format!("tools[{at}]"))).collect()
+}
 
 /// Reads the description of a function; other members are added to `left_out`.
 pub(crate) fn function_tool(

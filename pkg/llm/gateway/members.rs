@@ -84,11 +84,28 @@ pub(crate) fn media(url: String) -> (Option<String>, String) {
     }
 }
 
-/// Reads the members of a body.
-pub(crate) fn root(body: &[u8]) -> Result<Map<String, Value>, RequestProblem> {
+/// Reads the members of a body, and the name of the model among them.
+pub(crate) fn root(body: &[u8]) -> Result<(Map<String, Value>, String), RequestProblem> {
     let value: Value = serde_json::from_slice(body)
         .map_err(|error| RequestProblem::new("", format!("is not JSON: {error}")))?;
-    object(value, "")
+    let mut members = object(value, "")?;
+    let model = required_text(&mut members, "model")?;
+    Ok((members, model))
+}
+
+/// Returns the items of a list that may be absent.
+pub(crate) fn items(value: Option<Value>, place: &str) -> Result<Vec<Value>, RequestProblem> {
+    match value {
+        Some(Value::Array(items)) => Ok(items),
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(other) => Err(unlike(place, "a list", &other)),
+    }
+}
+
+/// Adds the places of the members that are left to `left_out`.
+pub(crate) fn leave_out(members: &Map<String, Value>, place: &str, left_out: &mut Vec<String>) {
+    let left = members.iter().filter(|(_, value)| !value.is_null());
+    left_out.extend(left.map(|(name, _)| format!("{place}.{name}")));
 }
 
 /// Returns the members of an object.

@@ -22,18 +22,19 @@ mod tests;
 
 #[cfg(test)]
 pub(crate) use self::tests::mutated;
+pub(crate) use self::{
+    answer_writer::client_protocol,
+    calls::{CallNames, NamedCalls, PieceWriter},
+    functions::{arguments, function_tool, only_function, tools},
+    members::{
+        flag, items, leave_out, media, number, object, option, required_text, root, text, texts,
+        unlike,
+    },
+    pieces::{AnswerPiece, end_of, parts_of},
+    sse::{data, frame, known_counts, to_json},
+};
 pub use self::{
     answer_writer::{AnswerWriter, ClientProtocol},
     problem::RequestProblem,
     request::ClientRequest,
-};
-pub(crate) use self::{
-    calls::{CallNames, NamedCalls},
-    functions::{arguments, function_tool, only_function},
-    members::{
-        flag, fraction, media, metadata, number, object, option, required_text, root, text, texts,
-        unlike,
-    },
-    pieces::AnswerPiece,
-    sse::{data, frame, known_counts, to_json},
 };

@@ -1,9 +1,11 @@
 //! The events that have a place in an answer of any protocol.
 
+use std::borrow::Cow;
+
 use forgeline_types::{
-    AgentError, AgentEvent, CallOutcome, ErrorEvent, MessageContentEvent, ProviderItem, Text,
-    ThinkingContentEvent, TokenUsageEvent, ToolCallContentEvent, ToolCallEndEvent,
-    ToolCallStartEvent, UsageInfo,
+    AgentError, AgentEvent, CallOutcome, Completion, ErrorEvent, FinishReason, MessageContentEvent,
+    Part, ProviderItem, Text, ThinkingContentEvent, TokenUsageEvent, ToolCallContentEvent,
+    ToolCallEndEvent, ToolCallStartEvent, UsageInfo,
 };
 
 /// A piece of an answer.
@@ -73,4 +75,18 @@ impl<'a> AnswerPiece<'a> {
             _ => return None,
         })
     }
+}
+
+/// Returns the parts of a whole answer; one without parts, such as of a program, is made of its texts and calls.
+pub(crate) fn parts_of(completion: &Completion) -> Cow<'_, [Part]> {
+    if completion.parts.is_empty() {
+        Cow::Owned(completion.clone().into_message().parts)
+    } else {
+        Cow::Borrowed(&completion.parts)
+    }
+}
+
+/// Returns the reason for the end of a whole answer.
+pub(crate) fn end_of(completion: &Completion) -> &FinishReason {
+    completion.finish_reason.as_ref().unwrap_or(&FinishReason::Stop)
 }

@@ -1,5 +1,11 @@
 //! Requests as clients of a gateway send them.
 
+use serde_json::{Map, Value};
+
+use super::{
+    RequestProblem,
+    members::{flag, fraction, metadata},
+};
 use crate::Request;
 use forgeline_types::Text;
 
@@ -31,4 +37,22 @@ pub struct ClientRequest {
     pub include_usage: bool,
     /// The places of members that a [`Request`] has no room for, such as `messages[0].name`.
     pub left_out: Vec<String>,
+}
+
+impl ClientRequest {
+    /// Returns the request with the members that all protocols have; those that are left go into [`extra`](Request::extra).
+    pub(crate) fn with_members(
+        model: String,
+        mut members: Map<String, Value>,
+        mut request: Request,
+        left_out: Vec<String>,
+    ) -> Result<Self, RequestProblem> {
+        request.temperature = fraction(&mut members, "temperature")?;
+        request.top_p = fraction(&mut members, "top_p")?;
+        request.metadata = metadata(&mut members)?;
+        let stream = flag(&mut members, "stream")?.unwrap_or_default();
+        members.retain(|_, value| !value.is_null());
+        request.extra = members;
+        Ok(Self { model: model.into(), request, stream, include_usage: true, left_out })
+    }
 }

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 /// A secret text, such as an API key. `Debug` does not show it, and its memory is overwritten with zeros when it is dropped.
 ///
 /// It has no `Display`, no `Deref` and no `PartialEq`: a program reads it only with [`expose`](Self::expose), which is easy to find
-/// in a review. Converting a [`String`] moves its text; converting a reference copies it, and the original is the caller's to erase.
+/// in a review. `From` moves the text of a [`String`], and copies that of a reference, which the caller erases.
 ///
 /// # Examples
 ///

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::gateway::{AnswerPiece, AnswerWriter, data, known_counts as known, to_json as json};
+use crate::gateway::{
+    AnswerPiece, AnswerWriter, data, end_of, known_counts as known, to_json as json,
+};
 use forgeline_types::{AgentError, AgentEvent, Completion, FinishReason, Json, Text, UsageInfo};
 
 /// A writer of the events of one response as the chunks of a streamed Chat Completions response, for a
@@ -210,8 +212,7 @@ impl ChunkWriter {
         if has_calls {
             message.insert("tool_calls".to_owned(), json!(calls));
         }
-        let reason = completion.finish_reason.as_ref().unwrap_or(&FinishReason::Stop);
-        let reason = reason_of(reason, has_calls);
+        let reason = reason_of(end_of(completion), has_calls);
         let choice =
             json!({ "index": 0, "message": message, "logprobs": null, "finish_reason": reason });
         let mut body = json!({

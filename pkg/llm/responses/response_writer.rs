@@ -9,7 +9,10 @@ use super::{
     written::{OpenItem, TextKind, WrittenDelta},
 };
 use crate::{
-    gateway::{AnswerPiece, AnswerWriter, NamedCalls, frame, known_counts, to_json},
+    gateway::{
+        AnswerPiece, AnswerWriter, NamedCalls, PieceWriter, end_of, frame, known_counts, parts_of,
+        to_json,
+    },
     openai::failure,
 };
 use forgeline_types::{
@@ -224,53 +227,6 @@ impl ResponseWriter {
         }
     }
 
-    fn piece(&mut self, piece: &AnswerPiece<'_>, out: &mut String) {
-        match *piece {
-            AnswerPiece::Thinking(text) => self.text(TextKind::Summary, text, out),
-            AnswerPiece::Text { text, is_refusal: false } => self.text(TextKind::Text, text, out),
-            AnswerPiece::Text { text, is_refusal: true } => self.text(TextKind::Refusal, text, out),
-            // An item of the vendor may follow, with what it encrypted.
-            AnswerPiece::ThinkingEnd => self.end_part(out),
-            AnswerPiece::TextEnd => self.end_text(None, out),
-            AnswerPiece::CallStart { index, id, name } => {
-                self.end_text(None, out);
-                let (call_id, name) = (id.clone(), name.cloned().unwrap_or_default());
-                let (output_index, id) = self.add_item(out, |id| {
-                    Json::from(json!({
-                        "type": "function_call", "id": id, "call_id": call_id, "name": name,
-                        "arguments": "", "status": "in_progress",
-                    }))
-                });
-                let (call, arguments) = (index, String::new());
-                self.calls.push(OpenCallItem { call, output_index, id, call_id, name, arguments });
-            }
-            AnswerPiece::Arguments { index, json } => {
-                let open = self.calls.iter_mut().find(|open| open.call == index);
-                if let Some(open) = open.filter(|_| !json.is_empty()) {
-                    open.arguments.push_str(json);
-                    let (id, output_index) = (open.id.clone(), open.output_index);
-                    let kind = "response.function_call_arguments.delta";
-                    self.send(out, kind, WrittenDelta::arguments(&id, output_index, json));
-                }
-            }
-            AnswerPiece::CallEnd { index, is_cut, .. } => {
-                if let Some(at) = self.calls.iter().position(|open| open.call == index) {
-                    let open = self.calls.remove(at);
-                    self.end_call(&open, is_cut, out);
-                }
-            }
-            AnswerPiece::Item(item) if item.protocol == PROTOCOL => self.item(item, out),
-            AnswerPiece::Failed(error) => {
-                self.begin(out);
-                let (code, message) = (error.code, &error.message);
-                let error = Some(json!({ "code": code, "message": message }));
-                let status = ResponseStatus { word: "failed", error, incomplete: None };
-                self.send_response(out, "response.failed", status, None);
-            }
-            AnswerPiece::Item(_) | AnswerPiece::Usage(_) => {}
-        }
-    }
-
     fn item(&mut self, item: &ProviderItem, out: &mut String) {
         let raw = &item.raw;
         let is_item = !item.is_unknown_event() && raw.as_str().starts_with('{');
@@ -371,15 +327,62 @@ impl ResponseWriter {
     }
 }
 
+impl PieceWriter for ResponseWriter {
+    fn unnamed(&mut self) -> &mut NamedCalls {
+        &mut self.unnamed
+    }
+
+    fn piece(&mut self, piece: &AnswerPiece<'_>, out: &mut String) {
+        match *piece {
+            AnswerPiece::Thinking(text) => self.text(TextKind::Summary, text, out),
+            AnswerPiece::Text { text, is_refusal: false } => self.text(TextKind::Text, text, out),
+            AnswerPiece::Text { text, is_refusal: true } => self.text(TextKind::Refusal, text, out),
+            // An item of the vendor may follow, with what it encrypted.
+            AnswerPiece::ThinkingEnd => self.end_part(out),
+            AnswerPiece::TextEnd => self.end_text(None, out),
+            AnswerPiece::CallStart { index, id, name } => {
+                self.end_text(None, out);
+                let (call_id, name) = (id.clone(), name.cloned().unwrap_or_default());
+                let (output_index, id) = self.add_item(out, |id| {
+                    Json::from(json!({
+                        "type": "function_call", "id": id, "call_id": call_id, "name": name,
+                        "arguments": "", "status": "in_progress",
+                    }))
+                });
+                let (call, arguments) = (index, String::new());
+                self.calls.push(OpenCallItem { call, output_index, id, call_id, name, arguments });
+            }
+            AnswerPiece::Arguments { index, json } => {
+                let open = self.calls.iter_mut().find(|open| open.call == index);
+                if let Some(open) = open.filter(|_| !json.is_empty()) {
+                    open.arguments.push_str(json);
+                    let (id, output_index) = (open.id.clone(), open.output_index);
+                    let kind = "response.function_call_arguments.delta";
+                    self.send(out, kind, WrittenDelta::arguments(&id, output_index, json));
+                }
+            }
+            AnswerPiece::CallEnd { index, is_cut, .. } => {
+                if let Some(at) = self.calls.iter().position(|open| open.call == index) {
+                    let open = self.calls.remove(at);
+                    self.end_call(&open, is_cut, out);
+                }
+            }
+            AnswerPiece::Item(item) if item.protocol == PROTOCOL => self.item(item, out),
+            AnswerPiece::Failed(error) => {
+                self.begin(out);
+                let (code, message) = (error.code, &error.message);
+                let error = Some(json!({ "code": code, "message": message }));
+                let status = ResponseStatus { word: "failed", error, incomplete: None };
+                self.send_response(out, "response.failed", status, None);
+            }
+            AnswerPiece::Item(_) | AnswerPiece::Usage(_) => {}
+        }
+    }
+}
+
 impl AnswerWriter for ResponseWriter {
     fn frames(&mut self, event: &AgentEvent) -> String {
-        let mut out = String::new();
-        if let Some(piece) = AnswerPiece::of(event) {
-            let mut unnamed = std::mem::take(&mut self.unnamed);
-            unnamed.take(&piece, &mut |piece| self.piece(&piece, &mut out));
-            self.unnamed = unnamed;
-        }
-        out
+        self.write(event)
     }
 
     fn last_frames(&mut self, reason: &FinishReason, usage: Option<&UsageInfo>) -> String {
@@ -393,15 +396,9 @@ impl AnswerWriter for ResponseWriter {
 
     fn complete(&self, completion: &Completion) -> String {
         let mut whole = Self::new(self.id.clone(), self.model.clone()).created(self.created);
-        let written;
-        let parts = if completion.parts.is_empty() {
-            written = completion.clone().into_message().parts;
-            &written
-        } else {
-            &completion.parts
-        };
+        let parts = parts_of(completion);
         let out = &mut String::new();
-        for part in parts {
+        for part in &*parts {
             match part {
                 Part::Text { text, .. } => {
                     let is_refusal = *text == completion.refusal;
@@ -429,8 +426,8 @@ impl AnswerWriter for ResponseWriter {
             out.clear();
         }
         whole.end_all(out);
-        let reason = completion.finish_reason.as_ref().unwrap_or(&FinishReason::Stop);
-        to_json(&whole.response(ResponseStatus::of(reason), completion.usage.as_ref()))
+        let status = ResponseStatus::of(end_of(completion));
+        to_json(&whole.response(status, completion.usage.as_ref()))
     }
 
     fn failure(error: &AgentError) -> String {

@@ -118,8 +118,8 @@ fn what_cannot_be_said_is_set_aside_with_its_reason() {
     let named = json!({ "type": "object", "properties": { "a b": {} }, "required": ["a b"] });
     #[rustfmt::skip]
     let cases = [
-        (OPENAI,    json!("x"),                       "is not a JSON Schema but a string; a schema is an object"),
-        (OPENAI,    json!(7),                         "is not a JSON Schema but a number; a schema is an object"),
+        (OPENAI,    json!("x"),                       "is not a JSON Schema but a string; give an object"),
+        (OPENAI,    json!(7),                         "is not a JSON Schema but a number; give an object"),
         (OPENAI,    json!(false),                     "does not describe an object; arguments must be an object"),
         (OPENAI,    json!({ "type": "string" }),      "does not describe an object; arguments must be an object"),
         (OPENAI,    json!({ "enum": ["a"] }),         "does not describe an object; arguments must be an object"),

@@ -15,7 +15,7 @@
 #[non_exhaustive]
 pub enum UnfitSchema {
     /// The value is not a schema.
-    #[error("is not a JSON Schema but {0}; a schema is an object")]
+    #[error("is not a JSON Schema but {0}; give an object")]
     NoSchema(&'static str),
     /// The schema allows no object.
     #[error("does not describe an object; arguments must be an object")]

@@ -20,7 +20,7 @@ pub enum McpError {
     },
     /// The server did not answer in time.
     #[error(
-        "the MCP server `{server}` did not answer `{request}` within {after:?}{}",
+        "the MCP server `{server}` did not answer `{request}` within {after:?}; raise its `timeout`, or check the server{}",
         last_words_note(said)
     )]
     #[non_exhaustive]
@@ -47,7 +47,7 @@ pub enum McpError {
         said: String,
     },
     /// The server requires a login, and there is none.
-    #[error("the MCP server `{server}` denies access: {reason}")]
+    #[error("the MCP server `{server}` denies access: {reason}; check its login or token")]
     #[non_exhaustive]
     NoAccess {
         /// The name of the server.
@@ -56,7 +56,7 @@ pub enum McpError {
         reason: String,
     },
     /// The server responded with an error, or in violation of the protocol.
-    #[error("the MCP server `{server}` failed: {message}")]
+    #[error("the MCP server `{server}` failed: {message}; check the server")]
     #[non_exhaustive]
     Failed {
         /// The name of the server.
@@ -77,7 +77,7 @@ pub enum McpError {
     },
     /// The server wrote an answer that cannot be read while a call was waiting; it may have been the response.
     #[error(
-        "the MCP server `{server}` wrote an answer that cannot be read and does not say to which call it belongs; the call ended without its result"
+        "the MCP server `{server}` wrote an answer that cannot be read and does not say to which call it belongs; the call ended without its result; check what it did before you call again"
     )]
     #[non_exhaustive]
     Unreadable {
@@ -94,7 +94,7 @@ pub enum McpError {
         limit: usize,
     },
     /// There is no such server.
-    #[error("there is no MCP server `{server}`; the servers are: {known}")]
+    #[error("there is no MCP server `{server}`; expected one of: {known}")]
     #[non_exhaustive]
     Unknown {
         /// The requested name.

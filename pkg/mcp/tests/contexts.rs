@@ -101,7 +101,7 @@ async fn prompts_and_resources_are_listed_with_a_bound() {
             "{error}"
         );
         let error = servers.with_resource("", "t", "x").await.unwrap_err();
-        assert_eq!(error.to_string(), "there is no MCP server `t`; the servers are: s");
+        assert_eq!(error.to_string(), "there is no MCP server `t`; expected one of: s");
     };
     tokio::join!(lists, server);
     // A server without such things is not asked.

@@ -67,7 +67,7 @@ impl ConversationTable {
         if let Some(scope) = self.counts.overfull(&key.scope, MAX_CONVERSATIONS - 1, MAX_ALL - 1) {
             let oldest = self.oldest(&scope, &is_open()).ok_or_else(|| StoreError::Full {
                 reason: format!(
-                    "it holds {} conversations, and each one of scope `{scope}` has a run that has not ended",
+                    "it holds {} conversations, and each one of scope `{scope}` has a run that has not ended; end runs first",
                     self.all.len()
                 ),
             })?;

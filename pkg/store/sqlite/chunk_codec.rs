@@ -27,9 +27,7 @@ pub(super) fn write(records: &[LogRecord]) -> Vec<u8> {
 
 /// Decodes the records of a chunk.
 pub(super) fn read(data: Vec<u8>, is_packed: bool) -> Result<Vec<LogRecord>, StoreError> {
-    let damaged = || StoreError::Corrupt {
-        reason: "records of a log are damaged; use another copy of the file".to_owned(),
-    };
+    let damaged = || StoreError::Corrupt { reason: "records of a log are damaged".to_owned() };
     let mut bytes = Bytes::from(if is_packed { unpack(&data).ok_or_else(damaged)? } else { data });
     let mut records = Vec::new();
     while !bytes.is_empty() {

@@ -29,9 +29,7 @@ pub(super) fn store_error(error: Error) -> StoreError {
         Some(8) => StoreError::ReadOnly {
             reason: format!("{reason}; allow this process to write the file"),
         },
-        kind if is_of_wrong_type || matches!(kind, Some(11 | 26)) => {
-            StoreError::Corrupt { reason: format!("{reason}; use another copy of the file") }
-        }
+        kind if is_of_wrong_type || matches!(kind, Some(11 | 26)) => StoreError::Corrupt { reason },
         _ => StoreError::Unavailable { reason },
     }
 }

@@ -271,7 +271,7 @@ fn a_dead_server_and_wrong_flags_say_what_to_do() {
         (&["run", "--base-url", "localhost", "--model", "m", "hi"],     2, "http://127.0.0.1:8080"),
         (&["run", "--provider", "openai", "hi"],                        2, "set OPENAI_API_KEY"),
         (&["run", "--provider", "demo", "--base-url", &url, "hi"],      2, "omit --base-url"),
-        (&["run", "--provider", "demo", "--root", "/no/such/dir", "x"], 2, "name another with --root"),
+        (&["run", "--provider", "demo", "--root", "/no/such/dir", "x"], 2, "--root: the folder `/no/such/dir` cannot be opened"),
         (&["run", "--provider", "demo", "--max-turns", "0", "x"],       2, "--help"),
         (&["run", "--provider", "demo", " "],                           2, "the prompt is empty"),
         (&["run", "--provider", "demo"],                                2, "PROMPT"),

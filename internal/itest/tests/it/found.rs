@@ -225,7 +225,7 @@ async fn calls_of_responses_that_are_the_server_s_or_have_more_to_them() {
 // Found: V8, V15
 #[tokio::test]
 async fn errors_and_answers_inside_answers_of_every_protocol() {
-    let said = "error:overloaded:the server reported an error in the stream: Model is overloaded";
+    let said = "error:overloaded:the server reported an error in the stream: Model is overloaded; try again later";
     for &protocol in Protocol::ALL {
         for body in [
             r#"{"detail":"Model is overloaded"}"#,
@@ -303,12 +303,12 @@ const FOUND: [(&str, &str); 17] = [
     ("anthropic-spliced",       "t:I will call the tool.[sig-first] c:test-tool({\"value\":\"Spark) incomplete error:ended_early:"),
     ("chat-custom-tool",        "c:run_sql({\"input\":\"SELECT 1\"})[{\"type\":\"custom\"}] end:tool_calls"),
     ("chat-databricks",         "t:Let me think. m:Answer. i:{\"content\":[{\"type\":\"reasoning\",\"summary\":[{\"type\":\"summary_text\",\"text\":\"Let me think.\",\"signature\":\"SIG\"}]}]} end:stop"),
-    ("chat-detail-error",       "error:overloaded:the server reported an error in the stream: Model is overloaded"),
+    ("chat-detail-error",       "error:overloaded:the server reported an error in the stream: Model is overloaded; try again later"),
     ("chat-ernie",              "error:in_stream:the server reported an error in the stream: the max input characters is 11200"),
     ("chat-gemini-compat",      "c:weather({\"city\":\"Paris\"})[SIG-OPAQUE-123] end:tool_calls"),
     ("chat-images",             "m:Here: i:image/png end:stop"),
     ("chat-litellm",            "t:hm m:A i:{\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"SIGBLOCK\"}]} end:stop"),
-    ("chat-minimax",            "error:quota_exhausted:the server reported an error in the stream: insufficient balance"),
+    ("chat-minimax",            "error:quota_exhausted:the server reported an error in the stream: insufficient balance; the account's quota is used up: raise it, or use another account"),
     ("chat-mistral",            "m:Paris i:citation i:citation m: is it. end:stop"),
     ("copilot-opaque",          "i:{\"reasoning_opaque\":\"/PMlTqxqSJZnUBDHgnnJKLVI4eZQ\"} end:stop"),
     ("copilot-reasoning",       "i:{\"reasoning_opaque\":\"4CUQ6696CwSXOdQ5rtvDimqA91tBzfmga4ieRbmZ5P67T2NLW3\"} end:tool_calls"),

@@ -26,7 +26,7 @@ const LONG: [(&str, usize); 16] = [
     ("service", 4_100),
     ("skills", 510),
     ("sub-agents", 815),
-    ("tools", 800),
+    ("tools", 930),
 ];
 
 /// Most words of the README.

@@ -67,6 +67,7 @@ mod openai_sessions;
 mod planted_in_service;
 mod public_api;
 mod recordings;
+mod remedies;
 mod repetition;
 mod request_bodies;
 mod responses_requests;

@@ -16,7 +16,7 @@ const MANY: usize = 5;
 /// Modules whose items a program names for what it is about: a vendor, the service, what tests need.
 const NAMED: [&str; 5] = ["anthropic", "openai", "demo", "server", "testing"];
 
-/// The code of the README, the guide and the examples, a text for each.
+/// Returns the code of the README, the guide and the examples, a text for each.
 fn programs() -> Vec<String> {
     let mut pages = fixtures::files(&root().join("docs/guide"));
     pages.retain(|path| path.extension().is_some_and(|end| end == "md"));
@@ -30,13 +30,13 @@ fn programs() -> Vec<String> {
     code.chain(rust_files(&["docs/examples"]).into_iter().map(|file| file.text)).collect()
 }
 
-/// The paths of the prelude, from the facade's root.
+/// Returns the paths of the prelude, from the facade's root.
 fn prelude() -> BTreeSet<String> {
     let paths = imported_paths(&masks(&read_file("pkg/prelude.rs")).code);
     paths.filter_map(|path| Some(path.strip_prefix(&["crate".to_owned()])?.join("::"))).collect()
 }
 
-/// How many of `programs` import each path, by itself or by the prelude.
+/// Counts the programs that import each path, by itself or by the prelude.
 fn uses(programs: &[String]) -> BTreeMap<String, usize> {
     let (mut uses, prelude) = (BTreeMap::new(), prelude());
     for program in programs {
@@ -58,7 +58,7 @@ fn uses(programs: &[String]) -> BTreeMap<String, usize> {
     uses
 }
 
-/// The public items of `pkg/`, and whether an example is in their documentation or in that of a method.
+/// Returns the public items of `pkg/`, and whether an example is in their documentation or in that of a method.
 fn items() -> BTreeMap<String, bool> {
     let mut items = BTreeMap::<String, bool>::new();
     for file in rust_files(&["pkg"]) {
@@ -110,13 +110,62 @@ fn each_of_the_most_used_items_has_an_example() {
     say(format!("{:?}", &counts[..MOST_USED]));
 }
 
+/// Returns the types in `code` that its imports do not name and that it does not declare: those that a prelude gave it.
+fn types_without_import(code: &str) -> BTreeSet<&str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let imported: BTreeSet<_> = imported_paths(code).filter_map(|mut path| path.pop()).collect();
+    let (mut found, mut declared, mut at) = (BTreeSet::new(), BTreeSet::new(), 0);
+    for word in code.split(|c| !is_word(c)) {
+        let (before, rest) = code.split_at(at);
+        at += word.len()
+            + rest.get(word.len()..).and_then(|it| it.chars().next()).map_or(0, char::len_utf8);
+        if !word.starts_with(char::is_uppercase) || before.ends_with("::") {
+            continue;
+        }
+        let keyword = before.trim_end().rsplit(|c| !is_word(c)).next().unwrap_or_default();
+        if ["struct", "enum", "trait", "type"].contains(&keyword) {
+            declared.insert(word);
+        } else if !imported.contains(word) {
+            found.insert(word);
+        }
+    }
+    &found - &declared
+}
+
+#[test]
+fn types_without_import_are_found() {
+    let code = "use forgeline::{prelude::*, types::Usage};\nstruct Own;\nfn f(a: Agent, u: Usage) -> Own { \
+                Part::Text(error::Fault); Own }\n";
+    assert_eq!(types_without_import(code), BTreeSet::from(["Agent", "Part"]));
+}
+
 #[test]
 fn the_prelude_has_what_many_programs_import() {
-    let programs = programs();
+    let (programs, items) = (programs(), items());
     let prelude = prelude();
+    let names: BTreeSet<_> = prelude.iter().filter_map(|path| path.rsplit("::").next()).collect();
     let is_named = |path: &str| path.split("::").any(|word| NAMED.contains(&word));
     let many =
         uses(&programs).into_iter().filter(|(path, count)| *count >= MANY && !is_named(path));
     let lacking: Vec<_> = many.filter(|(path, _)| !prelude.contains(path)).collect();
     assert!(lacking.is_empty(), "not in pkg/prelude.rs: {lacking:?}");
+
+    // What programs take from the prelude, whatever is in it: a type of the library that they name without an import.
+    let mut taken = BTreeMap::<String, usize>::new();
+    for program in &programs {
+        let code = masks(program).code;
+        if imported_paths(&code).any(|path| path.join("::") == "forgeline::prelude::*") {
+            for name in types_without_import(&code).into_iter().filter(|it| items.contains_key(*it))
+            {
+                *taken.entry(name.to_owned()).or_default() += 1;
+            }
+        }
+    }
+    assert!(taken.len() > 25, "{taken:?}");
+    let gone: Vec<_> = taken.iter().filter(|(name, _)| !names.contains(name.as_str())).collect();
+    assert!(
+        gone.is_empty(),
+        "programs take these from the prelude, which has not got them: {gone:?}"
+    );
+    say(format!("{} types are taken from the prelude", taken.len()));
 }

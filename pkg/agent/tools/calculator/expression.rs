@@ -14,13 +14,13 @@ pub(super) enum ExpressionError {
         "has `{found}` at byte {offset}, which is not part of an expression; use + - * / % ^ ( )"
     )]
     Unexpected { found: char, offset: usize },
-    #[error("has a `(` at byte {offset} that is not closed")]
+    #[error("has a `(` at byte {offset} that is not closed; add `)`")]
     Unclosed { offset: usize },
-    #[error("divides by zero at byte {offset}")]
+    #[error("divides by zero at byte {offset}; check the divisor")]
     DivisionByZero { offset: usize },
-    #[error("nests deeper than {MAX_DEPTH} levels at byte {offset}")]
+    #[error("nests deeper than {MAX_DEPTH} levels at byte {offset}; use fewer parentheses")]
     TooDeep { offset: usize },
-    #[error("has a value that is too large or not a real number")]
+    #[error("has a value that is too large or not a real number; use smaller numbers")]
     NotFinite,
 }
 

@@ -1,6 +1,6 @@
 //! The error of creating the command tool.
 
-use std::io;
+use std::{io, path::PathBuf};
 
 use forgeline_types::Text;
 
@@ -29,9 +29,16 @@ pub enum CommandToolError {
         /// The word that needs a shell.
         word: Text,
     },
-    /// The root cannot be opened.
+    /// The root cannot be opened, or a file to withhold is below it.
     #[error(
-        "the root of `command.run` cannot be opened; it must be a folder that exists and may be read"
+        "the root `{}` of `command.run` cannot be used; it must be a folder that exists and may be read, without files to withhold",
+        path.display()
     )]
-    Root(#[from] io::Error),
+    #[non_exhaustive]
+    Root {
+        /// The path of the root.
+        path: PathBuf,
+        /// The error of the system, or the file that is below the root.
+        source: io::Error,
+    },
 }

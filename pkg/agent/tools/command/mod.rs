@@ -89,10 +89,13 @@ impl CommandTool {
         root: impl AsRef<Path>,
         allowed: impl IntoIterator<Item: AsRef<str>>,
     ) -> Result<Self, CommandToolError> {
+        let allowed = AllowedCommands::new(allowed)?;
+        let path = root.as_ref();
+        let unusable = |source| CommandToolError::Root { path: path.to_owned(), source };
         Ok(Self {
-            allowed: AllowedCommands::new(allowed)?,
-            root: FolderRoot::new(root.as_ref())?,
-            path: root.as_ref().canonicalize()?,
+            allowed,
+            root: FolderRoot::new(path).map_err(unusable)?,
+            path: path.canonicalize().map_err(unusable)?,
             environment: CommandEnvironment::default(),
             timeout: Duration::from_mins(2),
             max_output_bytes: 64 << 10,
@@ -154,7 +157,9 @@ impl CommandTool {
         mut self,
         files: impl IntoIterator<Item = PathBuf>,
     ) -> Result<Self, CommandToolError> {
-        self.root.withheld = WithheldFiles::new(&self.path, files.into_iter().collect())?;
+        let withheld = WithheldFiles::new(&self.path, files.into_iter().collect());
+        let path = self.path.clone();
+        self.root.withheld = withheld.map_err(|source| CommandToolError::Root { path, source })?;
         Ok(self)
     }
 

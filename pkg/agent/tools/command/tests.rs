@@ -1,6 +1,7 @@
 //! The command tool: what runs, what does not, and that nothing is left.
 
 use std::{
+    error::Error as _,
     fs::{self, File},
     io::Read as _,
     path::PathBuf,
@@ -14,7 +15,7 @@ use super::{
     CommandTool, CommandToolError,
     arguments::{self, CommandPlace},
 };
-use crate::tools::{Tool as _, ToolContext, ToolError, process_group};
+use crate::tools::{FileTools, Tool as _, ToolContext, ToolError, process_group};
 
 struct Folder(PathBuf);
 
@@ -392,4 +393,18 @@ async fn n43_a_command_has_no_terminal() {
     let got = folder.run(&["sh -c"], sh("ps -o sid= -p $$; echo $$")).await.unwrap();
     let numbers: Vec<_> = got.lines().skip(1).map(str::trim).collect();
     assert!(numbers.len() == 2 && numbers[0] == numbers[1], "{got}");
+}
+
+#[test]
+fn a_root_that_cannot_be_used_is_named() {
+    let fixture = Folder::new("named");
+    let (missing, below) = (fixture.0.join("missing"), fixture.0.join("root/tokens.txt"));
+    let error = CommandTool::new(&missing, ["cat"]).unwrap_err().to_string();
+    assert!(error.contains(missing.to_str().unwrap()), "{error}");
+    let error = fixture.tool(&["cat"]).withhold([below]).unwrap_err();
+    let root = fixture.0.join("root").canonicalize().unwrap();
+    assert!(error.to_string().contains(root.to_str().unwrap()), "{error}");
+    assert!(error.source().unwrap().to_string().contains("tokens.txt"), "{error:?}");
+    let error = FileTools::new(&missing).unwrap_err().to_string();
+    assert!(error.contains(missing.to_str().unwrap()) && error.contains("; give one"), "{error}");
 }

@@ -42,7 +42,7 @@ pub enum ToolError {
         message: String,
     },
     /// The tool did not end in time.
-    #[error("no result after {after:?}")]
+    #[error("no result after {after:?}; ask for less at a time")]
     #[non_exhaustive]
     TimedOut {
         /// The time limit.
@@ -201,7 +201,7 @@ mod tests {
             (ToolError::invalid("", "must be an object"),        "must be an object"),
             (ToolError::from("no such file"),                    "no such file"),
             (ToolError::Cancelled { abandoned: true },           "cancelled; the tool did not stop and was abandoned"),
-            (ToolError::TimedOut { after: Duration::from_secs(5) }, "no result after 5s"),
+            (ToolError::TimedOut { after: Duration::from_secs(5) }, "no result after 5s; ask for less at a time"),
         ];
         for (error, want) in cases {
             assert_eq!(error.to_string(), want);

@@ -61,7 +61,14 @@ impl FileTools {
     /// Returns an error if `root` is not a readable folder.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
         let path = root.as_ref().to_owned();
-        Ok(Self { root: FolderRoot::new(&path)?, path })
+        let root = FolderRoot::new(&path).map_err(|error| {
+            let path = path.display();
+            let problem = format!(
+                "the folder `{path}` cannot be opened: {error}; give one that exists and may be read"
+            );
+            io::Error::new(error.kind(), problem)
+        })?;
+        Ok(Self { root, path })
     }
 
     /// Withholds files of the program itself, such as its configuration or its database: they are neither shown nor changed, not even through a hard

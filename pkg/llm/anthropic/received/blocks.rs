@@ -8,7 +8,9 @@ use serde_json::{Map, Value, value::RawValue};
 use crate::{
     anthropic::items::{self, PROTOCOL},
     decode::{JsonEntries, JsonMembers, tool_name},
-    gateway::{CallNames, RequestProblem, flag, object, option, required_text, text, unlike},
+    gateway::{
+        CallNames, RequestProblem, flag, leave_out, object, option, required_text, text, unlike,
+    },
 };
 use forgeline_types::{
     AgentEvent, Json, Message, MessageRole, Part, Signature, ToolCall, ToolResult,
@@ -30,8 +32,7 @@ pub(super) struct BlockReader {
 impl BlockReader {
     /// Names the members that are left.
     pub(super) fn leave_out(&mut self, members: &Map<String, Value>, place: &str) {
-        let left = members.iter().filter(|(_, value)| !value.is_null());
-        self.left_out.extend(left.map(|(name, _)| format!("{place}.{name}")));
+        leave_out(members, place, &mut self.left_out);
     }
 
     /// Removes the mark for the prompt cache; how long it is to last has no place in a request.

@@ -4,8 +4,6 @@ mod blocks;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
@@ -15,8 +13,8 @@ use crate::{
     PromptCache, Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
     decode::{JsonEntries, lax_json::list},
     gateway::{
-        ClientProtocol, ClientRequest, RequestProblem, flag, fraction, metadata, number, object,
-        option, required_text, root, text, texts, unlike,
+        ClientRequest, RequestProblem, client_protocol, flag, number, object, option,
+        required_text, root, text, texts, tools, unlike,
     },
 };
 use forgeline_types::{Message, MessageRole, Part, Text, Transcript};
@@ -51,8 +49,7 @@ use forgeline_types::{Message, MessageRole, Part, Text, Transcript};
 /// # Ok::<(), forgeline::llm::gateway::RequestProblem>(())
 /// ```
 pub fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
-    let mut members = root(body)?;
-    let model = required_text(&mut members, "model")?;
+    let (mut members, model) = root(body)?;
     let wire: WireBody<'_> = serde_json::from_slice(body)
         .map_err(|error| RequestProblem::new("messages", format!("cannot be read: {error}")))?;
     let mut reader = BlockReader::default();
@@ -61,39 +58,24 @@ pub fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
     messages.extend(read_messages(value, &list(wire.messages), &mut reader)?);
     let mut request = Request::new(Transcript::from(messages));
     request.system = system;
-    request.tools = tools(members.remove("tools"), &mut reader)?;
+    request.tools = tools(&mut members, |tool, place| read_tool(tool, place, &mut reader))?;
     let (choice, parallel) = tool_choice(&mut members, &mut reader)?;
     (request.tool_choice, request.parallel_tool_calls) = (choice, parallel);
     request.max_tokens = number(&mut members, "max_tokens")?;
-    request.temperature = fraction(&mut members, "temperature")?;
-    request.top_p = fraction(&mut members, "top_p")?;
     request.top_k = number(&mut members, "top_k")?;
     request.stop = texts(&mut members, "stop_sequences")?;
     request.thinking = thinking(&mut members, &mut reader)?;
     output(&mut members, &mut request, &mut reader)?;
-    request.metadata = metadata(&mut members)?;
     let is_automatic = members.remove("cache_control").is_some_and(|mark| !mark.is_null());
     request.cache = if is_automatic {
         Some(PromptCache::Automatic)
     } else {
         reader.has_marks.then_some(PromptCache::Marks)
     };
-    let stream = flag(&mut members, "stream")?.unwrap_or_default();
-    members.retain(|_, value| !value.is_null());
-    request.extra = members;
-    let left_out = reader.left_out;
-    Ok(ClientRequest { model: model.into(), request, stream, include_usage: true, left_out })
+    ClientRequest::with_members(model, members, request, reader.left_out)
 }
 
-impl ClientProtocol for MessageWriter {
-    fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
-        read_request(body)
-    }
-
-    fn begin(id: Text, model: Text) -> Self {
-        Self::new(id, model)
-    }
-}
+client_protocol!(MessageWriter);
 
 /// The part of a body that is read as written: arguments and blocks of the vendor keep the spelling of their numbers.
 #[derive(Deserialize)]
@@ -139,35 +121,27 @@ fn read_messages(
     Ok(read)
 }
 
-fn tools(
-    tools: Option<Value>,
+fn read_tool(
+    tool: Value,
+    place: &str,
     reader: &mut BlockReader,
-) -> Result<Arc<[ToolSpec]>, RequestProblem> {
-    let tools = match tools {
-        Some(Value::Array(tools)) => tools,
-        None | Some(Value::Null) => Vec::new(),
-        Some(other) => return Err(unlike("tools", "a list", &other)),
-    };
-    let read = tools.into_iter().enumerate().map(|(at, tool)| {
-        let place = format!("tools[{at}]");
-        let within = |error: RequestProblem| error.in_place(&place);
-        let mut tool = object(tool, &place)?;
-        if let Some(kind) = text(&mut tool, "type").map_err(within)?
-            && kind != "custom"
-        {
-            let problem = format!("expected `custom`, found {kind:?}");
-            return Err(RequestProblem::new(format!("{place}.type"), problem));
-        }
-        let name = required_text(&mut tool, "name").map_err(within)?;
-        let description = text(&mut tool, "description").map_err(within)?.unwrap_or_default();
-        let schema = tool.remove("input_schema").filter(|schema| !schema.is_null());
-        let schema = schema.unwrap_or_else(|| json!({ "type": "object", "properties": {} }));
-        let strict = flag(&mut tool, "strict").map_err(within)?.unwrap_or_default();
-        reader.mark(&mut tool, &place);
-        reader.leave_out(&tool, &place);
-        Ok(ToolSpec::new(name, description, schema).strict(strict))
-    });
-    read.collect()
+) -> Result<ToolSpec, RequestProblem> {
+    let within = |error: RequestProblem| error.in_place(place);
+    let mut tool = object(tool, place)?;
+    if let Some(kind) = text(&mut tool, "type").map_err(within)?
+        && kind != "custom"
+    {
+        let problem = format!("expected `custom`, found {kind:?}");
+        return Err(RequestProblem::new(format!("{place}.type"), problem));
+    }
+    let name = required_text(&mut tool, "name").map_err(within)?;
+    let description = text(&mut tool, "description").map_err(within)?.unwrap_or_default();
+    let schema = tool.remove("input_schema").filter(|schema| !schema.is_null());
+    let schema = schema.unwrap_or_else(|| json!({ "type": "object", "properties": {} }));
+    let strict = flag(&mut tool, "strict").map_err(within)?.unwrap_or_default();
+    reader.mark(&mut tool, place);
+    reader.leave_out(&tool, place);
+    Ok(ToolSpec::new(name, description, schema).strict(strict))
 }
 
 /// Reads the choice of tools, and whether several calls at once are allowed.

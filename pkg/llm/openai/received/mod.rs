@@ -3,8 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -14,11 +12,11 @@ use super::{
     wire::{REASONING, REASONING_CONTENT, REASONING_TEXT},
 };
 use crate::{
-    Request, ResponseFormat, ToolChoice, ToolSpec,
+    Request, ResponseFormat, ToolChoice,
     gateway::{
-        CallNames, ClientProtocol, ClientRequest, RequestProblem, arguments, flag, fraction,
-        function_tool, media, metadata, number, object, only_function, option, required_text, root,
-        text, texts, unlike,
+        CallNames, ClientRequest, RequestProblem, arguments, client_protocol, flag, function_tool,
+        items, leave_out, media, number, object, only_function, option, required_text, root, text,
+        texts, tools, unlike,
     },
 };
 use forgeline_types::{
@@ -55,13 +53,17 @@ use forgeline_types::{
 /// # Ok::<(), forgeline::llm::gateway::RequestProblem>(())
 /// ```
 pub fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
-    let mut members = root(body)?;
+    let (mut members, model) = root(body)?;
     let mut reader = RequestReader::default();
-    let model = required_text(&mut members, "model")?;
     let messages = members.remove("messages").unwrap_or_default();
     let mut request = Request::default();
     reader.messages(messages, &mut request)?;
-    request.tools = reader.tools(members.remove("tools"))?;
+    request.tools = tools(&mut members, |mut tool, place| {
+        only_function(&tool, place)?;
+        let function = tool.get_mut("function").map(Value::take).unwrap_or_default();
+        let place = format!("{place}.function");
+        function_tool(object(function, &place)?, &place, &mut reader.left_out)
+    })?;
     request.tool_choice =
         members.remove("tool_choice").as_ref().map(tool_choice).transpose()?.flatten();
     request.response_format =
@@ -69,36 +71,17 @@ pub fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
     request.parallel_tool_calls = flag(&mut members, "parallel_tool_calls")?;
     let old = number(&mut members, "max_tokens")?;
     request.max_tokens = number(&mut members, "max_completion_tokens")?.or(old);
-    request.temperature = fraction(&mut members, "temperature")?;
-    request.top_p = fraction(&mut members, "top_p")?;
     request.top_k = number(&mut members, "top_k")?;
     request.seed = number(&mut members, "seed")?;
     request.stop = texts(&mut members, "stop")?;
     request.reasoning_effort = text(&mut members, "reasoning_effort")?.map(Text::from);
-    let stream = flag(&mut members, "stream")?.unwrap_or_default();
     let mut options = option(&mut members, "stream_options")?;
     let include_usage = flag(&mut options, "include_usage")?.unwrap_or_default();
-    request.metadata = metadata(&mut members)?;
-    members.retain(|_, value| !value.is_null());
-    request.extra = members;
-    Ok(ClientRequest {
-        model: model.into(),
-        request,
-        stream,
-        include_usage,
-        left_out: reader.left_out,
-    })
+    let received = ClientRequest::with_members(model, members, request, reader.left_out)?;
+    Ok(ClientRequest { include_usage, ..received })
 }
 
-impl ClientProtocol for ChunkWriter {
-    fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
-        read_request(body)
-    }
-
-    fn begin(id: Text, model: Text) -> Self {
-        Self::new(id, model)
-    }
-}
+client_protocol!(ChunkWriter);
 
 /// The reader of a request, and what it found so far.
 #[derive(Debug, Default)]
@@ -122,8 +105,7 @@ impl RequestReader {
             let role =
                 required_text(&mut members, "role").map_err(|error| error.in_place(&place))?;
             let message = self.message(&role, &mut members, &place)?;
-            members.retain(|_, value| !value.is_null());
-            self.left_out.extend(members.keys().map(|name| format!("{place}.{name}")));
+            leave_out(&members, &place, &mut self.left_out);
             match read.last_mut() {
                 None if message.role == MessageRole::System && request.system.is_none() => {
                     request.system = Some(message.text().into());
@@ -188,13 +170,7 @@ impl RequestReader {
     }
 
     fn calls(&mut self, calls: Value, place: &str) -> Result<Vec<Part>, RequestProblem> {
-        let calls = match calls {
-            Value::Array(calls) => calls,
-            Value::Null => Vec::new(),
-            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-                return Err(unlike(place, "a list", &calls));
-            }
-        };
+        let calls = items(Some(calls), place)?;
         let mut read = Vec::with_capacity(calls.len());
         for (at, mut call) in calls.into_iter().enumerate() {
             let place = format!("{place}[{at}]");
@@ -212,22 +188,6 @@ impl RequestReader {
             read.push(Part::ToolCall(call));
         }
         Ok(read)
-    }
-
-    fn tools(&mut self, tools: Option<Value>) -> Result<Arc<[ToolSpec]>, RequestProblem> {
-        let tools = match tools {
-            Some(Value::Array(tools)) => tools,
-            None | Some(Value::Null) => Vec::new(),
-            Some(other) => return Err(unlike("tools", "a list", &other)),
-        };
-        let read = tools.into_iter().enumerate().map(|(at, mut tool)| {
-            let place = format!("tools[{at}]");
-            only_function(&tool, &place)?;
-            let function = tool.get_mut("function").map(Value::take).unwrap_or_default();
-            let place = format!("{place}.function");
-            function_tool(object(function, &place)?, &place, &mut self.left_out)
-        });
-        read.collect()
     }
 }
 

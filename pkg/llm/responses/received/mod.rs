@@ -4,19 +4,17 @@ mod items;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use self::items::ItemReader;
 use super::response_writer::ResponseWriter;
 use crate::{
-    Request, ResponseFormat, Thinking, ToolChoice, ToolSpec,
+    Request, ResponseFormat, Thinking, ToolChoice,
     decode::lax_json::list,
     gateway::{
-        ClientProtocol, ClientRequest, RequestProblem, flag, fraction, function_tool, metadata,
-        number, object, only_function, option, required_text, root, text, unlike,
+        ClientRequest, RequestProblem, client_protocol, flag, function_tool, leave_out, number,
+        object, only_function, option, required_text, root, text, tools,
     },
 };
 use forgeline_types::{Text, Transcript};
@@ -88,8 +86,7 @@ fn read(
     body: &[u8],
     stored: impl FnOnce(&str) -> Result<Transcript, RequestProblem>,
 ) -> Result<ClientRequest, RequestProblem> {
-    let mut members = root(body)?;
-    let model = required_text(&mut members, "model")?;
+    let (mut members, model) = root(body)?;
     let wire: WireBody<'_> = serde_json::from_slice(body)
         .map_err(|error| RequestProblem::new("input", format!("cannot be read: {error}")))?;
     let previous = text(&mut members, "previous_response_id")?;
@@ -101,32 +98,23 @@ fn read(
     let mut request = Request::new(messages);
     request.messages.extend(read);
     request.system = text(&mut members, "instructions")?.map(Into::into);
-    request.tools = tools(members.remove("tools"), &mut left_out)?;
+    request.tools = tools(&mut members, |tool, place| {
+        only_function(&tool, place)?;
+        let mut tool = object(tool, place)?;
+        tool.remove("type");
+        function_tool(tool, place, &mut left_out)
+    })?;
     request.tool_choice =
         members.remove("tool_choice").as_ref().map(tool_choice).transpose()?.flatten();
     request.parallel_tool_calls = flag(&mut members, "parallel_tool_calls")?;
     request.max_tokens = number(&mut members, "max_output_tokens")?;
-    request.temperature = fraction(&mut members, "temperature")?;
-    request.top_p = fraction(&mut members, "top_p")?;
     reasoning(&mut members, &mut request, &mut left_out)?;
     request.response_format = format(&mut members, &mut left_out)?;
-    request.metadata = metadata(&mut members)?;
-    let stream = flag(&mut members, "stream")?.unwrap_or_default();
     option(&mut members, "stream_options")?;
-    members.retain(|_, value| !value.is_null());
-    request.extra = members;
-    Ok(ClientRequest { model: model.into(), request, stream, include_usage: true, left_out })
+    ClientRequest::with_members(model, members, request, left_out)
 }
 
-impl ClientProtocol for ResponseWriter {
-    fn read_request(body: &[u8]) -> Result<ClientRequest, RequestProblem> {
-        read_request(body)
-    }
-
-    fn begin(id: Text, model: Text) -> Self {
-        Self::new(id, model)
-    }
-}
+client_protocol!(ResponseWriter);
 
 /// The part of a body that is read as written: items of the vendor keep the spelling of their numbers.
 #[derive(Deserialize)]
@@ -155,25 +143,6 @@ fn only_here(members: &mut Map<String, Value>) -> Result<(), RequestProblem> {
         members.remove("include");
     }
     Ok(())
-}
-
-fn tools(
-    tools: Option<Value>,
-    left_out: &mut Vec<String>,
-) -> Result<Arc<[ToolSpec]>, RequestProblem> {
-    let tools = match tools {
-        Some(Value::Array(tools)) => tools,
-        None | Some(Value::Null) => Vec::new(),
-        Some(other) => return Err(unlike("tools", "a list", &other)),
-    };
-    let read = tools.into_iter().enumerate().map(|(at, tool)| {
-        let place = format!("tools[{at}]");
-        only_function(&tool, &place)?;
-        let mut tool = object(tool, &place)?;
-        tool.remove("type");
-        function_tool(tool, &place, left_out)
-    });
-    read.collect()
 }
 
 fn tool_choice(choice: &Value) -> Result<Option<ToolChoice>, RequestProblem> {
@@ -242,10 +211,4 @@ fn format(
             return Err(RequestProblem::new("text.format.type", problem));
         }
     })
-}
-
-/// Names the members that are left.
-fn leave_out(members: &Map<String, Value>, place: &str, left_out: &mut Vec<String>) {
-    let left = members.iter().filter(|(_, value)| !value.is_null());
-    left_out.extend(left.map(|(name, _)| format!("{place}.{name}")));
 }

@@ -100,7 +100,7 @@ async fn a_person_logs_in_once_and_the_next_process_needs_no_login() {
     let error = connect_with(members.clone(), options.clone()).await.unwrap_err().to_string();
     assert_eq!(
         error,
-        "the MCP server `s` denies access: it needs a login, and there is no person to ask for one"
+        "the MCP server `s` denies access: it needs a login, and there is no person to ask for one; check its login or token"
     );
     let logins = LoopbackLogins::new(|_, page| {
         tokio::spawn(browse(page.to_owned()));
