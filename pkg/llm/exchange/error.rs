@@ -2,7 +2,7 @@
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
-use super::{StatusError, status_error::remedy};
+use super::{StatusError, status_error::with_remedy};
 use crate::sse::DecodeError;
 use forgeline_types::{AgentError, Completion, ErrorCode, Json, Text};
 
@@ -72,7 +72,7 @@ pub enum ProviderError {
         source: Box<dyn StdError + Send + Sync>,
     },
     /// The server reported an error after the stream had started.
-    #[error("the server reported an error in the stream: {message}{}", remedy(*kind))]
+    #[error("the server reported an error in the stream: {}", with_remedy(message, *kind))]
     #[non_exhaustive]
     InStream {
         /// The kind of failure indicated by the vendor; [`ErrorCode::InStream`] if unknown.

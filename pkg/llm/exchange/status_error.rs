@@ -77,21 +77,22 @@ impl StatusError {
 impl fmt::Display for StatusError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { status, message, .. } = self;
-        write!(formatter, "the server answered {status}: {message}{}", remedy(self.kind))
+        write!(formatter, "the server answered {status}: {}", with_remedy(message, self.kind))
     }
 }
 
-/// Returns the end of a message that says what to do about a failure of this kind; empty where only the server's words say it.
-pub(super) fn remedy(kind: ErrorCode) -> &'static str {
-    if kind == ErrorCode::Auth {
-        "; check the API key"
+/// Returns the words of a server followed by what to do about a failure of this kind; unchanged where only the server's words say it.
+pub(super) fn with_remedy(message: &str, kind: ErrorCode) -> String {
+    let remedy = if kind == ErrorCode::Auth {
+        "check the API key"
     } else if kind == ErrorCode::QuotaExhausted {
-        "; the account's quota is used up: raise it, or use another account"
+        "the account's quota is used up: raise it, or use another account"
     } else if kind == ErrorCode::RateLimited {
-        "; wait, or send fewer requests"
+        "wait, or send fewer requests"
     } else if kind == ErrorCode::Overloaded {
-        "; try again later"
+        "try again later"
     } else {
-        ""
-    }
+        return message.to_owned();
+    };
+    format!("{}; {remedy}", message.trim_end_matches('.'))
 }
