@@ -3,6 +3,8 @@
 //! Each store is a trait, so that other engines can implement it.
 
 mod blobs;
+mod command_waits;
+mod commands;
 mod conversation_record;
 mod conversations;
 mod entry_texts;
@@ -15,6 +17,7 @@ mod list_cursor;
 mod log;
 mod memory;
 mod notifications;
+mod run_writer;
 mod runs;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -24,6 +27,9 @@ mod stores;
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use self::{
+    commands::{
+        CommandSent, CommandStore, MAX_COMMAND_BYTES, MAX_UNANSWERED, RunCommand, StoredCommand,
+    },
     conversation_record::{
         ConversationKey, ConversationRecord, ConversationStatus, Entry, StoredMessage,
     },
@@ -34,6 +40,7 @@ pub use self::{
     log::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention},
     memory::{InMemoryLog, InMemoryStore},
     notifications::{Notification, NotificationChannel},
+    run_writer::{NodeId, RunWriter},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
     stored_run::{RunChange, RunNote, RunProgress, RunRequest, StoredRun},
     stores::Stores,
