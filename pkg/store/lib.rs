@@ -15,6 +15,7 @@ mod ids;
 mod latency;
 mod list_cursor;
 mod log;
+mod log_key;
 mod memory;
 mod notifications;
 mod run_writer;
@@ -37,7 +38,8 @@ pub use self::{
     error::{StoreError, StoreFuture},
     follow::follow,
     latency::{CallLatency, LatencyRecord, LatencyStore},
-    log::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention},
+    log::{EventLog, LogInfo, LogPage, LogRecord, Retention},
+    log_key::LogKey,
     memory::{InMemoryLog, InMemoryStore},
     notifications::{Notification, NotificationChannel},
     run_writer::{NodeId, RunWriter},
