@@ -40,3 +40,21 @@ impl RunFence {
         written
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forgeline_store::LogKey;
+
+    #[test]
+    fn the_first_refused_write_cancels_the_run_and_other_errors_do_not() {
+        let cancel = CancellationToken::new();
+        let fence = RunFence::new(RunWriter::new(LogKey::new("a", "r"), 1), cancel.clone());
+        for error in [StoreError::full("of 1 byte"), StoreError::ended("run", "r")] {
+            assert_eq!(fence.noted::<()>(Err(error.clone())), Err(error));
+            assert!(!fence.is_lost() && !cancel.is_cancelled());
+        }
+        assert!(fence.noted::<()>(Err(StoreError::fenced("r", 1))).is_err());
+        assert!(fence.is_lost() && cancel.is_cancelled());
+    }
+}

@@ -8,7 +8,7 @@ use std::sync::{
 use tokio::sync::Notify;
 
 use super::{recovered::over, *};
-use forgeline_store::{ConversationKey, LogKey, Stores};
+use forgeline_store::{ConversationKey, LogKey, NodeId, Stores};
 
 /// A tool that ends when it may, and says whether it was dropped.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ async fn written(stores: &Stores, id: &str) -> String {
 // Covers: E-40
 #[tokio::test]
 async fn a_run_that_another_process_has_taken_is_stopped_and_writes_nothing_more() {
-    for step in ["event", "cancel", "message"] {
+    for step in ["event", "cancel", "message", "claim"] {
         let stopped = tokio::time::timeout(Duration::from_secs(30), stops_at(step)).await;
         stopped.expect("the run is stopped");
     }
@@ -80,13 +80,20 @@ async fn stops_at(step: &str) {
     while tool.begun.load(Ordering::SeqCst) == 0 {
         tokio::task::yield_now().await;
     }
-    let (second, new) =
-        over(&stores, working(&Arc::default(), [ScriptedTurn::new().text("Taken over.")]).1);
-    assert_eq!(second.recover().await.unwrap().resumed, 1);
-    assert_eq!(until(&new, &run, "run_end").await["status"], "completed");
+    let (_, next) = working(&Arc::default(), [ScriptedTurn::new().text("Taken over.")]);
+    let (second, new) = over(&stores, next);
+    if step == "claim" {
+        // The other one has written nothing yet.
+        let other = NodeId::random();
+        assert_eq!(stores.runs.reap(&other).await.unwrap().len(), 1);
+        assert_eq!(stores.runs.claim(&other, 9, 9).await.unwrap().len(), 1);
+    } else {
+        assert_eq!(second.recover().await.unwrap().resumed, 1);
+        assert_eq!(until(&new, &run, "run_end").await["status"], "completed");
+    }
     let before = written(&stores, &id).await;
     match step {
-        "event" => tool.goes_on.notify_one(),
+        "event" | "claim" => tool.goes_on.notify_one(),
         "cancel" => {
             let refused = post(&old, &format!("{run}/cancel"), "ann", &json!({})).await;
             assert_eq!(refused.status(), 503);
@@ -105,6 +112,9 @@ async fn stops_at(step: &str) {
     assert!(tool.is_dropped.load(Ordering::SeqCst), "{step}: its tool is cancelled");
     assert_eq!(provider.requests().len(), 1, "{step}: its model is not asked again");
     assert_eq!(written(&stores, &id).await, before, "{step}");
+    if step == "claim" {
+        return;
+    }
     // A reader that came before has each event of both once.
     let seen = events(&text(reader).await);
     assert!(seen.iter().enumerate().all(|(at, event)| event.0 == at as u64), "{seen:?}");
