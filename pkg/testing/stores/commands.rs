@@ -16,6 +16,18 @@ use forgeline_store::{
 };
 
 /// Checks the command store of stores that have the runs in the same engine.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use forgeline::{store::Stores, testing::stores::check_command_store};
+///
+/// let report = check_command_store(async || Stores::in_memory()).await;
+/// assert!(report.is_conforming(), "{report}");
+/// # }
+/// ```
 pub async fn check_command_store(make: impl AsyncFn() -> Stores) -> Report {
     let checks = vec![
         check("round-trip", "commands are read as they were, in order", whole(make().await)).await,

@@ -7,6 +7,25 @@ use forgeline_store::{LogKey, NodeId, RunWriter, StoredRun, Stores};
 use super::suite::done;
 
 /// The way in which the nodes of an engine die, for the checks of owners.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{store::NodeId, testing::stores::NodeControl};
+///
+/// /// Writes into the tables of a database that a node was last seen long ago.
+/// struct Database;
+///
+/// impl NodeControl for Database {
+///     fn has_many(&self) -> bool {
+///         true
+///     }
+///
+///     async fn kill(&self, node: &NodeId) {
+///         println!("UPDATE node SET until = now() - interval '1 hour' WHERE id = '{node}'");
+///     }
+/// }
+/// ```
 pub trait NodeControl {
     /// Returns `true` if several nodes may be alive at the same time. Without, each node except the one that asks counts as dead.
     fn has_many(&self) -> bool;

@@ -20,6 +20,18 @@ use forgeline_types::Message;
 const MOST: usize = 99;
 
 /// Checks the owners of runs in stores that share them: claims, releases and reaping, and that nothing writes a run but its last claim.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use forgeline::{store::Stores, testing::stores::{OneNode, check_run_owners}};
+///
+/// let report = check_run_owners(async || Stores::in_memory(), &OneNode).await;
+/// assert!(report.is_conforming(), "{report}");
+/// # }
+/// ```
 pub async fn check_run_owners(make: impl AsyncFn() -> Stores, nodes: &impl NodeControl) -> Report {
     let checks = vec![
         check("begun", "a run that a node begins is its own", owned(make().await)).await,
