@@ -20,8 +20,8 @@ use super::{EventLog, LogKey, LogRecord, StoreError};
 ///
 /// let (log, key) = (InMemoryLog::new(), LogKey::new("team-a", "run_1"));
 /// log.create(key.clone()).await?;
-/// log.append(&key, 0, vec![LogRecord::new("a", "1"), LogRecord::new("b", "2")]).await?;
-/// log.close(&key).await?;
+/// log.append(&key, 0, vec![LogRecord::new("a", "1"), LogRecord::new("b", "2")], None).await?;
+/// log.close(&key, None).await?;
 /// let mut records = pin!(follow(Arc::new(log), key, 1));
 /// let (number, record) = records.next().await.unwrap()?;
 /// assert_eq!((number, record.kind.as_str()), (1, "b"));

@@ -3,6 +3,8 @@
 //! Each store is a trait, so that other engines can implement it.
 
 mod blobs;
+mod command_waits;
+mod commands;
 mod conversation_record;
 mod conversations;
 mod entry_texts;
@@ -13,8 +15,10 @@ mod ids;
 mod latency;
 mod list_cursor;
 mod log;
+mod log_key;
 mod memory;
 mod notifications;
+mod run_writer;
 mod runs;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -24,6 +28,9 @@ mod stores;
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use self::{
+    commands::{
+        CommandSent, CommandStore, MAX_COMMAND_BYTES, MAX_UNANSWERED, RunCommand, StoredCommand,
+    },
     conversation_record::{
         ConversationKey, ConversationRecord, ConversationStatus, Entry, StoredMessage,
     },
@@ -31,9 +38,11 @@ pub use self::{
     error::{StoreError, StoreFuture},
     follow::follow,
     latency::{CallLatency, LatencyRecord, LatencyStore},
-    log::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention},
+    log::{EventLog, LogInfo, LogPage, LogRecord, Retention},
+    log_key::LogKey,
     memory::{InMemoryLog, InMemoryStore},
     notifications::{Notification, NotificationChannel},
+    run_writer::{NodeId, RunWriter},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
     stored_run::{RunChange, RunNote, RunProgress, RunRequest, StoredRun},
     stores::Stores,

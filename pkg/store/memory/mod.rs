@@ -1,5 +1,6 @@
 //! Stores in memory, for a single process.
 
+mod command_store;
 mod conversation_store;
 mod conversations;
 mod latency;
@@ -11,6 +12,8 @@ mod log_table;
 mod notification_channel;
 mod notifications;
 mod reader_wakers;
+mod run_claims;
+mod run_commands;
 mod run_store;
 mod runs;
 mod scopes;
@@ -26,10 +29,10 @@ use self::{
     conversations::ConversationTable, latency::ScopeLatency, notifications::ScopeNotifications,
     runs::RunTable,
 };
-use super::Stores;
+use super::{Stores, command_waits::CommandWaits};
 use forgeline_types::Text;
 
-/// Conversations, runs, notifications and latency records in memory, for a single process: the data is lost with the process.
+/// Conversations, runs with their commands, notifications and latency records in memory, for a single process: the data is lost with the process.
 ///
 /// Keeps the last 1,000 conversations and the last 1,000 ended runs of each scope, and 10,000 of each in total: beyond that, the largest scope loses one.
 /// A conversation with a run that has not ended is kept.
@@ -46,7 +49,7 @@ use forgeline_types::Text;
 ///
 /// let (store, key) = (InMemoryStore::new(), ConversationKey::new("team-a", "c1"));
 /// store.begin(ConversationRecord::new(key.clone(), "ann", "main", 1_000)).await?;
-/// store.append(&key, 0, Entry::new(1_001).message(Message::user("Hi."))).await?;
+/// store.append(&key, 0, Entry::new(1_001).message(Message::user("Hi.")), None).await?;
 /// assert_eq!(store.messages(&key, 0, 10).await?[0].message.text(), "Hi.");
 /// # Ok(())
 /// # }
@@ -57,9 +60,11 @@ pub struct InMemoryStore(Arc<MemoryTables>);
 #[derive(Debug, Default)]
 struct MemoryTables {
     conversations: Mutex<ConversationTable>,
-    runs: Mutex<RunTable>,
+    /// Shared with the log, which looks up who owns a run.
+    runs: Arc<Mutex<RunTable>>,
     notifications: Mutex<HashMap<Text, ScopeNotifications>>,
     latency: Mutex<HashMap<Text, ScopeLatency>>,
+    waits: CommandWaits,
 }
 
 impl InMemoryStore {
@@ -74,11 +79,12 @@ impl Stores {
     /// Returns stores in memory, which are lost with the process.
     #[must_use]
     pub fn in_memory() -> Self {
-        let (log, store) = (Arc::new(InMemoryLog::new()), Arc::new(InMemoryStore::new()));
+        let store = Arc::new(InMemoryStore::new());
         Self {
-            log,
+            log: Arc::new(InMemoryLog::beside(&store.0.runs)),
             conversations: store.clone(),
             runs: store.clone(),
+            commands: store.clone(),
             notifications: store.clone(),
             latency: store,
         }
