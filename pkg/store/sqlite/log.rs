@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use tokio::task::coop::consume_budget;
 
 use super::{
-    SqliteStore, chunk_codec,
+    SqliteStore,
     errors::store_error,
     log_append::LogAppend,
     log_facts,
@@ -15,7 +15,8 @@ use super::{
     statements::{execute, int, number, row},
 };
 use crate::{
-    EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, StoreFuture, ids::now_ms,
+    EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, StoreFuture, chunk_codec,
+    ids::now_ms,
 };
 
 /// Reads records of the log with this id.

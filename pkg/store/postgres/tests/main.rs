@@ -1,0 +1,17 @@
+//! Tests of the stores in PostgreSQL, with private servers.
+
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests")]
+
+/// The helper of all tests with servers, without the rest of its crate, which takes minutes to build.
+#[path = "../../../../internal/testkit/src/postgres.rs"]
+mod postgres;
+
+mod log;
+mod migrations;
+mod servers;
+mod suites;
+
+/// Prints a line that must be seen although the test passes.
+fn say(line: impl std::fmt::Display) {
+    drop(std::io::Write::write_fmt(&mut std::io::stderr().lock(), format_args!("{line}\n")));
+}
