@@ -24,7 +24,7 @@ use super::{
     service::{Service, ServiceHandles},
 };
 use forgeline_agent::{Agent, Caller, observe::Observer};
-use forgeline_store::{EventLog, NotificationChannel, Stores};
+use forgeline_store::{EventLog, NodeId, NotificationChannel, Stores};
 use forgeline_types::Text;
 
 /// Default maximum wait of a long poll.
@@ -302,6 +302,7 @@ impl ServiceBuilder {
             tasks: tasks.clone(),
         });
         let lifecycle = Arc::new(RunLifecycle {
+            node: NodeId::random(),
             stores: stores.clone(),
             runs: Arc::clone(&runs),
             conversations: Arc::clone(&conversations),

@@ -177,11 +177,11 @@ async fn write(log: &dyn EventLog) -> Result<(), StoreError> {
         Err(error) => return Err(error),
     };
     let record = || vec![LogRecord::new("ready", vec![b' '; WRITTEN_BYTES])];
-    match log.append(&key, at, record()).await {
+    match log.append(&key, at, record(), None).await {
         // Another process checks at the same time.
         Err(StoreError::Behind { end, .. }) => {
             at = end;
-            log.append(&key, at, record()).await?;
+            log.append(&key, at, record(), None).await?;
         }
         appended => appended?,
     }

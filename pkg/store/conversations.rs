@@ -1,7 +1,8 @@
 //! The conversation store.
 
 use super::{
-    ConversationKey, ConversationRecord, ConversationStatus, Entry, StoreFuture, StoredMessage,
+    ConversationKey, ConversationRecord, ConversationStatus, Entry, RunWriter, StoreFuture,
+    StoredMessage,
 };
 use forgeline_types::{Text, setters};
 
@@ -38,13 +39,19 @@ pub trait ConversationStore: Send + Sync + 'static {
     /// Returns [`StoreError::BadCursor`](crate::StoreError::BadCursor) if `after` is not the `next` of a page.
     fn list(&self, query: ConversationQuery) -> StoreFuture<'_, ConversationPage>;
 
-    /// Adds an entry to a conversation that has `at` entries.
+    /// Adds an entry to a conversation that has `at` entries. A run that writes its journal states its right to write; what belongs to no run is added with
+    /// `None`. An engine that does not have the run lets each writer in.
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::Behind`](crate::StoreError::Behind) if it has more or fewer, [`StoreError::Ended`](crate::StoreError::Ended), or [`StoreError::NotFound`](crate::StoreError::NotFound).
-    fn append<'a>(&'a self, key: &'a ConversationKey, at: u64, entry: Entry)
-    -> StoreFuture<'a, ()>;
+    /// Returns [`StoreError::Fenced`](crate::StoreError::Fenced) if the writer no longer owns the run, [`StoreError::Behind`](crate::StoreError::Behind) if it has more or fewer, [`StoreError::Ended`](crate::StoreError::Ended), or [`StoreError::NotFound`](crate::StoreError::NotFound).
+    fn append<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        at: u64,
+        entry: Entry,
+        writer: Option<&'a RunWriter>,
+    ) -> StoreFuture<'a, ()>;
 
     /// Returns at most `most` lines of the journal, from entry `from` on, each with the number of its entry.
     ///

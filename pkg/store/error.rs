@@ -46,6 +46,18 @@ pub enum StoreError {
         /// The name that was given.
         name: Text,
     },
+    /// Another claim of the run is newer, or the run was released: the caller stops the run, and writes nothing more of it.
+    #[error(
+        "claim {epoch} of run `{run}` no longer holds: the run was released or claimed again; stop it, and write \
+         nothing more"
+    )]
+    #[non_exhaustive]
+    Fenced {
+        /// The id of the run.
+        run: Text,
+        /// The epoch of the writer.
+        epoch: u64,
+    },
     /// The log was retired, and its records dropped.
     #[error("the records of log `{name}` were dropped; only new logs can be read")]
     #[non_exhaustive]
@@ -152,6 +164,12 @@ impl StoreError {
     #[must_use]
     pub fn ended(what: &'static str, name: impl Into<Text>) -> Self {
         Self::Ended { what, name: name.into() }
+    }
+
+    /// Creates the error of a writer whose claim of the run no longer holds.
+    #[must_use]
+    pub fn fenced(run: impl Into<Text>, epoch: u64) -> Self {
+        Self::Fenced { run: run.into(), epoch }
     }
 
     /// Creates the error of a log whose records were dropped.

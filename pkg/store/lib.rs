@@ -5,6 +5,8 @@
 mod blobs;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod chunk_codec;
+mod command_waits;
+mod commands;
 mod conversation_record;
 mod conversations;
 mod entry_texts;
@@ -21,6 +23,7 @@ mod memory;
 mod notifications;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod run_writer;
 mod runs;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -34,6 +37,9 @@ pub use self::postgres::{PostgresOptions, PostgresStore, SchemaPlan, WakeMode};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use self::{
+    commands::{
+        CommandSent, CommandStore, MAX_COMMAND_BYTES, MAX_UNANSWERED, RunCommand, StoredCommand,
+    },
     conversation_record::{
         ConversationKey, ConversationRecord, ConversationStatus, Entry, StoredMessage,
     },
@@ -44,6 +50,7 @@ pub use self::{
     log::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention},
     memory::{InMemoryLog, InMemoryStore},
     notifications::{Notification, NotificationChannel},
+    run_writer::{NodeId, RunWriter},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
     stored_run::{RunChange, RunNote, RunProgress, RunRequest, StoredRun},
     stores::Stores,

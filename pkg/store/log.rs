@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_core::stream::BoxStream;
 
-use super::{StoreError, StoreFuture};
+use super::{RunWriter, StoreError, StoreFuture};
 use forgeline_types::{Text, setters};
 
 /// Maximum number of records that a follower reads at a time.
@@ -29,25 +29,27 @@ pub trait EventLog: Send + Sync + 'static {
     /// Returns [`StoreError::Exists`] if there is a log with this name.
     fn create(&self, key: LogKey) -> StoreFuture<'_, ()>;
 
-    /// Appends records, the first of which has the number `at`.
+    /// Appends records, the first of which has the number `at`. The log of a run is written with the right to write the run, whose key is that of the log;
+    /// other logs with `None`. An engine that does not have the run lets each writer in.
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::Behind`] if the log does not end there: another writer was faster, or this one has lost records; [`StoreError::Ended`];
+    /// Returns [`StoreError::Fenced`] if the writer no longer owns the run; [`StoreError::Behind`] if the log does not end there: another writer was faster, or this one has lost records; [`StoreError::Ended`];
     /// [`StoreError::Full`] or [`StoreError::ReadOnly`], like every method that writes; or an error as for [`read`](Self::read).
     fn append<'a>(
         &'a self,
         key: &'a LogKey,
         at: u64,
         records: Vec<LogRecord>,
+        writer: Option<&'a RunWriter>,
     ) -> StoreFuture<'a, ()>;
 
-    /// Closes a log: nothing can follow its last record. Closing a log again changes nothing.
+    /// Closes a log: nothing can follow its last record. Closing a log again changes nothing. The writer is that of [`append`](Self::append).
     ///
     /// # Errors
     ///
-    /// The same as for [`read`](Self::read).
-    fn close<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()>;
+    /// Returns [`StoreError::Fenced`] if the writer no longer owns the run, or an error as for [`read`](Self::read).
+    fn close<'a>(&'a self, key: &'a LogKey, writer: Option<&'a RunWriter>) -> StoreFuture<'a, ()>;
 
     /// Reads at most `most` records, from number `from` on; none if there are none yet.
     ///

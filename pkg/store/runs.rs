@@ -1,9 +1,15 @@
 //! The run store.
 
-use super::{EraseMode, LogKey, RunChange, StoreFuture, StoredRun};
+use std::time::Duration;
+
+use super::{EraseMode, LogKey, NodeId, RunChange, RunWriter, StoreFuture, StoredRun};
 use forgeline_types::{Text, setters};
 
-/// Runs by scope and id: their data, their progress, and what a process needs to resume them.
+/// Runs by scope and id: their data, their progress, their owners, and what a process needs to resume them.
+///
+/// Each run is owned by one node or by none. A node that begins or claims a run may write it, with the number of the claim (the epoch of its
+/// [`RunWriter`]); each claim, release and reaping makes the number larger, so that earlier owners write nothing more. Times are those of the store's clock:
+/// no clocks of two nodes are compared. In memory and in a file there is one node at a time, and another node's runs are those of an earlier process.
 ///
 /// Every operation completes within 10 s, if necessary with [`StoreError::Slow`](crate::StoreError::Slow).
 ///
@@ -17,12 +23,13 @@ pub trait RunStore: Send + Sync + 'static {
         true
     }
 
-    /// Adds a run, unless the owner has already used the key of its request.
+    /// Adds a run, unless the owner has already used the key of its request. With a node, it owns the run with epoch 1; without, the run has epoch 0 and can
+    /// be [claimed](Self::claim).
     ///
     /// # Errors
     ///
     /// Returns [`StoreError::Exists`](crate::StoreError::Exists) if there is a run with this id.
-    fn begin(&self, run: StoredRun) -> StoreFuture<'_, RunBegun>;
+    fn begin<'a>(&'a self, run: StoredRun, node: Option<&'a NodeId>) -> StoreFuture<'a, RunBegun>;
 
     /// Returns the run that a request of this owner with this key started, if any.
     ///
@@ -47,8 +54,57 @@ pub trait RunStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::NotFound`](crate::StoreError::NotFound), or [`StoreError::Ended`](crate::StoreError::Ended) if the run has ended.
-    fn change<'a>(&'a self, key: &'a LogKey, change: RunChange) -> StoreFuture<'a, ()>;
+    /// Returns [`StoreError::NotFound`](crate::StoreError::NotFound), [`StoreError::Fenced`](crate::StoreError::Fenced) if the writer no longer owns the run, or
+    /// [`StoreError::Ended`](crate::StoreError::Ended) if the run has ended.
+    fn change<'a>(&'a self, writer: &'a RunWriter, change: RunChange) -> StoreFuture<'a, ()>;
+
+    /// Records that a node is alive; call this each second. A node that has not done so for 10 s counts as dead, and loses its runs.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be used.
+    fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, ()>;
+
+    /// Claims at most `most` runs for a node, in the order in which they were created: runs that have no owner, have not ended, may be claimed
+    /// [by now](StoredRun::not_before_ms), and have a state of `version` or an earlier one. Each is returned with its new epoch; its state has `version` from
+    /// then on. If several nodes claim a run, one of them gets it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be used.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped, runs may have been claimed; [`owned`](Self::owned) returns them.
+    fn claim<'a>(
+        &'a self,
+        node: &'a NodeId,
+        most: usize,
+        version: u32,
+    ) -> StoreFuture<'a, Vec<StoredRun>>;
+
+    /// Takes the runs of dead nodes away from them, so that they can be claimed: each loses its owner, and has one more of
+    /// [`takeovers`](StoredRun::takeovers). Returns their keys, at most 1,000 at a time. The runs of `node`, which calls this, and of nodes that are alive
+    /// stay.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be used.
+    fn reap<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, Vec<LogKey>>;
+
+    /// Gives a run back: it has no owner, and another node may claim it once `wait` is over. It begins to count its [takeovers](StoredRun::takeovers) anew.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`change`](Self::change).
+    fn release<'a>(&'a self, writer: &'a RunWriter, wait: Duration) -> StoreFuture<'a, ()>;
+
+    /// Returns the rights of a node to write runs that have not ended, in the order in which these were created.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be used.
+    fn owned<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, Vec<RunWriter>>;
 
     /// Returns at most `most` runs of all scopes that have not ended, in the order in which they were created.
     ///

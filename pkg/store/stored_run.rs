@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConversationKey, LogKey, StoreError};
+use super::{ConversationKey, LogKey, NodeId, RunWriter, StoreError};
 use forgeline_types::{Text, UsageInfo, setters};
 
 /// The stored data of a run. Its events are in the [log](super::EventLog) with the same key, its messages and its journal in the
@@ -47,6 +47,16 @@ pub struct StoredRun {
     pub end: Option<String>,
     /// The token usage of all its requests, if known.
     pub usage: Option<UsageInfo>,
+    /// The number of its last claim, or of the loss of its owner since; 0 if it never had an owner. The store sets it.
+    pub epoch: u64,
+    /// The node that owns it, if any. The store sets it.
+    pub node: Option<NodeId>,
+    /// The number of owners that died since it was last released.
+    pub takeovers: u32,
+    /// The time before which it is not claimed, in milliseconds since the Unix epoch by the store's clock.
+    pub not_before_ms: Option<u64>,
+    /// The version of its state: a node that does not know it cannot claim the run. Default: 0.
+    pub version: u32,
 }
 
 impl StoredRun {
@@ -74,6 +84,11 @@ impl StoredRun {
             ended_ms: None,
             end: None,
             usage: None,
+            epoch: 0,
+            node: None,
+            takeovers: 0,
+            not_before_ms: None,
+            version: 0,
         }
     }
 
@@ -82,6 +97,13 @@ impl StoredRun {
         request(some RunRequest),
         input(some into String),
         about(some into String),
+        version(u32),
+    }
+
+    /// Returns the right of its owner to write it.
+    #[must_use]
+    pub fn writer(&self) -> RunWriter {
+        RunWriter::new(self.key.clone(), self.epoch)
     }
 
     /// Returns the key of its conversation.

@@ -2,9 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{ConversationStore, EventLog, LatencyStore, NotificationChannel, RunStore};
+use super::{
+    CommandStore, ConversationStore, EventLog, LatencyStore, NotificationChannel, RunStore,
+};
 
-/// The stores of a service: one per purpose, possibly of different engines.
+/// The stores of a service: one per purpose, possibly of different engines. Runs, their events, conversations and commands belong in one engine where
+/// several nodes share them: an engine that does not have the runs cannot tell whether a [`RunWriter`](crate::RunWriter) still holds.
 ///
 /// # Examples
 ///
@@ -24,6 +27,8 @@ pub struct Stores {
     pub conversations: Arc<dyn ConversationStore>,
     /// Runs.
     pub runs: Arc<dyn RunStore>,
+    /// The commands of runs.
+    pub commands: Arc<dyn CommandStore>,
     /// Notifications.
     pub notifications: Arc<dyn NotificationChannel>,
     /// The latency records.
@@ -35,13 +40,19 @@ impl Stores {
     #[must_use]
     pub fn of<S>(engine: S) -> Self
     where
-        S: EventLog + ConversationStore + RunStore + NotificationChannel + LatencyStore,
+        S: EventLog
+            + ConversationStore
+            + RunStore
+            + CommandStore
+            + NotificationChannel
+            + LatencyStore,
     {
         let engine = Arc::new(engine);
         Self {
             log: engine.clone(),
             conversations: engine.clone(),
             runs: engine.clone(),
+            commands: engine.clone(),
             notifications: engine.clone(),
             latency: engine,
         }

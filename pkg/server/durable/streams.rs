@@ -161,7 +161,7 @@ impl HostStreams {
         if let Some(state) = &state {
             if state.is_closed && !was_known {
                 // The process that closed the stream may have died before closing the log.
-                self.log.close(key).await?;
+                self.log.close(key, None).await?;
             }
             self.keep(key, state);
         }
@@ -331,7 +331,7 @@ impl HostStreams {
             Ok(()) | Err(StoreError::Exists { .. }) => {}
             Err(error) => return Err(error),
         }
-        match self.log.append(key, 0, records).await {
+        match self.log.append(key, 0, records, None).await {
             Ok(()) => Ok(true),
             Err(StoreError::Behind { .. } | StoreError::NotFound { .. }) => Ok(false),
             // Retention has removed the stream of this name, so that the name is free again.
@@ -361,7 +361,7 @@ impl HostStreams {
                 // Closing adds one short record, for which there is always room.
                 self.room.set(key, taken, state.config.life());
             }
-            match self.log.append(key, state.end, records.clone()).await {
+            match self.log.append(key, state.end, records.clone(), None).await {
                 Ok(()) => {}
                 Err(StoreError::Behind { .. }) => continue,
                 Err(error) => {
@@ -374,7 +374,7 @@ impl HostStreams {
                 Arc::make_mut(&mut state).apply(record);
             }
             if state.is_closed {
-                self.log.close(key).await?;
+                self.log.close(key, None).await?;
             }
             self.keep(key, &state);
             return Ok((state, verdict));

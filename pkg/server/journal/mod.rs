@@ -2,6 +2,7 @@
 
 mod lines;
 pub(super) mod rewound;
+pub(super) mod run_fence;
 pub(super) mod undelivered;
 
 use std::{
@@ -16,6 +17,7 @@ use tokio::sync::{Mutex, Notify};
 
 use self::{
     lines::{LineReader, StoredLine},
+    run_fence::RunFence,
     undelivered::Undelivered,
 };
 use super::{
@@ -25,7 +27,9 @@ use super::{
 use forgeline_agent::journal::{
     Journal, JournalEntry, JournalError, JournalFuture, JournalLine, JournalStep, JournaledInput,
 };
-use forgeline_store::{ConversationKey, ConversationStore, Entry, StoreError, private::now_ms};
+use forgeline_store::{
+    ConversationKey, ConversationStore, Entry, RunWriter, StoreError, private::now_ms,
+};
 use forgeline_types::{AgentError, ErrorCode, Message, Text};
 
 /// Number of last messages that are searched for one that an earlier process may have added.
@@ -48,13 +52,14 @@ struct Inside {
     failure: std::sync::Mutex<Option<StoreError>>,
 }
 
-/// The number of events in the log of each active run.
+/// The number of events in the log of each active run, and the right to write the run.
 #[derive(Debug, Default)]
 pub(crate) struct LogProgress(std::sync::Mutex<HashMap<Text, Arc<EventCounter>>>);
 
-/// The number of events in the log of a run.
+/// The number of events in the log of a run, and the right to write the run.
 #[derive(Debug)]
 pub(crate) struct EventCounter {
+    fence: Arc<RunFence>,
     count: AtomicU64,
     changed: Notify,
 }
@@ -72,11 +77,17 @@ impl LogProgress {
     }
 
     /// Registers an active run whose log contains `events` events; returns its counter.
-    pub(crate) fn begin(&self, run: &str, events: u64) -> Arc<EventCounter> {
-        let events = EventCounter { count: AtomicU64::new(events), changed: Notify::new() };
-        let events = Arc::new(events);
-        self.lock().insert(run.into(), Arc::clone(&events));
+    pub(crate) fn begin(&self, fence: &Arc<RunFence>, events: u64) -> Arc<EventCounter> {
+        let (count, fence) = (AtomicU64::new(events), Arc::clone(fence));
+        let run = fence.writer().run.name.clone();
+        let events = Arc::new(EventCounter { fence, count, changed: Notify::new() });
+        self.lock().insert(run, Arc::clone(&events));
         events
+    }
+
+    /// Returns the right to write an active run.
+    fn fence(&self, run: &Text) -> Option<Arc<RunFence>> {
+        self.lock().get(run).map(|events| Arc::clone(&events.fence))
     }
 
     pub(crate) fn end(&self, run: &str) {
@@ -169,8 +180,13 @@ impl StoredJournal {
         Ok((journaled, words.into_messages()))
     }
 
-    /// Adds a message that belongs to no line, with the time at which it was sent, unless it is already among the last messages.
-    pub(crate) async fn say(&self, at_ms: u64, message: Message) -> Result<(), StoreError> {
+    /// Adds a message of a run that belongs to no line, with the time at which it was sent, unless it is already among the last messages.
+    pub(crate) async fn say(
+        &self,
+        at_ms: u64,
+        message: Message,
+        writer: &RunWriter,
+    ) -> Result<(), StoreError> {
         let Inside { store, key, entries, .. } = &*self.0;
         // The lock keeps lines from being added in between.
         let mut entries = entries.lock().await;
@@ -181,7 +197,8 @@ impl StoredJournal {
             return Ok(());
         }
         *entries = None;
-        store.append(key, head.entries, Entry::new(at_ms).message(message)).await?;
+        let entry = Entry::new(at_ms).message(message);
+        store.append(key, head.entries, entry, Some(writer)).await?;
         *entries = Some(head.entries + 1);
         Ok(())
     }
@@ -231,13 +248,21 @@ impl Inside {
             journaled.note(input, *messages > 0);
             self.told.wait(&journaled.run, *events).await;
         }
+        // What is given or taken back between runs belongs to none.
+        let is_of_run = !is_given && !matches!(entry.step(), JournalStep::RunRewound { .. });
+        let fence = self.told.fence(&journaled.run).filter(|_| is_of_run);
         let mut entries = self.entries.lock().await;
         // Until the append returns, the number of entries is unknown.
         let at = match entries.take() {
             Some(at) => at,
             None => self.noted(self.store.get(&self.key).await)?.entries,
         };
-        self.noted(self.store.append(&self.key, at, stored).await)?;
+        let writer = fence.as_ref().map(|fence| fence.writer());
+        let appended = self.store.append(&self.key, at, stored, writer).await;
+        self.noted(match &fence {
+            Some(fence) => fence.noted(appended),
+            None => appended,
+        })?;
         *entries = Some(at + 1);
         *self.lock() = journaled;
         Ok(())

@@ -16,10 +16,15 @@ use super::{
     retention::DataRetention,
     runs::{directory::RunDirectory, slots::RunSlots},
 };
-use forgeline_store::Stores;
+use forgeline_store::{NodeId, Stores};
+
+/// The version of the state of runs that this version of the service writes: a node that knows an earlier one alone cannot continue them.
+const STATE_VERSION: u32 = 1;
 
 /// Starts, drives, steers and recovers runs.
 pub(crate) struct RunLifecycle {
+    /// The owner of the runs of this process.
+    pub(super) node: NodeId,
     pub(super) stores: Stores,
     pub(super) runs: Arc<RunDirectory>,
     pub(super) conversations: Arc<ConversationDirectory>,

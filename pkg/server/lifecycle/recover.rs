@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::RunLifecycle;
+use super::{RunLifecycle, STATE_VERSION};
 use crate::{
     conversations::{ConversationForRun, run_order::RunTurn},
     encode::RunEnd,
@@ -85,7 +85,10 @@ impl RunLifecycle {
         self.retention.start_sweeping();
         let mut recovered = Recovered::default();
         let mut conversations: HashMap<ConversationKey, Vec<StoredRun>> = HashMap::new();
-        for record in self.stores.runs.open(MAX_RECOVERED).await? {
+        let runs = &self.stores.runs;
+        runs.beat(&self.node).await?;
+        while !runs.reap(&self.node).await?.is_empty() {}
+        for record in runs.claim(&self.node, MAX_RECOVERED, STATE_VERSION).await? {
             conversations.entry(record.conversation_key()).or_default().push(record);
         }
         for records in conversations.into_values() {

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::RunLifecycle;
+use super::{RunLifecycle, STATE_VERSION};
 use crate::{
     Problem,
     access::{
@@ -23,7 +23,7 @@ use crate::{
 };
 use forgeline_agent::{Caller, RunInput, RunStream, private::RunHandles};
 use forgeline_store::{
-    LogKey, RunBegun, RunChange, RunProgress, RunRequest, StoredRun, private::now_ms,
+    LogKey, RunBegun, RunChange, RunProgress, RunRequest, RunWriter, StoredRun, private::now_ms,
 };
 use forgeline_types::{Message, Text};
 
@@ -115,11 +115,12 @@ impl RunLifecycle {
         let (id, owner) = (conversation.id.clone(), caller.id.clone());
         let mut record =
             StoredRun::new(key.clone(), id, owner, conversation.agent_name.clone(), now_ms())
-                .input(kept);
+                .input(kept)
+                .version(STATE_VERSION);
         record.request = request.map(|(key, digest)| RunRequest::new(key, digest));
         record.about.clone_from(&about);
         let digest = record.request.as_ref().map_or(0, |request| request.digest);
-        match self.stores.runs.begin(record).await? {
+        match self.stores.runs.begin(record, Some(&self.node)).await? {
             RunBegun::New => {}
             // Another request with the same key was faster.
             RunBegun::Same(earlier) => return self.same(&earlier, digest),
@@ -127,7 +128,9 @@ impl RunLifecycle {
             _ => return Err(other_request()),
         }
         let ways = RunHandles::of_stream(&stream);
-        let run = ServiceRun::new(key.clone(), conversation.id.clone(), caller.id, ways);
+        // A run that begins is owned by its first claim.
+        let writer = RunWriter::new(key.clone(), 1);
+        let run = ServiceRun::new(writer, conversation.id.clone(), caller.id, ways);
         let run = Arc::new(run.about(about));
         let log = &self.stores.log;
         let ready = async {
@@ -188,16 +191,28 @@ impl RunLifecycle {
         let ending = run.drive(stream, stores, place, from, &self.away).await;
         // Nothing is kept of a run that was erased.
         let is_known = self.runs.active().find(&run.key.scope, run.id()).is_some();
-        self.records.keep(run, is_known.then_some(&self.stores)).await;
-        let Some(ending) = ending else { return };
+        let keeps = is_known && !run.fence().is_lost();
+        self.records.keep(run, keeps.then_some(&self.stores)).await;
+        let Some(ending) = ending else { return self.leave_if_lost(run) };
         if ending.lacks_user_messages && is_known {
-            self.keep_user_messages_of(&run.key).await;
+            self.keep_user_messages_of(run).await;
         }
-        let end = run.log_end(&self.stores, ending).await;
+        let Some(end) = run.log_end(&self.stores, ending).await else {
+            return self.leave_if_lost(run);
+        };
         self.conversations.cache().grown(&run.key.scope, &run.conversation);
         let (status, took) = (run.shown().status(), begun.elapsed());
         self.metrics.end_run(status, end.seq.saturating_sub(from), took);
         tracing::info!(run_id = run.id(), status, events = end.seq, ?took, "a run has ended");
+    }
+
+    /// Forgets a run that another process has taken; its conversation is read again when it is needed.
+    fn leave_if_lost(&self, run: &ServiceRun) {
+        if run.fence().is_lost() {
+            run.leave_to_another();
+            self.runs.active().remove(&run.key);
+            self.conversations.cache().remove(&run.key.scope, &run.conversation);
+        }
     }
 
     /// Cancels the active runs of a conversation and rewinds it.

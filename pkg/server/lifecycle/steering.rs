@@ -16,9 +16,7 @@ use crate::{
     runs::{run::ServiceRun, run_guard::RunGuard},
 };
 use forgeline_agent::{Caller, private::RequestAnswer};
-use forgeline_store::{
-    LogKey, RunChange, RunNote, RunProgress, StoreError, StoredRun, private::now_ms,
-};
+use forgeline_store::{RunChange, RunNote, RunProgress, StoreError, StoredRun, private::now_ms};
 use forgeline_types::{AgentError, Text};
 
 /// Maximum size of a run's input together with the messages sent since that are not in its journal, in bytes.
@@ -52,10 +50,10 @@ impl RunLifecycle {
         let journaled = self.conversations.journal_of(&record).journaled(run.id());
         let mut notes = RunNotes::new(&record, &journaled);
         notes.add_message(word.clone())?;
-        self.store_notes(key, *progress, &notes, &over).await?;
+        self.store_notes(run, *progress, &notes, &over).await?;
         if let Err(refused) = word.say(&run.steering) {
             // The run refused the message, so the next process must not send it.
-            self.withdraw(key, *progress, notes.undo(0)).await;
+            self.withdraw(run, *progress, notes.undo(0)).await;
             return Err(refused.into());
         }
         Ok(())
@@ -117,17 +115,17 @@ impl RunLifecycle {
         notes.add_answers(&answers)?;
         // If this future is dropped from here on, the answers may have been kept, so that they are given on drop.
         let mut giving = AnswersOnDrop { run, answers };
-        let is_kept = self.store_notes(key, *progress, &notes, &over).await;
+        let is_kept = self.store_notes(run, *progress, &notes, &over).await;
         let answers = std::mem::take(&mut giving.answers);
         is_kept?;
         // The run receives the message before the answers, and handles it after the results.
         if let Some(Err(refused)) = word.map(|word| word.say(&run.steering)) {
-            self.withdraw(key, *progress, notes.undo(0)).await;
+            self.withdraw(run, *progress, notes.undo(0)).await;
             return Err(refused.into());
         }
         for (at, answer) in answers.iter().enumerate() {
             if let Err(refused) = give(run, answer.clone()) {
-                self.withdraw(key, *progress, notes.undo(messages + at)).await;
+                self.withdraw(run, *progress, notes.undo(messages + at)).await;
                 return Err(refused.into());
             }
         }
@@ -156,7 +154,7 @@ impl RunLifecycle {
             let change = notes
                 .change(*progress)
                 .note(stored_input::left_note().map_err(|error| damaged(&error))?);
-            match self.stores.runs.change(key, change).await {
+            match self.change(run, change).await {
                 Ok(()) | Err(StoreError::Ended { .. }) => Ok(()),
                 Err(error) => Err(error.into()),
             }
@@ -197,10 +195,10 @@ impl RunLifecycle {
             return Ok(());
         }
         let cancel = RunGuard::new(run.cancel.clone());
-        let (key, progress) = (&run.key, run.kept_progress().await);
+        let progress = run.kept_progress().await;
         let note = stored_input::cancelled_note().map_err(|error| damaged(&error))?;
         let change = RunChange::to(*progress, now_ms()).note(note);
-        match self.stores.runs.change(key, change).await {
+        match self.change(run, change).await {
             Ok(()) | Err(StoreError::Ended { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -208,28 +206,33 @@ impl RunLifecycle {
         Ok(())
     }
 
+    /// Changes the state of a run in the store.
+    async fn change(&self, run: &ServiceRun, change: RunChange) -> Result<(), StoreError> {
+        run.fence().noted(self.stores.runs.change(run.fence().writer(), change).await)
+    }
+
     /// Stores notes of a run.
     async fn store_notes(
         &self,
-        key: &LogKey,
+        run: &ServiceRun,
         progress: RunProgress,
         notes: &RunNotes,
         over: &(dyn Fn() -> Problem + Sync),
     ) -> Result<(), Problem> {
-        match self.stores.runs.change(key, notes.change(progress)).await {
+        match self.change(run, notes.change(progress)).await {
             Err(StoreError::Ended { .. }) => Err(over()),
             changed => Ok(changed?),
         }
     }
 
     /// Withdraws notes of what the run refused.
-    async fn withdraw(&self, key: &LogKey, progress: RunProgress, (removed, added): UndoNotes) {
+    async fn withdraw(&self, run: &ServiceRun, progress: RunProgress, (removed, added): UndoNotes) {
         let mut change = RunChange::to(progress, now_ms());
         (change.removed, change.added) = (removed, added);
-        match self.stores.runs.change(key, change).await {
+        match self.change(run, change).await {
             Ok(()) | Err(StoreError::Ended { .. }) => {}
             Err(error) => {
-                tracing::error!(%error, run_id = %key.name, "an input that was not delivered could not be withdrawn");
+                tracing::error!(%error, run_id = run.id(), "an input that was not delivered could not be withdrawn");
             }
         }
     }

@@ -2,30 +2,35 @@
 
 use super::RunLifecycle;
 use crate::{input::stored_input::StoredInput, runs::run::ServiceRun};
-use forgeline_store::{LogKey, StoreError, StoredRun};
+use forgeline_store::{RunWriter, StoreError, StoredRun};
 use forgeline_types::MessageRole;
 
 impl RunLifecycle {
     /// Adds the user's messages to the conversation of a run that goes no further, unless its journal contains them: readers of the conversation find
     /// every acknowledged message. The model of a later run does not read them, as it may not be able to.
     pub(crate) async fn keep_user_messages(&self, record: &StoredRun) {
-        if let Err(error) = self.try_keep_user_messages(record).await {
+        if let Err(error) = self.try_keep_user_messages(record, &record.writer()).await {
             let run_id = &record.key.name;
             tracing::error!(%error, %run_id, "the user's message could not be stored");
         }
     }
 
     /// Calls [`keep_user_messages`](Self::keep_user_messages) for a run that ended in this process.
-    pub(crate) async fn keep_user_messages_of(&self, run: &LogKey) {
-        match self.stores.runs.get(run).await {
-            Ok(record) => self.keep_user_messages(&record).await,
-            Err(error) => {
-                tracing::error!(%error, run_id = %run.name, "the user's message could not be stored");
-            }
+    pub(crate) async fn keep_user_messages_of(&self, run: &ServiceRun) {
+        let kept = match self.stores.runs.get(&run.key).await {
+            Ok(record) => self.try_keep_user_messages(&record, run.fence().writer()).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = run.fence().noted(kept) {
+            tracing::error!(%error, run_id = run.id(), "the user's message could not be stored");
         }
     }
 
-    async fn try_keep_user_messages(&self, record: &StoredRun) -> Result<(), StoreError> {
+    async fn try_keep_user_messages(
+        &self,
+        record: &StoredRun,
+        writer: &RunWriter,
+    ) -> Result<(), StoreError> {
         if record.input.is_none() {
             return Ok(());
         }
@@ -33,16 +38,16 @@ impl RunLifecycle {
         let journal = self.conversations.journal_of(record);
         let (journaled, taken) = journal.read_run(&record.key.name).await?;
         if let Some(input) = stored.run_input().filter(|_| !journaled.has_said) {
-            journal.say(record.begun_ms, input.into_message()).await?;
+            journal.say(record.begun_ms, input.into_message(), writer).await?;
         }
         for (at, message) in taken.iter().enumerate() {
             let same = taken.iter().take(at).filter(|other| *other == message).count();
             // A message that is no longer kept gets a time derived from its run, the same on each call.
             let at_ms = stored.sent_at(message, same).unwrap_or(record.begun_ms + 1 + at as u64);
-            journal.say(at_ms, message.clone()).await?;
+            journal.say(at_ms, message.clone(), writer).await?;
         }
         for word in stored.messages_without(journaled.words) {
-            journal.say(word.at_ms, word.message).await?;
+            journal.say(word.at_ms, word.message, writer).await?;
         }
         Ok(())
     }

@@ -127,6 +127,10 @@ impl From<StoreError> for Problem {
                 let problem = Self::new(StatusCode::CONFLICT, "log_behind", detail);
                 problem.with("last_event_id", end.checked_sub(1))
             }
+            error @ StoreError::Fenced { .. } => {
+                tracing::warn!(%error, "a run is no longer written here");
+                Self::busy("the run has moved to another process; try again later", 1)
+            }
             error @ StoreError::BadCursor { .. } => Self::bad(error.to_string()),
             error @ (StoreError::Exists { what: "log", .. }
             | StoreError::Ended { what: "log", .. }) => {

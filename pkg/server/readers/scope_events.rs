@@ -64,7 +64,7 @@ pub(crate) async fn note(log: &dyn EventLog, run: &ServiceRun) -> Result<(), Sto
     let record = LogRecord::new(RUN_QUEUED, serde_json::to_vec(&noted).unwrap_or_default());
     let (mut at, mut last) = (0, None);
     for _ in 0..MAX_ATTEMPTS {
-        match log.append(&key, at, vec![record.clone()]).await {
+        match log.append(&key, at, vec![record.clone()], None).await {
             Ok(()) => {
                 drop_old(log, &key, at + 1).await;
                 return Ok(());

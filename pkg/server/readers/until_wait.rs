@@ -242,7 +242,7 @@ mod tests {
         log.create(key.clone()).await.unwrap();
         let event = r#"{"run_id":"r","turn":1,"seq":0,"at":1,"type":"thinking_start"}"#;
         let records = (0..700).map(|_| LogRecord::new("thinking_start", event)).collect();
-        log.append(&key, 0, records).await.unwrap();
+        log.append(&key, 0, records, None).await.unwrap();
         let run = ServiceRun::stored(&StoredRun::new(key, "c", "ann", "main", 1));
         for from in [1, 255, 256, 257, 300, 513, 700] {
             let mut encoder = Counter::default();

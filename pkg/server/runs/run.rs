@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Problem,
     encode::{RunEnd, RunStatus},
-    journal::LogProgress,
+    journal::{LogProgress, run_fence::RunFence},
 };
 use forgeline_agent::{
     RunStream,
@@ -28,7 +28,7 @@ use forgeline_agent::{
     steering::{Approvals, ClientCalls, Questions, Steering},
 };
 use forgeline_store::{
-    EventLog, LogKey, LogRecord, RunChange, RunProgress, StoreError, StoredRun, Stores,
+    EventLog, LogKey, LogRecord, RunChange, RunProgress, RunWriter, StoreError, StoredRun, Stores,
     private::now_ms,
 };
 use forgeline_types::{
@@ -43,6 +43,7 @@ pub(crate) const RUN_END: &str = "run_end";
 #[derive(Debug)]
 pub(crate) struct ServiceRun {
     pub(crate) key: LogKey,
+    fence: Arc<RunFence>,
     pub(crate) conversation: Text,
     /// The caller that owns it.
     pub(crate) owner: Text,
@@ -96,10 +97,17 @@ enum RunPhase {
 }
 
 impl ServiceRun {
-    pub(crate) fn new(key: LogKey, conversation: Text, owner: Text, ways: RunHandles) -> Self {
+    pub(crate) fn new(
+        writer: RunWriter,
+        conversation: Text,
+        owner: Text,
+        ways: RunHandles,
+    ) -> Self {
         let RunHandles { approvals, client_calls, questions, steering, cancel } = ways;
+        let key = writer.run.clone();
         Self {
             key,
+            fence: Arc::new(RunFence::new(writer, cancel.clone())),
             conversation,
             owner,
             approvals,
@@ -135,7 +143,7 @@ impl ServiceRun {
         awaited: Vec<Text>,
     ) -> Self {
         let (id, owner) = (record.conversation.clone(), record.owner.clone());
-        let mut run = Self::new(record.key.clone(), id, owner, ways).about(record.about.clone());
+        let mut run = Self::new(record.writer(), id, owner, ways).about(record.about.clone());
         run.recovery.begin(awaited);
         run.kept = tokio::sync::Mutex::new(record.progress);
         if let Some(turn) = turn {
@@ -164,6 +172,11 @@ impl ServiceRun {
     /// Returns `true` once the run has caught up with its state in another process.
     pub(crate) fn has_recovered(&self) -> bool {
         self.recovery.has_recovered()
+    }
+
+    /// Returns the right to write the run.
+    pub(crate) fn fence(&self) -> &RunFence {
+        &self.fence
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -236,8 +249,8 @@ impl ServiceRun {
 
     /// Returns a run that is not active in this process, from its record.
     pub(crate) fn stored(record: &StoredRun) -> Self {
-        let StoredRun { key, conversation, owner, .. } = record.clone();
-        let mut run = Self::new(key, conversation, owner, RunHandles::none());
+        let StoredRun { conversation, owner, .. } = record.clone();
+        let mut run = Self::new(record.writer(), conversation, owner, RunHandles::none());
         run.kept = tokio::sync::Mutex::new(record.progress);
         let run = run.about(record.about.clone());
         let status = match record.progress {
@@ -260,7 +273,8 @@ impl ServiceRun {
     }
 
     /// Drives the run to its end once it has a slot, from event number `from` on. Returns the end, which the caller has to [report](Self::log_end), or
-    /// `None` if the run was suspended for another process once `away` was cancelled. Events are in the log before readers see them.
+    /// `None` if the run was suspended for another process once `away` was cancelled, or if another process has taken it. Events are in the log before
+    /// readers see them.
     pub(crate) async fn drive(
         &self,
         mut stream: RunStream,
@@ -270,7 +284,7 @@ impl ServiceRun {
         away: &CancellationToken,
     ) -> Option<RunEnding> {
         let log = &stores.log;
-        let event_counter = log_progress.begin(self.id(), from);
+        let event_counter = log_progress.begin(&self.fence, from);
         // A run that is cancelled while it waits ends like one that is cancelled at its start.
         if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
             // The service shuts down and no longer has a slot for the run.
@@ -297,7 +311,7 @@ impl ServiceRun {
             };
             let count = records.len() as u64;
             if failed.is_none() {
-                match log.append(&self.key, events, records).await {
+                match self.append(&**log, events, records).await {
                     Ok(()) => kept += count,
                     Err(error) => {
                         // Events that cannot be stored are not shown, and no more of them are paid for.
@@ -319,6 +333,9 @@ impl ServiceRun {
         drop(batches);
         let outcome = stream.outcome().await.unwrap_or_else(|error| *error.outcome);
         log_progress.end(self.id());
+        if self.fence.is_lost() {
+            return None;
+        }
         let mut end = RunEnd::of(&outcome, kept);
         let lost_journal = end.error.as_ref().is_some_and(|error| error.code == ErrorCode::Journal);
         if let Some(error) = &failed {
@@ -331,24 +348,47 @@ impl ServiceRun {
         Some(RunEnding { end, failed, lacks_user_messages })
     }
 
-    /// Reports the end of a run: in its log, or separately if the log does not accept it.
-    pub(crate) async fn log_end(&self, stores: &Stores, ending: RunEnding) -> RunEnd {
+    /// Reports the end of a run: in its log, or separately if the log does not accept it. Returns `None` if another process has taken the run.
+    pub(crate) async fn log_end(&self, stores: &Stores, ending: RunEnding) -> Option<RunEnd> {
         let RunEnding { mut end, failed, .. } = ending;
         if let Some(error) = &failed {
             tracing::error!(%error, run_id = self.id(), "a run ended because its events cannot be stored");
         }
-        let closed = self.close(&*stores.log, &mut end).await;
-        self.finish(stores, end.clone()).await;
-        if let Err(error) = closed {
-            self.announce_end_not_logged(&*stores.log, &error).await;
+        self.report(stores, &mut end).await;
+        (!self.fence.is_lost()).then_some(end)
+    }
+
+    /// Records an end in the log and in the store, and tells readers if the log does not accept it.
+    async fn report(&self, stores: &Stores, end: &mut RunEnd) {
+        let closed = self.close(&*stores.log, end).await;
+        if !self.fence.is_lost() {
+            self.finish(stores, end.clone()).await;
         }
-        end
+        if let Err(error) = closed.as_ref()
+            && !self.fence.is_lost()
+        {
+            self.announce_end_not_logged(&*stores.log, error).await;
+        }
+    }
+
+    async fn append(
+        &self,
+        log: &dyn EventLog,
+        at: u64,
+        records: Vec<LogRecord>,
+    ) -> Result<(), StoreError> {
+        let writer = Some(self.fence.writer());
+        self.fence.noted(log.append(&self.key, at, records, writer).await)
+    }
+
+    async fn close_log(&self, log: &dyn EventLog) -> Result<(), StoreError> {
+        self.fence.noted(log.close(&self.key, Some(self.fence.writer())).await)
     }
 
     /// Tells readers that the run has ended, although its log may lack the end; otherwise they would wait forever.
     async fn announce_end_not_logged(&self, log: &dyn EventLog, why: &StoreError) {
         tracing::error!(error = %why, run_id = self.id(), "the end of a run could not be stored");
-        if let Err(error) = log.close(&self.key).await {
+        if let Err(error) = self.close_log(log).await {
             tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
         }
         self.end_not_logged.cancel();
@@ -383,6 +423,12 @@ impl ServiceRun {
         self.finish_recovery();
     }
 
+    /// Lets go of a run that another process has taken: its readers here follow the log.
+    pub(crate) fn leave_to_another(&self) {
+        self.frames.end();
+        self.finish_recovery();
+    }
+
     /// Returns the progress known to the store; it does not change while the guard is held, unless the run ends.
     pub(crate) async fn kept_progress(&self) -> tokio::sync::MutexGuard<'_, RunProgress> {
         self.kept.lock().await
@@ -390,7 +436,8 @@ impl ServiceRun {
 
     /// Stores the state of the run. If that fails, the log still has the end.
     pub(crate) async fn keep(&self, stores: &Stores, change: RunChange) {
-        if let Err(error) = stores.runs.change(&self.key, change).await {
+        let changed = stores.runs.change(self.fence.writer(), change).await;
+        if let Err(error) = self.fence.noted(changed) {
             tracing::error!(%error, run_id = self.id(), "the state of a run could not be stored");
         }
     }
@@ -404,16 +451,12 @@ impl ServiceRun {
     ) {
         let mut end = RunEnd::new(self.key.name.clone(), events, RunStatus::Interrupted);
         (end.error, end.usage) = (Some(why), used);
-        let closed = self.close(&*stores.log, &mut end).await;
-        self.finish(stores, end).await;
-        if let Err(error) = closed {
-            self.announce_end_not_logged(&*stores.log, &error).await;
-        }
+        self.report(stores, &mut end).await;
     }
 
     /// Records the end that the log already contains.
     pub(crate) async fn finish_logged(&self, stores: &Stores, end: RunEnd) {
-        if let Err(error) = stores.log.close(&self.key).await {
+        if let Err(error) = self.close_log(&*stores.log).await {
             tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
         }
         self.finish(stores, end).await;
@@ -421,16 +464,16 @@ impl ServiceRun {
 
     /// Appends the end to the log, and closes the log. The end is short, and may fit where an event did not.
     async fn close(&self, log: &dyn EventLog, end: &mut RunEnd) -> Result<(), StoreError> {
-        let mut appended = log.append(&self.key, end.seq, vec![end_record(end)]).await;
+        let mut appended = self.append(log, end.seq, vec![end_record(end)]).await;
         // Events whose outcome was unknown have been stored.
         if let Err(StoreError::Behind { end: there, .. }) = &appended
             && *there > end.seq
         {
             end.seq = *there;
-            appended = log.append(&self.key, end.seq, vec![end_record(end)]).await;
+            appended = self.append(log, end.seq, vec![end_record(end)]).await;
         }
         appended?;
-        log.close(&self.key).await
+        self.close_log(log).await
     }
 }
 

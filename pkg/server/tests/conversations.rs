@@ -19,7 +19,7 @@ async fn kept() -> Router {
         stores.conversations.begin(conversation).await.unwrap();
         let said = |at: u64| Entry::new(at).message(Message::user(format!("{owner} says {at}")));
         for at in 0..3 {
-            stores.conversations.append(&key, at, said(at)).await.unwrap();
+            stores.conversations.append(&key, at, said(at), None).await.unwrap();
         }
     }
     router(built(chatty()).stores(stores).build().unwrap())
@@ -181,7 +181,7 @@ async fn a_damaged_journal_is_no_fault_of_the_caller() {
     let key = ConversationKey::new("team-a", "c");
     let conversation = ConversationRecord::new(key.clone(), "ann", "main", 1);
     stores.conversations.begin(conversation).await.unwrap();
-    stores.conversations.append(&key, 0, Entry::new(2).line("{garbage")).await.unwrap();
+    stores.conversations.append(&key, 0, Entry::new(2).line("{garbage"), None).await.unwrap();
     let app = router(built(chatty()).stores(stores).build().unwrap());
     let said = json!({ "id": "c", "messages": [{ "role": "user", "content": "Go." }] });
     let thread = json!({ "threadId": "c", "runId": "r", "messages": said["messages"] });
@@ -214,7 +214,7 @@ async fn the_history_of_chats_is_read_to_its_end() {
     let key = ConversationKey::new("team-a", "c7");
     for at in 0..60 {
         let said = Entry::new(at).message(Message::user(at.to_string()));
-        stores.conversations.append(&key, at, said).await.unwrap();
+        stores.conversations.append(&key, at, said, None).await.unwrap();
     }
     let app = router(built(chatty()).stores(stores).build().unwrap());
     let history = async |query: &str| {

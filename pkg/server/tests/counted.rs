@@ -9,8 +9,8 @@ use futures_core::{future::BoxFuture, stream::BoxStream};
 
 use super::*;
 use forgeline_store::{
-    EventLog, InMemoryLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, StoredRun,
-    Stores, private::now_ms,
+    EventLog, InMemoryLog, LogInfo, LogKey, LogPage, LogRecord, Retention, RunWriter, StoreError,
+    StoredRun, Stores, private::now_ms,
 };
 
 /// A log that counts the records that are read, does something once behind a run that is noted, and refuses new logs for a while.
@@ -32,9 +32,15 @@ impl EventLog for Counted {
         }
         self.0.create(key)
     }
-    fn append<'a>(&'a self, key: &'a LogKey, at: u64, records: Vec<LogRecord>) -> Done<'a, ()> {
+    fn append<'a>(
+        &'a self,
+        key: &'a LogKey,
+        at: u64,
+        records: Vec<LogRecord>,
+        writer: Option<&'a RunWriter>,
+    ) -> Done<'a, ()> {
         Box::pin(async move {
-            self.0.append(key, at, records).await?;
+            self.0.append(key, at, records, writer).await?;
             let is_noted = key.name.starts_with("runs-of/");
             let noted = is_noted.then(|| self.2.lock().unwrap().take()).flatten();
             if let Some(then) = noted {
@@ -43,8 +49,8 @@ impl EventLog for Counted {
             Ok(())
         })
     }
-    fn close<'a>(&'a self, key: &'a LogKey) -> Done<'a, ()> {
-        self.0.close(key)
+    fn close<'a>(&'a self, key: &'a LogKey, writer: Option<&'a RunWriter>) -> Done<'a, ()> {
+        self.0.close(key, writer)
     }
     fn read<'a>(&'a self, key: &'a LogKey, from: u64, most: usize) -> Done<'a, LogPage> {
         Box::pin(async move {
@@ -94,11 +100,11 @@ async fn ended(events: u64) -> (Counted, Router, Stores) {
     stores.log = Arc::new(log.clone());
     let key = LogKey::new("team-a", "run-1");
     let run = StoredRun::new(key.clone(), "c", "ann", "main", now_ms());
-    stores.runs.begin(run).await.unwrap();
+    stores.runs.begin(run, None).await.unwrap();
     log.create(key.clone()).await.unwrap();
     let records = (0..events).map(|at| LogRecord::new("x", at.to_string())).collect();
-    log.append(&key, 0, records).await.unwrap();
-    log.close(&key).await.unwrap();
+    log.append(&key, 0, records, None).await.unwrap();
+    log.close(&key, None).await.unwrap();
     let app = router(built(chatty()).stores(stores.clone()).build().unwrap());
     (log, app, stores)
 }
@@ -123,7 +129,7 @@ async fn a_reader_of_all_begins_without_a_look_at_each_earlier_run() {
     let runs = forgeline_store::private::runs_of(&"team-a".into(), "ann");
     log.create(runs.clone()).await.unwrap();
     let records = (0..5_000).map(|_| LogRecord::new("run_queued", "{}")).collect();
-    log.append(&runs, 0, records).await.unwrap();
+    log.append(&runs, 0, records, None).await.unwrap();
     drop(get(&app, "/v1/events", "ann").await);
     assert_eq!(log.1.load(Ordering::Relaxed), 0, "nothing goes on, and nothing is looked for");
     drop(stores);

@@ -310,11 +310,11 @@ async fn without_journal(stores: &Stores, events: usize) -> String {
     let input = forgeline_agent::RunInput::from("Tell.").caller(owner).conversation("c");
     let key = LogKey::new("team-a", "run_1");
     let record = StoredRun::new(key.clone(), "c", "ann", "main", 1).input(input.to_json().unwrap());
-    stores.runs.begin(record).await.unwrap();
+    stores.runs.begin(record, None).await.unwrap();
     stores.log.create(key.clone()).await.unwrap();
     let event = r#"{"run_id":"run_1","seq":0,"turn":0,"type":"update_busy","busy":true}"#;
     let records = vec![LogRecord::new("update_busy", event); events];
-    stores.log.append(&key, 0, records).await.unwrap();
+    stores.log.append(&key, 0, records, None).await.unwrap();
     "/v1/runs/run_1".to_owned()
 }
 
@@ -398,7 +398,7 @@ async fn a_run_whose_process_died_before_it_was_noted_is_heard_of_by_readers_of_
             forgeline_agent::RunInput::from("Go.").caller(Caller::new("ann").scope("team-a"));
         let key = forgeline_store::LogKey::new("team-a", id);
         let record = forgeline_store::StoredRun::new(key.clone(), "c", "ann", "main", at as u64);
-        stores.runs.begin(record.input(input.to_json().unwrap())).await.unwrap();
+        stores.runs.begin(record.input(input.to_json().unwrap()), None).await.unwrap();
         // The second one has no log either.
         if at == 0 {
             stores.log.create(key).await.unwrap();

@@ -128,7 +128,7 @@ async fn the_use_of_a_stream_outlives_the_process() {
     let created = json!({ "created": 1, "content_type": "text/plain", "ttl": 1 }).to_string();
     stores.log.create(short.clone()).await.unwrap();
     let record = forgeline_store::LogRecord::new("stream_created", created);
-    stores.log.append(&short, 0, vec![record]).await.unwrap();
+    stores.log.append(&short, 0, vec![record], None).await.unwrap();
     let app = router(service());
     assert_eq!(send(&app, ("GET", path, "ann"), &[], "").await.0, 200);
     assert_eq!(

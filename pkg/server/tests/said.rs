@@ -115,17 +115,17 @@ async fn what_was_said_is_kept_beside_a_journal_that_cannot_be_read_and_once() {
     let conversation = ConversationRecord::new(key.clone(), "ann", "main", 1);
     stores.conversations.begin(conversation).await.unwrap();
     let line = r#"{"n":0,"digest":"00","record":{"began":{"version":1,"state":{"outcome":{"run_id":"run_0"}}}}}"#;
-    stores.conversations.append(&key, 0, Entry::new(2).line(line)).await.unwrap();
+    stores.conversations.append(&key, 0, Entry::new(2).line(line), None).await.unwrap();
     for (at, said) in [(3, "Tell."), (4, "Tell.")] {
         let id = format!("run_{at}");
         let input = RunInput::from(said).caller(owner.clone()).conversation("c");
         let log = forgeline_store::LogKey::new("team-a", id.as_str());
         let record = StoredRun::new(log, "c", "ann", "main", at).input(input.to_json().unwrap());
-        stores.runs.begin(record).await.unwrap();
+        stores.runs.begin(record, None).await.unwrap();
     }
     // A process before this one kept the first of them, and died.
     let message = RunInput::from("Tell.").into_message();
-    stores.conversations.append(&key, 1, Entry::new(3).message(message)).await.unwrap();
+    stores.conversations.append(&key, 1, Entry::new(3).message(message), None).await.unwrap();
     let (service, app) = over(&stores, scripted([]));
     assert_eq!(service.recover().await.unwrap().interrupted, 2);
     assert_eq!(texts(&app).await, ["Tell.", "Tell."], "each once");

@@ -13,7 +13,8 @@ use super::{
     *,
 };
 use forgeline_store::{
-    EventLog, InMemoryLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, Stores,
+    EventLog, InMemoryLog, LogInfo, LogKey, LogPage, LogRecord, Retention, RunWriter, StoreError,
+    Stores,
 };
 
 /// A log that takes the first records of a run alone, and may not even be closed then.
@@ -34,16 +35,22 @@ impl EventLog for Full {
         self.log.create(key)
     }
 
-    fn append<'a>(&'a self, key: &'a LogKey, at: u64, records: Vec<LogRecord>) -> Done<'a> {
+    fn append<'a>(
+        &'a self,
+        key: &'a LogKey,
+        at: u64,
+        records: Vec<LogRecord>,
+        writer: Option<&'a RunWriter>,
+    ) -> Done<'a> {
         let is_of_run = !key.name.starts_with("runs-of/");
         if is_of_run && at + records.len() as u64 > self.most.load(Ordering::Acquire) {
             return Box::pin(async { full() });
         }
-        self.log.append(key, at, records)
+        self.log.append(key, at, records, writer)
     }
 
-    fn close<'a>(&'a self, key: &'a LogKey) -> Done<'a> {
-        if self.closes { self.log.close(key) } else { Box::pin(async { full() }) }
+    fn close<'a>(&'a self, key: &'a LogKey, writer: Option<&'a RunWriter>) -> Done<'a> {
+        if self.closes { self.log.close(key, writer) } else { Box::pin(async { full() }) }
     }
 
     fn read<'a>(&'a self, key: &'a LogKey, from: u64, most: usize) -> Done<'a, LogPage> {

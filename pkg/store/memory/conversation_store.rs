@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     ConversationKey, ConversationPage, ConversationQuery, ConversationRecord, ConversationStatus,
-    ConversationStore, Entry, EraseMode, Erased, StoreFuture, StoredMessage,
+    ConversationStore, Entry, EraseMode, Erased, RunWriter, StoreFuture, StoredMessage,
     conversation_record::to_message,
 };
 use forgeline_types::Text;
@@ -31,8 +31,12 @@ impl ConversationStore for InMemoryStore {
         key: &'a ConversationKey,
         at: u64,
         entry: Entry,
+        writer: Option<&'a RunWriter>,
     ) -> StoreFuture<'a, ()> {
-        ready(lock(&self.0.conversations).append(key, at, &entry))
+        let mut all = lock(&self.0.conversations);
+        // Held while the entry is added, so that no claim comes in between.
+        let runs = lock(&self.0.runs);
+        ready(runs.check_writer(writer).and_then(|()| all.append(key, at, &entry)))
     }
 
     fn lines<'a>(

@@ -14,7 +14,10 @@ use super::{
     log_table::LogTable,
     stored_log::{LogPhase, StoredLog},
 };
-use crate::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, StoreFuture};
+use crate::{
+    EventLog, InMemoryStore, LogInfo, LogKey, LogPage, LogRecord, Retention, RunWriter, StoreError,
+    StoreFuture,
+};
 
 /// Maximum size of all records together, in bytes.
 const MAX_BYTES: usize = 512 << 20;
@@ -23,7 +26,8 @@ const MAX_BYTES: usize = 512 << 20;
 const MAX_RETIRED: usize = 100_000;
 
 /// An event log in memory, for a single process: the data is lost with the process. It holds at most 512 MiB; beyond that, it retires the logs that were
-/// closed first in the scope with the largest closed logs. If there are none, records are refused.
+/// closed first in the scope with the largest closed logs. If there are none, records are refused. Only the log of [`Stores::in_memory`](crate::Stores::in_memory)
+/// knows who owns a run.
 ///
 /// # Examples
 ///
@@ -34,7 +38,7 @@ const MAX_RETIRED: usize = 100_000;
 ///
 /// let (log, key) = (InMemoryLog::new(), LogKey::new("team-a", "run_1"));
 /// log.create(key.clone()).await?;
-/// log.append(&key, 0, vec![LogRecord::new("turn_end", "{}")]).await?;
+/// log.append(&key, 0, vec![LogRecord::new("turn_end", "{}")], None).await?;
 /// assert_eq!(log.read(&key, 0, 10).await?.next, 1);
 /// let other = LogKey::new("team-b", "run_1");
 /// assert!(matches!(log.read(&other, 0, 10).await, Err(StoreError::NotFound { .. })));
@@ -42,7 +46,11 @@ const MAX_RETIRED: usize = 100_000;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct InMemoryLog(Arc<Mutex<LogTable>>);
+pub struct InMemoryLog {
+    logs: Arc<Mutex<LogTable>>,
+    /// The store that has the runs, if one does.
+    runs: Option<InMemoryStore>,
+}
 
 impl InMemoryLog {
     /// Returns an empty log.
@@ -52,20 +60,47 @@ impl InMemoryLog {
     }
 
     pub(super) fn limited(max_bytes: usize, max_retired: usize) -> Self {
-        Self(Arc::new(Mutex::new(LogTable::limited(max_bytes, max_retired))))
+        let logs = Arc::new(Mutex::new(LogTable::limited(max_bytes, max_retired)));
+        Self { logs, runs: None }
+    }
+
+    /// Returns an empty log of the runs in a store.
+    pub(super) fn beside(runs: &InMemoryStore) -> Self {
+        Self { runs: Some(runs.clone()), ..Self::new() }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, LogTable> {
-        lock(&self.0)
+        lock(&self.logs)
     }
 
     fn reading(&self, key: &LogKey) -> Result<LogReader, StoreError> {
         Ok(LogReader::of(self.lock().get(key)?))
     }
 
-    /// Appends; the common lock is not held while readers are woken.
-    fn add(&self, key: &LogKey, at: u64, records: Vec<LogRecord>) -> Result<(), StoreError> {
-        let log = self.lock().append(key, at, records)?;
+    /// Writes a log; no claim of its run comes in between.
+    fn write<T>(
+        &self,
+        key: &LogKey,
+        writer: Option<&RunWriter>,
+        write: impl FnOnce(&mut LogTable) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let runs = self.runs.as_ref().filter(|_| writer.is_some()).map(InMemoryStore::lock_runs);
+        let mut logs = self.lock();
+        lock(logs.get(key)?).check(key)?;
+        writer.map_or(Ok(()), |writer| writer.check_log(key))?;
+        runs.as_ref().map_or(Ok(()), |runs| runs.check_writer(writer))?;
+        write(&mut logs)
+    }
+
+    /// Appends; the common locks are not held while readers are woken.
+    fn add(
+        &self,
+        key: &LogKey,
+        at: u64,
+        records: Vec<LogRecord>,
+        writer: Option<&RunWriter>,
+    ) -> Result<(), StoreError> {
+        let log = self.write(key, writer, |logs| logs.append(key, at, records))?;
         lock(&log).readers.wake();
         Ok(())
     }
@@ -92,12 +127,13 @@ impl EventLog for InMemoryLog {
         key: &'a LogKey,
         at: u64,
         records: Vec<LogRecord>,
+        writer: Option<&'a RunWriter>,
     ) -> StoreFuture<'a, ()> {
-        ready(self.add(key, at, records))
+        ready(self.add(key, at, records, writer))
     }
 
-    fn close<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
-        ready(self.lock().close(key))
+    fn close<'a>(&'a self, key: &'a LogKey, writer: Option<&'a RunWriter>) -> StoreFuture<'a, ()> {
+        ready(self.write(key, writer, |logs| logs.close(key)))
     }
 
     fn read<'a>(&'a self, key: &'a LogKey, from: u64, most: usize) -> StoreFuture<'a, LogPage> {
@@ -174,18 +210,21 @@ mod tests {
         assert!(matches!(log.read(&key, 0, 1).await, Err(StoreError::NotFound { .. })));
         log.create(key.clone()).await.unwrap();
         assert!(matches!(log.create(key.clone()).await, Err(StoreError::Exists { .. })));
-        log.append(&key, 0, records(3)).await.unwrap();
+        log.append(&key, 0, records(3), None).await.unwrap();
         for at in [0, 2, 4] {
-            let other = log.append(&key, at, records(1)).await.unwrap_err();
+            let other = log.append(&key, at, records(1), None).await.unwrap_err();
             assert!(matches!(other, StoreError::Behind { end: 3, .. }), "{other}");
         }
         assert_eq!(log.read(&key, 1, 1).await.unwrap(), LogPage::new(records(1), 2, false));
         assert_eq!(log.read(&key, 3, 9).await.unwrap(), LogPage::new(records(0), 3, false));
         assert!(matches!(log.read(&key, 4, 9).await, Err(StoreError::Behind { end: 3, .. })));
-        log.close(&key).await.unwrap();
-        log.close(&key).await.unwrap();
+        log.close(&key, None).await.unwrap();
+        log.close(&key, None).await.unwrap();
         assert!(log.read(&key, 3, 9).await.unwrap().is_end);
-        assert!(matches!(log.append(&key, 3, records(1)).await, Err(StoreError::Ended { .. })));
+        assert!(matches!(
+            log.append(&key, 3, records(1), None).await,
+            Err(StoreError::Ended { .. })
+        ));
         log.retire(&key).await.unwrap();
         log.retire(&key).await.unwrap();
         assert!(matches!(log.read(&key, 0, 9).await, Err(StoreError::Retired { .. })));
@@ -197,13 +236,13 @@ mod tests {
         for step in 0..3 {
             let (log, key) = (InMemoryLog::new(), LogKey::new("a", "run"));
             log.create(key.clone()).await.unwrap();
-            log.append(&key, 0, records(1)).await.unwrap();
+            log.append(&key, 0, records(1), None).await.unwrap();
             assert_eq!(log.wait(&key, 0).now_or_never(), Some(Ok(())));
             let mut waits = log.wait(&key, 1);
             assert!((&mut waits).now_or_never().is_none());
             match step {
-                0 => log.append(&key, 1, records(1)).await.unwrap(),
-                1 => log.close(&key).await.unwrap(),
+                0 => log.append(&key, 1, records(1), None).await.unwrap(),
+                1 => log.close(&key, None).await.unwrap(),
                 _ => log.retire(&key).await.unwrap(),
             }
             let ended = waits.now_or_never().unwrap();
@@ -218,12 +257,12 @@ mod tests {
         for key in [&one, &other] {
             log.create(key.clone()).await.unwrap();
         }
-        log.append(&one, 0, records(2)).await.unwrap();
-        let full = log.append(&other, 0, records(1)).await.unwrap_err();
+        log.append(&one, 0, records(2), None).await.unwrap();
+        let full = log.append(&other, 0, records(1), None).await.unwrap_err();
         let words = format!("{} of {} bytes", SIZE * 2, SIZE * 5 / 2);
         assert!(full.to_string().contains(&words), "{full}");
         log.retire(&one).await.unwrap();
-        log.append(&other, 0, records(2)).await.unwrap();
+        log.append(&other, 0, records(2), None).await.unwrap();
     }
 
     #[tokio::test]
@@ -232,9 +271,9 @@ mod tests {
         let key = |at: usize| LogKey::new("a", at.to_string());
         for at in 0..40 {
             log.create(key(at)).await.unwrap();
-            log.append(&key(at), 0, records(1)).await.unwrap();
+            log.append(&key(at), 0, records(1), None).await.unwrap();
             if at > 0 {
-                log.close(&key(at)).await.unwrap();
+                log.close(&key(at), None).await.unwrap();
             }
         }
         assert_eq!(log.read(&key(0), 0, 9).await.unwrap().records, records(1), "it is open");
@@ -243,8 +282,11 @@ mod tests {
         assert!((34..36).all(|at| matches!(is_there(at), Err(StoreError::Retired { .. }))));
         assert!((1..34).all(|at| matches!(is_there(at), Err(StoreError::NotFound { .. }))));
         assert_eq!(log.lock().all.len(), 7, "names have a bound");
-        log.append(&key(0), 1, records(4)).await.unwrap();
-        assert!(log.append(&key(0), 5, records(1)).await.is_err(), "none is left to be dropped");
+        log.append(&key(0), 1, records(4), None).await.unwrap();
+        assert!(
+            log.append(&key(0), 5, records(1), None).await.is_err(),
+            "none is left to be dropped"
+        );
     }
 
     #[tokio::test]
@@ -253,8 +295,8 @@ mod tests {
         let few = LogKey::new("few", "1");
         let ended = async |key: LogKey, count: usize| {
             log.create(key.clone()).await.unwrap();
-            log.append(&key, 0, records(count)).await.unwrap();
-            log.close(&key).await.unwrap();
+            log.append(&key, 0, records(count), None).await.unwrap();
+            log.close(&key, None).await.unwrap();
         };
         ended(few.clone(), 2).await;
         for at in 0..20 {
@@ -273,13 +315,13 @@ mod tests {
         let key = |at: usize| LogKey::new("a", at.to_string());
         for at in 0..4 {
             log.create(key(at)).await.unwrap();
-            log.append(&key(at), 0, records(1)).await.unwrap();
-            log.close(&key(at)).await.unwrap();
+            log.append(&key(at), 0, records(1), None).await.unwrap();
+            log.close(&key(at), None).await.unwrap();
         }
         assert_eq!(log.sweep(Retention::all()).await, Ok(0));
         // What is open does not count: nothing of it would go.
         log.create(key(9)).await.unwrap();
-        log.append(&key(9), 0, records(9)).await.unwrap();
+        log.append(&key(9), 0, records(9), None).await.unwrap();
         let much = Retention { max_bytes: Some(SIZE as u64 * 3), ..Retention::all() };
         assert_eq!(log.sweep(much).await, Ok(1));
         assert!(log.read(&key(0), 0, 1).await.is_err() && log.read(&key(1), 0, 1).await.is_ok());

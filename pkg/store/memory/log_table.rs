@@ -270,7 +270,7 @@ mod tests {
         if at == 0 {
             log.create(key.clone()).await.unwrap();
         }
-        log.append(&key, at, vec![record]).await.unwrap();
+        log.append(&key, at, vec![record], None).await.unwrap();
     }
 
     #[tokio::test]
@@ -297,7 +297,7 @@ mod tests {
         // A run finds its room.
         log.create(LogKey::new("a", "run")).await.unwrap();
         let record = LogRecord::new("event", vec![0; 800_000]);
-        log.append(&LogKey::new("a", "run"), 0, vec![record]).await.unwrap();
+        log.append(&LogKey::new("a", "run"), 0, vec![record], None).await.unwrap();
     }
 
     #[tokio::test]

@@ -11,6 +11,8 @@ mod log_table;
 mod notification_channel;
 mod notifications;
 mod reader_wakers;
+mod run_claims;
+mod run_commands;
 mod run_store;
 mod runs;
 mod scopes;
@@ -18,18 +20,18 @@ mod stored_log;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 pub use self::log::InMemoryLog;
 use self::{
-    conversations::ConversationTable, latency::ScopeLatency, notifications::ScopeNotifications,
-    runs::RunTable,
+    conversations::ConversationTable, latency::ScopeLatency, locks::lock,
+    notifications::ScopeNotifications, runs::RunTable,
 };
-use super::Stores;
+use super::{Stores, command_waits::CommandWaits};
 use forgeline_types::Text;
 
-/// Conversations, runs, notifications and latency records in memory, for a single process: the data is lost with the process.
+/// Conversations, runs with their commands, notifications and latency records in memory, for a single process: the data is lost with the process.
 ///
 /// Keeps the last 1,000 conversations and the last 1,000 ended runs of each scope, and 10,000 of each in total: beyond that, the largest scope loses one.
 /// A conversation with a run that has not ended is kept.
@@ -46,7 +48,7 @@ use forgeline_types::Text;
 ///
 /// let (store, key) = (InMemoryStore::new(), ConversationKey::new("team-a", "c1"));
 /// store.begin(ConversationRecord::new(key.clone(), "ann", "main", 1_000)).await?;
-/// store.append(&key, 0, Entry::new(1_001).message(Message::user("Hi."))).await?;
+/// store.append(&key, 0, Entry::new(1_001).message(Message::user("Hi.")), None).await?;
 /// assert_eq!(store.messages(&key, 0, 10).await?[0].message.text(), "Hi.");
 /// # Ok(())
 /// # }
@@ -60,6 +62,7 @@ struct MemoryTables {
     runs: Mutex<RunTable>,
     notifications: Mutex<HashMap<Text, ScopeNotifications>>,
     latency: Mutex<HashMap<Text, ScopeLatency>>,
+    waits: CommandWaits,
 }
 
 impl InMemoryStore {
@@ -68,17 +71,22 @@ impl InMemoryStore {
     pub fn new() -> Self {
         Self::default()
     }
+
+    fn lock_runs(&self) -> MutexGuard<'_, RunTable> {
+        lock(&self.0.runs)
+    }
 }
 
 impl Stores {
     /// Returns stores in memory, which are lost with the process.
     #[must_use]
     pub fn in_memory() -> Self {
-        let (log, store) = (Arc::new(InMemoryLog::new()), Arc::new(InMemoryStore::new()));
+        let store = Arc::new(InMemoryStore::new());
         Self {
-            log,
+            log: Arc::new(InMemoryLog::beside(&store)),
             conversations: store.clone(),
             runs: store.clone(),
+            commands: store.clone(),
             notifications: store.clone(),
             latency: store,
         }

@@ -1,12 +1,14 @@
 //! The run store of [`InMemoryStore`].
 
+use std::time::Duration;
+
 use super::{
     InMemoryStore,
     locks::{lock, ready},
 };
 use crate::{
-    EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunStore, StoreError, StoreFuture,
-    StoredRun,
+    EraseMode, LogKey, NodeId, RunBegun, RunChange, RunPage, RunQuery, RunStore, RunWriter,
+    StoreFuture, StoredRun,
 };
 
 impl RunStore for InMemoryStore {
@@ -14,8 +16,8 @@ impl RunStore for InMemoryStore {
         false
     }
 
-    fn begin(&self, run: StoredRun) -> StoreFuture<'_, RunBegun> {
-        ready(lock(&self.0.runs).begin(run))
+    fn begin<'a>(&'a self, run: StoredRun, node: Option<&'a NodeId>) -> StoreFuture<'a, RunBegun> {
+        ready(lock(&self.0.runs).begin(run, node))
     }
 
     fn of_request<'a>(
@@ -30,11 +32,38 @@ impl RunStore for InMemoryStore {
     }
 
     fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, StoredRun> {
-        ready(lock(&self.0.runs).all.get(key).cloned().ok_or_else(|| StoreError::no_run(key)))
+        ready(lock(&self.0.runs).get(key).cloned())
     }
 
-    fn change<'a>(&'a self, key: &'a LogKey, change: RunChange) -> StoreFuture<'a, ()> {
-        ready(lock(&self.0.runs).change(key, change))
+    fn change<'a>(&'a self, writer: &'a RunWriter, change: RunChange) -> StoreFuture<'a, ()> {
+        let changed = lock(&self.0.runs).change(writer, change);
+        self.0.waits.wake(&writer.run);
+        ready(changed)
+    }
+
+    fn beat<'a>(&'a self, _: &'a NodeId) -> StoreFuture<'a, ()> {
+        ready(Ok(()))
+    }
+
+    fn claim<'a>(
+        &'a self,
+        node: &'a NodeId,
+        most: usize,
+        version: u32,
+    ) -> StoreFuture<'a, Vec<StoredRun>> {
+        ready(Ok(lock(&self.0.runs).claim(node, most, version)))
+    }
+
+    fn reap<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, Vec<LogKey>> {
+        ready(Ok(lock(&self.0.runs).reap(node)))
+    }
+
+    fn release<'a>(&'a self, writer: &'a RunWriter, wait: Duration) -> StoreFuture<'a, ()> {
+        ready(lock(&self.0.runs).release(writer, wait))
+    }
+
+    fn owned<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, Vec<RunWriter>> {
+        ready(Ok(lock(&self.0.runs).owned(node)))
     }
 
     fn open(&self, most: usize) -> StoreFuture<'_, Vec<StoredRun>> {
@@ -53,7 +82,9 @@ impl RunStore for InMemoryStore {
     }
 
     fn delete<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, bool> {
-        ready(Ok(lock(&self.0.runs).delete(key)))
+        let deleted = lock(&self.0.runs).delete(key);
+        self.0.waits.wake(key);
+        ready(Ok(deleted))
     }
 
     fn erase<'a>(
@@ -62,6 +93,8 @@ impl RunStore for InMemoryStore {
         owner: &'a str,
         mode: EraseMode,
     ) -> StoreFuture<'a, u64> {
-        ready(Ok(lock(&self.0.runs).erase(scope, owner, mode)))
+        let erased = lock(&self.0.runs).erase(scope, owner, mode);
+        self.0.waits.wake_all();
+        ready(Ok(erased))
     }
 }

@@ -5,10 +5,10 @@ use std::{
     collections::{HashMap, HashSet, VecDeque},
 };
 
-use super::scopes::ScopeTotals;
+use super::{run_commands::RunCommands, scopes::ScopeTotals};
 use crate::{
-    ConversationKey, EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, StoreError,
-    StoredRun,
+    ConversationKey, EraseMode, LogKey, NodeId, RunBegun, RunChange, RunPage, RunQuery, RunWriter,
+    StoreError, StoredRun,
     list_cursor::{ListCursor, page},
 };
 use forgeline_types::Text;
@@ -34,6 +34,7 @@ pub(super) struct RunTable {
     counts: ScopeTotals,
     /// Keys by scope, owner and key of the request.
     pub(super) requests: HashMap<(Text, Text, Text), LogKey>,
+    pub(super) commands: HashMap<LogKey, RunCommands>,
 }
 
 fn request_of(run: &StoredRun) -> Option<(Text, Text, Text)> {
@@ -42,7 +43,16 @@ fn request_of(run: &StoredRun) -> Option<(Text, Text, Text)> {
 }
 
 impl RunTable {
-    pub(super) fn begin(&mut self, run: StoredRun) -> Result<RunBegun, StoreError> {
+    /// Returns a run.
+    pub(super) fn get(&self, key: &LogKey) -> Result<&StoredRun, StoreError> {
+        self.all.get(key).ok_or_else(|| StoreError::no_run(key))
+    }
+
+    pub(super) fn begin(
+        &mut self,
+        mut run: StoredRun,
+        node: Option<&NodeId>,
+    ) -> Result<RunBegun, StoreError> {
         let (key, request) = (run.key.clone(), request_of(&run));
         if self.all.contains_key(&key) {
             return Err(StoreError::Exists { what: "run", name: key.name });
@@ -55,15 +65,17 @@ impl RunTable {
             self.requests.insert(request, key.clone());
         }
         self.order.push(key.clone());
+        (run.epoch, run.node) = (u64::from(node.is_some()), node.cloned());
         self.all.insert(key, run);
         Ok(RunBegun::New)
     }
 
-    pub(super) fn change(&mut self, key: &LogKey, change: RunChange) -> Result<(), StoreError> {
-        let run = self.all.get_mut(key).ok_or_else(|| StoreError::no_run(key))?;
-        if run.progress.has_ended() {
-            return Err(StoreError::Ended { what: "run", name: key.name.clone() });
-        }
+    pub(super) fn change(
+        &mut self,
+        writer: &RunWriter,
+        change: RunChange,
+    ) -> Result<(), StoreError> {
+        let (key, run) = (&writer.run, self.writable(writer)?);
         run.progress = change.progress;
         run.resumed =
             if change.is_put_away { 0 } else { run.resumed + u32::from(change.is_resumed) };
@@ -76,6 +88,9 @@ impl RunTable {
             (run.end, run.ended_ms, run.input) = (change.end, Some(change.at_ms), None);
             run.notes.clear();
             run.usage = change.usage;
+            if let Some(commands) = self.commands.get_mut(key) {
+                commands.end();
+            }
             self.ended.push_back(key.clone());
             self.counts.add(&key.scope, 1);
             self.drop_old(&key.scope);
@@ -103,6 +118,7 @@ impl RunTable {
         if let Some(request) = request_of(&run) {
             self.requests.remove(&request);
         }
+        self.commands.remove(key);
         self.order.retain(|other| other != key);
         if run.progress.has_ended() {
             self.counts.subtract(&key.scope, 1);
@@ -161,6 +177,7 @@ impl RunTable {
                     run.owner = Text::new();
                     (run.request, run.input, run.end, run.about) = (None, None, None, None);
                     run.notes.clear();
+                    self.commands.remove(key);
                 }
             }
         }
@@ -177,10 +194,12 @@ mod tests {
     fn a_scope_drops_its_own_ended_runs_and_not_those_of_others() {
         let mut runs = RunTable::default();
         let key = |scope: &str, at: usize| LogKey::new(scope, at.to_string());
+        let node = NodeId::random();
         let mut end = |scope: &str, at: usize| {
             let run = StoredRun::new(key(scope, at), "c", "ann", "main", at as u64);
-            runs.begin(run).unwrap();
-            runs.change(&key(scope, at), RunChange::to(RunProgress::Completed, 1)).unwrap();
+            runs.begin(run, Some(&node)).unwrap();
+            let writer = RunWriter::new(key(scope, at), 1);
+            runs.change(&writer, RunChange::to(RunProgress::Completed, 1)).unwrap();
             runs.all.len()
         };
         end("other", 0);
@@ -198,8 +217,10 @@ mod tests {
         let mut runs = RunTable::default();
         for at in 1..=5 {
             let key = LogKey::new("s", at.to_string());
-            runs.begin(StoredRun::new(key.clone(), "c", "ann", "main", 0)).unwrap();
-            runs.change(&key, RunChange::to(RunProgress::Completed, at)).unwrap();
+            let run = StoredRun::new(key.clone(), "c", "ann", "main", 0);
+            runs.begin(run, Some(&NodeId::random())).unwrap();
+            let end = RunChange::to(RunProgress::Completed, at);
+            runs.change(&RunWriter::new(key, 1), end).unwrap();
         }
         for (before_ms, keep, left) in [(1, 5, 5), (3, 5, 3), (3, 3, 3), (3, 1, 1), (6, 1, 0)] {
             runs.sweep(before_ms, keep);

@@ -182,11 +182,20 @@ impl ListenTask {
             }
         }
         for runs in self.hub.commands.keys().chunks(MAX_KEYS) {
-            let sql = "SELECT run, count(*) + count(answer) FROM forgeline.command WHERE run = ANY($1) GROUP BY run";
-            let rows = self.pool.rows(RepeatRule::Safe, sql, values![runs.to_vec()]).await;
-            for row in rows.unwrap_or_default() {
-                if let (Ok(run), Ok(count)) = (column::<i64>(&row, 0), count(&row, 1)) {
-                    self.hub.commands.reach(&run, count);
+            let runs = runs.to_vec();
+            let sql = "SELECT run.no, (SELECT count(*) + count(answer) FROM forgeline.command WHERE command.run = run.no) \
+                       FROM forgeline.run WHERE no = ANY($1) AND ended_ms IS NULL";
+            let Ok(rows) = self.pool.rows(RepeatRule::Safe, sql, values![runs]).await else {
+                continue;
+            };
+            let counts: BTreeMap<i64, u64> = rows
+                .iter()
+                .filter_map(|row| Some((column(row, 0).ok()?, count(row, 1).ok()?)))
+                .collect();
+            for run in &runs {
+                match counts.get(run) {
+                    Some(count) => self.hub.commands.reach(run, *count),
+                    None => self.hub.commands.wake(run),
                 }
             }
         }

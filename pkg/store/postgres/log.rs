@@ -6,7 +6,8 @@ use futures_core::stream::BoxStream;
 
 use super::PostgresStore;
 use crate::{
-    EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, StoreFuture, chunk_codec,
+    EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, RunWriter, StoreError, StoreFuture,
+    chunk_codec,
 };
 
 impl EventLog for PostgresStore {
@@ -19,15 +20,18 @@ impl EventLog for PostgresStore {
         key: &'a LogKey,
         at: u64,
         records: Vec<LogRecord>,
+        writer: Option<&'a RunWriter>,
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
+            writer.map_or(Ok(()), |writer| writer.check_log(key))?;
             check(&records)?;
-            self.0.writer.append(key, at, records, None).await
+            let epoch = writer.map(|writer| writer.epoch);
+            self.0.writer.append(key, at, records, epoch).await
         })
     }
 
-    fn close<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
-        Box::pin(self.close_log(key, None))
+    fn close<'a>(&'a self, key: &'a LogKey, writer: Option<&'a RunWriter>) -> StoreFuture<'a, ()> {
+        Box::pin(self.close_log(key, writer))
     }
 
     fn read<'a>(&'a self, key: &'a LogKey, from: u64, most: usize) -> StoreFuture<'a, LogPage> {

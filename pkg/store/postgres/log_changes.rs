@@ -1,13 +1,13 @@
 //! Changes of logs besides appends. Each is one statement, or several of which each leaves the log readable or retired.
 
-use super::RunWriter;
 use super::{
     PostgresStore,
     log_head::{CLOSED, LogHead},
     pool::RepeatRule,
+    run_fence::{fenced, is_written},
     values::{column, count, values},
 };
-use crate::{LogInfo, LogKey, StoreError, integers::int};
+use crate::{LogInfo, LogKey, RunWriter, StoreError, integers::int};
 
 /// The time of the database, in milliseconds since the Unix epoch.
 macro_rules! now_ms {
@@ -25,10 +25,13 @@ const CREATE: &str = concat!(
 
 /// Closes a log that is open, unless another claim of its run is newer.
 const CLOSE: &str = concat!(
-    "WITH fenced AS (SELECT no FROM forgeline.run WHERE scope = $1 AND id = $2 AND epoch = $3 FOR NO KEY UPDATE) \
-     UPDATE forgeline.log SET state = 1, changed_ms = ",
+    "WITH fenced AS (",
+    fenced!("$1", "$2", "$3"),
+    ") UPDATE forgeline.log SET state = 1, changed_ms = ",
     now_ms!(),
-    " WHERE scope = $1 AND name = $2 AND state = 0 AND ($3::bigint IS NULL OR EXISTS (SELECT FROM fenced)) RETURNING no"
+    " WHERE scope = $1 AND name = $2 AND state = 0 AND ",
+    is_written!("$1", "$2", "$3"),
+    " RETURNING no"
 );
 
 const RETIRE: &str = concat!(
@@ -83,7 +86,12 @@ impl PostgresStore {
         writer: Option<&RunWriter>,
     ) -> Result<(), StoreError> {
         let (scope, name) = (key.scope.as_str(), key.name.as_str());
+        let foreign = writer.map_or(Ok(()), |writer| writer.check_log(key));
         let epoch = writer.map(|writer| int(writer.epoch));
+        if foreign.is_err() {
+            self.0.heads.readable(key).await?;
+            return foreign;
+        }
         let row = self.0.pool.row(RepeatRule::Safe, CLOSE, values![scope, name, epoch]).await?;
         if let Some(row) = row {
             self.0.hub.changed(column(&row, 0)?, key);
@@ -156,11 +164,13 @@ impl PostgresStore {
 }
 
 impl LogHead {
-    /// Refuses a writer whose claim of the run is not the newest.
+    /// Refuses a writer whose claim of the run is not the newest. A run that the database does not have has no claim to compare.
     pub(super) fn fence(&self, writer: Option<&RunWriter>) -> Result<(), StoreError> {
-        match writer {
-            Some(writer) if self.epoch != Some(writer.epoch) => Err(writer.fenced()),
-            _ => Ok(()),
+        let Some(writer) = writer else { return Ok(()) };
+        match self.epoch {
+            Some(epoch) => writer.check(epoch),
+            None if writer.epoch == 0 => Err(writer.fenced()),
+            None => Ok(()),
         }
     }
 }

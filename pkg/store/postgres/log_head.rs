@@ -6,7 +6,7 @@ use super::{
     pool::{RepeatRule, SessionPool},
     values::{column, count, values},
 };
-use crate::{LogKey, LogRecord, StoreError, integers::int};
+use crate::{LogKey, LogRecord, RunWriter, StoreError, integers::int};
 
 pub(super) const OPEN: i16 = 0;
 pub(super) const CLOSED: i16 = 1;
@@ -59,8 +59,9 @@ impl LogHeads {
             Ok(head) => head,
             Err(error) => return Some(error),
         };
-        if let Some(epoch) = epoch.filter(|epoch| head.epoch != Some(*epoch)) {
-            return Some(StoreError::unavailable(format!("fenced {epoch}")));
+        let writer = epoch.map(|epoch| RunWriter::new(key.clone(), epoch));
+        if let Err(fenced) = head.fence(writer.as_ref()) {
+            return Some(fenced);
         }
         if head.state != OPEN {
             return Some(StoreError::log_closed(key));

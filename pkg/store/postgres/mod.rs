@@ -1,10 +1,16 @@
 //! Stores in a database of PostgreSQL.
 
+mod commands;
+mod conversation_rows;
+mod conversation_writes;
+mod conversations;
 mod dial;
 mod errors;
 mod follow;
 mod followed_logs;
 mod hub;
+mod latency;
+mod life;
 mod listener;
 mod log;
 mod log_batch;
@@ -15,9 +21,14 @@ mod log_sweep;
 mod log_writer;
 mod migrate;
 mod news;
+mod notifications;
 mod notifier;
 mod pool;
 mod probe;
+mod run_claims;
+mod run_fence;
+mod run_rows;
+mod runs;
 mod schema;
 mod setup;
 mod tls;
@@ -29,14 +40,43 @@ use std::{fmt, sync::Arc};
 use tokio::sync::watch;
 
 use self::{
-    dial::Dialer, errors::StatementFailure, hub::ReaderHub, listener::ListenTask,
-    log_head::LogHeads, log_writer::LogWriter, notifier::run_notifier, pool::SessionPool,
+    dial::Dialer,
+    errors::StatementFailure,
+    hub::ReaderHub,
+    life::{LifeTimes, NodeSessions},
+    listener::ListenTask,
+    log_head::LogHeads,
+    log_writer::LogWriter,
+    notifier::run_notifier,
+    pool::SessionPool,
     probe::SessionKind,
 };
 pub use self::{migrate::SchemaPlan, setup::PostgresOptions};
 use super::StoreError;
 
 /// All stores in a database of PostgreSQL, for any number of processes. Clones are handles to the same connections.
+///
+/// Each write is one statement, which commits by itself. The appends of a process that wait at the same time are one statement. Writes of a run check its
+/// claim in the same statement, with the row of the run locked. Readers are woken by the appends of their own process, by notifications of others, and
+/// by a look every second in case one was lost. Times of nodes, of events and of logs are those of the database.
+///
+/// What was erased is in no table, but may be in dead rows until `VACUUM` has run, in the write-ahead log, in replicas and in backups.
+///
+/// # Examples
+///
+/// ```no_run
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::store::{EventLog, LogKey, LogRecord, PostgresOptions, PostgresStore};
+///
+/// let options = PostgresOptions::new("postgres://service@db.example/app").password_file("/run/secrets/db");
+/// let (store, key) = (PostgresStore::connect(options).await?, LogKey::new("team-a", "stream/1"));
+/// store.create(key.clone()).await?;
+/// store.append(&key, 0, vec![LogRecord::new("turn_end", "{}")], None).await?;
+/// assert_eq!(store.read(&key, 0, 10).await?.next, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct PostgresStore(Arc<PostgresInner>);
 
@@ -46,6 +86,8 @@ struct PostgresInner {
     hub: Arc<ReaderHub>,
     heads: LogHeads,
     writer: LogWriter,
+    nodes: NodeSessions,
+    times: LifeTimes,
     wakes: WakeMode,
     /// Ends the tasks when it is dropped or sent to.
     stop: watch::Sender<()>,
@@ -90,6 +132,7 @@ impl PostgresStore {
         let writer = LogWriter::start(Arc::clone(&dialer), Arc::clone(&hub), heads.clone());
         let (stop, stopped) = watch::channel(());
         tokio::spawn(run_notifier(dialer, Arc::clone(&hub), stopped.clone()));
+        let nodes = NodeSessions::new(Arc::clone(&direct), wakes == WakeMode::Notified);
         let listener = ListenTask {
             dialer: direct,
             pool: Arc::clone(&pool),
@@ -98,7 +141,18 @@ impl PostgresStore {
             hears: wakes == WakeMode::Notified,
         };
         tokio::spawn(listener.run());
-        Ok(Self(Arc::new(PostgresInner { place, pool, hub, heads, writer, wakes, stop })))
+        let inner = PostgresInner {
+            place,
+            pool,
+            hub,
+            heads,
+            writer,
+            nodes,
+            times: options.times,
+            wakes,
+            stop,
+        };
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Returns what the database has and what [`connect`](Self::connect) would migrate, without changing anything.
@@ -123,6 +177,7 @@ impl PostgresStore {
     pub fn disconnect(&self) {
         self.0.writer.close();
         self.0.pool.close();
+        self.0.nodes.close();
         self.0.stop.send_replace(());
     }
 }
@@ -133,16 +188,5 @@ impl fmt::Debug for PostgresStore {
             .debug_struct("PostgresStore")
             .field("place", &self.0.place)
             .finish_non_exhaustive()
-    }
-}
-
-/// The right of one claim to write a run.
-pub(super) struct RunWriter {
-    pub(super) epoch: u64,
-}
-
-impl RunWriter {
-    fn fenced(&self) -> StoreError {
-        StoreError::unavailable(format!("fenced {}", self.epoch))
     }
 }

@@ -8,6 +8,7 @@ use tokio_postgres::{
     config::{Host, SslMode, TargetSessionAttrs},
 };
 
+use super::life::LifeTimes;
 use crate::StoreError;
 use forgeline_types::setters;
 
@@ -49,6 +50,7 @@ pub struct PostgresOptions {
     pub root_certificates: Option<PathBuf>,
     /// The maximum number of connections for statements, at least 1. Default: 8. Four more are open for events, notifications and the lock of the node.
     pub max_connections: usize,
+    pub(super) times: LifeTimes,
 }
 
 impl PostgresOptions {
@@ -64,6 +66,7 @@ impl PostgresOptions {
             password_variable: None,
             root_certificates: None,
             max_connections: MAX_CONNECTIONS,
+            times: LifeTimes::default(),
         }
     }
 
@@ -80,6 +83,15 @@ impl PostgresOptions {
         password_variable(some into String),
         root_certificates(some into PathBuf),
         max_connections(usize),
+    }
+
+    /// Sets for how long a beat of a node is good, the silence after which a node whose lock is free is dead, and the age of a session from which on its
+    /// node takes runs away from others; for tests, which do not wait for 10 s.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn life_times(mut self, beat: Duration, silent: Duration, settled: Duration) -> Self {
+        self.times = LifeTimes { beat, silent, settled };
+        self
     }
 
     /// Returns the configuration of connections for statements.

@@ -7,11 +7,12 @@ use super::{
     conversation_rows::{STATUSES, status_number, whole},
     erase,
     errors::store_error,
+    run_claims::check_writer,
     statements::{execute, int, number, row, rows},
 };
 use crate::{
     ConversationKey, ConversationPage, ConversationQuery, ConversationRecord, ConversationStatus,
-    ConversationStore, Entry, EraseMode, Erased, StoreError, StoreFuture, StoredMessage,
+    ConversationStore, Entry, EraseMode, Erased, RunWriter, StoreError, StoreFuture, StoredMessage,
     conversation_record::to_message,
     entry_texts::EntryTexts,
     list_cursor::{ListCursor, page},
@@ -83,8 +84,10 @@ fn append(
     key: &ConversationKey,
     at: u64,
     texts: &EntryTexts,
+    writer: Option<&RunWriter>,
 ) -> Result<(), StoreError> {
     let (id, head) = find(connection, key)?;
+    check_writer(connection, writer)?;
     head.check_end(at)?;
     for (hash, text) in &texts.blobs {
         let sql = "INSERT INTO blob (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING";
@@ -189,11 +192,14 @@ impl ConversationStore for SqliteStore {
         key: &'a ConversationKey,
         at: u64,
         entry: Entry,
+        writer: Option<&'a RunWriter>,
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            let (key, texts) = (key.clone(), EntryTexts::of(&entry)?);
+            let (key, texts, writer) = (key.clone(), EntryTexts::of(&entry)?, writer.cloned());
             let bytes = size(&texts);
-            let write = move |connection: &Connection| append(connection, &key, at, &texts);
+            let write = move |connection: &Connection| {
+                append(connection, &key, at, &texts, writer.as_ref())
+            };
             self.0.writer.write(bytes, write).await
         })
     }

@@ -43,6 +43,7 @@ pub(super) fn is_refusal(error: &StoreError) -> bool {
         StoreError::NotFound { .. }
             | StoreError::Exists { .. }
             | StoreError::Ended { .. }
+            | StoreError::Fenced { .. }
             | StoreError::Retired { .. }
             | StoreError::Behind { .. }
             | StoreError::Dropped { .. }

@@ -12,11 +12,12 @@ use super::{
     log_append::LogAppend,
     log_facts,
     log_head::{CLOSED, LogHead, RETIRED, head, readable},
+    run_claims::check_writer,
     statements::{execute, int, number, row},
 };
 use crate::{
-    EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, StoreFuture, chunk_codec,
-    ids::now_ms,
+    EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, RunWriter, StoreError, StoreFuture,
+    chunk_codec, ids::now_ms,
 };
 
 /// Reads records of the log with this id.
@@ -81,6 +82,18 @@ fn set_state(connection: &Connection, key: &LogKey, state: i64) -> Result<(), St
     if head.state == state { Ok(()) } else { change(connection, head.id, state) }
 }
 
+/// Closes a log, if its writer owns the run.
+fn close(
+    connection: &Connection,
+    key: &LogKey,
+    writer: Option<&RunWriter>,
+) -> Result<(), StoreError> {
+    readable(connection, key)?;
+    writer.map_or(Ok(()), |writer| writer.check_log(key))?;
+    check_writer(connection, writer)?;
+    set_state(connection, key, CLOSED)
+}
+
 /// Removes a log and its name.
 fn remove(connection: &Connection, key: &LogKey) -> Result<(), StoreError> {
     let LogHead { id, .. } = head(connection, key)?.ok_or_else(|| StoreError::no_log(key))?;
@@ -127,15 +140,17 @@ impl EventLog for SqliteStore {
         key: &'a LogKey,
         at: u64,
         records: Vec<LogRecord>,
+        writer: Option<&'a RunWriter>,
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
+            writer.map_or(Ok(()), |writer| writer.check_log(key))?;
             let (data, count) = (chunk_codec::write(&records), records.len());
             let (size, most) = (data.len(), chunk_codec::MAX_CHUNK_BYTES);
             if size > most {
                 let reason = format!("an append of {size} bytes exceeds the limit of {most}");
                 return Err(StoreError::Unavailable { reason });
             }
-            let append = LogAppend { key: key.clone(), at, count, data };
+            let append = LogAppend { key: key.clone(), at, count, data, writer: writer.cloned() };
             // Repeated appends let other tasks of this thread run.
             consume_budget().await;
             let add = || self.0.tails.add(key, at, &records);
@@ -149,8 +164,11 @@ impl EventLog for SqliteStore {
         })
     }
 
-    fn close<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
-        Box::pin(self.change_log(key, |connection, key| set_state(connection, key, CLOSED)))
+    fn close<'a>(&'a self, key: &'a LogKey, writer: Option<&'a RunWriter>) -> StoreFuture<'a, ()> {
+        let writer = writer.cloned();
+        Box::pin(
+            self.change_log(key, move |connection, key| close(connection, key, writer.as_ref())),
+        )
     }
 
     fn read<'a>(&'a self, key: &'a LogKey, from: u64, most: usize) -> StoreFuture<'a, LogPage> {

@@ -4,13 +4,18 @@ use rusqlite::{Connection, params};
 
 use super::{
     log_head::{OPEN, readable},
+    run_claims::{check_writer, is_written_by},
     statements::{execute, int},
 };
-use crate::{LogKey, StoreError};
+use crate::{LogKey, RunWriter, StoreError};
 
 /// Appends to a log that is open and ends at the given number, or does nothing. A trigger of the table moves the end of the log.
-const APPEND: &str = "INSERT INTO chunk (log, begins, count, data) SELECT id, ?3, ?4, ?5 FROM log \
-                      WHERE scope = ?1 AND name = ?2 AND ends = ?3 AND state = 0 AND ?4 > 0";
+/// The writer of a run must own it.
+const APPEND: &str = concat!(
+    "INSERT INTO chunk (log, begins, count, data) SELECT id, ?3, ?4, ?5 FROM log \
+     WHERE scope = ?1 AND name = ?2 AND ends = ?3 AND state = 0 AND ?4 > 0 AND ",
+    is_written_by!("?6")
+);
 
 /// Records to append to a log, in one row.
 #[derive(Debug)]
@@ -20,14 +25,17 @@ pub(super) struct LogAppend {
     /// The number of records.
     pub(super) count: usize,
     pub(super) data: Vec<u8>,
+    /// The right to write the run, if the log is that of a run.
+    pub(super) writer: Option<RunWriter>,
 }
 
 impl LogAppend {
-    /// Inserts the row; returns `false` if the log is not open or does not end there.
+    /// Inserts the row; returns `false` if the log is not open or does not end there, or if the writer does not own the run.
     pub(super) fn insert(&self, connection: &Connection) -> Result<bool, StoreError> {
-        let Self { key, at, count, data } = self;
+        let Self { key, at, count, data, writer } = self;
+        let epoch = writer.as_ref().map(|writer| int(writer.epoch));
         let (scope, name) = (key.scope.as_str(), key.name.as_str());
-        let values = params![scope, name, int(*at), int(*count as u64), data];
+        let values = params![scope, name, int(*at), int(*count as u64), data, epoch];
         execute(connection, APPEND, values).map(|rows| rows > 0)
     }
 
@@ -37,6 +45,7 @@ impl LogAppend {
             return Ok(());
         }
         let head = readable(connection, &self.key)?;
+        check_writer(connection, self.writer.as_ref())?;
         match head.state {
             OPEN if self.count == 0 && self.at == head.ends => Ok(()),
             OPEN => Err(StoreError::log_behind(&self.key, self.at, head.ends)),

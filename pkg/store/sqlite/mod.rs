@@ -1,6 +1,7 @@
 //! Stores in a `SQLite` file.
 
 mod checkpoint;
+mod commands;
 mod conversation_rows;
 mod conversations;
 mod erase;
@@ -18,6 +19,7 @@ mod owned_rows;
 mod pack;
 mod reader_pool;
 mod retire;
+mod run_claims;
 mod runs;
 mod schema;
 mod setup;
@@ -47,7 +49,7 @@ use self::{
     waits::{blocking, within},
     writer::SqliteWriter,
 };
-use super::StoreError;
+use super::{StoreError, command_waits::CommandWaits};
 
 /// Maximum size of a file that is rewritten after an erasure, in bytes: writes wait for it.
 const SCRUBBED_BYTES: u64 = 64 << 20;
@@ -70,7 +72,7 @@ const SCRUBBED_BYTES: u64 = 64 << 20;
 /// let (path, key) = (folder.join("service.db"), LogKey::new("team-a", "run_1"));
 /// let store = SqliteStore::open(&path).await?;
 /// store.create(key.clone()).await?;
-/// store.append(&key, 0, vec![LogRecord::new("turn_end", "{}")]).await?;
+/// store.append(&key, 0, vec![LogRecord::new("turn_end", "{}")], None).await?;
 /// store.close_file().await;
 /// drop(store);
 ///
@@ -89,6 +91,7 @@ struct SqliteInner {
     writer: SqliteWriter,
     readers: ReaderPool,
     tails: Arc<LogTails>,
+    waits: Arc<CommandWaits>,
     /// `true` if data was deleted that the WAL may still contain.
     has_deleted: AtomicBool,
     /// The lock that keeps other processes out.
@@ -116,8 +119,10 @@ impl SqliteStore {
             let (connections, lock) = file::open(&options)?;
             let readers = ReaderPool::open(options.path.clone())?;
             let (tails, has_deleted) = (Arc::default(), AtomicBool::new(false));
+            let waits = Arc::default();
             let (path, writer) = (options.path, SqliteWriter::start(connections)?);
-            let inner = SqliteInner { path, writer, readers, tails, has_deleted, _lock: lock };
+            let inner =
+                SqliteInner { path, writer, readers, tails, waits, has_deleted, _lock: lock };
             Ok(Self(Arc::new(inner)))
         })
         .await

@@ -1,16 +1,19 @@
 //! The run store of [`SqliteStore`].
 
+use std::{sync::Arc, time::Duration};
+
 use rusqlite::{Connection, Row, params, types::FromSql};
 
 use super::{
     SqliteStore,
     errors::store_error,
     owned_rows::OwnedRows,
+    run_claims,
     statements::{execute, int, number, read_rows, rows},
 };
 use crate::{
-    EraseMode, LogKey, RunBegun, RunChange, RunNote, RunPage, RunProgress, RunQuery, RunRequest,
-    RunStore, StoreError, StoreFuture, StoredRun,
+    EraseMode, LogKey, NodeId, RunBegun, RunChange, RunNote, RunPage, RunProgress, RunQuery,
+    RunRequest, RunStore, RunWriter, StoreError, StoreFuture, StoredRun,
     list_cursor::{ListCursor, page},
 };
 
@@ -21,10 +24,13 @@ fn column<T: FromSql>(row: &Row<'_>, name: &str) -> Result<T, StoreError> {
     row.get(name).map_err(store_error)
 }
 
-fn read(row: &Row<'_>) -> Result<StoredRun, StoreError> {
+pub(super) fn read(row: &Row<'_>) -> Result<StoredRun, StoreError> {
     let text = |name: &str| column::<String>(row, name);
     let maybe = |name: &str| column::<Option<String>>(row, name);
     let int = |name: &str| column::<Option<i64>>(row, name);
+    let count = |name: &str| {
+        Ok::<_, StoreError>(u32::try_from(int(name)?.unwrap_or_default()).unwrap_or(u32::MAX))
+    };
     let begun_ms = number(int("begun_ms")?.unwrap_or_default());
     let key = LogKey::new(text("scope")?, text("name")?);
     let mut run =
@@ -38,13 +44,18 @@ fn read(row: &Row<'_>) -> Result<StoredRun, StoreError> {
     run.request = maybe("request")?.map(|key| RunRequest::new(key, digest.cast_unsigned()));
     (run.input, run.end) = (maybe("input")?, maybe("run_end")?);
     run.about = maybe("about")?;
-    run.resumed = u32::try_from(int("resumed")?.unwrap_or_default()).unwrap_or(u32::MAX);
+    run.resumed = count("resumed")?;
     run.ended_ms = int("ended_ms")?.map(number);
     run.usage = maybe("usage")?.and_then(|usage| serde_json::from_str(&usage).ok());
+    run.epoch = number(int("epoch")?.unwrap_or_default());
+    run.node = maybe("node")?.map(NodeId::new);
+    run.takeovers = count("takeovers")?;
+    run.not_before_ms = int("not_before_ms")?.map(number);
+    run.version = count("version")?;
     Ok(run)
 }
 
-fn find(connection: &Connection, key: &LogKey) -> Result<StoredRun, StoreError> {
+pub(super) fn find(connection: &Connection, key: &LogKey) -> Result<StoredRun, StoreError> {
     let sql = "SELECT * FROM run WHERE scope = ? AND name = ?";
     let found = read_rows(connection, sql, [key.scope.as_str(), key.name.as_str()], read)?;
     let mut run = found.into_iter().next().ok_or_else(|| StoreError::no_run(key))?;
@@ -53,7 +64,7 @@ fn find(connection: &Connection, key: &LogKey) -> Result<StoredRun, StoreError> 
 }
 
 /// Reads the notes of a run.
-fn read_notes(connection: &Connection, run: &mut StoredRun) -> Result<(), StoreError> {
+pub(super) fn read_notes(connection: &Connection, run: &mut StoredRun) -> Result<(), StoreError> {
     let sql = "SELECT note.name, note.data FROM run_note AS note JOIN run ON run.id = note.run \
                WHERE run.scope = ? AND run.name = ? ORDER BY note.id";
     let key = [run.key.scope.as_str(), run.key.name.as_str()];
@@ -94,15 +105,19 @@ fn of_request(
     Ok(run)
 }
 
-fn begin(connection: &Connection, run: &StoredRun) -> Result<RunBegun, StoreError> {
+fn begin(
+    connection: &Connection,
+    run: &StoredRun,
+    node: Option<&NodeId>,
+) -> Result<RunBegun, StoreError> {
     if let Some(request) = &run.request {
         let earlier = of_request(connection, &run.key.scope, &run.owner, &request.key)?;
         if let Some(earlier) = earlier {
             return Ok(RunBegun::of_repeated(earlier, run));
         }
     }
-    let sql = "INSERT INTO run (scope, name, conversation, owner, agent, progress, request, digest, input, begun_ms, about) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, name) DO NOTHING";
+    let sql = "INSERT INTO run (scope, name, conversation, owner, agent, progress, request, digest, input, begun_ms, about, node, epoch, version) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, name) DO NOTHING";
     let inserted = execute(
         connection,
         sql,
@@ -118,6 +133,9 @@ fn begin(connection: &Connection, run: &StoredRun) -> Result<RunBegun, StoreErro
             run.input.as_deref(),
             int(run.begun_ms),
             run.about.as_deref(),
+            node.map(NodeId::as_str),
+            node.is_some(),
+            run.version,
         ],
     )?;
     if inserted == 0 {
@@ -126,13 +144,18 @@ fn begin(connection: &Connection, run: &StoredRun) -> Result<RunBegun, StoreErro
     Ok(RunBegun::New)
 }
 
-fn change(connection: &Connection, key: &LogKey, change: &RunChange) -> Result<(), StoreError> {
+fn change(
+    connection: &Connection,
+    writer: &RunWriter,
+    change: &RunChange,
+) -> Result<(), StoreError> {
+    let key = &writer.run;
     let has_ended = change.progress.has_ended();
     let usage = change.usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok());
     let sql = "UPDATE run SET progress = ?1, resumed = CASE WHEN ?9 THEN 0 ELSE resumed + ?2 END, \
                input = CASE WHEN ?3 THEN NULL ELSE input END, ended_ms = CASE WHEN ?3 THEN ?4 END, \
                run_end = CASE WHEN ?3 THEN ?5 END, usage = CASE WHEN ?3 THEN ?6 END \
-               WHERE scope = ?7 AND name = ?8 AND ended_ms IS NULL";
+               WHERE scope = ?7 AND name = ?8 AND epoch = ?10 AND epoch > 0 AND ended_ms IS NULL";
     let changed = execute(
         connection,
         sql,
@@ -146,11 +169,11 @@ fn change(connection: &Connection, key: &LogKey, change: &RunChange) -> Result<(
             key.scope.as_str(),
             key.name.as_str(),
             change.is_put_away,
+            int(writer.epoch),
         ],
     )?;
     if changed == 0 {
-        find(connection, key)?;
-        return Err(StoreError::Ended { what: "run", name: key.name.clone() });
+        return Err(run_claims::refusal(connection, writer));
     }
     change_notes(connection, key, change)
 }
@@ -200,9 +223,11 @@ const OWNED: OwnedRows = OwnedRows {
 };
 
 impl RunStore for SqliteStore {
-    fn begin(&self, run: StoredRun) -> StoreFuture<'_, RunBegun> {
+    fn begin<'a>(&'a self, run: StoredRun, node: Option<&'a NodeId>) -> StoreFuture<'a, RunBegun> {
+        let node = node.cloned();
         let bytes = [&run.input, &run.about].into_iter().flatten().map(String::len).sum();
-        Box::pin(self.0.writer.write(bytes, move |connection| begin(connection, &run)))
+        let write = move |connection: &Connection| begin(connection, &run, node.as_ref());
+        Box::pin(self.0.writer.write(bytes, write))
     }
 
     fn of_request<'a>(
@@ -220,10 +245,45 @@ impl RunStore for SqliteStore {
         Box::pin(self.query(move |connection| find(connection, &key)))
     }
 
-    fn change<'a>(&'a self, key: &'a LogKey, to: RunChange) -> StoreFuture<'a, ()> {
-        let key = key.clone();
+    fn change<'a>(&'a self, writer: &'a RunWriter, to: RunChange) -> StoreFuture<'a, ()> {
+        let (writer, run) = (writer.clone(), writer.run.clone());
+        let waits = Arc::clone(&self.0.waits);
         let bytes = to.added.iter().map(|note| note.data.len()).sum();
-        Box::pin(self.0.writer.write(bytes, move |connection| change(connection, &key, &to)))
+        let write = move |connection: &Connection| change(connection, &writer, &to);
+        Box::pin(self.0.writer.write_then(bytes, write, move |()| waits.wake(&run)))
+    }
+
+    fn beat<'a>(&'a self, _: &'a NodeId) -> StoreFuture<'a, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn claim<'a>(
+        &'a self,
+        node: &'a NodeId,
+        most: usize,
+        version: u32,
+    ) -> StoreFuture<'a, Vec<StoredRun>> {
+        let node = node.clone();
+        let write =
+            move |connection: &Connection| run_claims::claim(connection, &node, most, version);
+        Box::pin(self.0.writer.write(0, write))
+    }
+
+    fn reap<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, Vec<LogKey>> {
+        let node = node.clone();
+        let write = move |connection: &Connection| run_claims::reap(connection, &node);
+        Box::pin(self.0.writer.write(0, write))
+    }
+
+    fn release<'a>(&'a self, writer: &'a RunWriter, wait: Duration) -> StoreFuture<'a, ()> {
+        let writer = writer.clone();
+        let write = move |connection: &Connection| run_claims::release(connection, &writer, wait);
+        Box::pin(self.0.writer.write(0, write))
+    }
+
+    fn owned<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, Vec<RunWriter>> {
+        let node = node.clone();
+        Box::pin(self.query(move |connection| run_claims::owned(connection, &node)))
     }
 
     fn open(&self, most: usize) -> StoreFuture<'_, Vec<StoredRun>> {
@@ -251,13 +311,14 @@ impl RunStore for SqliteStore {
     }
 
     fn delete<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, bool> {
-        let key = key.clone();
+        let (key, run, waits) = (key.clone(), key.clone(), Arc::clone(&self.0.waits));
         Box::pin(async move {
             let write = move |connection: &Connection| {
                 let sql = "DELETE FROM run WHERE scope = ? AND name = ?";
                 execute(connection, sql, [key.scope.as_str(), key.name.as_str()])
             };
-            let deleted = self.0.writer.write(0, write).await?;
+            let deleted = self.0.writer.write_then(0, write, move |_| waits.wake(&run));
+            let deleted = deleted.await?;
             self.deleted();
             Ok(deleted > 0)
         })
@@ -269,6 +330,10 @@ impl RunStore for SqliteStore {
         owner: &'a str,
         mode: EraseMode,
     ) -> StoreFuture<'a, u64> {
-        self.erase_rows(&OWNED, scope, owner, mode)
+        Box::pin(async move {
+            let erased = self.erase_rows(&OWNED, scope, owner, mode).await?;
+            self.0.waits.wake_all();
+            Ok(erased)
+        })
     }
 }

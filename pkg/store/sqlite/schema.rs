@@ -4,7 +4,8 @@
 pub(super) const APPLICATION_ID: i64 = 0x466f_4c6e;
 
 /// The statements that migrate a file from each version to the next.
-pub(super) const MIGRATIONS: [&str; 5] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
+pub(super) const MIGRATIONS: [&str; 6] =
+    [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
 
 const VERSION_1: &str = "
 CREATE TABLE log (
@@ -86,4 +87,26 @@ CREATE TRIGGER run_is_buried AFTER UPDATE OF owner ON run WHEN NEW.owner = '' BE
 END;
 CREATE TRIGGER run_is_deleted AFTER DELETE ON run BEGIN
     DELETE FROM run_note WHERE run = OLD.id;
+END;";
+
+/// The owners of runs, and the commands to them. Runs of earlier versions have no owner.
+const VERSION_6: &str = "
+ALTER TABLE run ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN node TEXT;
+ALTER TABLE run ADD COLUMN takeovers INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN not_before_ms INTEGER;
+ALTER TABLE run ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX run_by_writer ON run (scope, name, epoch);
+CREATE TABLE command (
+    id INTEGER PRIMARY KEY, run INTEGER NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL,
+    body TEXT NOT NULL, answer TEXT, UNIQUE (run, key));
+CREATE INDEX command_open ON command (run) WHERE answer IS NULL;
+CREATE TRIGGER run_ends_its_commands AFTER UPDATE OF ended_ms ON run WHEN NEW.ended_ms IS NOT NULL BEGIN
+    DELETE FROM command WHERE run = NEW.id AND answer IS NULL;
+END;
+CREATE TRIGGER run_is_buried_with_its_commands AFTER UPDATE OF owner ON run WHEN NEW.owner = '' BEGIN
+    DELETE FROM command WHERE run = NEW.id;
+END;
+CREATE TRIGGER run_is_deleted_with_its_commands AFTER DELETE ON run BEGIN
+    DELETE FROM command WHERE run = OLD.id;
 END;";

@@ -5,8 +5,8 @@ use tokio::task::unconstrained;
 
 use super::{log_tails::LogTails, *};
 use crate::{
-    ConversationKey, ConversationRecord, EraseMode, EventLog, LogKey, LogPage, LogRecord,
-    Retention, RunStore, StoredRun, Stores, sqlite_folder as folder,
+    ConversationKey, ConversationRecord, EraseMode, EventLog, LogKey, LogPage, LogRecord, NodeId,
+    Retention, RunStore, RunWriter, StoredRun, Stores, sqlite_folder as folder,
 };
 
 fn records(count: usize, size: usize) -> Vec<LogRecord> {
@@ -31,9 +31,9 @@ async fn a_file_of_a_newer_version_is_left_as_it_is() {
     change(&path, "PRAGMA user_version = 7");
     let before = std::fs::read(&path).unwrap();
     let refused = SqliteStore::open(&path).await.unwrap_err();
-    assert_eq!(refused, StoreError::Newer { found: 7, own: 5 });
+    assert_eq!(refused, StoreError::Newer { found: 7, own: 6 });
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    change(&path, "PRAGMA user_version = 5");
+    change(&path, "PRAGMA user_version = 6");
     SqliteStore::open(&path).await.unwrap().close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -47,7 +47,7 @@ async fn only_its_owner_can_read_a_file_that_is_made_anew() {
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let store = SqliteStore::open(&path).await.unwrap();
     store.create(key("run")).await.unwrap();
-    store.append(&key("run"), 0, records(1, 10)).await.unwrap();
+    store.append(&key("run"), 0, records(1, 10), None).await.unwrap();
     let files: Vec<_> =
         std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(files.iter().any(|file| file.ends_with("service.db-wal")), "{files:?}");
@@ -150,6 +150,7 @@ async fn a_conversation_that_is_deleted_takes_its_long_parts_along_and_no_others
                 key,
                 at,
                 crate::Entry::new(1).message(message),
+                None,
             )
             .await
             .unwrap();
@@ -218,18 +219,25 @@ async fn commits_do_not_move_what_was_written_until_enough_was() {
     let begun = size();
     // As many pages as SQLite moves by itself.
     for at in 0..600 {
-        store.append(&key("run"), at, records(1, 100)).await.unwrap();
+        store.append(&key("run"), at, records(1, 100), None).await.unwrap();
     }
     assert_eq!(size(), begun, "a commit moved what was written");
     let mut at = 600;
     while size() == begun {
         assert!(at < 20_000, "it was never moved");
-        store.append(&key("run"), at, records(1, 4_000)).await.unwrap();
+        store.append(&key("run"), at, records(1, 4_000), None).await.unwrap();
         at += 1;
     }
     store.close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// The statements that take a file back to version 5.
+const WITHOUT_OWNERS: &str = "DROP TRIGGER run_ends_its_commands; DROP TRIGGER run_is_buried_with_its_commands; \
+     DROP TRIGGER run_is_deleted_with_its_commands; DROP TABLE command; DROP INDEX run_by_writer; \
+     ALTER TABLE run DROP COLUMN epoch; ALTER TABLE run DROP COLUMN node; \
+     ALTER TABLE run DROP COLUMN takeovers; ALTER TABLE run DROP COLUMN not_before_ms; \
+     ALTER TABLE run DROP COLUMN version; PRAGMA user_version = 5";
 
 #[tokio::test]
 async fn a_file_of_an_older_version_is_brought_forward_with_what_is_in_it() {
@@ -237,23 +245,27 @@ async fn a_file_of_an_older_version_is_brought_forward_with_what_is_in_it() {
     let path = folder.join("service.db");
     let store = SqliteStore::open(&path).await.unwrap();
     let run = |name: &str| StoredRun::new(key(name), "c", "ann", "main", 1_000);
-    RunStore::begin(&store, run("old")).await.unwrap();
+    RunStore::begin(&store, run("old"), None).await.unwrap();
     store.create(key("log")).await.unwrap();
-    store.append(&key("log"), 0, records(3, 10)).await.unwrap();
+    store.append(&key("log"), 0, records(3, 10), None).await.unwrap();
     store.close_file().await;
     drop(store);
+    change(&path, WITHOUT_OWNERS);
     let older = "DROP TRIGGER run_ends; DROP TRIGGER run_is_buried; DROP TRIGGER run_is_deleted; DROP TABLE run_note; \
          ALTER TABLE run DROP COLUMN about; DROP TRIGGER log_grows; DROP INDEX run_by_conversation; \
          PRAGMA user_version = 1";
     change(&path, older);
     let store = SqliteStore::open(&path).await.unwrap();
-    store.append(&key("log"), 3, records(2, 10)).await.unwrap();
+    store.append(&key("log"), 3, records(2, 10), None).await.unwrap();
     assert_eq!(store.read(&key("log"), 5, 1).await.unwrap().next, 5);
     assert_eq!(RunStore::get(&store, &key("old")).await.unwrap(), run("old"));
     let mut new = run("new");
     new.about = Some("{\"page\":\"list\"}".to_owned());
-    RunStore::begin(&store, new.clone()).await.unwrap();
+    RunStore::begin(&store, new.clone(), None).await.unwrap();
     assert_eq!(RunStore::get(&store, &key("new")).await.unwrap(), new);
+    let claimed = store.claim(&NodeId::random(), 9, 0).await.unwrap();
+    let claimed: Vec<_> = claimed.iter().map(|run| (run.key.name.as_str(), run.epoch)).collect();
+    assert_eq!(claimed, [("old", 1), ("new", 1)]);
     store.check().await.unwrap();
     store.close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
@@ -288,7 +300,7 @@ async fn a_full_file_refuses_one_write_and_not_those_beside_it() {
     // In one batch: the large one cannot be kept, the small ones can.
     let size = |at: usize| if at == 7 { 1 << 20 } else { 100 };
     let appends =
-        names.iter().enumerate().map(|(at, key)| store.append(key, 0, records(1, size(at))));
+        names.iter().enumerate().map(|(at, key)| store.append(key, 0, records(1, size(at)), None));
     for (at, appended) in join_all(appends).await.into_iter().enumerate() {
         assert_eq!(appended.is_ok(), at != 7, "{at}: {appended:?}");
         if let Err(error) = appended {
@@ -296,7 +308,7 @@ async fn a_full_file_refuses_one_write_and_not_those_beside_it() {
         }
     }
     assert_eq!(store.read(&names[7], 0, 9).await.unwrap().next, 0, "nothing of it is there");
-    store.append(&names[7], 0, records(1, 100)).await.unwrap();
+    store.append(&names[7], 0, records(1, 100), None).await.unwrap();
     store.check().await.unwrap();
     store.close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
@@ -308,13 +320,13 @@ async fn a_store_that_cannot_be_written_says_so_and_is_read() {
     let path = folder.join("service.db");
     let store = SqliteStore::open(&path).await.unwrap();
     store.create(key("run")).await.unwrap();
-    store.append(&key("run"), 0, records(2, 10)).await.unwrap();
+    store.append(&key("run"), 0, records(2, 10), None).await.unwrap();
     store.refuse_writes().await;
-    let refused = store.append(&key("run"), 2, records(1, 10)).await.unwrap_err();
+    let refused = store.append(&key("run"), 2, records(1, 10), None).await.unwrap_err();
     assert!(matches!(refused, StoreError::ReadOnly { .. }), "{refused}");
     assert_eq!(store.read(&key("run"), 0, 9).await.unwrap().next, 2);
     store.close_file().await;
-    let closed = store.append(&key("run"), 2, records(1, 10)).await.unwrap_err();
+    let closed = store.append(&key("run"), 2, records(1, 10), None).await.unwrap_err();
     assert!(matches!(closed, StoreError::Unavailable { .. }), "{closed}");
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -372,7 +384,7 @@ async fn of_appends_that_come_together_each_is_done_or_told_its_own_reason() {
     let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
     let names: Vec<_> = (0..40).map(|at| at.to_string()).collect();
     join_all(names.iter().map(|name| store.create(key(name)))).await;
-    store.close(&key("7")).await.unwrap();
+    store.close(&key("7"), None).await.unwrap();
     let mut ends = vec![0; names.len()];
     // So many are one statement, or more than one has, and one beside them is not as the others. With 1, none waits for another.
     for (logs, odd) in [1, 20, 40].into_iter().flat_map(|logs| {
@@ -395,7 +407,7 @@ async fn of_appends_that_come_together_each_is_done_or_told_its_own_reason() {
         }
         let mut done = unconstrained(join_all(appends.iter().map(|(key, at, count, _)| {
             let store = &store;
-            async move { store.append(key, *at, records(*count, 10)).await }
+            async move { store.append(key, *at, records(*count, 10), None).await }
         })));
         let at_once = (&mut done).now_or_never();
         drop(turn);
@@ -435,9 +447,9 @@ async fn a_sweep_packs_all_that_was_closed_one_part_at_a_time() {
     let fill = async |name: &str, appends: u64, size: usize| {
         store.create(key(name)).await.unwrap();
         for at in 0..appends {
-            store.append(&key(name), at * 10, records(10, size)).await.unwrap();
+            store.append(&key(name), at * 10, records(10, size), None).await.unwrap();
         }
-        store.close(&key(name)).await.unwrap();
+        store.close(&key(name), None).await.unwrap();
     };
     let names: Vec<_> = (0..100).map(|at| at.to_string()).collect();
     join_all(names.iter().map(|name| fill(name, 2, 10))).await;
@@ -473,9 +485,9 @@ async fn an_append_that_exceeds_a_packed_row_shares_none() {
     store.create(key("mixed")).await.unwrap();
     // A packed row holds up to 1 MiB of small appends.
     for (at, count, size) in [(0, 1, 10), (1, 1, 10), (2, 12, 100_000), (14, 1, 10), (15, 1, 10)] {
-        store.append(&key("mixed"), at, records(count, size)).await.unwrap();
+        store.append(&key("mixed"), at, records(count, size), None).await.unwrap();
     }
-    store.close(&key("mixed")).await.unwrap();
+    store.close(&key("mixed"), None).await.unwrap();
     EventLog::sweep(&store, Retention::all()).await.unwrap();
     let sql = "SELECT group_concat(begins || '+' || count, ' ') FROM (SELECT * FROM chunk ORDER BY begins)";
     let rows: Option<(String,)> =
@@ -495,9 +507,9 @@ async fn a_log_that_cannot_be_packed_does_not_keep_others_from_it() {
     for name in ["damaged", "sound"] {
         store.create(key(name)).await.unwrap();
         for at in 0..3 {
-            store.append(&key(name), at, records(1, 10)).await.unwrap();
+            store.append(&key(name), at, records(1, 10), None).await.unwrap();
         }
-        store.close(&key(name)).await.unwrap();
+        store.close(&key(name), None).await.unwrap();
     }
     store.close_file().await;
     drop(store);
@@ -556,20 +568,24 @@ async fn fill(stores: &Stores, owner: &str, at: u64) {
     for entry in 0..3 {
         let message = forgeline_types::Message::user(text("message"));
         let new = crate::Entry::new(at).line(text("line")).message(message);
-        stores.conversations.append(&conversation, entry, new).await.unwrap();
+        stores.conversations.append(&conversation, entry, new, None).await.unwrap();
     }
     let run = key(&format!("run-{owner}-{at}"));
     let record = StoredRun::new(run.clone(), conversation.id, owner, "main", at);
-    stores.runs.begin(record.input(text("input"))).await.unwrap();
+    let node = NodeId::random();
+    stores.runs.begin(record.input(text("input")), Some(&node)).await.unwrap();
+    let command = crate::RunCommand::new("k", "steer", text("command"));
+    stores.commands.send(&run, command).await.unwrap();
     stores.log.create(run.clone()).await.unwrap();
     for number in 0..3 {
         let record = LogRecord::new("kind", format!("{}{number}", text("event")));
-        stores.log.append(&run, number, vec![record]).await.unwrap();
+        stores.log.append(&run, number, vec![record], None).await.unwrap();
     }
     if !at.is_multiple_of(3) {
-        stores.log.close(&run).await.unwrap();
+        stores.log.close(&run, None).await.unwrap();
         let end = crate::RunChange::to(crate::RunProgress::Failed, at + 1);
-        stores.runs.change(&run, end.end(text("end"))).await.unwrap();
+        let writer = RunWriter::new(run.clone(), 1);
+        stores.runs.change(&writer, end.end(text("end"))).await.unwrap();
     }
 }
 
@@ -641,12 +657,12 @@ async fn an_append_of_nothing_is_at_the_end_too() {
     let folder = folder("nothing");
     let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
     store.create(key("run")).await.unwrap();
-    store.append(&key("run"), 0, records(2, 1)).await.unwrap();
-    store.append(&key("run"), 2, Vec::new()).await.unwrap();
+    store.append(&key("run"), 0, records(2, 1), None).await.unwrap();
+    store.append(&key("run"), 2, Vec::new(), None).await.unwrap();
     for at in [0, 1, 3] {
-        let error = store.append(&key("run"), at, Vec::new()).await.unwrap_err();
+        let error = store.append(&key("run"), at, Vec::new(), None).await.unwrap_err();
         assert!(matches!(error, StoreError::Behind { end: 2, .. }), "{at}: {error}");
-        let error = store.append(&key("run"), at, records(1, 1)).await.unwrap_err();
+        let error = store.append(&key("run"), at, records(1, 1), None).await.unwrap_err();
         assert!(matches!(error, StoreError::Behind { end: 2, .. }), "{at}: {error}");
     }
     drop(store);

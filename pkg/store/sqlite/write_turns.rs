@@ -135,12 +135,17 @@ mod tests {
     /// Returns `true` if the appending thread commits an append; otherwise the writer thread does.
     async fn is_at_once(store: &SqliteStore, at: u64, size: usize) -> bool {
         let (run, records) = (key("run"), records(size));
-        let append =
-            LogAppend { key: run.clone(), at, count: 1, data: chunk_codec::write(&records) };
+        let append = LogAppend {
+            key: run.clone(),
+            at,
+            count: 1,
+            data: chunk_codec::write(&records),
+            writer: None,
+        };
         let add = || store.0.tails.add(&run, at, &records);
         let is_done = store.0.writer.append_directly(&append, add);
         if !is_done {
-            store.append(&run, at, records).await.unwrap();
+            store.append(&run, at, records, None).await.unwrap();
         }
         is_done
     }
@@ -163,7 +168,7 @@ mod tests {
         }
         let turn = store.0.writer.turns.turn().await;
         let run = key("run");
-        let mut append = store.append(&run, at, records(10));
+        let mut append = store.append(&run, at, records(10), None);
         assert!((&mut append).now_or_never().is_none(), "others write");
         drop(turn);
         append.await.unwrap();
@@ -210,13 +215,13 @@ mod tests {
         let other = Connection::open(folder.join("service.db")).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let run = key("run");
-        let mut append = store.append(&run, 0, records(10));
+        let mut append = store.append(&run, 0, records(10), None);
         assert!((&mut append).now_or_never().is_none());
         other.execute_batch("COMMIT").unwrap();
         append.await.unwrap();
         drop(other);
         store.close_file().await;
-        let closed = store.append(&run, 1, records(10)).await.unwrap_err();
+        let closed = store.append(&run, 1, records(10), None).await.unwrap_err();
         assert!(matches!(closed, StoreError::Unavailable { .. }), "{closed}");
         std::fs::remove_dir_all(folder).unwrap();
     }
@@ -234,7 +239,7 @@ mod tests {
         drop(turn);
         create.await.unwrap();
         let data = chunk_codec::write(&records(10));
-        let append = LogAppend { key: key("run"), at: 0, count: 1, data };
+        let append = LogAppend { key: key("run"), at: 0, count: 1, data, writer: None };
         let mut is_told = false;
         let tell = || {
             assert!(writer.turns.turn.try_lock().is_err(), "another could come between");
@@ -256,7 +261,7 @@ mod tests {
             tokio::spawn(async move {
                 let (run, mut at, mut done) = (key("run"), 0, 0);
                 while done < 250 {
-                    match store.append(&run, at, records(10)).await {
+                    match store.append(&run, at, records(10), None).await {
                         Ok(()) => done += 1,
                         Err(StoreError::Behind { end, .. }) => {
                             at = end;

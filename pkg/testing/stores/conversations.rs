@@ -70,10 +70,13 @@ async fn append(store: Arc<impl ConversationStore>) -> StoreVerdict {
     begun(&*store, &key, "ann").await?;
     let mut two = said("b").message(Message::assistant("c"));
     two.at_ms = 2_000;
-    done("append", store.append(&key, 0, said("a")).await)?;
-    done("append", store.append(&key, 1, two.clone()).await)?;
-    done("append", store.append(&key, 2, Entry::new(3_000).line("alone")).await)?;
-    done("append", store.append(&key, 3, Entry::new(4_000).message(Message::user("d"))).await)?;
+    done("append", store.append(&key, 0, said("a"), None).await)?;
+    done("append", store.append(&key, 1, two.clone(), None).await)?;
+    done("append", store.append(&key, 2, Entry::new(3_000).line("alone"), None).await)?;
+    done(
+        "append",
+        store.append(&key, 3, Entry::new(4_000).message(Message::user("d")), None).await,
+    )?;
     same(
         "the texts",
         &texts(&*store, &key).await?,
@@ -93,7 +96,7 @@ async fn append(store: Arc<impl ConversationStore>) -> StoreVerdict {
 async fn behind(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let key = key("c");
     begun(&*store, &key, "ann").await?;
-    let race = (0..8).map(|at| store.append(&key, 0, said(&at.to_string())));
+    let race = (0..8).map(|at| store.append(&key, 0, said(&at.to_string()), None));
     let kept = join_all(race).await;
     same("one of eight that are first is kept", &kept.iter().filter(|it| it.is_ok()).count(), &1)?;
     let told = |it: &Result<(), StoreError>| match it {
@@ -101,7 +104,7 @@ async fn behind(store: Arc<impl ConversationStore>) -> StoreVerdict {
         Err(error) => matches!(error, StoreError::Behind { at: 0, end: 1, .. }),
     };
     hold(&format!("the others get an error: {kept:?}"), kept.iter().all(told))?;
-    let ahead = store.append(&key, 2, said("x")).await;
+    let ahead = store.append(&key, 2, said("x"), None).await;
     hold("one that leaves a gap is refused", matches!(ahead, Err(StoreError::Behind { .. })))?;
     same("the messages", &texts(&*store, &key).await?.len(), &1)
 }
@@ -113,7 +116,7 @@ fn is_unknown<T>(result: &Result<T, StoreError>) -> bool {
 async fn unknown(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let key = key("c");
     hold("get", is_unknown(&store.get(&key).await))?;
-    hold("append", is_unknown(&store.append(&key, 0, said("a")).await))?;
+    hold("append", is_unknown(&store.append(&key, 0, said("a"), None).await))?;
     hold("lines", is_unknown(&store.lines(&key, 0, 1).await))?;
     hold("messages", is_unknown(&store.messages(&key, 0, 1).await))?;
     hold("rename", is_unknown(&store.rename(&key, "a".into(), 1).await))?;
@@ -124,9 +127,9 @@ async fn unknown(store: Arc<impl ConversationStore>) -> StoreVerdict {
 async fn scopes(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let (own, other) = (key("c"), ConversationKey::new("team-b", "c"));
     begun(&*store, &own, "ann").await?;
-    done("append", store.append(&own, 0, said("secret")).await)?;
+    done("append", store.append(&own, 0, said("secret"), None).await)?;
     hold("get", is_unknown(&store.get(&other).await))?;
-    hold("append", is_unknown(&store.append(&other, 1, said("a")).await))?;
+    hold("append", is_unknown(&store.append(&other, 1, said("a"), None).await))?;
     hold("messages", is_unknown(&store.messages(&other, 0, 1).await))?;
     hold("delete", !done("delete", store.delete(&other).await)?)?;
     begun(&*store, &other, "ann").await?;
@@ -148,7 +151,7 @@ async fn status(store: Arc<impl ConversationStore>) -> StoreVerdict {
     done("the same again", set(ConversationStatus::Ended).await)?;
     let back = set(ConversationStatus::Active).await;
     hold("a last one stays", matches!(back, Err(StoreError::Ended { .. })))?;
-    let refused = store.append(&key, 0, said("a")).await;
+    let refused = store.append(&key, 0, said("a"), None).await;
     hold("it is not added to", matches!(refused, Err(StoreError::Ended { .. })))?;
     done("rename", store.rename(&key, "Title".into(), 3_000).await)?;
     let head = done("get", store.get(&key).await)?;
@@ -190,7 +193,7 @@ async fn list(store: Arc<impl ConversationStore>) -> StoreVerdict {
         let page = store.list(ConversationQuery::new("team-a", 1).after(cursor)).await;
         hold(&format!("`{cursor}` is refused"), matches!(page, Err(StoreError::BadCursor { .. })))?;
     }
-    done("append", store.append(&key("c0"), 0, said("a")).await)?;
+    done("append", store.append(&key("c0"), 0, said("a"), None).await)?;
     done("rename", store.rename(&key("c0"), "A".into(), 5_000).await)?;
     let all = ids(ConversationQuery::new("team-a", 9)).await?;
     hold("what changes is first", all.starts_with("c0 c6"))
@@ -199,7 +202,7 @@ async fn list(store: Arc<impl ConversationStore>) -> StoreVerdict {
 async fn delete(store: Arc<impl ConversationStore>) -> StoreVerdict {
     let key = key("c");
     begun(&*store, &key, "ann").await?;
-    done("append", store.append(&key, 0, said("a")).await)?;
+    done("append", store.append(&key, 0, said("a"), None).await)?;
     same("deleted", &done("delete", store.delete(&key).await)?, &true)?;
     same("deleted again", &done("delete", store.delete(&key).await)?, &false)?;
     hold("it is gone", is_unknown(&store.get(&key).await))?;
@@ -210,7 +213,7 @@ async fn delete(store: Arc<impl ConversationStore>) -> StoreVerdict {
 async fn erase(store: Arc<impl ConversationStore>) -> StoreVerdict {
     for (id, owner) in [("a", "ann"), ("b", "bob"), ("c", "ann")] {
         begun(&*store, &key(id), owner).await?;
-        done("append", store.append(&key(id), 0, said(id)).await)?;
+        done("append", store.append(&key(id), 0, said(id), None).await)?;
     }
     let erase =
         async |owner: &'static str, mode| done("erase", store.erase("team-a", owner, mode).await);
@@ -230,7 +233,7 @@ async fn tombstone(store: Arc<impl ConversationStore>) -> StoreVerdict {
         begun(&*store, &key(owner), owner).await?;
         let mut entry = said("secret-a").message(Message::assistant("secret-b"));
         entry.messages[0].parts.push(Part::text("secret-c"));
-        done("append", store.append(&key(owner), 0, entry).await)?;
+        done("append", store.append(&key(owner), 0, entry, None).await)?;
         done("rename", store.rename(&key(owner), "secret-d".into(), 1_002).await)?;
     }
     let mode = EraseMode::Tombstone;
@@ -253,7 +256,7 @@ async fn tombstone(store: Arc<impl ConversationStore>) -> StoreVerdict {
     hold("another's stays", format!("{other:?}").contains("secret-c"))?;
     let renamed = store.rename(&key("ann"), "x".into(), 1).await;
     hold("it has no new title", matches!(renamed, Err(StoreError::Ended { .. })))?;
-    let appended = store.append(&key("ann"), 1, said("x")).await;
+    let appended = store.append(&key("ann"), 1, said("x"), None).await;
     hold("it is not added to", matches!(appended, Err(StoreError::Ended { .. })))
 }
 
@@ -263,7 +266,7 @@ async fn pictures(store: Arc<impl ConversationStore>) -> StoreVerdict {
     for id in ["a", "b"] {
         begun(&*store, &key(id), id).await?;
         let entry = Entry::new(1_001).line(&text).message(Message::user(text.as_str()));
-        done("append", store.append(&key(id), 0, entry).await)?;
+        done("append", store.append(&key(id), 0, entry, None).await)?;
     }
     same("deleted", &done("delete", store.delete(&key("a")).await)?, &true)?;
     hold("a message has it", texts(&*store, &key("b")).await? == [text.as_str()])?;

@@ -59,7 +59,7 @@ async fn filled(log: &impl EventLog, name: &str, count: usize) -> Result<LogKey,
     let key = key(name);
     done("create", log.create(key.clone()).await)?;
     let records = (0..count).map(|at| record(&at.to_string())).collect();
-    done("append", log.append(&key, 0, records).await)?;
+    done("append", log.append(&key, 0, records, None).await)?;
     Ok(key)
 }
 
@@ -84,8 +84,8 @@ fn numbers(range: std::ops::Range<usize>) -> Vec<String> {
 async fn whole(log: Arc<impl EventLog>) -> StoreVerdict {
     let key = filled(&*log, "whole", 3).await?;
     let odd = LogRecord::new("ki\u{e4}nd", b"\0\xff\n".to_vec());
-    done("append", log.append(&key, 3, vec![odd.clone(), record("")]).await)?;
-    done("an append of nothing", log.append(&key, 5, Vec::new()).await)?;
+    done("append", log.append(&key, 3, vec![odd.clone(), record("")], None).await)?;
+    done("an append of nothing", log.append(&key, 5, Vec::new(), None).await)?;
     let page = done("read", log.read(&key, 3, 9).await)?;
     same("the records", &page.records, &vec![odd, record("")])?;
     same("the next number", &page.next, &5)?;
@@ -101,7 +101,7 @@ async fn whole(log: Arc<impl EventLog>) -> StoreVerdict {
 async fn one_writer(log: Arc<impl EventLog>) -> StoreVerdict {
     let key = filled(&*log, "writer", 3).await?;
     for at in [0, 2, 4, u64::MAX] {
-        let refused = log.append(&key, at, vec![record("x")]).await;
+        let refused = log.append(&key, at, vec![record("x")], None).await;
         let is_told = matches!(refused, Err(StoreError::Behind { end: 3, .. }));
         hold(&format!("an append at {at} of 3 is refused"), is_told)?;
     }
@@ -115,8 +115,8 @@ async fn scopes(log: Arc<impl EventLog>) -> StoreVerdict {
     let other = LogKey::new("team-b", "same");
     let results = [
         log.read(&other, 0, 1).await.map(drop),
-        log.append(&other, 1, vec![record("x")]).await,
-        log.close(&other).await,
+        log.append(&other, 1, vec![record("x")], None).await,
+        log.close(&other, None).await,
         log.retire(&other).await,
         log.wait(&other, 0).await,
     ];
@@ -130,7 +130,7 @@ async fn scopes(log: Arc<impl EventLog>) -> StoreVerdict {
 async fn end(log: Arc<impl EventLog>) -> StoreVerdict {
     let key = filled(&*log, "end", 2).await?;
     for _ in 0..2 {
-        done("close", log.close(&key).await)?;
+        done("close", log.close(&key, None).await)?;
     }
     let page = done("read", log.read(&key, 0, 9).await)?;
     hold("the last page says so", page.is_end && page.next == 2)?;
@@ -138,21 +138,21 @@ async fn end(log: Arc<impl EventLog>) -> StoreVerdict {
     hold("a page before does not", !page.is_end)?;
     let page = done("read", log.read(&key, 2, 9).await)?;
     hold("behind the last record is the end", page.is_end && page.records.is_empty())?;
-    let refused = log.append(&key, 2, vec![record("x")]).await;
+    let refused = log.append(&key, 2, vec![record("x")], None).await;
     hold("it takes no more", matches!(refused, Err(StoreError::Ended { .. })))
 }
 
 async fn retired(log: Arc<impl EventLog>) -> StoreVerdict {
     let key = filled(&*log, "retired", 2).await?;
-    done("close", log.close(&key).await)?;
+    done("close", log.close(&key, None).await)?;
     for _ in 0..2 {
         done("retire", log.retire(&key).await)?;
     }
     for result in [
         log.read(&key, 0, 1).await.map(drop),
         log.wait(&key, 9).await,
-        log.close(&key).await,
-        log.append(&key, 2, vec![record("x")]).await,
+        log.close(&key, None).await,
+        log.append(&key, 2, vec![record("x")], None).await,
     ] {
         let is_told = matches!(result, Err(StoreError::Retired { .. }));
         hold(&format!("it is reported as retired: {result:?}"), is_told)?;
@@ -168,8 +168,8 @@ async fn wait(log: Arc<impl EventLog>) -> StoreVerdict {
         let mut waits = log.wait(&key, 1);
         hold("a wait lasts", timeout(QUIET, &mut waits).await.is_err())?;
         let changed = match step {
-            0 => log.append(&key, 1, vec![record("1")]).await,
-            1 => log.close(&key).await,
+            0 => log.append(&key, 1, vec![record("1")], None).await,
+            1 => log.close(&key, None).await,
             _ => log.retire(&key).await,
         };
         done("the change", changed)?;
@@ -217,13 +217,13 @@ async fn many<L: EventLog>(log: Arc<L>) -> StoreVerdict {
     let (mut readers, mut at) = (vec![(0, reader(0))], 0_u64);
     for size in [1, 64, 3, 300, 2, 1, 1, 64] {
         let records = (at..at + size).map(|at| record(&at.to_string())).collect();
-        done("append", log.append(&key, at, records).await)?;
+        done("append", log.append(&key, at, records, None).await)?;
         at += size;
         readers.push((at, reader(at)));
         readers.push((at / 2, reader(at / 2)));
         tokio::task::yield_now().await;
     }
-    done("close", log.close(&key).await)?;
+    done("close", log.close(&key, None).await)?;
     for (from, reader) in readers {
         let got = done("a reader", done("a reader", reader.await)?)?;
         let want: Vec<_> = (from..at).map(|at| (at, at.to_string().into())).collect();
@@ -241,7 +241,7 @@ async fn race(log: Arc<impl EventLog>) -> StoreVerdict {
                 return Ok(kept);
             }
             let text = format!("{name}.{}", kept.len());
-            match log.append(&key, at, vec![record(&text), record(&text)]).await {
+            match log.append(&key, at, vec![record(&text), record(&text)], None).await {
                 Ok(()) => kept.push((at, text)),
                 Err(StoreError::Behind { end, .. }) => at = end,
                 Err(error) => return Err(format!("append fails: {error}")),
@@ -266,7 +266,7 @@ async fn drops(log: Arc<impl EventLog>) -> StoreVerdict {
     for polls in 0..20 {
         let end = texts(&*log, &key, 0).await?.len();
         same("records", &(end % 3), &0)?;
-        let mut append = log.append(&key, end as u64, vec![record("x"); 3]);
+        let mut append = log.append(&key, end as u64, vec![record("x"); 3], None);
         // The future is dropped after this number of polls.
         for _ in 0..polls {
             if futures_util::poll!(&mut append).is_ready() {
@@ -287,7 +287,7 @@ async fn drops(log: Arc<impl EventLog>) -> StoreVerdict {
 async fn trimmed<L: EventLog>(log: Arc<L>) -> StoreVerdict {
     let key = filled(&*log, "trimmed", 0).await?;
     for at in 0..50_u64 {
-        done("append", log.append(&key, at, vec![record(&at.to_string())]).await)?;
+        done("append", log.append(&key, at, vec![record(&at.to_string())], None).await)?;
     }
     done("trim", log.trim(&key, 30).await)?;
     done("a trim of records that are gone", log.trim(&key, 10).await)?;
@@ -304,11 +304,11 @@ async fn trimmed<L: EventLog>(log: Arc<L>) -> StoreVerdict {
     let behind = log.trim(&key, 51).await;
     hold("not behind the end", matches!(behind, Err(StoreError::Behind { end: 50, .. })))?;
     done("a trim of all", log.trim(&key, 50).await)?;
-    done("append", log.append(&key, 50, vec![record("50")]).await)?;
+    done("append", log.append(&key, 50, vec![record("50")], None).await)?;
     same("the record", &texts(&*log, &key, 50).await?, &numbers(50..51))?;
     let gone = log.read(&key, 49, 1).await;
     hold("the last of them is gone", matches!(gone, Err(StoreError::Dropped { first: 50, .. })))?;
-    done("close", log.close(&key).await)?;
+    done("close", log.close(&key, None).await)?;
     done("sweep", log.sweep(Retention::all()).await)?;
     same("the record", &texts(&*log, &key, 50).await?, &numbers(50..51))
 }
@@ -319,7 +319,7 @@ async fn listed(log: Arc<impl EventLog>) -> StoreVerdict {
     }
     let other = LogKey::new("team-0", "a/9");
     done("create", log.create(other.clone()).await)?;
-    done("close", log.close(&key("a/1")).await)?;
+    done("close", log.close(&key("a/1"), None).await)?;
     done("retire", log.retire(&key("a/3")).await)?;
     let found = pages(async |after: Option<LogKey>| {
         let page = done("list", log.list("a/", after.as_ref(), 1).await)?;
@@ -339,7 +339,7 @@ async fn listed(log: Arc<impl EventLog>) -> StoreVerdict {
 async fn touched(log: Arc<impl EventLog>) -> StoreVerdict {
     let keys = [filled(&*log, "one", 1).await?, filled(&*log, "two", 1).await?];
     for key in &keys {
-        done("close", log.close(key).await)?;
+        done("close", log.close(key, None).await)?;
     }
     let closed = forgeline_store::private::now_ms();
     while forgeline_store::private::now_ms() == closed {
@@ -358,7 +358,7 @@ async fn touched(log: Arc<impl EventLog>) -> StoreVerdict {
 async fn kept(log: Arc<impl EventLog>) -> StoreVerdict {
     filled(&*log, "open", 2_000).await?;
     let closed = filled(&*log, "closed", 1).await?;
-    done("close", log.close(&closed).await)?;
+    done("close", log.close(&closed, None).await)?;
     let keep = Retention::all().max_bytes(1_000);
     same("nothing is retired", &done("sweep", log.sweep(keep).await)?, &0)?;
     let keep = Retention::all().max_bytes(0);
@@ -372,9 +372,9 @@ async fn swept(log: Arc<impl EventLog>) -> StoreVerdict {
         let key = filled(&*log, name, 10).await?;
         for at in 1..300_u64 {
             let records = (0..10).map(|of| record(&(at * 10 + of).to_string())).collect();
-            done("append", log.append(&key, at * 10, records).await)?;
+            done("append", log.append(&key, at * 10, records, None).await)?;
         }
-        done("close", log.close(&key).await)?;
+        done("close", log.close(&key, None).await)?;
         closed.push(key);
     }
     let count = done("sweep", log.sweep(Retention::all()).await)?;

@@ -9,8 +9,8 @@ use super::{
     suite::{StoreVerdict, check, done, hold, pages, same},
 };
 use forgeline_store::{
-    EraseMode, LogKey, RunBegun, RunChange, RunNote, RunProgress, RunQuery, RunRequest, RunStore,
-    StoreError, StoredRun,
+    EraseMode, LogKey, NodeId, RunBegun, RunChange, RunNote, RunProgress, RunQuery, RunRequest,
+    RunStore, RunWriter, StoreError, StoredRun,
 };
 use forgeline_types::UsageInfo;
 
@@ -39,17 +39,27 @@ fn run(id: &str, owner: &str, begun_ms: u64) -> StoredRun {
     StoredRun::new(key(id), "c", owner, "main", begun_ms)
 }
 
+/// Begins a run that this node owns.
+async fn begun(store: &impl RunStore, run: StoredRun) -> Result<RunBegun, StoreError> {
+    store.begin(run, Some(&NodeId::new("node"))).await
+}
+
+/// The right of the first claim.
+fn writer(id: &str) -> RunWriter {
+    RunWriter::new(key(id), 1)
+}
+
 async fn notes(store: Arc<impl RunStore>) -> StoreVerdict {
     for id in ["r", "other"] {
-        done("begin", store.begin(run(id, "ann", 1_000).input("{\"a\":1}")).await)?;
+        done("begin", begun(&*store, run(id, "ann", 1_000).input("{\"a\":1}")).await)?;
     }
     let note = |name: &str, data: &str| RunNote::new(name, data);
     let running = || RunChange::to(RunProgress::Running, 1_001);
     let first = running().note(note("a", "1")).note(note("b", "2")).note(note("c", "3"));
-    done("change", store.change(&key("r"), first).await)?;
+    done("change", store.change(&writer("r"), first).await)?;
     let second = running().without_note("b").without_note("none").note(note("a", "4"));
-    done("change", store.change(&key("r"), second).await)?;
-    done("change", store.change(&key("other"), running().note(note("a", "5"))).await)?;
+    done("change", store.change(&writer("r"), second).await)?;
+    done("change", store.change(&writer("other"), running().note(note("a", "5"))).await)?;
     let found = done("get", store.get(&key("r")).await)?;
     same(
         "in the order in which they were added",
@@ -61,39 +71,40 @@ async fn notes(store: Arc<impl RunStore>) -> StoreVerdict {
     let counts: Vec<_> = open.iter().map(|run| run.notes.len()).collect();
     same("runs that have not ended have theirs", &counts, &vec![2, 1])?;
     let end = RunChange::to(RunProgress::Completed, 1_002).note(note("d", "6"));
-    done("change", store.change(&key("r"), end).await)?;
+    done("change", store.change(&writer("r"), end).await)?;
     same("an ended run has none", &done("get", store.get(&key("r")).await)?.notes, &vec![])?;
-    let late = store.change(&key("r"), running().note(note("e", "7"))).await;
+    let late = store.change(&writer("r"), running().note(note("e", "7"))).await;
     hold("an ended run takes none", matches!(late, Err(StoreError::Ended { .. })))?;
     done("erase", store.erase("team-a", "ann", EraseMode::Tombstone).await)?;
     same("an erased run has none", &done("get", store.get(&key("other")).await)?.notes, &vec![])
 }
 
 async fn whole(store: Arc<impl RunStore>) -> StoreVerdict {
-    let new = run("r", "ann", 1_000)
+    let mut new = run("r", "ann", 1_000)
         .request(RunRequest::new("k", u64::MAX))
         .input("{\"a\":1}")
         .about("{\"page\":\"home\"}");
-    same("begun", &done("begin", store.begin(new.clone()).await)?, &RunBegun::New)?;
+    same("begun", &done("begin", begun(&*store, new.clone()).await)?, &RunBegun::New)?;
+    (new.epoch, new.node) = (1, Some(NodeId::new("node")));
     same("it", &done("get", store.get(&key("r")).await)?, &new)?;
-    let again = store.begin(run("r", "ann", 1)).await;
+    let again = begun(&*store, run("r", "ann", 1)).await;
     hold("an id is taken once", matches!(again, Err(StoreError::Exists { .. })))?;
     let running = RunChange::to(RunProgress::Running, 1_001).is_resumed(true);
-    done("change", store.change(&key("r"), running).await)?;
+    done("change", store.change(&writer("r"), running).await)?;
     same("it is resumed", &done("get", store.get(&key("r")).await)?.resumed, &1)?;
     let away = RunChange::to(RunProgress::Running, 1_002).is_put_away(true);
-    done("change", store.change(&key("r"), away).await)?;
+    done("change", store.change(&writer("r"), away).await)?;
     let away = done("get", store.get(&key("r")).await)?;
     same("it is put away with its input", &(away.resumed, &away.input), &(0, &new.input))?;
     let running = RunChange::to(RunProgress::Running, 1_003).is_resumed(true);
-    done("change", store.change(&key("r"), running).await)?;
+    done("change", store.change(&writer("r"), running).await)?;
     let running = RunChange::to(RunProgress::Running, 1_005);
-    done("change", store.change(&key("r"), running).await)?;
+    done("change", store.change(&writer("r"), running).await)?;
     let kept = done("get", store.get(&key("r")).await)?.input;
     same("its input stays until it ends", &kept.as_deref(), &Some("{\"a\":1}"))?;
     let usage = UsageInfo::default().input_tokens(7);
     let ended = RunChange::to(RunProgress::Completed, 2_000).end("{}").usage(Some(usage));
-    done("change", store.change(&key("r"), ended).await)?;
+    done("change", store.change(&writer("r"), ended).await)?;
     let mut want = new;
     (want.progress, want.ended_ms, want.input) = (RunProgress::Completed, Some(2_000), None);
     (want.end, want.usage, want.resumed) = (Some("{}".to_owned()), Some(usage), 1);
@@ -102,7 +113,7 @@ async fn whole(store: Arc<impl RunStore>) -> StoreVerdict {
 
 async fn requests(store: Arc<impl RunStore>) -> StoreVerdict {
     let asked = |id: &str, owner: &str, digest| {
-        store.begin(run(id, owner, 1_000).request(RunRequest::new("k", digest)))
+        begun(&*store, run(id, owner, 1_000).request(RunRequest::new("k", digest)))
     };
     let names: Vec<_> = (0..8).map(|at| format!("r{at}")).collect();
     let begun = join_all(names.iter().map(|name| asked(name, "ann", 1))).await;
@@ -132,17 +143,17 @@ async fn ends(store: Arc<impl RunStore>) -> StoreVerdict {
     ];
     for progress in last {
         let id = progress.as_str();
-        done("begin", store.begin(run(id, "ann", 1_000)).await)?;
+        done("begin", begun(&*store, run(id, "ann", 1_000)).await)?;
         for step in [RunProgress::Running, RunProgress::Waiting, RunProgress::Queued, progress] {
-            done("change", store.change(&key(id), RunChange::to(step, 2_000)).await)?;
+            done("change", store.change(&writer(id), RunChange::to(step, 2_000)).await)?;
         }
         for step in [RunProgress::Running, RunProgress::Completed] {
-            let refused = store.change(&key(id), RunChange::to(step, 3_000)).await;
+            let refused = store.change(&writer(id), RunChange::to(step, 3_000)).await;
             hold("what has ended stays", matches!(refused, Err(StoreError::Ended { .. })))?;
         }
         same("it", &done("get", store.get(&key(id)).await)?.progress, &progress)?;
     }
-    let unknown = store.change(&key("x"), RunChange::to(RunProgress::Running, 1)).await;
+    let unknown = store.change(&writer("x"), RunChange::to(RunProgress::Running, 1)).await;
     hold("what does not exist", matches!(unknown, Err(StoreError::NotFound { .. })))
 }
 
@@ -150,14 +161,14 @@ async fn open(store: Arc<impl RunStore>) -> StoreVerdict {
     for at in 0..6 {
         // The times contradict the order of the runs.
         let new = run(&at.to_string(), "ann", 1_000 - at);
-        done("begin", store.begin(new).await)?;
+        done("begin", begun(&*store, new).await)?;
     }
     let other = StoredRun::new(LogKey::new("team-b", "6"), "c", "bob", "main", 1);
-    done("begin", store.begin(other).await)?;
+    done("begin", begun(&*store, other).await)?;
     for (id, progress) in
         [("1", RunProgress::Running), ("2", RunProgress::Failed), ("3", RunProgress::Waiting)]
     {
-        done("change", store.change(&key(id), RunChange::to(progress, 2_000)).await)?;
+        done("change", store.change(&writer(id), RunChange::to(progress, 2_000)).await)?;
     }
     let open = async |most| {
         let open = done("open", store.open(most).await)?;
@@ -173,7 +184,7 @@ async fn list(store: Arc<impl RunStore>) -> StoreVerdict {
         let owner = if at.is_multiple_of(2) { "ann" } else { "bob" };
         let mut new = run(&format!("r{at}"), owner, 1_000 + at / 2);
         new.conversation = if at < 3 { "c" } else { "d" }.into();
-        done("begin", store.begin(new).await)?;
+        done("begin", begun(&*store, new).await)?;
     }
     let ids = async |query: RunQuery| {
         let runs = pages(async |after| {
@@ -196,7 +207,7 @@ async fn list(store: Arc<impl RunStore>) -> StoreVerdict {
 }
 
 async fn scopes(store: Arc<impl RunStore>) -> StoreVerdict {
-    done("begin", store.begin(run("r", "ann", 1_000)).await)?;
+    done("begin", begun(&*store, run("r", "ann", 1_000)).await)?;
     let other = LogKey::new("team-b", "r");
     let got = store.get(&other).await;
     hold("get", matches!(got, Err(StoreError::NotFound { .. })))?;
@@ -210,10 +221,10 @@ async fn scopes(store: Arc<impl RunStore>) -> StoreVerdict {
 async fn sweep(store: Arc<impl RunStore>) -> StoreVerdict {
     for at in 0..6_u64 {
         let id = at.to_string();
-        done("begin", store.begin(run(&id, "ann", 1_000)).await)?;
+        done("begin", begun(&*store, run(&id, "ann", 1_000)).await)?;
         if at > 0 {
             let ended = RunChange::to(RunProgress::Completed, 2_000 + at);
-            done("change", store.change(&key(&id), ended).await)?;
+            done("change", store.change(&writer(&id), ended).await)?;
         }
     }
     let sweep = async |before_ms, keep| {
@@ -233,7 +244,7 @@ async fn erase(store: Arc<impl RunStore>) -> StoreVerdict {
     for (id, owner) in [("a", "ann"), ("b", "bob"), ("c", "cid")] {
         let new = run(id, owner, 1_000).request(RunRequest::new("k", 1));
         let new = new.input("secret").about("secret");
-        done("begin", store.begin(new).await)?;
+        done("begin", begun(&*store, new).await)?;
     }
     let erase =
         async |owner: &'static str, mode| done("erase", store.erase("team-a", owner, mode).await);

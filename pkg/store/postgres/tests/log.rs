@@ -22,7 +22,7 @@ async fn a_reader_of_one_node_sees_what_another_appends_each_record_once() {
     writer.create(key.clone()).await.unwrap();
     let mut records = pin!(follow(Arc::clone(&reader) as Arc<dyn EventLog>, key.clone(), 0));
     for at in 0..500_u64 {
-        writer.append(&key, at, vec![record(&at.to_string())]).await.unwrap();
+        writer.append(&key, at, vec![record(&at.to_string())], None).await.unwrap();
         if at % 10 == 9 {
             for want in at - 9..=at {
                 let (number, found) = records.next().await.unwrap().unwrap();
@@ -30,6 +30,6 @@ async fn a_reader_of_one_node_sees_what_another_appends_each_record_once() {
             }
         }
     }
-    writer.close(&key).await.unwrap();
+    writer.close(&key, None).await.unwrap();
     assert!(records.next().await.is_none());
 }

@@ -1,12 +1,14 @@
 //! The public suites of stores, with each version of PostgreSQL that is installed.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+
+use forgeline_store::{PostgresOptions, PostgresStore};
+use forgeline_testing::stores::{
+    Report, check_conversation_store, check_event_log, check_latency_store,
+    check_notification_channel, check_run_store,
+};
 
 use crate::postgres::{PostgresServer, programs};
-use forgeline_store::PostgresStore;
-use forgeline_testing::stores::{Report, check_event_log};
-
-use crate::servers::connect;
 
 /// Runs a suite with each server that is installed.
 async fn check(suite: impl AsyncFn(&dyn Fn() -> String) -> Report) {
@@ -17,11 +19,34 @@ async fn check(suite: impl AsyncFn(&dyn Fn() -> String) -> Report) {
     }
 }
 
+/// Connects to a database whose nodes take runs away from dead ones at once: a suite does not wait for 10 s.
 async fn open(url: String) -> Arc<PostgresStore> {
-    connect(&url).await
+    let [beat, silent] = [10, 2].map(Duration::from_secs);
+    let options = PostgresOptions::new(url).life_times(beat, silent, Duration::ZERO);
+    Arc::new(PostgresStore::connect(options).await.unwrap())
 }
 
 #[tokio::test]
 async fn the_log_of_postgres_conforms() {
     check(async |next| check_event_log(async || open(next()).await).await).await;
+}
+
+#[tokio::test]
+async fn the_conversations_of_postgres_conform() {
+    check(async |next| check_conversation_store(async || open(next()).await).await).await;
+}
+
+#[tokio::test]
+async fn the_runs_of_postgres_conform() {
+    check(async |next| check_run_store(async || open(next()).await).await).await;
+}
+
+#[tokio::test]
+async fn the_notifications_of_postgres_conform() {
+    check(async |next| check_notification_channel(async || open(next()).await).await).await;
+}
+
+#[tokio::test]
+async fn the_latency_records_of_postgres_conform() {
+    check(async |next| check_latency_store(async || open(next()).await).await).await;
 }

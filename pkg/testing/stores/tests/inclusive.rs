@@ -7,8 +7,8 @@ use crate::conformance::Outcome;
 use forgeline_store::{
     ConversationKey, ConversationPage, ConversationQuery, ConversationRecord, ConversationStatus,
     ConversationStore, Entry, EraseMode, Erased, EventLog, LogInfo, LogKey, LogPage, LogRecord,
-    Retention, RunBegun, RunChange, RunPage, RunQuery, RunStore, StoreError, StoreFuture,
-    StoredMessage, StoredRun,
+    NodeId, Retention, RunBegun, RunChange, RunPage, RunQuery, RunStore, RunWriter, StoreError,
+    StoreFuture, StoredMessage, StoredRun,
 };
 use forgeline_types::Text;
 
@@ -34,8 +34,8 @@ fn page<T>(
 }
 
 impl RunStore for Inclusive<InMemoryStore> {
-    fn begin(&self, run: StoredRun) -> StoreFuture<'_, RunBegun> {
-        RunStore::begin(&self.0, run)
+    fn begin<'a>(&'a self, run: StoredRun, node: Option<&'a NodeId>) -> StoreFuture<'a, RunBegun> {
+        RunStore::begin(&self.0, run, node)
     }
 
     fn of_request<'a>(
@@ -51,8 +51,33 @@ impl RunStore for Inclusive<InMemoryStore> {
         RunStore::get(&self.0, key)
     }
 
-    fn change<'a>(&'a self, key: &'a LogKey, change: RunChange) -> StoreFuture<'a, ()> {
-        self.0.change(key, change)
+    fn change<'a>(&'a self, writer: &'a RunWriter, change: RunChange) -> StoreFuture<'a, ()> {
+        self.0.change(writer, change)
+    }
+
+    fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, ()> {
+        self.0.beat(node)
+    }
+
+    fn claim<'a>(
+        &'a self,
+        node: &'a NodeId,
+        most: usize,
+        version: u32,
+    ) -> StoreFuture<'a, Vec<StoredRun>> {
+        self.0.claim(node, most, version)
+    }
+
+    fn reap<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, Vec<LogKey>> {
+        self.0.reap(node)
+    }
+
+    fn release<'a>(&'a self, writer: &'a RunWriter, wait: Duration) -> StoreFuture<'a, ()> {
+        self.0.release(writer, wait)
+    }
+
+    fn owned<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, Vec<RunWriter>> {
+        self.0.owned(node)
     }
 
     fn open(&self, most: usize) -> StoreFuture<'_, Vec<StoredRun>> {
@@ -113,8 +138,9 @@ impl ConversationStore for Inclusive<InMemoryStore> {
         key: &'a ConversationKey,
         at: u64,
         entry: Entry,
+        writer: Option<&'a RunWriter>,
     ) -> StoreFuture<'a, ()> {
-        self.0.append(key, at, entry)
+        self.0.append(key, at, entry, writer)
     }
 
     fn lines<'a>(
@@ -177,12 +203,13 @@ impl EventLog for Inclusive<InMemoryLog> {
         key: &'a LogKey,
         at: u64,
         records: Vec<LogRecord>,
+        writer: Option<&'a RunWriter>,
     ) -> StoreFuture<'a, ()> {
-        self.0.append(key, at, records)
+        self.0.append(key, at, records, writer)
     }
 
-    fn close<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
-        self.0.close(key)
+    fn close<'a>(&'a self, key: &'a LogKey, writer: Option<&'a RunWriter>) -> StoreFuture<'a, ()> {
+        self.0.close(key, writer)
     }
 
     fn read<'a>(&'a self, key: &'a LogKey, from: u64, most: usize) -> StoreFuture<'a, LogPage> {
