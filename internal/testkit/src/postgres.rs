@@ -4,8 +4,9 @@
 
 use std::{
     env, fs,
+    io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{
         Once, OnceLock,
         atomic::{AtomicU32, Ordering},
@@ -78,9 +79,7 @@ impl PostgresServer {
         let folder = env::temp_dir().join(name);
         drop(fs::remove_dir_all(&folder));
         fs::create_dir_all(&folder).unwrap();
-        if is_root() {
-            run(Command::new("chown").arg(user()).arg(&folder));
-        }
+        give(&folder);
         let initdb = programs.join("initdb");
         let mut command = as_user(&initdb);
         command.args([
@@ -153,6 +152,21 @@ impl PostgresServer {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
+    /// Opens a session that stays open, for transactions.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it does not start.
+    #[must_use]
+    pub fn session(&self, database: &str) -> PostgresSession {
+        let mut command = Command::new(self.programs.join("psql"));
+        command.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--username=tests"]);
+        command.args(["--dbname", database]).arg("--host").arg(&self.folder);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        PostgresSession { input: child.stdin.take().unwrap(), output, child }
+    }
+
     /// The folder with the socket.
     #[must_use]
     pub fn folder(&self) -> &Path {
@@ -179,6 +193,38 @@ impl Drop for PostgresServer {
         drop(self.guard.stdin.take());
         drop(self.guard.wait());
         drop(fs::remove_dir_all(&self.folder));
+    }
+}
+
+/// An open session; dropping it ends its transaction.
+#[derive(Debug)]
+pub struct PostgresSession {
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    child: Child,
+}
+
+impl PostgresSession {
+    /// Executes statements, and waits for their end.
+    ///
+    /// # Panics
+    ///
+    /// Panics when the session has ended.
+    pub fn run(&mut self, sql: &str) {
+        writeln!(self.input, "{sql};\n\\echo done").unwrap();
+        self.input.flush().unwrap();
+        let mut line = String::new();
+        while line.trim() != "done" {
+            line.clear();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "the session has ended");
+        }
+    }
+}
+
+impl Drop for PostgresSession {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
     }
 }
 
@@ -243,8 +289,20 @@ fn guard(programs: &Path, folder: &Path, settings: &[String]) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Returns a command that is run by a user that is not root, as the server demands.
-fn as_user(program: &Path) -> Command {
+/// Gives a folder to the user of [`as_user`].
+///
+/// # Panics
+///
+/// Panics when that fails.
+pub fn give(folder: &Path) {
+    if is_root() {
+        run(Command::new("chown").arg(user()).arg(folder));
+    }
+}
+
+/// Returns a command that is run by a user that is not root, as servers demand.
+#[must_use]
+pub fn as_user(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
     }

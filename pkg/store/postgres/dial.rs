@@ -8,7 +8,7 @@ use std::{
 use tokio_postgres::{AsyncMessage, Client, Config, Notification};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{PostgresOptions, errors::StatementFailure, tls};
+use super::{PostgresOptions, errors::StatementFailure, setup::SettingsUse, tls};
 use crate::StoreError;
 
 /// Makes connections with the same configuration.
@@ -31,7 +31,7 @@ impl Dialer {
             is_direct,
             has_no_settings: AtomicBool::new(false),
         };
-        let direct = options.direct_config()?.map(|_| dialer(true));
+        let direct = options.direct_config(SettingsUse::Sent)?.map(|_| dialer(true));
         Ok((dialer(false), direct))
     }
 
@@ -45,24 +45,25 @@ impl Dialer {
         &self,
         hear: impl FnMut(Notification) + Send + 'static,
     ) -> Result<Client, StatementFailure> {
-        // A password file is read anew.
-        let config = if self.is_direct {
-            self.options.direct_config()
-        } else {
-            self.options.config().map(Some)
-        };
-        let mut config = config.map_err(StatementFailure::Refused)?.unwrap_or_default();
-        if !self.has_settings() {
-            config.options("");
-        }
-        match self.connect(&config, hear).await {
-            Err((error, hear)) if self.has_settings() && is_refused_setting(&error) => {
+        let keeps = if self.has_settings() { SettingsUse::Sent } else { SettingsUse::Refused };
+        match self.connect(&self.config(keeps)?, hear).await {
+            Err((error, hear)) if keeps == SettingsUse::Sent && is_refused_setting(&error) => {
                 self.has_no_settings.store(true, Ordering::Relaxed);
-                let again = self.connect(config.options(""), hear).await;
+                let again = self.connect(&self.config(SettingsUse::Refused)?, hear).await;
                 again.map_err(|(error, _)| StatementFailure::of(&error))
             }
             done => done.map_err(|(error, _)| StatementFailure::of(&error)),
         }
+    }
+
+    /// Returns the configuration; a password file is read anew.
+    fn config(&self, keeps: SettingsUse) -> Result<Config, StatementFailure> {
+        let config = if self.is_direct {
+            self.options.direct_config(keeps).map(Option::unwrap_or_default)
+        } else {
+            self.options.config(keeps)
+        };
+        config.map_err(StatementFailure::Refused)
     }
 
     async fn connect<H: FnMut(Notification) + Send + 'static>(

@@ -158,13 +158,8 @@ impl WriteTask {
         let is_single = joined.appends.len() == 1;
         for append in joined.appends {
             if is_single {
-                let error = self.heads.refusal(&append.key, append.at, append.epoch).await;
-                let done = if append.records.is_empty() && error.is_none() {
-                    Ok(())
-                } else {
-                    Err(error.unwrap_or_else(|| retry_later(&append.key)))
-                };
-                append.answer(done);
+                let error = self.refusal(&append.key, append.at, append.epoch).await;
+                append.answer(Err(error));
             } else {
                 self.write_alone(append, false).await;
             }
@@ -176,41 +171,50 @@ impl WriteTask {
         let until = append.began + WAIT;
         let batch = vec![JoinedAppend { appends: vec![append] }];
         let done = loop {
-            let Some(append) = batch.first().and_then(|joined| joined.appends.first()) else {
-                return;
-            };
-            if may_be_made {
-                match self.heads.holds(&append.key, append.at, &append.records).await {
-                    Ok(Some(no)) => {
-                        self.hub.grown(no, &append.key, append.at, &append.records);
-                        break Ok(());
-                    }
-                    Ok(None) => may_be_made = false,
-                    Err(error) => break Err(error),
+            let failure = match self.execute(&batch).await {
+                Ok(logs) => {
+                    break self.outcome(&batch, logs.first().copied().flatten(), may_be_made).await;
                 }
-            }
-            match self.execute(&batch).await {
-                Ok(logs) => match logs.first().copied().flatten() {
-                    Some(no) => {
-                        self.hub.grown(no, &append.key, append.at, &append.records);
-                        break Ok(());
-                    }
-                    None => {
-                        let error = self.heads.refusal(&append.key, append.at, append.epoch).await;
-                        break Err(error.unwrap_or_else(|| retry_later(&append.key)));
-                    }
-                },
                 Err(StatementFailure::Refused(error)) => break Err(error),
-                Err(failure) if Instant::now() >= until => break Err(failure.into_error()),
-                Err(failure) => {
-                    may_be_made |= matches!(failure, StatementFailure::Lost(_));
-                    sleep(PAUSE).await;
-                }
+                Err(failure) => failure,
+            };
+            may_be_made |= matches!(failure, StatementFailure::Lost(_));
+            if Instant::now() >= until {
+                break Err(failure.into_error());
             }
+            sleep(PAUSE).await;
         };
         for append in batch.into_iter().flat_map(|joined| joined.appends) {
             append.answer(done.clone());
         }
+    }
+
+    /// Returns what came of a single append. One that was not made this time may have been made before, by a statement whose outcome was unknown.
+    async fn outcome(
+        &self,
+        batch: &[JoinedAppend],
+        made: Option<i64>,
+        may_be_made: bool,
+    ) -> Result<(), StoreError> {
+        let append = batch.first().and_then(|joined| joined.appends.first());
+        let Some(QueuedAppend { key, at, records, epoch, .. }) = append else { return Ok(()) };
+        let made = match made {
+            None if may_be_made => self.heads.holds(key, *at, records).await?,
+            made => made,
+        };
+        if let Some(no) = made {
+            self.hub.grown(no, key, *at, records);
+            return Ok(());
+        }
+        Err(self.refusal(key, *at, *epoch).await)
+    }
+
+    /// Returns the reason for which an append was not made.
+    async fn refusal(&self, key: &LogKey, at: u64, epoch: Option<u64>) -> StoreError {
+        let refused = self.heads.refusal(key, at, epoch).await;
+        refused.unwrap_or_else(|| StoreError::Unavailable {
+            reason: format!("log `{}` was changed meanwhile; append again", key.name),
+        })
     }
 
     async fn execute(
@@ -241,13 +245,6 @@ impl WriteTask {
             self.hub.grown(no, &append.key, append.at, &append.records);
             append.answer(Ok(()));
         }
-    }
-}
-
-/// Returns the error of an append that was not made although nothing speaks against it any more, such as a log that was made in the meantime.
-fn retry_later(key: &LogKey) -> StoreError {
-    StoreError::Unavailable {
-        reason: format!("log `{}` was changed meanwhile; append again", key.name),
     }
 }
 

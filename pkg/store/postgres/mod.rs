@@ -50,6 +50,7 @@ use self::{
     notifier::run_notifier,
     pool::SessionPool,
     probe::SessionKind,
+    setup::SettingsUse,
 };
 pub use self::{migrate::SchemaPlan, setup::PostgresOptions};
 use super::StoreError;
@@ -111,7 +112,7 @@ impl PostgresStore {
     /// Returns [`StoreError::Newer`] for a schema of a newer version and [`StoreError::Corrupt`] for one of another program, which is then unchanged, or
     /// [`StoreError::Unavailable`] if the database cannot be used.
     pub async fn connect(options: PostgresOptions) -> Result<Self, StoreError> {
-        let place = setup::place(&options.config()?);
+        let place = setup::place(&options.config(SettingsUse::Sent)?);
         let (dialer, direct) = Dialer::both(&options)?;
         let dialer = Arc::new(dialer);
         let direct = direct.map_or_else(|| Arc::clone(&dialer), Arc::new);

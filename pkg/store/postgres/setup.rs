@@ -25,6 +25,15 @@ const SILENCE: Duration = Duration::from_secs(10);
 const SETTINGS: &str =
     "-c statement_timeout=10s -c lock_timeout=2s -c idle_in_transaction_session_timeout=5s";
 
+/// Whether the settings of a session are sent when it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SettingsUse {
+    /// They are sent.
+    Sent,
+    /// A pooler refuses them.
+    Refused,
+}
+
 /// The options of a [`PostgresStore`](super::PostgresStore).
 ///
 /// The password is part of the URL, or comes from a file or an environment variable. It appears in no message and no `Debug` output.
@@ -95,17 +104,21 @@ impl PostgresOptions {
     }
 
     /// Returns the configuration of connections for statements.
-    pub(super) fn config(&self) -> Result<Config, StoreError> {
-        self.config_of(&self.url)
+    pub(super) fn config(&self, keeps: SettingsUse) -> Result<Config, StoreError> {
+        self.config_of(&self.url, keeps)
     }
 
     /// Returns the configuration of connections to the server itself, if there is a URL for it.
-    pub(super) fn direct_config(&self) -> Result<Option<Config>, StoreError> {
-        self.direct_url.as_ref().map(|url| self.config_of(url)).transpose()
+    pub(super) fn direct_config(&self, keeps: SettingsUse) -> Result<Option<Config>, StoreError> {
+        self.direct_url.as_ref().map(|url| self.config_of(url, keeps)).transpose()
     }
 
-    fn config_of(&self, url: &SecretString) -> Result<Config, StoreError> {
+    fn config_of(&self, url: &SecretString, keeps: SettingsUse) -> Result<Config, StoreError> {
         let mut config = parse(url.expose_secret())?;
+        if keeps == SettingsUse::Sent {
+            let given = config.get_options().unwrap_or_default().to_owned();
+            config.options(format!("{SETTINGS} {given}").trim_end());
+        }
         if let Some(password) = self.password()? {
             config.password(password.expose_secret());
         }
@@ -178,8 +191,6 @@ fn parse(url: &str) -> Result<Config, StoreError> {
     }
     config.keepalives_idle(SILENCE).keepalives_interval(SILENCE / 5).keepalives_retries(3);
     config.tcp_user_timeout(SILENCE);
-    let given = config.get_options().unwrap_or_default().to_owned();
-    config.options(format!("{SETTINGS} {given}").trim_end());
     Ok(config)
 }
 
@@ -206,8 +217,9 @@ mod tests {
             "geheim",
         ] {
             let options = PostgresOptions::new(url).direct_url(url);
-            let config = options.config();
-            let shown = format!("{options:?} {config:?} {:?}", options.direct_config());
+            let config = options.config(SettingsUse::Sent);
+            let shown =
+                format!("{options:?} {config:?} {:?}", options.direct_config(SettingsUse::Sent));
             assert!(!shown.contains("geheim"), "{shown}");
             let error = config.err().map(|error| error.to_string()).unwrap_or_default();
             assert!(!error.contains("geheim"), "{error}");
@@ -216,7 +228,8 @@ mod tests {
 
     #[test]
     fn connections_to_other_machines_are_secured() {
-        let mode = |url: &str| PostgresOptions::new(url).config().unwrap().get_ssl_mode();
+        let mode =
+            |url: &str| PostgresOptions::new(url).config(SettingsUse::Sent).unwrap().get_ssl_mode();
         assert_eq!(mode("postgres://ann@db/app"), SslMode::Require);
         assert_eq!(mode("postgres://ann@db/app?sslmode=verify-full"), SslMode::Require);
         assert_eq!(mode("postgres://ann@db/app?sslmode=disable"), SslMode::Disable);
@@ -229,12 +242,14 @@ mod tests {
         let path = std::env::temp_dir().join(format!("forgeline-password-{}", std::process::id()));
         fs::write(&path, "geheim\n").unwrap();
         let options = PostgresOptions::new("postgres://ann@db/app").password_file(&path);
-        assert_eq!(options.config().unwrap().get_password(), Some(&b"geheim"[..]));
+        assert_eq!(options.config(SettingsUse::Sent).unwrap().get_password(), Some(&b"geheim"[..]));
         fs::remove_file(&path).unwrap();
-        let error = options.config().unwrap_err();
+        let error = options.config(SettingsUse::Sent).unwrap_err();
         assert!(error.to_string().contains("forgeline-password-"), "{error}");
         let options =
             PostgresOptions::new("postgres://ann@db/app").password_variable("FORGELINE_NONE");
-        assert!(options.config().unwrap_err().to_string().contains("FORGELINE_NONE"));
+        assert!(
+            options.config(SettingsUse::Sent).unwrap_err().to_string().contains("FORGELINE_NONE")
+        );
     }
 }

@@ -4,10 +4,17 @@
 
 /// The helper of all tests with servers, without the rest of its crate, which takes minutes to build.
 #[path = "../../../../internal/testkit/src/postgres.rs"]
+#[allow(dead_code, unreachable_pub, reason = "what these tests do not use, others do")]
 mod postgres;
 
+mod claims;
+mod failures;
+mod lives;
 mod log;
 mod migrations;
+mod pooler;
+mod proxy;
+mod secrets;
 mod servers;
 mod suites;
 

@@ -2,11 +2,10 @@
 
 use forgeline_store::{PostgresOptions, PostgresStore, SchemaPlan, StoreError};
 
-use crate::servers::{PostgresServer, connect};
-
-fn name(url: &str) -> &str {
-    url.rsplit_once('/').map(|_| url.split('/').nth(3).unwrap().split('?').next().unwrap()).unwrap()
-}
+use crate::{
+    postgres::PostgresServer,
+    servers::{connect, name},
+};
 
 #[tokio::test]
 async fn a_check_changes_nothing_and_says_what_would_be_migrated() {
