@@ -74,7 +74,7 @@ fn answer(
 ) -> Result<(), StoreError> {
     let (run, has_ended) = run(connection, &writer.run)?;
     check_writer(connection, Some(writer))?;
-    match found_answer(connection, run, number)? {
+    match command_of(connection, run, number)?.map(|found| found.answer) {
         Some(Some(earlier)) if earlier == given => Ok(()),
         Some(Some(_)) => Err(StoreError::answered(number)),
         Some(None) => {
@@ -86,15 +86,15 @@ fn answer(
     }
 }
 
-/// Returns the answer to a command, if the run has the command and the command has an answer.
-fn found_answer(
+/// Returns the command of a run with this number, if there is one.
+fn command_of(
     connection: &Connection,
     run: i64,
     number: u64,
-) -> Result<Option<Option<String>>, StoreError> {
-    let sql = "SELECT answer FROM command WHERE run = ? AND id = ?";
-    let found: Option<(Option<String>,)> = row(connection, sql, [run, int(number)])?;
-    Ok(found.map(|(answer,)| answer))
+) -> Result<Option<StoredCommand>, StoreError> {
+    let sql = "SELECT id, key, kind, body, answer FROM command WHERE run = ? AND id = ?";
+    let found: Option<CommandRow> = row(connection, sql, [run, int(number)])?;
+    Ok(found.map(command))
 }
 
 fn answer_to(
@@ -103,8 +103,8 @@ fn answer_to(
     number: u64,
 ) -> Result<Option<String>, StoreError> {
     let (run, has_ended) = run(connection, key)?;
-    match found_answer(connection, run, number)? {
-        Some(answer) => Ok(answer),
+    match command_of(connection, run, number)? {
+        Some(found) => Ok(found.answer),
         None if has_ended => Err(StoreError::run_ended(key)),
         None => Err(StoreError::no_command(number)),
     }

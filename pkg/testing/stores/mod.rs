@@ -1,6 +1,6 @@
 //! Conformance checks for stores, for authors of storage engines.
 //!
-//! Each function takes a factory that returns an empty store, calls it once for each check, and returns a
+//! Each function takes a factory that returns an empty store, or empty stores that belong together, calls it once for each check, and returns a
 //! [`Report`]. The checks run on the test's runtime, in real time: an engine may have threads of its own.
 //!
 //! # Examples
@@ -16,17 +16,26 @@
 //! # }
 //! ```
 
+mod commands;
 mod conversations;
 mod latency;
 mod log;
+mod nodes;
 mod notifications;
+mod owners;
 mod runs;
 mod suite;
 #[cfg(test)]
 mod tests;
 
 pub use self::{
-    conversations::check_conversation_store, latency::check_latency_store, log::check_event_log,
-    notifications::check_notification_channel, runs::check_run_store,
+    commands::check_command_store,
+    conversations::check_conversation_store,
+    latency::check_latency_store,
+    log::check_event_log,
+    nodes::{NodeControl, OneNode},
+    notifications::check_notification_channel,
+    owners::check_run_owners,
+    runs::check_run_store,
 };
 pub use super::conformance::{CheckReport, Outcome, Report};

@@ -1,11 +1,12 @@
 //! Each suite, against each store.
 
+mod faulty;
 mod inclusive;
 
 use std::sync::Arc;
 
 use super::*;
-use forgeline_store::{InMemoryLog, InMemoryStore};
+use forgeline_store::{InMemoryLog, InMemoryStore, Stores};
 
 // Covers: T-62, T-69, CT-25, CT-26, CT-27, CT-28, CT-29, CT-30, CT-32, CT-33, CT-34, CT-36, CT-37, CT-38, CT-39, CT-40, CT-41, CT-42, CT-43, CT-46, CT-48, CT-49
 #[tokio::test]
@@ -17,6 +18,8 @@ async fn stores_in_memory_conform() {
         check_run_store(store).await,
         check_notification_channel(store).await,
         check_latency_store(store).await,
+        check_run_owners(async || Stores::in_memory(), &OneNode).await,
+        check_command_store(async || Stores::in_memory()).await,
     ];
     for report in reports {
         assert!(report.is_conforming(), "{report}");
@@ -68,6 +71,17 @@ mod sqlite {
     #[tokio::test]
     async fn the_runs_of_sqlite_conform() {
         check("runs", async |next| check_run_store(async || open(next()).await).await).await;
+    }
+
+    #[tokio::test]
+    async fn the_owners_of_runs_and_the_commands_of_sqlite_conform() {
+        let stores = async |path| Stores::of(SqliteStore::open(path).await.unwrap());
+        check("owners", async |next| {
+            check_run_owners(async || stores(next()).await, &OneNode).await
+        })
+        .await;
+        check("commands", async |next| check_command_store(async || stores(next()).await).await)
+            .await;
     }
 
     // Covers: CT-42, CT-43, CT-46, CT-48, CT-49
