@@ -228,7 +228,7 @@ impl Drop for PostgresSession {
     }
 }
 
-/// Returns the folders with programs of PostgreSQL that are installed, the newest version last; `FORGELINE_POSTGRES_BIN` names the only one to use.
+/// Returns the folders with programs of `PostgreSQL` that are installed, the newest version last; `FORGELINE_POSTGRES_BIN` names the only one to use.
 ///
 /// Prints the reason when there are none.
 ///

@@ -56,8 +56,14 @@ struct FoundCommand {
     run: i64,
     has_ended: bool,
     epoch: u64,
-    /// `None` if there is no such command; otherwise its answer, if it has one.
-    answer: Option<Option<String>>,
+    state: CommandState,
+}
+
+/// Whether a command exists and has an answer.
+enum CommandState {
+    Missing,
+    Unanswered,
+    Answered(String),
 }
 
 /// Returns the command in columns of a row.
@@ -118,9 +124,13 @@ impl PostgresStore {
         let (scope, id, number) = (run.scope.as_str(), run.name.as_str(), int(number));
         let row = self.0.pool.row(RepeatRule::Safe, GET, values![scope, id, number]).await?;
         let row = row.ok_or_else(|| StoreError::no_run(run))?;
-        let answer = if column::<bool>(&row, 3)? { Some(column(&row, 4)?) } else { None };
+        let state = match column::<Option<String>>(&row, 4)? {
+            Some(answer) => CommandState::Answered(answer),
+            None if column(&row, 3)? => CommandState::Unanswered,
+            None => CommandState::Missing,
+        };
         let (run, has_ended) = (column(&row, 0)?, column(&row, 1)?);
-        Ok(FoundCommand { run, has_ended, epoch: count(&row, 2)?, answer })
+        Ok(FoundCommand { run, has_ended, epoch: count(&row, 2)?, state })
     }
 
     async fn answer_command(
@@ -139,11 +149,13 @@ impl PostgresStore {
         }
         let found = self.command_of(&writer.run, number).await?;
         writer.check(found.epoch)?;
-        match found.answer {
-            Some(Some(earlier)) if earlier == answer => Ok(()),
-            Some(Some(_)) => Err(StoreError::answered(number)),
-            _ if found.has_ended => Err(StoreError::run_ended(&writer.run)),
-            _ => Err(StoreError::no_command(number)),
+        match found.state {
+            CommandState::Answered(earlier) if earlier == answer => Ok(()),
+            CommandState::Answered(_) => Err(StoreError::answered(number)),
+            CommandState::Missing | CommandState::Unanswered if found.has_ended => {
+                Err(StoreError::run_ended(&writer.run))
+            }
+            CommandState::Missing | CommandState::Unanswered => Err(StoreError::no_command(number)),
         }
     }
 }
@@ -194,11 +206,13 @@ impl CommandStore for PostgresStore {
             let mut waiting = self.0.hub.commands.subscribe(no);
             loop {
                 let found = self.command_of(run, number).await?;
-                match found.answer {
-                    Some(Some(answer)) => return Ok(answer),
-                    _ if found.has_ended => return Err(StoreError::run_ended(run)),
-                    None => return Err(StoreError::no_command(number)),
-                    Some(None) => waiting.changed().await,
+                match found.state {
+                    CommandState::Answered(answer) => return Ok(answer),
+                    CommandState::Missing | CommandState::Unanswered if found.has_ended => {
+                        return Err(StoreError::run_ended(run));
+                    }
+                    CommandState::Missing => return Err(StoreError::no_command(number)),
+                    CommandState::Unanswered => waiting.changed().await,
                 }
             }
         })

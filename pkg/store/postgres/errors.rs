@@ -56,6 +56,14 @@ impl StatementFailure {
         })
     }
 
+    /// Returns the failure of a statement whose connection was never made.
+    pub(super) fn of_connecting(self) -> Self {
+        match self {
+            Self::Lost(reason) | Self::Again(reason) => Self::Again(reason),
+            Self::Refused(error) => Self::Refused(error),
+        }
+    }
+
     /// Returns the error for a caller that cannot repeat the statement.
     pub(super) fn into_error(self) -> StoreError {
         match self {

@@ -82,8 +82,9 @@ pub(super) async fn append(
     let mut logs = vec![None; batch.len()];
     for row in rows.map_err(|error| StatementFailure::of(&error))? {
         let (nr, no) = numbered(&row).map_err(StatementFailure::Refused)?;
-        let place = usize::try_from(nr - 1).ok().and_then(|at| logs.get_mut(at));
-        place.into_iter().for_each(|place| *place = Some(no));
+        if let Some(place) = usize::try_from(nr - 1).ok().and_then(|at| logs.get_mut(at)) {
+            *place = Some(no);
+        }
     }
     Ok(logs)
 }

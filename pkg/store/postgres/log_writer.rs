@@ -224,10 +224,7 @@ impl WriteTask {
         let client = match self.client.take().filter(|client| !client.is_closed()) {
             Some(client) => client,
             // A connection that was never made has executed nothing.
-            None => self.dialer.dial(|_| {}).await.map_err(|failure| match failure {
-                StatementFailure::Lost(reason) => StatementFailure::Again(reason),
-                failure => failure,
-            })?,
+            None => self.dialer.dial(|_| {}).await.map_err(StatementFailure::of_connecting)?,
         };
         let done = within(async { Ok(append(&client, batch).await) }).await;
         match done {

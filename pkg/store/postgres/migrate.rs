@@ -1,7 +1,5 @@
 //! The version of the schema, and the steps to the newest one.
 
-use std::fmt::Write as _;
-
 use tokio_postgres::{Client, GenericClient};
 
 use super::{
@@ -50,9 +48,8 @@ impl SchemaPlan {
     pub fn sql(&self) -> String {
         let mut sql = String::new();
         for (version, step) in (1..=self.own).zip(&STEPS).skip(self.found as usize) {
-            // Writing to a string cannot fail.
-            let _written =
-                write!(sql, "{}UPDATE forgeline.about SET version = {version};\n", step.up);
+            sql.push_str(step.up);
+            sql.push_str(&set_version(version));
         }
         sql
     }
@@ -67,11 +64,15 @@ impl SchemaPlan {
             }
             sql.push_str(step.down);
             if before > 0 {
-                let _written = write!(sql, "UPDATE forgeline.about SET version = {before};");
+                sql.push_str(&set_version(before));
             }
         }
         sql
     }
+}
+
+fn set_version(version: u32) -> String {
+    format!("UPDATE forgeline.about SET version = {version};\n")
 }
 
 /// Reads the version of the schema without changing anything.

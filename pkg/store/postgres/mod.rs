@@ -1,4 +1,4 @@
-//! Stores in a database of PostgreSQL.
+//! Stores in a database of `PostgreSQL`.
 
 mod commands;
 mod conversation_rows;
@@ -55,7 +55,7 @@ use self::{
 pub use self::{migrate::SchemaPlan, setup::PostgresOptions};
 use super::StoreError;
 
-/// All stores in a database of PostgreSQL, for any number of processes. Clones are handles to the same connections.
+/// All stores in a database of `PostgreSQL`, for any number of processes. Clones are handles to the same connections.
 ///
 /// Each write is one statement, which commits by itself. The appends of a process that wait at the same time are one statement. Writes of a run check its
 /// claim in the same statement, with the row of the run locked. Readers are woken by the appends of their own process, by notifications of others, and

@@ -17,7 +17,7 @@ pub(super) const SCOPES: &str = "forgeline_scopes";
 /// The channel for runs with new commands or answers.
 pub(super) const COMMANDS: &str = "forgeline_commands";
 
-/// Maximum size of a payload, in bytes, below the 8,000 of PostgreSQL.
+/// Maximum size of a payload, in bytes, below the 8,000 of the server.
 const MAX_PAYLOAD: usize = 7_900;
 
 /// Maximum number of items that wait to be sent. More are left to the look that each node takes every second.

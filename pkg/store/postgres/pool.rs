@@ -130,10 +130,7 @@ impl SessionPool {
         let client = match free {
             Some(client) => client,
             // A connection that was never made has executed nothing.
-            None => self.dialer.dial(|_| {}).await.map_err(|failure| match failure {
-                StatementFailure::Lost(reason) => StatementFailure::Again(reason),
-                failure => failure,
-            })?,
+            None => self.dialer.dial(|_| {}).await.map_err(StatementFailure::of_connecting)?,
         };
         Ok(PooledSession { pool: self, client: Some(client), has_ended: false, _permit: permit })
     }

@@ -14,6 +14,7 @@ use crate::{
     integers::int,
     list_cursor::{ListCursor, page},
 };
+use forgeline_types::Text;
 
 const BEGIN: &str = "INSERT INTO forgeline.run (scope, id, conversation, owner, agent, progress, request, digest, input, \
      begun_ms, about, node, epoch, state_version) \
@@ -182,7 +183,7 @@ impl PostgresStore {
         let (away, at_ms, end) = (change.is_put_away, int(change.at_ms), change.end.as_deref());
         let usage = change.usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok());
         let usage = usage.as_deref();
-        let removed: Vec<_> = change.removed.iter().map(|name| name.as_str()).collect();
+        let removed: Vec<_> = change.removed.iter().map(Text::as_str).collect();
         let (mut names, mut data): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
         for note in &change.added {
             // The last one of a name counts.

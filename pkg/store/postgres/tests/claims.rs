@@ -70,7 +70,7 @@ async fn an_earlier_owner_writes_nothing() {
     is_fenced("answer", &first.answer(&old, number, "{}".to_owned()).await);
     let other = RunWriter::new(key.clone(), 1);
     assert!(first.owned(&node("first")).await.unwrap().is_empty());
-    assert_eq!(second.owned(&node("second")).await.unwrap(), [own.clone()]);
+    assert_eq!(second.owned(&node("second")).await.unwrap(), std::slice::from_ref(&own));
     // Nothing of it is there, and the owner goes on where the earlier one ended.
     assert_eq!(EventLog::read(&*first, &key, 0, 9).await.unwrap().next, 1);
     assert!(first.lines(&conversation, 0, 9).await.unwrap().is_empty());

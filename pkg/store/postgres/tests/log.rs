@@ -41,10 +41,10 @@ async fn what_one_node_retires_or_removes_ends_the_readers_of_another() {
             writer.remove(&key).await.unwrap();
         }
         let end = records.next().await.unwrap().unwrap_err();
-        let is_meant = match end {
-            StoreError::Retired { .. } => is_retired,
-            StoreError::NotFound { .. } => !is_retired,
-            _ => false,
+        let is_meant = if is_retired {
+            matches!(end, StoreError::Retired { .. })
+        } else {
+            matches!(end, StoreError::NotFound { .. })
         };
         assert!(is_meant, "{name}: {end}");
         assert!(reader.read(&key, 0, 1).await.is_err());

@@ -1,4 +1,4 @@
-//! Tests of the stores in PostgreSQL, with private servers.
+//! Tests of the stores in `PostgreSQL`, with private servers.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests")]
 

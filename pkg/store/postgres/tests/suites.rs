@@ -1,14 +1,17 @@
-//! The public suites of stores, with each version of PostgreSQL that is installed.
+//! The public suites of stores, with each version of `PostgreSQL` that is installed.
 
-use std::{sync::Arc, time::Duration};
+use std::{cell::RefCell, sync::Arc, time::Duration};
 
-use forgeline_store::{PostgresOptions, PostgresStore};
+use forgeline_store::{NodeId, PostgresOptions, PostgresStore, Stores};
 use forgeline_testing::stores::{
-    Report, check_conversation_store, check_event_log, check_latency_store,
-    check_notification_channel, check_run_store,
+    NodeControl, Report, check_command_store, check_conversation_store, check_event_log,
+    check_latency_store, check_notification_channel, check_run_owners, check_run_store,
 };
 
-use crate::postgres::{PostgresServer, programs};
+use crate::{
+    postgres::{PostgresServer, programs},
+    servers::name,
+};
 
 /// Runs a suite with each server that is installed.
 async fn check(suite: impl AsyncFn(&dyn Fn() -> String) -> Report) {
@@ -49,4 +52,44 @@ async fn the_notifications_of_postgres_conform() {
 #[tokio::test]
 async fn the_latency_records_of_postgres_conform() {
     check(async |next| check_latency_store(async || open(next()).await).await).await;
+}
+
+#[tokio::test]
+async fn the_commands_of_postgres_conform() {
+    check(async |next| {
+        check_command_store(async || Stores::of((*open(next()).await).clone())).await
+    })
+    .await;
+}
+
+/// The nodes of the last database that a suite was given.
+struct DatabaseNodes<'s> {
+    server: &'s PostgresServer,
+    url: RefCell<String>,
+}
+
+impl NodeControl for DatabaseNodes<'_> {
+    fn has_many(&self) -> bool {
+        true
+    }
+
+    async fn kill(&self, node: &NodeId) {
+        let sql = format!("UPDATE forgeline.node SET until = '-infinity' WHERE id = '{node}'");
+        self.server.sql(name(&self.url.borrow()), &sql);
+    }
+}
+
+#[tokio::test]
+async fn the_owners_of_runs_of_postgres_conform() {
+    for programs in programs() {
+        let server = PostgresServer::start(&programs, &[]);
+        let nodes = DatabaseNodes { server: &server, url: RefCell::default() };
+        let make = async || {
+            let url = server.database();
+            nodes.url.replace(url.clone());
+            Stores::of((*open(url).await).clone())
+        };
+        let report = check_run_owners(make, &nodes).await;
+        assert!(report.is_conforming(), "{}: {report}", programs.display());
+    }
 }
