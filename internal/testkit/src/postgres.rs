@@ -134,7 +134,18 @@ impl PostgresServer {
     /// Returns the URL of a database.
     #[must_use]
     pub fn url(&self, database: &str) -> String {
-        format!("postgres://tests@localhost/{database}?host={}", self.folder.display())
+        format!(
+            "postgres://tests@localhost:{}/{database}?host={}",
+            self.port(),
+            self.folder.display()
+        )
+    }
+
+    /// Returns the port, which is a part of the socket's name.
+    #[must_use]
+    pub fn port(&self) -> &str {
+        let ports = self.settings.iter().filter_map(|setting| setting.strip_prefix("port="));
+        ports.last().unwrap_or("5432")
     }
 
     /// Executes statements, and returns their rows as text.
@@ -146,7 +157,8 @@ impl PostgresServer {
         let mut command = Command::new(self.programs.join("psql"));
         command.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--username=tests"]);
         command.args(["-v", "ON_ERROR_STOP=1", "--dbname", database, "--command", sql]);
-        let output = command.arg("--host").arg(&self.folder).output().unwrap();
+        let output =
+            command.args(["--port", self.port()]).arg("--host").arg(&self.folder).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{sql}: {errors}");
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
@@ -161,7 +173,7 @@ impl PostgresServer {
     pub fn session(&self, database: &str) -> PostgresSession {
         let mut command = Command::new(self.programs.join("psql"));
         command.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--username=tests"]);
-        command.args(["--dbname", database]).arg("--host").arg(&self.folder);
+        command.args(["--dbname", database, "--port", self.port()]).arg("--host").arg(&self.folder);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         PostgresSession { input: child.stdin.take().unwrap(), output, child }
@@ -177,7 +189,12 @@ impl PostgresServer {
         let began = Instant::now();
         loop {
             let mut ready = Command::new(self.programs.join("pg_isready"));
-            let ready = ready.arg("--host").arg(&self.folder).stdout(Stdio::null()).status();
+            let ready = ready
+                .args(["--port", self.port()])
+                .arg("--host")
+                .arg(&self.folder)
+                .stdout(Stdio::null())
+                .status();
             if ready.unwrap().success() {
                 return;
             }

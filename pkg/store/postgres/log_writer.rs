@@ -170,20 +170,24 @@ impl WriteTask {
     async fn write_alone(&mut self, append: QueuedAppend, mut may_be_made: bool) {
         let until = append.began + WAIT;
         let batch = vec![JoinedAppend { appends: vec![append] }];
-        let done = loop {
+        let mut done = Err(StoreError::Slow { limit: WAIT });
+        while Instant::now() < until {
             let failure = match self.execute(&batch).await {
                 Ok(logs) => {
-                    break self.outcome(&batch, logs.first().copied().flatten(), may_be_made).await;
+                    let made = logs.first().copied().flatten();
+                    done = self.outcome(&batch, made, may_be_made).await;
+                    break;
                 }
-                Err(StatementFailure::Refused(error)) => break Err(error),
+                Err(StatementFailure::Refused(error)) => {
+                    done = Err(error);
+                    break;
+                }
                 Err(failure) => failure,
             };
             may_be_made |= matches!(failure, StatementFailure::Lost(_));
-            if Instant::now() >= until {
-                break Err(failure.into_error());
-            }
+            done = Err(failure.into_error());
             sleep(PAUSE).await;
-        };
+        }
         for append in batch.into_iter().flat_map(|joined| joined.appends) {
             append.answer(done.clone());
         }

@@ -78,7 +78,9 @@ impl PostgresStore {
         let times = self.0.times;
         let (id, settled, silent) = (node.as_str(), int_ms(times.settled), int_ms(times.silent));
         let rows = self.0.pool.rows(RepeatRule::Safe, REAP, values![id, settled, silent]).await?;
-        self.0.pool.rows(RepeatRule::Safe, FORGET, values![]).await?;
+        if !rows.is_empty() {
+            self.0.pool.rows(RepeatRule::Safe, FORGET, values![]).await?;
+        }
         let key = |row: &tokio_postgres::Row| {
             Ok(LogKey::new(column::<&str>(row, 0)?, column::<&str>(row, 1)?))
         };

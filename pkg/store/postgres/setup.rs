@@ -80,6 +80,7 @@ impl PostgresOptions {
     }
 
     /// Sets a URL that reaches the server itself, if the first one reaches a pooler that shares sessions, such as pgbouncer in transaction mode.
+    /// The time limits of sessions are then those that the server has for the role: `ALTER ROLE service SET statement_timeout = '10s'`.
     #[must_use]
     pub fn direct_url(mut self, url: impl Into<String>) -> Self {
         self.direct_url = Some(SecretString::from(url.into()));

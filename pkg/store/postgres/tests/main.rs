@@ -15,6 +15,7 @@ mod migrations;
 mod pooler;
 mod proxy;
 mod secrets;
+mod secured;
 mod servers;
 mod suites;
 
