@@ -46,7 +46,7 @@ pub enum StoreError {
         /// The name that was given.
         name: Text,
     },
-    /// Another claim of the run is newer, or the run was released: the caller stops the run, and writes nothing more of it.
+    /// Another claim of the run is newer, or the run was released: the caller stops the run, and writes nothing more.
     #[error(
         "claim {epoch} of run `{run}` no longer holds: the run was released or claimed again; stop it, and write \
          nothing more"

@@ -19,6 +19,7 @@ mod integers;
 mod latency;
 mod list_cursor;
 mod log;
+mod log_key;
 mod memory;
 mod notifications;
 #[cfg(feature = "postgres")]
@@ -47,7 +48,8 @@ pub use self::{
     error::{StoreError, StoreFuture},
     follow::follow,
     latency::{CallLatency, LatencyRecord, LatencyStore},
-    log::{EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention},
+    log::{EventLog, LogInfo, LogPage, LogRecord, Retention},
+    log_key::LogKey,
     memory::{InMemoryLog, InMemoryStore},
     notifications::{Notification, NotificationChannel},
     run_writer::{NodeId, RunWriter},

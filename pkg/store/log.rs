@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_core::stream::BoxStream;
 
-use super::{RunWriter, StoreError, StoreFuture};
+use super::{LogKey, RunWriter, StoreError, StoreFuture};
 use forgeline_types::{Text, setters};
 
 /// Maximum number of records that a follower reads at a time.
@@ -179,32 +179,6 @@ impl Retention {
         closed_before_ms(some u64),
         max_bytes(some u64),
         max_retired(u64),
-    }
-}
-
-/// The key of a log: its name in its scope. Logs of other scopes are not found.
-///
-/// # Examples
-///
-/// ```
-/// use forgeline::store::LogKey;
-///
-/// assert_ne!(LogKey::new("team-a", "run_1"), LogKey::new("team-b", "run_1"));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub struct LogKey {
-    /// The tenant, team or project.
-    pub scope: Text,
-    /// The name, such as the id of a run.
-    pub name: Text,
-}
-
-impl LogKey {
-    /// Returns the key of a log in a scope.
-    #[must_use]
-    pub fn new(scope: impl Into<Text>, name: impl Into<Text>) -> Self {
-        Self { scope: scope.into(), name: name.into() }
     }
 }
 

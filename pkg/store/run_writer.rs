@@ -60,7 +60,7 @@ impl fmt::Display for NodeId {
 pub struct RunWriter {
     /// The key of the run, and of the log of its events.
     pub run: LogKey,
-    /// The number of the claim. It grows with each claim, and whenever the run loses its owner; with 0, nobody may write.
+    /// The number of the claim. It grows with each claim, and whenever the run loses its owner; with 0, no node may write.
     pub epoch: u64,
 }
 

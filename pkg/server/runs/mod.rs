@@ -10,6 +10,7 @@ pub(super) mod recovery;
 pub(super) mod run;
 pub(super) mod run_guard;
 pub(super) mod run_view;
+pub(super) mod run_writes;
 pub(super) mod shared_events;
 pub(super) mod shared_frames;
 pub(super) mod slots;

@@ -29,6 +29,7 @@ mod several;
 mod stored;
 mod streams;
 mod table;
+mod taken;
 mod untold;
 
 use std::time::Duration;

@@ -12,11 +12,11 @@ use super::{
     locks::{lock, ready},
     log_reader::{LogFollower, LogReader},
     log_table::LogTable,
+    runs::RunTable,
     stored_log::{LogPhase, StoredLog},
 };
 use crate::{
-    EventLog, InMemoryStore, LogInfo, LogKey, LogPage, LogRecord, Retention, RunWriter, StoreError,
-    StoreFuture,
+    EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, RunWriter, StoreError, StoreFuture,
 };
 
 /// Maximum size of all records together, in bytes.
@@ -48,8 +48,8 @@ const MAX_RETIRED: usize = 100_000;
 #[derive(Debug, Clone)]
 pub struct InMemoryLog {
     logs: Arc<Mutex<LogTable>>,
-    /// The store that has the runs, if one does.
-    runs: Option<InMemoryStore>,
+    /// The runs, if they are in the same store.
+    runs: Option<Arc<Mutex<RunTable>>>,
 }
 
 impl InMemoryLog {
@@ -64,9 +64,9 @@ impl InMemoryLog {
         Self { logs, runs: None }
     }
 
-    /// Returns an empty log of the runs in a store.
-    pub(super) fn beside(runs: &InMemoryStore) -> Self {
-        Self { runs: Some(runs.clone()), ..Self::new() }
+    /// Returns an empty log of these runs.
+    pub(super) fn beside(runs: &Arc<Mutex<RunTable>>) -> Self {
+        Self { runs: Some(Arc::clone(runs)), ..Self::new() }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, LogTable> {
@@ -84,7 +84,7 @@ impl InMemoryLog {
         writer: Option<&RunWriter>,
         write: impl FnOnce(&mut LogTable) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let runs = self.runs.as_ref().filter(|_| writer.is_some()).map(InMemoryStore::lock_runs);
+        let runs = self.runs.as_ref().filter(|_| writer.is_some()).map(|runs| lock(runs));
         let mut logs = self.lock();
         lock(logs.get(key)?).check(key)?;
         writer.map_or(Ok(()), |writer| writer.check_log(key))?;

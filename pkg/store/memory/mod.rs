@@ -1,5 +1,6 @@
 //! Stores in memory, for a single process.
 
+mod command_store;
 mod conversation_store;
 mod conversations;
 mod latency;
@@ -20,13 +21,13 @@ mod stored_log;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
 };
 
 pub use self::log::InMemoryLog;
 use self::{
-    conversations::ConversationTable, latency::ScopeLatency, locks::lock,
-    notifications::ScopeNotifications, runs::RunTable,
+    conversations::ConversationTable, latency::ScopeLatency, notifications::ScopeNotifications,
+    runs::RunTable,
 };
 use super::{Stores, command_waits::CommandWaits};
 use forgeline_types::Text;
@@ -59,7 +60,8 @@ pub struct InMemoryStore(Arc<MemoryTables>);
 #[derive(Debug, Default)]
 struct MemoryTables {
     conversations: Mutex<ConversationTable>,
-    runs: Mutex<RunTable>,
+    /// Shared with the log, which looks up who owns a run.
+    runs: Arc<Mutex<RunTable>>,
     notifications: Mutex<HashMap<Text, ScopeNotifications>>,
     latency: Mutex<HashMap<Text, ScopeLatency>>,
     waits: CommandWaits,
@@ -71,10 +73,6 @@ impl InMemoryStore {
     pub fn new() -> Self {
         Self::default()
     }
-
-    fn lock_runs(&self) -> MutexGuard<'_, RunTable> {
-        lock(&self.0.runs)
-    }
 }
 
 impl Stores {
@@ -83,7 +81,7 @@ impl Stores {
     pub fn in_memory() -> Self {
         let store = Arc::new(InMemoryStore::new());
         Self {
-            log: Arc::new(InMemoryLog::beside(&store)),
+            log: Arc::new(InMemoryLog::beside(&store.0.runs)),
             conversations: store.clone(),
             runs: store.clone(),
             commands: store.clone(),

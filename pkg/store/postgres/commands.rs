@@ -59,7 +59,7 @@ struct FoundCommand {
     state: CommandState,
 }
 
-/// Whether a command exists and has an answer.
+/// The existence of a command and of its answer.
 enum CommandState {
     Missing,
     Unanswered,

@@ -8,14 +8,18 @@ use std::{
 use tokio_postgres::{AsyncMessage, Client, Config, Notification};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{PostgresOptions, errors::StatementFailure, setup::SettingsUse, tls};
+use super::{
+    errors::StatementFailure,
+    setup::{PostgresOptions, SettingsUse},
+    tls,
+};
 use crate::StoreError;
 
 /// Makes connections with the same configuration.
 pub(super) struct Dialer {
     options: PostgresOptions,
     tls: MakeRustlsConnect,
-    /// Whether the connections go past a pooler.
+    /// `true` if the connections go past a pooler.
     is_direct: bool,
     /// `true` once a pooler has refused the settings of sessions, which it cannot keep apart.
     has_no_settings: AtomicBool,

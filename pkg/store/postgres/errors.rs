@@ -6,7 +6,7 @@ use tokio_postgres::{Error, error::SqlState};
 
 use crate::{StoreError, time_limit::WAIT};
 
-/// What the failure of a statement means for it.
+/// The meaning of a failure for its statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StatementFailure {
     /// The connection was lost: the statement may have been executed or not.

@@ -6,10 +6,8 @@ use tokio::sync::Mutex;
 use tokio_postgres::Client;
 
 use super::{
-    PostgresStore,
     dial::Dialer,
     errors::StatementFailure,
-    run_claims::int_ms,
     values::{column, values},
 };
 use crate::{NodeId, StoreError, time_limit::within};
@@ -30,28 +28,10 @@ const LOCK: &str = "SELECT pg_try_advisory_lock(1718579820, $1)";
 const BEAT: &str = "UPDATE forgeline.node SET beat_at = clock_timestamp(), \
      until = clock_timestamp() + $2 * interval '1 millisecond', has_lock = $3 WHERE id = $1 RETURNING 1";
 
-/// The times after which nodes count as dead. Those of tests are shorter.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LifeTimes {
-    /// The time for which a beat is good.
-    pub(super) beat: Duration,
-    /// The silence after which a node whose lock is free is dead.
-    pub(super) silent: Duration,
-    /// The age of a session from which on its node takes runs away from others.
-    pub(super) settled: Duration,
-}
-
-impl Default for LifeTimes {
-    fn default() -> Self {
-        let [beat, silent, settled] = [10, 2, 10].map(Duration::from_secs);
-        Self { beat, silent, settled }
-    }
-}
-
 /// The sessions of the nodes of this process.
 pub(super) struct NodeSessions {
     dialer: Arc<Dialer>,
-    /// Whether a session keeps a lock.
+    /// `true` if a session keeps its locks.
     keeps_locks: bool,
     sessions: Mutex<HashMap<NodeId, NodeSession>>,
 }
@@ -67,8 +47,20 @@ impl NodeSessions {
         Self { dialer, keeps_locks, sessions: Mutex::default() }
     }
 
-    /// Records that a node is alive; begins its session if it has none.
-    async fn beat(&self, node: &NodeId, good_for: i64) -> Result<(), StatementFailure> {
+    /// Records that a node is alive; begins its session if it has none, and anew if it was cut.
+    pub(super) async fn beat(&self, node: &NodeId, good_for: Duration) -> Result<(), StoreError> {
+        let good_for = int_ms(good_for);
+        within(async {
+            match self.beat_once(node, good_for).await {
+                Err(StatementFailure::Lost(_)) => self.beat_once(node, good_for).await,
+                done => done,
+            }
+            .map_err(StatementFailure::into_error)
+        })
+        .await
+    }
+
+    async fn beat_once(&self, node: &NodeId, good_for: i64) -> Result<(), StatementFailure> {
         let mut sessions = self.sessions.lock().await;
         // Removed first: a session whose statement was given up is not used again.
         let session = sessions.remove(node).filter(|session| !session.client.is_closed());
@@ -113,17 +105,7 @@ impl NodeSessions {
     }
 }
 
-impl PostgresStore {
-    pub(super) async fn beat_node(&self, node: &NodeId) -> Result<(), StoreError> {
-        let good_for = int_ms(self.0.times.beat);
-        within(async {
-            match self.0.nodes.beat(node, good_for).await {
-                // A session that was cut is begun anew at once.
-                Err(StatementFailure::Lost(_)) => self.0.nodes.beat(node, good_for).await,
-                done => done,
-            }
-            .map_err(StatementFailure::into_error)
-        })
-        .await
-    }
+/// Returns a duration in milliseconds.
+pub(super) fn int_ms(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }

@@ -32,8 +32,10 @@ const MAX_HEARD: usize = 1_024;
 /// Maximum number of records of a log that are read for its readers together; beyond it, each reads by itself.
 const MAX_READ: u64 = 256;
 
-/// Maximum number of records read at a time, and the size of each, in bytes.
+/// Maximum number of records read at a time.
 const MAX_ROWS: i64 = 1_024;
+
+/// Maximum size of each of them, in bytes.
 const MAX_BYTES: i64 = 64 << 10;
 
 /// Maximum number of keys in a statement.

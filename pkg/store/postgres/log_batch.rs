@@ -1,13 +1,16 @@
 //! Appends that are made by one statement.
 
+use tokio::{
+    sync::{OwnedSemaphorePermit, oneshot},
+    time::Instant,
+};
 use tokio_postgres::Client;
 
 use super::{
     errors::StatementFailure,
-    log_writer::QueuedAppend,
     values::{column, values},
 };
-use crate::{LogRecord, StoreError, integers::int};
+use crate::{LogKey, LogRecord, StoreError, integers::int};
 
 /// Appends to each log that is open, ends where the append begins and, if it is the log of a run, is written by the run's newest claim; a run that the database
 /// does not have has none. The row of the run is locked, so that no claim comes between the check and the write.
@@ -32,6 +35,33 @@ added AS (
     JOIN unnest($7::bigint[], $8::bigint[], $9::text[], $10::bytea[]) AS event (nr, place, kind, data)
     ON event.nr = grown.nr)
 SELECT nr, no FROM grown";
+
+/// An append that waits for the writer.
+pub(super) struct QueuedAppend {
+    pub(super) key: LogKey,
+    pub(super) at: u64,
+    pub(super) records: Vec<LogRecord>,
+    /// The epoch of its writer; `None` for a log of no run.
+    pub(super) epoch: Option<u64>,
+    pub(super) began: Instant,
+    pub(super) bytes: usize,
+    pub(super) reply: oneshot::Sender<Result<(), StoreError>>,
+    /// The share of the queue, which is free again once the append is answered.
+    #[expect(dead_code, reason = "it is kept until then")]
+    pub(super) quota: OwnedSemaphorePermit,
+}
+
+impl QueuedAppend {
+    /// Returns the number after the last record.
+    pub(super) fn end(&self) -> u64 {
+        self.at.saturating_add(self.records.len() as u64)
+    }
+
+    pub(super) fn answer(self, done: Result<(), StoreError>) {
+        // The caller may no longer wait.
+        drop(self.reply.send(done));
+    }
+}
 
 /// The appends of one log that follow one another.
 #[derive(Default)]

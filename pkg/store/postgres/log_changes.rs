@@ -2,7 +2,7 @@
 
 use super::{
     PostgresStore,
-    log_head::{CLOSED, LogHead},
+    log_head::{CLOSED, LogRow},
     pool::RepeatRule,
     run_fence::{fenced, is_written},
     values::{column, count, values},
@@ -103,12 +103,12 @@ impl PostgresStore {
     }
 
     pub(super) async fn retire_log(&self, key: &LogKey) -> Result<(), StoreError> {
-        let LogHead { no, .. } = self.set_retired(key).await?;
+        let LogRow { no, .. } = self.set_retired(key).await?;
         self.0.pool.rows(RepeatRule::Safe, CLEAR, values![no]).await.map(drop)
     }
 
     pub(super) async fn remove_log(&self, key: &LogKey) -> Result<(), StoreError> {
-        let LogHead { no, .. } = self.set_retired(key).await?;
+        let LogRow { no, .. } = self.set_retired(key).await?;
         self.0.pool.rows(RepeatRule::Safe, CLEAR, values![no]).await?;
         self.0.pool.rows(RepeatRule::Safe, REMOVE, values![no]).await?;
         self.0.hub.changed(no, key);
@@ -117,7 +117,7 @@ impl PostgresStore {
 
     /// Lets nothing be appended to a log or read from it. Its records are dropped later: an append at the same time may add some that this
     /// statement does not see.
-    async fn set_retired(&self, key: &LogKey) -> Result<LogHead, StoreError> {
+    async fn set_retired(&self, key: &LogKey) -> Result<LogRow, StoreError> {
         let (scope, name) = (key.scope.as_str(), key.name.as_str());
         self.0.pool.rows(RepeatRule::Safe, RETIRE, values![scope, name]).await?;
         let head = self.0.heads.find(key).await?.ok_or_else(|| StoreError::no_log(key))?;
@@ -163,7 +163,7 @@ impl PostgresStore {
     }
 }
 
-impl LogHead {
+impl LogRow {
     /// Refuses a writer whose claim of the run is not the newest. A run that the database does not have has no claim to compare.
     pub(super) fn fence(&self, writer: Option<&RunWriter>) -> Result<(), StoreError> {
         let Some(writer) = writer else { return Ok(()) };

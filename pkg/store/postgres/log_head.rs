@@ -13,7 +13,7 @@ pub(super) const CLOSED: i16 = 1;
 pub(super) const RETIRED: i16 = 2;
 
 /// The data of a log, without its records.
-pub(super) struct LogHead {
+pub(super) struct LogRow {
     pub(super) no: i64,
     pub(super) head: u64,
     pub(super) state: i16,
@@ -27,7 +27,7 @@ pub(super) struct LogHeads(pub(super) Arc<SessionPool>);
 
 impl LogHeads {
     /// Returns a log, unless there is none.
-    pub(super) async fn find(&self, key: &LogKey) -> Result<Option<LogHead>, StoreError> {
+    pub(super) async fn find(&self, key: &LogKey) -> Result<Option<LogRow>, StoreError> {
         let sql = "SELECT log.no, log.head, log.state, run.epoch FROM forgeline.log \
                    LEFT JOIN forgeline.run ON run.scope = log.scope AND run.id = log.name \
                    WHERE log.scope = $1 AND log.name = $2";
@@ -36,11 +36,11 @@ impl LogHeads {
         let Some(row) = row else { return Ok(None) };
         let epoch = column::<Option<i64>>(&row, 3)?.map(crate::integers::number);
         let (no, state) = (column(&row, 0)?, column(&row, 2)?);
-        Ok(Some(LogHead { no, head: count(&row, 1)?, state, epoch }))
+        Ok(Some(LogRow { no, head: count(&row, 1)?, state, epoch }))
     }
 
     /// Returns a log whose records are available.
-    pub(super) async fn readable(&self, key: &LogKey) -> Result<LogHead, StoreError> {
+    pub(super) async fn readable(&self, key: &LogKey) -> Result<LogRow, StoreError> {
         match self.find(key).await? {
             None => Err(StoreError::no_log(key)),
             Some(head) if head.state == RETIRED => Err(StoreError::log_retired(key)),

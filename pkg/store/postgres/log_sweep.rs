@@ -58,8 +58,10 @@ UPDATE forgeline.log SET packed = $2 + $3, bytes = greatest(0, log.bytes
     - (SELECT coalesce(sum(bytes), 0) FROM events) + octet_length($4))
 FROM packed WHERE log.no = packed.no RETURNING 1";
 
-/// Maximum number of records of a pack, and their size before, in bytes, unless a single one is larger.
+/// Maximum number of records of a pack.
 const MAX_PACKED: i64 = 1_024;
+
+/// Maximum size of the records of a pack before they are packed, in bytes, unless a single one is larger.
 const PACKED_BYTES: i64 = 1 << 20;
 
 /// Maximum time that a sweep spends packing; the next one continues.

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot},
+    sync::{Semaphore, mpsc, oneshot},
     time::{Instant, sleep},
 };
 use tokio_postgres::Client;
@@ -12,7 +12,7 @@ use super::{
     dial::Dialer,
     errors::StatementFailure,
     hub::ReaderHub,
-    log_batch::{JoinedAppend, append},
+    log_batch::{JoinedAppend, QueuedAppend, append},
     log_head::LogHeads,
 };
 use crate::{
@@ -26,37 +26,14 @@ const MAX_QUEUED: usize = 1_024;
 /// Maximum size of the pending appends, in KiB.
 const MAX_QUEUED_KIB: u32 = 64 << 10;
 
-/// Maximum number of records in a statement, and their size, in bytes, unless a single append has more.
+/// Maximum number of records in a statement, unless a single append has more.
 const MAX_RECORDS: usize = 1_000;
+
+/// Maximum size of the records in a statement, in bytes, unless a single append has more.
 const MAX_BYTES: usize = 1 << 20;
 
 /// The wait before a lost connection is replaced.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// An append that waits for the writer.
-pub(super) struct QueuedAppend {
-    pub(super) key: LogKey,
-    pub(super) at: u64,
-    pub(super) records: Vec<LogRecord>,
-    /// The epoch of its writer; `None` for a log that is no run's.
-    pub(super) epoch: Option<u64>,
-    began: Instant,
-    bytes: usize,
-    reply: oneshot::Sender<Result<(), StoreError>>,
-    _quota: OwnedSemaphorePermit,
-}
-
-impl QueuedAppend {
-    /// Returns the number after the last record.
-    pub(super) fn end(&self) -> u64 {
-        self.at.saturating_add(self.records.len() as u64)
-    }
-
-    fn answer(self, done: Result<(), StoreError>) {
-        // The caller may no longer wait.
-        drop(self.reply.send(done));
-    }
-}
 
 /// A handle to the writer.
 pub(super) struct LogWriter {
@@ -68,7 +45,7 @@ impl LogWriter {
     /// Starts the writer, which ends after the last handle.
     pub(super) fn start(dialer: Arc<Dialer>, hub: Arc<ReaderHub>, heads: LogHeads) -> Self {
         let (queue, appends) = mpsc::channel(MAX_QUEUED);
-        let task = WriteTask { dialer, hub, heads, client: None };
+        let task = AppendTask { dialer, hub, heads, client: None };
         tokio::spawn(task.run(appends));
         Self { queue, quota: Arc::new(Semaphore::new(MAX_QUEUED_KIB as usize)) }
     }
@@ -88,8 +65,7 @@ impl LogWriter {
             let quota = quota.await.map_err(|_| closed())?;
             let (reply, replied) = oneshot::channel();
             let (key, began) = (key.clone(), Instant::now());
-            let append =
-                QueuedAppend { key, at, records, epoch, began, bytes, reply, _quota: quota };
+            let append = QueuedAppend { key, at, records, epoch, began, bytes, reply, quota };
             self.queue.send(append).await.map_err(|_| closed())?;
             replied.await.map_err(|_| closed())?
         })
@@ -106,14 +82,14 @@ fn closed() -> StoreError {
     StoreError::Unavailable { reason: "the store was closed".to_owned() }
 }
 
-struct WriteTask {
+struct AppendTask {
     dialer: Arc<Dialer>,
     hub: Arc<ReaderHub>,
     heads: LogHeads,
     client: Option<Client>,
 }
 
-impl WriteTask {
+impl AppendTask {
     async fn run(mut self, mut appends: mpsc::Receiver<QueuedAppend>) {
         let mut waiting = Vec::new();
         while !waiting.is_empty() || appends.recv_many(&mut waiting, MAX_QUEUED).await > 0 {

@@ -14,7 +14,7 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(1718579820, 0)";
 
 const _: () = assert!(STEPS.len() == SchemaPlan::OWN as usize, "each step leads to one version");
 
-/// What a database has, and what would be migrated.
+/// The version of the schema in a database, and the migrations to the newest one.
 ///
 /// # Examples
 ///

@@ -43,14 +43,14 @@ use self::{
     dial::Dialer,
     errors::StatementFailure,
     hub::ReaderHub,
-    life::{LifeTimes, NodeSessions},
+    life::NodeSessions,
     listener::ListenTask,
     log_head::LogHeads,
     log_writer::LogWriter,
     notifier::run_notifier,
     pool::SessionPool,
     probe::SessionKind,
-    setup::SettingsUse,
+    setup::{LifeTimes, SettingsUse},
 };
 pub use self::{migrate::SchemaPlan, setup::PostgresOptions};
 use super::StoreError;
@@ -94,7 +94,7 @@ struct PostgresInner {
     stop: watch::Sender<()>,
 }
 
-/// How readers learn of what other processes write.
+/// The way in which readers learn of what other processes write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WakeMode {

@@ -26,9 +26,9 @@ const MAX_PENDING: usize = 65_536;
 /// News of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LogNews {
-    /// It has grown, and ends here.
+    /// The log has grown, and ends here.
     Grown(u64),
-    /// It was closed, trimmed, retired or removed.
+    /// The log was closed, trimmed, retired or removed.
     Changed,
 }
 

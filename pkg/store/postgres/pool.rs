@@ -17,11 +17,13 @@ use crate::{
     time_limit::{WAIT, within},
 };
 
-/// The wait before a statement is repeated; doubled each time, up to the maximum.
+/// The wait before a statement is repeated, doubled each time.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Maximum wait before a statement is repeated.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
-/// Whether a statement may be repeated although it may have been executed.
+/// The rule for a statement that may have been executed: whether it is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RepeatRule {
     /// Executing it twice does what executing it once does.

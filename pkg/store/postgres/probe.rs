@@ -1,4 +1,4 @@
-//! What lies between this process and the server: whether sessions are its own, and notifications arrive.
+//! The way to the server: whether sessions are its own, and notifications arrive.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::StoreError;
 /// Maximum wait for a notification.
 const HEARING: Duration = Duration::from_secs(1);
 
-/// What a way to the server can do.
+/// The kind of sessions that a way to the server gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SessionKind {
     /// A session of its own, which keeps locks and hears notifications.

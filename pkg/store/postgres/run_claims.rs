@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{
     PostgresStore,
+    life::int_ms,
     pool::RepeatRule,
     run_rows::{note_columns, run_columns, run_with_notes},
     values::{column, count, values},
@@ -74,7 +75,7 @@ impl PostgresStore {
 
     pub(super) async fn reap_runs(&self, node: &NodeId) -> Result<Vec<LogKey>, StoreError> {
         // A node without a session would not know how young it is.
-        self.beat_node(node).await?;
+        self.0.nodes.beat(node, self.0.times.beat).await?;
         let times = self.0.times;
         let (id, settled, silent) = (node.as_str(), int_ms(times.settled), int_ms(times.silent));
         let rows = self.0.pool.rows(RepeatRule::Safe, REAP, values![id, settled, silent]).await?;
@@ -110,9 +111,4 @@ impl PostgresStore {
         };
         rows.iter().map(writer).collect()
     }
-}
-
-/// Returns a duration in milliseconds.
-pub(super) fn int_ms(time: Duration) -> i64 {
-    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }

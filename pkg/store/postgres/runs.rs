@@ -242,7 +242,7 @@ impl RunStore for PostgresStore {
     }
 
     fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, ()> {
-        Box::pin(self.beat_node(node))
+        Box::pin(self.0.nodes.beat(node, self.0.times.beat))
     }
 
     fn claim<'a>(

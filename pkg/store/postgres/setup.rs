@@ -8,7 +8,6 @@ use tokio_postgres::{
     config::{Host, SslMode, TargetSessionAttrs},
 };
 
-use super::life::LifeTimes;
 use crate::StoreError;
 use forgeline_types::setters;
 
@@ -25,12 +24,30 @@ const SILENCE: Duration = Duration::from_secs(10);
 const SETTINGS: &str =
     "-c statement_timeout=10s -c lock_timeout=2s -c idle_in_transaction_session_timeout=5s";
 
-/// Whether the settings of a session are sent when it begins.
+/// The times after which nodes count as dead. Those of tests are shorter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LifeTimes {
+    /// The time for which a beat is good.
+    pub(super) beat: Duration,
+    /// The silence after which a node whose lock is free is dead.
+    pub(super) silent: Duration,
+    /// The age of a session from which on its node takes runs away from others.
+    pub(super) settled: Duration,
+}
+
+impl Default for LifeTimes {
+    fn default() -> Self {
+        let [beat, silent, settled] = [10, 2, 10].map(Duration::from_secs);
+        Self { beat, silent, settled }
+    }
+}
+
+/// The use of the settings of a session when it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SettingsUse {
-    /// They are sent.
+    /// The settings are sent.
     Sent,
-    /// A pooler refuses them.
+    /// The settings are not sent, because a pooler refuses them.
     Refused,
 }
 

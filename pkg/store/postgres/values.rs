@@ -10,7 +10,7 @@ use crate::StoreError;
 /// A value of a statement and its type.
 pub(super) type SqlValue<'a> = (&'a (dyn ToSql + Sync), Type);
 
-/// A type of Rust that stands for one type of the database.
+/// A type of Rust that has one type of the database.
 pub(super) trait SqlType {
     const TYPE: Type;
 }

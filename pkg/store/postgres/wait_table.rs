@@ -1,4 +1,4 @@
-//! What readers of this process wait for besides logs: notifications of a scope, commands of a run.
+//! The waits of this process besides those for logs: for notifications of a scope, and for commands of a run.
 
 use std::{
     collections::HashMap,

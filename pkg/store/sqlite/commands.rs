@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use super::{
     SqliteStore,
-    run_claims::check_writer,
+    run_epochs::check_writer,
     statements::{execute, int, integer, number, row, rows},
 };
 use crate::{

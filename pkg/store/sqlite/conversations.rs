@@ -7,7 +7,7 @@ use super::{
     conversation_rows::{STATUSES, status_number, whole},
     erase,
     errors::store_error,
-    run_claims::check_writer,
+    run_epochs::check_writer,
     statements::{execute, int, number, row, rows},
 };
 use crate::{

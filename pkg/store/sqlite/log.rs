@@ -12,7 +12,7 @@ use super::{
     log_append::LogAppend,
     log_facts,
     log_head::{CLOSED, LogHead, RETIRED, head, readable},
-    run_claims::check_writer,
+    run_epochs::check_writer,
     statements::{execute, int, number, row},
 };
 use crate::{

@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::{
     log_head::{OPEN, readable},
-    run_claims::{check_writer, is_written_by},
+    run_epochs::{check_writer, is_written_by},
     statements::{execute, int},
 };
 use crate::{LogKey, RunWriter, StoreError};

@@ -20,6 +20,8 @@ mod pack;
 mod reader_pool;
 mod retire;
 mod run_claims;
+mod run_epochs;
+mod run_rows;
 mod runs;
 mod schema;
 mod setup;

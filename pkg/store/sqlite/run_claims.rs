@@ -2,57 +2,17 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use super::{
-    runs::{find, read, read_notes},
-    statements::{execute, int, number, read_rows, row, rows},
+    errors::store_error,
+    run_rows::{read, read_notes, refusal},
+    statements::{execute, int, number, read_rows, rows},
 };
 use crate::{LogKey, NodeId, RunWriter, StoreError, StoredRun, ids::now_ms};
 
 /// Maximum number of runs that are reaped at a time.
 const MAX_REAPED: i64 = 1_000;
-
-/// The condition under which a writer, with the scope as `?1` and the id as `?2`, may write its run: it has the epoch of the run, if the file has the run.
-/// The index has all that this reads.
-macro_rules! is_written_by {
-    ($epoch:literal) => {
-        concat!(
-            "(",
-            $epoch,
-            " IS NULL OR ",
-            $epoch,
-            " > 0 AND NOT EXISTS (SELECT 1 FROM run INDEXED BY run_by_writer ",
-            "WHERE run.scope = ?1 AND run.name = ?2 AND run.epoch <> ",
-            $epoch,
-            "))"
-        )
-    };
-}
-pub(super) use is_written_by;
-
-/// Checks that a writer, if there is one, owns its run. A run that the file does not have has no owner to compare.
-pub(super) fn check_writer(
-    connection: &Connection,
-    writer: Option<&RunWriter>,
-) -> Result<(), StoreError> {
-    let Some(writer) = writer else { return Ok(()) };
-    let sql = "SELECT epoch FROM run INDEXED BY run_by_writer WHERE scope = ? AND name = ?";
-    let key = [writer.run.scope.as_str(), writer.run.name.as_str()];
-    let epoch: Option<(i64,)> = row(connection, sql, key)?;
-    epoch.map_or(Ok(()), |(epoch,)| writer.check(number(epoch)))
-}
-
-/// Returns the error of a write that changed nothing because of its run.
-pub(super) fn refusal(connection: &Connection, writer: &RunWriter) -> StoreError {
-    match find(connection, &writer.run) {
-        Ok(run) => {
-            let refused = writer.check(run.epoch).err();
-            refused.unwrap_or_else(|| StoreError::run_ended(&writer.run))
-        }
-        Err(error) => error,
-    }
-}
 
 pub(super) fn claim(
     connection: &Connection,
@@ -65,8 +25,8 @@ pub(super) fn claim(
                AND coalesce(not_before_ms, 0) <= ?4 ORDER BY id LIMIT ?2) RETURNING *";
     let values = params![node.as_str(), int(most as u64), version, int(now_ms())];
     // The rows that an update returns have no order.
-    let read = |row: &rusqlite::Row<'_>| {
-        let id: i64 = row.get("id").map_err(super::errors::store_error)?;
+    let read = |row: &Row<'_>| {
+        let id: i64 = row.get("id").map_err(store_error)?;
         Ok((id, read(row)?))
     };
     let mut claimed = read_rows(connection, sql, values, read)?;

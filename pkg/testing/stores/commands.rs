@@ -45,11 +45,13 @@ fn command(key: &str) -> RunCommand {
 async fn sent(stores: &Stores, run: &LogKey, name: &str) -> Result<u64, String> {
     match done("send", stores.commands.send(run, command(name)).await)? {
         CommandSent::New(number) => Ok(number),
-        other => Err(format!("command {name} is new, and was not stored: {other:?}")),
+        other @ (CommandSent::Same(_) | _) => {
+            Err(format!("command {name} is new, and was not stored: {other:?}"))
+        }
     }
 }
 
-/// The keys of the unanswered commands of a run, in their own order.
+/// Returns the keys of the unanswered commands of a run, in their own order.
 async fn open(stores: &Stores, run: &LogKey) -> Result<String, String> {
     let open = done("unanswered", stores.commands.unanswered(run, 0, usize::MAX).await)?;
     let mut keys: Vec<_> = open.iter().map(|it| it.command.key.as_str()).collect();
@@ -88,15 +90,15 @@ async fn keys(stores: Stores) -> StoreVerdict {
     for one in all {
         match done("send", one)? {
             CommandSent::New(number) => new.push(StoredCommand::new(number, command("k"))),
-            CommandSent::Same(stored) => known.push(*stored),
-            other => return Err(format!("an unknown outcome: {other:?}")),
+            CommandSent::Same(found) => known.push(*found),
+            _ => return Err("an unknown outcome".to_owned()),
         }
     }
     same("one of eight with the same key is new", &(new.len(), known.len()), &(1, 7))?;
     hold("the others are the same command", known.iter().all(|it| *it == new[0]))?;
     let other = stores.commands.send(&run, RunCommand::new("k", "cancel", "{}")).await;
-    let stored = CommandSent::Same(Box::new(new.remove(0)));
-    same("one with another content", &done("send", other)?, &stored)?;
+    let first = CommandSent::Same(Box::new(new.remove(0)));
+    same("one with another content", &done("send", other)?, &first)?;
     same("all", &open(&stores, &run).await?.as_str(), &"k")
 }
 
@@ -154,8 +156,8 @@ async fn taken(stores: Stores) -> StoreVerdict {
     same("without an answer", &open(&stores, &run).await?.as_str(), &"b c")?;
     let again = done("send", stores.commands.send(&run, command("a")).await)?;
     hold("the first one is known", matches!(again, CommandSent::Same(_)))?;
-    for stored in done("unanswered", stores.commands.unanswered(&run, 0, 9).await)? {
-        done("answer", stores.commands.answer(&second, stored.number, "{}".to_owned()).await)?;
+    for open in done("unanswered", stores.commands.unanswered(&run, 0, 9).await)? {
+        done("answer", stores.commands.answer(&second, open.number, "{}".to_owned()).await)?;
     }
     same("all are answered", &open(&stores, &run).await?.as_str(), &"")
 }

@@ -23,7 +23,8 @@ const MOST: usize = 99;
 pub async fn check_run_owners(make: impl AsyncFn() -> Stores, nodes: &impl NodeControl) -> Report {
     let checks = vec![
         check("begun", "a run that a node begins is its own", owned(make().await)).await,
-        check("no-owner", "nobody writes a run that had no owner", ownerless(make().await)).await,
+        check("no-owner", "a run that had no owner cannot be written", ownerless(make().await))
+            .await,
         fenced("append", make().await, appends).await,
         fenced("close", make().await, closes).await,
         fenced("journal", make().await, journals).await,
@@ -46,8 +47,7 @@ pub async fn check_run_owners(make: impl AsyncFn() -> Stores, nodes: &impl NodeC
         check("claim-race", "of many claims of a run, one gets it", race(make().await)).await,
         check("version", "a run is claimed by nodes that know its state", version(make().await))
             .await,
-        check("not-before", "a released run waits as long as it was told", waits(make().await))
-            .await,
+        check("not-before", "a released run waits for its time", waits(make().await)).await,
         check(
             "handed-over",
             "a released run goes to the next, with none of its owners dead",
@@ -89,7 +89,7 @@ fn releases<'a>(stores: &'a Stores, writer: &'a RunWriter, _: u64) -> StoreFutur
     stores.runs.release(writer, Duration::ZERO)
 }
 
-/// What a write of a run may have changed.
+/// Returns what a write of a run may have changed.
 async fn state(stores: &Stores) -> Result<String, String> {
     let log = done("read", stores.log.read(&key("r"), 0, MOST).await)?;
     let conversation = ConversationKey::new("team-a", "c");
@@ -145,8 +145,8 @@ async fn owned(stores: Stores) -> StoreVerdict {
         all.push(begun(&stores, id, &one).await?);
     }
     begun(&stores, "d", &two).await?;
-    let stored = done("get", stores.runs.get(&key("a")).await)?;
-    same("its owner", &(stored.epoch, stored.node.as_ref()), &(1, Some(&one)))?;
+    let found = done("get", stores.runs.get(&key("a")).await)?;
+    same("its owner", &(found.epoch, found.node.as_ref()), &(1, Some(&one)))?;
     same("all of a node", &done("owned", stores.runs.owned(&one).await)?, &all)?;
     let end = RunChange::to(RunProgress::Completed, 2_000);
     done("change", stores.runs.change(&all[1], end).await)?;
@@ -158,8 +158,8 @@ async fn ownerless(stores: Stores) -> StoreVerdict {
     let one = node(&stores, "one").await?;
     done("begin", stores.runs.begin(run("r"), None).await)?;
     done("create", stores.log.create(key("r")).await)?;
-    let stored = done("get", stores.runs.get(&key("r")).await)?;
-    same("its owner", &(stored.epoch, stored.node), &(0, None))?;
+    let found = done("get", stores.runs.get(&key("r")).await)?;
+    same("its owner", &(found.epoch, found.node), &(0, None))?;
     for epoch in [0, 1] {
         let writer = RunWriter::new(key("r"), epoch);
         for write in [appends, changes, closes] as [StoreWrite; 3] {
@@ -184,12 +184,12 @@ async fn other(stores: Stores) -> StoreVerdict {
     hold("append", matches!(appended, Err(StoreError::Fenced { .. })))?;
     let closed = stores.log.close(&key("s"), Some(&writer)).await;
     hold("close", matches!(closed, Err(StoreError::Fenced { .. })))?;
-    // A log that is no run's has no writer.
+    // The log of another stream has no writer.
     done("append", stores.log.append(&key("s"), 0, record(), None).await)?;
     done("close", stores.log.close(&key("s"), None).await)
 }
 
-/// The ids of the runs that a node claims.
+/// Returns the ids of the runs that a node claims.
 async fn ids(stores: &Stores, node: &NodeId, most: usize) -> Result<Vec<String>, String> {
     let claimed = done("claim", stores.runs.claim(node, most, VERSION).await)?;
     for run in &claimed {
@@ -245,9 +245,9 @@ async fn race(stores: Stores) -> StoreVerdict {
     }
     let mut owned = Vec::new();
     for id in &all {
-        let stored = done("get", stores.runs.get(&key(id)).await)?;
-        hold("each run has an owner", stored.node.is_some())?;
-        owned.push(stored.writer());
+        let found = done("get", stores.runs.get(&key(id)).await)?;
+        hold("each run has an owner", found.node.is_some())?;
+        owned.push(found.writer());
     }
     for writers in [&mut taken, &mut owned] {
         writers.sort_by(|one, other| one.run.cmp(&other.run));
@@ -274,8 +274,8 @@ async fn waits(stores: Stores) -> StoreVerdict {
     let one = node(&stores, "one").await?;
     let writer = begun(&stores, "r", &one).await?;
     done("release", stores.runs.release(&writer, Duration::from_hours(1)).await)?;
-    let stored = done("get", stores.runs.get(&key("r")).await)?;
-    hold("its time is stored", stored.not_before_ms.is_some())?;
+    let found = done("get", stores.runs.get(&key("r")).await)?;
+    hold("its time is stored", found.not_before_ms.is_some())?;
     same("before", &ids(&stores, &one, MOST).await?, &vec![])?;
     let writer = begun(&stores, "s", &one).await?;
     done("release", stores.runs.release(&writer, Duration::from_millis(1)).await)?;
@@ -287,16 +287,16 @@ async fn waits(stores: Stores) -> StoreVerdict {
     })
     .await
     .unwrap_or_else(|_| Err("a run that waited 1 ms is not claimed after 5 s".to_owned()))?;
-    let stored = done("get", stores.runs.get(&key("s")).await)?;
-    same("its time is over", &stored.not_before_ms, &None)
+    let found = done("get", stores.runs.get(&key("s")).await)?;
+    same("its time is over", &found.not_before_ms, &None)
 }
 
 async fn hands(stores: Stores, nodes: &impl NodeControl) -> StoreVerdict {
     let [one, two] = [node(&stores, "one").await?, node(&stores, "two").await?];
     let first = begun(&stores, "r", &one).await?;
     released(&stores, &first).await?;
-    let stored = done("get", stores.runs.get(&key("r")).await)?;
-    same("nobody owns it", &(stored.node, stored.takeovers), &(None, 0))?;
+    let found = done("get", stores.runs.get(&key("r")).await)?;
+    same("it has no owner", &(found.node, found.takeovers), &(None, 0))?;
     let second = claimed(&stores, "r", &two).await?;
     hold("the number of the claim grows", second.epoch > first.epoch)?;
     nodes.kill(&two).await;
@@ -317,11 +317,11 @@ async fn reaps(stores: Stores, nodes: &impl NodeControl) -> StoreVerdict {
     nodes.kill(&one).await;
     same("reaped", &done("reap", stores.runs.reap(&two).await)?, &vec![key("r")])?;
     same("again", &done("reap", stores.runs.reap(&two).await)?, &vec![])?;
-    let stored = done("get", stores.runs.get(&key("r")).await)?;
-    same("nobody owns it", &(stored.node, stored.takeovers), &(None, 1))?;
-    hold("its owner has lost it", stored.epoch > first.epoch)?;
+    let found = done("get", stores.runs.get(&key("r")).await)?;
+    same("it has no owner", &(found.node, found.takeovers), &(None, 1))?;
+    hold("its owner has lost it", found.epoch > first.epoch)?;
     let second = claimed(&stores, "r", &two).await?;
-    hold("the number of the claim grows", second.epoch > stored.epoch)?;
+    hold("the number of the claim grows", second.epoch > found.epoch)?;
     let three = node(&stores, "three").await?;
     nodes.kill(&two).await;
     done("reap", stores.runs.reap(&three).await)?;

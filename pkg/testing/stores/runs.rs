@@ -44,7 +44,7 @@ async fn begun(store: &impl RunStore, run: StoredRun) -> Result<RunBegun, StoreE
     store.begin(run, Some(&NodeId::new("node"))).await
 }
 
-/// The right of the first claim.
+/// Returns the right of the first claim.
 fn writer(id: &str) -> RunWriter {
     RunWriter::new(key(id), 1)
 }

@@ -71,7 +71,7 @@ async fn an_earlier_owner_writes_nothing() {
     let other = RunWriter::new(key.clone(), 1);
     assert!(first.owned(&node("first")).await.unwrap().is_empty());
     assert_eq!(second.owned(&node("second")).await.unwrap(), std::slice::from_ref(&own));
-    // Nothing of it is there, and the owner goes on where the earlier one ended.
+    // No part of them exists, and the owner goes on where the earlier one ended.
     assert_eq!(EventLog::read(&*first, &key, 0, 9).await.unwrap().next, 1);
     assert!(first.lines(&conversation, 0, 9).await.unwrap().is_empty());
     EventLog::append(&*second, &key, 1, vec![record("1")], Some(&own)).await.unwrap();
@@ -117,7 +117,7 @@ async fn no_write_of_an_earlier_owner_comes_after_the_next_claim() {
         EventLog::append(&*second, &key, end, vec![record("new")], Some(&own)).await.unwrap();
         let (at, error) = writer.await.unwrap();
         assert!(matches!(error, StoreError::Fenced { epoch: 1, .. }), "{error}");
-        assert_eq!(at, end, "what was acknowledged is there");
+        assert_eq!(at, end, "each acknowledged record exists");
         assert_eq!(EventLog::read(&*second, &key, 0, usize::MAX).await.unwrap().next, end + 1);
     }
 }

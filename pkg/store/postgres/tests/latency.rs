@@ -58,7 +58,7 @@ async fn main() {
                 let (_, record) = next.unwrap();
                 let text = std::str::from_utf8(&record.data).unwrap();
                 let sent: u128 = text.split(' ').next().unwrap().parse().unwrap();
-                began.elapsed() - Duration::from_nanos(u64::try_from(sent).unwrap())
+                began.elapsed().saturating_sub(Duration::from_nanos(u64::try_from(sent).unwrap()))
             });
             times.collect::<Vec<_>>().await
         });
@@ -83,7 +83,7 @@ async fn main() {
                 let text = format!("{} {}", sent.as_nanos(), "x".repeat(150));
                 let record = LogRecord::new("message_content", text);
                 writer.append(&key, number, vec![record], Some(&right)).await.unwrap();
-                times.push(began.elapsed() - sent);
+                times.push(began.elapsed().saturating_sub(sent));
             }
             writer.close(&key, Some(&right)).await.unwrap();
             times
@@ -97,7 +97,7 @@ async fn main() {
     for (_, task) in tasks {
         seen.extend(task.await.unwrap());
     }
-    let used = server_cpu(server.folder()) - cpu;
+    let used = server_cpu(server.folder()).saturating_sub(cpu);
     let events = runs * count;
     assert_eq!(seen.len() as u64, events, "each event was seen once");
     println!("{}: {runs} runs x {rate} events/s, {events} events", programs.display());

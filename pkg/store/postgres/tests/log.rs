@@ -97,12 +97,12 @@ async fn an_append_that_fails_does_not_fail_those_beside_it() {
 }
 
 #[tokio::test]
-async fn records_that_follow_one_another_are_joined_and_those_that_do_not_are_told() {
+async fn records_that_follow_one_another_are_joined_and_the_others_are_refused() {
     let Some((_, _, [store])) = nodes().await else { return };
     let key = key("run");
     store.create(key.clone()).await.unwrap();
     store.append(&key, 0, vec![record("0")], None).await.unwrap();
-    // The first is a repetition; those behind it follow the log.
+    // The first is a repetition; those after it follow the log.
     let places = [0, 1, 2, 3, 3, 4, 9];
     let done = join_all(places.map(|at| store.append(&key, at, vec![record("x")], None))).await;
     let is_done: Vec<_> = done.iter().map(Result::is_ok).collect();

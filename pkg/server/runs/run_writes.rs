@@ -1,0 +1,141 @@
+//! The writes of a run in the stores, each with the right of this process to write it.
+
+use super::run::{RunEnding, RunPhase, ServiceRun, end_record};
+use crate::{
+    encode::{RunEnd, RunStatus},
+    journal::LogProgress,
+};
+use forgeline_store::{
+    EventLog, LogRecord, RunChange, RunProgress, StoreError, Stores, private::now_ms,
+};
+use forgeline_types::{AgentError, UsageInfo};
+
+impl ServiceRun {
+    /// Reports the end of a run: in its log, or separately if the log does not accept it. Returns `None` if another process has taken the run.
+    pub(crate) async fn log_end(&self, stores: &Stores, ending: RunEnding) -> Option<RunEnd> {
+        let RunEnding { mut end, failed, .. } = ending;
+        if let Some(error) = &failed {
+            tracing::error!(%error, run_id = self.id(), "a run ended because its events cannot be stored");
+        }
+        self.report(stores, &mut end).await;
+        (!self.fence.is_lost()).then_some(end)
+    }
+
+    /// Records an end in the log and in the store, and tells readers if the log does not accept it.
+    async fn report(&self, stores: &Stores, end: &mut RunEnd) {
+        let closed = self.close(&*stores.log, end).await;
+        if !self.fence.is_lost() {
+            self.finish(stores, end.clone()).await;
+        }
+        if let Err(error) = closed.as_ref()
+            && !self.fence.is_lost()
+        {
+            self.announce_end_not_logged(&*stores.log, error).await;
+        }
+    }
+
+    pub(super) async fn append(
+        &self,
+        log: &dyn EventLog,
+        at: u64,
+        records: Vec<LogRecord>,
+    ) -> Result<(), StoreError> {
+        let writer = Some(self.fence.writer());
+        self.fence.noted(log.append(&self.key, at, records, writer).await)
+    }
+
+    async fn close_log(&self, log: &dyn EventLog) -> Result<(), StoreError> {
+        self.fence.noted(log.close(&self.key, Some(self.fence.writer())).await)
+    }
+
+    /// Tells readers that the run has ended, although its log may lack the end; otherwise they would wait forever.
+    async fn announce_end_not_logged(&self, log: &dyn EventLog, why: &StoreError) {
+        tracing::error!(error = %why, run_id = self.id(), "the end of a run could not be stored");
+        if let Err(error) = self.close_log(log).await {
+            tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
+        }
+        self.end_not_logged.cancel();
+    }
+
+    /// Leaves the run to another process: its log has no end yet, and work in progress is repeated there or reported as interrupted.
+    pub(super) async fn put_away(
+        &self,
+        stores: &Stores,
+        log_progress: &LogProgress,
+        at: RunProgress,
+    ) -> Option<RunEnding> {
+        log_progress.end(self.id());
+        self.keep(stores, RunChange::to(at, now_ms()).is_put_away(true)).await;
+        tracing::info!(run_id = self.id(), "a run is left for another process");
+        None
+    }
+
+    /// Records the end of the run.
+    async fn finish(&self, stores: &Stores, end: RunEnd) {
+        let progress = match end.status {
+            RunStatus::Completed => RunProgress::Completed,
+            RunStatus::Failed => RunProgress::Failed,
+            RunStatus::Cancelled => RunProgress::Cancelled,
+            RunStatus::Interrupted => RunProgress::Interrupted,
+        };
+        let json = serde_json::to_string(&end).unwrap_or_default();
+        let change = RunChange::to(progress, now_ms()).end(json).usage(end.usage);
+        // A reader that sees the end finds it after a restart, too.
+        self.keep(stores, change).await;
+        self.set(RunPhase::Ended(Box::new(end)));
+        self.recovery.finish_recovery();
+    }
+
+    /// Lets go of a run that another process has taken: its readers here follow the log.
+    pub(crate) fn leave_to_another(&self) {
+        self.frames.end();
+        self.recovery.finish_recovery();
+    }
+
+    /// Returns the progress known to the store; it does not change while the guard is held, unless the run ends.
+    pub(crate) async fn kept_progress(&self) -> tokio::sync::MutexGuard<'_, RunProgress> {
+        self.kept.lock().await
+    }
+
+    /// Stores the state of the run. If that fails, the log still has the end.
+    pub(crate) async fn keep(&self, stores: &Stores, change: RunChange) {
+        let changed = stores.runs.change(self.fence.writer(), change).await;
+        if let Err(error) = self.fence.noted(changed) {
+            tracing::error!(%error, run_id = self.id(), "the state of a run could not be stored");
+        }
+    }
+
+    /// Ends a run that cannot continue, also in its log, which contains `events` events with the token usage `used`.
+    pub(crate) async fn interrupt(
+        &self,
+        stores: &Stores,
+        (events, used): (u64, Option<UsageInfo>),
+        why: AgentError,
+    ) {
+        let mut end = RunEnd::new(self.key.name.clone(), events, RunStatus::Interrupted);
+        (end.error, end.usage) = (Some(why), used);
+        self.report(stores, &mut end).await;
+    }
+
+    /// Records the end that the log already contains.
+    pub(crate) async fn finish_logged(&self, stores: &Stores, end: RunEnd) {
+        if let Err(error) = self.close_log(&*stores.log).await {
+            tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
+        }
+        self.finish(stores, end).await;
+    }
+
+    /// Appends the end to the log, and closes the log. The end is short, and may fit where an event did not.
+    async fn close(&self, log: &dyn EventLog, end: &mut RunEnd) -> Result<(), StoreError> {
+        let mut appended = self.append(log, end.seq, vec![end_record(end)]).await;
+        // Events whose outcome was unknown have been stored.
+        if let Err(StoreError::Behind { end: there, .. }) = &appended
+            && *there > end.seq
+        {
+            end.seq = *there;
+            appended = self.append(log, end.seq, vec![end_record(end)]).await;
+        }
+        appended?;
+        self.close_log(log).await
+    }
+}
