@@ -9,7 +9,7 @@ use forgeline_store::{
 };
 use futures_util::future::join_all;
 
-use crate::servers::{key, name, node, nodes, record, run};
+use crate::servers::{key, name, node, nodes, record, run, soon};
 
 #[tokio::test]
 async fn of_twenty_nodes_that_claim_a_run_one_owns_it() {
@@ -108,11 +108,14 @@ async fn no_write_of_an_earlier_owner_comes_after_the_next_claim() {
         // The node that never beat counts as dead.
         while second.reap(&node("second")).await.unwrap().is_empty() {}
         // A run that the earlier owner is writing at this moment is passed over.
-        let own = loop {
-            if let Some(run) = second.claim(&node("second"), 1, 0).await.unwrap().pop() {
-                break run.writer();
+        let own = soon(async {
+            loop {
+                if let Some(run) = second.claim(&node("second"), 1, 0).await.unwrap().pop() {
+                    return run.writer();
+                }
             }
-        };
+        });
+        let own = own.await;
         let end = EventLog::read(&*second, &key, 0, usize::MAX).await.unwrap().next;
         EventLog::append(&*second, &key, end, vec![record("new")], Some(&own)).await.unwrap();
         let (at, error) = writer.await.unwrap();
@@ -164,17 +167,17 @@ async fn commands_and_notifications_reach_the_other_node() {
         let CommandSent::New(number) = other.send(&key("r"), sent.clone()).await.unwrap() else {
             panic!("the key is new")
         };
-        let answer = other.wait_for_answer(&key("r"), number).await.unwrap();
+        let answer = soon(other.wait_for_answer(&key("r"), number)).await.unwrap();
         assert_eq!(answer, format!("\"k{at}\""));
         let again = other.send(&key("r"), sent).await.unwrap();
         assert!(matches!(again, CommandSent::Same(same) if same.number == number));
     }
-    work.await.unwrap();
+    soon(work).await.unwrap();
     for at in 0..20 {
         let mut wait = NotificationChannel::wait(&*other, "team-a", at);
         assert!(futures_util::poll!(&mut wait).is_pending());
         owner.publish("team-a", Notification::new("note", "{}", 1)).await.unwrap();
-        wait.await.unwrap();
+        soon(wait).await.unwrap();
     }
 }
 
@@ -204,7 +207,7 @@ async fn commands_that_are_sent_at_once_are_seen_in_the_order_of_their_numbers()
     });
     join_all(sends).await;
     assert_eq!(
-        reader.await.unwrap(),
+        soon(reader).await.unwrap(),
         60,
         "a reader that goes on behind the last number misses none"
     );

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use forgeline_store::{EventLog, PostgresStore, RunStore, RunWriter, StoreError};
 
-use crate::servers::{key, name, node, nodes, options, record, run};
+use crate::servers::{key, name, node, nodes, options, record, run, soon};
 
 const LONG: Duration = Duration::from_hours(1);
 
@@ -33,13 +33,16 @@ async fn a_node_that_dies_loses_its_runs_and_one_that_lives_keeps_them() {
     dying.disconnect();
     drop(dying);
     // Its session ends a moment later.
-    let found = loop {
-        assert!(reaped(&reaper).await.is_empty(), "it has been silent for less than 2 s");
-        let found = reaped(&reaper_of_silent).await;
-        if !found.is_empty() {
-            break found;
+    let found = soon(async {
+        loop {
+            assert!(reaped(&reaper).await.is_empty(), "it has been silent for less than 2 s");
+            let found = reaped(&reaper_of_silent).await;
+            if !found.is_empty() {
+                return found;
+            }
         }
-    };
+    });
+    let found = found.await;
     assert_eq!(found, ["dying"]);
     let taken = RunStore::get(&*reaper, &key("dying")).await.unwrap();
     assert_eq!((taken.node, taken.epoch, taken.takeovers), (None, 2, 1));
@@ -87,7 +90,7 @@ async fn a_node_whose_session_is_young_takes_no_runs() {
     begin(&store, "s", "died").await;
     server.sql(
         name(&url),
-        "SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()",
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory' AND datname = current_database()",
     );
     assert!(reaped(&young).await.is_empty());
     server.sql(name(&url), age);

@@ -5,7 +5,7 @@ use std::{pin::pin, sync::Arc};
 use forgeline_store::{EventLog, LogKey, StoreError, follow};
 use futures_util::{StreamExt as _, future::join_all};
 
-use crate::servers::{key, nodes, record};
+use crate::servers::{key, nodes, record, soon};
 
 #[tokio::test]
 async fn a_reader_of_one_node_sees_what_another_appends_each_record_once() {
@@ -17,13 +17,13 @@ async fn a_reader_of_one_node_sees_what_another_appends_each_record_once() {
         writer.append(&key, at, vec![record(&at.to_string())], None).await.unwrap();
         if at % 10 == 9 {
             for want in at - 9..=at {
-                let (number, found) = records.next().await.unwrap().unwrap();
+                let (number, found) = soon(records.next()).await.unwrap().unwrap();
                 assert_eq!((number, found), (want, record(&want.to_string())));
             }
         }
     }
     writer.close(&key, None).await.unwrap();
-    assert!(records.next().await.is_none());
+    assert!(soon(records.next()).await.is_none());
 }
 
 #[tokio::test]
@@ -34,13 +34,13 @@ async fn what_one_node_retires_or_removes_ends_the_readers_of_another() {
         writer.create(key.clone()).await.unwrap();
         writer.append(&key, 0, vec![record("0")], None).await.unwrap();
         let mut records = pin!(follow(Arc::clone(&reader) as Arc<dyn EventLog>, key.clone(), 0));
-        records.next().await.unwrap().unwrap();
+        soon(records.next()).await.unwrap().unwrap();
         if is_retired {
             writer.retire(&key).await.unwrap();
         } else {
             writer.remove(&key).await.unwrap();
         }
-        let end = records.next().await.unwrap().unwrap_err();
+        let end = soon(records.next()).await.unwrap().unwrap_err();
         let is_meant = if is_retired {
             matches!(end, StoreError::Retired { .. })
         } else {

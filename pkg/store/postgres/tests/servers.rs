@@ -26,6 +26,14 @@ pub(crate) async fn nodes<const N: usize>()
     Some((server, url, stores.try_into().unwrap()))
 }
 
+/// Waits for something that takes a moment; a wait without an end fails.
+pub(crate) async fn soon<T>(work: impl Future<Output = T>) -> T {
+    let most = Duration::from_secs(30);
+    tokio::time::timeout(most, work)
+        .await
+        .unwrap_or_else(|_| panic!("it has not ended after {most:?}"))
+}
+
 /// Returns the name of the database in a URL.
 pub(crate) fn name(url: &str) -> &str {
     url.split(['/', '?']).nth(3).unwrap()
