@@ -111,6 +111,10 @@ impl PostgresServer {
     }
 
     /// Stops the server at once, as a crash does.
+    ///
+    /// # Panics
+    ///
+    /// Panics when its folder cannot be written.
     pub fn stop(&mut self) {
         fs::write(self.folder.join("keep"), "").unwrap();
         drop(self.guard.stdin.take());
@@ -118,6 +122,10 @@ impl PostgresServer {
     }
 
     /// Starts the server that was stopped with the same data.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it was not stopped, or does not start within a minute.
     pub fn resume(&mut self) {
         fs::remove_file(self.folder.join("keep")).unwrap();
         self.guard = guard(&self.programs, &self.folder, &self.settings);
