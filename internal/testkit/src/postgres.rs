@@ -19,6 +19,8 @@ use std::{
 /// of the server.
 const GUARD: &str = r#"
 folder=$1; shift
+# A signal to the whole group, such as Ctrl-C, ends the tests; the guard cleans up after them.
+trap '' HUP INT TERM
 "$@" >"$folder/log" 2>&1 &
 server=$!
 cat >/dev/null
