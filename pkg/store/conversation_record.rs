@@ -151,6 +151,17 @@ impl ConversationStatus {
     }
 }
 
+/// All values, in the order of their numbers in a database.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(super) const STATUSES: [ConversationStatus; 3] =
+    [ConversationStatus::Active, ConversationStatus::Ended, ConversationStatus::Erased];
+
+/// Returns the number of a status in a database.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(super) fn status_number(status: ConversationStatus) -> i64 {
+    STATUSES.iter().zip(0..).find(|(other, _)| **other == status).map_or(0, |(_, number)| number)
+}
+
 /// An addition to a conversation, stored completely or not at all.
 ///
 /// # Examples

@@ -3,6 +3,8 @@
 //! Each store is a trait, so that other engines can implement it.
 
 mod blobs;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod chunk_codec;
 mod command_waits;
 mod commands;
 mod conversation_record;
@@ -12,19 +14,27 @@ mod erase;
 mod error;
 mod follow;
 mod ids;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod integers;
 mod latency;
 mod list_cursor;
 mod log;
 mod log_key;
 mod memory;
 mod notifications;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod run_writer;
 mod runs;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod stored_run;
 mod stores;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod time_limit;
 
+#[cfg(feature = "postgres")]
+pub use self::postgres::{PostgresOptions, PostgresStore, SchemaPlan, WakeMode};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use self::{

@@ -173,7 +173,7 @@ pub enum RunProgress {
 
 impl RunProgress {
     /// All values, in order.
-    #[cfg(feature = "sqlite")]
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(super) const ALL: [Self; 7] = [
         Self::Queued,
         Self::Running,

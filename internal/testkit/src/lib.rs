@@ -20,6 +20,7 @@ pub mod fixtures;
 pub mod llama;
 pub mod mcp;
 pub mod neutral;
+pub mod postgres;
 pub mod process;
 pub mod recorded;
 pub mod server;

@@ -4,18 +4,12 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use super::statements::{int, number, row};
+use super::statements::{number, row};
+pub(super) use crate::conversation_record::{STATUSES, status_number};
 use crate::{
-    ConversationStatus, StoreError,
+    StoreError,
     blobs::{BlobHash, hashes, join},
 };
-
-pub(super) const STATUSES: [ConversationStatus; 3] =
-    [ConversationStatus::Active, ConversationStatus::Ended, ConversationStatus::Erased];
-
-pub(super) fn status_number(status: ConversationStatus) -> i64 {
-    STATUSES.iter().position(|other| *other == status).map_or(0, |at| int(at as u64))
-}
 
 /// Reinserts the long parts into texts.
 pub(super) fn whole(

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use tokio::task::coop::consume_budget;
 
 use super::{
-    SqliteStore, chunk_codec,
+    SqliteStore,
     errors::store_error,
     log_append::LogAppend,
     log_facts,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     EventLog, LogInfo, LogKey, LogPage, LogRecord, Retention, RunWriter, StoreError, StoreFuture,
-    ids::now_ms,
+    chunk_codec, ids::now_ms,
 };
 
 /// Reads records of the log with this id.

@@ -1,7 +1,6 @@
 //! Stores in a `SQLite` file.
 
 mod checkpoint;
-mod chunk_codec;
 mod commands;
 mod conversation_rows;
 mod conversations;

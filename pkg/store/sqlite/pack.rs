@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, params};
 
 use super::{
-    SqliteStore, chunk_codec,
+    SqliteStore,
     errors::store_error,
     statements::{execute, int, integer, maybe_integer, number, row},
     waits::blocking,
 };
-use crate::{LogRecord, StoreError};
+use crate::{LogRecord, StoreError, chunk_codec};
 
 /// Maximum number of records of a packed chunk, which the last append may exceed.
 const MAX_PACKED: usize = 1_024;

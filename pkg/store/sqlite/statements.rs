@@ -4,6 +4,7 @@ use rusqlite::{Connection, Params, Row};
 
 use super::errors::store_error;
 use crate::StoreError;
+pub(super) use crate::integers::{int, number};
 
 /// Runs a statement, and returns the number of rows that it changed.
 pub(super) fn execute(
@@ -75,14 +76,4 @@ pub(super) fn read_rows<T>(
         all.push(read(row)?);
     }
     Ok(all)
-}
-
-/// Returns a number for the database, limited to its largest integer.
-pub(super) fn int(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// Returns a number from the database; 0 for a negative one, which is never written.
-pub(super) fn number(int: i64) -> u64 {
-    u64::try_from(int).unwrap_or_default()
 }

@@ -1,21 +1,7 @@
-//! Waits: with a time limit, and for blocking work.
-
-use std::time::Duration;
+//! Blocking work, and the error of a closed file.
 
 use crate::StoreError;
-
-/// Maximum wait for a response.
-pub(super) const WAIT: Duration = Duration::from_secs(10);
-
-/// Limits a wait.
-pub(super) async fn within<T>(
-    work: impl Future<Output = Result<T, StoreError>> + Send,
-) -> Result<T, StoreError> {
-    match tokio::time::timeout(WAIT, work).await {
-        Ok(done) => done,
-        Err(_) => Err(StoreError::Slow { limit: WAIT }),
-    }
-}
+pub(super) use crate::time_limit::within;
 
 /// Runs blocking work on a thread for such work, where it ends even if the future is dropped.
 pub(super) async fn blocking<T: Send + 'static>(

@@ -118,10 +118,10 @@ mod tests {
     use futures_util::{FutureExt as _, future::join_all};
     use tokio::time::advance;
 
-    use super::{super::chunk_codec, *};
+    use super::*;
     use crate::{
         Durability, EventLog, LogKey, LogRecord, SqliteOptions, SqliteStore, StoreError,
-        sqlite_folder as folder,
+        chunk_codec, sqlite_folder as folder,
     };
 
     fn key(name: &str) -> LogKey {

@@ -37,7 +37,7 @@ const BUDGETS: [Budget; 10] = [
     budget("llm", &["llm/"], 22_800, Some(16_500)),
     budget("agent, mcp, skills", &["agent/", "mcp/", "skills/"], 31_250, Some(23_000)),
     budget("server", &["server/"], 13_000, Some(10_200)),
-    budget("store", &["store/"], 5_950, Some(4_000)),
+    budget("store", &["store/"], 9_750, Some(4_000)),
     budget("testing", &["testing/"], 5_650, None),
     budget("types", &["types/"], 2_600, None),
     budget("json", &["json/"], 2_600, None),

@@ -1,0 +1,111 @@
+//! The life of nodes: a session that holds a lock, and a beat.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use tokio::sync::Mutex;
+use tokio_postgres::Client;
+
+use super::{
+    dial::Dialer,
+    errors::StatementFailure,
+    values::{column, values},
+};
+use crate::{NodeId, StoreError, time_limit::within};
+
+/// Maximum number of nodes in a process; one is usual.
+const MAX_NODES: usize = 16;
+
+/// Begins the session of a node.
+const BEGIN: &str = "
+INSERT INTO forgeline.node AS node (id, session_at, has_lock, beat_at, until)
+VALUES ($1, clock_timestamp(), false, clock_timestamp(), clock_timestamp() + $2 * interval '1 millisecond')
+ON CONFLICT (id) DO UPDATE SET session_at = EXCLUDED.session_at, has_lock = false, beat_at = EXCLUDED.beat_at,
+    until = EXCLUDED.until
+RETURNING lock_key";
+
+const LOCK: &str = "SELECT pg_try_advisory_lock(1718579820, $1)";
+
+const BEAT: &str = "UPDATE forgeline.node SET beat_at = clock_timestamp(), \
+     until = clock_timestamp() + $2 * interval '1 millisecond', has_lock = $3 WHERE id = $1 RETURNING 1";
+
+/// The sessions of the nodes of this process.
+pub(super) struct NodeSessions {
+    dialer: Arc<Dialer>,
+    /// `true` if a session keeps its locks.
+    keeps_locks: bool,
+    sessions: Mutex<HashMap<NodeId, NodeSession>>,
+}
+
+struct NodeSession {
+    client: Client,
+    lock_key: i32,
+    has_lock: bool,
+}
+
+impl NodeSessions {
+    pub(super) fn new(dialer: Arc<Dialer>, keeps_locks: bool) -> Self {
+        Self { dialer, keeps_locks, sessions: Mutex::default() }
+    }
+
+    /// Records that a node is alive; begins its session if it has none, and anew if it was cut.
+    pub(super) async fn beat(&self, node: &NodeId, good_for: Duration) -> Result<(), StoreError> {
+        let good_for = int_ms(good_for);
+        within(async {
+            match self.beat_once(node, good_for).await {
+                Err(StatementFailure::Lost(_)) => self.beat_once(node, good_for).await,
+                done => done,
+            }
+            .map_err(StatementFailure::into_error)
+        })
+        .await
+    }
+
+    async fn beat_once(&self, node: &NodeId, good_for: i64) -> Result<(), StatementFailure> {
+        let mut sessions = self.sessions.lock().await;
+        // Removed first: a session whose statement was given up is not used again.
+        let session = sessions.remove(node).filter(|session| !session.client.is_closed());
+        let mut session = match session {
+            Some(session) => session,
+            None if sessions.len() >= MAX_NODES => {
+                let reason = format!("a process has at most {MAX_NODES} nodes");
+                return Err(StatementFailure::Refused(StoreError::full(reason)));
+            }
+            None => self.begin(node, good_for).await?,
+        };
+        if self.keeps_locks && !session.has_lock {
+            let rows = session.client.query_typed(LOCK, values![session.lock_key]).await;
+            let rows = rows.map_err(|error| StatementFailure::of(&error))?;
+            session.has_lock = rows.first().is_some_and(|row| column(row, 0).unwrap_or(false));
+        }
+        let (id, has_lock) = (node.as_str(), session.has_lock);
+        let rows = session.client.query_typed(BEAT, values![id, good_for, has_lock]).await;
+        if rows.map_err(|error| StatementFailure::of(&error))?.is_empty() {
+            // The row was deleted; the next beat begins again.
+            return Err(StatementFailure::Lost("the node was forgotten".to_owned()));
+        }
+        sessions.insert(node.clone(), session);
+        Ok(())
+    }
+
+    async fn begin(&self, node: &NodeId, good_for: i64) -> Result<NodeSession, StatementFailure> {
+        let client = self.dialer.dial(|_| {}).await?;
+        let id = node.as_str();
+        let rows = client.query_typed(BEGIN, values![id, good_for]).await;
+        let rows = rows.map_err(|error| StatementFailure::of(&error))?;
+        let lock_key = rows.first().map(|row| column(row, 0)).transpose();
+        let lock_key = lock_key.map_err(StatementFailure::Refused)?.unwrap_or_default();
+        Ok(NodeSession { client, lock_key, has_lock: false })
+    }
+
+    /// Ends all sessions.
+    pub(super) fn close(&self) {
+        if let Ok(mut sessions) = self.sessions.try_lock() {
+            sessions.clear();
+        }
+    }
+}
+
+/// Returns a duration in milliseconds.
+pub(super) fn int_ms(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,70 @@
+//! The rows of runs.
+
+use tokio_postgres::{Row, types::FromSql};
+
+use crate::{
+    LogKey, NodeId, RunNote, RunProgress, RunRequest, StoreError, StoredRun, integers::number,
+};
+
+/// The columns of a run, from a table or query with the name `run`, without its notes.
+macro_rules! run_columns {
+    () => {
+        "run.scope, run.id, run.conversation, run.owner, run.agent, run.progress, run.request, run.digest, run.input, \
+         run.about, run.resumed, run.begun_ms, run.ended_ms, run.run_end, run.usage, run.epoch, run.node, run.takeovers, \
+         floor(extract(epoch FROM run.not_before) * 1000)::bigint AS not_before_ms, run.state_version"
+    };
+}
+pub(super) use run_columns;
+
+/// The names and the contents of the notes of a run, in their order.
+macro_rules! note_columns {
+    () => {
+        "(SELECT array_agg(name ORDER BY no) FROM forgeline.run_note WHERE run_note.run = run.no) AS note_names, \
+         (SELECT array_agg(data ORDER BY no) FROM forgeline.run_note WHERE run_note.run = run.no) AS note_data"
+    };
+}
+pub(super) use note_columns;
+
+fn named<'r, T: FromSql<'r>>(row: &'r Row, name: &str) -> Result<T, StoreError> {
+    let other = |_| StoreError::corrupt(format!("column `{name}` of a run has another type"));
+    row.try_get(name).map_err(other)
+}
+
+/// Returns the run in a row without notes.
+pub(super) fn run(row: &Row) -> Result<StoredRun, StoreError> {
+    let text = |name: &str| named::<&str>(row, name);
+    let maybe = |name: &str| named::<Option<String>>(row, name);
+    let int = |name: &str| Ok::<_, StoreError>(named::<Option<i64>>(row, name)?.map(number));
+    let small = |name: &str| {
+        Ok::<_, StoreError>(u32::try_from(named::<i32>(row, name)?).unwrap_or_default())
+    };
+    let key = LogKey::new(text("scope")?, text("id")?);
+    let begun_ms = int("begun_ms")?.unwrap_or_default();
+    let mut run =
+        StoredRun::new(key, text("conversation")?, text("owner")?, text("agent")?, begun_ms);
+    let progress = text("progress")?;
+    let unknown = || StoreError::corrupt(format!("unknown progress `{progress}` of a run"));
+    let known = RunProgress::ALL.into_iter().find(|known| known.as_str() == progress);
+    run.progress = known.ok_or_else(unknown)?;
+    let digest = named::<Option<i64>>(row, "digest")?.unwrap_or_default();
+    run.request = maybe("request")?.map(|key| RunRequest::new(key, digest.cast_unsigned()));
+    (run.input, run.end, run.about) = (maybe("input")?, maybe("run_end")?, maybe("about")?);
+    run.resumed = small("resumed")?;
+    run.ended_ms = int("ended_ms")?;
+    run.usage = maybe("usage")?.and_then(|usage| serde_json::from_str(&usage).ok());
+    run.epoch = int("epoch")?.unwrap_or_default();
+    run.node = maybe("node")?.map(NodeId::new);
+    run.takeovers = small("takeovers")?;
+    run.not_before_ms = int("not_before_ms")?;
+    run.version = small("state_version")?;
+    Ok(run)
+}
+
+/// Returns the run in a row with its notes.
+pub(super) fn run_with_notes(row: &Row) -> Result<StoredRun, StoreError> {
+    let mut run = run(row)?;
+    let names = named::<Option<Vec<String>>>(row, "note_names")?.unwrap_or_default();
+    let data = named::<Option<Vec<String>>>(row, "note_data")?.unwrap_or_default();
+    run.notes = names.into_iter().zip(data).map(|(name, data)| RunNote::new(name, data)).collect();
+    Ok(run)
+}

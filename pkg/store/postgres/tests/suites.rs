@@ -1,0 +1,95 @@
+//! The public suites of stores, with each version of `PostgreSQL` that is installed.
+
+use std::{cell::RefCell, sync::Arc, time::Duration};
+
+use forgeline_store::{NodeId, PostgresOptions, PostgresStore, Stores};
+use forgeline_testing::stores::{
+    NodeControl, Report, check_command_store, check_conversation_store, check_event_log,
+    check_latency_store, check_notification_channel, check_run_owners, check_run_store,
+};
+
+use crate::{
+    postgres::{PostgresServer, programs},
+    servers::name,
+};
+
+/// Runs a suite with each server that is installed.
+async fn check(suite: impl AsyncFn(&dyn Fn() -> String) -> Report) {
+    for programs in programs() {
+        let server = PostgresServer::start(&programs, &[]);
+        let report = suite(&|| server.database()).await;
+        assert!(report.is_conforming(), "{}: {report}", programs.display());
+    }
+}
+
+/// Connects to a database whose nodes take runs away from dead ones at once: a suite does not wait for 10 s.
+async fn open(url: String) -> Arc<PostgresStore> {
+    let [beat, silent] = [10, 2].map(Duration::from_secs);
+    let options = PostgresOptions::new(url).life_times(beat, silent, Duration::ZERO);
+    Arc::new(PostgresStore::connect(options).await.unwrap())
+}
+
+#[tokio::test]
+async fn the_log_of_postgres_conforms() {
+    check(async |next| check_event_log(async || open(next()).await).await).await;
+}
+
+#[tokio::test]
+async fn the_conversations_of_postgres_conform() {
+    check(async |next| check_conversation_store(async || open(next()).await).await).await;
+}
+
+#[tokio::test]
+async fn the_runs_of_postgres_conform() {
+    check(async |next| check_run_store(async || open(next()).await).await).await;
+}
+
+#[tokio::test]
+async fn the_notifications_of_postgres_conform() {
+    check(async |next| check_notification_channel(async || open(next()).await).await).await;
+}
+
+#[tokio::test]
+async fn the_latency_records_of_postgres_conform() {
+    check(async |next| check_latency_store(async || open(next()).await).await).await;
+}
+
+#[tokio::test]
+async fn the_commands_of_postgres_conform() {
+    check(async |next| {
+        check_command_store(async || Stores::of((*open(next()).await).clone())).await
+    })
+    .await;
+}
+
+/// The nodes of the last database that a suite was given.
+struct DatabaseNodes<'s> {
+    server: &'s PostgresServer,
+    url: RefCell<String>,
+}
+
+impl NodeControl for DatabaseNodes<'_> {
+    fn has_many(&self) -> bool {
+        true
+    }
+
+    async fn kill(&self, node: &NodeId) {
+        let sql = format!("UPDATE forgeline.node SET until = '-infinity' WHERE id = '{node}'");
+        self.server.sql(name(&self.url.borrow()), &sql);
+    }
+}
+
+#[tokio::test]
+async fn the_owners_of_runs_of_postgres_conform() {
+    for programs in programs() {
+        let server = PostgresServer::start(&programs, &[]);
+        let nodes = DatabaseNodes { server: &server, url: RefCell::default() };
+        let make = async || {
+            let url = server.database();
+            nodes.url.replace(url.clone());
+            Stores::of((*open(url).await).clone())
+        };
+        let report = check_run_owners(make, &nodes).await;
+        assert!(report.is_conforming(), "{}: {report}", programs.display());
+    }
+}
