@@ -298,7 +298,8 @@ fn candidates() -> Vec<PathBuf> {
 }
 
 /// Returns the major version of the programs in a folder.
-fn version(folder: &Path) -> Option<u32> {
+#[must_use]
+pub fn version(folder: &Path) -> Option<u32> {
     let output = Command::new(folder.join("postgres")).arg("--version").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let numbers = text.split(|char: char| !char.is_ascii_digit());

@@ -11,11 +11,14 @@ use super::{
 };
 use crate::{LogKey, NodeId, RunWriter, StoreError, StoredRun, integers::int};
 
-/// Claims the oldest runs that are free; those that another node is claiming at this moment are passed over.
+/// Claims the oldest runs that are free; those that another node is claiming at this moment are passed over. A node that was stopped since its last beat
+/// gets none: it would claim a run, and lose it to the next reaper, again and again.
 const CLAIM: &str = concat!(
     "WITH free AS (
         SELECT no FROM forgeline.run WHERE ended_ms IS NULL AND node IS NULL AND state_version <= $3
         AND (not_before IS NULL OR not_before <= clock_timestamp())
+        AND EXISTS (SELECT FROM forgeline.node WHERE id = $1 AND until > clock_timestamp()
+            AND beat_at >= clock_timestamp() - $4 * interval '1 millisecond')
         ORDER BY no LIMIT $2 FOR UPDATE SKIP LOCKED),
     run AS (
         UPDATE forgeline.run SET node = $1, epoch = epoch + 1, state_version = $3, not_before = NULL
@@ -65,9 +68,10 @@ impl PostgresStore {
         most: usize,
         version: u32,
     ) -> Result<Vec<StoredRun>, StoreError> {
+        self.0.nodes.beat(node, self.0.times.beat).await?;
         let version = i32::try_from(version).unwrap_or(i32::MAX);
-        let (node, most) = (node.as_str(), int(most as u64));
-        let values = values![node, most, version];
+        let (node, most, silent) = (node.as_str(), int(most as u64), int_ms(self.0.times.silent));
+        let values = values![node, most, version, silent];
         // Where it is unknown whether runs were claimed, they are among the node's.
         let rows = self.0.pool.rows(RepeatRule::Unsafe, CLAIM, values).await?;
         rows.iter().map(run_with_notes).collect()

@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use forgeline_store::{
     CommandSent, CommandStore, ConversationKey, ConversationRecord, ConversationStore, Entry,
-    EventLog, NodeId, Notification, NotificationChannel, RunChange, RunCommand, RunProgress,
-    RunStore, RunWriter, StoreError,
+    EventLog, NodeId, Notification, NotificationChannel, PostgresOptions, PostgresStore, RunChange,
+    RunCommand, RunProgress, RunStore, RunWriter, StoreError,
 };
 use futures_util::future::join_all;
 
@@ -19,8 +19,8 @@ async fn of_twenty_nodes_that_claim_a_run_one_owns_it() {
             let new = run(&format!("{round}.{at}"));
             RunStore::begin(&*stores[0], new, None).await.unwrap();
         }
-        let claims = stores.iter().map(async |store| {
-            let (node, mut claimed) = (NodeId::random(), Vec::new());
+        let claims = stores.iter().zip(0..).map(async |(store, at)| {
+            let (node, mut claimed) = (NodeId::new(format!("node {at}")), Vec::new());
             loop {
                 let some = store.claim(&node, 3, 0).await.unwrap();
                 if some.is_empty() {
@@ -141,6 +141,31 @@ async fn a_run_that_is_put_away_is_claimed_when_its_time_has_come() {
     assert!(claim(1).await.is_empty(), "its state is newer than the node");
     let claimed = claim(3).await;
     assert_eq!((claimed[0].epoch, claimed[0].version, claimed[0].not_before_ms), (3, 3, None));
+}
+
+/// A node that wakes in the middle of a claim would lose what it claims to the next reaper.
+#[tokio::test]
+async fn a_node_that_was_stopped_since_its_last_beat_claims_nothing() {
+    let Some((server, url, [first, _])) = nodes().await else { return };
+    let [beat, silent] = [Duration::from_mins(1), Duration::from_millis(100)];
+    let options = PostgresOptions::new(&url).life_times(beat, silent, Duration::ZERO);
+    let second = Arc::new(PostgresStore::connect(options).await.unwrap());
+    RunStore::begin(&*first, run("r"), None).await.unwrap();
+    let mut lock = server.session(name(&url));
+    lock.run("BEGIN; LOCK TABLE forgeline.run IN ACCESS EXCLUSIVE MODE");
+    let claim = tokio::spawn({
+        let second = Arc::clone(&second);
+        async move { second.claim(&node("second"), 9, 0).await.unwrap() }
+    });
+    // The node has beaten, and its claim waits for the lock for longer than the silence after which a node counts as dead.
+    let waits = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'forgeline.run'::regclass) \
+                 AND beat_at < clock_timestamp() - interval '0.2 s' FROM forgeline.node WHERE id = 'second'";
+    while server.sql(name(&url), waits).trim() != "t" {
+        tokio::task::yield_now().await;
+    }
+    lock.run("COMMIT");
+    assert!(soon(claim).await.unwrap().is_empty(), "its beat is too old");
+    assert_eq!(second.claim(&node("second"), 9, 0).await.unwrap().len(), 1, "it has beaten again");
 }
 
 #[tokio::test]

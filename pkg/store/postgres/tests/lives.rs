@@ -52,7 +52,7 @@ async fn a_node_that_dies_loses_its_runs_and_one_that_lives_keeps_them() {
 
 #[tokio::test]
 async fn a_node_that_sleeps_loses_its_runs_and_writes_nothing_when_it_wakes() {
-    let Some((_, url, [reaper])) = nodes().await else { return };
+    let Some((server, url, [reaper, others])) = nodes().await else { return };
     let times = options(&url).life_times(Duration::ZERO, LONG, Duration::ZERO);
     let sleeper = PostgresStore::connect(times).await.unwrap();
     sleeper.create(key("r")).await.unwrap();
@@ -65,12 +65,15 @@ async fn a_node_that_sleeps_loses_its_runs_and_writes_nothing_when_it_wakes() {
     let refused = EventLog::append(&sleeper, &key("r"), 0, vec![record("0")], Some(&own)).await;
     assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
     // Three more owners die; a release begins to count anew.
+    assert!(sleeper.claim(&node("sleeper"), 1, 0).await.unwrap().is_empty(), "it is not alive");
     for takeovers in 2..=4 {
-        let claimed = sleeper.claim(&node("sleeper"), 1, 0).await.unwrap();
+        let claimed = others.claim(&node("other"), 1, 0).await.unwrap();
         assert_eq!(claimed[0].takeovers, takeovers - 1);
+        let dies = "UPDATE forgeline.node SET until = '-infinity' WHERE id = 'other'";
+        server.sql(name(&url), dies);
         assert_eq!(reaped(&reaper).await, ["r"]);
     }
-    let claimed = sleeper.claim(&node("sleeper"), 1, 0).await.unwrap();
+    let claimed = others.claim(&node("other"), 1, 0).await.unwrap();
     assert_eq!(claimed[0].takeovers, 4);
     sleeper.release(&claimed[0].writer(), Duration::ZERO).await.unwrap();
     assert_eq!(RunStore::get(&sleeper, &key("r")).await.unwrap().takeovers, 0);

@@ -1,6 +1,6 @@
 //! The public suites of stores, with each version of `PostgreSQL` that is installed.
 
-use std::{cell::RefCell, sync::Arc, time::Duration};
+use std::{cell::RefCell, path::Path, sync::Arc, time::Duration};
 
 use forgeline_store::{NodeId, PostgresOptions, PostgresStore, Stores};
 use forgeline_testing::stores::{
@@ -9,17 +9,24 @@ use forgeline_testing::stores::{
 };
 
 use crate::{
-    postgres::{PostgresServer, programs},
+    postgres::{PostgresServer, programs, version},
+    say,
     servers::name,
 };
 
 /// Runs a suite with each server that is installed.
-async fn check(suite: impl AsyncFn(&dyn Fn() -> String) -> Report) {
+async fn check(stores: &str, suite: impl AsyncFn(&dyn Fn() -> String) -> Report) {
     for programs in programs() {
         let server = PostgresServer::start(&programs, &[]);
         let report = suite(&|| server.database()).await;
-        assert!(report.is_conforming(), "{}: {report}", programs.display());
+        accept(stores, &programs, &report);
     }
+}
+
+/// Prints the version of the server whose stores conform.
+fn accept(stores: &str, programs: &Path, report: &Report) {
+    assert!(report.is_conforming(), "{}: {report}", programs.display());
+    say(format!("PostgreSQL {}: the {stores} conform", version(programs).unwrap()));
 }
 
 /// Connects to a database whose nodes take runs away from dead ones at once: a suite does not wait for 10 s.
@@ -31,32 +38,39 @@ async fn open(url: String) -> Arc<PostgresStore> {
 
 #[tokio::test]
 async fn the_log_of_postgres_conforms() {
-    check(async |next| check_event_log(async || open(next()).await).await).await;
+    check("logs", async |next| check_event_log(async || open(next()).await).await).await;
 }
 
 #[tokio::test]
 async fn the_conversations_of_postgres_conform() {
-    check(async |next| check_conversation_store(async || open(next()).await).await).await;
+    check("conversations", async |next| {
+        check_conversation_store(async || open(next()).await).await
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn the_runs_of_postgres_conform() {
-    check(async |next| check_run_store(async || open(next()).await).await).await;
+    check("runs", async |next| check_run_store(async || open(next()).await).await).await;
 }
 
 #[tokio::test]
 async fn the_notifications_of_postgres_conform() {
-    check(async |next| check_notification_channel(async || open(next()).await).await).await;
+    check("notifications", async |next| {
+        check_notification_channel(async || open(next()).await).await
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn the_latency_records_of_postgres_conform() {
-    check(async |next| check_latency_store(async || open(next()).await).await).await;
+    check("latency records", async |next| check_latency_store(async || open(next()).await).await)
+        .await;
 }
 
 #[tokio::test]
 async fn the_commands_of_postgres_conform() {
-    check(async |next| {
+    check("commands", async |next| {
         check_command_store(async || Stores::of((*open(next()).await).clone())).await
     })
     .await;
@@ -90,6 +104,6 @@ async fn the_owners_of_runs_of_postgres_conform() {
             Stores::of((*open(url).await).clone())
         };
         let report = check_run_owners(make, &nodes).await;
-        assert!(report.is_conforming(), "{}: {report}", programs.display());
+        accept("owners of runs", &programs, &report);
     }
 }
