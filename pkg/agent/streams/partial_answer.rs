@@ -44,45 +44,25 @@ use forgeline_types::{AgentEvent, PartialValue};
 #[derive(Debug, Default)]
 pub struct PartialAnswer {
     json: AnswerJson,
-    source: ValueSource,
-}
-
-/// The events that have the value.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum ValueSource {
-    /// None: the value has not been asked for, or the run has ended.
-    #[default]
-    Nowhere,
-    /// The text of the answer, unless a call begins.
-    Text,
-    /// The call of the tool whose arguments are the value.
-    Call,
+    /// `true` from the request for the value to the end of the run.
+    is_asked: bool,
 }
 
 impl PartialAnswer {
     /// Reads the next event of the run; returns `true` if it adds to the value. Takes time linear in the length of the event.
     pub fn read(&mut self, event: &AgentEvent) -> bool {
-        match (self.source, event) {
-            (ValueSource::Text, AgentEvent::MessageContent(text)) => self.json.push(&text.content),
-            (ValueSource::Text, AgentEvent::ToolCallContent(call)) if call.index == 0 => {
-                // Text before the call is not the value.
-                (self.source, self.json) = (ValueSource::Call, AnswerJson::default());
-                self.json.push(&call.arguments)
+        match event {
+            AgentEvent::MessageContent(text) => self.is_asked && self.json.text(&text.content),
+            AgentEvent::ToolCallContent(call) => {
+                self.is_asked && call.index == 0 && self.json.call(&call.arguments)
             }
-            (ValueSource::Call, AgentEvent::ToolCallContent(call)) if call.index == 0 => {
-                self.json.push(&call.arguments)
-            }
-            (_, AgentEvent::TurnEnd) => {
-                self.source = ValueSource::Nowhere;
-                false
-            }
-            (_, AgentEvent::Custom(_)) => {
+            _ => {
+                self.is_asked &= *event != AgentEvent::TurnEnd;
                 if matches!(Notice::read(event), Some(Notice::AnswerTyped(_))) {
-                    (self.source, self.json) = (ValueSource::Text, AnswerJson::default());
+                    *self = Self { is_asked: true, ..Self::default() };
                 }
                 false
             }
-            _ => false,
         }
     }
 

@@ -9,11 +9,26 @@ pub struct AnswerJson {
     json: PartialJson,
     /// The bytes of the value so far; `None` before it begins.
     taken: Option<u64>,
+    /// `true` once a call of the forced tool has begun, which is then the answer, and not the text before it.
+    has_call: bool,
 }
 
 impl AnswerJson {
-    /// Adds a delta of the answer; returns `true` if a part of it belongs to the value.
-    pub fn push(&mut self, delta: &str) -> bool {
+    /// Adds a delta of the answer's text; returns `true` if a part of it belongs to the value.
+    pub fn text(&mut self, delta: &str) -> bool {
+        // A server that ignores a forced tool may answer as text.
+        !self.has_call && self.push(delta)
+    }
+
+    /// Adds a delta of the arguments of the answer's first call; returns `true` if a part of it belongs to the value.
+    pub fn call(&mut self, delta: &str) -> bool {
+        if !self.has_call {
+            *self = Self { has_call: true, ..Self::default() };
+        }
+        self.push(delta)
+    }
+
+    fn push(&mut self, delta: &str) -> bool {
         let (mut rest, mut grew) = (delta, false);
         // Text after the value does not belong to the value.
         while !rest.is_empty() && !self.value().is_some_and(|value| !value.is_open()) {
@@ -27,7 +42,7 @@ impl AnswerJson {
             match self.json.push(rest) {
                 Err(PartialJsonError::Unexpected { offset, .. }) if self.has_nothing() => {
                     // A bracket of the words before: the value is looked for from here.
-                    *self = Self::default();
+                    (self.json, self.taken) = (PartialJson::new(), None);
                     let at = usize::try_from(offset.saturating_sub(taken)).unwrap_or(usize::MAX);
                     rest = slice(rest, rest.floor_char_boundary(at)..);
                 }
@@ -70,7 +85,7 @@ mod tests {
         ];
         let read = |pieces: &[&str]| {
             let mut json = AnswerJson::default();
-            let grew = pieces.iter().map(|it| json.push(it)).fold(false, |all, it| all || it);
+            let grew = pieces.iter().map(|it| json.text(it)).fold(false, |all, it| all || it);
             let value = json.value().map(|it| it.to_string()).unwrap_or_default();
             assert!(grew || value.is_empty(), "{pieces:?}");
             value

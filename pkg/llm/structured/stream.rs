@@ -17,7 +17,6 @@ use forgeline_types::{PartialValue, debug_fields};
 /// # Cancel safety
 ///
 /// If an [`advance`](Self::advance) future is dropped before it completes, nothing is lost. Dropping the stream closes its connection.
-#[expect(clippy::struct_excessive_bools, reason = "a fact of the schema, and one of the stream")]
 pub struct StructuredStream<T> {
     chunks: ChunkStream,
     collector: ChunkCollector,
@@ -25,8 +24,6 @@ pub struct StructuredStream<T> {
     method: StructuredMethod,
     /// `true` if the answer itself may have a top-level member `input`.
     may_have_input: bool,
-    /// `true` once a call of the forced tool has begun, which is then the answer, and not the text before it.
-    has_call: bool,
     value: PhantomData<fn() -> T>,
 }
 
@@ -40,7 +37,6 @@ impl<T: DeserializeOwned> StructuredStream<T> {
             json: AnswerJson::default(),
             method,
             may_have_input,
-            has_call: false,
             value: PhantomData,
         }
     }
@@ -100,21 +96,12 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         if self.method == StructuredMethod::ForcedTool {
             let mut deltas = chunk.tool_calls.iter().filter(|delta| delta.index == 0).peekable();
             if deltas.peek().is_some() {
-                if !self.has_call {
-                    (self.has_call, self.json) = (true, AnswerJson::default());
-                }
                 deltas.for_each(|delta| {
-                    self.json.push(&delta.arguments);
+                    self.json.call(&delta.arguments);
                 });
                 return true;
             }
         }
-        // A server that ignores a forced tool may answer as text.
-        let is_text = chunk.content_type == ContentType::Message && chunk.has_content();
-        let is_text = is_text && !self.has_call;
-        if is_text {
-            self.json.push(&chunk.content);
-        }
-        is_text
+        chunk.content_type == ContentType::Message && self.json.text(&chunk.content)
     }
 }
