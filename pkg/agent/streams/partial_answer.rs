@@ -51,19 +51,17 @@ pub struct PartialAnswer {
 impl PartialAnswer {
     /// Reads the next event of the run; returns `true` if it adds to the value. Takes time linear in the length of the event.
     pub fn read(&mut self, event: &AgentEvent) -> bool {
-        match event {
-            AgentEvent::MessageContent(text) => self.is_asked && self.json.text(&text.content),
-            AgentEvent::ToolCallContent(call) => {
-                self.is_asked && call.index == 0 && self.json.call(&call.arguments)
-            }
-            _ => {
-                self.is_asked &= *event != AgentEvent::TurnEnd;
-                if matches!(Notice::read(event), Some(Notice::AnswerTyped(_))) {
-                    *self = Self { is_asked: true, ..Self::default() };
-                }
-                false
-            }
+        if let AgentEvent::MessageContent(text) = event {
+            return self.is_asked && self.json.text(&text.content);
         }
+        if let AgentEvent::ToolCallContent(call) = event {
+            return self.is_asked && call.index == 0 && self.json.call(&call.arguments);
+        }
+        self.is_asked &= *event != AgentEvent::TurnEnd;
+        if matches!(Notice::read(event), Some(Notice::AnswerTyped(_))) {
+            *self = Self { is_asked: true, ..Self::default() };
+        }
+        false
     }
 
     /// Returns the value so far, in which strings, lists and objects that are still open have what arrived. Returns `None` before its first byte.

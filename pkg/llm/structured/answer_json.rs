@@ -31,7 +31,7 @@ impl AnswerJson {
     fn push(&mut self, delta: &str) -> bool {
         let (mut rest, mut grew) = (delta, false);
         // Text after the value does not belong to the value.
-        while !rest.is_empty() && !self.value().is_some_and(|value| !value.is_open()) {
+        while !rest.is_empty() && self.value().is_none_or(PartialValue::is_open) {
             let taken = self.taken.unwrap_or_default();
             if self.taken.is_none() {
                 let Some(start) = rest.find(['{', '[']) else { break };
