@@ -1,7 +1,7 @@
 //! Starting a run, and resuming a suspended one.
 
-use super::{AnswerId, AskKind, RunEffect, RunRules, RunState, run_state::RunPhase};
-use crate::notice::{AnswerRestartedNotice, AnswerTypedNotice, Notice};
+use super::{AnswerId, RunEffect, RunRules, RunState, run_state::RunPhase};
+use crate::notice::{AnswerRestartedNotice, Notice};
 
 impl RunState {
     /// Appends the outstanding effects, which the driver of a starting run performs.
@@ -27,9 +27,6 @@ impl RunState {
                 let AnswerId { turn, attempt } = self.answer;
                 let notice = Notice::AnswerRestarted(AnswerRestartedNotice { turn, attempt });
                 out.push(RunEffect::emit(notice));
-                if kind == AskKind::Typed {
-                    out.push(RunEffect::emit(Notice::AnswerTyped(AnswerTypedNotice { turn })));
-                }
                 out.push(RunEffect::Ask(self.answer, kind));
             }
             (RunPhase::Summarizing(_), None) => out.push(RunEffect::Summarize(self.answer)),
