@@ -5,7 +5,10 @@ use std::{collections::HashMap, error::Error, net::SocketAddr, sync::Arc};
 
 use axum::{
     Router,
-    http::{StatusCode, header, request::Parts},
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, header, request::Parts},
+    middleware::{Next, from_fn_with_state},
+    response::Response,
     routing::get,
 };
 use forgeline::{
@@ -13,33 +16,54 @@ use forgeline::{
     prelude::*,
     server::{Problem, Service, router},
 };
+use tokio::sync::RwLock;
 
-/// The user of each session; a real program keeps them in a store.
-type Sessions = Arc<HashMap<String, String>>;
+/// The user of a session.
+#[derive(Clone)]
+struct User(String);
 
-/// Returns the caller of a request, by the cookie that the login has set.
-fn caller(sessions: &Sessions, parts: &Parts) -> Result<Caller, Problem> {
-    let cookies = parts.headers.get(header::COOKIE).and_then(|cookies| cookies.to_str().ok());
-    let mut cookies = cookies.unwrap_or_default().split("; ");
-    let session = cookies.find_map(|cookie| cookie.strip_prefix("session="));
-    let user = session.and_then(|session| sessions.get(session)).ok_or_else(|| {
+/// The user of each session; a real program keeps them in a database.
+#[derive(Clone)]
+struct Sessions(Arc<RwLock<HashMap<String, User>>>);
+
+impl Sessions {
+    /// Finds the user of a request, by the cookie that the login has set.
+    async fn user_of(&self, headers: &HeaderMap) -> Option<User> {
+        let mut cookies = headers.get(header::COOKIE)?.to_str().ok()?.split("; ");
+        let session = cookies.find_map(|cookie| cookie.strip_prefix("session="))?;
+        self.0.read().await.get(session).cloned()
+    }
+}
+
+/// Finds the user of each request, before the routes; it may wait.
+async fn find_user(State(sessions): State<Sessions>, mut request: Request, next: Next) -> Response {
+    if let Some(user) = sessions.user_of(request.headers()).await {
+        request.extensions_mut().insert(user);
+    }
+    next.run(request).await
+}
+
+/// Returns the caller of a request: the user who was found; it must not wait.
+fn caller(head: &Parts) -> Result<Caller, Problem> {
+    let user = head.extensions.get::<User>().ok_or_else(|| {
         Problem::new(StatusCode::UNAUTHORIZED, "no_session", "log in at /login first")
     })?;
     // Runs and conversations belong to the scope: here each user has one.
-    Ok(Caller::new(user.as_str()).scope(user.as_str()))
+    Ok(Caller::new(user.0.as_str()).scope(user.0.as_str()))
 }
 
 /// Returns the application, with the routes of the service beside its own.
 fn app(provider: impl Provider + 'static, sessions: Sessions) -> Result<Router, Box<dyn Error>> {
     let agent = Agent::builder(provider).tool(Calculator).build()?;
-    let identify = move |parts: &Parts| caller(&sessions, parts);
-    let service = Service::builder().agent("help", agent).identify(identify).build()?;
-    Ok(Router::new().route("/about", get(async || "Ours.")).merge(router(service)))
+    let service = Service::builder().agent("help", agent).identify(caller).build()?;
+    let app = Router::new().route("/about", get(async || "Ours.")).merge(router(service));
+    Ok(app.layer(from_fn_with_state(sessions, find_user)))
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let sessions = Arc::new(HashMap::from([("s3cret".to_owned(), "ann".to_owned())]));
+    let sessions = HashMap::from([("s3cret".to_owned(), User("ann".to_owned()))]);
+    let sessions = Sessions(Arc::new(RwLock::new(sessions)));
     let app = app(Anthropic::from_env()?, sessions)?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
     println!(
@@ -52,7 +76,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 #[cfg(test)]
 mod tests {
-    use axum::{body::Body, http::Request};
+    use axum::body::Body;
     use forgeline::llm::demo::DemoProvider;
     use serde_json::{Value, json};
     use tower::ServiceExt as _;
@@ -75,9 +99,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_user_sees_its_own_runs_and_nobody_elses() {
-        let session = |id: &str, user: &str| (id.to_owned(), user.to_owned());
+        let session = |id: &str, user: &str| (id.to_owned(), User(user.to_owned()));
         let sessions = HashMap::from([session("a1", "ann"), session("b2", "bob")]);
-        let app = app(DemoProvider::new(), Arc::new(sessions)).unwrap();
+        let sessions = Sessions(Arc::new(RwLock::new(sessions)));
+        let app = app(DemoProvider::new(), sessions).unwrap();
 
         let input = json!({ "input": "What is 6 * 7?" });
         let ann = "theme=dark; session=a1";

@@ -12,6 +12,12 @@ fn assistant(provider: impl Provider + 'static, root: &str) -> Result<Agent, Box
     Ok(Agent::builder(provider).tools(tools).build()?)
 }
 
+/// Returns text without what a terminal obeys: control characters, and what turns the direction of writing.
+fn plain(text: &str) -> String {
+    let is_turn = |it| matches!(it, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().filter(|it| "\n\t".contains(*it) || !it.is_control() && !is_turn(*it)).collect()
+}
+
 /// Answers the user's lines until there are no more; a message to `stop` ends the answer in progress.
 async fn chat(
     agent: &Agent,
@@ -30,11 +36,11 @@ async fn chat(
                 Some(()) = stop.recv() => { run.cancel(); continue }
             };
             let Some(envelope) = envelope else { break };
-            write!(out, "{}", envelope.event.text())?;
+            write!(out, "{}", plain(envelope.event.text()))?;
             out.flush()?;
             let AgentEvent::ToolApprovalRequest(asked) = envelope.event else { continue };
             let shown = asked.preview.as_ref().map_or(asked.arguments.as_str(), |it| &it.text);
-            write!(out, "\n{}\n{shown}\nAllow it? [y/N] ", asked.tool_name)?;
+            write!(out, "\n{}\n{}\nAllow it? [y/N] ", asked.tool_name, plain(shown))?;
             out.flush()?;
             let answer = select! {
                 biased;
@@ -49,7 +55,7 @@ async fn chat(
         }
         match run.outcome().await {
             Ok(_) => writeln!(out)?,
-            Err(error) => writeln!(out, "\n[{error}]")?,
+            Err(error) => writeln!(out, "\n[{}]", plain(&error.to_string()))?,
         }
     }
     Ok(())
@@ -145,6 +151,13 @@ mod tests {
             assert!(text.ends_with("Allow it? [y/N] So be it.\n"), "{text}");
             assert_eq!(notes, want, "{answer}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_model_moves_no_cursor() {
+        let turn = ScriptedTurn::new().text("Done.\u{1b}[2J\u{202e}").text("\r\tYes.");
+        let (text, _) = seen([turn], &["Clear the screen."], "never-cursor").await;
+        assert_eq!(text, "Done.[2J\tYes.\n");
     }
 
     #[tokio::test]

@@ -33,7 +33,7 @@ pub use self::{
         input::RunInput,
         outcome::{OutcomeKind, RunError, RunOutcome},
     },
-    streams::RunStream,
+    streams::{PartialAnswer, RunStream},
 };
 pub use forgeline_core as core;
 pub use tokio_util::sync::CancellationToken;

@@ -118,7 +118,7 @@ pub mod private {
     pub use crate::{
         answer_schema::schema_of,
         secrets::remove_secrets,
-        structured::ask_again,
+        structured::{AnswerJson, ask_again},
         transport::{UrlAddress, redact_url},
     };
     #[cfg(feature = "http")]

@@ -134,7 +134,7 @@ pub struct AnswerKeptNotice {
 
 /// Sent before the answer that is bound by the schema of the run's input; see
 /// [`RunInput::answer`](crate::RunInput::answer). The text of that answer, or the arguments of its only call, is the
-/// value: [`PartialJson`](forgeline_types::PartialJson) reads it while it streams.
+/// value: [`PartialAnswer`](crate::PartialAnswer) reads it while it streams.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AnswerTypedNotice {

@@ -6,8 +6,8 @@ use super::{
     AskKind, CallId, CompleteCall, ModelAnswer, RunEffect, RunRules,
     after_calls::AfterCalls,
     answer_calls::RunCall,
+    answer_in_progress::AnswerInProgress,
     answers::joined,
-    partial_answer::PartialAnswer,
     run_state::{RunPhase, RunState},
 };
 use crate::notice::{AnswerKeptNotice, Notice};
@@ -89,7 +89,7 @@ impl RunState {
 
     /// Takes what has arrived of the answer in progress, whose run is about to be aborted.
     pub(crate) fn keep_open(&mut self, answer: ModelAnswer) {
-        self.early = Some(Box::new(PartialAnswer { message: answer.message, ends: Vec::new() }));
+        self.early = Some(Box::new(AnswerInProgress { message: answer.message, ends: Vec::new() }));
         self.calls.complete(RunCall::all(answer.calls, &answer.body_bytes));
     }
 

@@ -2,6 +2,7 @@
 
 mod after_calls;
 mod answer_calls;
+mod answer_in_progress;
 mod answers;
 mod approvals;
 mod at_client;
@@ -23,7 +24,6 @@ mod message_inbox;
 mod missing_results;
 mod older_journal;
 mod outside;
-mod partial_answer;
 mod refusals;
 mod refused_requests;
 mod repeats;

@@ -6,10 +6,10 @@ use super::{
     AnswerId, AskKind, CallId, CancelReason, RunEffect, RunPrompt, RunRules, StepInput, UnixMillis,
     after_calls::AfterCalls,
     answer_calls::{AnswerCalls, CallPhase, CallPolicy, ClosedCalls},
+    answer_in_progress::AnswerInProgress,
     breaker::FailureBreaker,
     content_refusal::ContentRefusals,
     message_inbox::MessageInbox,
-    partial_answer::PartialAnswer,
     repeats::RepeatGuard,
     window_state::{SummaryRange, WindowState},
 };
@@ -110,7 +110,7 @@ pub(crate) struct RunState {
     pub(super) older: Option<u32>,
     pub(super) calls: AnswerCalls,
     /// The answer in progress up to its last complete call. Boxed, since most runs have none.
-    pub(super) early: Option<Box<PartialAnswer>>,
+    pub(super) early: Option<Box<AnswerInProgress>>,
     /// The schema that the final answer is bound to. Boxed, since most runs have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) goal: Option<Box<AnswerSchema>>,

@@ -2,16 +2,13 @@
 
 use super::{whole::assert_history_is_whole, *};
 use crate::{
-    OutcomeKind, RunInput, RunStream,
+    OutcomeKind, PartialAnswer, RunInput, RunStream,
     config::{AtLimit, CallMode},
     journal::MemoryJournal,
     notice::ANSWER_TYPED,
 };
 use forgeline_llm::{AnswerSchema, Request, ResponseFormat, ToolChoice, demo::DemoProvider};
-use forgeline_types::{
-    Capabilities, CustomEvent, Ending, ErrorCode, MessageContentEvent, MessageRole, PartialJson,
-    ToolCallContentEvent, UsageInfo,
-};
+use forgeline_types::{Capabilities, CustomEvent, Ending, ErrorCode, MessageRole, UsageInfo};
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Bill {
@@ -105,23 +102,70 @@ async fn the_value_can_be_read_from_the_events_while_it_comes() {
         let is_start = |it: &Envelope| matches!(&it.event, AgentEvent::Custom(CustomEvent { name, .. }) if name == ANSWER_TYPED);
         let starts: Vec<_> = (0..events.len()).filter(|at| is_start(&events[*at])).collect();
         assert_eq!(starts.len(), 1, "{mode:?}");
-        let mut json = PartialJson::new();
-        for envelope in &events[starts[0]..] {
-            match &envelope.event {
-                AgentEvent::MessageContent(MessageContentEvent { content, .. }) => {
-                    json.push(content).unwrap();
-                }
-                AgentEvent::ToolCallContent(ToolCallContentEvent { arguments, .. }) => {
-                    json.push(arguments).unwrap();
-                }
-                _ => {}
-            }
-        }
-        assert!(json.is_whole(), "{mode:?}");
-        let last = json.value().unwrap();
+        let mut partial = PartialAnswer::default();
+        let grew: Vec<_> = events.iter().map(|it| partial.read(&it.event)).collect();
+        assert!(grew.iter().take(starts[0]).all(|it| !it), "{mode:?}: before the value");
+        let last = partial.value().unwrap();
+        assert!(!last.is_open(), "{mode:?}");
         assert_eq!(last.get("lines").unwrap().item(1).unwrap().as_str(), Some("salt"));
         assert_eq!(stream.outcome().await.unwrap().value::<Bill>().unwrap(), bill());
     }
+}
+
+/// Reads the events of a run, and returns the value after each one that adds to it, and at the end.
+async fn values(run: &mut RunStream) -> (Vec<String>, String) {
+    let (mut partial, mut seen) = (PartialAnswer::default(), Vec::new());
+    let value = |it: &PartialAnswer| it.value().map(|it| it.to_string()).unwrap_or_default();
+    while let Some(envelope) = run.next().await {
+        if partial.read(&envelope.event) {
+            seen.push(value(&partial));
+        }
+    }
+    let last = value(&partial);
+    (seen, last)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_value_is_read_in_a_fence_and_among_words_at_every_cut_and_anew_when_asked_again() {
+    let answers = [format!("```json\n{BILL}\n```"), format!("Here it is [as asked]: {BILL}")];
+    for ((able, mode), answer) in
+        ways().into_iter().flat_map(|way| answers.each_ref().map(|it| (way, it)))
+    {
+        for at in 1..answer.len() {
+            let (head, tail) = answer.split_at(at);
+            let wrong = ScriptedTurn::new().text(r#"{"total":"x"}"#);
+            let words = ScriptedTurn::new().text("It is 42.");
+            let right = ScriptedTurn::new().text(head).text(tail);
+            let provider = ScriptedProvider::new([words, wrong, right]).capabilities(able);
+            let builder = Agent::builder(provider).call_mode(mode).answer_repairs(2);
+            let mut run = builder.build().unwrap().conversation().run_stream(input());
+            let (seen, last) = values(&mut run).await;
+            assert_eq!(
+                (seen[0].as_str(), last.as_str()),
+                (r#"{"total":"x"}"#, BILL),
+                "cut at {at}"
+            );
+            assert!(seen[1..].iter().all(|it| !it.contains('x')), "{seen:?}");
+            assert_eq!(run.outcome().await.unwrap().value::<Bill>().unwrap(), bill());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_of_the_rest_of_a_run_reads_the_value() {
+    let journal = MemoryJournal::default();
+    let provider = ScriptedProvider::new([ScriptedTurn::new().text(r#"{"total":4"#).hang()]);
+    let agent =
+        Agent::builder(provider).build().unwrap().conversation().with_journal(journal.clone());
+    let mut run = agent.run_stream(input());
+    while run.next().await.is_some_and(|it| it.event.text().is_empty()) {}
+    drop((run, agent));
+    let agent =
+        Agent::builder(ScriptedProvider::new([ScriptedTurn::new().json(BILL)])).build().unwrap();
+    let journal = MemoryJournal::from(journal.to_string().as_str());
+    let mut rest =
+        agent.conversation().with_journal(journal).resume_stream().await.unwrap().unwrap();
+    assert_eq!(values(&mut rest).await.1, BILL);
 }
 
 #[tokio::test(start_paused = true)]

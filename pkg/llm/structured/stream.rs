@@ -5,31 +5,25 @@ use std::marker::PhantomData;
 use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
 
-use super::Structured;
+use super::{AnswerJson, Structured};
 use crate::{
     ChunkStream, ContentType, ProviderError, StreamChunk, StructuredMethod,
     answer::collect::ChunkCollector,
 };
-use forgeline_json::slice;
-use forgeline_types::{PartialJson, PartialValue, debug_fields};
+use forgeline_types::{PartialValue, debug_fields};
 
 /// An answer bound to a schema, as it arrives: the partial value can be read at any time.
 ///
 /// # Cancel safety
 ///
 /// If an [`advance`](Self::advance) future is dropped before it completes, nothing is lost. Dropping the stream closes its connection.
-#[expect(clippy::struct_excessive_bools, reason = "a fact of the schema, and two of the stream")]
 pub struct StructuredStream<T> {
     chunks: ChunkStream,
     collector: ChunkCollector,
-    json: PartialJson,
+    json: AnswerJson,
     method: StructuredMethod,
     /// `true` if the answer itself may have a top-level member `input`.
     may_have_input: bool,
-    /// `true` once the value has begun; before it a model may write text or a fence.
-    begun: bool,
-    /// `true` once a call of the forced tool has begun, which is then the answer, and not the text before it.
-    has_call: bool,
     value: PhantomData<fn() -> T>,
 }
 
@@ -40,11 +34,9 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         Self {
             chunks,
             collector: ChunkCollector::default(),
-            json: PartialJson::new(),
+            json: AnswerJson::default(),
             method,
             may_have_input,
-            begun: false,
-            has_call: false,
             value: PhantomData,
         }
     }
@@ -104,33 +96,12 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         if self.method == StructuredMethod::ForcedTool {
             let mut deltas = chunk.tool_calls.iter().filter(|delta| delta.index == 0).peekable();
             if deltas.peek().is_some() {
-                if !self.has_call {
-                    (self.has_call, self.begun, self.json) = (true, false, PartialJson::new());
-                }
-                deltas.for_each(|delta| self.push(&delta.arguments));
+                deltas.for_each(|delta| {
+                    self.json.call(&delta.arguments);
+                });
                 return true;
             }
         }
-        // A server that ignores a forced tool may answer as text.
-        let is_text = chunk.content_type == ContentType::Message && chunk.has_content();
-        let is_text = is_text && !self.has_call;
-        if is_text {
-            self.push(&chunk.content);
-        }
-        is_text
-    }
-
-    fn push(&mut self, delta: &str) {
-        let value = if self.begun {
-            delta
-        } else {
-            let Some(start) = delta.find(['{', '[']) else { return };
-            self.begun = true;
-            slice(delta, start..)
-        };
-        // Text after the value does not belong to the value. A fault is reported with the complete answer.
-        if !self.json.is_whole() {
-            self.json.push(value).ok();
-        }
+        chunk.content_type == ContentType::Message && self.json.text(&chunk.content)
     }
 }

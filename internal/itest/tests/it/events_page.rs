@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, fs};
 
-use forgeline::types::AgentEvent;
+use forgeline::{server::encode::RunEnd, types::AgentEvent};
 use serde_json::Value;
 
 use super::source::{read_file, root, rust_files};
@@ -220,6 +220,26 @@ fn the_page_of_events_is_that_of_their_types() {
     } else {
         assert!(page == want, "{PAGE} is out of date; FORGELINE_WRITE_EVENTS=1 writes it");
     }
+}
+
+#[test]
+fn the_page_of_events_has_the_end_that_the_service_writes() {
+    let page = read_file(PAGE);
+    let section =
+        page.split("### `run_end`\n").nth(1).unwrap().split("\n\nThe rest").next().unwrap();
+    let line = section.lines().find(|line| line.starts_with('{')).unwrap();
+    let end: RunEnd = serde_json::from_str(line).unwrap();
+    assert_eq!(serde_json::to_string(&end).unwrap(), line);
+    let source = read_file("pkg/server/encode/end.rs");
+    let (_, members) = source.split_once("pub struct RunEnd {\n").unwrap();
+    let members = members.split("\n}").next().unwrap().lines();
+    let members = members.filter_map(|line| line.trim().strip_prefix("pub ")?.split(':').next());
+    let missing: Vec<_> =
+        members.filter(|it| !section.contains(&format!("\n* `{it}`: "))).collect();
+    assert!(
+        missing.is_empty() && section.contains("`status`"),
+        "the page does not have {missing:?}"
+    );
 }
 
 #[test]

@@ -39,6 +39,21 @@ fn pages_show_their_examples_as_they_compile() {
 }
 
 #[test]
+fn the_page_on_embedding_shows_the_login_of_its_example() {
+    let (page, example) = ("docs/guide/embedding.md", "docs/examples/own_login.rs");
+    let (text, program) = (read_file(page), read_file(example));
+    let section = text.split("\n## A login of your own\n").nth(1).unwrap();
+    let shown = section.split("```").nth(1).unwrap().trim_start_matches("rust").trim();
+    // After its imports.
+    for function in shown.split("\n\n").skip(1) {
+        assert!(
+            program.contains(function),
+            "{example} does not have what {page} shows:\n{function}"
+        );
+    }
+}
+
+#[test]
 fn the_page_on_deploying_shows_its_files_as_they_are() {
     let page = read_file("docs/guide/deploying.md");
     let files = ["forgeline.service", "Containerfile", "nginx.conf", "Caddyfile"];

@@ -16,7 +16,7 @@ const LONG: [(&str, usize); 16] = [
     ("clients", 620),
     ("context", 1_130),
     ("deploying", 1_000),
-    ("embedding", 820),
+    ("embedding", 900),
     ("events", 2_500),
     ("limits", 780),
     ("mcp", 2_370),

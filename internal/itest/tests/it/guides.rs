@@ -11,9 +11,10 @@ use forgeline::{
         sub_agents::{Places, SubAgent},
         tools::{Calculator, ClientTool},
     },
-    llm::{TokenEstimator, demo::DemoProvider},
+    llm::{TokenEstimator, demo::DemoProvider, sse::SseDecoder},
     server::{Service, router},
     store::{SqliteStore, Stores},
+    types::Envelope,
 };
 
 use super::source::read_file;
@@ -124,6 +125,22 @@ async fn service(agent: Agent, listener: tokio::net::TcpListener) -> Done {
     Ok(())
 }
 
+async fn clients(service: &str, run: &str) -> Result<String, Box<dyn Error>> {
+    let mut response =
+        reqwest::get(format!("{service}/v1/runs/{run}/events")).await?.error_for_status()?;
+    let (mut decoder, mut text) = (SseDecoder::default(), String::new());
+    while let Some(piece) = response.chunk().await? {
+        let mut input: &[u8] = &piece;
+        while let Some(event) = decoder.next_event(&mut input)? {
+            if event.event != "run_end" {
+                let envelope: Envelope = serde_json::from_str(event.data)?;
+                text.push_str(envelope.event.text());
+            }
+        }
+    }
+    Ok(text)
+}
+
 /// Returns the fragments of a page that are Rust: blocks that are indented, and those in fences.
 fn fragments(page: &str) -> Vec<String> {
     let (mut found, mut block, mut is_fenced) = (Vec::new(), String::new(), false);
@@ -162,7 +179,9 @@ fn bare(code: &str) -> String {
 fn the_fragments_of_the_guides_compile() {
     let compiled = bare(include_str!("guides.rs"));
     let mut count = 0;
-    for page in ["client-tools", "context", "mcp", "memory", "service", "sub-agents", "tools"] {
+    for page in
+        ["client-tools", "clients", "context", "mcp", "memory", "service", "sub-agents", "tools"]
+    {
         let all = fragments(&read_file(&format!("docs/guide/{page}.md")));
         assert!(!all.is_empty(), "docs/guide/{page}.md has no fragment");
         for fragment in all {
@@ -174,7 +193,7 @@ fn the_fragments_of_the_guides_compile() {
             );
         }
     }
-    assert!(count >= 13, "{count} fragments");
+    assert!(count >= 14, "{count} fragments");
     // Never awaited or called: that they compile is the test.
-    std::hint::black_box((context, memory, mcp, client_tools, sub_agents, tools, service));
+    std::hint::black_box((context, memory, mcp, client_tools, clients, sub_agents, tools, service));
 }

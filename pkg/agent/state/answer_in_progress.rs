@@ -8,7 +8,7 @@ use forgeline_types::{AgentEvent, Message};
 
 /// An answer in progress, up to its last complete call.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct PartialAnswer {
+pub(super) struct AnswerInProgress {
     pub(super) message: Option<Arc<Message>>,
     /// The events that would close what is open after that call.
     pub(super) ends: Vec<AgentEvent>,
