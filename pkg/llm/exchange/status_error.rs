@@ -94,5 +94,10 @@ pub(super) fn with_remedy(message: &str, kind: ErrorCode) -> String {
     } else {
         return message.to_owned();
     };
-    format!("{}; {remedy}", message.trim_end_matches('.'))
+    if !message.ends_with(['.', '!', '?']) {
+        return format!("{message}; {remedy}");
+    }
+    let mut letters = remedy.chars();
+    let first = letters.next().map_or(' ', |letter| letter.to_ascii_uppercase());
+    format!("{message} {first}{}.", letters.as_str())
 }

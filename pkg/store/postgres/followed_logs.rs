@@ -153,6 +153,10 @@ impl FollowedLogs {
         let log = table.logs.get(key).filter(|log| !log.records.is_empty())?;
         let skipped = usize::try_from(from.checked_sub(log.first)?).ok()?;
         let count = log.records.len().checked_sub(skipped)?.min(most);
+        if count == 0 && from < log.head {
+            // Older records came in last, in place of newer ones.
+            return None;
+        }
         into.extend(log.records.iter().skip(skipped).take(count).cloned());
         Some(count)
     }
@@ -217,5 +221,30 @@ impl Drop for LogSubscription {
                 table.keys.remove(&no);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records(count: usize) -> Vec<LogRecord> {
+        vec![LogRecord::new("kind", "{}"); count]
+    }
+
+    /// A node that takes a run over appends while the listener still reads what the earlier owner wrote.
+    #[test]
+    fn a_reader_does_not_wait_for_a_record_that_older_ones_replaced() {
+        let (logs, key) = (Arc::new(FollowedLogs::default()), LogKey::new("team-a", "run_1"));
+        let reader = logs.subscribe(&key);
+        logs.add(&key, 8, &records(2));
+        let mut read = Vec::new();
+        assert_eq!(reader.take(8, 9, &mut read), Some(2));
+        assert_eq!(reader.take(10, 9, &mut read), Some(0), "the next one does not exist yet");
+        logs.add(&key, 5, &records(3));
+        assert_eq!(reader.take(5, 9, &mut read), Some(3));
+        assert_eq!(reader.take(8, 9, &mut read), None, "it is read from the database");
+        logs.add(&key, 10, &records(1));
+        assert_eq!(reader.take(10, 9, &mut read), Some(1));
     }
 }
