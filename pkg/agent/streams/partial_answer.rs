@@ -14,9 +14,8 @@ use forgeline_types::{AgentEvent, PartialValue};
 ///
 /// ```
 /// use forgeline::{
-///     agent::PartialAnswer,
+///     agent::{Agent, PartialAnswer, RunInput},
 ///     llm::AnswerSchema,
-///     prelude::*,
 ///     testing::{ScriptedProvider, ScriptedTurn},
 /// };
 ///
