@@ -96,7 +96,7 @@ pub struct Run {
     pub epoch: u8,
     /// The node that owns the run.
     pub owner: Option<NodeId>,
-    /// How far the run is.
+    /// The progress of the run.
     pub journal: Journal,
     /// The transaction that holds the row's lock between two statements.
     pub lock: Option<NodeId>,
