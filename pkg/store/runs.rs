@@ -23,6 +23,12 @@ pub trait RunStore: Send + Sync + 'static {
         true
     }
 
+    /// Returns `true` if several nodes at a time use the store: a service then beats, claims and reaps each second, hands its runs over when it shuts
+    /// down, and expects other writers in its conversations. Default: `false`.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Adds a run, unless the owner has already used the key of its request. With a node, it owns the run with epoch 1; without, the run has epoch 0 and can
     /// be [claimed](Self::claim).
     ///

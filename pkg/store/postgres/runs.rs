@@ -220,6 +220,10 @@ impl PostgresStore {
 }
 
 impl RunStore for PostgresStore {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn begin<'a>(&'a self, run: StoredRun, node: Option<&'a NodeId>) -> StoreFuture<'a, RunBegun> {
         Box::pin(async move { self.begin_run(&run, node).await })
     }
