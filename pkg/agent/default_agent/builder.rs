@@ -328,6 +328,7 @@ impl AgentBuilder {
         prices(some Prices),
         run_timeout(some Duration),
         tool_timeout(Duration),
+        tool_grace(Duration),
         max_parallel_calls(usize),
         max_result_chars(usize),
         breaker_failures(u32),
