@@ -22,6 +22,7 @@
 
 mod access;
 mod builder;
+mod commands;
 mod console;
 mod conversations;
 mod durable;

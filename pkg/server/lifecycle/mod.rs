@@ -1,5 +1,9 @@
 //! The life of runs: their start, what they receive while they work, and their recovery after a restart.
 
+pub(super) mod acts;
+pub(super) mod ag_ui_acts;
+pub(super) mod chat_acts;
+pub(super) mod command_tasks;
 pub(super) mod recover;
 pub(super) mod start;
 pub(super) mod steering;

@@ -195,12 +195,13 @@ impl RunLifecycle {
     fn go_on(self: &Arc<Self>, run: Arc<ServiceRun>, stream: RunStream, turn: RunTurn, from: u64) {
         let this = Arc::clone(self);
         self.tasks.spawn(async move {
+            let commands = this.execute_commands(&run);
             let comes = run.cancel.run_until_cancelled(turn.comes());
             this.away.run_until_cancelled(comes).await;
             let change = RunChange::to(RunProgress::Running, now_ms()).is_resumed(true);
             run.keep(&this.stores, change).await;
             this.drive_here(&run, stream, this.places.beside(), from).await;
-            drop(turn);
+            drop((turn, commands));
         });
     }
 

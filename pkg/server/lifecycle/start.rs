@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
+use futures_util::future::try_join_all;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
@@ -13,6 +13,7 @@ use crate::{
         scope::scope,
         usage::{HeldResource, ResourceHold},
     },
+    commands::send::{end_elsewhere, other_request},
     conversations::{
         ConversationForRun, LiveConversation, regenerate::RegenerateRequest, run_order::RunTurn,
     },
@@ -135,7 +136,7 @@ impl RunLifecycle {
         let log = &self.stores.log;
         let ready = async {
             if let Some(again) = &again {
-                self.take_back(&run.key.scope, &conversation, again).await?;
+                self.take_back(&run.key, &conversation, again).await?;
             }
             log.create(key).await?;
             // A reader of the scope that starts now finds the run in memory until it is noted in the log, and in the log from then on.
@@ -171,16 +172,17 @@ impl RunLifecycle {
             place.leave();
         }
         self.tasks.spawn(async move {
+            let commands = this.execute_commands(&run);
             let comes = run.cancel.run_until_cancelled(turn.comes());
             this.away.run_until_cancelled(comes).await;
             this.drive_here(&run, stream, place, 0).await;
-            drop((turn, held));
+            drop((turn, held, commands));
         });
     }
 
     pub(super) async fn drive_here(
-        &self,
-        run: &ServiceRun,
+        self: &Arc<Self>,
+        run: &Arc<ServiceRun>,
         stream: RunStream,
         place: RunSlot,
         from: u64,
@@ -189,6 +191,9 @@ impl RunLifecycle {
         self.records.begin(run.id());
         let stores = (&self.stores, self.conversations.log_progress());
         let ending = run.drive(stream, stores, place, from, &self.away).await;
+        if ending.is_some() {
+            self.finish_commands(run).await;
+        }
         // Nothing is kept of a run that was erased.
         let is_known = self.runs.active().find(&run.key.scope, run.id()).is_some();
         let keeps = is_known && !run.fence().is_lost();
@@ -215,16 +220,20 @@ impl RunLifecycle {
         }
     }
 
-    /// Cancels the active runs of a conversation and rewinds it.
+    /// Cancels the runs of a conversation before one that begins, and rewinds it.
     async fn take_back(
         &self,
-        scope: &Text,
+        begins: &LogKey,
         conversation: &LiveConversation,
         again: &RegenerateRequest,
     ) -> Result<(), Problem> {
-        let open = self.runs.active().open(scope, &conversation.id);
-        for run in open {
+        for run in self.runs.active().open(&begins.scope, &conversation.id) {
             run.cancel.cancel();
+        }
+        if self.stores.runs.is_shared() {
+            let mut open = self.runs.open(&begins.scope, &conversation.id).await?;
+            open.retain(|run| run.key != *begins);
+            try_join_all(open.iter().map(|run| end_elsewhere(run))).await?;
         }
         conversation.take_back(again).await
     }
@@ -259,9 +268,4 @@ impl RunLifecycle {
         }
         Ok(self.runs.of_record(earlier))
     }
-}
-
-fn other_request() -> Problem {
-    let detail = "the key was already used for another request; use a new one";
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "other_request", detail)
 }

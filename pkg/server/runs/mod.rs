@@ -2,6 +2,7 @@
 
 pub(super) mod cancel_wait;
 pub(super) mod client_call_ids;
+pub(super) mod command_progress;
 pub(super) mod directory;
 pub(super) mod event_batches;
 pub(super) mod piece_allocator;

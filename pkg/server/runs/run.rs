@@ -5,11 +5,13 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     client_call_ids::ClientCallIds,
+    command_progress::{CommandProgress, OtherNode},
     event_batches::{EventBatch, EventBatches, ObservedRun},
     recovery::RecoveryProgress,
     run_view::{RunView, status_name},
@@ -69,6 +71,10 @@ pub(crate) struct ServiceRun {
     pub(super) end_not_logged: CancellationToken,
     /// The members of its request besides the input.
     about: Option<Box<RawValue>>,
+    /// What this node has done of its commands.
+    pub(crate) commands: CommandProgress,
+    /// The node that works on it, if that is not this one.
+    elsewhere: Option<OtherNode>,
 }
 
 /// The end of a run that has not been reported yet.
@@ -81,7 +87,8 @@ pub(crate) struct RunEnding {
 }
 
 /// The reason for which a run waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum WaitsFor {
     /// An approval, or the result of a call at the client.
     Calls,
@@ -125,6 +132,8 @@ impl ServiceRun {
             paused: AtomicU64::new(0),
             end_not_logged: CancellationToken::new(),
             about: None,
+            commands: CommandProgress::default(),
+            elsewhere: None,
         }
     }
 
@@ -132,6 +141,22 @@ impl ServiceRun {
     pub(crate) fn about(mut self, about: Option<String>) -> Self {
         self.about = about.and_then(|about| RawValue::from_string(about).ok());
         self
+    }
+
+    /// Sets the node that works on it.
+    pub(crate) fn at(mut self, node: OtherNode) -> Self {
+        self.elsewhere = Some(node);
+        self
+    }
+
+    /// Returns the node that works on it, if that is not this one.
+    pub(crate) fn elsewhere(&self) -> Option<&OtherNode> {
+        self.elsewhere.as_ref()
+    }
+
+    /// Returns `true` once its user has left it for another.
+    pub(crate) fn is_left(&self) -> bool {
+        self.steering.is_left() || self.elsewhere.as_ref().is_some_and(|node| node.is_left)
     }
 
     /// Returns a run that another process left in this turn while it waited for these requests; its readers have read up to event number `paused`.
