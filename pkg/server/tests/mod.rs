@@ -32,6 +32,7 @@ mod stored;
 mod streams;
 mod table;
 mod taken;
+mod taken_commands;
 mod untold;
 
 use std::time::Duration;
