@@ -70,6 +70,10 @@ fn a_command_that_was_executed_and_not_answered_is_not_executed_again() {
         shared.lose_answers(usize::MAX);
         send_later(&other, &format!("{run}/approvals"), "one", grant(&id));
         holds(async || paid.load(Ordering::SeqCst) == 1).await;
+        until(&app, &run, "message_content").await;
+        // A request to this node removes the notes that are not needed any more.
+        let here = json!({ "input": "Here.", "when": "end" });
+        assert_eq!(post(&app, &format!("{run}/inputs"), "ann", &here).await.status(), 200);
         (run, id, first.0.lifecycle.node.clone())
     });
     shared.lose_answers(0);
