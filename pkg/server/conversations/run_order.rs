@@ -46,6 +46,13 @@ impl RunTurn {
         self.turns.0.borrow().waiting.front() == Some(&self.number)
     }
 
+    /// Waits until the order changes.
+    pub(crate) async fn changes(&self) {
+        let mut queue = self.turns.0.subscribe();
+        // The sender is alive, so this cannot fail.
+        drop(queue.changed().await);
+    }
+
     /// Waits until all runs before it have ended.
     pub(crate) async fn comes(&self) {
         let mut queue = self.turns.0.subscribe();

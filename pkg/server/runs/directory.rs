@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{RunTable, run::ServiceRun};
 use crate::{Problem, access::scope::scope};
 use forgeline_agent::Caller;
-use forgeline_store::{EventLog, LogKey, RunStore, StoreError, StoredRun, Stores};
+use forgeline_store::{EventLog, LogKey, RunStore, RunWriter, StoreError, StoredRun, Stores};
 use forgeline_types::Text;
 
 /// The runs in memory and in the store, with the log of their events.
@@ -33,7 +33,15 @@ impl RunDirectory {
     /// Returns the run of a stored record: the one in memory if there is one.
     pub(crate) fn of_record(&self, record: &StoredRun) -> Arc<ServiceRun> {
         let active = self.active.find(&record.key.scope, &record.key.name);
-        active.unwrap_or_else(|| Arc::new(ServiceRun::stored(record)))
+        active.unwrap_or_else(|| self.stored(record))
+    }
+
+    /// Returns a run that is not in memory. One of a shared store may be another node's, whose right to write it is not used here.
+    fn stored(&self, record: &StoredRun) -> Arc<ServiceRun> {
+        let is_shared = self.store.is_shared();
+        let writer =
+            if is_shared { RunWriter::new(record.key.clone(), 0) } else { record.writer() };
+        Arc::new(ServiceRun::stored(record, writer))
     }
 
     /// Returns the run with this key, in memory or in the store; `None` if neither has it.
@@ -43,7 +51,7 @@ impl RunDirectory {
         }
         match self.store.get(key).await {
             Err(StoreError::NotFound { .. }) => Ok(None),
-            record => Ok(Some(Arc::new(ServiceRun::stored(&record?)))),
+            record => Ok(Some(self.stored(&record?))),
         }
     }
 
