@@ -21,6 +21,20 @@ pub(crate) struct RunTurn {
     number: u64,
 }
 
+/// A watch for changes of the order.
+#[derive(Debug)]
+pub(crate) struct OrderWatch(watch::Receiver<TurnQueue>);
+
+impl OrderWatch {
+    /// Waits until the order has changed since the last call, or since the watch began.
+    pub(crate) async fn changed(&mut self) {
+        if self.0.changed().await.is_err() {
+            // Nothing changes any more.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
 impl Default for RunOrder {
     fn default() -> Self {
         Self(Arc::new(watch::Sender::new(TurnQueue::default())))
@@ -46,11 +60,9 @@ impl RunTurn {
         self.turns.0.borrow().waiting.front() == Some(&self.number)
     }
 
-    /// Waits until the order changes.
-    pub(crate) async fn changes(&self) {
-        let mut queue = self.turns.0.subscribe();
-        // The sender is alive, so this cannot fail.
-        drop(queue.changed().await);
+    /// Returns a watch for changes of the order from now on.
+    pub(crate) fn watch(&self) -> OrderWatch {
+        OrderWatch(self.turns.0.subscribe())
     }
 
     /// Waits until all runs before it have ended.

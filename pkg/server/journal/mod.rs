@@ -314,15 +314,27 @@ impl Inside {
         // What is given or taken back between runs belongs to none.
         let is_of_run = !is_given && !matches!(entry.step(), JournalStep::RunRewound { .. });
         let fence = self.told.fence(&journaled.run).filter(|_| is_of_run);
+        if let Some(lost) = fence.as_ref().filter(|fence| fence.is_lost()) {
+            let RunWriter { run, epoch, .. } = lost.writer();
+            return self.noted(Err(StoreError::fenced(run.name.clone(), *epoch)));
+        }
         let mut entries = self.entries.lock().await;
         // Until the append returns, the number of entries is unknown.
-        let at = match entries.take() {
+        let mut at = match entries.take() {
             Some(at) => at,
             None => self.noted(self.store.get(&self.key).await)?.entries,
         };
         self.begin_access();
         let writer = fence.as_ref().map(|fence| fence.writer());
-        let appended = self.store.append(&self.key, at, stored, writer).await;
+        let mut appended = self.store.append(&self.key, at, stored.clone(), writer).await;
+        // Another node may have added messages of a run that waited and was cancelled, which belong to no line.
+        if let Err(StoreError::Behind { end, .. }) = appended
+            && self.is_shared
+            && self.noted(self.store.lines(&self.key, at, 1).await)?.is_empty()
+        {
+            at = end;
+            appended = self.store.append(&self.key, at, stored, writer).await;
+        }
         if let (Some(fence), Err(error)) = (&fence, &appended)
             && self.is_shared
             && is_outage(error)

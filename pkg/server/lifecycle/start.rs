@@ -100,8 +100,9 @@ impl RunLifecycle {
         let found = self.conversations.for_run(&caller, named, (&input, history)).await?;
         let ConversationForRun { live: conversation, handle } = found;
         // A run that works has not said everything yet.
-        let is_idle = self.runs.active().open(&scope, &conversation.id).is_empty();
-        if let Some(again) = again.as_ref().filter(|_| is_idle) {
+        if let Some(again) = &again
+            && !self.runs.has_open(&scope, &conversation.id).await?
+        {
             conversation.check_place(again)?;
         }
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());

@@ -5,8 +5,13 @@ use std::sync::Arc;
 use super::{RunTable, run::ServiceRun};
 use crate::{Problem, access::scope::scope};
 use forgeline_agent::Caller;
-use forgeline_store::{EventLog, LogKey, RunStore, RunWriter, StoreError, StoredRun, Stores};
+use forgeline_store::{
+    EventLog, LogKey, RunQuery, RunStore, RunWriter, StoreError, StoredRun, Stores,
+};
 use forgeline_types::Text;
+
+/// Number of newest runs of a conversation among which open ones of other nodes are looked for.
+const NEWEST: usize = 50;
 
 /// The runs in memory and in the store, with the log of their events.
 pub(crate) struct RunDirectory {
@@ -71,6 +76,19 @@ impl RunDirectory {
         let mut runs = self.active.all();
         runs.retain(|run| run.key.scope == *scope && run.owner == owner && !run.has_ended());
         runs
+    }
+
+    /// Returns `true` if a conversation has a run that has not ended, on whichever node.
+    pub(crate) async fn has_open(&self, scope: &Text, id: &Text) -> Result<bool, StoreError> {
+        if !self.active.open(scope, id).is_empty() {
+            return Ok(true);
+        }
+        if !self.store.is_shared() {
+            return Ok(false);
+        }
+        let query = RunQuery::new(scope.clone(), NEWEST).conversation(id.clone());
+        let page = self.store.list(query).await?;
+        Ok(page.runs.iter().any(|run| !run.progress.has_ended()))
     }
 
     /// Returns the active run of a conversation, preferring one that its user has not left for another.

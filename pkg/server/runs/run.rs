@@ -337,7 +337,7 @@ impl ServiceRun {
                 }
             };
             let count = records.len() as u64;
-            if failed.is_none() {
+            if failed.is_none() && !self.fence.is_lost() {
                 match self.append(&**log, events, records).await {
                     Ok(()) => kept += count,
                     Err(error) => {

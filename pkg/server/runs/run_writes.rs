@@ -130,6 +130,9 @@ impl ServiceRun {
 
     /// Stores the state of the run. If that fails, the log still has the end.
     pub(crate) async fn keep(&self, stores: &Stores, change: RunChange) {
+        if self.fence.is_lost() {
+            return;
+        }
         let changed = stores.runs.change(self.fence.writer(), change).await;
         if let Err(error) = self.fence.noted(changed) {
             tracing::error!(%error, run_id = self.id(), "the state of a run could not be stored");

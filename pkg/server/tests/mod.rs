@@ -16,6 +16,7 @@ mod health;
 mod hostile;
 mod late;
 mod nested;
+mod nodes;
 mod origins;
 mod per_caller;
 mod planted;

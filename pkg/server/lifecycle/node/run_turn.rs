@@ -88,15 +88,13 @@ impl RunLifecycle {
         turn: &RunTurn,
         place: &mut RunSlot,
     ) -> Result<(), StoreError> {
-        let since = Instant::now();
+        let (since, mut order) = (Instant::now(), turn.watch());
         loop {
             if self.others_before(run, false).await? {
                 place.leave();
-                let every = match turn.is_first() && since.elapsed() < SOON {
-                    true => LOOK_SOON,
-                    false => LOOK_LATER,
-                };
-                drop(timeout(every, turn.changes()).await);
+                let is_soon = turn.is_first() && since.elapsed() < SOON;
+                let every = if is_soon { LOOK_SOON } else { LOOK_LATER };
+                drop(timeout(every, order.changed()).await);
                 continue;
             }
             if !place.work().await {
@@ -150,20 +148,22 @@ impl RunLifecycle {
         Ok(())
     }
 
-    /// Returns the runs of a conversation that have not ended, newest first.
-    pub(crate) async fn open_runs(
+    /// Returns the runs of a conversation that have not ended, newest first: this one, and the others.
+    async fn open_runs(
         &self,
         key: &LogKey,
         conversation: &str,
     ) -> Result<Vec<StoredRun>, StoreError> {
         let mut query = RunQuery::new(key.scope.clone(), PAGE).conversation(conversation);
-        let mut open = Vec::new();
+        let (mut open, mut has_own) = (Vec::new(), false);
         for _ in 0..MAX_PAGES {
             let page = self.stores.runs.list(query.clone()).await?;
             let before = open.len();
+            has_own |= page.runs.iter().any(|run| run.key == *key);
             open.extend(page.runs.into_iter().filter(|run| !run.progress.has_ended()));
-            // Runs end in the order in which they begin: a page without an open one is followed by none.
-            let (false, Some(next)) = (open.len() == before, page.next) else { break };
+            // Runs end in the order in which they begin: behind this one, a page without an open one is followed by none.
+            let is_last = has_own && open.len() == before;
+            let (false, Some(next)) = (is_last, page.next) else { break };
             query.after = Some(next);
         }
         Ok(open)
