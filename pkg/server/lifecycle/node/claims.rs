@@ -3,16 +3,23 @@
 use std::{
     collections::HashMap,
     sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::sleep};
 
 use super::membership::RunInHand;
-use crate::lifecycle::{RunLifecycle, STATE_VERSION, recover::Recovered};
+use crate::{
+    lifecycle::{RunLifecycle, STATE_VERSION, recover::Recovered},
+    runs::run::ServiceRun,
+};
 use forgeline_store::{ConversationKey, StoreError, StoredRun};
 
 /// Maximum number of runs claimed at a time.
 const MAX_CLAIMED: usize = 100;
+
+/// The time between two looks at a run that is being dropped.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A claimed run, in hand until it is in memory.
 type ClaimedRun = (StoredRun, RunInHand);
@@ -33,6 +40,12 @@ impl RunLifecycle {
         Ok(resuming)
     }
 
+    /// Returns a run as this node holds it under an earlier claim.
+    fn held_before(&self, record: &StoredRun) -> Option<Arc<ServiceRun>> {
+        let held = self.runs.active().find(&record.key.scope, &record.key.name)?;
+        (!held.has_ended() && held.fence().writer().epoch != record.epoch).then_some(held)
+    }
+
     /// Resumes claimed runs, those of each conversation in order.
     fn resume_claimed(self: &Arc<Self>, claimed: Vec<StoredRun>) -> Vec<JoinHandle<Recovered>> {
         let mut conversations: HashMap<ConversationKey, Vec<ClaimedRun>> = HashMap::new();
@@ -40,10 +53,9 @@ impl RunLifecycle {
             if record.takeovers > 0 {
                 self.membership.counts.takeovers.fetch_add(1, Ordering::Relaxed);
             }
-            let held = self.runs.active().find(&record.key.scope, &record.key.name);
-            if held.is_some_and(|held| !held.has_ended()) {
-                // The work under the earlier claim ends first; then the run is released and claimed again.
-                continue;
+            if let Some(held) = self.held_before(&record) {
+                let writer = held.fence().writer();
+                held.fence().lose(&StoreError::fenced(writer.run.name.clone(), writer.epoch));
             }
             let in_hand = self.membership.take(record.key.clone());
             conversations.entry(record.conversation_key()).or_default().push((record, in_hand));
@@ -53,6 +65,12 @@ impl RunLifecycle {
             self.tasks.spawn(async move {
                 let (records, in_hand): (Vec<_>, Vec<_>) = claimed.into_iter().unzip();
                 let mut recovered = Recovered::default();
+                for record in &records {
+                    // The work under an earlier claim of this node ends first.
+                    while this.held_before(record).is_some() {
+                        sleep(LOOK).await;
+                    }
+                }
                 this.recover_conversation(records, &mut recovered).await;
                 drop(in_hand);
                 recovered
