@@ -8,9 +8,9 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 use super::run_recorder::RunRecorder;
-use crate::{state::CancelReason, steering::Steering, support::clock};
+use crate::{notice::RUN_TAKEN_OVER, state::CancelReason, steering::Steering, support::clock};
 use forgeline_llm::channel::Sender;
-use forgeline_types::{AgentEvent, ApprovalRequest, Envelope, Text};
+use forgeline_types::{AgentEvent, ApprovalRequest, CustomEvent, Envelope, Text};
 
 /// The emitter, which numbers the events of one run and sends them.
 ///
@@ -163,6 +163,10 @@ impl EventEmitter {
             recorder.see(self.turn, &event);
         }
         let EventSink::Open(sender) = &self.sink else { return None };
+        while self.reported.front().is_some_and(is_of_service) {
+            self.reported.pop_front();
+            self.seq += 1;
+        }
         if let Some(reported) = self.reported.pop_front() {
             self.seq += 1;
             if reported == event {
@@ -215,6 +219,11 @@ impl EventEmitter {
     pub(crate) fn into_backlog(self) -> VecDeque<Envelope> {
         self.backlog
     }
+}
+
+/// Returns `true` for an event that a service has added to the log of the run, which does not repeat it.
+fn is_of_service(event: &AgentEvent) -> bool {
+    matches!(event, AgentEvent::Custom(CustomEvent { name, .. }) if name == RUN_TAKEN_OVER)
 }
 
 fn digest_shown(request: &ApprovalRequest) -> Option<&Text> {

@@ -499,7 +499,7 @@ mod tests {
 
     fn run(number: u64) -> Arc<ServiceRun> {
         let key = LogKey::new("team", format!("run-{number}"));
-        Arc::new(ServiceRun::stored(&StoredRun::new(key, "c", "ann", "main", 1)))
+        Arc::new(ServiceRun::claimed(&StoredRun::new(key, "c", "ann", "main", 1)))
     }
 
     #[tokio::test]

@@ -306,7 +306,7 @@ mod tests {
         let event = r#"{"run_id":"r","turn":1,"seq":0,"at":1,"type":"thinking_start"}"#;
         let records = (0..700).map(|_| LogRecord::new("thinking_start", event)).collect();
         log.append(&key, 0, records, None).await.unwrap();
-        let run = ServiceRun::stored(&StoredRun::new(key, "c", "ann", "main", 1));
+        let run = ServiceRun::claimed(&StoredRun::new(key, "c", "ann", "main", 1));
         for from in [1, 255, 256, 257, 300, 513, 700] {
             let mut encoder = Counter::default();
             pass(&log, &run, from, &mut encoder).await.unwrap();

@@ -288,7 +288,7 @@ pub(super) async fn delete(
 ) -> Result<StatusCode, Problem> {
     let found = find(&*stores.conversations, &caller, &id).await?;
     // Runs before the last one count, too.
-    if !runs.open(&found.key.scope, &found.key.id).await?.is_empty() {
+    if runs.has_open(&found.key.scope, &found.key.id).await? {
         let detail = "a run of the conversation is under way; cancel it first";
         return Err(Problem::new(StatusCode::CONFLICT, "run_under_way", detail));
     }

@@ -6,13 +6,16 @@ use super::{RunTable, command_progress::OtherNode, run::ServiceRun};
 use crate::{Problem, access::scope::scope, input::stored_input::StoredInput};
 use forgeline_agent::Caller;
 use forgeline_store::{
-    CommandStore, EventLog, LogKey, RunQuery, RunStore, StoreError, StoredRun, Stores,
+    CommandStore, EventLog, LogKey, RunQuery, RunStore, RunWriter, StoreError, StoredRun, Stores,
 };
 use forgeline_types::Text;
 
 /// Maximum number of runs read at a time, and of the last runs of a caller among which open ones are looked for.
 const PAGE: usize = 100;
 const MAX_RUNS: usize = 1_000;
+
+/// Number of newest runs of a conversation among which open ones of other nodes are looked for.
+const NEWEST: usize = 50;
 
 /// The runs in memory and in the store, with the log of their events.
 pub(crate) struct RunDirectory {
@@ -48,10 +51,14 @@ impl RunDirectory {
         !(self.store.is_shared() && run.fence().is_lost())
     }
 
-    /// Returns a run that is not in memory: if it has not ended and the store is shared, another node works on it, or will.
+    /// Returns a run that is not in memory. If it has not ended and the store is shared, another node works on it, or will: its right to write the run is not
+    /// used here.
     fn stored(&self, record: &StoredRun) -> Arc<ServiceRun> {
-        let run = ServiceRun::stored(record);
-        if record.progress.has_ended() || !self.store.is_shared() {
+        if !self.store.is_shared() {
+            return Arc::new(ServiceRun::stored(record, record.writer()));
+        }
+        let run = ServiceRun::stored(record, RunWriter::new(record.key.clone(), 0));
+        if record.progress.has_ended() {
             return Arc::new(run);
         }
         let is_left = StoredInput::read(record).is_left();
@@ -119,6 +126,19 @@ impl RunDirectory {
             return Ok(open);
         }
         Ok(self.active.open(scope, conversation))
+    }
+
+    /// Returns `true` if a conversation has a run that has not ended, on whichever node.
+    pub(crate) async fn has_open(&self, scope: &Text, id: &Text) -> Result<bool, StoreError> {
+        if !self.active.open(scope, id).is_empty() {
+            return Ok(true);
+        }
+        if !self.store.is_shared() {
+            return Ok(false);
+        }
+        let query = RunQuery::new(scope.clone(), NEWEST).conversation(id.clone());
+        let page = self.store.list(query).await?;
+        Ok(page.runs.iter().any(|run| !run.progress.has_ended()))
     }
 
     /// Returns those of the last runs of a query that have not ended, in start order: at least `most` runs are looked at, and all before them while there

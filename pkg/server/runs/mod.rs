@@ -54,6 +54,16 @@ impl RunTable {
         }
     }
 
+    /// Removes a run, unless a later claim of it has taken its place.
+    pub(crate) fn remove_own(&self, run: &ServiceRun) {
+        let is_own = |it: &Arc<ServiceRun>| it.fence().writer() == run.fence().writer();
+        let mut inside = self.lock();
+        if inside.runs.get(&run.key).is_some_and(is_own) {
+            inside.order.retain(|other| *other != run.key);
+            inside.runs.remove(&run.key);
+        }
+    }
+
     /// Removes a run.
     pub(crate) fn remove(&self, key: &LogKey) {
         let mut inside = self.lock();

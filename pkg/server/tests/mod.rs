@@ -17,6 +17,7 @@ mod health;
 mod hostile;
 mod late;
 mod nested;
+mod nodes;
 mod origins;
 mod per_caller;
 mod planted;
@@ -81,7 +82,8 @@ fn built(agent: Agent) -> ServiceBuilder {
 /// Returns the metrics of a service as text.
 fn metrics_text(service: &Service) -> String {
     let handles = &service.0;
-    handles.metrics.text(handles.access.usage(), handles.lifecycle.places())
+    let node = handles.lifecycle.membership().reported();
+    handles.metrics.text(handles.access.usage(), handles.lifecycle.places(), node)
 }
 
 fn scripted(turns: impl IntoIterator<Item = ScriptedTurn>) -> Agent {
