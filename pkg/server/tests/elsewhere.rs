@@ -1,7 +1,67 @@
 //! Requests to a run that another node works on: each has the same answer there, and is done once, whichever node has the run.
 
+use std::{
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
 use super::{recovered::over, shared_store::SharedMemory, *};
 use forgeline_agent::tools::Tool;
+use forgeline_store::{ConversationKey, EraseMode, LogKey, Stores};
+
+/// The variable that gives the services of other tests a second node.
+pub(super) const TWO_NODES: &str = "FORGELINE_TEST_TWO_NODES";
+
+/// The tests that pass where each request goes to the next node.
+const BY_TURNS: [&str; 12] = [
+    "again",
+    "all_events",
+    "allowed",
+    "besides",
+    "chats",
+    "conversations",
+    "late",
+    "nested",
+    "repeated",
+    "resume",
+    "said",
+    "several",
+];
+
+/// Returns two nodes of a service, and a router that gives each request to the next one.
+pub(super) fn by_turns(agent: Agent, limits: &Limits) -> (Service, Router) {
+    let shared = SharedMemory::new();
+    let node = |agent: Agent| {
+        let builder = built(agent).limits(limits.clone()).stores(shared.stores());
+        let service = builder.build().unwrap();
+        (service.clone(), router(service))
+    };
+    let ((service, one), (_, other)) = (node(agent.clone()), node(agent));
+    let requests = Arc::new(AtomicUsize::new(0));
+    let app = Router::new().fallback(move |request: Request<Body>| {
+        let is_even = requests.fetch_add(1, Ordering::SeqCst).is_multiple_of(2);
+        let node = if is_even { one.clone() } else { other.clone() };
+        async move { node.oneshot(request).await.unwrap() }
+    });
+    (service, app)
+}
+
+// Covers: E-40
+#[test]
+fn chats_and_their_readers_do_not_see_which_node_they_come_to() {
+    if std::env::var_os(TWO_NODES).is_some() {
+        return;
+    }
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.env(TWO_NODES, "1").args(["--test-threads", "2"]);
+    again.args(BY_TURNS.map(|name| format!("tests::{name}::")));
+    let done = again.output().unwrap();
+    let told = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && told.contains("ok. "), "{told}");
+}
 
 /// An agent that asks for an approval, for the page and for a seat, and then writes until it is cancelled.
 fn asking() -> Agent {
@@ -109,4 +169,73 @@ async fn each_request_has_the_same_answer_through_the_node_that_does_not_have_th
     };
     assert_eq!(ids(here), ids(there));
     drop(shared);
+}
+
+/// Returns the requests of a reader that ends a run when it leaves.
+async fn leaves(reader: Response) {
+    let mut frames = reader.into_body().into_data_stream();
+    assert!(frames.next().await.is_some());
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_ends_the_run_of_another_node() {
+    let (_, [(_, first), (_, second)]) = two_nodes(asking);
+    for path in ["events?on_disconnect=cancel", "stream?live=sse&on_disconnect=cancel"] {
+        let run = begin(&first, "ann", &json!({ "input": "Go." })).await;
+        until(&first, &run, "tool_approval_request").await;
+        leaves(get(&second, &format!("{run}/{path}"), "ann").await).await;
+        assert_eq!(until(&first, &run, "run_end").await["status"], "cancelled", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_deleted_on_one_node_is_not_written_again_by_the_other() {
+    for is_erased in [false, true] {
+        let (shared, [(owner, first), (other, second)]) = two_nodes(asking);
+        let body = json!({ "input": "Go.", "conversation_id": "c" });
+        let run = begin(&first, "ann", &body).await;
+        until(&first, &run, "tool_approval_request").await;
+        let ann = Caller::new("ann").scope("team-a");
+        let refused = request(Method::DELETE, "/v1/conversations/c", "ann").body(Body::empty());
+        let refused = second.clone().oneshot(refused.unwrap()).await.unwrap();
+        assert_eq!(refused.status(), 409, "a run is under way");
+        if is_erased {
+            let erased = other.erase("team-a", "ann", EraseMode::Hard).await.unwrap();
+            assert_eq!(erased.runs, 1);
+        } else {
+            assert!(other.delete_conversation(&ann, "c").await.unwrap());
+        }
+        owner.shutdown(Duration::from_secs(10)).await;
+        let (stores, key) =
+            (shared.stores(), LogKey::new("team-a", run.rsplit('/').next().unwrap()));
+        assert!(stores.runs.get(&key).await.is_err() && stores.log.read(&key, 0, 1).await.is_err());
+        assert!(stores.conversations.get(&ConversationKey::new("team-a", "c")).await.is_err());
+        assert_eq!(get(&second, &run, "ann").await.status(), 404);
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_deleted_under_its_owner_ends_and_leaves_nothing() {
+    let (shared, [(owner, first), _]) = two_nodes(asking);
+    let run = begin(&first, "ann", &json!({ "input": "Go.", "conversation_id": "c" })).await;
+    until(&first, &run, "tool_approval_request").await;
+    let (stores, key) = (shared.stores(), LogKey::new("team-a", run.rsplit('/').next().unwrap()));
+    stores.log.remove(&key).await.unwrap();
+    assert!(stores.runs.delete(&key).await.unwrap());
+    stores.conversations.delete(&ConversationKey::new("team-a", "c")).await.unwrap();
+    // It waits for a person, and would write nothing.
+    owner.shutdown(Duration::from_secs(10)).await;
+    assert!(owner.0.runs.active().find(&key.scope, &key.name).is_none());
+    assert!(stores.runs.get(&key).await.is_err() && stores.log.read(&key, 0, 1).await.is_err());
+    assert_eq!(stores.latency.total("team-a").await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_service_of_one_node_stores_no_commands() {
+    let mut stores = Stores::in_memory();
+    let shared = SharedMemory::new();
+    stores.commands = shared.stores().commands;
+    let (_, app) = over(&stores, asking());
+    answers_through(&app, &app).await;
+    assert_eq!(shared.statements(), 0);
 }

@@ -23,12 +23,16 @@ struct SharedParts {
     dead: Mutex<HashSet<NodeId>>,
     /// The number of answers to commands that are lost before they are stored.
     lost_answers: AtomicUsize,
+    /// The number of statements about commands.
+    statements: AtomicUsize,
 }
 
 impl SharedMemory {
     pub(super) fn new() -> Self {
-        let (dead, lost_answers) = (Mutex::default(), AtomicUsize::new(0));
-        Self(Arc::new(SharedParts { stores: Stores::in_memory(), dead, lost_answers }))
+        let (dead, lost_answers, statements) =
+            (Mutex::default(), AtomicUsize::default(), AtomicUsize::default());
+        let stores = Stores::in_memory();
+        Self(Arc::new(SharedParts { stores, dead, lost_answers, statements }))
     }
 
     /// Returns the stores of one of the nodes.
@@ -49,11 +53,17 @@ impl SharedMemory {
         self.0.lost_answers.store(count, Ordering::SeqCst);
     }
 
+    /// Returns the number of statements about commands.
+    pub(super) fn statements(&self) -> usize {
+        self.0.statements.load(Ordering::SeqCst)
+    }
+
     fn runs(&self) -> &dyn RunStore {
         &*self.0.stores.runs
     }
 
     fn commands(&self) -> &dyn CommandStore {
+        self.0.statements.fetch_add(1, Ordering::SeqCst);
         &*self.0.stores.commands
     }
 }
