@@ -113,14 +113,13 @@ fn repeated(
         return Ok(RepeatedCommand::Over);
     }
     let answer = CommandAnswer::read(answer)?;
+    if answer.is_retryable() {
+        return Ok(RepeatedCommand::Over);
+    }
     if answer.digest != digest {
         return Err(other_request());
     }
-    Ok(if answer.is_retryable() {
-        RepeatedCommand::Over
-    } else {
-        RepeatedCommand::Answered(answer)
-    })
+    Ok(RepeatedCommand::Answered(answer))
 }
 
 /// Waits for the answer to a command.
