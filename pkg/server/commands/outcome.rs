@@ -45,9 +45,8 @@ pub(crate) struct CommandAnswer {
 }
 
 impl CommandAnswer {
-    pub(crate) fn new(digest: String, given: &Result<ActOutcome, Problem>) -> Self {
-        let given = given.as_ref().map(Clone::clone).map_err(Problem::to_stored);
-        Self { digest, given }
+    pub(crate) fn new(digest: String, given: Result<ActOutcome, Problem>) -> Self {
+        Self { digest, given: given.map_err(|problem| problem.to_stored()) }
     }
 
     /// Returns the answer as JSON.

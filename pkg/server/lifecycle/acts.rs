@@ -54,10 +54,8 @@ impl RunLifecycle {
         if let RunAct::AgUi(given_back) = sent.act {
             *act = given_back;
         }
-        match outcome? {
-            ActOutcome::Ended => Ok(ActOutcome::Works),
-            other => Ok(other),
-        }
+        let outcome = outcome?;
+        if outcome == ActOutcome::Ended { Ok(ActOutcome::Works) } else { Ok(outcome) }
     }
 
     /// Returns the wait of a run, here or on another node, and those of these answers that are for open requests.

@@ -148,7 +148,7 @@ impl RunLifecycle {
             Err(error) => {
                 tracing::error!(%error, run_id = run.id(), "a command of a run cannot be read");
                 let detail = "the request cannot be read by the version of the service that has the run; send it again later";
-                return CommandAnswer::new(String::new(), &Err(Problem::busy(detail, 30)))
+                return CommandAnswer::new(String::new(), Err(Problem::busy(detail, 30)))
                     .to_json();
             }
         };
@@ -158,7 +158,7 @@ impl RunLifecycle {
             let outcome = self.execute_once(run, &sent, stored.number, may_be_done).await;
             let is_failed = outcome.as_ref().is_err_and(Problem::is_of_store);
             if !is_failed || attempt == MAX_ATTEMPTS || run.fence().is_lost() {
-                return CommandAnswer::new(digest, &outcome).to_json();
+                return CommandAnswer::new(digest, outcome).to_json();
             }
             (attempt, may_be_done) = (attempt + 1, true);
             sleep(PAUSE).await;
