@@ -43,6 +43,8 @@ mod runs;
 mod service;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+use tests::say;
 
 pub use self::{
     access::identity::{Identify, Tokens},

@@ -82,7 +82,9 @@ impl RunLifecycle {
             ResumeError::Outage(error) if self.stores.runs.is_shared() => {
                 RecoveryOutcome::Later(error)
             }
-            error => RecoveryOutcome::Interrupted(error.into_error()),
+            error @ (ResumeError::Unfit(_) | ResumeError::Outage(_)) => {
+                RecoveryOutcome::Interrupted(error.into_error())
+            }
         }
     }
 
@@ -105,7 +107,7 @@ impl RunLifecycle {
         let is_shared = self.stores.runs.is_shared();
         // One that has not begun waits for its turn first: another run of the conversation may be in progress here.
         if is_shared && events == 0 && !journal.read_run(&record.key.name).await?.0.has_begun {
-            return Ok(self.fate_of(record, conversation, events, RunInJournal::Unknown).await?);
+            return self.fate_of(record, conversation, events, RunInJournal::Unknown).await;
         }
         let head = if is_shared { Some(journal.head().await?) } else { None };
         let found = conversation.handle.reopen(&record.key.name, share).await;

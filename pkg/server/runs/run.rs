@@ -84,6 +84,7 @@ pub(crate) struct ServiceRun {
 }
 
 /// The end of a run that has not been reported yet.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct RunEnding {
     pub(super) end: RunEnd,
     /// The error because of which its events could not be stored.

@@ -60,6 +60,11 @@ use forgeline_llm::{
     scripted::{ScriptedProvider, ScriptedTurn},
 };
 
+/// Prints a line that must be seen although the test passes.
+pub(super) fn say(line: impl std::fmt::Display) {
+    drop(std::io::Write::write_fmt(&mut std::io::stderr().lock(), format_args!("{line}\n")));
+}
+
 /// A service of one agent, for Ann and Bob of one team and Eve of another.
 fn service(agent: Agent) -> (Service, Router) {
     limited(agent, Limits::default())

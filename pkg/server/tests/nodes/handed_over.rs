@@ -13,7 +13,7 @@ async fn a_node_that_ends_hands_over_what_waits_at_once_and_the_rest_after_its_t
     let queued = begin(two.app(0), "ann", &body("And then?", "c")).await;
     let ends = tokio::spawn({
         let service = two.nodes[0].0.clone();
-        async move { service.shutdown(Duration::from_secs(60)).await }
+        async move { service.shutdown(Duration::from_mins(1)).await }
     });
     becomes("what is queued is handed over", async || two.owner(&queued).await == Some(1)).await;
     assert_eq!(two.owner(&run).await, Some(0), "it has its time");
@@ -56,7 +56,7 @@ async fn a_run_that_waits_for_a_person_is_handed_over_at_once_and_decided_there(
     })
     .await;
     let before = tokio::time::Instant::now();
-    two.nodes[0].0.shutdown(Duration::from_secs(600)).await;
+    two.nodes[0].0.shutdown(Duration::from_mins(10)).await;
     assert!(before.elapsed() < Duration::from_secs(5));
     becomes("the other node holds it", async || two.holds(1, &run)).await;
     assert_eq!(two.record(&run).await.takeovers, 0);

@@ -1,6 +1,7 @@
 //! Services that are nodes on one store.
 
 mod handed_over;
+mod on_postgres;
 mod orders;
 mod outages;
 mod shared_store;
@@ -75,13 +76,13 @@ async fn becomes(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
             tokio::time::advance(Duration::from_millis(20)).await;
         }
     };
-    assert!(timeout(Duration::from_secs(120), wait).await.is_ok(), "{what} within 2 min");
+    assert!(timeout(Duration::from_mins(2), wait).await.is_ok(), "{what} within 2 min");
 }
 
 /// Reads a run to its end; each event is there once, in order.
 async fn whole(app: &Router, run: &str) -> Vec<Value> {
     let read = super::recovered::whole(app, run);
-    let read = timeout(Duration::from_secs(120), read).await.expect("the run ends");
+    let read = timeout(Duration::from_mins(2), read).await.expect("the run ends");
     assert!(read.iter().enumerate().all(|(at, event)| event["seq"] == json!(at)), "{read:?}");
     read
 }

@@ -4,6 +4,14 @@ use super::*;
 use crate::encode::{Encode as _, UiMessageStream};
 use forgeline_store::{NodeId, RunProgress};
 
+/// All that the stores have of a run.
+async fn written(two: &TwoNodes, run: &str) -> String {
+    let (stores, record) = (two.stores.stores(), two.record(run).await);
+    let log = stores.log.read(&record.key, 0, 999).await.unwrap();
+    let lines = stores.conversations.lines(&record.conversation_key(), 0, 999).await.unwrap();
+    format!("{log:?} {record:?} {lines:?}")
+}
+
 // Covers: E-40
 #[tokio::test(start_paused = true)]
 async fn a_run_of_a_dead_node_goes_on_here_and_readers_of_both_see_each_event_once() {
@@ -26,6 +34,11 @@ async fn a_run_of_a_dead_node_goes_on_here_and_readers_of_both_see_each_event_on
     assert!(here.iter().any(|event| event["content"] == "Done."), "{here:?}");
     // The node that is taken for dead lets its work go, although it had nothing to write.
     becomes("the first node drops the run", async || !two.holds(0, &run)).await;
+    becomes("the store has the end", async || two.record(&run).await.progress.has_ended()).await;
+    let before = written(&two, &run).await;
+    tools[0].goes_on.notify_one();
+    tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_mins(1)).await;
+    assert_eq!(written(&two, &run).await, before, "the first node writes nothing");
     assert!(tools[0].is_dropped.load(Ordering::SeqCst));
     assert_eq!(tools[1].begun.load(Ordering::SeqCst), 0, "the call is not repeated");
     let (_, shown) = value(get(two.app(0), &run, "ann").await).await;
