@@ -148,8 +148,7 @@ impl RunLifecycle {
             Err(error) => {
                 tracing::error!(%error, run_id = run.id(), "a command of a run cannot be read");
                 let detail = "the request cannot be read by the version of the service that has the run; send it again later";
-                return CommandAnswer::new(String::new(), Err(Problem::busy(detail, 30)))
-                    .to_json();
+                return CommandAnswer::new(String::new(), Err(Problem::busy(detail, 30))).to_json();
             }
         };
         let digest = sent.act.digest();

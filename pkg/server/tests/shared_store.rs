@@ -181,8 +181,8 @@ impl CommandStore for SharedMemory {
         number: u64,
         answer: String,
     ) -> StoreFuture<'a, ()> {
-        let lose = |left: usize| left.checked_sub(1);
-        if self.0.lost_answers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, lose).is_ok() {
+        let fewer = |left: usize| left.checked_sub(1);
+        if self.0.lost_answers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer).is_ok() {
             let lost = StoreError::unavailable("the connection is lost");
             return Box::pin(std::future::ready(Err(lost)));
         }

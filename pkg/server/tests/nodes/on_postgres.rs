@@ -6,7 +6,13 @@
 mod postgres;
 
 use self::postgres::PostgresServer;
-use super::{super::recovered::over, *};
+use super::{
+    super::{
+        elsewhere::{answers_through, asking},
+        recovered::over,
+    },
+    *,
+};
 use forgeline_store::{PostgresOptions, PostgresStore, Stores};
 
 /// A node of its own runtime, which dies with it, on a new connection to this database.
@@ -82,4 +88,18 @@ async fn a_node_that_ends_hands_its_runs_to_another_one_and_order_is_kept() {
     drop(there);
     let shown = read(&second, &next).await;
     assert_eq!(shown.last().unwrap()["status"], "completed", "{shown:?}");
+}
+
+// Covers: E-40
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_through_the_other_node_have_the_answers_of_the_owner() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let url = server.database();
+    let (_, _one, first) = node(&url, asking()).await;
+    let (_, _two, second) = node(&url, asking()).await;
+    let both = async {
+        let here = answers_through(&first, &first).await;
+        assert_eq!(here, answers_through(&first, &second).await);
+    };
+    timeout(Duration::from_mins(1), both).await.unwrap();
 }
