@@ -84,15 +84,9 @@ impl RunAct {
 
     /// Returns the key of its command without one of the caller; `None` for a message, which may be sent twice.
     pub(crate) fn own_key(&self, digest: &str) -> Option<Text> {
-        match self {
-            Self::Cancel | Self::Leave { .. } => Some(self.kind().into()),
-            Self::Answer(answer) => Some(format!("answer {} {digest}", answer.id).into()),
-            Self::Pause { next, .. } => Some(format!("pause {next} {digest}").into()),
-            Self::Chat { .. } | Self::Look { .. } | Self::AgUi(_) => {
-                Some(format!("{} {digest}", self.kind()).into())
-            }
-            Self::Steer { .. } => None,
-        }
+        let is_message = matches!(self, Self::Steer { .. });
+        // An id that a caller chose may be long; the digest is of it, too.
+        (!is_message).then(|| format!("{} {digest}", self.kind()).into())
     }
 
     /// Returns the outcome for a run that has ended.

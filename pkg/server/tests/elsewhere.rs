@@ -225,3 +225,21 @@ async fn a_service_of_one_node_stores_no_commands() {
     answers_through(&app, &app).await;
     assert_eq!(shared.statements(), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_waits_costs_no_statements_about_commands() {
+    let (shared, [(_, first), (_, second)]) = two_nodes(asking);
+    let run = begin(&first, "ann", &json!({ "input": "Go." })).await;
+    until(&first, &run, "tool_approval_request").await;
+    let before = shared.statements();
+    for _ in 0..60 {
+        tokio::time::advance(Duration::from_secs(1)).await;
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(shared.statements(), before);
+    let long = json!({ "approval_id": "a".repeat(1 << 20), "decision": "grant" });
+    assert_eq!(post(&second, &format!("{run}/approvals"), "ann", &long).await.status(), 404);
+    let key = LogKey::new("team-a", run.rsplit('/').next().unwrap());
+    let none = shared.stores().commands.unanswered(&key, 0, 9).await.unwrap();
+    assert!(none.is_empty() && shared.longest_key() < 100);
+}

@@ -25,14 +25,19 @@ struct SharedParts {
     lost_answers: AtomicUsize,
     /// The number of statements about commands.
     statements: AtomicUsize,
+    /// The length of the longest key of a command.
+    longest_key: AtomicUsize,
 }
 
 impl SharedMemory {
     pub(super) fn new() -> Self {
-        let (dead, lost_answers, statements) =
-            (Mutex::default(), AtomicUsize::default(), AtomicUsize::default());
-        let stores = Stores::in_memory();
-        Self(Arc::new(SharedParts { stores, dead, lost_answers, statements }))
+        Self(Arc::new(SharedParts {
+            stores: Stores::in_memory(),
+            dead: Mutex::default(),
+            lost_answers: AtomicUsize::default(),
+            statements: AtomicUsize::default(),
+            longest_key: AtomicUsize::default(),
+        }))
     }
 
     /// Returns the stores of one of the nodes.
@@ -56,6 +61,11 @@ impl SharedMemory {
     /// Returns the number of statements about commands.
     pub(super) fn statements(&self) -> usize {
         self.0.statements.load(Ordering::SeqCst)
+    }
+
+    /// Returns the length of the longest key of a command, in bytes.
+    pub(super) fn longest_key(&self) -> usize {
+        self.0.longest_key.load(Ordering::SeqCst)
     }
 
     fn runs(&self) -> &dyn RunStore {
@@ -163,6 +173,7 @@ impl RunStore for SharedMemory {
 
 impl CommandStore for SharedMemory {
     fn send<'a>(&'a self, run: &'a LogKey, command: RunCommand) -> StoreFuture<'a, CommandSent> {
+        self.0.longest_key.fetch_max(command.key.len(), Ordering::SeqCst);
         self.commands().send(run, command)
     }
 
