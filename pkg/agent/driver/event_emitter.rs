@@ -229,3 +229,28 @@ fn is_of_service(event: &AgentEvent) -> bool {
 fn digest_shown(request: &ApprovalRequest) -> Option<&Text> {
     request.preview.as_ref()?.digest.as_ref()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Poll;
+
+    use super::*;
+    use crate::notice::{Notice, RunTakenOverNotice};
+    use forgeline_llm::channel::channel;
+    use forgeline_types::UpdateBusyEvent;
+
+    #[tokio::test]
+    async fn events_that_a_service_has_added_to_the_log_are_counted_and_not_awaited() {
+        let (sender, mut sent) = channel(8);
+        let mut emitter = EventEmitter::new("run".into(), Some(sender), CancellationToken::new());
+        let notice = || Notice::RunTakenOver(RunTakenOverNotice::new(1)).into();
+        let busy = |is_busy| AgentEvent::UpdateBusy(UpdateBusyEvent::new(is_busy));
+        emitter.go_on(4, vec![notice(), busy(true), notice(), AgentEvent::TurnEnd, notice()]);
+        for event in [busy(true), AgentEvent::TurnEnd, busy(false)] {
+            emitter.emit(event).await;
+        }
+        let Poll::Ready(Some(first)) = sent.try_next() else { panic!("nothing was sent") };
+        assert_eq!((first.seq, first.event), (9, busy(false)));
+        assert!(sent.try_next().is_pending(), "the others were in the log");
+    }
+}

@@ -5,6 +5,7 @@ mod histogram;
 pub(super) mod latency;
 pub(super) mod latency_records;
 mod models;
+pub(super) mod node_counts;
 pub(super) mod request_log;
 
 use std::{
@@ -20,10 +21,10 @@ use self::{
     form::{escaped, head},
     histogram::DurationHistogram,
     models::ModelMetrics,
+    node_counts::NodeCounts,
 };
 use super::{
     access::usage::{HeldResource, ServiceUsage},
-    lifecycle::node::membership::NodeCounts,
     runs::slots::RunSlots,
 };
 use forgeline_agent::observe::{CallEnd, CallRecord, Observer, TurnRecord};

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -12,6 +12,7 @@ use std::{
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::metrics::node_counts::NodeCounts;
 use forgeline_store::{LogKey, RunWriter};
 
 /// Time after which a node that could not say that it is alive counts as dead to the others.
@@ -30,19 +31,6 @@ pub(crate) struct NodeMembership {
     /// The runs that were owned and not held at the last look.
     unheld: Mutex<Vec<RunWriter>>,
     pub(crate) counts: NodeCounts,
-}
-
-/// The numbers that a node reports.
-#[derive(Debug, Default)]
-pub(crate) struct NodeCounts {
-    /// The runs that the node owned at the last look.
-    pub(crate) owned: AtomicUsize,
-    /// The runs that it claimed of nodes that had died.
-    pub(crate) takeovers: AtomicU64,
-    /// The runs that were stopped here because their right was lost.
-    pub(crate) lost: AtomicU64,
-    /// The beats that failed.
-    pub(crate) failed_beats: AtomicU64,
 }
 
 /// A run in hand; let go on drop.

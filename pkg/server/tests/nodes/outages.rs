@@ -11,7 +11,8 @@ async fn a_run_goes_on_where_it_was_once_the_store_is_back() {
         let body = json!({ "input": "Pay.", "conversation_id": "c" });
         let run = begin(two.app(0), "ann", &body).await;
         works(&tools[0]).await;
-        let (read, ()) = tokio::join!(whole(two.app(1), &run), async {
+        let reader = get(two.app(1), &format!("{run}/events"), "ann").await;
+        let (read, ()) = tokio::join!(text(reader), async {
             two.stores.is_down(true);
             tools[0].goes_on.notify_one();
             becomes("the run is put away", async || !two.holds(0, &run)).await;
@@ -21,6 +22,9 @@ async fn a_run_goes_on_where_it_was_once_the_store_is_back() {
             assert_eq!(ready, StatusCode::SERVICE_UNAVAILABLE);
             two.stores.is_down(false);
         });
+        let seen = events(&read);
+        let read = whole(two.app(1), &run).await;
+        assert!(seen.iter().map(|(number, _)| *number).eq(0..read.len() as u64), "{seen:?}");
         let last = read.last().unwrap();
         assert_eq!(last["status"], "completed", "after {seconds} s: {read:?}");
         let taken = read.iter().find(|event| event["name"] == "run_taken_over");

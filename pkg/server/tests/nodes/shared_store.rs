@@ -4,7 +4,7 @@ use std::{
     collections::HashSet,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -26,8 +26,6 @@ pub(super) struct SharedStores {
     is_down: AtomicBool,
     /// Set to lose the reply to the next claim that claims a run.
     pub(super) loses_claim: AtomicBool,
-    /// The number of statements about runs and conversations.
-    pub(super) statements: AtomicUsize,
     /// The releases.
     pub(super) released: Mutex<Vec<RunWriter>>,
 }
@@ -43,7 +41,6 @@ impl SharedStores {
             dead: Mutex::default(),
             is_down: AtomicBool::new(false),
             loses_claim: AtomicBool::new(false),
-            statements: AtomicUsize::new(0),
             released: Mutex::default(),
         })
     }
@@ -75,13 +72,18 @@ impl StoreHandle {
     /// Does an operation, unless the stores are down.
     fn with<'a, T: Send + 'a>(
         &'a self,
-        operation: impl FnOnce(&'a Stores) -> StoreFuture<'a, T>,
+        operation: impl FnOnce(&'a Stores) -> StoreFuture<'a, T> + Send + 'a,
     ) -> StoreFuture<'a, T> {
-        self.0.statements.fetch_add(1, Ordering::SeqCst);
-        if self.0.is_down.load(Ordering::SeqCst) {
-            return Box::pin(async { Err(StoreError::unavailable("the test says so")) });
-        }
-        operation(&self.0.inner)
+        Box::pin(async move {
+            // The statements of two nodes alternate.
+            tokio::task::yield_now().await;
+            if self.0.is_down.load(Ordering::SeqCst) {
+                return Err(StoreError::unavailable("the test says so"));
+            }
+            let done = operation(&self.0.inner).await;
+            tokio::task::yield_now().await;
+            done
+        })
     }
 }
 
@@ -90,7 +92,7 @@ impl RunStore for StoreHandle {
         true
     }
     fn begin<'a>(&'a self, run: StoredRun, node: Option<&'a NodeId>) -> StoreFuture<'a, RunBegun> {
-        self.with(|stores| stores.runs.begin(run, node))
+        self.with(move |stores| stores.runs.begin(run, node))
     }
     fn of_request<'a>(
         &'a self,
@@ -98,16 +100,16 @@ impl RunStore for StoreHandle {
         owner: &'a str,
         request: &'a str,
     ) -> StoreFuture<'a, Option<StoredRun>> {
-        self.with(|stores| stores.runs.of_request(scope, owner, request))
+        self.with(move |stores| stores.runs.of_request(scope, owner, request))
     }
     fn get<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, StoredRun> {
-        self.with(|stores| stores.runs.get(key))
+        self.with(move |stores| stores.runs.get(key))
     }
     fn change<'a>(&'a self, writer: &'a RunWriter, change: RunChange) -> StoreFuture<'a, ()> {
-        self.with(|stores| stores.runs.change(writer, change))
+        self.with(move |stores| stores.runs.change(writer, change))
     }
     fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, ()> {
-        self.with(|stores| stores.runs.beat(node))
+        self.with(move |stores| stores.runs.beat(node))
     }
     fn claim<'a>(
         &'a self,
@@ -116,7 +118,7 @@ impl RunStore for StoreHandle {
         version: u32,
     ) -> StoreFuture<'a, Vec<StoredRun>> {
         let most = if self.0.is_dead(node) { 0 } else { most };
-        self.with(|stores| {
+        self.with(move |stores| {
             Box::pin(async move {
                 let claimed = stores.runs.claim(node, most, version).await?;
                 let loses = !claimed.is_empty();
@@ -128,7 +130,7 @@ impl RunStore for StoreHandle {
         })
     }
     fn reap<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, Vec<LogKey>> {
-        self.with(|stores| {
+        self.with(move |stores| {
             Box::pin(async move {
                 let dead: Vec<_> = self.0.dead.lock().unwrap().iter().cloned().collect();
                 let mut has_runs = false;
@@ -142,22 +144,22 @@ impl RunStore for StoreHandle {
     }
     fn release<'a>(&'a self, writer: &'a RunWriter, wait: Duration) -> StoreFuture<'a, ()> {
         self.0.released.lock().unwrap().push(writer.clone());
-        self.with(|stores| stores.runs.release(writer, wait))
+        self.with(move |stores| stores.runs.release(writer, wait))
     }
     fn owned<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, Vec<RunWriter>> {
-        self.with(|stores| stores.runs.owned(node))
+        self.with(move |stores| stores.runs.owned(node))
     }
     fn open(&self, most: usize) -> StoreFuture<'_, Vec<StoredRun>> {
-        self.with(|stores| stores.runs.open(most))
+        self.with(move |stores| stores.runs.open(most))
     }
     fn list(&self, query: RunQuery) -> StoreFuture<'_, RunPage> {
-        self.with(|stores| stores.runs.list(query))
+        self.with(move |stores| stores.runs.list(query))
     }
     fn sweep(&self, before_ms: u64, keep: u64) -> StoreFuture<'_, Vec<LogKey>> {
-        self.with(|stores| stores.runs.sweep(before_ms, keep))
+        self.with(move |stores| stores.runs.sweep(before_ms, keep))
     }
     fn delete<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, bool> {
-        self.with(|stores| stores.runs.delete(key))
+        self.with(move |stores| stores.runs.delete(key))
     }
     fn erase<'a>(
         &'a self,
@@ -165,13 +167,13 @@ impl RunStore for StoreHandle {
         owner: &'a str,
         mode: EraseMode,
     ) -> StoreFuture<'a, u64> {
-        self.with(|stores| stores.runs.erase(scope, owner, mode))
+        self.with(move |stores| stores.runs.erase(scope, owner, mode))
     }
 }
 
 impl EventLog for StoreHandle {
     fn create(&self, key: LogKey) -> StoreFuture<'_, ()> {
-        self.with(|stores| stores.log.create(key))
+        self.with(move |stores| stores.log.create(key))
     }
     fn append<'a>(
         &'a self,
@@ -180,16 +182,16 @@ impl EventLog for StoreHandle {
         records: Vec<LogRecord>,
         writer: Option<&'a RunWriter>,
     ) -> StoreFuture<'a, ()> {
-        self.with(|stores| stores.log.append(key, at, records, writer))
+        self.with(move |stores| stores.log.append(key, at, records, writer))
     }
     fn close<'a>(&'a self, key: &'a LogKey, writer: Option<&'a RunWriter>) -> StoreFuture<'a, ()> {
-        self.with(|stores| stores.log.close(key, writer))
+        self.with(move |stores| stores.log.close(key, writer))
     }
     fn read<'a>(&'a self, key: &'a LogKey, from: u64, most: usize) -> StoreFuture<'a, LogPage> {
-        self.with(|stores| stores.log.read(key, from, most))
+        self.with(move |stores| stores.log.read(key, from, most))
     }
     fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> StoreFuture<'a, ()> {
-        self.with(|stores| stores.log.wait(key, from))
+        self.with(move |stores| stores.log.wait(key, from))
     }
     fn follow(
         self: Arc<Self>,
@@ -199,16 +201,16 @@ impl EventLog for StoreHandle {
         Arc::clone(&self.0.inner.log).follow(key, from)
     }
     fn retire<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
-        self.with(|stores| stores.log.retire(key))
+        self.with(move |stores| stores.log.retire(key))
     }
     fn remove<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
-        self.with(|stores| stores.log.remove(key))
+        self.with(move |stores| stores.log.remove(key))
     }
     fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> StoreFuture<'a, ()> {
-        self.with(|stores| stores.log.trim(key, before))
+        self.with(move |stores| stores.log.trim(key, before))
     }
     fn touch<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
-        self.with(|stores| stores.log.touch(key))
+        self.with(move |stores| stores.log.touch(key))
     }
     fn list<'a>(
         &'a self,
@@ -216,22 +218,22 @@ impl EventLog for StoreHandle {
         after: Option<&'a LogKey>,
         most: usize,
     ) -> StoreFuture<'a, Vec<LogInfo>> {
-        self.with(|stores| stores.log.list(prefix, after, most))
+        self.with(move |stores| stores.log.list(prefix, after, most))
     }
     fn sweep(&self, keep: Retention) -> StoreFuture<'_, u64> {
-        self.with(|stores| stores.log.sweep(keep))
+        self.with(move |stores| stores.log.sweep(keep))
     }
 }
 
 impl ConversationStore for StoreHandle {
     fn begin(&self, conversation: ConversationRecord) -> StoreFuture<'_, ()> {
-        self.with(|stores| stores.conversations.begin(conversation))
+        self.with(move |stores| stores.conversations.begin(conversation))
     }
     fn get<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, ConversationRecord> {
-        self.with(|stores| stores.conversations.get(key))
+        self.with(move |stores| stores.conversations.get(key))
     }
     fn list(&self, query: ConversationQuery) -> StoreFuture<'_, ConversationPage> {
-        self.with(|stores| stores.conversations.list(query))
+        self.with(move |stores| stores.conversations.list(query))
     }
     fn append<'a>(
         &'a self,
@@ -240,7 +242,7 @@ impl ConversationStore for StoreHandle {
         entry: Entry,
         writer: Option<&'a RunWriter>,
     ) -> StoreFuture<'a, ()> {
-        self.with(|stores| stores.conversations.append(key, at, entry, writer))
+        self.with(move |stores| stores.conversations.append(key, at, entry, writer))
     }
     fn lines<'a>(
         &'a self,
@@ -248,7 +250,7 @@ impl ConversationStore for StoreHandle {
         from: u64,
         most: usize,
     ) -> StoreFuture<'a, Vec<(u64, String)>> {
-        self.with(|stores| stores.conversations.lines(key, from, most))
+        self.with(move |stores| stores.conversations.lines(key, from, most))
     }
     fn messages<'a>(
         &'a self,
@@ -256,7 +258,7 @@ impl ConversationStore for StoreHandle {
         from: u64,
         most: usize,
     ) -> StoreFuture<'a, Vec<StoredMessage>> {
-        self.with(|stores| stores.conversations.messages(key, from, most))
+        self.with(move |stores| stores.conversations.messages(key, from, most))
     }
     fn rename<'a>(
         &'a self,
@@ -264,7 +266,7 @@ impl ConversationStore for StoreHandle {
         title: Text,
         at_ms: u64,
     ) -> StoreFuture<'a, ()> {
-        self.with(|stores| stores.conversations.rename(key, title, at_ms))
+        self.with(move |stores| stores.conversations.rename(key, title, at_ms))
     }
     fn set_status<'a>(
         &'a self,
@@ -272,10 +274,10 @@ impl ConversationStore for StoreHandle {
         status: ConversationStatus,
         at_ms: u64,
     ) -> StoreFuture<'a, ()> {
-        self.with(|stores| stores.conversations.set_status(key, status, at_ms))
+        self.with(move |stores| stores.conversations.set_status(key, status, at_ms))
     }
     fn delete<'a>(&'a self, key: &'a ConversationKey) -> StoreFuture<'a, bool> {
-        self.with(|stores| stores.conversations.delete(key))
+        self.with(move |stores| stores.conversations.delete(key))
     }
     fn erase<'a>(
         &'a self,
@@ -283,6 +285,6 @@ impl ConversationStore for StoreHandle {
         owner: &'a str,
         mode: EraseMode,
     ) -> StoreFuture<'a, Erased> {
-        self.with(|stores| stores.conversations.erase(scope, owner, mode))
+        self.with(move |stores| stores.conversations.erase(scope, owner, mode))
     }
 }

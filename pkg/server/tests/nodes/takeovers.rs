@@ -22,8 +22,12 @@ async fn a_run_of_a_dead_node_goes_on_here_and_readers_of_both_see_each_event_on
     let (there, here) = (whole(two.app(0), &run), whole(two.app(1), &run));
     let (there, here, ()) = tokio::join!(there, here, async {
         assert_eq!(two.owner(&run).await, Some(0));
+        let killed = tokio::time::Instant::now();
         two.kill(0);
         becomes("the other node owns the run", async || two.owner(&run).await != Some(0)).await;
+        // The node that is taken for dead lets its work go, although it has nothing to write.
+        becomes("the first node drops the run", async || !two.holds(0, &run)).await;
+        assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
     });
     assert_eq!(there, here);
     let last = here.last().unwrap();
@@ -32,8 +36,6 @@ async fn a_run_of_a_dead_node_goes_on_here_and_readers_of_both_see_each_event_on
     assert_eq!(taken.len(), 1, "{here:?}");
     assert_eq!(taken[0]["data"], json!({ "takeovers": 1 }));
     assert!(here.iter().any(|event| event["content"] == "Done."), "{here:?}");
-    // The node that is taken for dead lets its work go, although it had nothing to write.
-    becomes("the first node drops the run", async || !two.holds(0, &run)).await;
     becomes("the store has the end", async || two.record(&run).await.progress.has_ended()).await;
     let before = written(&two, &run).await;
     tools[0].goes_on.notify_one();
