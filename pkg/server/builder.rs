@@ -16,11 +16,11 @@ use super::{
     },
     durable::HostStreams,
     health::{CheckState, HealthCheck, HealthChecks},
-    lifecycle::RunLifecycle,
+    lifecycle::{RunLifecycle, node::membership::NodeMembership},
     metrics::{ServiceMetrics, latency::LatencyWindow, latency_records::LatencyRecords},
     readers::context::ReaderContext,
     retention::{DataRetention, SweepTask},
-    runs::{directory::RunDirectory, slots::RunSlots},
+    runs::{directory::RunDirectory, event_batches::LeaveSignals, slots::RunSlots},
     service::{Service, ServiceHandles},
 };
 use forgeline_agent::{Agent, Caller, observe::Observer};
@@ -287,7 +287,9 @@ impl ServiceBuilder {
         agents.take_history(with_history).map_err(|name| ServiceError::UnknownAgent { name })?;
         let agents = Arc::new(agents);
         let store = Arc::clone(&stores.conversations);
-        let conversations = Arc::new(ConversationDirectory::new(Arc::clone(&agents), store));
+        let is_shared = stores.runs.is_shared();
+        let conversations =
+            Arc::new(ConversationDirectory::new(Arc::clone(&agents), store, is_shared));
         let runs = Arc::new(RunDirectory::new(&stores));
         let streams = Arc::new(HostStreams::new(Arc::clone(&stores.log), &limits));
         let (tasks, places) = (TaskTracker::new(), RunSlots::new(&limits));
@@ -312,7 +314,8 @@ impl ServiceBuilder {
             records,
             retention: Arc::clone(&retention),
             tasks,
-            away: CancellationToken::new(),
+            leave: LeaveSignals::default(),
+            membership: NodeMembership::default(),
         });
         let ends = CancellationToken::new();
         Ok(Service(Arc::new(ServiceHandles {

@@ -64,6 +64,11 @@ impl HealthReport {
         Self { status: "ending", checks: Vec::new() }
     }
 
+    /// Returns the report of a node that the others take for dead.
+    pub(super) fn late() -> Self {
+        Self { status: "unready", checks: Vec::new() }
+    }
+
     /// Returns the report for a caller who may not see the dependencies.
     pub(super) fn without_checks(self) -> Self {
         Self { checks: Vec::new(), ..self }

@@ -22,6 +22,7 @@
 
 mod access;
 mod builder;
+mod commands;
 mod console;
 mod conversations;
 mod durable;
@@ -42,6 +43,8 @@ mod runs;
 mod service;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+use tests::say;
 
 pub use self::{
     access::identity::{Identify, Tokens},

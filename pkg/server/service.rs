@@ -85,9 +85,13 @@ impl Service {
     /// A tool that is not [idempotent](forgeline_agent::tools::Tool::is_idempotent) does not run twice. A run that has been resumed three times is
     /// interrupted.
     ///
+    /// On a store that [several nodes share](forgeline_store::RunStore::is_shared), this process is one of them from then on, or from its first run on: each
+    /// second it says that it is alive, and takes over the runs of nodes that died and those that were handed over. A run with which more than three nodes
+    /// died is interrupted. Readers learn of a takeover by the notice [`RUN_TAKEN_OVER`](forgeline_agent::notice::RUN_TAKEN_OVER).
+    ///
     /// # Errors
     ///
-    /// Returns an error if the store cannot be read.
+    /// Returns an error if the store cannot be read. On a shared store, the process tries it again each second.
     pub async fn recover(&self) -> Result<Recovered, StoreError> {
         self.0.lifecycle.recover().await
     }
@@ -134,6 +138,9 @@ impl Service {
     /// Shuts the service down. No more runs start, and active runs have the duration `grace` to end. Runs that have not ended by then are suspended, and
     /// the next process continues them ([`recover`](Self::recover)); if the stores do not [outlive this
     /// process](forgeline_store::RunStore::outlives_process), those runs are cancelled. Finally, streams end: their readers reconnect to the next process.
+    ///
+    /// On a store that [several nodes share](forgeline_store::RunStore::is_shared), suspended runs are released, and another node continues them at once; runs that
+    /// wait for their turn, for a person or for the client do not have to wait for `grace`.
     ///
     /// # Cancel safety
     ///

@@ -107,6 +107,14 @@ impl Conversation {
         self.restore_with(OpenIs::Left, |_, _| {}).await.map(drop)
     }
 
+    /// Reads its messages from the journal unless a run is in progress, which then knows them; returns `true` if they were read.
+    #[doc(hidden)]
+    pub async fn reread_if_idle(&self) -> Result<bool, AgentError> {
+        let Ok(mut turn) = self.0.turn.try_lock() else { return Ok(false) };
+        self.0.restore(turn.as_mut(), OpenIs::Left, |_, _| {}).await?;
+        Ok(true)
+    }
+
     /// Returns a run with this id as a stream of its events.
     #[doc(hidden)]
     pub fn run_stream_as(&self, input: RunInput, run_id: Text) -> RunStream {

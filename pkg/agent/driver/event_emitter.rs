@@ -8,9 +8,9 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 use super::run_recorder::RunRecorder;
-use crate::{state::CancelReason, steering::Steering, support::clock};
+use crate::{notice::RUN_TAKEN_OVER, state::CancelReason, steering::Steering, support::clock};
 use forgeline_llm::channel::Sender;
-use forgeline_types::{AgentEvent, ApprovalRequest, Envelope, Text};
+use forgeline_types::{AgentEvent, ApprovalRequest, CustomEvent, Envelope, Text};
 
 /// The emitter, which numbers the events of one run and sends them.
 ///
@@ -163,6 +163,10 @@ impl EventEmitter {
             recorder.see(self.turn, &event);
         }
         let EventSink::Open(sender) = &self.sink else { return None };
+        while self.reported.front().is_some_and(is_of_service) {
+            self.reported.pop_front();
+            self.seq += 1;
+        }
         if let Some(reported) = self.reported.pop_front() {
             self.seq += 1;
             if reported == event {
@@ -217,6 +221,36 @@ impl EventEmitter {
     }
 }
 
+/// Returns `true` for an event that a service has added to the log of the run, which does not repeat it.
+fn is_of_service(event: &AgentEvent) -> bool {
+    matches!(event, AgentEvent::Custom(CustomEvent { name, .. }) if name == RUN_TAKEN_OVER)
+}
+
 fn digest_shown(request: &ApprovalRequest) -> Option<&Text> {
     request.preview.as_ref()?.digest.as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Poll;
+
+    use super::*;
+    use crate::notice::{Notice, RunTakenOverNotice};
+    use forgeline_llm::channel::channel;
+    use forgeline_types::UpdateBusyEvent;
+
+    #[tokio::test]
+    async fn events_that_a_service_has_added_to_the_log_are_counted_and_not_awaited() {
+        let (sender, mut sent) = channel(8);
+        let mut emitter = EventEmitter::new("run".into(), Some(sender), CancellationToken::new());
+        let notice = || Notice::RunTakenOver(RunTakenOverNotice::new(1)).into();
+        let busy = |is_busy| AgentEvent::UpdateBusy(UpdateBusyEvent::new(is_busy));
+        emitter.go_on(4, vec![notice(), busy(true), notice(), AgentEvent::TurnEnd, notice()]);
+        for event in [busy(true), AgentEvent::TurnEnd, busy(false)] {
+            emitter.emit(event).await;
+        }
+        let Poll::Ready(Some(first)) = sent.try_next() else { panic!("nothing was sent") };
+        assert_eq!((first.seq, first.event), (9, busy(false)));
+        assert!(sent.try_next().is_pending(), "the others were in the log");
+    }
 }

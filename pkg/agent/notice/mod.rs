@@ -19,8 +19,8 @@ pub use self::payloads::{
     AnswerAskedAgainNotice, AnswerContinuedNotice, AnswerKeptNotice, AnswerRestartedNotice,
     AnswerTypedNotice, BudgetUnmeasuredNotice, CallModeFallbackNotice, CallsInTextNotice,
     ContentRefusedNotice, ContextSummarizedNotice, ContextSummaryFailedNotice,
-    ContextTrimmedNotice, RefusedKind, SteeredKind, SteeredNotice, ToolSourceNotice,
-    UndeliveredNotice,
+    ContextTrimmedNotice, RefusedKind, RunTakenOverNotice, SteeredKind, SteeredNotice,
+    ToolSourceNotice, UndeliveredNotice,
 };
 pub use self::sub_agent_event::{SUB_AGENT, SubAgentEvent};
 pub use forgeline_core::IGNORED_CHOICES;
@@ -56,6 +56,8 @@ pub const TOOL_SOURCE: &str = "tool_source";
 pub const ANSWER_TYPED: &str = "answer_typed";
 /// The name of the notice of [`AnswerContinuedNotice`].
 pub const ANSWER_CONTINUED: &str = "answer_continued";
+/// The name of the notice of [`RunTakenOverNotice`].
+pub const RUN_TAKEN_OVER: &str = "run_taken_over";
 
 /// Declares the notices once: the type, its names, and the ways from and to an event.
 macro_rules! notices {
@@ -128,6 +130,7 @@ notices! {
     AnswerKept(AnswerKeptNotice) = ANSWER_KEPT, "An answer in progress is kept up to its last call.";
     AnswerTyped(AnswerTypedNotice) = ANSWER_TYPED, "The next answer is bound by a schema.";
     AnswerContinued(AnswerContinuedNotice) = ANSWER_CONTINUED, "A truncated answer is continued.";
+    RunTakenOver(RunTakenOverNotice) = RUN_TAKEN_OVER, "Another node of the service goes on with the run.";
     Steered(SteeredNotice) = STEERED, "A message was delivered to the active run.";
     Undelivered(UndeliveredNotice) = UNDELIVERED, "Messages could no longer be delivered.";
     BudgetUnmeasured(BudgetUnmeasuredNotice) = BUDGET_UNMEASURED, "A limit of the budget cannot be measured.";

@@ -174,6 +174,22 @@ pub enum SteeredKind {
     FollowUp,
 }
 
+/// Sent when the node of a service that ran the run has died, and another one goes on. It precedes the events that the other node sends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RunTakenOverNotice {
+    /// The number of nodes that died with the run, since it was last handed over.
+    pub takeovers: u32,
+}
+
+impl RunTakenOverNotice {
+    /// Returns the notice of a run with which this number of nodes have died.
+    #[must_use]
+    pub fn new(takeovers: u32) -> Self {
+        Self { takeovers }
+    }
+}
+
 /// Sent for messages that a run could no longer deliver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -33,6 +33,7 @@ fn data() -> Vec<(&'static str, Value)> {
         (ANSWER_KEPT, json!({ "turn": 1, "calls": 2 })),
         (ANSWER_TYPED, json!({ "turn": 1 })),
         (ANSWER_CONTINUED, json!({ "turn": 1, "times": 2 })),
+        (RUN_TAKEN_OVER, json!({ "takeovers": 1 })),
         (STEERED, json!({ "kind": "follow_up", "text": "and in euros" })),
         (UNDELIVERED, json!({ "texts": ["a", "b"] })),
         (BUDGET_UNMEASURED, json!({ "limit": "cost" })),

@@ -1,6 +1,8 @@
 //! Run ids and times.
 
 use std::{
+    collections::hash_map::RandomState,
+    hash::BuildHasher as _,
     sync::atomic::{AtomicU64, Ordering},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -12,15 +14,25 @@ use forgeline_types::Text;
 /// The number of runs of this process so far.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
-/// Returns a unique run id, made from the time, the process and a counter: `run-mb2k0p1c-9v1-0`.
+/// The number of values of a run's digits for its place in the process, and of its random digits.
+const PLACES: u64 = 36 * 36;
+const RANDOM: u64 = 36_u64.pow(10);
+
+/// Returns a unique run id, made from the time, the last digits of a counter, and 51 random bits: `run-mb2k0p1c0z8f3k2q9xw1`. Two processes in containers
+/// may have the same number and begin at the same time; their random digits differ.
 ///
-/// Each event contains a copy: in base 36 the id needs no allocation for the first 60 million runs.
+/// Each event contains a copy: with 24 bytes the id needs no allocation.
 pub(crate) fn next_run_id() -> Text {
     let count = RUNS.fetch_add(1, Ordering::Relaxed);
-    let mut id = Text::from("run");
-    for number in [now(), std::process::id().into(), count] {
-        id.push_str("-");
-        push_base_36(&mut id, number);
+    // The keys are random for each instance.
+    let random = RandomState::new().hash_one(count);
+    let mut id = Text::from("run-");
+    push_base_36(&mut id, now());
+    // A leading 1 keeps the zeros behind it; it is not part of the id.
+    for (number, digits) in [(count % PLACES, PLACES), (random % RANDOM, RANDOM)] {
+        let mut padded = Text::new();
+        push_base_36(&mut padded, digits + number);
+        id.push_str(padded.get(1..).unwrap_or_default());
     }
     id
 }
@@ -51,13 +63,18 @@ pub(crate) fn elapsed_ms(since: Instant) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
     fn ids_differ_and_fit_into_an_event_without_an_allocation() {
         let (one, other) = (next_run_id(), next_run_id());
         assert_ne!(one, other);
-        assert!(one.len() <= 24, "{one}");
+        assert_eq!(one.len(), 24, "{one}");
+        let random = |id: Text| id.get(14..).map(str::to_owned);
+        let all: HashSet<_> = (0..1_000).map(|_| random(next_run_id())).collect();
+        assert_eq!(all.len(), 1_000, "the random digits differ");
         let mut text = Text::new();
         for number in [0, 35, 36, 36 * 36 + 1] {
             push_base_36(&mut text, number);

@@ -12,7 +12,7 @@ use crate::{
     access::scope::scope,
     http::ids::check_id,
     input::{client_tools::ClientTools, stored_input::StoredInput},
-    journal::{LogProgress, StoredJournal, rewound::TakenBack},
+    journal::{LogProgress, StoredJournal, resume_error::ResumeError, rewound::TakenBack},
     problem::MAX_SHOWN,
 };
 use forgeline_agent::{Agent, Caller, RunInput};
@@ -26,13 +26,20 @@ use forgeline_types::{AgentError, ErrorCode, Message, Text, private::clipped};
 pub(crate) struct ConversationDirectory {
     agents: Arc<AgentSet>,
     store: Arc<dyn ConversationStore>,
+    /// `true` if other nodes write conversations, too.
+    is_shared: bool,
     log_progress: Arc<LogProgress>,
     cache: ConversationCache,
 }
 
 impl ConversationDirectory {
-    pub(crate) fn new(agents: Arc<AgentSet>, store: Arc<dyn ConversationStore>) -> Self {
-        Self { agents, store, log_progress: Arc::default(), cache: ConversationCache::default() }
+    pub(crate) fn new(
+        agents: Arc<AgentSet>,
+        store: Arc<dyn ConversationStore>,
+        is_shared: bool,
+    ) -> Self {
+        let (log_progress, cache) = (Arc::default(), ConversationCache::default());
+        Self { agents, store, is_shared, log_progress, cache }
     }
 
     /// Returns the conversations in memory.
@@ -74,7 +81,11 @@ impl ConversationDirectory {
         new.title = title(&input.text());
         match self.store.begin(new.clone()).await {
             Ok(()) => {
-                let added = self.cache.add(&scope, self.of_stored(&new, &own));
+                let live = self.of_stored(&new, &own);
+                if self.is_shared {
+                    live.journal.note_read(0).await;
+                }
+                let added = self.cache.add(&scope, live);
                 self.give(&scope, &added, history).await?;
                 if added.owner != caller.id {
                     return Err(Problem::not_found("conversation", &added.id));
@@ -114,7 +125,10 @@ impl ConversationDirectory {
         }
         let (scope, own) = (scope(caller), self.agents.for_caller(name, caller).await?);
         let live = match known {
-            KnownConversation::Live(live) => live,
+            KnownConversation::Live(live, head) => {
+                live.refresh_to(head).await?;
+                live
+            }
             KnownConversation::Stored(stored) => {
                 let read = self.of_stored(&stored, &own);
                 read.reread().await?;
@@ -150,7 +164,8 @@ impl ConversationDirectory {
     /// that ended there.
     pub(crate) async fn has_begun(&self, caller: &Caller, id: &Text) -> Result<bool, Problem> {
         let scope = scope(caller);
-        if self.cache.find(&scope, id).is_some_and(|known| !known.handle.transcript().is_empty()) {
+        let cached = self.cache.find(&scope, id).filter(|_| !self.is_shared);
+        if cached.is_some_and(|known| !known.handle.transcript().is_empty()) {
             return Ok(true);
         }
         self.has_lines(&ConversationKey::new(scope, id.clone())).await
@@ -168,30 +183,44 @@ impl ConversationDirectory {
 
     fn of_stored(&self, stored: &ConversationRecord, agent: &Agent) -> LiveConversation {
         let (store, log_progress) = (Arc::clone(&self.store), Arc::clone(&self.log_progress));
-        let journal = StoredJournal::new(store, stored.key.clone(), log_progress);
+        let journal = StoredJournal::new(store, stored.key.clone(), log_progress, self.is_shared);
         LiveConversation::new(stored, agent, journal)
     }
 
     /// Returns a conversation from memory or the store; `None` if neither has it.
-    async fn known(&self, scope: &Text, id: &Text) -> Result<Option<KnownConversation>, Problem> {
-        if let Some(live) = self.cache.find(scope, id) {
-            return Ok(Some(KnownConversation::Live(live)));
-        }
-        match self.store.get(&ConversationKey::new(scope.clone(), id.clone())).await {
-            Err(StoreError::NotFound { .. }) => Ok(None),
-            stored => Ok(Some(KnownConversation::Stored(Box::new(stored?)))),
-        }
+    async fn known(
+        &self,
+        scope: &Text,
+        id: &Text,
+    ) -> Result<Option<KnownConversation>, StoreError> {
+        let cached = match self.cache.find(scope, id) {
+            Some(live) if !self.is_shared => return Ok(Some(KnownConversation::Live(live, None))),
+            cached => cached,
+        };
+        let stored = match self.store.get(&ConversationKey::new(scope.clone(), id.clone())).await {
+            Err(StoreError::NotFound { .. }) => {
+                // Another node may have deleted it.
+                self.cache.remove(scope, id);
+                return Ok(None);
+            }
+            stored => Box::new(stored?),
+        };
+        Ok(Some(match cached {
+            Some(live) if !stored.status.is_last() => {
+                KnownConversation::Live(live, Some(stored.entries))
+            }
+            _ => KnownConversation::Stored(stored),
+        }))
     }
 
     /// Returns the conversation of a run to resume, with the agent for the run's caller; its journal has not been read yet.
     pub(crate) async fn of_run_to_resume(
         &self,
         record: &StoredRun,
-    ) -> Result<ConversationForRun, AgentError> {
+    ) -> Result<ConversationForRun, ResumeError> {
         let scope = &record.key.scope;
-        let failed = |why: String| AgentError::new(ErrorCode::Journal, why);
-        let known = self.known(scope, &record.conversation).await;
-        let known = known.map_err(|problem| failed(problem.to_string()))?;
+        let failed = |why: String| ResumeError::from(AgentError::new(ErrorCode::Journal, why));
+        let known = self.known(scope, &record.conversation).await?;
         let known = known.ok_or_else(|| failed("its conversation does not exist".to_owned()))?;
         let (_, _, name) = known.about();
         if !self.agents.has(name) {
@@ -201,7 +230,7 @@ impl ConversationDirectory {
         let own = self.agents.for_caller(name, &caller).await;
         let own = own.map_err(|problem| failed(problem.to_string()))?;
         let live = match known {
-            KnownConversation::Live(live) => live,
+            KnownConversation::Live(live, _) => live,
             KnownConversation::Stored(stored) => {
                 self.cache.add(scope, self.of_stored(&stored, &own))
             }
@@ -215,7 +244,8 @@ impl ConversationDirectory {
         if let Some(known) = self.cache.find(scope, id) {
             return known.journal.clone();
         }
-        StoredJournal::new(Arc::clone(&self.store), record.conversation_key(), Arc::default())
+        let store = Arc::clone(&self.store);
+        StoredJournal::new(store, record.conversation_key(), Arc::default(), self.is_shared)
     }
 
     /// Returns the messages of a conversation that were taken back; those read so far if its journal is damaged.
@@ -241,7 +271,8 @@ impl ConversationDirectory {
 
 /// A conversation that exists, in memory or only in the store.
 enum KnownConversation {
-    Live(Arc<LiveConversation>),
+    /// One in memory, with the number of its entries in the store if other nodes write it, too.
+    Live(Arc<LiveConversation>, Option<u64>),
     Stored(Box<ConversationRecord>),
 }
 
@@ -249,7 +280,7 @@ impl KnownConversation {
     /// Returns its id, its owner and the name of its agent.
     fn about(&self) -> (&Text, &Text, &Text) {
         match self {
-            Self::Live(live) => (&live.id, &live.owner, &live.agent_name),
+            Self::Live(live, _) => (&live.id, &live.owner, &live.agent_name),
             Self::Stored(stored) => (&stored.key.id, &stored.owner, &stored.agent),
         }
     }

@@ -189,8 +189,42 @@ impl LiveConversation {
 
     /// Reads its messages from the journal.
     pub(crate) async fn reread(&self) -> Result<(), Problem> {
+        let head = self.head_if_shared().await?;
         let reread = self.handle.reread().await;
-        reread.map_err(|error| self.journal.problem(error))
+        reread.map_err(|error| self.journal.problem(error))?;
+        self.note_read(head).await;
+        Ok(())
+    }
+
+    /// Reads what other nodes have written since it was last read, if they may have. A run of this node that is in progress knows everything.
+    pub(crate) async fn refresh(&self) -> Result<(), Problem> {
+        let head = self.head_if_shared().await?;
+        self.refresh_to(head).await
+    }
+
+    /// Reads what other nodes have written, if the store has this number of entries and the conversation in memory another one.
+    pub(crate) async fn refresh_to(&self, head: Option<u64>) -> Result<(), Problem> {
+        if head.is_none_or(|head| self.journal.has_read(head)) {
+            return Ok(());
+        }
+        let reread = self.handle.reread_if_idle().await;
+        if reread.map_err(|error| self.journal.problem(error))? {
+            self.note_read(head).await;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of entries in the store, if other nodes write it, too.
+    async fn head_if_shared(&self) -> Result<Option<u64>, Problem> {
+        if self.journal.is_shared() { Ok(Some(self.journal.head().await?)) } else { Ok(None) }
+    }
+
+    /// Records that its messages were read up to this number of entries.
+    async fn note_read(&self, head: Option<u64>) {
+        if let Some(head) = head {
+            self.journal.note_read(head).await;
+            self.measure();
+        }
     }
 
     /// Adds a run, which comes after those that have not ended.

@@ -21,6 +21,20 @@ pub(crate) struct RunTurn {
     number: u64,
 }
 
+/// A watch for changes of the order.
+#[derive(Debug)]
+pub(crate) struct OrderWatch(watch::Receiver<TurnQueue>);
+
+impl OrderWatch {
+    /// Waits until the order has changed since the last call, or since the watch began.
+    pub(crate) async fn changed(&mut self) {
+        if self.0.changed().await.is_err() {
+            // Nothing changes any more.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
 impl Default for RunOrder {
     fn default() -> Self {
         Self(Arc::new(watch::Sender::new(TurnQueue::default())))
@@ -44,6 +58,11 @@ impl RunTurn {
     /// Returns `true` if all runs before it have ended.
     pub(crate) fn is_first(&self) -> bool {
         self.turns.0.borrow().waiting.front() == Some(&self.number)
+    }
+
+    /// Returns a watch for changes of the order from now on.
+    pub(crate) fn watch(&self) -> OrderWatch {
+        OrderWatch(self.turns.0.subscribe())
     }
 
     /// Waits until all runs before it have ended.

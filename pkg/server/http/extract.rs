@@ -11,8 +11,9 @@ use bytes::Bytes;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
-use super::parse_error;
+use super::{ids::check_id, parse_error};
 use crate::Problem;
+use forgeline_types::Text;
 
 /// The query of a request.
 pub(crate) struct QueryParameters<T>(pub(crate) T);
@@ -86,6 +87,20 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathPar
         let read = extract::Path::<T>::from_request_parts(parts, state).await;
         read.map(|extract::Path(path)| Self(path))
             .map_err(|rejection| Problem::bad(rejection.body_text()))
+    }
+}
+
+/// The key with which a client marks a request that it may send again: the header `Idempotency-Key`.
+pub(crate) struct RequestKey(pub(crate) Option<Text>);
+
+impl<S: Send + Sync> FromRequestParts<S> for RequestKey {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let Some(key) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
+        let key = key.to_str().map_err(|_| Problem::bad("`Idempotency-Key` must be plain text"))?;
+        check_id("`Idempotency-Key`", key)?;
+        Ok(Self(Some(key.into())))
     }
 }
 

@@ -3,3 +3,6 @@
 pub(super) mod client_tools;
 pub(super) mod pending;
 pub(super) mod stored_input;
+pub(super) mod ui_files;
+pub(super) mod ui_message;
+pub(super) mod user_message;

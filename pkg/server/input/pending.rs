@@ -50,6 +50,9 @@ pub(crate) struct PendingAnswer {
     /// The last turn in the journal when the answer was given: the request belongs to that turn or to the next.
     #[serde(default)]
     turn: u32,
+    /// The number of the command that gave it, if another node sent it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) command: Option<u64>,
 }
 
 /// The answers that the journal of a run contains.
@@ -81,12 +84,12 @@ impl JournaledAnswers {
 
 impl PendingAnswer {
     pub(crate) fn new(id: Text, given: RequestAnswer) -> Self {
-        Self { id, given, turn: 0 }
+        Self { id, given, turn: 0, command: None }
     }
 
-    /// Returns the answer as given after the journaled ones.
-    pub(crate) fn given_in(&self, journaled: &JournaledAnswers) -> Self {
-        Self { turn: journaled.turn, ..self.clone() }
+    /// Returns the answer as given after the journaled ones, by this command.
+    pub(crate) fn given_in(&self, journaled: &JournaledAnswers, command: Option<u64>) -> Self {
+        Self { turn: journaled.turn, command, ..self.clone() }
     }
 }
 
@@ -139,7 +142,7 @@ mod tests {
         let mut add = |id: &str, journaled: &JournaledAnswers| {
             let new = PendingAnswer::new(id.into(), RequestAnswer::Decided(Decision::Grant));
             answers.retain(|answer| !journaled.has(answer) && answer.id != new.id);
-            answers.push(new.given_in(journaled));
+            answers.push(new.given_in(journaled, None));
             answers.iter().map(|it| it.id.to_string()).collect::<String>()
         };
         assert_eq!(add("a", &journaled), "a");

@@ -40,6 +40,9 @@ enum SentInput {
     Message {
         number: u64,
         message: QueuedMessage,
+        /// The number of the command that sent it, if another node did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<u64>,
     },
     Answer(PendingAnswer),
     /// The user has cancelled the run.
@@ -52,13 +55,22 @@ impl SentInput {
     /// Returns the name of the note, unique in its run.
     fn name(&self) -> Text {
         match self {
-            Self::Message { number, message } if message.when == DeliveryTime::End => {
+            Self::Message { number, message, .. } if message.when == DeliveryTime::End => {
                 format!("follow_up {number}").into()
             }
             Self::Message { number, .. } => format!("steer {number}").into(),
             Self::Answer(answer) => format!("answer {}", answer.id).into(),
             Self::Cancelled => "cancelled".into(),
             Self::Left => "left".into(),
+        }
+    }
+
+    /// Returns the number of the command that sent it, if another node did.
+    fn command(&self) -> Option<u64> {
+        match self {
+            Self::Message { command, .. } => *command,
+            Self::Answer(answer) => answer.command,
+            Self::Cancelled | Self::Left => None,
         }
     }
 
@@ -118,7 +130,7 @@ impl StoredInput {
         self.input = RunInput::from_json(&request.input).ok();
         self.tools = request.tools;
         for (number, message) in request.said.numbered() {
-            self.put(SentInput::Message { number, message }, 0);
+            self.put(SentInput::Message { number, message, command: None }, 0);
         }
         for answer in request.answers {
             self.put(SentInput::Answer(answer), 0);
@@ -185,7 +197,7 @@ impl StoredInput {
 
     fn messages(&self) -> impl Iterator<Item = (u64, &QueuedMessage)> {
         self.sent.iter().filter_map(|(sent, _)| match sent {
-            SentInput::Message { number, message } => Some((*number, message)),
+            SentInput::Message { number, message, .. } => Some((*number, message)),
             SentInput::Answer(_) | SentInput::Cancelled | SentInput::Left => None,
         })
     }
@@ -203,25 +215,33 @@ impl StoredInput {
         same.nth(before).map(|(_, sent)| sent.at_ms)
     }
 
-    /// Returns the note of one more message, given the numbers of those in the journal.
+    /// Returns `true` if something that this command sent is stored.
+    pub(crate) fn has_command(&self, number: u64) -> bool {
+        self.sent.iter().any(|(sent, _)| sent.command() == Some(number))
+    }
+
+    /// Returns the note of one more message, which this command sent, given the numbers of those in the journal.
     pub(crate) fn note_message(
         &self,
         message: QueuedMessage,
         journaled: MessageCounts,
+        command: Option<u64>,
     ) -> serde_json::Result<RunNote> {
         let is_steer = message.when != DeliveryTime::End;
         let same = self.messages().filter(|(_, it)| (it.when != DeliveryTime::End) == is_steer);
         let next = same.map(|(number, _)| number + 1).max().unwrap_or_default();
         let number = next.max(journaled.count_for(message.when));
-        SentInput::Message { number, message }.write()
+        SentInput::Message { number, message, command }.write()
     }
 
-    /// Returns the notes of more answers, given those in the journal.
+    /// Returns the notes of more answers, which this command gave, given those in the journal.
     pub(crate) fn note_answers(
         answers: &[PendingAnswer],
         journaled: &JournaledAnswers,
+        command: Option<u64>,
     ) -> serde_json::Result<Vec<RunNote>> {
-        let note = |answer: &PendingAnswer| SentInput::Answer(answer.given_in(journaled)).write();
+        let note =
+            |answer: &PendingAnswer| SentInput::Answer(answer.given_in(journaled, command)).write();
         answers.iter().map(note).collect()
     }
 
@@ -231,14 +251,19 @@ impl StoredInput {
         replaced.filter_map(|(sent, _)| sent.write().ok()).collect()
     }
 
-    /// Returns the names of the notes that are not needed any more: the journal contains what they say, or the request that they answer is over.
+    /// Returns the names of the notes that are not needed any more: the journal contains what they say, or the request that they answer is over. A note of
+    /// a command from number `unanswered` on is needed: the next owner of the run sees by it that the command was executed.
     pub(crate) fn outdated(
         &self,
         messages: MessageCounts,
         answers: &JournaledAnswers,
+        unanswered: u64,
     ) -> Vec<Text> {
         let is_outdated = |sent: &SentInput| match sent {
-            SentInput::Message { number, message } => *number < messages.count_for(message.when),
+            _ if sent.command().is_some_and(|number| number >= unanswered) => false,
+            SentInput::Message { number, message, .. } => {
+                *number < messages.count_for(message.when)
+            }
             SentInput::Answer(answer) => answers.has(answer),
             SentInput::Cancelled | SentInput::Left => false,
         };
@@ -303,7 +328,8 @@ mod tests {
             (DeliveryTime::End, "d"),
             (DeliveryTime::Next, "e"),
         ] {
-            let note = StoredInput::read(&record).note_message(message(when, text), counts(0, 0));
+            let note =
+                StoredInput::read(&record).note_message(message(when, text), counts(0, 0), None);
             record.notes.push(note.unwrap());
         }
         for (journaled, left) in [
@@ -316,8 +342,9 @@ mod tests {
             assert_eq!(texts(StoredInput::read(&record).messages_without(journaled)), left);
         }
         let stored = StoredInput::read(&record);
-        let note = stored.note_message(message(DeliveryTime::End, "f"), counts(2, 1)).unwrap();
-        let outdated = stored.outdated(counts(2, 1), &JournaledAnswers::default());
+        let note =
+            stored.note_message(message(DeliveryTime::End, "f"), counts(2, 1), None).unwrap();
+        let outdated = stored.outdated(counts(2, 1), &JournaledAnswers::default(), u64::MAX);
         assert_eq!(outdated, ["steer 0", "follow_up 0", "steer 1"]);
         record.notes.retain(|note| !outdated.contains(&note.name));
         record.notes.push(note);
@@ -325,8 +352,11 @@ mod tests {
         assert_eq!((left(counts(2, 1)), left(counts(3, 2))), ("def".to_owned(), "f".to_owned()));
         assert_eq!(left(counts(3, 3)), "");
         record.notes.clear();
-        let note =
-            StoredInput::read(&record).note_message(message(DeliveryTime::Now, "g"), counts(3, 3));
+        let note = StoredInput::read(&record).note_message(
+            message(DeliveryTime::Now, "g"),
+            counts(3, 3),
+            None,
+        );
         assert_eq!(note.unwrap().name, "steer 3", "after those in the journal");
     }
 
@@ -346,7 +376,8 @@ mod tests {
             (stored.is_cancelled(), stored.is_left(), stored.answers().len()),
             (true, false, 1)
         );
-        let note = stored.note_message(message(DeliveryTime::Next, "d"), counts(2, 0)).unwrap();
+        let note =
+            stored.note_message(message(DeliveryTime::Next, "d"), counts(2, 0), None).unwrap();
         assert_eq!(note.name, "steer 4");
     }
 
@@ -357,16 +388,17 @@ mod tests {
         let journaled = JournaledAnswers::default();
         let mut record = record("{}");
         let first = [answer("q1", Decision::Grant), answer("q2", Decision::Grant)];
-        record.notes = StoredInput::note_answers(&first, &journaled).unwrap();
+        record.notes = StoredInput::note_answers(&first, &journaled, None).unwrap();
         let stored = StoredInput::read(&record);
         let again =
-            StoredInput::note_answers(&[answer("q1", Decision::reject("no"))], &journaled).unwrap();
+            StoredInput::note_answers(&[answer("q1", Decision::reject("no"))], &journaled, None)
+                .unwrap();
         let before = stored.notes_named(&[again[0].name.clone()]);
         assert_eq!((before.len(), &before[0]), (1, &record.notes[0]));
         // The bytes of the answers are those of their notes.
-        record
-            .notes
-            .push(stored.note_message(message(DeliveryTime::Now, "a"), counts(0, 0)).unwrap());
+        record.notes.push(
+            stored.note_message(message(DeliveryTime::Now, "a"), counts(0, 0), None).unwrap(),
+        );
         let stored = StoredInput::read(&record);
         let names = [record.notes[0].name.clone(), record.notes[1].name.clone()];
         let bytes =

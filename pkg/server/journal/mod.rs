@@ -1,6 +1,7 @@
 //! The journal of a conversation, in the conversation store.
 
 mod lines;
+pub(super) mod resume_error;
 pub(super) mod rewound;
 pub(super) mod run_fence;
 pub(super) mod undelivered;
@@ -11,13 +12,14 @@ use std::{
         Arc, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use tokio::sync::{Mutex, Notify};
 
 use self::{
     lines::{LineReader, StoredLine},
-    run_fence::RunFence,
+    run_fence::{RunFence, is_outage},
     undelivered::Undelivered,
 };
 use super::{
@@ -31,6 +33,9 @@ use forgeline_store::{
     ConversationKey, ConversationStore, Entry, RunWriter, StoreError, private::now_ms,
 };
 use forgeline_types::{AgentError, ErrorCode, Message, Text};
+
+/// Maximum time in which a store answers.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
 /// Number of last messages that are searched for one that an earlier process may have added.
 const LAST_SAID: usize = 200;
@@ -48,6 +53,10 @@ struct Inside {
     /// The part of the current run that has been written.
     run: std::sync::Mutex<Journaled>,
     told: Arc<LogProgress>,
+    /// `true` if other nodes write the conversation, too.
+    is_shared: bool,
+    /// The number of entries that the conversation in memory contains, if other nodes write it, too; `None` while unknown.
+    read_to: std::sync::Mutex<Option<u64>>,
     /// The store error of the last read or write.
     failure: std::sync::Mutex<Option<StoreError>>,
 }
@@ -113,6 +122,7 @@ impl LogProgress {
 
 /// The part of a run that the journal contains.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Journaled {
     run: Text,
     /// `true` once the journal contains a message of the run.
@@ -121,6 +131,8 @@ pub(crate) struct Journaled {
     pub(crate) words: MessageCounts,
     /// The answers to requests.
     pub(crate) answered: JournaledAnswers,
+    /// `true` once the journal contains the beginning of the run.
+    pub(crate) has_begun: bool,
 }
 
 impl Journaled {
@@ -144,10 +156,46 @@ impl StoredJournal {
         store: Arc<dyn ConversationStore>,
         key: ConversationKey,
         told: Arc<LogProgress>,
+        is_shared: bool,
     ) -> Self {
         let (entries, run) = (Mutex::default(), std::sync::Mutex::default());
-        let failure = std::sync::Mutex::default();
-        Self(Arc::new(Inside { store, key, entries, run, told, failure }))
+        let (read_to, failure) = (std::sync::Mutex::default(), std::sync::Mutex::default());
+        Self(Arc::new(Inside { store, key, entries, run, told, is_shared, read_to, failure }))
+    }
+
+    /// Returns `true` if other nodes write the conversation, too.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.0.is_shared
+    }
+
+    /// Returns the number of entries of the conversation in the store.
+    pub(crate) async fn head(&self) -> Result<u64, StoreError> {
+        Ok(self.0.store.get(&self.0.key).await?.entries)
+    }
+
+    /// Returns `true` if the conversation in memory contains all of this number of entries, and no others.
+    pub(crate) fn has_read(&self, head: u64) -> bool {
+        *self.0.read_to() == Some(head)
+    }
+
+    /// Records that the conversation in memory contains this number of entries.
+    pub(crate) async fn note_read(&self, head: u64) {
+        *self.0.entries.lock().await = Some(head);
+        *self.0.read_to() = Some(head);
+    }
+
+    /// Returns the error of the last read or write if the store could not be used, or did not answer in time.
+    pub(crate) fn outage(&self) -> Option<StoreError> {
+        self.0.failure().clone().filter(is_outage)
+    }
+
+    /// Returns `true` if the last write failed in a way in which the next one may succeed, once the conversation was read again.
+    pub(crate) fn may_recover(&self) -> bool {
+        let failure = self.0.failure();
+        failure.as_ref().is_some_and(|error| {
+            let is_behind = matches!(error, StoreError::Behind { .. } | StoreError::Fenced { .. });
+            is_outage(error) || is_behind
+        })
     }
 
     /// Returns the part of a run known to be in the journal, without reading it.
@@ -168,7 +216,10 @@ impl StoredJournal {
         while let Some(page) = reader.read_page().await? {
             for line in page {
                 match line.step {
-                    Some(JournalStep::RunBegan { run_id, .. }) => is_its = run_id == run,
+                    Some(JournalStep::RunBegan { run_id, .. }) => {
+                        is_its = run_id == run;
+                        journaled.has_begun |= is_its;
+                    }
                     Some(JournalStep::InputTaken { input, messages, .. }) if is_its => {
                         journaled.note(&input, messages > 0);
                         words.note(input, &line.messages);
@@ -223,8 +274,19 @@ impl Inside {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn read_to(&self) -> std::sync::MutexGuard<'_, Option<u64>> {
+        self.read_to.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn failure(&self) -> std::sync::MutexGuard<'_, Option<StoreError>> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that the store of several nodes is used: an agent that does not wait for the answer drops the future.
+    fn begin_access(&self) {
+        if self.is_shared {
+            *self.failure() = Some(StoreError::slow(ANSWER_LIMIT));
+        }
     }
 
     /// Records whether the store failed.
@@ -241,7 +303,8 @@ impl Inside {
         let mut stored = Entry::new(at_ms).line(entry.head());
         stored.messages.extend(entry.messages().iter().map(|message| Message::clone(message)));
         if let JournalStep::RunBegan { run_id, .. } = entry.step() {
-            *self.lock() = Journaled { run: run_id.clone(), ..Journaled::default() };
+            let has_begun = true;
+            *self.lock() = Journaled { run: run_id.clone(), has_begun, ..Journaled::default() };
         }
         let mut journaled = self.lock().clone();
         if let JournalStep::InputTaken { input, messages, events, .. } = entry.step() {
@@ -251,24 +314,47 @@ impl Inside {
         // What is given or taken back between runs belongs to none.
         let is_of_run = !is_given && !matches!(entry.step(), JournalStep::RunRewound { .. });
         let fence = self.told.fence(&journaled.run).filter(|_| is_of_run);
+        if let Some(lost) = fence.as_ref().filter(|fence| fence.is_lost()) {
+            let RunWriter { run, epoch, .. } = lost.writer();
+            return self.noted(Err(StoreError::fenced(run.name.clone(), *epoch)));
+        }
         let mut entries = self.entries.lock().await;
         // Until the append returns, the number of entries is unknown.
-        let at = match entries.take() {
+        let mut at = match entries.take() {
             Some(at) => at,
             None => self.noted(self.store.get(&self.key).await)?.entries,
         };
+        self.begin_access();
         let writer = fence.as_ref().map(|fence| fence.writer());
-        let appended = self.store.append(&self.key, at, stored, writer).await;
+        let mut appended = self.store.append(&self.key, at, stored.clone(), writer).await;
+        // Another node may have added messages of a run that waited and was cancelled, which belong to no line.
+        if let Err(StoreError::Behind { end, .. }) = appended
+            && self.is_shared
+            && self.noted(self.store.lines(&self.key, at, 1).await)?.is_empty()
+        {
+            at = end;
+            appended = self.store.append(&self.key, at, stored, writer).await;
+        }
+        if let (Some(fence), Err(error)) = (&fence, &appended)
+            && self.is_shared
+            && is_outage(error)
+        {
+            fence.lose(error);
+        }
         self.noted(match &fence {
             Some(fence) => fence.noted(appended),
             None => appended,
         })?;
         *entries = Some(at + 1);
+        let mut read_to = self.read_to();
+        *read_to = read_to.filter(|read_to| *read_to == at).map(|_| at + 1);
+        drop(read_to);
         *self.lock() = journaled;
         Ok(())
     }
 
     async fn read(&self) -> Result<Vec<JournalLine>, JournalError> {
+        self.begin_access();
         let (mut lines, mut reader) = (Vec::new(), LineReader::new(&*self.store, &self.key));
         while let Some(page) = self.noted(reader.read_page().await)? {
             lines.extend(page.into_iter().map(StoredLine::into_line));

@@ -1,6 +1,9 @@
 //! The right of this process to write a run, until another process takes it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    fmt::Display,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use tokio_util::sync::CancellationToken;
 
@@ -12,12 +15,18 @@ pub(crate) struct RunFence {
     writer: RunWriter,
     cancel: CancellationToken,
     is_lost: AtomicBool,
+    is_released: AtomicBool,
 }
 
 impl RunFence {
     /// Returns the right of a claim, and the token that cancels the run.
     pub(crate) fn new(writer: RunWriter, cancel: CancellationToken) -> Self {
-        Self { writer, cancel, is_lost: AtomicBool::new(false) }
+        Self {
+            writer,
+            cancel,
+            is_lost: AtomicBool::new(false),
+            is_released: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn writer(&self) -> &RunWriter {
@@ -29,16 +38,38 @@ impl RunFence {
         self.is_lost.load(Ordering::Acquire)
     }
 
+    /// Returns `true` if the right was given up because the run was released.
+    pub(crate) fn is_released(&self) -> bool {
+        self.is_released.load(Ordering::Acquire)
+    }
+
     /// Returns the result of a write unchanged, and cancels the run if the right is lost.
     pub(crate) fn noted<T>(&self, written: Result<T, StoreError>) -> Result<T, StoreError> {
-        if let Err(error @ StoreError::Fenced { .. }) = &written
-            && !self.is_lost.swap(true, Ordering::AcqRel)
-        {
-            tracing::warn!(%error, run_id = %self.writer.run.name, "a run is stopped here");
-            self.cancel.cancel();
+        if let Err(error @ StoreError::Fenced { .. }) = &written {
+            self.lose(error);
         }
         written
     }
+
+    /// Gives the right up for this reason, and cancels the run in this process, which then writes nothing more.
+    pub(crate) fn lose(&self, why: &dyn Display) {
+        if !self.is_lost.swap(true, Ordering::AcqRel) {
+            tracing::warn!(%why, run_id = %self.writer.run.name, "a run is stopped here");
+            self.cancel.cancel();
+        }
+    }
+
+    /// Gives the right up because the run was released.
+    pub(crate) fn release(&self) {
+        self.is_released.store(true, Ordering::Release);
+        self.is_lost.store(true, Ordering::Release);
+        self.cancel.cancel();
+    }
+}
+
+/// Returns `true` for the error of a store that cannot be reached, or did not answer in time: the same write may succeed later.
+pub(crate) fn is_outage(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable { .. } | StoreError::Slow { .. })
 }
 
 #[cfg(test)]

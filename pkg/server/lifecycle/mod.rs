@@ -1,20 +1,28 @@
 //! The life of runs: their start, what they receive while they work, and their recovery after a restart.
 
+pub(super) mod acts;
+pub(super) mod ag_ui_acts;
+pub(super) mod chat_acts;
+pub(super) mod command_tasks;
+pub(super) mod node;
 pub(super) mod recover;
+mod resumption;
+mod run_log;
 pub(super) mod start;
 pub(super) mod steering;
 pub(super) mod user_messages;
 
 use std::{sync::Arc, time::Duration};
 
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::task::TaskTracker;
 
+use self::node::membership::NodeMembership;
 use super::{
     access::usage::ServiceUsage,
     conversations::directory::ConversationDirectory,
     metrics::{ServiceMetrics, latency_records::LatencyRecords},
     retention::DataRetention,
-    runs::{directory::RunDirectory, slots::RunSlots},
+    runs::{directory::RunDirectory, event_batches::LeaveSignals, slots::RunSlots},
 };
 use forgeline_store::{NodeId, Stores};
 
@@ -34,8 +42,10 @@ pub(crate) struct RunLifecycle {
     pub(super) records: Arc<LatencyRecords>,
     pub(super) retention: Arc<DataRetention>,
     pub(super) tasks: TaskTracker,
-    /// Cancelled to suspend the runs.
-    pub(super) away: CancellationToken,
+    /// The signals on which runs are suspended.
+    pub(super) leave: LeaveSignals,
+    /// The state of this process as one of several nodes.
+    pub(super) membership: NodeMembership,
 }
 
 impl RunLifecycle {
@@ -47,22 +57,31 @@ impl RunLifecycle {
         &self.places
     }
 
+    pub(crate) fn membership(&self) -> &NodeMembership {
+        &self.membership
+    }
+
     /// Returns `true` once no more runs start.
     pub(crate) fn is_ending(&self) -> bool {
         self.tasks.is_closed()
     }
 
-    /// Starts no more runs, waits for the active ones, and suspends or cancels those that have not ended after `grace`.
+    /// Starts no more runs, waits for the active ones, and suspends or cancels those that have not ended after `grace`. On a shared store, runs that wait
+    /// are suspended at once, and each is released, so that another node claims it; this node is alive until then.
     pub(crate) async fn shutdown(&self, grace: Duration) {
         self.tasks.close();
         self.places.close();
+        if self.stores.runs.is_shared() {
+            self.leave.waiting.cancel();
+        }
         if tokio::time::timeout(grace, self.tasks.wait()).await.is_err() {
             if self.stores.runs.outlives_process() {
-                self.away.cancel();
+                self.leave.all.cancel();
             } else {
                 self.runs.active().all().iter().for_each(|run| run.cancel.cancel());
             }
             self.tasks.wait().await;
         }
+        self.membership.end();
     }
 }

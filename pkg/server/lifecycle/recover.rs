@@ -2,45 +2,24 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{RunLifecycle, STATE_VERSION};
+use super::{
+    RunLifecycle, STATE_VERSION,
+    resumption::{RecoveryOutcome, ResumedRun, ToolsByRun},
+};
 use crate::{
-    conversations::{ConversationForRun, run_order::RunTurn},
-    encode::RunEnd,
-    input::{
-        client_tools::ClientTools,
-        pending::{MessageCounts, PendingAnswer, QueuedMessage},
-        stored_input::StoredInput,
-    },
+    conversations::{ConversationForRun, LiveConversation, run_order::RunTurn},
+    input::{pending::PendingAnswer, stored_input::StoredInput},
     readers::scope_events,
-    runs::run::{RUN_END, ServiceRun},
+    runs::run::ServiceRun,
 };
-use forgeline_agent::{
-    RunStream,
-    private::{RunHandles, RunInJournal},
-    run::RunContext,
-};
+use forgeline_agent::{RunStream, private::RunHandles};
 use forgeline_store::{
     ConversationKey, RunChange, RunProgress, StoreError, StoredRun, private::now_ms,
 };
-use forgeline_types::{
-    AgentError, AgentEvent, Envelope, ErrorCode, Text, TokenUsageEvent, ToolQuestionEndEvent,
-    UsageInfo,
-};
+use forgeline_types::AgentError;
 
 /// Maximum number of runs that are recovered.
 const MAX_RECOVERED: usize = 100_000;
-
-/// Maximum number of times that a run is resumed; then it is interrupted, as it may be what crashes the processes.
-const MAX_RESUMED: u32 = 3;
-
-/// Number of records read at a time.
-const PAGE: usize = 256;
-
-/// The kind of the events that report token usage.
-const TOKEN_USAGE: &str = "token_usage";
-
-/// The tools of requests, by run.
-type ToolsByRun = HashMap<Text, Arc<ClientTools>>;
 
 /// The numbers of recovered runs, by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,35 +33,13 @@ pub struct Recovered {
     pub ended: usize,
 }
 
-/// A resumed run.
-struct ResumedRun {
-    stream: RunStream,
-    /// The number of its events so far.
-    events: u64,
-    /// The turn that the run was in, if any.
-    turn: Option<u32>,
-    /// The requests that the run waited for.
-    awaited: Vec<Text>,
-    /// The messages sent to the run that are not in its journal.
-    words: Vec<QueuedMessage>,
-    /// The answers to its requests that are not in its journal.
-    answers: Vec<PendingAnswer>,
-    /// The token usage of its requests so far.
-    used: Option<UsageInfo>,
-}
-
-/// The outcome for one run.
-enum RecoveryOutcome {
-    Resumed(Box<ResumedRun>),
-    Interrupted(AgentError),
-    /// The log already contains the end of the run.
-    Ended(Box<RunEnd>),
-}
-
 impl RunLifecycle {
     /// Recovers the runs that an earlier process left behind; see [`Service::recover`](crate::Service::recover).
     pub(crate) async fn recover(self: &Arc<Self>) -> Result<Recovered, StoreError> {
         self.retention.start_sweeping();
+        if self.stores.runs.is_shared() {
+            return self.join_nodes().await;
+        }
         let mut recovered = Recovered::default();
         let mut conversations: HashMap<ConversationKey, Vec<StoredRun>> = HashMap::new();
         let runs = &self.stores.runs;
@@ -97,8 +54,22 @@ impl RunLifecycle {
         Ok(recovered)
     }
 
+    /// Begins the life of this process as one of several nodes, and resumes the runs that are free.
+    async fn join_nodes(self: &Arc<Self>) -> Result<Recovered, StoreError> {
+        self.start_node();
+        self.stores.runs.beat(&self.node).await?;
+        let mut recovered = Recovered::default();
+        for resuming in self.look().await? {
+            let Ok(of_conversation) = resuming.await else { continue };
+            recovered.resumed += of_conversation.resumed;
+            recovered.interrupted += of_conversation.interrupted;
+            recovered.ended += of_conversation.ended;
+        }
+        Ok(recovered)
+    }
+
     /// Resumes the runs of one conversation in order, before those that start now.
-    async fn recover_conversation(
+    pub(super) async fn recover_conversation(
         self: &Arc<Self>,
         records: Vec<StoredRun>,
         recovered: &mut Recovered,
@@ -110,284 +81,129 @@ impl RunLifecycle {
         });
         let tools: ToolsByRun = tools.collect();
         for record in records {
-            let events = self.log_end(&record).await;
             let conversation = self.conversations.of_run_to_resume(&record).await;
-            let fate = match (&conversation, &events) {
-                (Ok(conversation), Ok(events)) => {
-                    self.fate(&record, conversation, *events, &tools).await
+            let (fate, conversation) = match conversation {
+                Ok(conversation) => {
+                    (self.fate(&record, &conversation, &tools).await, Some(conversation))
                 }
-                (Err(error), _) => RecoveryOutcome::Interrupted(error.clone()),
-                (_, Err(error)) => RecoveryOutcome::Interrupted(failed(error)),
+                Err(error) => (self.fate_after(error), None),
             };
-            let events = events.unwrap_or_default();
             match (fate, conversation) {
-                (RecoveryOutcome::Resumed(resumed), Ok(conversation)) => {
+                (RecoveryOutcome::Resumed(resumed), Some(conversation)) => {
                     recovered.resumed += 1;
-                    let ResumedRun {
-                        stream,
-                        events: from,
-                        turn,
-                        mut awaited,
-                        words,
-                        answers,
-                        used,
-                    } = *resumed;
-                    let stored = StoredInput::read(&record);
-                    // A client that decides now has read the events in the log.
-                    let ways = RunHandles::of_stream(&stream);
-                    for word in words {
-                        if let Err(error) = word.say(&ways.steering) {
-                            tracing::error!(%error, run_id = %record.key.name, "an input is lost");
-                        }
-                    }
-                    if stored.is_cancelled() {
-                        ways.cancel.cancel();
-                    }
-                    let given =
-                        answers.into_iter().map(|PendingAnswer { id, given, .. }| (id, given));
-                    if stored.is_left() {
-                        awaited.clear();
-                        ways.steering.leave(given.collect());
-                    } else {
-                        for (id, given) in given {
-                            // The answer is given as soon as the request is open again.
-                            awaited.retain(|awaited| *awaited != id);
-                            ways.steering.give_when_open(id, given);
-                        }
-                    }
-                    let run = ServiceRun::left(&record, ways, turn, from, awaited).used(used);
-                    let run = Arc::new(run);
-                    self.runs.active().add(&run);
-                    if from == 0
-                        && let Err(error) = scope_events::note_left(&self.stores.log, &run).await
-                    {
-                        tracing::error!(%error, run_id = run.id(), "a run cannot be recorded");
-                    }
+                    let has_begun = resumed.has_begun;
+                    let (run, stream, from) = self.hold_resumed(&record, *resumed).await;
                     let turn = conversation.live.begin(&run);
-                    going_on.push((run, stream, turn, from));
+                    going_on.push((run, (stream, has_begun), (conversation.live, turn), from));
                 }
                 (RecoveryOutcome::Ended(end), _) => {
                     recovered.ended += 1;
-                    ServiceRun::stored(&record).finish_logged(&self.stores, *end).await;
+                    ServiceRun::claimed(&record).finish_logged(&self.stores, *end).await;
                 }
                 (RecoveryOutcome::Interrupted(why), conversation) => {
                     recovered.interrupted += 1;
-                    tracing::warn!(error = %why, run_id = %record.key.name, "a run is interrupted");
-                    // The conversation keeps every acknowledged message, whatever happens to the run.
-                    self.keep_user_messages(&record).await;
-                    let used = self.used_in_log(&record, events).await;
-                    ServiceRun::stored(&record).interrupt(&self.stores, (events, used), why).await;
-                    if let Ok(conversation) = conversation
-                        && let Err(error) = conversation.handle.reread().await
-                    {
-                        tracing::warn!(%error, "a conversation cannot continue");
+                    self.interrupt(&record, why).await;
+                    if let Some(conversation) = conversation {
+                        self.read_on(&conversation).await;
                     }
                 }
-                (RecoveryOutcome::Resumed(_), Err(_)) => {}
+                (RecoveryOutcome::Later(error), _) => {
+                    tracing::warn!(%error, run_id = %record.key.name, "a run is resumed later");
+                }
+                (RecoveryOutcome::Resumed(_), None) => {}
             }
         }
-        for (run, stream, turn, from) in going_on {
-            self.go_on(run, stream, turn, from);
+        for (run, stream, conversation, from) in going_on {
+            self.go_on(run, stream, conversation, from);
         }
     }
 
-    /// Drives a run that another process left behind, from event number `from` on.
-    fn go_on(self: &Arc<Self>, run: Arc<ServiceRun>, stream: RunStream, turn: RunTurn, from: u64) {
+    /// Puts a resumed run in memory, with what was sent to it before.
+    async fn hold_resumed(
+        &self,
+        record: &StoredRun,
+        resumed: ResumedRun,
+    ) -> (Arc<ServiceRun>, RunStream, u64) {
+        let ResumedRun { stream, events: from, turn, mut awaited, words, answers, used, .. } =
+            resumed;
+        let stored = StoredInput::read(record);
+        // A client that decides now has read the events in the log.
+        let ways = RunHandles::of_stream(&stream);
+        for word in words {
+            if let Err(error) = word.say(&ways.steering) {
+                tracing::error!(%error, run_id = %record.key.name, "an input is lost");
+            }
+        }
+        if stored.is_cancelled() {
+            ways.cancel.cancel();
+        }
+        let given = answers.into_iter().map(|PendingAnswer { id, given, .. }| (id, given));
+        if stored.is_left() {
+            awaited.clear();
+            ways.steering.leave(given.collect());
+        } else {
+            for (id, given) in given {
+                // The answer is given as soon as the request is open again.
+                awaited.retain(|awaited| *awaited != id);
+                ways.steering.give_when_open(id, given);
+            }
+        }
+        let run = Arc::new(ServiceRun::left(record, ways, turn, from, awaited).used(used));
+        self.runs.active().add(&run);
+        if from == 0
+            && let Err(error) = scope_events::note_left(&self.stores.log, &run).await
+        {
+            tracing::error!(%error, run_id = run.id(), "a run cannot be recorded");
+        }
+        (run, stream, from)
+    }
+
+    /// Ends a run that cannot be resumed. The conversation keeps every acknowledged message, whatever happens to the run.
+    async fn interrupt(&self, record: &StoredRun, why: AgentError) {
+        tracing::warn!(error = %why, run_id = %record.key.name, "a run is interrupted");
+        self.keep_user_messages(record).await;
+        let events = self.log_end(record).await.unwrap_or_default();
+        let used = self.used_in_log(record, events).await;
+        ServiceRun::claimed(record).interrupt(&self.stores, (events, used), why).await;
+    }
+
+    /// Reads a conversation whose run was interrupted, for the next one.
+    async fn read_on(&self, conversation: &ConversationForRun) {
+        let is_read = if self.stores.runs.is_shared() {
+            conversation.live.refresh().await.map_err(|problem| problem.to_string())
+        } else {
+            conversation.handle.reread().await.map_err(|error| error.to_string())
+        };
+        if let Err(error) = is_read {
+            tracing::warn!(%error, "a conversation cannot continue");
+        }
+    }
+
+    /// Drives a run that another process left behind, from event number `from` on. On a shared store, a run that has begun holds its conversation.
+    fn go_on(
+        self: &Arc<Self>,
+        run: Arc<ServiceRun>,
+        (stream, has_begun): (RunStream, bool),
+        (conversation, turn): (Arc<LiveConversation>, RunTurn),
+        from: u64,
+    ) {
         let this = Arc::clone(self);
         self.tasks.spawn(async move {
-            let comes = run.cancel.run_until_cancelled(turn.comes());
-            this.away.run_until_cancelled(comes).await;
+            let commands = this.execute_commands(&run);
+            let is_shared = this.stores.runs.is_shared();
+            if is_shared && !has_begun {
+                let place = this.places.beside();
+                this.drive_in_turn(&run, stream, (&conversation, &turn), place).await;
+                return drop(commands);
+            }
+            if !is_shared {
+                let comes = run.cancel.run_until_cancelled(turn.comes());
+                this.leave.all.run_until_cancelled(comes).await;
+            }
             let change = RunChange::to(RunProgress::Running, now_ms()).is_resumed(true);
             run.keep(&this.stores, change).await;
             this.drive_here(&run, stream, this.places.beside(), from).await;
-            drop(turn);
+            drop((turn, commands));
         });
     }
-
-    /// Returns the number of records of a run's log, which is created if missing.
-    async fn log_end(&self, record: &StoredRun) -> Result<u64, StoreError> {
-        let log = &self.stores.log;
-        match log.read(&record.key, u64::MAX, 1).await {
-            Err(StoreError::NotFound { .. }) => log.create(record.key.clone()).await.map(|()| 0),
-            Err(StoreError::Behind { end, .. }) => Ok(end),
-            other => other.map(|page| page.next),
-        }
-    }
-
-    async fn fate(
-        &self,
-        record: &StoredRun,
-        conversation: &ConversationForRun,
-        events: u64,
-        tools: &ToolsByRun,
-    ) -> RecoveryOutcome {
-        match self.find_fate(record, conversation, events, tools).await {
-            Ok(fate) => fate,
-            Err(error) => RecoveryOutcome::Interrupted(error),
-        }
-    }
-
-    async fn find_fate(
-        &self,
-        record: &StoredRun,
-        conversation: &ConversationForRun,
-        events: u64,
-        tools: &ToolsByRun,
-    ) -> Result<RecoveryOutcome, AgentError> {
-        if let Some(end) = self.logged_end(record, events).await? {
-            return Ok(RecoveryOutcome::Ended(Box::new(end)));
-        }
-        let share = |run: &str, context: &mut RunContext| {
-            if let Some(tools) = tools.get(run) {
-                context.share(Arc::clone(tools));
-            }
-        };
-        let found = conversation.handle.reopen(&record.key.name, share).await?;
-        self.fate_of(record, conversation, events, found).await
-    }
-
-    /// Returns the outcome for a run whose journal was found in this state.
-    async fn fate_of(
-        &self,
-        record: &StoredRun,
-        conversation: &ConversationForRun,
-        events: u64,
-        found: RunInJournal,
-    ) -> Result<RecoveryOutcome, AgentError> {
-        if record.resumed >= MAX_RESUMED {
-            let why =
-                format!("the run was resumed in {MAX_RESUMED} processes, and each of them died");
-            return Err(interrupted(why));
-        }
-        let stored = StoredInput::read(record);
-        match found {
-            RunInJournal::Open(reopened) => {
-                let first = reopened.events();
-                if first > events {
-                    return Err(interrupted(format!("its events from {events} on were lost")));
-                }
-                let logged = self.logged_events(record, first, events).await?;
-                let last = self.logged_events(record, events.saturating_sub(1), events).await?;
-                let turn = last.last().map(|last| last.turn);
-                let journaled = conversation.live.journal.read_run(&record.key.name).await;
-                let (journaled, _) = journaled.map_err(|error| interrupted(error.to_string()))?;
-                let words = stored.messages_without(journaled.words);
-                conversation.live.journal.goes_on_with(journaled);
-                let logged: Vec<_> = logged.into_iter().map(|logged| logged.event).collect();
-                let mut awaited = reopened.requests();
-                awaited.extend(open_questions(&logged));
-                let used = used(reopened.usage(), &logged);
-                let stream = reopened.into_stream(logged);
-                let answers = stored.answers();
-                let resumed = ResumedRun { stream, events, turn, awaited, words, answers, used };
-                Ok(RecoveryOutcome::Resumed(Box::new(resumed)))
-            }
-            RunInJournal::Over => {
-                Err(interrupted("the conversation went on without it".to_owned()))
-            }
-            // No work was done for the run yet.
-            RunInJournal::Unknown => {
-                let Some(input) = stored.run_input() else {
-                    return Err(interrupted("its input is missing".to_owned()));
-                };
-                if events > 0 {
-                    return Err(interrupted("it had started, and its journal is lost".to_owned()));
-                }
-                let stream = conversation.handle.run_stream_as(input, record.key.name.clone());
-                let (events, turn, awaited, used) = (0, None, Vec::new(), None);
-                let words = stored.messages_without(MessageCounts::default());
-                let answers = Vec::new();
-                let resumed = ResumedRun { stream, events, turn, awaited, words, answers, used };
-                Ok(RecoveryOutcome::Resumed(Box::new(resumed)))
-            }
-        }
-    }
-
-    /// Returns the end of a run, if it is the last record of its log.
-    async fn logged_end(
-        &self,
-        record: &StoredRun,
-        events: u64,
-    ) -> Result<Option<RunEnd>, AgentError> {
-        let Some(last) = events.checked_sub(1) else { return Ok(None) };
-        let page = self.stores.log.read(&record.key, last, 1).await;
-        let page = page.map_err(|error| failed(&error))?;
-        let end = page.records.first().filter(|record| record.kind == RUN_END);
-        Ok(end.and_then(|record| serde_json::from_slice(&record.data).ok()))
-    }
-
-    /// Returns the token usage reported by the events of a run, as far as they can be read.
-    async fn used_in_log(&self, record: &StoredRun, to: u64) -> Option<UsageInfo> {
-        let (mut logged, mut at) = (None, 0);
-        while at < to {
-            let page = self.stores.log.read(&record.key, at, PAGE).await.ok()?;
-            let kinds = page.records.iter().filter(|record| record.kind == TOKEN_USAGE);
-            for record in kinds {
-                let envelope = serde_json::from_slice::<Envelope>(&record.data).ok()?;
-                logged = used(logged, std::slice::from_ref(&envelope.event));
-            }
-            if page.next == at {
-                break;
-            }
-            at = page.next;
-        }
-        logged
-    }
-
-    /// Reads the events of a run from number `from` up to `to`.
-    async fn logged_events(
-        &self,
-        record: &StoredRun,
-        from: u64,
-        to: u64,
-    ) -> Result<Vec<Envelope>, AgentError> {
-        let (mut logged, mut at) = (Vec::new(), from);
-        while at < to {
-            let page = self.stores.log.read(&record.key, at, PAGE).await;
-            let page = page.map_err(|error| failed(&error))?;
-            for record in &page.records {
-                let envelope = serde_json::from_slice::<Envelope>(&record.data);
-                let envelope = envelope.map_err(|error| interrupted(error.to_string()))?;
-                logged.push(envelope);
-            }
-            if page.next == at {
-                break;
-            }
-            at = page.next;
-        }
-        Ok(logged)
-    }
-}
-
-/// Returns the ids of the questions that were asked and not answered: a call that may run again asks them again.
-fn open_questions(logged: &[AgentEvent]) -> Vec<Text> {
-    let mut open = Vec::new();
-    for event in logged {
-        if let AgentEvent::ToolQuestion(question) = event {
-            open.push(question.question_id.clone());
-        } else if let AgentEvent::ToolQuestionEnd(ToolQuestionEndEvent { question_id, .. }) = event
-        {
-            open.retain(|id| id != question_id);
-        }
-    }
-    open
-}
-
-/// Returns the token usage of a run: that in its journal, and that of later events.
-fn used(journaled: Option<UsageInfo>, logged: &[AgentEvent]) -> Option<UsageInfo> {
-    let mut used = journaled;
-    for event in logged {
-        if let AgentEvent::TokenUsage(TokenUsageEvent { usage, .. }) = event {
-            used.get_or_insert_default().add(usage);
-        }
-    }
-    used
-}
-
-fn interrupted(why: String) -> AgentError {
-    AgentError::new(ErrorCode::Journal, why)
-}
-
-fn failed(error: &StoreError) -> AgentError {
-    interrupted(error.to_string())
 }

@@ -1,18 +1,19 @@
 //! The start of a run, and its work until it ends.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
-use axum::http::StatusCode;
+use futures_util::future::try_join_all;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::{RunLifecycle, STATE_VERSION};
+use super::{RunLifecycle, STATE_VERSION, node::run_turn::TurnOutcome};
 use crate::{
     Problem,
     access::{
         scope::scope,
         usage::{HeldResource, ResourceHold},
     },
+    commands::send::{end_elsewhere, other_request},
     conversations::{
         ConversationForRun, LiveConversation, regenerate::RegenerateRequest, run_order::RunTurn,
     },
@@ -67,6 +68,7 @@ impl RunLifecycle {
         asked: StartRun,
     ) -> Result<Arc<ServiceRun>, Problem> {
         self.retention.start_sweeping();
+        self.start_node();
         let StartRun { input, agent, conversation, tools, request, history, again } = asked;
         let scope = scope(&caller);
         if let Some((key, digest)) = &request {
@@ -99,8 +101,9 @@ impl RunLifecycle {
         let found = self.conversations.for_run(&caller, named, (&input, history)).await?;
         let ConversationForRun { live: conversation, handle } = found;
         // A run that works has not said everything yet.
-        let is_idle = self.runs.active().open(&scope, &conversation.id).is_empty();
-        if let Some(again) = again.as_ref().filter(|_| is_idle) {
+        if let Some(again) = &again
+            && !self.runs.has_open(&scope, &conversation.id).await?
+        {
             conversation.check_place(again)?;
         }
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
@@ -120,6 +123,9 @@ impl RunLifecycle {
         record.request = request.map(|(key, digest)| RunRequest::new(key, digest));
         record.about.clone_from(&about);
         let digest = record.request.as_ref().map_or(0, |request| request.digest);
+        let is_shared = self.stores.runs.is_shared();
+        // It is in the store before it is in memory.
+        let in_hand = is_shared.then(|| self.membership.take(key.clone()));
         match self.stores.runs.begin(record, Some(&self.node)).await? {
             RunBegun::New => {}
             // Another request with the same key was faster.
@@ -135,7 +141,7 @@ impl RunLifecycle {
         let log = &self.stores.log;
         let ready = async {
             if let Some(again) = &again {
-                self.take_back(&run.key.scope, &conversation, again).await?;
+                self.take_back(&run, &conversation, again).await?;
             }
             log.create(key).await?;
             // A reader of the scope that starts now finds the run in memory until it is noted in the log, and in the log from then on.
@@ -151,16 +157,17 @@ impl RunLifecycle {
             }
             return Err(problem);
         }
+        drop(in_hand);
         let turn = conversation.begin(&run);
         self.metrics.begin_run();
         tracing::info!(run_id = run.id(), conversation = %run.conversation, "a run begins");
-        self.drive(Arc::clone(&run), stream, turn, (place, held));
+        self.drive((Arc::clone(&run), conversation), stream, turn, (place, held));
         Ok(run)
     }
 
     fn drive(
         self: &Arc<Self>,
-        run: Arc<ServiceRun>,
+        (run, conversation): (Arc<ServiceRun>, Arc<LiveConversation>),
         stream: RunStream,
         turn: RunTurn,
         (mut place, held): (RunSlot, ResourceHold),
@@ -171,16 +178,35 @@ impl RunLifecycle {
             place.leave();
         }
         self.tasks.spawn(async move {
-            let comes = run.cancel.run_until_cancelled(turn.comes());
-            this.away.run_until_cancelled(comes).await;
-            this.drive_here(&run, stream, place, 0).await;
-            drop((turn, held));
+            let commands = this.execute_commands(&run);
+            this.drive_in_turn(&run, stream, (&conversation, &turn), place).await;
+            drop((turn, held, commands));
         });
     }
 
+    /// Drives a run that has not begun, once its turn comes.
+    pub(super) async fn drive_in_turn(
+        self: &Arc<Self>,
+        run: &Arc<ServiceRun>,
+        stream: RunStream,
+        (conversation, turn): (&LiveConversation, &RunTurn),
+        mut place: RunSlot,
+    ) {
+        match self.comes(run, conversation, (turn, &mut place)).await {
+            TurnOutcome::Comes => self.drive_here(run, stream, place, 0).await,
+            TurnOutcome::Leaves => {
+                drop(stream);
+                if !run.fence().is_lost() {
+                    run.put_away(&self.stores, self.conversations.log_progress()).await;
+                }
+                self.leave_if_lost(run);
+            }
+        }
+    }
+
     pub(super) async fn drive_here(
-        &self,
-        run: &ServiceRun,
+        self: &Arc<Self>,
+        run: &Arc<ServiceRun>,
         stream: RunStream,
         place: RunSlot,
         from: u64,
@@ -188,12 +214,19 @@ impl RunLifecycle {
         let begun = Instant::now();
         self.records.begin(run.id());
         let stores = (&self.stores, self.conversations.log_progress());
-        let ending = run.drive(stream, stores, place, from, &self.away).await;
+        let ending = run.drive(stream, stores, place, from, &self.leave).await;
+        if ending.as_ref().is_some_and(|ending| !(ending.lost_journal && self.may_resume(run))) {
+            self.finish_commands(run).await;
+        }
         // Nothing is kept of a run that was erased.
         let is_known = self.runs.active().find(&run.key.scope, run.id()).is_some();
         let keeps = is_known && !run.fence().is_lost();
         self.records.keep(run, keeps.then_some(&self.stores)).await;
         let Some(ending) = ending else { return self.leave_if_lost(run) };
+        if ending.lost_journal && self.may_resume(run) {
+            run.fence().lose(&"its journal could not be written");
+            return self.leave_if_lost(run);
+        }
         if ending.lacks_user_messages && is_known {
             self.keep_user_messages_of(run).await;
         }
@@ -206,25 +239,40 @@ impl RunLifecycle {
         tracing::info!(run_id = run.id(), status, events = end.seq, ?took, "a run has ended");
     }
 
-    /// Forgets a run that another process has taken; its conversation is read again when it is needed.
+    /// Returns `true` for a run of a shared store whose journal failed in a way that passes: it is resumed from there.
+    fn may_resume(&self, run: &ServiceRun) -> bool {
+        let known = self.conversations.cache().find(&run.key.scope, &run.conversation);
+        self.stores.runs.is_shared() && known.is_some_and(|known| known.journal.may_recover())
+    }
+
+    /// Forgets a run that another process has taken or may take; its conversation is read again when it is needed.
     fn leave_if_lost(&self, run: &ServiceRun) {
         if run.fence().is_lost() {
+            if !run.fence().is_released() {
+                self.membership.counts.lost.fetch_add(1, Ordering::Relaxed);
+            }
             run.leave_to_another();
-            self.runs.active().remove(&run.key);
+            self.runs.active().remove_own(run);
             self.conversations.cache().remove(&run.key.scope, &run.conversation);
         }
     }
 
-    /// Cancels the active runs of a conversation and rewinds it.
+    /// Cancels the runs of a conversation before one that begins, and rewinds it.
     async fn take_back(
         &self,
-        scope: &Text,
+        run: &ServiceRun,
         conversation: &LiveConversation,
         again: &RegenerateRequest,
     ) -> Result<(), Problem> {
-        let open = self.runs.active().open(scope, &conversation.id);
-        for run in open {
-            run.cancel.cancel();
+        for earlier in self.runs.active().open(&run.key.scope, &conversation.id) {
+            earlier.cancel.cancel();
+        }
+        if self.stores.runs.is_shared() {
+            let mut open = self.runs.open(&run.key.scope, &conversation.id).await?;
+            open.retain(|earlier| earlier.key != run.key);
+            try_join_all(open.iter().map(|earlier| end_elsewhere(earlier))).await?;
+            self.comes_to_rewind(run).await?;
+            conversation.refresh().await?;
         }
         conversation.take_back(again).await
     }
@@ -259,9 +307,4 @@ impl RunLifecycle {
         }
         Ok(self.runs.of_record(earlier))
     }
-}
-
-fn other_request() -> Problem {
-    let detail = "the key was already used for another request; use a new one";
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "other_request", detail)
 }

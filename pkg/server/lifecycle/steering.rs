@@ -8,6 +8,7 @@ use tracing::Instrument as _;
 use super::{RunLifecycle, start::StartRun};
 use crate::{
     Problem,
+    commands::act::{RunAct, SentAct},
     input::{
         pending::{PendingAnswer, QueuedMessage},
         stored_input::{self, StoredInput},
@@ -27,19 +28,26 @@ const MAX_ANSWER_BYTES: usize = 16 << 20;
 
 impl RunLifecycle {
     /// Sends a message to a run once it is kept: a process that resumes the run sends it again unless the journal contains it. Does both even if this
-    /// future is dropped: messages are counted, and one that was only kept would be mistaken for the next.
+    /// future is dropped: messages are counted, and one that was only kept would be mistaken for the next. `command` is the number of the command that
+    /// sent it, if another node did.
     pub(crate) async fn steer(
         self: &Arc<Self>,
         run: &Arc<ServiceRun>,
         word: QueuedMessage,
+        command: Option<u64>,
     ) -> Result<(), Problem> {
         let (this, run) = (Arc::clone(self), Arc::clone(run));
-        let whole = async move { this.steer_whole(&run, word).await };
+        let whole = async move { this.steer_whole(&run, word, command).await };
         let said = tokio::spawn(whole.in_current_span());
         said.await.unwrap_or_else(|_| Err(Problem::busy("the input could not be stored", 5)))
     }
 
-    async fn steer_whole(&self, run: &ServiceRun, word: QueuedMessage) -> Result<(), Problem> {
+    async fn steer_whole(
+        &self,
+        run: &ServiceRun,
+        word: QueuedMessage,
+        command: Option<u64>,
+    ) -> Result<(), Problem> {
         let (key, progress) = (&run.key, run.kept_progress().await);
         let over = || Problem::not_found("open run", run.id());
         let record = self.stores.runs.get(key).await?;
@@ -48,7 +56,7 @@ impl RunLifecycle {
             return Err(over());
         }
         let journaled = self.conversations.journal_of(&record).journaled(run.id());
-        let mut notes = RunNotes::new(&record, &journaled);
+        let mut notes = RunNotes::new(run, &record, &journaled, command);
         notes.add_message(word.clone())?;
         self.store_notes(run, *progress, &notes, &over).await?;
         if let Err(refused) = word.say(&run.steering) {
@@ -65,8 +73,9 @@ impl RunLifecycle {
         &self,
         run: &ServiceRun,
         answers: Vec<PendingAnswer>,
+        command: Option<u64>,
     ) -> Result<(), Problem> {
-        self.answer_whole(run, answers, None).await
+        self.answer_whole(run, answers, None, command).await
     }
 
     /// Answers open requests of a run and sends it a message, which its model reads after the results. Keeps both or neither, even if this future is
@@ -76,9 +85,10 @@ impl RunLifecycle {
         run: &Arc<ServiceRun>,
         answers: Vec<PendingAnswer>,
         word: QueuedMessage,
+        command: Option<u64>,
     ) -> Result<(), Problem> {
         let (this, run) = (Arc::clone(self), Arc::clone(run));
-        let whole = async move { this.answer_whole(&run, answers, Some(word)).await };
+        let whole = async move { this.answer_whole(&run, answers, Some(word), command).await };
         let done = tokio::spawn(whole.in_current_span());
         done.await.unwrap_or_else(|_| Err(Problem::busy("the answers could not be stored", 5)))
     }
@@ -88,6 +98,7 @@ impl RunLifecycle {
         run: &ServiceRun,
         answers: Vec<PendingAnswer>,
         word: Option<QueuedMessage>,
+        command: Option<u64>,
     ) -> Result<(), Problem> {
         let answers = firsts(answers);
         let Some(first) = answers.first() else { return Ok(()) };
@@ -107,7 +118,7 @@ impl RunLifecycle {
             return Err(over());
         }
         let journaled = self.conversations.journal_of(&record).journaled(run.id());
-        let mut notes = RunNotes::new(&record, &journaled);
+        let mut notes = RunNotes::new(run, &record, &journaled, command);
         if let Some(word) = &word {
             notes.add_message(word.clone())?;
         }
@@ -134,8 +145,13 @@ impl RunLifecycle {
 
     /// Ends a run whose user has moved on to something else: gives these answers, refuses its other requests, and lets it end after its calls. Keeps this
     /// like an answer; answers to requests that are no longer open are ignored. The run ends even if this cannot be kept.
-    async fn leave(&self, run: &ServiceRun, answers: Vec<PendingAnswer>) -> Result<(), Problem> {
-        if run.has_ended() {
+    pub(super) async fn leave(
+        &self,
+        run: &ServiceRun,
+        answers: Vec<PendingAnswer>,
+    ) -> Result<(), Problem> {
+        // An earlier owner may have executed the command of this.
+        if run.has_ended() || run.steering.is_left() {
             return Ok(());
         }
         let mut answers = firsts(answers);
@@ -149,7 +165,7 @@ impl RunLifecycle {
                 return Ok(());
             }
             let journaled = self.conversations.journal_of(&record).journaled(run.id());
-            let mut notes = RunNotes::new(&record, &journaled);
+            let mut notes = RunNotes::new(run, &record, &journaled, None);
             notes.add_answers(&answers)?;
             let change = notes
                 .change(*progress)
@@ -173,16 +189,14 @@ impl RunLifecycle {
     ) -> Result<Arc<ServiceRun>, Problem> {
         let this = Arc::clone(self);
         let whole = async move {
+            let of = caller.clone();
             let run = this.begin(caller, asked).await?;
             // Another request with the same message was faster.
             if run.key == waits.key {
                 return Ok(run);
             }
-            if answers.is_empty() {
-                this.cancel(&waits).await?;
-            } else {
-                this.leave(&waits, answers).await?;
-            }
+            let act = if answers.is_empty() { RunAct::Cancel } else { RunAct::Leave { answers } };
+            this.act(&waits, SentAct::new(&of, act), None).await?;
             Ok(run)
         };
         let begun = tokio::spawn(whole.in_current_span());
@@ -245,22 +259,30 @@ type UndoNotes = (Vec<Text>, Vec<RunNote>);
 struct RunNotes {
     stored: StoredInput,
     journaled: Journaled,
+    /// The number of the command that sends them, if another node does.
+    command: Option<u64>,
     outdated: Vec<Text>,
     added: Vec<RunNote>,
 }
 
 impl RunNotes {
-    fn new(record: &StoredRun, journaled: &Journaled) -> Self {
+    fn new(
+        run: &ServiceRun,
+        record: &StoredRun,
+        journaled: &Journaled,
+        command: Option<u64>,
+    ) -> Self {
         let stored = StoredInput::read(record);
-        let outdated = stored.outdated(journaled.words, &journaled.answered);
-        Self { stored, journaled: journaled.clone(), outdated, added: Vec::new() }
+        let unanswered = run.commands.unanswered();
+        let outdated = stored.outdated(journaled.words, &journaled.answered, unanswered);
+        Self { stored, journaled: journaled.clone(), command, outdated, added: Vec::new() }
     }
 
     /// Adds a message, unless too much waits for the run.
     fn add_message(&mut self, message: QueuedMessage) -> Result<(), Problem> {
         let note = self
             .stored
-            .note_message(message, self.journaled.words)
+            .note_message(message, self.journaled.words, self.command)
             .map_err(|error| damaged(&error))?;
         let waiting = self.stored.bytes_without(&self.outdated);
         if waiting.saturating_add(note.data.len()) > MAX_KEPT_BYTES {
@@ -273,7 +295,7 @@ impl RunNotes {
 
     /// Adds answers, unless too many wait for the run.
     fn add_answers(&mut self, answers: &[PendingAnswer]) -> Result<(), Problem> {
-        let notes = StoredInput::note_answers(answers, &self.journaled.answered)
+        let notes = StoredInput::note_answers(answers, &self.journaled.answered, self.command)
             .map_err(|error| damaged(&error))?;
         let gone: Vec<_> =
             self.outdated.iter().chain(notes.iter().map(|note| &note.name)).cloned().collect();

@@ -1,7 +1,7 @@
 //! The user's messages, which a conversation keeps whatever happens to the run.
 
 use super::RunLifecycle;
-use crate::{input::stored_input::StoredInput, runs::run::ServiceRun};
+use crate::{Problem, input::stored_input::StoredInput, runs::run::ServiceRun};
 use forgeline_store::{RunWriter, StoreError, StoredRun};
 use forgeline_types::MessageRole;
 
@@ -56,7 +56,7 @@ impl RunLifecycle {
     pub(crate) async fn texts_sent_to(
         &self,
         run: &ServiceRun,
-    ) -> Result<(String, Vec<String>), StoreError> {
+    ) -> Result<(String, Vec<String>), Problem> {
         let record = self.stores.runs.get(&run.key).await?;
         let (journaled, taken) = self.conversations.journal_of(&record).read_run(run.id()).await?;
         let stored = StoredInput::read(&record);
@@ -66,6 +66,7 @@ impl RunLifecycle {
         let mut since: Vec<_> = waiting.map(|message| message.text()).collect();
         let conversation = self.conversations.cache().find(&run.key.scope, &run.conversation);
         if let Some(conversation) = conversation {
+            conversation.refresh().await?;
             let transcript = conversation.handle.transcript();
             let users = transcript.iter().filter(|it| it.role == MessageRole::User);
             let users: Vec<_> = users.map(|message| message.text()).collect();

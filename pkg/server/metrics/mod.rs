@@ -5,6 +5,7 @@ mod histogram;
 pub(super) mod latency;
 pub(super) mod latency_records;
 mod models;
+pub(super) mod node_counts;
 pub(super) mod request_log;
 
 use std::{
@@ -20,6 +21,7 @@ use self::{
     form::{escaped, head},
     histogram::DurationHistogram,
     models::ModelMetrics,
+    node_counts::NodeCounts,
 };
 use super::{
     access::usage::{HeldResource, ServiceUsage},
@@ -97,7 +99,12 @@ impl ServiceMetrics {
     }
 
     /// Returns all metrics as text.
-    pub(crate) fn text(&self, usage: &ServiceUsage, places: &RunSlots) -> String {
+    pub(crate) fn text(
+        &self,
+        usage: &ServiceUsage,
+        places: &RunSlots,
+        node: Option<&NodeCounts>,
+    ) -> String {
         let mut out = String::new();
         let counter = |name: &str, help: &str, value: &AtomicU64, out: &mut String| {
             head(name, help, "counter", out);
@@ -119,6 +126,16 @@ impl ServiceMetrics {
         gauge("forgeline_runs_live", live, usage.count(HeldResource::Run), out);
         let open = "Open requests and streams.";
         gauge("forgeline_connections", open, usage.count(HeldResource::Connection), out);
+        if let Some(node) = node {
+            let owned = node.owned.load(Ordering::Relaxed);
+            gauge("forgeline_runs_owned", "Runs of this node in the shared store.", owned, out);
+            let taken = "Runs claimed of nodes that died.";
+            counter("forgeline_takeovers_total", taken, &node.takeovers, out);
+            let lost = "Runs stopped here because another node may have them, or the store failed.";
+            counter("forgeline_runs_lost_total", lost, &node.lost, out);
+            let beats = "Reports of this node that it is alive which the store did not take.";
+            counter("forgeline_failed_beats_total", beats, &node.failed_beats, out);
+        }
         gauge(
             "forgeline_uploads",
             "Long request bodies being received.",

@@ -31,6 +31,7 @@ pub(crate) struct DoneAnswer {
 #[schemars(rename_all = "snake_case", inline)]
 enum DoneWord {
     Ok,
+    Stored,
 }
 
 /// A run that was started.

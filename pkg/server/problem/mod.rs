@@ -1,6 +1,8 @@
 //! Errors of the service as `application/problem+json`.
 
-use std::{error::Error, fmt};
+pub(crate) mod stored_problem;
+
+use std::{borrow::Cow, error::Error, fmt};
 
 use axum::{
     body::Body,
@@ -17,6 +19,9 @@ pub(crate) const MAX_SHOWN: usize = 60;
 
 /// Maximum length of an agent's error message, in characters: some messages repeat the request.
 const MAX_DETAIL: usize = 300;
+
+/// The message of a store that cannot be reached.
+const UNREACHABLE: &str = "the store is unavailable; try again later";
 
 /// Seconds after which a run has probably taken its pending messages.
 const DELIVERED: u64 = 5;
@@ -38,7 +43,7 @@ pub struct Problem(Box<ProblemInner>);
 #[derive(Debug, Clone)]
 struct ProblemInner {
     status: StatusCode,
-    code: &'static str,
+    code: Cow<'static, str>,
     detail: String,
     more: Map<String, Value>,
     retry_after: Option<u64>,
@@ -48,7 +53,7 @@ impl Problem {
     /// Returns an error with this status, code and message.
     #[must_use]
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        let (detail, more, retry_after) = (detail.into(), Map::new(), None);
+        let (code, detail, more, retry_after) = (code.into(), detail.into(), Map::new(), None);
         Self(Box::new(ProblemInner { status, code, detail, more, retry_after }))
     }
 
@@ -156,7 +161,7 @@ impl From<StoreError> for Problem {
             }
             error @ (StoreError::Slow { .. } | StoreError::Unavailable { .. } | _) => {
                 tracing::error!(%error, "the store failed");
-                Self::busy("the store is unavailable; try again later", 5)
+                Self::busy(UNREACHABLE, 5)
             }
         }
     }

@@ -32,7 +32,7 @@ fn each_error_of_a_store_is_one_problem() {
     for (error, status, code, word) in rows {
         let shown = format!("{error:?}");
         let problem = Problem::from(error);
-        let (own, detail) = (problem.0.code, problem.0.detail.clone());
+        let (own, detail) = (problem.0.code.clone(), problem.0.detail.clone());
         assert!(detail.contains(word) && !detail.contains("hunter2"), "{shown}: {detail}");
         assert!(own == code, "{shown}: {own}");
         assert_eq!(problem.into_response().status().as_u16(), status, "{shown}");

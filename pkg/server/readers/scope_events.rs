@@ -157,11 +157,11 @@ impl ScopeSources {
     /// Returns the position of a reader that starts now: after all runs except the active ones, which `open` returns once the end is known.
     pub(crate) async fn now(
         &self,
-        open: impl FnOnce() -> Vec<Arc<ServiceRun>>,
+        open: impl AsyncFnOnce() -> Result<Vec<Arc<ServiceRun>>, StoreError>,
     ) -> Result<ScopeCursor, StoreError> {
         let mut place = ScopeCursor { runs: self.end().await?, ..ScopeCursor::default() };
         place.notes = self.notes_end().await?;
-        let open = open();
+        let open = open().await?;
         let mut left: HashSet<&str> = open.iter().map(|run| run.id()).collect();
         let mut to = place.runs;
         while to > 0 && !left.is_empty() {
@@ -499,7 +499,7 @@ mod tests {
 
     fn run(number: u64) -> Arc<ServiceRun> {
         let key = LogKey::new("team", format!("run-{number}"));
-        Arc::new(ServiceRun::stored(&StoredRun::new(key, "c", "ann", "main", 1)))
+        Arc::new(ServiceRun::claimed(&StoredRun::new(key, "c", "ann", "main", 1)))
     }
 
     #[tokio::test]
@@ -535,7 +535,7 @@ mod tests {
         assert!(all.is_noted(&format!("run-{first}")).await.unwrap(), "several pages back");
         assert!(!all.is_noted("run-0").await.unwrap(), "dropped");
         // One is far behind, one is the last, and one is not noted any more.
-        let open = || vec![run(1), run(700), run(1_499)];
+        let open = async || Ok(vec![run(1), run(700), run(1_499)]);
         let place = sources(&log).now(open).await.unwrap();
         assert_eq!(place.to_string(), "1500.0~700:0,1499:0");
         assert!(sources(&log).has(&place).await.unwrap());

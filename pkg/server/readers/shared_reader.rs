@@ -32,7 +32,7 @@ impl SharedReader {
         out: &mut MessageWriter<'_>,
     ) {
         // The record of the end has another form.
-        match self.0.events.get(number).filter(|_| record.kind != RUN_END) {
+        match self.0.events.get(number, &record.data).filter(|_| record.kind != RUN_END) {
             Some(envelope) => encoder.encode_event(&envelope, out),
             None => body::encode(encoder, record, out),
         }

@@ -4,15 +4,16 @@ use std::{sync::Arc, time::Duration};
 
 use axum::response::Response;
 use bytes::Bytes;
-use futures_core::Stream;
+use futures_core::{Stream, future::BoxFuture};
 use futures_util::StreamExt as _;
 use memchr::memmem;
 use serde::Deserialize;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::{body, context::ReaderContext, shared_reader::SharedReader};
 use crate::{
     Problem,
+    commands::{act::RunAct, outcome::ActOutcome, send::send_elsewhere},
     encode::{AgUi, EncodeMessages, UiMessageStream, message_writer::MessageWriter},
     runs::{
         piece_allocator::PieceAllocator,
@@ -30,6 +31,9 @@ const PAGE: usize = 256;
 
 /// Time without an event after which a waiting run is considered to wait only for its reader.
 const SETTLED: Duration = Duration::from_millis(150);
+
+/// Pause before another node is asked again whether a run waits.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// An encoder whose response may end while the run waits.
 pub(crate) trait PausableEncoder: EncodeMessages + Send + 'static {
@@ -84,15 +88,18 @@ impl ReadingQuery {
     }
 
     /// Returns a guard that cancels the run on drop, if the query asks for it.
-    pub(crate) fn guard(&self, run: &ServiceRun) -> Option<RunGuard> {
+    pub(crate) fn guard(&self, run: &Arc<ServiceRun>) -> Option<RunGuard> {
         self.on_disconnect.map(|leave| leave.guard(run))
     }
 }
 
 impl DisconnectAction {
-    /// Returns a guard that cancels the run on drop.
-    pub(crate) fn guard(self, run: &ServiceRun) -> RunGuard {
+    /// Returns a guard that cancels the run on drop, wherever it works.
+    pub(crate) fn guard(self, run: &Arc<ServiceRun>) -> RunGuard {
         let Self::Cancel = self;
+        if run.elsewhere().is_some() {
+            return RunGuard::sending(cancel_elsewhere(Arc::clone(run)));
+        }
         RunGuard::new(run.cancel.clone())
     }
 }
@@ -127,19 +134,28 @@ fn frames<P: PausableEncoder>(
             }
             at = from;
         }
-        let mut may_wait = run.waits_for(P::ENDS);
+        // The node that has the run knows whether it waits.
+        let mut may_wait = run.elsewhere().is_some() || run.waits_for(P::ENDS);
         let shared = SharedReader::enter(&run);
-        let mut records = RecordStream::new(log, Arc::clone(&run), at);
+        let mut records = RecordStream::new(Arc::clone(&log), Arc::clone(&run), at);
+        let mut asked: Option<BoxFuture<'static, Option<bool>>> = None;
         let mut pieces = PieceAllocator::default();
         loop {
-            let next = if may_wait {
-                timeout(SETTLED, records.next()).await
-            } else {
-                Ok(records.next().await)
+            let step = match &mut asked {
+                Some(answer) => tokio::select! {
+                    biased;
+                    next = records.next() => ReadStep::Record(next),
+                    answer = answer => ReadStep::Answer(answer),
+                },
+                None if may_wait => {
+                    let next = timeout(SETTLED, records.next()).await;
+                    next.map_or(ReadStep::Settled, ReadStep::Record)
+                }
+                None => ReadStep::Record(records.next().await),
             };
-            match next {
-                Ok(Some(Ok((number, record)))) => {
-                    may_wait |= asks(&record);
+            let waits = match step {
+                ReadStep::Record(Some(Ok((number, record)))) => {
+                    (may_wait, asked) = (may_wait || asks(&record), None);
                     at = number + 1;
                     let frames = pieces.piece(|out| {
                         let out = &mut MessageWriter::frames(out);
@@ -148,30 +164,77 @@ fn frames<P: PausableEncoder>(
                     if !frames.is_empty() {
                         yield frames;
                     }
+                    continue;
                 }
-                Ok(Some(Err(error))) => return tracing::debug!(%error, "disconnected a reader"),
-                Ok(None) => break,
+                ReadStep::Record(Some(Err(error))) => {
+                    return tracing::debug!(%error, "disconnected a reader");
+                }
+                ReadStep::Record(None) => break,
+                ReadStep::Settled if run.elsewhere().is_some() => {
+                    asked = Some(Box::pin(is_awaited(Arc::clone(&log), Arc::clone(&run), at, P::ENDS)));
+                    continue;
+                }
                 // The run has not reopened every request that it waited for.
-                Err(_) if !run.has_recovered() => {}
-                Err(_) => {
-                    may_wait = run.waits_for(P::ENDS);
-                    if may_wait {
-                        run.pause(at);
-                        let mut out = Vec::new();
-                        encoder.pause(&run, at, &mut out);
-                        // A reader that has received all events did not disconnect.
-                        if let Some(guard) = &mut guard {
-                            guard.disarm();
-                        }
-                        yield out.into();
-                        return;
-                    }
+                ReadStep::Settled if !run.has_recovered() => continue,
+                ReadStep::Settled => run.waits_for(P::ENDS),
+                ReadStep::Answer(answer) => {
+                    asked = None;
+                    let Some(waits) = answer else { continue };
+                    waits
                 }
+            };
+            may_wait = waits;
+            if waits {
+                run.pause(at);
+                let mut out = Vec::new();
+                encoder.pause(&run, at, &mut out);
+                // A reader that has received all events did not disconnect.
+                if let Some(guard) = &mut guard {
+                    guard.disarm();
+                }
+                yield out.into();
+                return;
             }
         }
         if let Some(guard) = &mut guard {
             guard.disarm();
         }
+    }
+}
+
+/// A step of a reader.
+enum ReadStep {
+    Record(Option<Result<(u64, LogRecord), StoreError>>),
+    /// No record came for a while.
+    Settled,
+    /// The node that has the run answered whether the run waits, if it knows.
+    Answer(Option<bool>),
+}
+
+/// Asks the node that has a run whether the run waits for a reader that has all events before number `next`; `None` if that is not known yet.
+async fn is_awaited(
+    log: Arc<dyn EventLog>,
+    run: Arc<ServiceRun>,
+    next: u64,
+    ends: WaitsFor,
+) -> Option<bool> {
+    match send_elsewhere(&run, RunAct::Pause { next, ends }).await {
+        Ok(ActOutcome::From(_)) => match log.read(&run.key, u64::MAX, 1).await {
+            Err(StoreError::Behind { end, .. }) if end > next => None,
+            _ => Some(true),
+        },
+        Ok(ActOutcome::Works) => Some(false),
+        Ok(_) | Err(_) => {
+            sleep(ASK_AGAIN).await;
+            None
+        }
+    }
+}
+
+/// Cancels a run that works on another node.
+async fn cancel_elsewhere(run: Arc<ServiceRun>) {
+    if let Err(error) = send_elsewhere(&run, RunAct::Cancel).await {
+        tracing::error!(%error, run_id = run.id(), "a run whose reader left could not be cancelled");
     }
 }
 
@@ -243,7 +306,7 @@ mod tests {
         let event = r#"{"run_id":"r","turn":1,"seq":0,"at":1,"type":"thinking_start"}"#;
         let records = (0..700).map(|_| LogRecord::new("thinking_start", event)).collect();
         log.append(&key, 0, records, None).await.unwrap();
-        let run = ServiceRun::stored(&StoredRun::new(key, "c", "ann", "main", 1));
+        let run = ServiceRun::claimed(&StoredRun::new(key, "c", "ann", "main", 1));
         for from in [1, 255, 256, 257, 300, 513, 700] {
             let mut encoder = Counter::default();
             pass(&log, &run, from, &mut encoder).await.unwrap();

@@ -1,7 +1,11 @@
 //! Deletion and erasure of stored data.
 
+use std::sync::Arc;
+
+use futures_util::future::try_join_all;
+
 use super::{DataRetention, Keep};
-use crate::{Problem, access::scope::scope};
+use crate::{Problem, access::scope::scope, commands::send::end_elsewhere, runs::run::ServiceRun};
 use forgeline_agent::Caller;
 use forgeline_store::{
     ConversationKey, ConversationQuery, EraseMode, Erased, LogKey, RunQuery, StoreError,
@@ -27,6 +31,9 @@ impl DataRetention {
             Err(error) => return Err(error.into()),
         }
         self.drop_conversation(&key);
+        if stores.runs.is_shared() {
+            end_all(&self.runs.open(&key.scope, id).await?).await?;
+        }
         let mut query = RunQuery::new(key.scope.clone(), PAGE).conversation(id);
         loop {
             let page = stores.runs.list(query.clone()).await?;
@@ -50,6 +57,9 @@ impl DataRetention {
     ) -> Result<Erased, Problem> {
         let (stores, scope) = (&self.stores, scope.into());
         if !mode.is_dry_run() && !owner.is_empty() {
+            if stores.runs.is_shared() {
+                end_all(&self.runs.open_of_caller(&scope, owner).await?).await?;
+            }
             let mut query = RunQuery::new(scope.clone(), PAGE).owner(owner);
             loop {
                 let page = stores.runs.list(query.clone()).await?;
@@ -103,6 +113,11 @@ impl DataRetention {
         self.drop_run(key);
         gone(self.stores.log.retire(key).await)
     }
+}
+
+/// Cancels those of these runs that work on other nodes, and waits until they have ended: an owner would keep the end of a run that is erased meanwhile.
+async fn end_all(runs: &[Arc<ServiceRun>]) -> Result<(), Problem> {
+    try_join_all(runs.iter().map(|run| end_elsewhere(run))).await.map(drop)
 }
 
 /// Succeeds if a log is gone, whether removed now or before.

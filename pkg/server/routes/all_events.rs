@@ -40,7 +40,7 @@ pub(super) async fn follow_scope(
     let sources =
         ScopeSources::new(stores.log, Some(stores.notifications), (scope.clone(), &caller));
     let sources = sources.finding(finder(&runs));
-    let open = || runs.open_of_caller(&scope, &caller.id);
+    let open = async || runs.open_of_caller(&scope, &caller.id).await;
     let place = match last_seen(&headers, after) {
         Some(last) => {
             let place = ScopeCursor::parse(&last);

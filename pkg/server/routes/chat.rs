@@ -8,19 +8,21 @@ use axum::{
     response::Response,
 };
 
-use super::{
-    requests::not_permitted,
-    ui_request::{
-        AnsweredMessage, ChatRequest, ReaderAnswer, UiMessage, earlier_messages, history,
-    },
-};
+use super::ui_request::{ChatRequest, earlier_messages, history};
 use crate::{
     Problem, Service,
     access::caller::RequestCaller,
+    commands::{
+        act::{RunAct, SentAct},
+        outcome::{ActOutcome, RunWait},
+    },
     conversations::directory::ConversationDirectory,
     encode::{ResponseNotice, UiMessageStream},
     http::extract::{JsonBody, PathParameters, QueryParameters},
-    input::pending::PendingAnswer,
+    input::{
+        pending::PendingAnswer,
+        ui_message::{AnsweredMessage, UiMessage},
+    },
     lifecycle::{RunLifecycle, start::StartRun},
     readers::{
         body,
@@ -28,14 +30,10 @@ use crate::{
         run_lookup::run_to_read,
         until_wait::{ReadingQuery, answer},
     },
-    runs::{
-        directory::RunDirectory,
-        run::{ServiceRun, WaitsFor},
-    },
+    runs::{directory::RunDirectory, run::ServiceRun},
     service::ServiceHandles,
 };
 use forgeline_agent as agent;
-use forgeline_agent::private::RequestAnswer;
 use forgeline_types::{Message, Text};
 
 /// The version of the AI SDK whose client asks, as far as the stream depends on it.
@@ -77,27 +75,7 @@ pub(super) async fn begin(
     let ServiceHandles { runs, lifecycle, readers, conversations, .. } = &*service.0;
     let again = chat.again();
     if let Some(answered) = chat.answered().filter(|_| again.is_none()) {
-        let conversation = chat.conversation().unwrap_or_default();
-        let run = runs.open_run(&caller, &conversation);
-        let run = run.filter(|run| answered.run_id().is_none_or(|id| id == run.id()));
-        let Some(run) = run else {
-            return ended((runs, readers), &caller, (&conversation, client), &answered).await;
-        };
-        run.recovered().await?;
-        let from = answered.next().unwrap_or_else(|| run.paused());
-        // An invalid position is reported before anything is decided.
-        readers.log.read(&run.key, from, 1).await?;
-        let answers: Vec<_> = answered.answers().collect();
-        for answer in &answers {
-            check(&run, &caller, answer)?;
-        }
-        lifecycle
-            .answer(&run, answers.into_iter().filter_map(|it| open(&run, it)).collect())
-            .await?;
-        let guard = reading.guard(&run);
-        let encoder = client.encoder();
-        let response = answer(readers, run, from, encoder, guard).await?;
-        return Ok(marked(response, &conversation));
+        return go_on(&service, (&caller, &reading, client), &chat, answered).await;
     }
     let encoder = client.encoder();
     let key = chat.message_key(&reading).filter(|_| again.is_none());
@@ -119,13 +97,10 @@ pub(super) async fn begin(
     let input = chat.about(reading.input(said));
     let (conversation, tools) = (chat.conversation(), None);
     let waits = match &conversation {
-        Some(id) => waiting(runs, &caller, id).await?,
+        Some(id) => waiting((lifecycle, runs), &caller, id, before).await?,
         None => None,
     };
-    let answers = match (&waits, before) {
-        (Some(run), Some(answered)) => answers_before(run, &caller, answered)?,
-        _ => Vec::new(),
-    };
+    let answers = waits.as_ref().map_or(&[][..], |(_, answers)| answers);
     // A message after an answer to an open request has not started a run yet.
     let again = again.filter(|_| answers.is_empty());
     let request = request.map(|(name, _)| (name, 0));
@@ -134,7 +109,7 @@ pub(super) async fn begin(
     let asked = StartRun { input, agent, conversation, tools, request, history, again };
     // A user who says something else leaves the other requests unanswered, and the next run would wait for them.
     let run = match waits {
-        Some(waits) => lifecycle.begin_in_place(caller, asked, (waits, answers)).await?,
+        Some(waits) => lifecycle.begin_in_place(caller, asked, waits).await?,
         None => lifecycle.begin(caller, asked).await?,
     };
     let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
@@ -164,11 +139,10 @@ pub(super) async fn sent_history(
 async fn ended(
     (runs, readers): (&RunDirectory, &ReaderContext),
     caller: &agent::Caller,
-    (conversation, client): (&str, UiClient),
-    answered: &AnsweredMessage,
+    (conversation, client, place): (&str, UiClient, Option<(&Text, u64)>),
 ) -> Result<Response, Problem> {
     let missing = || Problem::not_found("open run of the chat", conversation);
-    let (id, from) = answered.run_id().zip(answered.next()).ok_or_else(missing)?;
+    let (id, from) = place.ok_or_else(missing)?;
     let run = run_to_read(runs, caller, id).await?;
     if run.conversation != *conversation || !run.has_ended() {
         return Err(missing());
@@ -178,68 +152,55 @@ async fn ended(
     Ok(marked(response, conversation))
 }
 
-/// Returns the run of a chat that waits for its reader.
-pub(super) async fn waiting(
-    runs: &RunDirectory,
+/// Answers open requests of the run of a chat, and reads on.
+async fn go_on(
+    service: &Service,
+    (caller, reading, client): (&agent::Caller, &ReadingQuery, UiClient),
+    chat: &ChatRequest,
+    answered: AnsweredMessage,
+) -> Result<Response, Problem> {
+    let ServiceHandles { runs, lifecycle, readers, .. } = &*service.0;
+    let conversation = chat.conversation().unwrap_or_default();
+    let (id, next) = (answered.run_id().cloned(), answered.next());
+    let run = runs.open_run(caller, &conversation).await?;
+    let run = run.filter(|run| id.as_ref().is_none_or(|id| id == run.id()));
+    let over = (conversation.as_str(), client, id.as_ref().zip(next));
+    let Some(run) = run else { return ended((runs, readers), caller, over).await };
+    let act = RunAct::Chat { next, answers: answered.answers().collect() };
+    let from = match (lifecycle.act(&run, SentAct::new(caller, act), None).await?, next) {
+        (ActOutcome::From(from), _) | (ActOutcome::Stored, Some(from)) => from,
+        (ActOutcome::Stored, None) => return Err(stored_for_owner()),
+        (
+            ActOutcome::Done
+            | ActOutcome::Seen(..)
+            | ActOutcome::Leaves
+            | ActOutcome::Works
+            | ActOutcome::Ended,
+            _,
+        ) => return ended((runs, readers), caller, over).await,
+    };
+    let guard = reading.guard(&run);
+    let response = answer(readers, run, from, client.encoder(), guard).await?;
+    Ok(marked(response, &conversation))
+}
+
+/// Returns the response to a request whose answers are stored for the next owner of a run, which is not known to have read them.
+pub(super) fn stored_for_owner() -> Problem {
+    Problem::busy("the answers are stored, and the run goes on soon; send this again", 5)
+}
+
+/// Returns the run of a chat that waits for its reader, with the answers to its open requests that precede the user's message.
+async fn waiting(
+    (lifecycle, runs): (&Arc<RunLifecycle>, &RunDirectory),
     caller: &agent::Caller,
     conversation: &str,
-) -> Result<Option<Arc<ServiceRun>>, Problem> {
-    let Some(run) = runs.open_run(caller, conversation) else { return Ok(None) };
-    run.recovered().await?;
-    Ok(Some(run).filter(|run| run.waits_for(WaitsFor::Anything)))
-}
-
-/// Returns the answers to open requests of a run that precede the user's message.
-fn answers_before(
-    run: &ServiceRun,
-    caller: &agent::Caller,
-    answered: AnsweredMessage,
-) -> Result<Vec<PendingAnswer>, Problem> {
-    if answered.run_id().is_some_and(|id| id != run.id()) {
-        return Ok(Vec::new());
-    }
-    let answers: Vec<_> = answered.answers().collect();
-    for answer in &answers {
-        check(run, caller, answer)?;
-    }
-    Ok(answers.into_iter().filter_map(|it| open(run, it)).collect())
-}
-
-/// Refuses an answer whose caller may not use the tool. Every answer is checked before one is given.
-fn check(run: &ServiceRun, caller: &agent::Caller, answer: &ReaderAnswer) -> Result<(), Problem> {
-    match answer {
-        ReaderAnswer::Decided { approval_id, .. }
-            if !run.approvals.may_answer(approval_id, caller) =>
-        {
-            Err(not_permitted(approval_id))
-        }
-        ReaderAnswer::Decided { .. } => Ok(()),
-        ReaderAnswer::Ran { tool_call_id, .. } => {
-            let open = run.own_calls();
-            let id = tool_call_id.find(&open).map(|call| &call.client_call_id);
-            match id.filter(|id| !run.client_calls.may_complete(id, caller)) {
-                Some(id) => Err(not_permitted(id)),
-                None => Ok(()),
-            }
-        }
-    }
-}
-
-/// Returns the answer to an open request of a run, with the request's id in that run; `None` if the request is no longer open, as messages keep old
-/// answers.
-fn open(run: &ServiceRun, answer: ReaderAnswer) -> Option<PendingAnswer> {
-    match answer {
-        ReaderAnswer::Decided { approval_id, decision } => {
-            let open = run.approvals.open();
-            let is_open = open.iter().any(|open| open.approval_id == approval_id);
-            is_open.then(|| PendingAnswer::new(approval_id, RequestAnswer::Decided(decision)))
-        }
-        ReaderAnswer::Ran { tool_call_id, end } => {
-            let open = run.own_calls();
-            let call = tool_call_id.find(&open)?;
-            Some(PendingAnswer::new(call.client_call_id.clone(), RequestAnswer::Returned(end)))
-        }
-    }
+    before: Option<AnsweredMessage>,
+) -> Result<Option<(Arc<ServiceRun>, Vec<PendingAnswer>)>, Problem> {
+    let Some(run) = runs.open_run(caller, conversation).await? else { return Ok(None) };
+    let before = before.filter(|it| it.run_id().is_none_or(|id| id == run.id()));
+    let answers = before.map(|answered| answered.answers().collect()).unwrap_or_default();
+    let (wait, answers) = lifecycle.look_at(&run, caller, answers).await?;
+    Ok((wait != RunWait::Nothing).then_some((run, answers)))
 }
 
 /// Reads the active run of a chat from its beginning.
@@ -251,7 +212,7 @@ pub(super) async fn resume(
     QueryParameters(reading): QueryParameters<ReadingQuery>,
     client: UiClient,
 ) -> Result<Response, Problem> {
-    let Some(run) = runs.open_run(&caller, &id) else { return Ok(body::nothing()) };
+    let Some(run) = runs.open_run(&caller, &id).await? else { return Ok(body::nothing()) };
     let guard = reading.guard(&run);
     let encoder = client.encoder();
     let response = answer(&readers, run, 0, encoder, guard).await?;
@@ -264,8 +225,8 @@ pub(super) async fn stop(
     RequestCaller(caller): RequestCaller,
     PathParameters(id): PathParameters<String>,
 ) -> Result<Response, Problem> {
-    for run in lifecycle.runs().runs_to_stop(&caller, &id) {
-        lifecycle.cancel(&run).await?;
+    for run in lifecycle.runs().runs_to_stop(&caller, &id).await? {
+        lifecycle.act(&run, SentAct::new(&caller, RunAct::Cancel), None).await?;
     }
     Ok(body::nothing())
 }

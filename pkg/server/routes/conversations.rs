@@ -184,7 +184,7 @@ async fn show_page(
         }
         let page = json!({ "messages": shown_messages, "next": next, "previous": previous });
         fields.insert("page".to_owned(), page);
-        let open = service.0.runs.open_run(caller, id);
+        let open = service.0.runs.open_run(caller, id).await?;
         fields.insert("open_run".to_owned(), open.map(|run| run.id().to_owned()).into());
     }
     Ok(Json(answer))
@@ -288,7 +288,7 @@ pub(super) async fn delete(
 ) -> Result<StatusCode, Problem> {
     let found = find(&*stores.conversations, &caller, &id).await?;
     // Runs before the last one count, too.
-    if !runs.active().open(&found.key.scope, &found.key.id).is_empty() {
+    if runs.has_open(&found.key.scope, &found.key.id).await? {
         let detail = "a run of the conversation is under way; cancel it first";
         return Err(Problem::new(StatusCode::CONFLICT, "run_under_way", detail));
     }

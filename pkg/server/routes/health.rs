@@ -43,7 +43,13 @@ pub(super) async fn ready(
     State(access): State<Arc<AccessControl>>,
     parts: Parts,
 ) -> Response {
-    let report = if lifecycle.is_ending() { HealthReport::ending() } else { checks.report().await };
+    let report = if lifecycle.is_ending() {
+        HealthReport::ending()
+    } else if lifecycle.membership().is_late() {
+        HealthReport::late()
+    } else {
+        checks.report().await
+    };
     let is_known = access.identify(&parts).is_ok();
     let report = if is_known { report } else { report.without_checks() };
     if report.is_ready() {
@@ -61,7 +67,8 @@ pub(super) async fn metrics(
 ) -> Result<Response, Problem> {
     check_permission(&caller, OBSERVE)?;
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    Ok((kind, metrics.text(access.usage(), lifecycle.places())).into_response())
+    let node = lifecycle.membership().reported();
+    Ok((kind, metrics.text(access.usage(), lifecycle.places(), node)).into_response())
 }
 
 pub(super) async fn latency(

@@ -13,9 +13,7 @@ mod requests;
 mod runs;
 mod streams;
 mod table;
-mod ui_files;
 mod ui_request;
-mod user_message;
 
 use std::sync::Arc;
 

@@ -2,24 +2,35 @@
 
 use std::sync::Arc;
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::user_message::UserMessage;
 use crate::{
     Problem,
     access::{caller::RequestCaller, control::AccessControl},
+    commands::{
+        act::{RunAct, SentAct},
+        outcome::ActOutcome,
+    },
     http::{
-        extract::{EmptyBody, JsonBody, PathParameters},
+        extract::{EmptyBody, JsonBody, PathParameters, RequestKey},
         object::JsonObject,
     },
-    input::pending::{DeliveryTime, PendingAnswer, QueuedMessage},
+    input::{
+        pending::{DeliveryTime, PendingAnswer},
+        user_message::UserMessage,
+    },
     lifecycle::RunLifecycle,
+    runs::run::ServiceRun,
 };
-use forgeline_agent::{approval::Decision, private::RequestAnswer};
-use forgeline_store::private::now_ms;
+use forgeline_agent::{Caller, approval::Decision, private::RequestAnswer};
 use forgeline_types::{
     ClientFailure, ClientReturn, Json as Arguments, Message, MessageRole, Text, ToolAnswer,
 };
@@ -117,34 +128,43 @@ impl QuestionAnswer {
     }
 }
 
-/// Returns the refusal of an answer whose caller may not use the tool; the request stays open.
-pub(super) fn not_permitted(id: &str) -> Problem {
-    let detail = format!(
-        "this caller may not use the tool of `{id}`, which stays open; answer it with a token that may"
-    );
-    Problem::new(StatusCode::FORBIDDEN, "not_permitted", detail)
-}
+type StatusResult = Result<Response, Problem>;
 
-type StatusResult = Result<Json<Value>, Problem>;
-
-fn done() -> Json<Value> {
-    Json(json!({ "status": "ok" }))
+/// Does something to a run; returns that it was done, or that it is stored for the next owner of the run.
+async fn done(
+    lifecycle: &Arc<RunLifecycle>,
+    (caller, key): (&Caller, Option<Text>),
+    run: &Arc<ServiceRun>,
+    act: RunAct,
+) -> StatusResult {
+    let outcome = lifecycle.act(run, SentAct::new(caller, act), key).await?;
+    let (status, word) = match outcome {
+        ActOutcome::Stored => (StatusCode::ACCEPTED, "stored"),
+        ActOutcome::Done
+        | ActOutcome::From(_)
+        | ActOutcome::Seen(..)
+        | ActOutcome::Leaves
+        | ActOutcome::Works
+        | ActOutcome::Ended => (StatusCode::OK, "ok"),
+    };
+    Ok((status, Json(json!({ "status": word }))).into_response())
 }
 
 pub(super) async fn cancel(
     State(lifecycle): State<Arc<RunLifecycle>>,
     RequestCaller(caller): RequestCaller,
+    RequestKey(key): RequestKey,
     PathParameters(id): PathParameters<String>,
     _: EmptyBody,
 ) -> StatusResult {
     let run = lifecycle.runs().of_caller(&caller, &id).await?;
-    lifecycle.cancel(&run).await?;
-    Ok(done())
+    done(&lifecycle, (&caller, key), &run, RunAct::Cancel).await
 }
 
 pub(super) async fn approve(
     State(lifecycle): State<Arc<RunLifecycle>>,
     RequestCaller(caller): RequestCaller,
+    RequestKey(key): RequestKey,
     PathParameters(id): PathParameters<String>,
     JsonBody(ApprovalBody { approval_id, decision, reason, arguments }): JsonBody<ApprovalBody>,
 ) -> StatusResult {
@@ -160,22 +180,14 @@ pub(super) async fn approve(
             ));
         }
     };
-    run.recovered_for(&approval_id).await?;
-    if !run.approvals.open().iter().any(|request| request.approval_id == approval_id) {
-        return Err(Problem::not_found("open request", &approval_id));
-    }
-    if !run.approvals.may_answer(&approval_id, &caller) {
-        return Err(not_permitted(&approval_id));
-    }
-    lifecycle
-        .answer(&run, vec![PendingAnswer::new(approval_id, RequestAnswer::Decided(decision))])
-        .await?;
-    Ok(done())
+    let answer = PendingAnswer::new(approval_id, RequestAnswer::Decided(decision));
+    done(&lifecycle, (&caller, key), &run, RunAct::Answer(answer)).await
 }
 
 pub(super) async fn complete(
     State(lifecycle): State<Arc<RunLifecycle>>,
     RequestCaller(caller): RequestCaller,
+    RequestKey(key): RequestKey,
     PathParameters(id): PathParameters<String>,
     JsonBody(CallResultBody { client_call_id, result, failure }): JsonBody<CallResultBody>,
 ) -> StatusResult {
@@ -194,50 +206,34 @@ pub(super) async fn complete(
         }
     };
     let run = lifecycle.runs().of_caller(&caller, &id).await?;
-    run.recovered_for(&client_call_id).await?;
-    if !run.client_calls.open().iter().any(|call| call.client_call_id == client_call_id) {
-        return Err(Problem::not_found("open call", &client_call_id));
-    }
-    if !run.client_calls.may_complete(&client_call_id, &caller) {
-        return Err(not_permitted(&client_call_id));
-    }
-    lifecycle
-        .answer(&run, vec![PendingAnswer::new(client_call_id, RequestAnswer::Returned(end))])
-        .await?;
-    Ok(done())
+    let answer = PendingAnswer::new(client_call_id, RequestAnswer::Returned(end));
+    done(&lifecycle, (&caller, key), &run, RunAct::Answer(answer)).await
 }
 
 pub(super) async fn steer(
     State(access): State<Arc<AccessControl>>,
     State(lifecycle): State<Arc<RunLifecycle>>,
     RequestCaller(caller): RequestCaller,
+    RequestKey(key): RequestKey,
     PathParameters(id): PathParameters<String>,
     JsonBody(SteerBody { input, when, question_id, answer }): JsonBody<SteerBody>,
 ) -> StatusResult {
     let run = lifecycle.runs().of_caller(&caller, &id).await?;
-    let input = match (input, question_id, answer) {
-        (Some(input), None, None) => input,
+    let act = match (input, question_id, answer) {
+        // A run that has ended takes no message, whatever it says.
+        (Some(_), None, None) if run.has_ended() && key.is_none() => {
+            return Err(Problem::not_found("open run", &id));
+        }
+        (Some(input), None, None) => {
+            let message = Message::new(MessageRole::User, input.parts()?);
+            access.limits().check_input(&message.text())?;
+            RunAct::Steer { when, message }
+        }
         (None, Some(question_id), Some(JsonObject(answer))) => {
-            let answer = answer.into_answer()?;
-            run.recovered_for(&question_id).await?;
-            if !run.questions.open().iter().any(|open| open.question_id == question_id) {
-                return Err(Problem::not_found("open question", &question_id));
-            }
-            lifecycle
-                .answer(
-                    &run,
-                    vec![PendingAnswer::new(question_id, RequestAnswer::Answered(answer))],
-                )
-                .await?;
-            return Ok(done());
+            let given = RequestAnswer::Answered(answer.into_answer()?);
+            RunAct::Answer(PendingAnswer::new(question_id, given))
         }
         _ => return Err(Problem::bad("send `input`, or `question_id` with `answer`")),
     };
-    if run.has_ended() {
-        return Err(Problem::not_found("open run", &id));
-    }
-    let message = Message::new(MessageRole::User, input.parts()?);
-    access.limits().check_input(&message.text())?;
-    lifecycle.steer(&run, QueuedMessage { when, message, at_ms: now_ms() }).await?;
-    Ok(done())
+    done(&lifecycle, (&caller, key), &run, act).await
 }

@@ -5,21 +5,21 @@ use std::{collections::BTreeMap, sync::Arc};
 use axum::{
     Json,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::{IntoResponse as _, Response},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::user_message::UserMessage;
 use crate::{
     Problem,
     access::caller::RequestCaller,
     http::{
-        extract::{JsonBody, PathParameters},
+        extract::{JsonBody, PathParameters, RequestKey},
         ids::digest,
     },
+    input::user_message::UserMessage,
     lifecycle::{RunLifecycle, start::StartRun},
     readers::run_lookup::run_to_read,
     runs::directory::RunDirectory,
@@ -51,14 +51,10 @@ pub(super) struct RunBody {
 pub(super) async fn begin(
     State(lifecycle): State<Arc<RunLifecycle>>,
     RequestCaller(caller): RequestCaller,
-    headers: HeaderMap,
+    RequestKey(key): RequestKey,
     JsonBody(begin): JsonBody<RunBody>,
 ) -> Result<Response, Problem> {
-    let request = headers.get("idempotency-key").map(|key| {
-        let key = key.to_str().map_err(|_| Problem::bad("`Idempotency-Key` must be plain text"))?;
-        Ok::<_, Problem>((key.into(), digest(&serde_json::to_vec(&begin).unwrap_or_default())))
-    });
-    let request = request.transpose()?;
+    let request = key.map(|key| (key, digest(&serde_json::to_vec(&begin).unwrap_or_default())));
     let RunBody { conversation_id, input, agent, module, page, model, metadata } = begin;
     let mut input = RunInput::from(input.parts()?);
     if let Some(module) = module {

@@ -31,6 +31,9 @@ const LAST_EVENT_ID: &str = "Continues after this event, in place of `after`.";
 const ON_DISCONNECT: &str = "`cancel` ends the run when its reader disconnects.";
 const LIMIT: &str = "The most entries, from 1 to 200; 50 by default.";
 const TAKEN: &str = "It was taken, and is kept.";
+const STORED: &str = "It is kept for the process that goes on with the run.";
+const KEY: &str =
+    "A second request with this key is not done again, on a store that several nodes share.";
 
 type RouteTable = Vec<ApiRoute<Service>>;
 
@@ -57,28 +60,36 @@ pub(super) fn without_query() -> RouteTable {
         ApiRoute::get("/v1/runs/{id}", runs::show, "Returns the state of a run.")
             .answers::<RunAnswer>(200, "The run."),
         ApiRoute::post("/v1/runs/{id}/cancel", requests::cancel, "Cancels a run.")
-            .answers::<DoneAnswer>(200, TAKEN),
+            .header("Idempotency-Key", KEY)
+            .answers::<DoneAnswer>(200, TAKEN)
+            .answers::<DoneAnswer>(202, STORED),
         ApiRoute::post(
             "/v1/runs/{id}/approvals",
             requests::approve,
             "Decides about a call that waits for a person.",
         )
         .body::<requests::ApprovalBody>()
-        .answers::<DoneAnswer>(200, TAKEN),
+        .header("Idempotency-Key", KEY)
+        .answers::<DoneAnswer>(200, TAKEN)
+        .answers::<DoneAnswer>(202, STORED),
         ApiRoute::post(
             "/v1/runs/{id}/tool-results",
             requests::complete,
             "Gives the result of a call at the client.",
         )
         .body::<requests::CallResultBody>()
-        .answers::<DoneAnswer>(200, TAKEN),
+        .header("Idempotency-Key", KEY)
+        .answers::<DoneAnswer>(200, TAKEN)
+        .answers::<DoneAnswer>(202, STORED),
         ApiRoute::post(
             "/v1/runs/{id}/inputs",
             requests::steer,
             "Sends a message to a run in progress, or answers a tool's question.",
         )
         .body::<requests::SteerBody>()
-        .answers::<DoneAnswer>(200, TAKEN),
+        .header("Idempotency-Key", KEY)
+        .answers::<DoneAnswer>(200, TAKEN)
+        .answers::<DoneAnswer>(202, STORED),
     ]
 }
 

@@ -2,23 +2,33 @@
 
 use std::sync::Arc;
 
-use super::{RunTable, run::ServiceRun};
-use crate::{Problem, access::scope::scope};
+use super::{RunTable, command_progress::OtherNode, run::ServiceRun};
+use crate::{Problem, access::scope::scope, input::stored_input::StoredInput};
 use forgeline_agent::Caller;
-use forgeline_store::{EventLog, LogKey, RunStore, StoreError, StoredRun, Stores};
+use forgeline_store::{
+    CommandStore, EventLog, LogKey, RunQuery, RunStore, RunWriter, StoreError, StoredRun, Stores,
+};
 use forgeline_types::Text;
+
+/// Maximum number of runs read at a time, and of the last runs of a caller among which open ones are looked for.
+const PAGE: usize = 100;
+const MAX_RUNS: usize = 1_000;
+
+/// Number of newest runs of a conversation among which open ones of other nodes are looked for.
+const NEWEST: usize = 50;
 
 /// The runs in memory and in the store, with the log of their events.
 pub(crate) struct RunDirectory {
     active: RunTable,
     store: Arc<dyn RunStore>,
     log: Arc<dyn EventLog>,
+    commands: Arc<dyn CommandStore>,
 }
 
 impl RunDirectory {
     pub(crate) fn new(stores: &Stores) -> Self {
         let (store, log) = (Arc::clone(&stores.runs), Arc::clone(&stores.log));
-        Self { active: RunTable::default(), store, log }
+        Self { active: RunTable::default(), store, log, commands: Arc::clone(&stores.commands) }
     }
 
     /// Returns the runs in memory.
@@ -33,17 +43,37 @@ impl RunDirectory {
     /// Returns the run of a stored record: the one in memory if there is one.
     pub(crate) fn of_record(&self, record: &StoredRun) -> Arc<ServiceRun> {
         let active = self.active.find(&record.key.scope, &record.key.name);
-        active.unwrap_or_else(|| Arc::new(ServiceRun::stored(record)))
+        active.filter(|run| self.is_here(run)).unwrap_or_else(|| self.stored(record))
+    }
+
+    /// Returns `true` for a run in memory that another node has not taken.
+    fn is_here(&self, run: &ServiceRun) -> bool {
+        !(self.store.is_shared() && run.fence().is_lost())
+    }
+
+    /// Returns a run that is not in memory. If it has not ended and the store is shared, another node works on it, or will: its right to write the run is not
+    /// used here.
+    fn stored(&self, record: &StoredRun) -> Arc<ServiceRun> {
+        if !self.store.is_shared() {
+            return Arc::new(ServiceRun::stored(record, record.writer()));
+        }
+        let run = ServiceRun::stored(record, RunWriter::new(record.key.clone(), 0));
+        if record.progress.has_ended() {
+            return Arc::new(run);
+        }
+        let is_left = StoredInput::read(record).is_left();
+        Arc::new(run.at(OtherNode { commands: Arc::clone(&self.commands), is_left }))
     }
 
     /// Returns the run with this key, in memory or in the store; `None` if neither has it.
     pub(crate) async fn find(&self, key: &LogKey) -> Result<Option<Arc<ServiceRun>>, StoreError> {
-        if let Some(run) = self.active.find(&key.scope, &key.name) {
+        let active = self.active.find(&key.scope, &key.name);
+        if let Some(run) = active.filter(|run| self.is_here(run)) {
             return Ok(Some(run));
         }
         match self.store.get(key).await {
             Err(StoreError::NotFound { .. }) => Ok(None),
-            record => Ok(Some(Arc::new(ServiceRun::stored(&record?)))),
+            record => Ok(Some(self.stored(&record?))),
         }
     }
 
@@ -58,26 +88,104 @@ impl RunDirectory {
         run.ok_or_else(|| Problem::not_found("run", id))
     }
 
-    /// Returns the caller's runs that have not ended.
-    pub(crate) fn open_of_caller(&self, scope: &Text, owner: &str) -> Vec<Arc<ServiceRun>> {
+    /// Returns the caller's runs that have not ended, on this node or on others.
+    pub(crate) async fn open_of_caller(
+        &self,
+        scope: &Text,
+        owner: &str,
+    ) -> Result<Vec<Arc<ServiceRun>>, StoreError> {
+        if self.store.is_shared() {
+            let query = RunQuery::new(scope.clone(), PAGE).owner(owner);
+            return self.open_in_store(query, MAX_RUNS).await;
+        }
         let mut runs = self.active.all();
         runs.retain(|run| run.key.scope == *scope && run.owner == owner && !run.has_ended());
-        runs
+        Ok(runs)
     }
 
-    /// Returns the active run of a conversation, preferring one that its user has not left for another.
-    pub(crate) fn open_run(&self, caller: &Caller, conversation: &str) -> Option<Arc<ServiceRun>> {
-        let runs = self.active.open(&scope(caller), conversation);
-        let run = runs.iter().find(|run| !run.steering.is_left()).or(runs.first());
-        run.filter(|run| run.owner == caller.id).cloned()
+    /// Returns the runs of a conversation that have not ended, on this node or on others, in start order.
+    pub(crate) async fn open(
+        &self,
+        scope: &Text,
+        conversation: &str,
+    ) -> Result<Vec<Arc<ServiceRun>>, StoreError> {
+        if self.store.is_shared() {
+            let query = RunQuery::new(scope.clone(), PAGE).conversation(conversation);
+            let mut open = self.open_in_store(query, PAGE).await?;
+            // Whether the user has left a run matters where there is another one; lists are without notes.
+            if open.len() > 1 {
+                for run in &mut open {
+                    if run.elsewhere().is_some()
+                        && let Some(whole) = self.find(&run.key).await?
+                    {
+                        *run = whole;
+                    }
+                }
+                open.retain(|run| !run.has_ended());
+            }
+            return Ok(open);
+        }
+        Ok(self.active.open(scope, conversation))
     }
 
-    /// Returns the active run of a conversation, preceded by the runs that its user has left for it.
-    pub(crate) fn runs_to_stop(&self, caller: &Caller, conversation: &str) -> Vec<Arc<ServiceRun>> {
-        let mut runs = self.active.open(&scope(caller), conversation);
+    /// Returns `true` if a conversation has a run that has not ended, on whichever node.
+    pub(crate) async fn has_open(&self, scope: &Text, id: &Text) -> Result<bool, StoreError> {
+        if !self.active.open(scope, id).is_empty() {
+            return Ok(true);
+        }
+        if !self.store.is_shared() {
+            return Ok(false);
+        }
+        let query = RunQuery::new(scope.clone(), NEWEST).conversation(id.clone());
+        let page = self.store.list(query).await?;
+        Ok(page.runs.iter().any(|run| !run.progress.has_ended()))
+    }
+
+    /// Returns those of the last runs of a query that have not ended, in start order: at least `most` runs are looked at, and all before them while there
+    /// are open ones.
+    async fn open_in_store(
+        &self,
+        mut query: RunQuery,
+        most: usize,
+    ) -> Result<Vec<Arc<ServiceRun>>, StoreError> {
+        let (mut open, mut looked_at) = (Vec::new(), 0);
+        loop {
+            let page = self.store.list(query.clone()).await?;
+            looked_at += page.runs.len();
+            let found = page.runs.iter().filter(|record| !record.progress.has_ended());
+            let before = open.len();
+            open.extend(found.map(|record| self.of_record(record)));
+            if page.next.is_none() || (looked_at >= most && open.len() == before) {
+                break;
+            }
+            query.after = page.next;
+        }
+        open.reverse();
+        open.retain(|run| !run.has_ended());
+        Ok(open)
+    }
+
+    /// Returns the open run of a conversation, preferring one that its user has not left for another.
+    pub(crate) async fn open_run(
+        &self,
+        caller: &Caller,
+        conversation: &str,
+    ) -> Result<Option<Arc<ServiceRun>>, StoreError> {
+        let runs = self.open(&scope(caller), conversation).await?;
+        let run = runs.iter().find(|run| !run.is_left()).or(runs.first());
+        Ok(run.filter(|run| run.owner == caller.id).cloned())
+    }
+
+    /// Returns the open run of a conversation, preceded by the runs that its user has left for it.
+    pub(crate) async fn runs_to_stop(
+        &self,
+        caller: &Caller,
+        conversation: &str,
+    ) -> Result<Vec<Arc<ServiceRun>>, StoreError> {
+        let mut runs = self.open(&scope(caller), conversation).await?;
         runs.retain(|run| run.owner == caller.id);
-        let left = runs.iter().take_while(|run| run.steering.is_left()).count();
+        let left = runs.iter().take_while(|run| run.is_left()).count();
         runs.truncate(left + 1);
-        runs
+        Ok(runs)
     }
 }

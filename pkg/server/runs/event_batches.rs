@@ -5,6 +5,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use bytes::Bytes;
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +24,9 @@ const LONGEST_SHARED: usize = 4 << 10;
 pub(crate) trait ObservedRun {
     fn is_cancelled(&self) -> bool;
 
+    /// Returns `true` while the run does nothing but wait for a person or the client.
+    fn only_waits(&self) -> bool;
+
     /// Returns `true` once every request that the run waited for in another process is open again.
     fn is_back(&self) -> bool;
 
@@ -33,7 +37,16 @@ pub(crate) trait ObservedRun {
     fn see(&self, envelope: &Envelope, is_first: bool);
 
     /// Takes the event of record `number`, for readers that share it.
-    fn share(&self, number: u64, envelope: Envelope);
+    fn share(&self, number: u64, data: &Bytes, envelope: Envelope);
+}
+
+/// The signals on which runs leave this process for another one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LeaveSignals {
+    /// Cancelled once every run has to leave.
+    pub(crate) all: CancellationToken,
+    /// Cancelled once each run has to leave that waits: for its turn, for a slot, for a person or for the client.
+    pub(crate) waiting: CancellationToken,
 }
 
 /// The batches of a run's events. State common to all batches is created once.
@@ -42,6 +55,8 @@ pub(crate) struct EventBatches<'r, O> {
     run: &'r O,
     /// Completes once the run has to leave this process.
     leaves: CancelWait,
+    /// Completes once the run has to leave this process while it waits.
+    leaves_waiting: CancelWait,
     pieces: PieceAllocator,
     /// The number of the next event.
     number: u64,
@@ -63,12 +78,23 @@ pub(crate) enum EventBatch {
 }
 
 impl<'r, O: ObservedRun> EventBatches<'r, O> {
-    /// Returns the batches of a run that continues with event `from`, until `away` is cancelled.
-    pub(crate) fn new(run: &'r O, away: &CancellationToken, from: u64) -> Self {
-        let (leaves, pieces) = (CancelWait::new(away.clone()), PieceAllocator::default());
+    /// Returns the batches of a run that continues with event `from`, until it has to leave.
+    pub(crate) fn new(run: &'r O, leave: &LeaveSignals, from: u64) -> Self {
+        let (leaves, pieces) = (CancelWait::new(leave.all.clone()), PieceAllocator::default());
+        let leaves_waiting = CancelWait::new(leave.waiting.clone());
         let (has_answer, has_recovered, is_over) = (false, false, false);
         let (number, goes_on) = (from, from > 0);
-        Self { run, leaves, pieces, number, goes_on, has_answer, has_recovered, is_over }
+        Self {
+            run,
+            leaves,
+            leaves_waiting,
+            pieces,
+            number,
+            goes_on,
+            has_answer,
+            has_recovered,
+            is_over,
+        }
     }
 
     /// Waits for events. A cancelled run still ends in this process.
@@ -77,7 +103,8 @@ impl<'r, O: ObservedRun> EventBatches<'r, O> {
     }
 
     fn poll(&mut self, stream: &mut RunStream, context: &mut Context<'_>) -> Poll<EventBatch> {
-        let is_away = self.leaves.poll(context).is_ready();
+        let is_away = self.leaves.poll(context).is_ready()
+            || (self.leaves_waiting.poll(context).is_ready() && self.run.only_waits());
         if is_away && !self.run.is_cancelled() {
             return Poll::Ready(EventBatch::Away);
         }
@@ -108,7 +135,7 @@ impl<'r, O: ObservedRun> EventBatches<'r, O> {
         let record = LogRecord::new(envelope.event.kind(), data);
         // Readers request the event after its record is in the log. A long event is not worth its memory.
         if record.data.len() <= LONGEST_SHARED {
-            self.run.share(self.number, envelope);
+            self.run.share(self.number, &record.data, envelope);
         }
         self.number += 1;
         record

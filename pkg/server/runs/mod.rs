@@ -2,6 +2,7 @@
 
 pub(super) mod cancel_wait;
 pub(super) mod client_call_ids;
+pub(super) mod command_progress;
 pub(super) mod directory;
 pub(super) mod event_batches;
 pub(super) mod piece_allocator;
@@ -50,6 +51,16 @@ impl RunTable {
             if let Some(key) = inside.order.remove(at) {
                 inside.runs.remove(&key);
             }
+        }
+    }
+
+    /// Removes a run, unless a later claim of it has taken its place.
+    pub(crate) fn remove_own(&self, run: &ServiceRun) {
+        let is_own = |it: &Arc<ServiceRun>| it.fence().writer() == run.fence().writer();
+        let mut inside = self.lock();
+        if inside.runs.get(&run.key).is_some_and(is_own) {
+            inside.order.retain(|other| *other != run.key);
+            inside.runs.remove(&run.key);
         }
     }
 

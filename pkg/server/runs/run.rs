@@ -1,16 +1,22 @@
 //! A run of the service, from its first event to the end of its log.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     client_call_ids::ClientCallIds,
-    event_batches::{EventBatch, EventBatches, ObservedRun},
+    command_progress::{CommandProgress, OtherNode},
+    event_batches::{EventBatch, EventBatches, LeaveSignals, ObservedRun},
     recovery::RecoveryProgress,
     run_view::{RunView, status_name},
     shared_events::SharedEvents,
@@ -20,20 +26,20 @@ use super::{
 use crate::{
     Problem,
     encode::{RunEnd, RunStatus},
-    journal::{LogProgress, run_fence::RunFence},
+    journal::{
+        LogProgress,
+        run_fence::{RunFence, is_outage},
+    },
 };
 use forgeline_agent::{
     RunStream,
     private::RunHandles,
     steering::{Approvals, ClientCalls, Questions, Steering},
 };
-use forgeline_store::{
-    LogKey, LogRecord, RunChange, RunProgress, RunWriter, StoreError, StoredRun, Stores,
-    private::now_ms,
-};
+use forgeline_store::{LogKey, LogRecord, RunProgress, RunWriter, StoreError, StoredRun, Stores};
 use forgeline_types::{
     AgentError, AgentEvent, ClientToolRequest, Ending, Envelope, ErrorCode, Text, TokenUsageEvent,
-    UsageInfo,
+    ToolCallEvent, ToolResultEvent, UsageInfo,
 };
 
 /// The kind of the last record of a run.
@@ -67,21 +73,31 @@ pub(crate) struct ServiceRun {
     paused: AtomicU64,
     /// Cancelled once the run has ended, if its log may lack the end.
     pub(super) end_not_logged: CancellationToken,
+    /// The calls that this process executes.
+    executing: Mutex<HashSet<(u32, Text)>>,
     /// The members of its request besides the input.
     about: Option<Box<RawValue>>,
+    /// What this node has done of its commands.
+    pub(crate) commands: CommandProgress,
+    /// The node that works on it, if that is not this one.
+    elsewhere: Option<OtherNode>,
 }
 
 /// The end of a run that has not been reported yet.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct RunEnding {
     pub(super) end: RunEnd,
     /// The error because of which its events could not be stored.
     pub(super) failed: Option<StoreError>,
+    /// `true` if the run ended because its journal failed.
+    pub(crate) lost_journal: bool,
     /// `true` if the conversation may lack some of the user's messages: the run ended before its first step, or before it took a message.
     pub(crate) lacks_user_messages: bool,
 }
 
 /// The reason for which a run waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum WaitsFor {
     /// An approval, or the result of a call at the client.
     Calls,
@@ -93,6 +109,8 @@ pub(crate) enum WaitsFor {
 pub(super) enum RunPhase {
     Queued,
     Running,
+    /// The run waits in another process.
+    Waiting,
     Ended(Box<RunEnd>),
 }
 
@@ -124,7 +142,10 @@ impl ServiceRun {
             kept: tokio::sync::Mutex::new(RunProgress::Queued),
             paused: AtomicU64::new(0),
             end_not_logged: CancellationToken::new(),
+            executing: Mutex::default(),
             about: None,
+            commands: CommandProgress::default(),
+            elsewhere: None,
         }
     }
 
@@ -132,6 +153,22 @@ impl ServiceRun {
     pub(crate) fn about(mut self, about: Option<String>) -> Self {
         self.about = about.and_then(|about| RawValue::from_string(about).ok());
         self
+    }
+
+    /// Sets the node that works on it.
+    pub(crate) fn at(mut self, node: OtherNode) -> Self {
+        self.elsewhere = Some(node);
+        self
+    }
+
+    /// Returns the node that works on it, if that is not this one.
+    pub(crate) fn elsewhere(&self) -> Option<&OtherNode> {
+        self.elsewhere.as_ref()
+    }
+
+    /// Returns `true` once its user has left it for another.
+    pub(crate) fn is_left(&self) -> bool {
+        self.steering.is_left() || self.elsewhere.as_ref().is_some_and(|node| node.is_left)
     }
 
     /// Returns a run that another process left in this turn while it waited for these requests; its readers have read up to event number `paused`.
@@ -186,7 +223,7 @@ impl ServiceRun {
     /// Returns the end of the run, once it has ended.
     pub(crate) fn end(&self) -> Option<RunEnd> {
         match self.progress() {
-            RunPhase::Queued | RunPhase::Running => None,
+            RunPhase::Queued | RunPhase::Running | RunPhase::Waiting => None,
             RunPhase::Ended(end) => Some(*end),
         }
     }
@@ -225,6 +262,7 @@ impl ServiceRun {
         let (status, end) = match self.progress() {
             RunPhase::Queued => ("queued", None),
             RunPhase::Running if waits => ("waiting", None),
+            RunPhase::Waiting => ("waiting", None),
             RunPhase::Running => ("running", None),
             RunPhase::Ended(end) => (status_name(end.status), Some(*end)),
         };
@@ -234,6 +272,10 @@ impl ServiceRun {
         let usage = end.as_ref().map_or_else(used, |end| end.usage);
         let cost = end.as_ref().and_then(|end| end.spent?.cost);
         RunView { run_id, conversation_id, status, request, usage, cost, end }
+    }
+
+    fn executing(&self) -> MutexGuard<'_, HashSet<(u32, Text)>> {
+        self.executing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn progress(&self) -> RunPhase {
@@ -247,16 +289,25 @@ impl ServiceRun {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
     }
 
-    /// Returns a run that is not active in this process, from its record.
-    pub(crate) fn stored(record: &StoredRun) -> Self {
-        let StoredRun { conversation, owner, .. } = record.clone();
-        let mut run = Self::new(record.writer(), conversation, owner, RunHandles::none());
+    /// Returns a run that is not active in this process and that this process has claimed, from its record.
+    pub(crate) fn claimed(record: &StoredRun) -> Self {
+        Self::stored(record, record.writer())
+    }
+
+    /// Returns a run that is not active in this process, from its record, with this right to write it.
+    pub(crate) fn stored(record: &StoredRun, writer: RunWriter) -> Self {
+        let (conversation, owner) = (record.conversation.clone(), record.owner.clone());
+        let mut run = Self::new(writer, conversation, owner, RunHandles::none());
         run.kept = tokio::sync::Mutex::new(record.progress);
         let run = run.about(record.about.clone());
         let status = match record.progress {
             RunProgress::Queued => return run,
-            RunProgress::Running | RunProgress::Waiting => {
+            RunProgress::Running => {
                 run.set(RunPhase::Running);
+                return run;
+            }
+            RunProgress::Waiting => {
+                run.set(RunPhase::Waiting);
                 return run;
             }
             RunProgress::Completed => RunStatus::Completed,
@@ -273,47 +324,52 @@ impl ServiceRun {
     }
 
     /// Drives the run to its end once it has a slot, from event number `from` on. Returns the end, which the caller has to [report](Self::log_end), or
-    /// `None` if the run was suspended for another process once `away` was cancelled, or if another process has taken it. Events are in the log before
-    /// readers see them.
+    /// `None` if the run was suspended for another process on a signal to `leave`, or if this process has lost the right to write it. Events are in the log
+    /// before readers see them.
     pub(crate) async fn drive(
         &self,
         mut stream: RunStream,
         (stores, log_progress): (&Stores, &LogProgress),
         mut place: RunSlot,
         from: u64,
-        away: &CancellationToken,
+        leave: &LeaveSignals,
     ) -> Option<RunEnding> {
-        let log = &stores.log;
+        let (log, is_shared) = (&stores.log, stores.runs.is_shared());
         let event_counter = log_progress.begin(&self.fence, from);
         // A run that is cancelled while it waits ends like one that is cancelled at its start.
         if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
             // The service shuts down and no longer has a slot for the run.
             if stores.runs.outlives_process() {
-                return self.put_away(stores, log_progress, RunProgress::Queued).await;
+                return self.put_away(stores, log_progress).await;
             }
             self.cancel.cancel();
         }
         self.set(RunPhase::Running);
-        let mut kept = self.kept.lock().await;
-        self.keep(stores, RunChange::to(RunProgress::Running, now_ms())).await;
-        *kept = RunProgress::Running;
-        drop(kept);
+        if !is_shared || *self.kept.lock().await != RunProgress::Running {
+            self.keep_progress(stores, RunProgress::Running).await;
+        }
         let (mut batches, mut events, mut failed) =
-            (EventBatches::new(self, away, from), from, None);
+            (EventBatches::new(self, leave, from), from, None);
         let mut kept = from;
         loop {
             let records = match batches.next(&mut stream).await {
                 EventBatch::Records(records) => records,
                 EventBatch::End => break,
                 EventBatch::Away => {
-                    return self.put_away(stores, log_progress, RunProgress::Running).await;
+                    drop(batches);
+                    // The work of the run ends here before it begins anywhere else.
+                    drop(stream);
+                    return self.put_away(stores, log_progress).await;
                 }
             };
             let count = records.len() as u64;
-            if failed.is_none() {
+            if failed.is_none() && !self.fence.is_lost() {
                 match self.append(&**log, events, records).await {
                     Ok(()) => kept += count,
                     Err(error) => {
+                        if is_shared && is_outage(&error) {
+                            self.fence.lose(&error);
+                        }
                         // Events that cannot be stored are not shown, and no more of them are paid for.
                         self.cancel.cancel();
                         failed = Some(error);
@@ -323,11 +379,15 @@ impl ServiceRun {
             events += count;
             event_counter.set(events);
             // A person may take a long time.
-            if self.waits_for(WaitsFor::Anything) {
+            let waits = self.waits_for(WaitsFor::Anything);
+            if is_shared && !self.fence.is_lost() {
+                self.show_waiting(stores, waits).await;
+            }
+            if waits {
                 place.leave();
             } else if !place.is_working() {
                 let work = self.cancel.run_until_cancelled(place.work());
-                away.run_until_cancelled(work).await;
+                leave.all.run_until_cancelled(work).await;
             }
         }
         drop(batches);
@@ -345,13 +405,17 @@ impl ServiceRun {
         }
         let lacks_user_messages =
             outcome.messages.is_empty() || !outcome.undelivered.is_empty() || lost_journal;
-        Some(RunEnding { end, failed, lacks_user_messages })
+        Some(RunEnding { end, failed, lost_journal, lacks_user_messages })
     }
 }
 
 impl ObservedRun for ServiceRun {
     fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
+    }
+
+    fn only_waits(&self) -> bool {
+        self.waits_for(WaitsFor::Calls) && self.executing().is_empty()
     }
 
     fn is_back(&self) -> bool {
@@ -371,11 +435,19 @@ impl ObservedRun for ServiceRun {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
             used.get_or_insert_default().add(usage);
         }
+        let call = |id: &Text| (envelope.turn, id.clone());
+        if let AgentEvent::ToolCall(ToolCallEvent { call_id, .. }) = &envelope.event {
+            self.executing().insert(call(call_id));
+        } else if let AgentEvent::ToolResult(ToolResultEvent { call_id, .. })
+        | AgentEvent::ToolResultError(ToolResultEvent { call_id, .. }) = &envelope.event
+        {
+            self.executing().remove(&call(call_id));
+        }
         self.own_calls.see(envelope, || self.client_calls.open());
     }
 
-    fn share(&self, number: u64, envelope: Envelope) {
-        self.events.note(number, envelope);
+    fn share(&self, number: u64, data: &Bytes, envelope: Envelope) {
+        self.events.note(number, data.clone(), envelope);
     }
 }
 

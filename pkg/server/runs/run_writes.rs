@@ -1,9 +1,11 @@
 //! The writes of a run in the stores, each with the right of this process to write it.
 
+use std::time::Duration;
+
 use super::run::{RunEnding, RunPhase, ServiceRun, end_record};
 use crate::{
     encode::{RunEnd, RunStatus},
-    journal::LogProgress,
+    journal::{LogProgress, run_fence::is_outage},
 };
 use forgeline_store::{
     EventLog, LogRecord, RunChange, RunProgress, StoreError, Stores, private::now_ms,
@@ -24,6 +26,12 @@ impl ServiceRun {
     /// Records an end in the log and in the store, and tells readers if the log does not accept it.
     async fn report(&self, stores: &Stores, end: &mut RunEnd) {
         let closed = self.close(&*stores.log, end).await;
+        if let Err(error) = &closed
+            && stores.runs.is_shared()
+            && is_outage(error)
+        {
+            self.fence.lose(error);
+        }
         if !self.fence.is_lost() {
             self.finish(stores, end.clone()).await;
         }
@@ -57,17 +65,40 @@ impl ServiceRun {
         self.end_not_logged.cancel();
     }
 
-    /// Leaves the run to another process: its log has no end yet, and work in progress is repeated there or reported as interrupted.
-    pub(super) async fn put_away(
+    /// Leaves the run to another process: its log has no end yet, and work in progress is repeated there or reported as interrupted. On a shared store,
+    /// another node may claim the run at once.
+    pub(crate) async fn put_away(
         &self,
         stores: &Stores,
         log_progress: &LogProgress,
-        at: RunProgress,
     ) -> Option<RunEnding> {
         log_progress.end(self.id());
+        let at = *self.kept.lock().await;
         self.keep(stores, RunChange::to(at, now_ms()).is_put_away(true)).await;
+        if stores.runs.is_shared() && !self.fence.is_lost() {
+            let released = stores.runs.release(self.fence.writer(), Duration::ZERO).await;
+            if let Err(error) = released {
+                tracing::warn!(%error, run_id = self.id(), "a run is taken over once this node is dead");
+            }
+            self.fence.release();
+        }
         tracing::info!(run_id = self.id(), "a run is left for another process");
         None
+    }
+
+    /// Stores that the run has come to this state.
+    pub(crate) async fn keep_progress(&self, stores: &Stores, progress: RunProgress) {
+        let mut kept = self.kept.lock().await;
+        self.keep(stores, RunChange::to(progress, now_ms())).await;
+        *kept = progress;
+    }
+
+    /// Stores whether the run waits for a person or the client, for readers on other nodes.
+    pub(super) async fn show_waiting(&self, stores: &Stores, waits: bool) {
+        let progress = if waits { RunProgress::Waiting } else { RunProgress::Running };
+        if *self.kept.lock().await != progress {
+            self.keep_progress(stores, progress).await;
+        }
     }
 
     /// Records the end of the run.
@@ -99,6 +130,9 @@ impl ServiceRun {
 
     /// Stores the state of the run. If that fails, the log still has the end.
     pub(crate) async fn keep(&self, stores: &Stores, change: RunChange) {
+        if self.fence.is_lost() {
+            return;
+        }
         let changed = stores.runs.change(self.fence.writer(), change).await;
         if let Err(error) = self.fence.noted(changed) {
             tracing::error!(%error, run_id = self.id(), "the state of a run could not be stored");

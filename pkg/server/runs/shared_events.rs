@@ -5,6 +5,8 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use bytes::Bytes;
+
 use forgeline_types::Envelope;
 
 /// Number of newest events of a run that its readers share.
@@ -17,8 +19,8 @@ pub(crate) struct SharedEvents {
     newest: Mutex<NewestEvents>,
 }
 
-/// The newest events, each with its number in the run.
-type NewestEvents = [Option<(u64, Arc<Envelope>)>; SHARED];
+/// The newest events, each with its number in the run and the data of its record.
+type NewestEvents = [Option<(u64, Bytes, Arc<Envelope>)>; SHARED];
 
 impl SharedEvents {
     fn lock(&self) -> MutexGuard<'_, NewestEvents> {
@@ -26,22 +28,22 @@ impl SharedEvents {
     }
 
     /// Stores an event with its number in the run, if it has a reader.
-    pub(crate) fn note(&self, number: u64, envelope: Envelope) {
+    pub(crate) fn note(&self, number: u64, data: Bytes, envelope: Envelope) {
         if self.readers.load(Ordering::Acquire) == 0 {
             return;
         }
         let at = usize::try_from(number).unwrap_or_default() % SHARED;
         if let Some(place) = self.lock().get_mut(at) {
-            *place = Some((number, Arc::new(envelope)));
+            *place = Some((number, data, Arc::new(envelope)));
         }
     }
 
-    /// Returns the event of a record, if it is stored.
-    pub(crate) fn get(&self, number: u64) -> Option<Arc<Envelope>> {
+    /// Returns the event of a record, if it is stored. A record with other data is of another process that has taken the run.
+    pub(crate) fn get(&self, number: u64, data: &Bytes) -> Option<Arc<Envelope>> {
         let at = usize::try_from(number).unwrap_or_default() % SHARED;
         let newest = self.lock();
-        let (of, envelope) = newest.get(at)?.as_ref()?;
-        (*of == number).then(|| Arc::clone(envelope))
+        let (of, of_data, envelope) = newest.get(at)?.as_ref()?;
+        (*of == number && of_data == data).then(|| Arc::clone(envelope))
     }
 
     pub(crate) fn enter(&self) {
@@ -65,23 +67,29 @@ mod tests {
         Envelope::new("run".into(), 1, seq, 0, AgentEvent::TurnEnd)
     }
 
+    fn data(text: &str) -> Bytes {
+        Bytes::copy_from_slice(text.as_bytes())
+    }
+
     #[test]
     fn events_are_kept_while_there_are_readers_and_by_their_numbers() {
         let events = SharedEvents::default();
-        events.note(0, envelope(0));
-        assert!(events.get(0).is_none(), "it has no reader");
+        events.note(0, data("0"), envelope(0));
+        assert!(events.get(0, &data("0")).is_none(), "it has no reader");
         events.enter();
         events.enter();
         for number in 1..=20 {
-            events.note(number, envelope(number));
+            events.note(number, data(&number.to_string()), envelope(number));
         }
         for number in 0..40 {
-            let kept = events.get(number).map(|envelope| envelope.seq);
+            let kept = events.get(number, &data(&number.to_string()));
+            let kept = kept.map(|envelope| envelope.seq);
             assert_eq!(kept, (5..=20).contains(&number).then_some(number));
         }
+        assert!(events.get(20, &data("another's")).is_none(), "another process wrote the record");
         events.leave();
-        assert!(events.get(20).is_some());
+        assert!(events.get(20, &data("20")).is_some());
         events.leave();
-        assert!(events.get(20).is_none());
+        assert!(events.get(20, &data("20")).is_none());
     }
 }

@@ -52,6 +52,11 @@ impl RunSlots {
         self.working.close();
     }
 
+    /// Returns the number of runs that could work besides those that do or wait for a slot.
+    pub(crate) fn free(&self) -> usize {
+        self.limit.saturating_sub(self.taken.load(Ordering::Acquire))
+    }
+
     /// Returns the number of runs that work, and of those in the queue.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let taken = self.taken.load(Ordering::Acquire);

@@ -189,7 +189,7 @@ async fn each_id_is_a_place_that_is_read_however_many_runs_go_on() {
     let log = Arc::new(InMemoryLog::new());
     let run = |number: u64| {
         let key = LogKey::new("team-a", format!("run-{number}"));
-        Arc::new(ServiceRun::stored(&StoredRun::new(key, "c", "ann", "main", 1)))
+        Arc::new(ServiceRun::claimed(&StoredRun::new(key, "c", "ann", "main", 1)))
     };
     let caller = Caller::new("ann").scope("team-a");
     let sources = |log: &Arc<InMemoryLog>| {
@@ -199,7 +199,7 @@ async fn each_id_is_a_place_that_is_read_however_many_runs_go_on() {
         log.create(run(number).key.clone()).await.unwrap();
         note(&*log, &run(number)).await.unwrap();
     }
-    let open = || (0..600).map(run).collect::<Vec<_>>();
+    let open = async || Ok((0..600).map(run).collect::<Vec<_>>());
     let now = sources(&log).now(open).await.unwrap();
     assert_eq!(now.open.len(), 600);
     for (from, count, runs) in [(now, 88, 0), (ScopeCursor::default(), 688, 600)] {

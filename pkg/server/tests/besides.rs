@@ -301,7 +301,7 @@ fn a_run_that_its_user_has_left_takes_the_answers_that_are_kept_and_ends() {
         let answer = PendingAnswer::new(approval.into(), RequestAnswer::Decided(Decision::Grant));
         let mut change = RunChange::to(record.progress, 1).note(left_note().unwrap());
         let journaled = JournaledAnswers::default();
-        change.added.extend(StoredInput::note_answers(&[answer], &journaled).unwrap());
+        change.added.extend(StoredInput::note_answers(&[answer], &journaled, None).unwrap());
         stores.runs.change(&record.writer(), change).await.unwrap();
     });
     lives(async {

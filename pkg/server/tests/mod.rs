@@ -10,12 +10,14 @@ mod conversations;
 mod counted;
 mod described;
 mod doors;
+mod elsewhere;
 mod ended;
 mod failing_stores;
 mod health;
 mod hostile;
 mod late;
 mod nested;
+mod nodes;
 mod origins;
 mod per_caller;
 mod planted;
@@ -26,10 +28,12 @@ mod resume;
 mod rooms;
 mod said;
 mod several;
+mod shared_store;
 mod stored;
 mod streams;
 mod table;
 mod taken;
+mod taken_commands;
 mod untold;
 
 use std::time::Duration;
@@ -56,12 +60,20 @@ use forgeline_llm::{
     scripted::{ScriptedProvider, ScriptedTurn},
 };
 
+/// Prints a line that must be seen although the test passes.
+pub(super) fn say(line: impl std::fmt::Display) {
+    drop(std::io::Write::write_fmt(&mut std::io::stderr().lock(), format_args!("{line}\n")));
+}
+
 /// A service of one agent, for Ann and Bob of one team and Eve of another.
 fn service(agent: Agent) -> (Service, Router) {
     limited(agent, Limits::default())
 }
 
 fn limited(agent: Agent, limits: Limits) -> (Service, Router) {
+    if std::env::var_os(elsewhere::TWO_NODES).is_some() {
+        return elsewhere::by_turns(agent, &limits);
+    }
     let service = built(agent).limits(limits).build().unwrap();
     (service.clone(), router(service))
 }
@@ -78,7 +90,8 @@ fn built(agent: Agent) -> ServiceBuilder {
 /// Returns the metrics of a service as text.
 fn metrics_text(service: &Service) -> String {
     let handles = &service.0;
-    handles.metrics.text(handles.access.usage(), handles.lifecycle.places())
+    let node = handles.lifecycle.membership().reported();
+    handles.metrics.text(handles.access.usage(), handles.lifecycle.places(), node)
 }
 
 fn scripted(turns: impl IntoIterator<Item = ScriptedTurn>) -> Agent {

@@ -78,7 +78,7 @@ async fn a_message_whose_run_was_stopped_is_sent_again_as_another_run() {
         let request = request(Method::DELETE, "/api/chat/c1/stream", token);
         let response = app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
         assert_eq!(response.status(), 204);
-        let run = service.0.runs.open_run(&Caller::new("ann").scope("team-a"), "c1");
+        let run = service.0.runs.open_run(&Caller::new("ann").scope("team-a"), "c1").await.unwrap();
         let is_stopped = run.is_none_or(|run| run.cancel.is_cancelled());
         assert_eq!(is_stopped, token == "ann", "{token}");
     }

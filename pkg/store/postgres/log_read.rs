@@ -88,8 +88,9 @@ impl PostgresStore {
             packed: count(row, 4)?,
             records: Vec::with_capacity(rows.len()),
         };
-        for (row, at) in rows.iter().zip(from..) {
-            // A log without such records has one row without a record.
+        for (row, behind) in rows.iter().zip(0..) {
+            // A log without such records has one row without a record. A reader that asks for its end reads from the largest number on.
+            let at = from.saturating_add(behind);
             if column::<Option<i64>>(row, 5)? == Some(int(at)) {
                 log.records.push(record(row, 6)?);
             }

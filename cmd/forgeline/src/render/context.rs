@@ -38,6 +38,7 @@ pub(super) fn line(notice: &Notice) -> Option<String> {
         | Notice::AnswerKept(_)
         | Notice::AnswerTyped(_)
         | Notice::AnswerContinued(_)
+        | Notice::RunTakenOver(_)
         | Notice::Steered(_)
         | Notice::Undelivered(_)
         | Notice::BudgetUnmeasured(_)

@@ -29,6 +29,7 @@ const NOTES = {
   context_trimmed: "The beginning of the conversation was left out of the request, because the conversation is too long for the model.",
   context_summarized: "The beginning of the conversation was summarized for the model.",
   answer_restarted: "The answer was restarted.",
+  run_taken_over: "Another server has taken the run over.",
 };
 
 /// The view of a run, or of an agent below.

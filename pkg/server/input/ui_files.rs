@@ -1,7 +1,7 @@
 //! Images and documents in messages of both chat protocols.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::user_message::scheme;
@@ -10,9 +10,9 @@ use forgeline_llm::private::media;
 use forgeline_types::{Part, private::clipped};
 
 /// The members of a part that describe a file; each version of each protocol uses some of them.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FileFields {
+pub(crate) struct FileFields {
     #[serde(alias = "mimeType")]
     media_type: Option<Value>,
     /// A URL, or the bytes as a `data:` URL.
@@ -29,7 +29,7 @@ const KINDS: [&str; 7] = ["file", "image", "binary", "document", "audio", "video
 
 impl FileFields {
     /// Returns the file of a part of this kind; `None` if the kind is not a file.
-    pub(super) fn part(self, kind: &str) -> Option<Result<Part, Problem>> {
+    pub(crate) fn part(self, kind: &str) -> Option<Result<Part, Problem>> {
         KINDS.contains(&kind).then(|| self.file(kind))
     }
 

@@ -15,13 +15,13 @@ use forgeline_types::Part;
 /// An input of the user: a text, or parts.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(untagged)]
-pub(super) enum UserMessage {
+pub(crate) enum UserMessage {
     Text(String),
     Parts(#[schemars(with = "Vec<UserPart>")] Vec<Part>),
 }
 
 impl UserMessage {
-    pub(super) fn parts(self) -> Result<Vec<Part>, Problem> {
+    pub(crate) fn parts(self) -> Result<Vec<Part>, Problem> {
         let parts = match self {
             Self::Text(text) => vec![Part::text(text)],
             Self::Parts(parts) => parts,
@@ -57,7 +57,7 @@ fn insecure_address(parts: &[Part]) -> Option<Problem> {
 }
 
 /// Returns `true` for the address of a file with `https:`, and `false` for one with `http:`. Schemes have no case.
-pub(super) fn scheme(data: &str) -> Option<bool> {
+pub(crate) fn scheme(data: &str) -> Option<bool> {
     let (scheme, _) = data.trim_start().split_once("://")?;
     [("https", true), ("http", false)]
         .into_iter()
