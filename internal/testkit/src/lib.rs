@@ -23,6 +23,8 @@ pub mod neutral;
 pub mod postgres;
 pub mod process;
 pub mod recorded;
+#[cfg(unix)]
+pub mod redis;
 pub mod server;
 pub mod service;
 

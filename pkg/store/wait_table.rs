@@ -1,4 +1,4 @@
-//! The waits of this process besides those for logs: for notifications of a scope, and for commands of a run.
+//! The waits of this process: for notifications of a scope, and for commands of a run.
 
 use std::{
     collections::HashMap,
@@ -38,6 +38,7 @@ impl<K: Hash + Eq + Clone> WaitTable<K> {
     }
 
     /// Wakes those that wait for a key.
+    #[cfg(feature = "postgres")]
     pub(super) fn wake(&self, key: &K) {
         if let Some(entry) = self.lock().get(key) {
             entry.changed.send_replace(());
@@ -52,14 +53,16 @@ impl<K: Hash + Eq + Clone> WaitTable<K> {
         }
     }
 
-    /// Wakes all: each looks whether it was meant.
+    /// Wakes all, and forgets the numbers that were seen: each looks whether it was meant.
     pub(super) fn wake_all(&self) {
-        for entry in self.lock().values() {
+        for entry in self.lock().values_mut() {
+            entry.seen = 0;
             entry.changed.send_replace(());
         }
     }
 
     /// Returns the keys that are waited for.
+    #[cfg(feature = "postgres")]
     pub(super) fn keys(&self) -> Vec<K> {
         self.lock().keys().cloned().collect()
     }
@@ -78,6 +81,12 @@ impl<K: Hash + Eq + Clone> WaitSubscription<K> {
         if let Some(entry) = self.table.lock().get_mut(&self.key) {
             entry.seen = entry.seen.max(number);
         }
+    }
+
+    /// Returns the highest number that was seen, 0 if that is not known.
+    #[cfg(feature = "redis")]
+    pub(super) fn seen(&self) -> u64 {
+        self.table.lock().get(&self.key).map_or(0, |entry| entry.seen)
     }
 
     /// Waits for the next change. Cancel safe.
