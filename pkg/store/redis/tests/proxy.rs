@@ -21,7 +21,17 @@ pub(crate) struct CuttingProxy {
     folder: PathBuf,
     /// The number of requests to cut.
     cuts: Arc<AtomicUsize>,
-    all: watch::Sender<()>,
+    mode: watch::Sender<ProxyMode>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ProxyMode {
+    /// Connections are let through.
+    Open,
+    /// Connections are cut, and no new one is let through.
+    Shut,
+    /// Connections are open, and nothing arrives any more; new ones are let through.
+    Stalled,
 }
 
 impl CuttingProxy {
@@ -33,21 +43,27 @@ impl CuttingProxy {
         std::fs::create_dir_all(&folder).unwrap();
         let listener = UnixListener::bind(folder.join("socket")).unwrap();
         let (cuts, server) = (Arc::<AtomicUsize>::default(), server.socket());
-        let (shared, all) = (Arc::clone(&cuts), watch::Sender::new(()));
-        let stop = all.clone();
+        let (shared, mode) = (Arc::clone(&cuts), watch::Sender::new(ProxyMode::Open));
+        let modes = mode.clone();
         tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
-                let Ok(server) = UnixStream::connect(&server).await else { continue };
-                let (cuts, mut stop) = (Arc::clone(&shared), stop.subscribe());
+            while let Ok((mut client, _)) = listener.accept().await {
+                let (cuts, mut mode) = (Arc::clone(&shared), modes.subscribe());
+                if *mode.borrow_and_update() == ProxyMode::Shut {
+                    continue;
+                }
+                let Ok(mut server) = UnixStream::connect(&server).await else { continue };
                 tokio::spawn(async move {
                     tokio::select! {
-                        () = pass(client, server, cuts) => {}
-                        _ = stop.changed() => {}
+                        () = pass(&mut client, &mut server, cuts) => return,
+                        _ = mode.changed() => {}
+                    }
+                    if *mode.borrow() == ProxyMode::Stalled {
+                        std::future::pending::<()>().await;
                     }
                 });
             }
         });
-        Self { folder, cuts, all }
+        Self { folder, cuts, mode }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -64,9 +80,19 @@ impl CuttingProxy {
         self.cuts.load(Ordering::SeqCst)
     }
 
-    /// Cuts all connections now.
-    pub(crate) fn cut_all(&self) {
-        self.all.send_replace(());
+    /// Cuts all connections, and lets no new one through.
+    pub(crate) fn shut(&self) {
+        self.mode.send_replace(ProxyMode::Shut);
+    }
+
+    /// Lets nothing through the connections that there are.
+    pub(crate) fn stall(&self) {
+        self.mode.send_replace(ProxyMode::Stalled);
+    }
+
+    /// Lets connections through again.
+    pub(crate) fn open(&self) {
+        self.mode.send_replace(ProxyMode::Open);
     }
 }
 
@@ -76,7 +102,7 @@ impl Drop for CuttingProxy {
     }
 }
 
-async fn pass(mut client: UnixStream, mut server: UnixStream, cuts: Arc<AtomicUsize>) {
+async fn pass(client: &mut UnixStream, server: &mut UnixStream, cuts: Arc<AtomicUsize>) {
     let (mut to, mut from) = (vec![0; 64 << 10], vec![0; 64 << 10]);
     loop {
         tokio::select! {
@@ -88,8 +114,8 @@ async fn pass(mut client: UnixStream, mut server: UnixStream, cuts: Arc<AtomicUs
                 let writes = String::from_utf8_lossy(&to[..count]).contains("XADD");
                 let less = |left: usize| left.checked_sub(1);
                 if writes && cuts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok() {
-                    drop(client);
                     // The server has the request; its answer goes nowhere.
+                    drop(client.shutdown().await);
                     drop(server.read(&mut from).await);
                     return;
                 }
