@@ -3,6 +3,7 @@
 mod lines;
 pub(super) mod rewound;
 pub(super) mod run_fence;
+mod run_journal;
 pub(super) mod undelivered;
 
 use std::{
@@ -15,6 +16,7 @@ use std::{
 
 use tokio::sync::{Mutex, Notify};
 
+pub use self::run_journal::RunJournal;
 use self::{
     lines::{LineReader, StoredLine},
     run_fence::RunFence,
