@@ -109,3 +109,33 @@ impl Journal for RunJournal {
 fn failed(error: StoreError) -> JournalError {
     JournalError::new(error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use forgeline_agent::Agent;
+    use forgeline_llm::demo::DemoProvider;
+    use forgeline_store::{ConversationRecord, LogKey, NodeId};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_node_that_has_lost_a_run_adds_nothing_to_its_journal() {
+        let (stores, nodes) = (Stores::in_memory(), ["a", "b"].map(NodeId::new));
+        let run = StoredRun::new(LogKey::new("team-a", "run_1"), "c1", "ann", "main", 1_000);
+        let key = run.conversation_key();
+        let record = ConversationRecord::new(key.clone(), "ann", "main", 1_000);
+        stores.conversations.begin(record).await.unwrap();
+        stores.runs.begin(run.clone(), Some(&nodes[0])).await.unwrap();
+        let lost = RunJournal::new(&stores, &stores.runs.get(&run.key).await.unwrap());
+        stores.runs.reap(&nodes[1]).await.unwrap();
+        let taken = stores.runs.claim(&nodes[1], 1, 0).await.unwrap();
+        let agent = Agent::builder(DemoProvider::new()).build().unwrap();
+        let error = agent.conversation().with_journal(lost).run("Hi.").await.unwrap_err();
+        assert!(error.to_string().contains("no longer holds"), "{error}");
+        assert_eq!(stores.conversations.get(&key).await.unwrap().entries, 0);
+        let own = RunJournal::new(&stores, &taken[0]);
+        agent.conversation().with_journal(own.clone()).run("Hi.").await.unwrap();
+        let record = stores.conversations.get(&key).await.unwrap();
+        assert_eq!((record.messages, record.entries), (2, own.read().await.unwrap().len() as u64));
+    }
+}
