@@ -22,24 +22,20 @@ mod log;
 mod log_key;
 mod memory;
 mod notifications;
-#[cfg(any(feature = "postgres", feature = "redis"))]
-mod password;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
 mod run_writer;
 mod runs;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod servers;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod stored_run;
 mod stores;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "redis"))]
 mod time_limit;
-#[cfg(any(feature = "postgres", feature = "redis"))]
-mod tls;
-#[cfg(any(feature = "postgres", feature = "redis"))]
-mod wait_table;
 
 #[cfg(feature = "postgres")]
 pub use self::postgres::{PostgresOptions, PostgresStore, SchemaPlan, WakeMode};

@@ -97,16 +97,16 @@ impl RunLines {
 impl Journal for RunJournal {
     fn append(&self, entry: &JournalEntry) -> JournalFuture<()> {
         let (lines, entry) = (Arc::clone(&self.0), entry.clone());
-        Box::pin(async move { lines.append(entry).await.map_err(failed) })
+        Box::pin(async move { lines.append(entry).await.map_err(|error| failed(&error)) })
     }
 
     fn read(&self) -> JournalFuture<Vec<JournalLine>> {
         let lines = Arc::clone(&self.0);
-        Box::pin(async move { lines.read().await.map_err(failed) })
+        Box::pin(async move { lines.read().await.map_err(|error| failed(&error)) })
     }
 }
 
-fn failed(error: StoreError) -> JournalError {
+fn failed(error: &StoreError) -> JournalError {
     JournalError::new(error.to_string())
 }
 

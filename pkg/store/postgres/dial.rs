@@ -12,7 +12,7 @@ use super::{
     errors::StatementFailure,
     setup::{PostgresOptions, SettingsUse},
 };
-use crate::{StoreError, tls};
+use crate::{StoreError, servers::tls};
 
 /// Makes connections with the same configuration.
 pub(super) struct Dialer {

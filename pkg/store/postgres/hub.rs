@@ -6,7 +6,7 @@ use super::{
     followed_logs::FollowedLogs,
     news::{LogNews, NewsOutbox},
 };
-use crate::{LogKey, LogRecord, wait_table::WaitTable};
+use crate::{LogKey, LogRecord, servers::wait_table::WaitTable};
 
 /// The readers that wait in this process, and the news for those of others.
 #[derive(Default)]

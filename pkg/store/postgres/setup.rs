@@ -8,7 +8,7 @@ use tokio_postgres::{
     config::{Host, SslMode, TargetSessionAttrs},
 };
 
-use crate::{StoreError, password};
+use crate::{StoreError, servers::password};
 use forgeline_types::setters;
 
 /// Default of [`PostgresOptions::max_connections`].

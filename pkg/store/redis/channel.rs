@@ -1,8 +1,9 @@
 //! The notification channel of [`RedisNotifications`].
 
-use redis::{FromRedisValue, Value, from_redis_value};
-
-use super::RedisNotifications;
+use super::{
+    RedisNotifications,
+    replies::{StreamEntry, field, reply, strange},
+};
 use crate::{Notification, NotificationChannel, StoreError, StoreFuture, ids::new_id};
 
 /// Number of notifications read first, whose size says how many are read next.
@@ -13,26 +14,6 @@ const MAX_PAGE: usize = 1_024;
 
 /// Size of notifications, in bytes, after which a read returns what it has.
 const MAX_READ_BYTES: usize = 16 << 20;
-
-/// Reads a reply.
-pub(super) fn reply<T: FromRedisValue>(value: Value) -> Result<T, StoreError> {
-    from_redis_value(value).map_err(|_| strange())
-}
-
-fn strange() -> StoreError {
-    StoreError::corrupt(
-        "a key of Redis has entries of another program; choose another `key_prefix`",
-    )
-}
-
-/// An entry of a stream: its id, its names and values.
-pub(super) type StreamEntry = (String, Vec<(String, String)>);
-
-/// Returns the value of an entry.
-pub(super) fn field<'e>(entry: &'e StreamEntry, name: &str) -> Result<&'e str, StoreError> {
-    let found = entry.1.iter().find(|(other, _)| other == name);
-    found.map(|(_, value)| value.as_str()).ok_or_else(strange)
-}
 
 fn notification(entry: &StreamEntry) -> Result<(u64, Notification), StoreError> {
     let id = entry.0.split('-').next().and_then(|id| id.parse::<u64>().ok());
@@ -113,7 +94,8 @@ impl NotificationChannel for RedisNotifications {
         Box::pin(async move {
             let mut waiting = self.0.scopes.subscribe(scope.to_owned());
             loop {
-                if waiting.seen() > from {
+                // What another reader or publisher of this process has seen is not asked for again.
+                if waiting.saw(0) > from {
                     return Ok(());
                 }
                 let end = self.notification_end(scope).await?;

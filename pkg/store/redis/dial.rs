@@ -16,7 +16,7 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use super::{errors::CommandFailure, setup::RedisOptions};
-use crate::{StoreError, tls};
+use crate::{StoreError, servers::tls};
 
 /// Maximum wait for a connection.
 const CONNECTING: Duration = Duration::from_secs(3);

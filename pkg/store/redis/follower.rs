@@ -6,12 +6,12 @@ use redis::cmd;
 use tokio::{sync::watch, time::sleep};
 
 use super::{
-    channel::{StreamEntry, field, reply},
     dial::{RedisDialer, RedisSession},
     errors::CommandFailure,
+    replies::{StreamEntry, field, reply},
     scripts::MAX_NEWS,
 };
-use crate::{StoreError, wait_table::WaitTable};
+use crate::{StoreError, servers::wait_table::WaitTable};
 
 /// Maximum wait of the server for news, in milliseconds. A reply without any shows that the connection lives.
 const NEWS_MS: u64 = 1_000;
@@ -84,8 +84,11 @@ impl FollowTask {
                 self.scopes.wake_all();
             }
             for entry in &entries {
-                let end = field(entry, "end")?.parse().unwrap_or(u64::MAX);
-                self.scopes.reach(&field(entry, "scope")?.to_owned(), end);
+                let scope = field(entry, "scope")?.to_owned();
+                match field(entry, "end")?.parse() {
+                    Ok(end) => self.scopes.reach(&scope, end),
+                    Err(_) => self.scopes.wake(&scope),
+                }
             }
             if let Some((id, _)) = entries.into_iter().next_back() {
                 last = id;

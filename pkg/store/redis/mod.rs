@@ -1,4 +1,10 @@
 //! Notifications over Redis.
+//!
+//! Each publication is one script that numbers, adds, trims, and says in a stream of news which scope has grown: a process waits for all scopes by one
+//! connection. The script keeps the number of its attempt for a minute, so what is repeated after a lost connection is published once.
+//!
+//! The client is redis: 7 crates more, 37 s of processor time to build (fred: 15, four of them in versions that others have left, and 66 s). Its TLS is
+//! not used: connections are made here, by the rustls and ring of the other stores.
 
 mod channel;
 mod dial;
@@ -6,6 +12,7 @@ mod errors;
 mod follower;
 mod link;
 mod probe;
+mod replies;
 mod scripts;
 mod setup;
 
@@ -17,7 +24,7 @@ pub use self::setup::RedisOptions;
 use self::{
     dial::RedisDialer, follower::FollowTask, link::RedisLink, probe::warn_about, scripts::KeyNames,
 };
-use super::{StoreError, wait_table::WaitTable};
+use super::{StoreError, servers::wait_table::WaitTable};
 
 /// A notification channel over a server of Redis or Valkey, for any number of processes. Clones are handles to the same connections.
 ///

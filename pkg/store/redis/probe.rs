@@ -1,8 +1,8 @@
-//! What a server does not promise.
+//! Warnings about a server that keeps too little.
 
 use redis::cmd;
 
-use super::{channel::reply, dial::RedisDialer, link::RedisLink};
+use super::{dial::RedisDialer, link::RedisLink, replies::reply};
 use crate::StoreError;
 
 /// Asks the server once, and writes to the log what its notifications will not survive.

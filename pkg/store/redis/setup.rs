@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf};
 use redis::{ConnectionAddr, IntoConnectionInfo as _, ProtocolVersion, RedisConnectionInfo};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::{StoreError, password};
+use crate::{StoreError, servers::password};
 use forgeline_types::{Text, setters};
 
 /// The options of [`RedisNotifications`](super::RedisNotifications).

@@ -9,10 +9,10 @@ use rustls::{
 };
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
-use super::StoreError;
+use crate::StoreError;
 
 /// Returns the configuration of secured connections. Trusts the authorities of a file, or those of the system.
-pub(super) fn client_config(roots: Option<&Path>) -> Result<ClientConfig, StoreError> {
+pub(crate) fn client_config(roots: Option<&Path>) -> Result<ClientConfig, StoreError> {
     let cryptography = CryptoProvider::get_default().cloned();
     let cryptography = cryptography.unwrap_or_else(|| Arc::new(ring::default_provider()));
     let builder = ClientConfig::builder_with_provider(cryptography)

@@ -4,10 +4,10 @@ use std::{fs, path::Path};
 
 use secrecy::SecretString;
 
-use super::StoreError;
+use crate::StoreError;
 
 /// Reads a password from a file, without its line end, or from an environment variable; `None` where neither is named.
-pub(super) fn read(
+pub(crate) fn read(
     file: Option<&Path>,
     variable: Option<&str>,
 ) -> Result<Option<SecretString>, StoreError> {
