@@ -52,6 +52,7 @@ pub use self::{
     access::origins::is_origin,
     builder::{ServiceBuilder, ServiceError},
     health::CheckState,
+    journal::RunJournal,
     lifecycle::recover::Recovered,
     problem::Problem,
     retention::Keep,

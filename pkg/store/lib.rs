@@ -24,17 +24,23 @@ mod memory;
 mod notifications;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
 mod run_writer;
 mod runs;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod servers;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod stored_run;
 mod stores;
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "redis"))]
 mod time_limit;
 
 #[cfg(feature = "postgres")]
 pub use self::postgres::{PostgresOptions, PostgresStore, SchemaPlan, WakeMode};
+#[cfg(feature = "redis")]
+pub use self::redis::{RedisNotifications, RedisOptions};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use self::{

@@ -26,6 +26,8 @@ pub mod pooler;
 pub mod postgres;
 pub mod process;
 pub mod recorded;
+#[cfg(unix)]
+pub mod redis;
 pub mod server;
 pub mod service;
 

@@ -4,6 +4,7 @@ mod lines;
 pub(super) mod resume_error;
 pub(super) mod rewound;
 pub(super) mod run_fence;
+mod run_journal;
 pub(super) mod undelivered;
 
 use std::{
@@ -17,6 +18,7 @@ use std::{
 
 use tokio::sync::{Mutex, Notify};
 
+pub use self::run_journal::RunJournal;
 use self::{
     lines::{LineReader, StoredLine},
     run_fence::{RunFence, is_outage},

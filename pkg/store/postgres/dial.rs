@@ -11,9 +11,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::{
     errors::StatementFailure,
     setup::{PostgresOptions, SettingsUse},
-    tls,
 };
-use crate::StoreError;
+use crate::{StoreError, servers::tls};
 
 /// Makes connections with the same configuration.
 pub(super) struct Dialer {
@@ -28,7 +27,8 @@ pub(super) struct Dialer {
 impl Dialer {
     /// Returns a dialer for statements, and one for sessions of their own.
     pub(super) fn both(options: &PostgresOptions) -> Result<(Self, Option<Self>), StoreError> {
-        let tls = tls::connector(options.root_certificates.as_deref())?;
+        let tls = tls::client_config(options.root_certificates.as_deref())?;
+        let tls = MakeRustlsConnect::new(tls);
         let dialer = |is_direct| Self {
             options: options.clone(),
             tls: tls.clone(),

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use super::{
     followed_logs::FollowedLogs,
     news::{LogNews, NewsOutbox},
-    wait_table::WaitTable,
 };
-use crate::{LogKey, LogRecord};
+use crate::{LogKey, LogRecord, servers::wait_table::WaitTable};
 
 /// The readers that wait in this process, and the news for those of others.
 #[derive(Default)]

@@ -31,9 +31,7 @@ mod run_rows;
 mod runs;
 mod schema;
 mod setup;
-mod tls;
 mod values;
-mod wait_table;
 
 use std::{fmt, sync::Arc};
 

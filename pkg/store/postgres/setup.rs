@@ -1,6 +1,6 @@
 //! The options of a store in a database.
 
-use std::{fmt, fs, path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio_postgres::{
@@ -8,7 +8,7 @@ use tokio_postgres::{
     config::{Host, SslMode, TargetSessionAttrs},
 };
 
-use crate::StoreError;
+use crate::{StoreError, servers::password};
 use forgeline_types::setters;
 
 /// Default of [`PostgresOptions::max_connections`].
@@ -143,24 +143,11 @@ impl PostgresOptions {
             let given = config.get_options().unwrap_or_default().to_owned();
             config.options(format!("{SETTINGS} {given}").trim_end());
         }
-        if let Some(password) = self.password()? {
+        let (file, variable) = (self.password_file.as_deref(), self.password_variable.as_deref());
+        if let Some(password) = password::read(file, variable)? {
             config.password(password.expose_secret());
         }
         Ok(config)
-    }
-
-    fn password(&self) -> Result<Option<SecretString>, StoreError> {
-        if let Some(path) = &self.password_file {
-            let read = fs::read_to_string(path).map_err(|error| StoreError::Unavailable {
-                reason: format!("the password file {} cannot be read: {error}", path.display()),
-            })?;
-            return Ok(Some(SecretString::from(read.trim_end_matches(['\r', '\n']))));
-        }
-        let Some(name) = &self.password_variable else { return Ok(None) };
-        let missing = |_| StoreError::Unavailable {
-            reason: format!("the environment variable {name} with the password is not set"),
-        };
-        std::env::var(name).map(|password| Some(SecretString::from(password))).map_err(missing)
     }
 }
 
@@ -237,6 +224,8 @@ fn is_far(host: &Host) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

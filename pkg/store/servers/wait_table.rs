@@ -1,4 +1,4 @@
-//! The waits of this process besides those for logs: for notifications of a scope, and for commands of a run.
+//! The waits of this process: for notifications of a scope, and for commands of a run.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::watch;
 
 /// Keys that are waited for, each with a number that only grows. Others take no memory.
-pub(super) struct WaitTable<K: Hash + Eq>(Mutex<HashMap<K, WaitEntry>>);
+pub(crate) struct WaitTable<K: Hash + Eq>(Mutex<HashMap<K, WaitEntry>>);
 
 #[derive(Default)]
 struct WaitEntry {
@@ -30,7 +30,7 @@ impl<K: Hash + Eq + Clone> WaitTable<K> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn subscribe(self: &Arc<Self>, key: K) -> WaitSubscription<K> {
+    pub(crate) fn subscribe(self: &Arc<Self>, key: K) -> WaitSubscription<K> {
         let mut table = self.lock();
         let entry = table.entry(key.clone()).or_default();
         entry.readers += 1;
@@ -38,50 +38,54 @@ impl<K: Hash + Eq + Clone> WaitTable<K> {
     }
 
     /// Wakes those that wait for a key.
-    pub(super) fn wake(&self, key: &K) {
+    pub(crate) fn wake(&self, key: &K) {
         if let Some(entry) = self.lock().get(key) {
             entry.changed.send_replace(());
         }
     }
 
     /// Wakes those that wait for a key if its number has grown.
-    pub(super) fn reach(&self, key: &K, number: u64) {
+    pub(crate) fn reach(&self, key: &K, number: u64) {
         if let Some(entry) = self.lock().get_mut(key).filter(|entry| entry.seen < number) {
             entry.seen = number;
             entry.changed.send_replace(());
         }
     }
 
-    /// Wakes all: each looks whether it was meant.
-    pub(super) fn wake_all(&self) {
-        for entry in self.lock().values() {
-            entry.changed.send_replace(());
+    /// Wakes all, and forgets the numbers that were seen: each looks whether it was meant. The table is free between two keys.
+    pub(crate) fn wake_all(&self) {
+        for key in self.keys() {
+            if let Some(entry) = self.lock().get_mut(&key) {
+                entry.seen = 0;
+                entry.changed.send_replace(());
+            }
         }
     }
 
     /// Returns the keys that are waited for.
-    pub(super) fn keys(&self) -> Vec<K> {
+    pub(crate) fn keys(&self) -> Vec<K> {
         self.lock().keys().cloned().collect()
     }
 }
 
 /// A subscription to a key. Changes since the last wait end the next one at once.
-pub(super) struct WaitSubscription<K: Hash + Eq + Clone> {
+pub(crate) struct WaitSubscription<K: Hash + Eq + Clone> {
     table: Arc<WaitTable<K>>,
     key: K,
     changed: watch::Receiver<()>,
 }
 
 impl<K: Hash + Eq + Clone> WaitSubscription<K> {
-    /// Records the number that was read from the database.
-    pub(super) fn saw(&self, number: u64) {
-        if let Some(entry) = self.table.lock().get_mut(&self.key) {
-            entry.seen = entry.seen.max(number);
-        }
+    /// Records the number that was read from the server, 0 for none; returns the highest that was seen.
+    pub(crate) fn saw(&self, number: u64) -> u64 {
+        let mut table = self.table.lock();
+        let Some(entry) = table.get_mut(&self.key) else { return number };
+        entry.seen = entry.seen.max(number);
+        entry.seen
     }
 
     /// Waits for the next change. Cancel safe.
-    pub(super) async fn changed(&mut self) {
+    pub(crate) async fn changed(&mut self) {
         // The sender lives as long as a subscription does.
         drop(self.changed.changed().await);
     }

@@ -8,12 +8,11 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject as _},
 };
 use rustls_platform_verifier::BuilderVerifierExt as _;
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::StoreError;
 
-/// Returns what secures connections. Trusts the authorities of a file, or those of the system.
-pub(super) fn connector(roots: Option<&Path>) -> Result<MakeRustlsConnect, StoreError> {
+/// Returns the configuration of secured connections. Trusts the authorities of a file, or those of the system.
+pub(crate) fn client_config(roots: Option<&Path>) -> Result<ClientConfig, StoreError> {
     let cryptography = CryptoProvider::get_default().cloned();
     let cryptography = cryptography.unwrap_or_else(|| Arc::new(ring::default_provider()));
     let builder = ClientConfig::builder_with_provider(cryptography)
@@ -27,7 +26,7 @@ pub(super) fn connector(roots: Option<&Path>) -> Result<MakeRustlsConnect, Store
             Err(_) => builder.with_root_certificates(RootCertStore::empty()),
         },
     };
-    Ok(MakeRustlsConnect::new(builder.with_no_client_auth()))
+    Ok(builder.with_no_client_auth())
 }
 
 fn read(path: &Path) -> Result<RootCertStore, StoreError> {
