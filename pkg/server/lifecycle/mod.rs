@@ -1,18 +1,22 @@
 //! The life of runs: their start, what they receive while they work, and their recovery after a restart.
 
-pub(super) mod node;
+mod claims;
+mod comparison;
+pub(super) mod membership;
 pub(super) mod recover;
 mod resumption;
 mod run_log;
+pub(super) mod run_turn;
 pub(super) mod start;
 pub(super) mod steering;
+mod ticks;
 pub(super) mod user_messages;
 
 use std::{sync::Arc, time::Duration};
 
 use tokio_util::task::TaskTracker;
 
-use self::node::membership::NodeMembership;
+use self::membership::NodeMembership;
 use super::{
     access::usage::ServiceUsage,
     conversations::directory::ConversationDirectory,

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::{RunLifecycle, STATE_VERSION, node::run_turn::TurnOutcome};
+use super::{RunLifecycle, STATE_VERSION, run_turn::TurnOutcome};
 use crate::{
     Problem,
     access::{
