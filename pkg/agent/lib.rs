@@ -44,7 +44,7 @@ pub mod private {
     #[cfg(feature = "process")]
     pub use crate::tools::process_group::{PASSED, ProcessGroup, TOOLCHAINS};
     pub use crate::{
-        default_agent::{ReopenedRun, RunHandles, RunInJournal},
+        default_agent::{RunHandles, RunInJournal},
         nesting::{BudgetDraw, current_draw},
         run::{below::SpentBelow, shared_state::SharedState},
         steering::steering_handle::RequestAnswer,

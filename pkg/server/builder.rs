@@ -16,7 +16,7 @@ use super::{
     },
     durable::HostStreams,
     health::{CheckState, HealthCheck, HealthChecks},
-    lifecycle::{RunLifecycle, node::membership::NodeMembership},
+    lifecycle::{RunLifecycle, membership::NodeMembership},
     metrics::{ServiceMetrics, latency::LatencyWindow, latency_records::LatencyRecords},
     readers::context::ReaderContext,
     retention::{DataRetention, SweepTask},

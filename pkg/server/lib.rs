@@ -44,7 +44,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-use tests::say;
+use tests::nodes::say;
 
 pub use self::{
     access::identity::{Identify, Tokens},

@@ -10,7 +10,7 @@ mod skill_set;
 mod stored_conversations;
 mod typed_run;
 
-pub use self::reopened_run::{ReopenedRun, RunHandles, RunInJournal};
+pub use self::reopened_run::{RunHandles, RunInJournal};
 pub use self::{
     agent::{Agent, DefaultAgent},
     builder::{AgentBuilder, BuildError},

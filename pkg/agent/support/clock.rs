@@ -28,7 +28,7 @@ pub(crate) fn next_run_id() -> Text {
     let random = RandomState::new().hash_one(count);
     let mut id = Text::from("run-");
     push_base_36(&mut id, now());
-    // A leading 1 keeps the zeros behind it; it is not part of the id.
+    // A leading 1 keeps the zeros after it, and is removed.
     for (number, digits) in [(count % PLACES, PLACES), (random % RANDOM, RANDOM)] {
         let mut padded = Text::new();
         push_base_36(&mut padded, digits + number);

@@ -3,20 +3,24 @@
 pub(super) mod acts;
 pub(super) mod ag_ui_acts;
 pub(super) mod chat_acts;
+mod claims;
 pub(super) mod command_tasks;
-pub(super) mod node;
+mod comparison;
+pub(super) mod membership;
 pub(super) mod recover;
 mod resumption;
 mod run_log;
+pub(super) mod run_turn;
 pub(super) mod start;
 pub(super) mod steering;
+mod ticks;
 pub(super) mod user_messages;
 
 use std::{sync::Arc, time::Duration};
 
 use tokio_util::task::TaskTracker;
 
-use self::node::membership::NodeMembership;
+use self::membership::NodeMembership;
 use super::{
     access::usage::ServiceUsage,
     conversations::directory::ConversationDirectory,

@@ -16,11 +16,7 @@ use crate::{
     },
     journal::resume_error::ResumeError,
 };
-use forgeline_agent::{
-    RunStream,
-    private::{ReopenedRun, RunInJournal},
-    run::RunContext,
-};
+use forgeline_agent::{RunStream, private::RunInJournal, run::RunContext};
 use forgeline_store::{StoreError, StoredRun};
 use forgeline_types::{AgentError, Text, UsageInfo};
 
@@ -150,8 +146,8 @@ impl RunLifecycle {
         self.check_resumed(record)?;
         let stored = StoredInput::read(record);
         match found {
-            RunInJournal::Open(reopened) => {
-                let resumed = self.resumed(record, conversation, events, *reopened).await?;
+            found @ RunInJournal::Open(_) => {
+                let resumed = self.resumed(record, conversation, events, found).await?;
                 Ok(RecoveryOutcome::Resumed(Box::new(resumed)))
             }
             RunInJournal::Over => {
@@ -187,8 +183,11 @@ impl RunLifecycle {
         record: &StoredRun,
         conversation: &ConversationForRun,
         mut events: u64,
-        reopened: ReopenedRun,
+        found: RunInJournal,
     ) -> Result<ResumedRun, ResumeError> {
+        let RunInJournal::Open(reopened) = found else {
+            return Err(interrupted("its journal is not open".to_owned()).into());
+        };
         let first = reopened.events();
         if first > events {
             return Err(interrupted(format!("its events from {events} on were lost")).into());

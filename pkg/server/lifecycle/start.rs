@@ -6,7 +6,7 @@ use futures_util::future::try_join_all;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::{RunLifecycle, STATE_VERSION, node::run_turn::TurnOutcome};
+use super::{RunLifecycle, STATE_VERSION, run_turn::TurnOutcome};
 use crate::{
     Problem,
     access::{

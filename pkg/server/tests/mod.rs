@@ -17,7 +17,7 @@ mod health;
 mod hostile;
 mod late;
 mod nested;
-mod nodes;
+pub(super) mod nodes;
 mod origins;
 mod per_caller;
 mod planted;
@@ -59,11 +59,6 @@ use forgeline_llm::{
     Request as Asked,
     scripted::{ScriptedProvider, ScriptedTurn},
 };
-
-/// Prints a line that must be seen although the test passes.
-pub(super) fn say(line: impl std::fmt::Display) {
-    drop(std::io::Write::write_fmt(&mut std::io::stderr().lock(), format_args!("{line}\n")));
-}
 
 /// A service of one agent, for Ann and Bob of one team and Eve of another.
 fn service(agent: Agent) -> (Service, Router) {

@@ -19,6 +19,11 @@ use super::{recovered::over, *};
 use forgeline_store::{LogKey, StoredRun};
 use forgeline_types::MessageRole;
 
+/// Prints a line that must be seen although the test passes.
+pub(crate) fn say(line: impl std::fmt::Display) {
+    drop(std::io::Write::write_fmt(&mut std::io::stderr().lock(), format_args!("{line}\n")));
+}
+
 /// Two nodes on one store, each with its routes.
 struct TwoNodes {
     stores: Arc<SharedStores>,

@@ -1,7 +1,13 @@
 //! The runs of one conversation on two nodes.
 
+use futures_util::{FutureExt as _, future::Either};
+
 use super::*;
-use forgeline_store::{ConversationKey, RunProgress};
+use crate::{
+    lifecycle::{membership::RunInHand, run_turn::TurnOutcome},
+    runs::run::ServiceRun,
+};
+use forgeline_store::{ConversationKey, ConversationRecord, RunProgress};
 
 /// The texts of a conversation in the store.
 async fn texts(two: &TwoNodes) -> Vec<String> {
@@ -91,4 +97,61 @@ async fn a_run_that_is_cancelled_while_it_waits_for_another_node_leaves_the_conv
     assert_eq!(whole(two.app(1), &second).await.last().unwrap()["status"], "cancelled");
     tools[0].goes_on.notify_one();
     assert_eq!(whole(two.app(0), &first).await.last().unwrap()["status"], "completed");
+}
+
+/// A run that begins, in the store and in hand.
+type BeginningRun = (StoredRun, ServiceRun, RunInHand);
+
+/// A run that begins at this time of the clock of its node, in memory there.
+async fn beginning(two: &TwoNodes, at: usize, begun_ms: u64) -> BeginningRun {
+    let key = LogKey::new("team-a", format!("run-{at}"));
+    let record = StoredRun::new(key, "c", "ann", "main", begun_ms);
+    let (runs, node) = (two.stores.stores().runs, &two.nodes[at].0.0.lifecycle.node);
+    runs.begin(record.clone(), Some(node)).await.unwrap();
+    let record = runs.get(&record.key).await.unwrap();
+    let run = ServiceRun::claimed(&record);
+    let in_hand = two.nodes[at].0.0.lifecycle.membership().take(record.key.clone());
+    (record, run, in_hand)
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_of_two_runs_works_wherever_the_second_begins_and_whatever_the_clocks_say() {
+    for (first_ms, second_ms) in [(1_000, 2_000), (2_000, 1_000)] {
+        for (steps, ahead) in (0..12).flat_map(|steps| (0..24).map(move |ahead| (steps, ahead))) {
+            let two = TwoNodes::begin([counting(), counting()]).await;
+            let key = ConversationKey::new("team-a", "c");
+            let new = ConversationRecord::new(key, "ann", "main", 1);
+            two.stores.stores().conversations.begin(new).await.unwrap();
+            let comes = async |at: usize, (record, run, _): &BeginningRun| {
+                let handles = &two.nodes[at].0.0;
+                let found = handles.conversations.of_run_to_resume(record).await.unwrap();
+                let turn = found.live.turns.take();
+                let mut place = handles.lifecycle.places.beside();
+                let turn = (&turn, &mut place);
+                let comes = handles.lifecycle.comes(run, &found.live, turn).await;
+                assert_eq!(comes, TurnOutcome::Comes);
+            };
+            let first = beginning(&two, 0, first_ms).await;
+            let mut one = Box::pin(comes(0, &first));
+            let is_first = (0..steps).any(|_| (&mut one).now_or_never().is_some());
+            let second = beginning(&two, 1, second_ms).await;
+            let mut other = Box::pin(comes(1, &second));
+            // The second one runs ahead of the first for some steps.
+            let is_ahead = (0..ahead).any(|_| (&mut other).now_or_never().is_some());
+            assert!(!(is_first && is_ahead), "both work: after {steps} and {ahead} steps");
+            let wait = Duration::from_secs(30);
+            let both = if is_ahead {
+                timeout(wait, one).await.is_ok()
+            } else if is_first {
+                timeout(wait, other).await.is_ok()
+            } else {
+                let either = timeout(wait, futures_util::future::select(one, other)).await;
+                match either.expect("one of them works") {
+                    Either::Left(((), other)) => timeout(wait, other).await.is_ok(),
+                    Either::Right(((), one)) => timeout(wait, one).await.is_ok(),
+                }
+            };
+            assert!(!both, "both work: after {steps} and {ahead} steps");
+        }
+    }
 }

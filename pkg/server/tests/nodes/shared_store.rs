@@ -54,7 +54,7 @@ impl SharedStores {
         stores
     }
 
-    /// Lets a node be dead for the others; it does not know of it.
+    /// Lets a node be dead for the others, without its knowledge.
     pub(super) fn kill(&self, node: &NodeId) {
         self.dead.lock().unwrap().insert(node.clone());
     }

@@ -31,7 +31,7 @@ impl RunLifecycle {
             }
         }
         for writer in self.membership.unheld_again(unheld) {
-            // One that has ended since, or was taken, is nobody's here.
+            // A run that has ended since, or was taken, has no owner here.
             match self.stores.runs.release(&writer, Duration::ZERO).await {
                 Ok(())
                 | Err(
