@@ -104,6 +104,12 @@ impl PostgresOptions {
         self
     }
 
+    /// Returns the hosts and the name of the database, without user and password, for messages; empty for a URL that cannot be read.
+    #[must_use]
+    pub fn place(&self) -> String {
+        parse(self.url.expose_secret()).map(|config| place(&config)).unwrap_or_default()
+    }
+
     setters! {
         PostgresOptions:
         password_file(some into PathBuf),
@@ -160,9 +166,10 @@ impl PostgresOptions {
 
 impl fmt::Debug for PostgresOptions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place =
-            parse(self.url.expose_secret()).map(|config| place(&config)).unwrap_or_default();
-        formatter.debug_struct("PostgresOptions").field("place", &place).finish_non_exhaustive()
+        formatter
+            .debug_struct("PostgresOptions")
+            .field("place", &self.place())
+            .finish_non_exhaustive()
     }
 }
 
@@ -192,6 +199,13 @@ fn parse(url: &str) -> Result<Config, StoreError> {
     if config.get_hosts().is_empty() {
         return Err(StoreError::Unavailable {
             reason: "the URL of PostgreSQL has no host; expected postgres://user@host/database"
+                .to_owned(),
+        });
+    }
+    // What is behind the first `@` of a password that has one is read as a part of the host.
+    if config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if name.contains('@'))) {
+        return Err(StoreError::Unavailable {
+            reason: "the URL of PostgreSQL has an `@` in its user or password; write it as %40"
                 .to_owned(),
         });
     }
@@ -231,6 +245,7 @@ mod tests {
             "postgres://ann:geheim@db/app",
             "postgres://ann:geheim@db/app?sslmode=geheim",
             "postgres://ann:geheim@[db/app",
+            "postgres://ann:p@geheim@db/app",
             "host=db password='geheim",
             "geheim",
         ] {

@@ -3,10 +3,11 @@
 use std::{io::Write as _, path::PathBuf};
 
 use clap::Args;
-use forgeline::store::{EraseMode, SqliteStore, Stores};
+use forgeline::store::EraseMode;
 
+use super::database::{OpenDatabase, PostgresFlags, StorePlace};
 use crate::{
-    exit::{Exit, UsageResult as _, note, usage},
+    exit::{Exit, note, usage},
     shown::shown_path,
 };
 
@@ -21,8 +22,10 @@ pub(crate) struct EraseArgs {
     #[arg(long, value_name = "NAME")]
     scope: Option<String>,
     /// The file of `serve --database`; stop the service first, as it has the file open
-    #[arg(long, value_name = "FILE")]
-    database: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "postgres")]
+    database: Option<PathBuf>,
+    #[command(flatten)]
+    postgres: PostgresFlags,
     /// Keep the number, times and roles of the messages
     #[arg(long)]
     tombstone: bool,
@@ -37,10 +40,7 @@ pub(crate) struct EraseArgs {
 ///
 /// A database that does not exist, cannot be used, or is open in another process.
 pub(crate) fn erase(args: &EraseArgs) -> anyhow::Result<Exit> {
-    let name = shown_path(&args.database);
-    if !args.database.is_file() {
-        return Err(usage(format!("there is no database {name}")));
-    }
+    let place = place(args)?;
     let mode = match (args.dry_run, args.tombstone) {
         (true, _) => EraseMode::Count,
         (false, true) => EraseMode::Tombstone,
@@ -50,16 +50,10 @@ pub(crate) fn erase(args: &EraseArgs) -> anyhow::Result<Exit> {
     let scope = args.scope.clone().unwrap_or_else(own);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let erased = runtime.block_on(async {
-        let advice = || format!("cannot use the database {name}");
-        let store = SqliteStore::open(&args.database).await.usage_context(advice)?;
-        let erased = Stores::of(store.clone()).erase(scope, &args.caller, mode).await;
-        let compacted = match &erased {
-            Ok(_) if mode != EraseMode::Count => store.compact().await,
-            _ => Ok(()),
-        };
-        store.close_file().await;
-        compacted?;
-        anyhow::Ok(erased?)
+        let database = OpenDatabase::open(&place).await?;
+        let erased = database.erase(scope, &args.caller, mode).await;
+        database.close().await;
+        erased
     })?;
     let conversations = amount(erased.conversations, "conversation");
     let messages = amount(erased.messages, "message");
@@ -67,8 +61,24 @@ pub(crate) fn erase(args: &EraseArgs) -> anyhow::Result<Exit> {
     writeln!(anstream::stdout().lock(), "{conversations}, {messages}, {runs}, {streams}")?;
     if args.dry_run {
         note("nothing was erased");
+    } else if place.file().is_none() {
+        note(
+            "dead rows, the log of PostgreSQL, replicas and backups keep copies for a time; `VACUUM` removes those in tables",
+        );
     }
     Ok(Exit::Done)
+}
+
+/// Returns the place of the database, which exists.
+fn place(args: &EraseArgs) -> anyhow::Result<StorePlace> {
+    if let Some(place) = args.postgres.place()? {
+        return Ok(place);
+    }
+    let path = args.database.clone().unwrap_or_default();
+    if !path.is_file() {
+        return Err(usage(format!("there is no database {}", shown_path(&path))));
+    }
+    Ok(StorePlace::File { path, max_bytes: None })
 }
 
 fn amount(count: u64, what: &str) -> String {

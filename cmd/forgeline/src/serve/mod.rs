@@ -3,6 +3,7 @@
 mod accept;
 mod agents;
 mod config;
+mod database;
 mod demo;
 mod erase;
 mod files;
@@ -14,24 +15,17 @@ mod refused;
 mod token_file;
 mod tokens;
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
-use forgeline::{
-    server::{Service, router},
-    store::{SqliteOptions, SqliteStore, Stores},
-};
-use tokio::time::timeout;
+use forgeline::server::{Service, router};
 use tokio_util::sync::CancellationToken;
 
 use self::{
     accept::OpenConnections,
     agents::ServedAgents,
     config::{OverridingFlags, ServeConfig},
+    database::{OpenDatabase, PostgresFlags, StorePlace},
     hangup::HangupSignal,
     listen::ListenAddress,
 };
@@ -51,9 +45,6 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// The time that connections have to end once there are no runs any more.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// The time that the database has to write its log into its file, which a busy disk may delay.
-const CLOSING: Duration = Duration::from_secs(10);
-
 /// `forgeline serve`
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -61,7 +52,7 @@ pub(crate) struct ServeArgs {
     /// The address to listen on; port 0 picks a free port [default: 127.0.0.1:8787]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Read this TOML file: `listen`, `tokens`, `database`, `no_auth`, `database_megabytes`, `dev`, `origins`, `[limits]`, `[keep]`, and a table `[agents.NAME]` for each agent, whose
+    /// Read this TOML file: `listen`, `tokens`, `database`, `postgres`, `no_auth`, `database_megabytes`, `dev`, `origins`, `[limits]`, `[keep]`, and a table `[agents.NAME]` for each agent, whose
     /// keys are the flags of an agent. Variables such as `FORGELINE_LISTEN` override it, and flags override both; the flags of
     /// an agent count where the file defines no agent
     #[arg(long, value_name = "FILE")]
@@ -76,6 +67,8 @@ pub(crate) struct ServeArgs {
     /// Store runs, their events and conversations in this `SQLite` file [default: in memory]
     #[arg(long, value_name = "FILE")]
     database: Option<PathBuf>,
+    #[command(flatten)]
+    postgres: PostgresFlags,
     /// Show latencies at `/dev/latency`
     #[arg(long)]
     dev: bool,
@@ -98,6 +91,7 @@ impl ServeArgs {
             listen: self.listen,
             tokens: self.tokens.as_deref(),
             database: self.database.as_deref(),
+            postgres: self.postgres.clone(),
             is_dev: self.dev,
             is_open: self.no_auth,
         };
@@ -138,15 +132,14 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     let stop = interrupts.begin(false);
     let listening = ListenAddress::at(config.listen, config.tokens.is_some())?;
     runtime.block_on(async {
-        let database = open(config.database.as_deref(), config.database_bytes).await?;
-        let stores = database.clone().map_or_else(Stores::in_memory, Stores::of);
+        let database = OpenDatabase::open(&config.store).await?;
         let mut builder =
-            Service::builder().stores(stores).limits(config.limits).dev(config.is_dev);
+            Service::builder().stores(database.stores()).limits(config.limits).dev(config.is_dev);
         builder = builder.keep(config.keep).origins(config.origins);
         for (name, agent) in agents.built()? {
             builder = builder.agent(name, agent);
         }
-        builder = agents.described(builder);
+        builder = database.described(agents.described(builder));
         let start_token = match config.tokens {
             Some(tokens) => {
                 builder = builder.identify(tokens.clone());
@@ -189,10 +182,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         tokio::join!(accepting, draining);
         connections.end(LAST_WORDS).await;
         agents.close().await;
-        if let Some(database) = database {
-            // What is in its log goes into the file; the next process would do it otherwise.
-            drop(timeout(CLOSING, database.close_file()).await);
-        }
+        database.close().await;
         anyhow::Ok(())
     })?;
     runtime.shutdown_background();
@@ -206,8 +196,11 @@ fn check(args: &ServeArgs, config: &ServeConfig, mut mistakes: Vec<String>) -> E
         let of_agent = args.setup.mistakes(&config.own_files, agents::tools_of);
         mistakes.extend(of_agent.into_iter().map(told));
     }
-    let database = config.database.as_deref();
-    mistakes.extend(database.and_then(|path| unusable(path).err()).map(told));
+    match look(&config.store) {
+        Ok(Some(line)) => note(&line),
+        Ok(None) => {}
+        Err(error) => mistakes.push(told(error)),
+    }
     for mistake in &mistakes {
         complain(mistake);
     }
@@ -218,24 +211,8 @@ fn check(args: &ServeArgs, config: &ServeConfig, mut mistakes: Vec<String>) -> E
     Exit::Failed
 }
 
-/// Tells what is wrong with a database, of which nothing is changed.
-fn unusable(path: &Path) -> anyhow::Result<()> {
+/// Looks at the database, of which nothing is changed; returns a line about it.
+fn look(store: &StorePlace) -> anyhow::Result<Option<String>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let looked = runtime.block_on(SqliteStore::look(path));
-    looked.usage_context(|| cannot_use(path))
-}
-
-fn cannot_use(path: &Path) -> String {
-    format!("cannot use the database {}", path.display())
-}
-
-/// Opens the database, if there is one.
-async fn open(
-    database: Option<&Path>,
-    max_bytes: Option<u64>,
-) -> anyhow::Result<Option<SqliteStore>> {
-    let Some(path) = database else { return Ok(None) };
-    let mut options = SqliteOptions::new(path);
-    options.max_bytes = max_bytes;
-    Ok(Some(SqliteStore::open_with(options).await.usage_context(|| cannot_use(path))?))
+    runtime.block_on(database::look(store))
 }

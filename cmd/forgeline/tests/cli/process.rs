@@ -24,6 +24,10 @@ pub(crate) fn forget_vendors(command: &mut Command) {
             command.env_remove(format!("{vendor}_{setting}"));
         }
     }
+    // What tests take a server of PostgreSQL from looks like variables of the service.
+    for setting in ["POSTGRES_BIN", "POSTGRES_DIR"] {
+        command.env_remove(format!("FORGELINE_{setting}"));
+    }
     command.env_remove("CLICOLOR_FORCE");
     command.env("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
 }

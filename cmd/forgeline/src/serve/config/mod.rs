@@ -5,11 +5,11 @@ mod agent;
 mod file;
 mod keep;
 mod limits;
+mod store;
 mod variables;
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    num::NonZeroU32,
     path::{Path, PathBuf},
 };
 
@@ -19,7 +19,12 @@ use self::{
     file::ConfigFile,
     variables::{ServiceVariables, variable},
 };
-use super::{listen::ListenAddress, own_files::own_files, token_file::TokenFile};
+use super::{
+    database::{PASSWORD, PostgresFlags, StorePlace},
+    listen::ListenAddress,
+    own_files::own_files,
+    token_file::TokenFile,
+};
 use crate::{
     input::read_text,
     setup::SetupArgs,
@@ -35,11 +40,10 @@ const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787
 pub(super) struct ServeConfig {
     pub(super) listen: SocketAddr,
     pub(super) tokens: Option<TokenFile>,
-    pub(super) database: Option<PathBuf>,
+    /// The place of what is kept.
+    pub(super) store: StorePlace,
     /// The files of the service itself.
     pub(super) own_files: Vec<PathBuf>,
-    /// Largest database file, in bytes.
-    pub(super) database_bytes: Option<u64>,
     pub(super) is_dev: bool,
     /// `true` when programs of this machine need no token.
     pub(super) is_open: bool,
@@ -64,6 +68,7 @@ pub(super) struct OverridingFlags<'a> {
     pub(super) listen: Option<SocketAddr>,
     pub(super) tokens: Option<&'a Path>,
     pub(super) database: Option<&'a Path>,
+    pub(super) postgres: PostgresFlags,
     pub(super) is_dev: bool,
     pub(super) is_open: bool,
 }
@@ -97,9 +102,7 @@ impl ServeConfig {
         let mut values = ConfigValues { file, variables, mistakes: &mut mistakes };
         let listen = values.parsed("listen", "an address such as \"127.0.0.1:8787\"");
         let tokens = values.path("tokens", above.tokens);
-        let database = values.path("database", above.database);
-        let megabytes: Option<NonZeroU32> =
-            values.parsed("database_megabytes", "a whole number of at least 1");
+        let store = store::read_store(&mut values, above);
         let is_dev = values.parsed("dev", "true or false").unwrap_or(false);
         let is_open = values.parsed("no_auth", "true or false").unwrap_or(false) || above.is_open;
         let limits = limits::read_limits(&mut values);
@@ -116,7 +119,7 @@ impl ServeConfig {
         }
         mistakes.extend(ListenAddress::at(listen, has_tokens).err().map(|it| it.to_string()));
         let named = above.config.into_iter().chain(tokens.as_deref());
-        let own_files = own_files(named, database.as_deref());
+        let own_files = own_files(named.chain(store.password_file()), store.file());
         let tokens = tokens.and_then(|path| match TokenFile::open(path) {
             Ok(tokens) => Some(tokens),
             Err(wrong) => {
@@ -128,9 +131,8 @@ impl ServeConfig {
         let config = Self {
             listen,
             tokens,
-            database,
+            store,
             own_files,
-            database_bytes: megabytes.map(|number| u64::from(number.get()) << 20),
             is_dev: above.is_dev || is_dev,
             is_open,
             limits,
@@ -152,8 +154,18 @@ struct ConfigValues<'a, 'f> {
 }
 
 /// The members that the file may have besides agents.
-const MEMBERS: [&str; 7] =
-    ["listen", "tokens", "no_auth", "database", "database_megabytes", "dev", "origins"];
+const MEMBERS: [&str; 10] = [
+    "listen",
+    "tokens",
+    "no_auth",
+    "database",
+    "database_megabytes",
+    "postgres",
+    "postgres_direct",
+    "postgres_password_file",
+    "dev",
+    "origins",
+];
 
 /// The tables that it may have besides agents, with their members.
 const TABLES: [(&str, &[&str]); 2] = [("limits", &limits::NAMES), ("keep", &keep::NAMES)];
@@ -164,7 +176,7 @@ fn own_variables() -> Vec<String> {
         .into_iter()
         .flat_map(|(table, names)| names.iter().map(move |name| format!("{table}.{name}")));
     let members = MEMBERS.into_iter().map(str::to_owned).chain(of_tables);
-    members.map(|path| variable(&path)).collect()
+    members.map(|path| variable(&path)).chain([PASSWORD.to_owned()]).collect()
 }
 
 impl ConfigValues<'_, '_> {
@@ -205,7 +217,7 @@ impl ConfigValues<'_, '_> {
         let expected = "the path of a file in quotes";
         let found = flag.map(Path::to_path_buf).or_else(|| self.parsed(path, expected))?;
         let place = match flag {
-            Some(_) => format!("--{path}"),
+            Some(_) => format!("--{}", path.replace('_', "-")),
             None => self.place(path),
         };
         let text = found.to_string_lossy();
@@ -312,7 +324,11 @@ mod tests {
         let config = parsed(text, &[("FORGELINE_LIMITS_RUNS", "5")]).unwrap();
         assert_eq!((config.listen.port(), config.limits.runs, config.is_dev), (1, 5, true));
         assert_eq!(config.limits.body_time.as_secs(), 7);
-        assert_eq!((config.database_bytes, config.limits.stream_bytes), (Some(7 << 20), 9));
+        assert_eq!(config.limits.stream_bytes, 9);
+        let file = parsed(text, &[("FORGELINE_DATABASE", "a.db")]).unwrap().store;
+        assert!(
+            matches!(file, StorePlace::File { max_bytes: Some(bytes), .. } if bytes == 7 << 20)
+        );
         let names: Vec<_> = config.agents.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["zoe", "ann"], "in the order of the file");
         assert_eq!(config.origins, ["https://a.example"]);

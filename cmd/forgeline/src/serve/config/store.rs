@@ -1,0 +1,81 @@
+//! The place of what the service keeps: `database`, or `postgres` with what belongs to it.
+
+use std::num::NonZeroU32;
+
+use super::{
+    super::database::{PostgresFlags, PostgresUrl, StorePlace},
+    ConfigValues, OverridingFlags,
+};
+
+/// A URL, as messages expect it.
+const EXPECTED: &str = "expected a URL such as postgres://user@host:5432/database";
+
+/// Reads the place; missing options mean memory.
+pub(super) fn read_store(
+    values: &mut ConfigValues<'_, '_>,
+    above: &OverridingFlags<'_>,
+) -> StorePlace {
+    let path = values.path("database", above.database);
+    let megabytes: Option<NonZeroU32> =
+        values.parsed("database_megabytes", "a whole number of at least 1");
+    let is_file = values.is_given("database", above.database);
+    let flags = PostgresFlags {
+        postgres: read_url(values, "postgres", above.postgres.postgres.as_ref()),
+        postgres_direct: read_url(
+            values,
+            "postgres_direct",
+            above.postgres.postgres_direct.as_ref(),
+        ),
+        postgres_password_file: values
+            .path("postgres_password_file", above.postgres.postgres_password_file.as_deref()),
+    };
+    if let Some(place) = read_postgres(values, &flags, is_file) {
+        return place;
+    }
+    let max_bytes = megabytes.map(|number| u64::from(number.get()) << 20);
+    path.map_or(StorePlace::Memory, |path| StorePlace::File { path, max_bytes })
+}
+
+/// Returns the database that flags name.
+fn read_postgres(
+    values: &mut ConfigValues<'_, '_>,
+    flags: &PostgresFlags,
+    is_file: bool,
+) -> Option<StorePlace> {
+    if flags.postgres.is_none() {
+        if flags.postgres_direct.is_some() || flags.postgres_password_file.is_some() {
+            let problem = "`postgres_direct` and `postgres_password_file` need `postgres`, the URL of the database";
+            values.mistakes.push(problem.to_owned());
+        }
+        return None;
+    }
+    if is_file {
+        let problem = "`postgres` and `database` exclude each other; omit one of them";
+        values.mistakes.push(problem.to_owned());
+    }
+    match flags.place() {
+        Ok(place) => place,
+        Err(refused) => {
+            values.mistakes.push(refused.to_string());
+            None
+        }
+    }
+}
+
+/// Returns the URL of a member, of which messages show nothing; one of a flag is above all.
+fn read_url(
+    values: &mut ConfigValues<'_, '_>,
+    path: &str,
+    flag: Option<&PostgresUrl>,
+) -> Option<PostgresUrl> {
+    let url = flag.cloned().or_else(|| values.parsed(path, "a URL in quotes"))?;
+    if url.is_url() {
+        return Some(url);
+    }
+    let place = match flag {
+        Some(_) => format!("--{}", path.replace('_', "-")),
+        None => values.place(path),
+    };
+    values.mistakes.push(format!("{place}: {EXPECTED}"));
+    None
+}
