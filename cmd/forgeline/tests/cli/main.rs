@@ -32,6 +32,8 @@ mod mcp_public;
 mod models;
 #[cfg(target_os = "linux")]
 mod narrow;
+#[cfg(all(unix, feature = "postgres"))]
+mod nodes;
 mod parse;
 mod process;
 mod project;

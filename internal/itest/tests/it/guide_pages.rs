@@ -10,7 +10,7 @@ use super::source::{Source, read_file, root, rust_files};
 const MOST_WORDS: usize = 500;
 
 /// The pages with more, most of them older than the limit, and the most that each may have.
-const LONG: [(&str, usize); 16] = [
+const LONG: [(&str, usize); 17] = [
     ("adding-a-dialect", 1_800),
     ("adding-a-provider", 700),
     ("clients", 620),
@@ -22,6 +22,7 @@ const LONG: [(&str, usize); 16] = [
     ("mcp", 2_370),
     ("moving", 760),
     ("observability", 780),
+    ("operating", 620),
     ("prompts", 700),
     ("service", 4_100),
     ("skills", 510),

@@ -7,6 +7,8 @@ mod hostile;
 mod http;
 mod own_files;
 mod page;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod proxies;
 mod settings;
 mod signals;
@@ -73,6 +75,19 @@ fn a_signal_lets_runs_end_and_a_second_ends_the_program_at_once() {
         let begun = Instant::now();
         assert_eq!(serve.ended(), Some(want));
         assert!(begun.elapsed() < Duration::from_secs(10));
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+#[test]
+fn a_program_without_postgres_says_how_to_install_one_that_has_it() {
+    let flag = ["--postgres", "postgres://ann:planted@localhost/app"];
+    for command in [&["serve", "--provider", "demo"][..], &["serve", "--check"], &["erase", "ann"]]
+    {
+        let outcome = run(&[command, &flag].concat(), b"");
+        let want = "cargo install --path cmd/forgeline --features postgres";
+        assert!(outcome.stderr.contains(want) && outcome.code > Some(0), "{outcome:?}");
+        assert!(!outcome.stderr.contains("planted"), "{outcome:?}");
     }
 }
 

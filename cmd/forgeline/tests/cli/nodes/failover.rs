@@ -1,0 +1,103 @@
+//! Nodes that are killed, stopped and asked to end.
+
+use std::time::{Duration, Instant};
+
+use forgeline_testkit::nodes::NodeBench;
+
+use super::nodes;
+
+/// A paced answer that its first owner never finishes, and the next one does.
+const HELD: &str = "write 12 words, one each 5 ms and hold 6";
+
+/// Begins a run at node 0 that waits for its model, and returns its id with the number of its last event.
+fn held(bench: &NodeBench) -> (String, u64) {
+    let run = bench.begin(bench.address(0), "paced", HELD);
+    let mut reader = bench.reader(vec![bench.address(1)], &run);
+    let last =
+        reader.until(|event| event.data["content"].as_str().is_some_and(|it| it.contains("w5")));
+    (run, last.id)
+}
+
+#[test]
+fn a_killed_node_is_replaced_within_seconds() {
+    let Some(mut bench) = nodes(2) else { return };
+    let (run, last) = held(&bench);
+    let mut reader = bench.reader(vec![bench.address(1)], &run);
+    reader.until(|event| event.id == last);
+    let killed = Instant::now();
+    bench.kill(0);
+    let next = reader.until(|event| event.id > last);
+    let took = next.at.duration_since(killed);
+    println!("nodes: the run of a killed node continues after {took:.2?}");
+    assert!(took < Duration::from_secs(6), "{took:?}");
+    reader.until_end();
+    assert!(reader.text().ends_with("w10 w11 "), "{}", reader.text());
+    assert_eq!(bench.model().requests(HELD), 2, "the next owner asks again");
+}
+
+/// Traces 1 and 2 of the model.
+#[test]
+fn a_stopped_node_is_replaced_and_writes_nothing_when_it_wakes() {
+    let Some(bench) = nodes(2) else { return };
+    let (run, last) = held(&bench);
+    let mut reader = bench.reader(vec![bench.address(1)], &run);
+    reader.until(|event| event.id == last);
+    let stopped = Instant::now();
+    bench.node(0).signal("-STOP");
+    let next = reader.until(|event| event.id > last);
+    let took = next.at.duration_since(stopped);
+    println!("nodes: the run of a stopped node continues after {took:.2?}");
+    assert!(took < Duration::from_secs(13), "{took:?}");
+    reader.until_end();
+    let count = reader.events().len();
+    bench.node(0).signal("-CONT");
+    // The woken node reads what the other one wrote, and its own attempt comes to nothing.
+    let mut woken = bench.reader(vec![bench.address(0)], &run);
+    woken.until_end();
+    assert_eq!((woken.events().len(), woken.text()), (count, reader.text()));
+    let again = bench.begin(bench.address(0), "demo", "What is 6*7?");
+    bench.reader(vec![bench.address(0)], &again).until_end();
+    let mut after = bench.reader(vec![bench.address(1)], &run);
+    after.until_end();
+    assert_eq!(after.events().len(), count, "nothing came later");
+}
+
+#[test]
+fn a_node_that_is_asked_to_end_hands_its_runs_over() {
+    let Some(mut bench) = nodes(2) else { return };
+    let waiting = bench.begin(bench.address(0), "demo", "Call notes.keep with \"Buy milk.\"");
+    let mut reader = bench.reader(vec![bench.address(1)], &waiting);
+    reader.until_kind("tool_approval_request");
+    let asked = Instant::now();
+    assert_eq!(bench.terminate(0), Some(0));
+    println!(
+        "nodes: a node that is asked to end with a run that waits has ended after {:.2?}",
+        asked.elapsed()
+    );
+    super::requests::approve(&bench, bench.address(1), &waiting, &mut reader);
+    reader.until_end();
+    assert!(reader.text().contains("Kept as note 1."), "{}", reader.text());
+}
+
+/// Trace 7 of the model.
+#[test]
+fn several_nodes_that_see_a_free_run_give_it_one_owner() {
+    let Some(mut bench) = nodes(4) else { return };
+    let runs: Vec<_> = (0..5).map(|_| held_at(&bench, 0)).collect();
+    bench.kill(0);
+    let addresses = bench.addresses();
+    for run in &runs {
+        let mut reader = bench.reader(addresses.clone(), run);
+        reader.until_end();
+        assert!(reader.text().ends_with("w10 w11 "), "{}", reader.text());
+    }
+    let epochs = bench.sql("SELECT max(takeovers) FROM forgeline.run");
+    assert_eq!(epochs, "1", "each run has been taken over once");
+}
+
+fn held_at(bench: &NodeBench, node: usize) -> String {
+    let run = bench.begin(bench.address(node), "paced", HELD);
+    let mut reader = bench.reader(vec![bench.address(node)], &run);
+    reader.until(|event| event.data["content"].as_str().is_some());
+    run
+}

@@ -1,0 +1,15 @@
+//! Several nodes on one database: real processes, real signals. `internal/model/README.md` has the traces that these play, by number.
+
+mod failover;
+mod kills;
+mod readers;
+mod requests;
+
+use std::path::Path;
+
+use forgeline_testkit::nodes::NodeBench;
+
+/// Starts nodes; `None` where there is no PostgreSQL.
+fn nodes(count: usize) -> Option<NodeBench> {
+    NodeBench::start(Path::new(env!("CARGO_BIN_EXE_forgeline")), count)
+}

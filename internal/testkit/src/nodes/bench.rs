@@ -1,0 +1,204 @@
+//! Nodes on one database, with a proxy in front.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use super::{HttpReply, NodeProcess, NodeProxy, PacedModel, RunReader, ask};
+use crate::postgres::PostgresServer;
+
+/// Longest wait for a response.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Nodes of the service on one database. The agent `paced` asks a [`PacedModel`], the agent `demo` is the demo model with its tools.
+#[derive(Debug)]
+pub struct NodeBench {
+    server: &'static PostgresServer,
+    program: PathBuf,
+    folder: PathBuf,
+    database: String,
+    model: PacedModel,
+    nodes: Vec<Option<NodeProcess>>,
+    proxy: NodeProxy,
+}
+
+impl NodeBench {
+    /// Starts nodes of this program on a new database.
+    ///
+    /// Returns `None` and prints the reason when PostgreSQL is not installed.
+    ///
+    /// # Panics
+    ///
+    /// Panics when a node does not start, and when PostgreSQL is not installed although the environment variable `FORGELINE_REQUIRE_POSTGRES` is set.
+    #[must_use]
+    pub fn start(program: &Path, count: usize) -> Option<Self> {
+        let server = PostgresServer::shared()?;
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder =
+            std::env::temp_dir().join(format!("forgeline-nodes-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let model = PacedModel::start();
+        let config = format!(
+            "postgres = {:?}\n[limits]\nruns_per_minute = 10000\n[agents.paced]\nprovider = \"openai\"\nbase_url = {:?}\nmodel = \"paced\"\nno_tools = true\n[agents.demo]\nprovider = \"demo\"\n",
+            server.database(),
+            model.url(),
+        );
+        std::fs::write(folder.join("nodes.toml"), &config).unwrap();
+        let database = config.split(['/', '?']).find(|part| part.starts_with("test_"));
+        let database = database.unwrap().to_owned();
+        let program = program.to_owned();
+        let proxy = NodeProxy::start(Vec::new());
+        let mut bench = Self { server, program, folder, database, model, nodes: Vec::new(), proxy };
+        for _ in 0..count {
+            bench.add();
+        }
+        Some(bench)
+    }
+
+    /// Starts one more node, and returns its number.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it does not start.
+    pub fn add(&mut self) -> usize {
+        let config = self.folder.join("nodes.toml");
+        let config = config.to_str().unwrap();
+        self.nodes.push(Some(NodeProcess::start(&self.program, &["--config", config])));
+        self.route();
+        self.nodes.len() - 1
+    }
+
+    /// Returns a node.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it was killed or has ended.
+    #[must_use]
+    pub fn node(&self, number: usize) -> &NodeProcess {
+        self.nodes[number].as_ref().unwrap()
+    }
+
+    /// Returns the address of a node.
+    #[must_use]
+    pub fn address(&self, number: usize) -> SocketAddr {
+        self.node(number).address()
+    }
+
+    /// Returns the addresses of the nodes that live.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.nodes.iter().flatten().map(NodeProcess::address).collect()
+    }
+
+    /// Returns the proxy.
+    #[must_use]
+    pub fn proxy(&self) -> &NodeProxy {
+        &self.proxy
+    }
+
+    /// Returns the model of the agent `paced`.
+    #[must_use]
+    pub fn model(&self) -> &PacedModel {
+        &self.model
+    }
+
+    /// Kills a node as `kill -9` does.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it has ended already.
+    pub fn kill(&mut self, number: usize) {
+        self.nodes[number].take().unwrap().kill();
+        self.route();
+    }
+
+    /// Asks a node to end, and returns its exit code.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it has ended already, or does not end within 30 s.
+    pub fn terminate(&mut self, number: usize) -> Option<i32> {
+        let mut node = self.nodes[number].take().unwrap();
+        self.route();
+        node.terminate()
+    }
+
+    /// Asks a node to end if it still runs, and waits for that.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it does not end within 30 s.
+    pub fn end(&mut self, number: usize) {
+        if let Some(mut node) = self.nodes[number].take()
+            && node.is_running()
+        {
+            node.terminate();
+        }
+    }
+
+    /// Executes a statement in the database of the nodes.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it fails.
+    #[must_use]
+    pub fn sql(&self, sql: &str) -> String {
+        self.server.sql(&self.database, sql)
+    }
+
+    /// Sends a request to an address.
+    ///
+    /// # Panics
+    ///
+    /// Panics when there is no response.
+    #[must_use]
+    pub fn post(&self, to: SocketAddr, path: &str, body: &Value) -> HttpReply {
+        ask(to, ["POST", path], "", Some(body), PATIENCE).unwrap()
+    }
+
+    /// Gets what is at a path of an address.
+    ///
+    /// # Panics
+    ///
+    /// Panics when there is no response.
+    #[must_use]
+    pub fn get(&self, to: SocketAddr, path: &str) -> HttpReply {
+        ask(to, ["GET", path], "", None, PATIENCE).unwrap()
+    }
+
+    /// Begins a run of an agent at an address, and returns its id.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it is refused.
+    #[must_use]
+    pub fn begin(&self, to: SocketAddr, agent: &str, input: &str) -> String {
+        let reply = self.post(to, "/v1/runs", &json!({ "agent": agent, "input": input }));
+        assert_eq!(reply.status, 202, "{reply:?}");
+        reply.json()["run_id"].as_str().unwrap().to_owned()
+    }
+
+    /// Returns a reader of a run at these addresses in turn.
+    #[must_use]
+    pub fn reader(&self, nodes: Vec<SocketAddr>, run: &str) -> RunReader {
+        RunReader::new(nodes, run, PATIENCE)
+    }
+
+    fn route(&self) {
+        self.proxy.set_nodes(self.addresses());
+    }
+}
+
+impl Drop for NodeBench {
+    fn drop(&mut self) {
+        self.nodes.clear();
+        drop(std::fs::remove_dir_all(&self.folder));
+    }
+}

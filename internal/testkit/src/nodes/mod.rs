@@ -1,0 +1,17 @@
+//! Several nodes of the service as processes of their own, on a private database, behind a proxy that takes the next node for each request.
+
+mod bench;
+mod http;
+mod model;
+mod process;
+mod proxy;
+mod reader;
+
+pub use self::{
+    bench::NodeBench,
+    http::{HttpReply, ask},
+    model::PacedModel,
+    process::NodeProcess,
+    proxy::{NodeProxy, StreamCut},
+    reader::{ReadEvent, RunReader},
+};

@@ -1,0 +1,136 @@
+//! A model that writes as slowly as its prompt says, for the nodes of a bench.
+
+use std::{
+    collections::HashMap,
+    io::{self, BufReader, Read as _, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use super::http::{field, read_head};
+
+/// A server of Chat Completions. A prompt such as `write 20 words, one each 50 ms` sets the length and the pace of the answer; with `and hold 5`, its first
+/// answer stops behind 5 words until its connection ends. Dropping it leaves its thread to the end of the process.
+#[derive(Debug, Clone)]
+pub struct PacedModel {
+    address: SocketAddr,
+    requests: Arc<Mutex<HashMap<String, usize>>>,
+}
+
+/// An answer as a prompt sets it.
+#[derive(Debug, Clone, Copy)]
+struct AnswerPace {
+    words: usize,
+    each: Duration,
+    hold: Option<usize>,
+}
+
+impl PacedModel {
+    /// Starts the server.
+    ///
+    /// # Panics
+    ///
+    /// Panics when no port is free.
+    #[must_use]
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let model = Self { address, requests: Arc::default() };
+        let served = model.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let served = served.clone();
+                thread::spawn(move || drop(served.serve(stream)));
+            }
+        });
+        model
+    }
+
+    /// Returns the base URL of its API.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Returns how often it was asked a prompt.
+    #[must_use]
+    pub fn requests(&self, prompt: &str) -> usize {
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.get(prompt).copied().unwrap_or(0)
+    }
+
+    fn serve(&self, stream: TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        let mut reader = BufReader::new(stream.try_clone()?);
+        let mut stream = stream;
+        loop {
+            let head = read_head(&mut reader)?;
+            let length = field(&head, "content-length").and_then(|length| length.parse().ok());
+            let mut body = vec![0; length.unwrap_or(0)];
+            reader.read_exact(&mut body)?;
+            if head.starts_with("GET ") {
+                let body = json!({ "data": [{ "id": "paced", "object": "model" }] }).to_string();
+                let length = body.len();
+                write!(
+                    stream,
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+                )?;
+                continue;
+            }
+            let prompt = last_message(&serde_json::from_slice(&body).unwrap_or_default());
+            let asked = {
+                let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+                let count = requests.entry(prompt.clone()).or_default();
+                *count += 1;
+                *count
+            };
+            answer(&mut stream, pace(&prompt), asked)?;
+            return Ok(());
+        }
+    }
+}
+
+fn answer(stream: &mut TcpStream, pace: AnswerPace, asked: usize) -> io::Result<()> {
+    write!(
+        stream,
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+    )?;
+    for word in 0..pace.words {
+        if pace.hold == Some(word) && asked == 1 {
+            // Only the end of the connection ends this.
+            let _gone = stream.read(&mut [0]);
+            return Ok(());
+        }
+        let delta =
+            json!({ "choices": [{ "index": 0, "delta": { "content": format!("w{word} ") } }] });
+        write!(stream, "data: {delta}\n\n")?;
+        if !pace.each.is_zero() {
+            thread::park_timeout(pace.each);
+        }
+    }
+    let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
+    write!(stream, "data: {end}\n\ndata: [DONE]\n\n")
+}
+
+fn last_message(request: &Value) -> String {
+    let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let said = messages.iter().rev().find(|message| message["role"] == "user");
+    let text = said.map(|message| message["content"].clone()).unwrap_or_default();
+    text.as_str().map_or_else(|| text.to_string(), str::to_owned)
+}
+
+fn pace(prompt: &str) -> AnswerPace {
+    let number = |behind: &str| {
+        let (_, rest) = prompt.split_once(behind)?;
+        rest.split(|sign: char| !sign.is_ascii_digit()).find(|it| !it.is_empty())?.parse().ok()
+    };
+    AnswerPace {
+        words: number("write ").unwrap_or(3),
+        each: Duration::from_millis(number(" each ").unwrap_or(0) as u64),
+        hold: number(" hold "),
+    }
+}
