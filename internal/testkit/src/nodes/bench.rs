@@ -4,7 +4,8 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -14,6 +15,9 @@ use crate::postgres::PostgresServer;
 
 /// Longest wait for a response.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Pause between two looks into the database.
+const LOOK: Duration = Duration::from_millis(200);
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -128,6 +132,21 @@ impl NodeBench {
         let mut node = self.nodes[number].take().unwrap();
         self.route();
         node.terminate()
+    }
+
+    /// Waits until each node may take the runs of others, which one whose session is young does not.
+    ///
+    /// # Panics
+    ///
+    /// Panics when that takes longer than 20 s.
+    pub fn settle(&self) {
+        let young = "SELECT count(*) FROM forgeline.node WHERE until > clock_timestamp() \
+                     AND session_at > clock_timestamp() - interval '10.2 s'";
+        let begun = Instant::now();
+        while self.sql(young) != "0" {
+            assert!(begun.elapsed() < PATIENCE, "the nodes do not settle");
+            thread::park_timeout(LOOK);
+        }
     }
 
     /// Asks a node to end if it still runs, and waits for that.

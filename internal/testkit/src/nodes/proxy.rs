@@ -24,8 +24,8 @@ pub enum StreamCut {
     Never,
     /// Behind this number of events.
     Events(usize),
-    /// Behind this number of bytes of the response, its head included.
-    Bytes(usize),
+    /// Behind this number of bytes of the next response alone.
+    NextAt(usize),
 }
 
 /// A proxy on 127.0.0.1: each request has a connection of its own, and goes to the node after that of the request before. A node that cannot be connected to
@@ -91,7 +91,7 @@ impl NodeProxy {
         let lines = lines.filter(|line| !line.to_ascii_lowercase().starts_with("connection:"));
         let head = lines.collect::<Vec<_>>().join("\r\n");
         node.write_all(format!("{head}\r\nconnection: close\r\n\r\n").as_bytes())?;
-        let cut = self.routes.lock().unwrap_or_else(PoisonError::into_inner).cut;
+        let cut = self.cut();
         let mut sends = node.try_clone()?;
         thread::spawn(move || {
             drop(io::copy(&mut reader, &mut sends));
@@ -100,6 +100,16 @@ impl NodeProxy {
         let passed = pass(&mut node, &mut client, cut);
         drop((client.shutdown(Shutdown::Both), node.shutdown(Shutdown::Both)));
         passed
+    }
+
+    /// Returns where a stream is cut.
+    fn cut(&self) -> StreamCut {
+        let mut routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
+        let cut = routes.cut;
+        if matches!(cut, StreamCut::NextAt(_)) {
+            routes.cut = StreamCut::Never;
+        }
+        cut
     }
 
     /// Connects to the next node that can be reached.
@@ -116,47 +126,56 @@ impl NodeProxy {
 
 /// Passes a response on, up to its cut.
 fn pass(from: &mut impl Read, to: &mut impl Write, cut: StreamCut) -> io::Result<()> {
-    let (mut bytes, mut events, mut is_stream) = (0, 0, false);
-    let (mut head, mut piece) = (Vec::new(), vec![0; 16 << 10]);
-    let mut last = 0;
+    let mut passed = PassedStream::default();
+    let mut piece = vec![0; 16 << 10];
     loop {
         let count = from.read(&mut piece)?;
         let read = &piece[..count];
-        if read.is_empty() {
-            return Ok(());
-        }
-        if !is_stream && head.len() < 16 << 10 {
-            head.extend_from_slice(read);
-            is_stream = String::from_utf8_lossy(&head).contains("text/event-stream");
-        }
-        let mut length = count;
-        for (at, byte) in read.iter().enumerate() {
-            bytes += 1;
-            if *byte == b'\n' && last == b'\n' {
-                events += 1;
-            }
-            last = *byte;
-            let is_cut = match cut {
-                StreamCut::Never => false,
-                StreamCut::Events(most) => events >= most,
-                StreamCut::Bytes(most) => bytes >= most,
-            };
-            if is_stream && is_cut {
-                length = at + 1;
-                break;
-            }
-        }
-        to.write_all(&read[..length])?;
-        if length < count || (is_stream && is_at(cut, events, bytes)) {
+        let end = read.iter().position(|byte| passed.take(*byte, cut));
+        to.write_all(&read[..end.map_or(count, |at| at + 1)])?;
+        if count == 0 || end.is_some() {
             return Ok(());
         }
     }
 }
 
-fn is_at(cut: StreamCut, events: usize, bytes: usize) -> bool {
-    match cut {
-        StreamCut::Never => false,
-        StreamCut::Events(most) => events >= most,
-        StreamCut::Bytes(most) => bytes >= most,
+/// The part of a response that was passed on.
+#[derive(Debug, Default)]
+struct PassedStream {
+    head: String,
+    /// The beginning of the line.
+    line: String,
+    bytes: usize,
+    events: usize,
+    /// Lines with an id since the last blank line.
+    ids: usize,
+}
+
+impl PassedStream {
+    /// Takes a byte; returns `true` if the response is to be cut behind it.
+    fn take(&mut self, byte: u8, cut: StreamCut) -> bool {
+        if !self.head.ends_with("\r\n\r\n") {
+            self.head.push(char::from(byte));
+            return false;
+        }
+        if !self.head.contains("text/event-stream") {
+            return false;
+        }
+        self.bytes += 1;
+        if byte != b'\n' {
+            if self.line.len() < 4 {
+                self.line.push(char::from(byte));
+            }
+        } else if self.line.is_empty() {
+            self.events += usize::from(std::mem::take(&mut self.ids) > 0);
+        } else {
+            self.ids += usize::from(self.line.starts_with("id:"));
+            self.line.clear();
+        }
+        match cut {
+            StreamCut::Never => false,
+            StreamCut::Events(most) => self.events >= most,
+            StreamCut::NextAt(most) => self.bytes >= most,
+        }
     }
 }

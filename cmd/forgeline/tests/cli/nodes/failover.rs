@@ -21,6 +21,7 @@ fn held(bench: &NodeBench) -> (String, u64) {
 #[test]
 fn a_killed_node_is_replaced_within_seconds() {
     let Some(mut bench) = nodes(2) else { return };
+    bench.settle();
     let (run, last) = held(&bench);
     let mut reader = bench.reader(vec![bench.address(1)], &run);
     reader.until(|event| event.id == last);
@@ -39,6 +40,7 @@ fn a_killed_node_is_replaced_within_seconds() {
 #[test]
 fn a_stopped_node_is_replaced_and_writes_nothing_when_it_wakes() {
     let Some(bench) = nodes(2) else { return };
+    bench.settle();
     let (run, last) = held(&bench);
     let mut reader = bench.reader(vec![bench.address(1)], &run);
     reader.until(|event| event.id == last);
@@ -83,6 +85,7 @@ fn a_node_that_is_asked_to_end_hands_its_runs_over() {
 #[test]
 fn several_nodes_that_see_a_free_run_give_it_one_owner() {
     let Some(mut bench) = nodes(4) else { return };
+    bench.settle();
     let runs: Vec<_> = (0..5).map(|_| held_at(&bench, 0)).collect();
     bench.kill(0);
     let addresses = bench.addresses();
