@@ -85,33 +85,38 @@ pub(super) struct OpenResponse {
     reader: BufReader<TcpStream>,
     pub(super) status: u16,
     is_chunked: bool,
-    /// Bytes that are left of a body that is not chunked.
+    /// Bytes that are left of the chunk, or of a body that is not chunked.
     left: usize,
 }
 
 impl OpenResponse {
-    /// Adds the next piece of the body; returns `false` at its end.
+    /// Adds what there is of the body, even of a chunk that never ends; returns `false` at its end.
     pub(super) fn next_piece(&mut self, bytes: &mut Vec<u8>) -> io::Result<bool> {
-        if !self.is_chunked {
-            let piece = read_exactly(&mut self.reader, std::mem::take(&mut self.left))?;
-            bytes.extend_from_slice(&piece);
-            return Ok(!piece.is_empty());
+        if self.is_chunked && self.left == 0 {
+            let mut size = String::new();
+            // The line end of the chunk before comes first.
+            while size.trim_end().is_empty() {
+                size.clear();
+                if self.reader.read_line(&mut size)? == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+            let size = usize::from_str_radix(size.trim_end(), 16);
+            self.left = size.map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
         }
-        let mut size = String::new();
-        self.reader.read_line(&mut size)?;
-        let size = usize::from_str_radix(size.trim_end(), 16);
-        let size = size.map_err(|_| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-        let mut piece = read_exactly(&mut self.reader, size + 2)?;
-        piece.truncate(size);
-        bytes.extend_from_slice(&piece);
-        Ok(size > 0)
+        if self.left == 0 {
+            return Ok(false);
+        }
+        let there = self.reader.fill_buf()?;
+        let count = there.len().min(self.left);
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes.extend_from_slice(&there[..count]);
+        self.reader.consume(count);
+        self.left -= count;
+        Ok(true)
     }
-}
-
-fn read_exactly(reader: &mut impl io::Read, size: usize) -> io::Result<Vec<u8>> {
-    let mut piece = vec![0; size];
-    reader.read_exact(&mut piece)?;
-    Ok(piece)
 }
 
 /// Reads the head of a request or of a response.
