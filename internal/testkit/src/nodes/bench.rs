@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{HttpReply, NodeProcess, NodeProxy, PacedModel, RunReader, ask};
-use crate::postgres::PostgresServer;
+use crate::postgres::{self, PostgresServer};
 
 /// Longest wait for a response.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -21,16 +21,35 @@ const LOOK: Duration = Duration::from_millis(200);
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// Nodes of the service on one database. The agent `paced` asks a [`PacedModel`], the agent `demo` is the demo model with its tools.
+/// Nodes of the service on one database. The agent `paced` asks a [`PacedModel`], the agent `demo` is the demo model with its tools, and `worker` is one that may run a
+/// program.
 #[derive(Debug)]
 pub struct NodeBench {
-    server: &'static PostgresServer,
+    server: BenchServer,
     program: PathBuf,
     folder: PathBuf,
     database: String,
     model: PacedModel,
     nodes: Vec<Option<NodeProcess>>,
     proxy: NodeProxy,
+}
+
+/// The server of a bench.
+#[derive(Debug)]
+enum BenchServer {
+    /// The server of all tests of this process.
+    Shared(&'static PostgresServer),
+    /// A server that the bench may restart.
+    Own(Box<PostgresServer>),
+}
+
+impl BenchServer {
+    fn get(&self) -> &PostgresServer {
+        match self {
+            Self::Shared(server) => server,
+            Self::Own(server) => server,
+        }
+    }
 }
 
 impl NodeBench {
@@ -43,16 +62,34 @@ impl NodeBench {
     /// Panics when a node does not start, and when PostgreSQL is not installed although the environment variable `FORGELINE_REQUIRE_POSTGRES` is set.
     #[must_use]
     pub fn start(program: &Path, count: usize) -> Option<Self> {
-        let server = PostgresServer::shared()?;
+        Some(Self::on(BenchServer::Shared(PostgresServer::shared()?), program, count))
+    }
+
+    /// Starts nodes of this program on a server of their own, which [`restart_database`](Self::restart_database) restarts.
+    ///
+    /// Returns `None` and prints the reason when PostgreSQL is not installed.
+    ///
+    /// # Panics
+    ///
+    /// As [`start`](Self::start).
+    #[must_use]
+    pub fn start_apart(program: &Path, count: usize) -> Option<Self> {
+        let programs = postgres::programs();
+        let server = PostgresServer::start(programs.last()?, &[]);
+        Some(Self::on(BenchServer::Own(Box::new(server)), program, count))
+    }
+
+    fn on(server: BenchServer, program: &Path, count: usize) -> Self {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder =
             std::env::temp_dir().join(format!("forgeline-nodes-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::create_dir_all(folder.join("work")).unwrap();
         let model = PacedModel::start();
         let config = format!(
-            "postgres = {:?}\n[limits]\nruns_per_minute = 10000\n[agents.paced]\nprovider = \"openai\"\nbase_url = {:?}\nmodel = \"paced\"\nno_tools = true\n[agents.demo]\nprovider = \"demo\"\n",
-            server.database(),
+            "postgres = {:?}\n[limits]\nruns_per_minute = 10000\n[agents.paced]\nprovider = \"openai\"\nbase_url = {:?}\nmodel = \"paced\"\nno_tools = true\n[agents.demo]\nprovider = \"demo\"\n[agents.worker]\nprovider = \"demo\"\nroot = {:?}\nallow_command = [\"sh work.sh\"]\napprove = \"command.run\"\n",
+            server.get().database(),
             model.url(),
+            folder.join("work"),
         );
         std::fs::write(folder.join("nodes.toml"), &config).unwrap();
         let database = config.split(['/', '?']).find(|part| part.starts_with("test_"));
@@ -63,7 +100,7 @@ impl NodeBench {
         for _ in 0..count {
             bench.add();
         }
-        Some(bench)
+        bench
     }
 
     /// Starts one more node, and returns its number.
@@ -77,6 +114,24 @@ impl NodeBench {
         self.nodes.push(Some(NodeProcess::start(&self.program, &["--config", config])));
         self.route();
         self.nodes.len() - 1
+    }
+
+    /// Returns the folder in which the agent `worker` may run `sh work.sh` unasked.
+    #[must_use]
+    pub fn work(&self) -> PathBuf {
+        self.folder.join("work")
+    }
+
+    /// Stops the server of [`start_apart`](Self::start_apart) as a crash does, and starts it with the same data.
+    ///
+    /// # Panics
+    ///
+    /// Panics when other tests use the server.
+    pub fn restart_database(&mut self) {
+        match &mut self.server {
+            BenchServer::Own(server) => server.restart(),
+            BenchServer::Shared(_) => panic!("the server is shared"),
+        }
     }
 
     /// Returns a node.
@@ -169,7 +224,7 @@ impl NodeBench {
     /// Panics when it fails.
     #[must_use]
     pub fn sql(&self, sql: &str) -> String {
-        self.server.sql(&self.database, sql)
+        self.server.get().sql(&self.database, sql)
     }
 
     /// Sends a request to an address.

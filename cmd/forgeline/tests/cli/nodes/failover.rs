@@ -1,10 +1,13 @@
 //! Nodes that are killed, stopped and asked to end.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 use forgeline_testkit::nodes::NodeBench;
 
-use super::nodes;
+use super::{nodes, requests::approve, start_apart};
 
 /// A paced answer that its first owner never finishes, and the next one does.
 const HELD: &str = "write 12 words, one each 5 ms and hold 6";
@@ -36,7 +39,7 @@ fn a_killed_node_is_replaced_within_seconds() {
     assert_eq!(bench.model().requests(HELD), 2, "the next owner asks again");
 }
 
-/// Traces 1 and 2 of the model.
+/// Traces 1 to 3 of the model.
 #[test]
 fn a_stopped_node_is_replaced_and_writes_nothing_when_it_wakes() {
     let Some(bench) = nodes(2) else { return };
@@ -44,6 +47,9 @@ fn a_stopped_node_is_replaced_and_writes_nothing_when_it_wakes() {
     let (run, last) = held(&bench);
     let mut reader = bench.reader(vec![bench.address(1)], &run);
     reader.until(|event| event.id == last);
+    let waiting = bench.begin(bench.address(0), "demo", "Call notes.keep with \"Buy milk.\"");
+    let mut waits = bench.reader(vec![bench.address(1)], &waiting);
+    waits.until_kind("tool_approval_request");
     let stopped = Instant::now();
     bench.node(0).signal("-STOP");
     let next = reader.until(|event| event.id > last);
@@ -57,6 +63,11 @@ fn a_stopped_node_is_replaced_and_writes_nothing_when_it_wakes() {
     let mut woken = bench.reader(vec![bench.address(0)], &run);
     woken.until_end();
     assert_eq!((woken.events().len(), woken.text()), (count, reader.text()));
+    // The run that waited has nothing to write; its decision goes to the node that has it now.
+    approve(&bench, bench.address(0), &waiting, &mut waits);
+    waits.until_end();
+    assert!(waits.text().contains("Kept as note 1."), "{}", waits.text());
+    assert_eq!(waits.count("tool_result"), 1);
     let again = bench.begin(bench.address(0), "demo", "What is 6*7?");
     bench.reader(vec![bench.address(0)], &again).until_end();
     let mut after = bench.reader(vec![bench.address(1)], &run);
@@ -76,7 +87,7 @@ fn a_node_that_is_asked_to_end_hands_its_runs_over() {
         "nodes: a node that is asked to end with a run that waits has ended after {:.2?}",
         asked.elapsed()
     );
-    super::requests::approve(&bench, bench.address(1), &waiting, &mut reader);
+    approve(&bench, bench.address(1), &waiting, &mut reader);
     reader.until_end();
     assert!(reader.text().contains("Kept as note 1."), "{}", reader.text());
 }
@@ -103,4 +114,65 @@ fn held_at(bench: &NodeBench, node: usize) -> String {
     let mut reader = bench.reader(vec![bench.address(node)], &run);
     reader.until(|event| event.data["content"].as_str().is_some());
     run
+}
+
+/// Trace 22 of the model, and 23: what was acknowledged is done, whoever dies.
+#[test]
+fn a_decision_reaches_a_run_whose_owner_is_dead_or_dies() {
+    let Some(mut bench) = nodes(3) else { return };
+    bench.settle();
+    let runs = [0, 1].map(|node| {
+        let prompt = "Call notes.keep with \"Buy milk.\"";
+        let run = bench.begin(bench.address(node), "demo", prompt);
+        let mut reader = bench.reader(vec![bench.address(2)], &run);
+        reader.until_kind("tool_approval_request");
+        (run, reader)
+    });
+    let [(first, mut dead), (second, mut dies)] = runs;
+    bench.kill(0);
+    approve(&bench, bench.address(2), &first, &mut dead);
+    approve(&bench, bench.address(2), &second, &mut dies);
+    bench.kill(1);
+    dead.until_end();
+    assert!(dead.text().contains("Kept as note 1."), "{}", dead.text());
+    // Its owner may have kept the note and died before it could say so; it is not kept again then.
+    let end = dies.until_end();
+    assert!(dies.count("tool_result") <= 1, "{:?}", dies.events());
+    assert_eq!(end.data["status"], "completed", "{}", end.data);
+}
+
+/// Trace 15 of the model.
+#[test]
+fn a_tool_that_was_running_when_its_node_died_does_not_start_again() {
+    let Some(mut bench) = nodes(2) else { return };
+    bench.settle();
+    let script = "echo begun >> begun.txt\nfor look in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done\n";
+    fs::write(bench.work().join("work.sh"), script).unwrap();
+    let begun = || fs::read_to_string(bench.work().join("begun.txt")).unwrap_or_default();
+    let run = bench.begin(bench.address(0), "worker", "Use command.run with \"sh work.sh\"");
+    let mut reader = bench.reader(vec![bench.address(1)], &run);
+    let since = Instant::now();
+    while begun().is_empty() {
+        assert!(since.elapsed() < Duration::from_secs(10), "the program does not begin");
+        thread::park_timeout(Duration::from_millis(5));
+    }
+    let work = begun();
+    bench.kill(0);
+    let end = reader.until_end();
+    assert_eq!(fs::read_to_string(bench.work().join("begun.txt")).unwrap(), work);
+    println!("nodes: a run whose tool was interrupted ends as {}: {}", end.data["status"], reader.text());
+}
+
+/// Trace 5 of the model, with a restart for a fail-over.
+#[test]
+fn a_database_that_restarts_costs_no_run_its_node() {
+    let Some(mut bench) = start_apart(2) else { return };
+    bench.settle();
+    let run = bench.begin(bench.address(0), "paced", "write 100 words, one each 20 ms");
+    let mut reader = bench.reader(vec![bench.address(1)], &run);
+    reader.until(|event| event.data["content"].as_str().is_some_and(|it| it.contains("w20")));
+    bench.restart_database();
+    reader.until_end();
+    assert!(reader.text().ends_with("w98 w99 "), "{}", reader.text());
+    assert_eq!(bench.sql("SELECT max(takeovers) FROM forgeline.run"), "0");
 }

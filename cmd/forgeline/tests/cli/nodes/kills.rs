@@ -13,6 +13,7 @@ fn no_event_is_lost_whenever_a_node_is_killed() {
     let kills = env::var("FORGELINE_KILLS_NODES").ok().and_then(|number| number.parse().ok());
     let kills: u32 = kills.unwrap_or(2);
     let Some(mut bench) = nodes(2) else { return };
+    bench.settle();
     let (mut owner, mut other) = (0, 1);
     let mut waits = Vec::new();
     for number in 0..kills {

@@ -13,3 +13,8 @@ use forgeline_testkit::nodes::NodeBench;
 fn nodes(count: usize) -> Option<NodeBench> {
     NodeBench::start(Path::new(env!("CARGO_BIN_EXE_forgeline")), count)
 }
+
+/// Starts nodes on a server of their own; `None` where there is no PostgreSQL.
+fn start_apart(count: usize) -> Option<NodeBench> {
+    NodeBench::start_apart(Path::new(env!("CARGO_BIN_EXE_forgeline")), count)
+}
