@@ -21,8 +21,7 @@ const LOOK: Duration = Duration::from_millis(200);
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// Nodes of the service on one database. The agent `paced` asks a [`PacedModel`], the agent `demo` is the demo model with its tools, and `worker` is one that may run a
-/// program.
+/// Nodes of the service on one database. The agent `paced` asks a [`PacedModel`], the agent `demo` is the demo model with its tools, and `worker` may run a program.
 #[derive(Debug)]
 pub struct NodeBench {
     server: BenchServer,
@@ -86,8 +85,9 @@ impl NodeBench {
         std::fs::create_dir_all(folder.join("work")).unwrap();
         let model = PacedModel::start();
         let config = format!(
-            "postgres = {:?}\n[limits]\nruns_per_minute = 10000\n[agents.paced]\nprovider = \"openai\"\nbase_url = {:?}\nmodel = \"paced\"\nno_tools = true\n[agents.demo]\nprovider = \"demo\"\n[agents.worker]\nprovider = \"demo\"\nroot = {:?}\nallow_command = [\"sh work.sh\"]\napprove = \"command.run\"\n",
+            "postgres = {:?}\n[limits]\nruns_per_minute = 10000\n[agents.paced]\nprovider = \"openai\"\nbase_url = {:?}\nmodel = \"paced\"\nno_tools = true\n[agents.demo]\nprovider = \"demo\"\n[agents.worker]\nprovider = \"openai\"\nbase_url = {:?}\nmodel = \"paced\"\nroot = {:?}\nallow_command = [\"sh work.sh\"]\napprove = \"command.run\"\n",
             server.get().database(),
+            model.url(),
             model.url(),
             folder.join("work"),
         );

@@ -13,8 +13,12 @@ use serde_json::{Value, json};
 
 use super::http::{field, read_head};
 
+/// The head of a streamed answer.
+const HEAD: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+
 /// A server of Chat Completions. A prompt such as `write 20 words, one each 50 ms` sets the length and the pace of the answer; with `and hold 5`, its first
-/// answer stops behind 5 words until its connection ends. Dropping it leaves its thread to the end of the process.
+/// answer stops behind 5 words until its connection ends. To `work`, it calls the program of the agent `worker`. Dropping it leaves its thread to the end of the process.
 #[derive(Debug, Clone)]
 pub struct PacedModel {
     address: SocketAddr,
@@ -81,24 +85,41 @@ impl PacedModel {
                 )?;
                 continue;
             }
-            let prompt = last_message(&serde_json::from_slice(&body).unwrap_or_default());
+            let request: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let prompt = last_message(&request);
             let asked = {
                 let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
                 let count = requests.entry(prompt.clone()).or_default();
                 *count += 1;
                 *count
             };
-            answer(&mut stream, pace(&prompt), asked)?;
-            return Ok(());
+            return match call(&request) {
+                Some(delta) => write_call(&mut stream, &delta),
+                None => answer(&mut stream, pace(&prompt), asked),
+            };
         }
     }
 }
 
+/// Returns the call of a program for a prompt such as `work`, which comes with the tool and without its result.
+fn call(request: &Value) -> Option<Value> {
+    let last = request["messages"].as_array()?.last()?;
+    let is_work = last["role"] == "user" && last_message(request).starts_with("work");
+    let names = request["tools"].as_array()?.iter().map(|tool| &tool["function"]["name"]);
+    let mut names = names.filter(|name| name.as_str().is_some_and(|it| it.contains("command")));
+    let name = names.next().filter(|_| is_work)?;
+    let function = json!({ "name": name, "arguments": "{\"command\":[\"sh\",\"work.sh\"]}" });
+    let call = json!({ "index": 0, "id": "call-1", "type": "function", "function": function });
+    Some(json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] }))
+}
+
+fn write_call(stream: &mut TcpStream, delta: &Value) -> io::Result<()> {
+    let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
+    write!(stream, "{HEAD}data: {delta}\n\ndata: {end}\n\ndata: [DONE]\n\n")
+}
+
 fn answer(stream: &mut TcpStream, pace: AnswerPace, asked: usize) -> io::Result<()> {
-    write!(
-        stream,
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
-    )?;
+    write!(stream, "{HEAD}")?;
     for word in 0..pace.words {
         if pace.hold == Some(word) && asked == 1 {
             // Only the end of the connection ends this.

@@ -152,7 +152,7 @@ struct PassedStream {
 }
 
 impl PassedStream {
-    /// Takes a byte; returns `true` if the response is to be cut behind it.
+    /// Takes a byte; returns `true` if the response is to be cut there.
     fn take(&mut self, byte: u8, cut: StreamCut) -> bool {
         if !self.head.ends_with("\r\n\r\n") {
             self.head.push(char::from(byte));

@@ -40,7 +40,7 @@ const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787
 pub(super) struct ServeConfig {
     pub(super) listen: SocketAddr,
     pub(super) tokens: Option<TokenFile>,
-    /// The place of what is kept.
+    /// The place at which things are kept.
     pub(super) store: StorePlace,
     /// The files of the service itself.
     pub(super) own_files: Vec<PathBuf>,

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use forgeline_testkit::nodes::NodeBench;
+use forgeline_testkit::{nodes::NodeBench, say};
 
 use super::{nodes, requests::approve, start_apart};
 
@@ -32,7 +32,7 @@ fn a_killed_node_is_replaced_within_seconds() {
     bench.kill(0);
     let next = reader.until(|event| event.id > last);
     let took = next.at.duration_since(killed);
-    println!("nodes: the run of a killed node continues after {took:.2?}");
+    say(format!("nodes: the run of a killed node continues after {took:.2?}"));
     assert!(took < Duration::from_secs(6), "{took:?}");
     reader.until_end();
     assert!(reader.text().ends_with("w10 w11 "), "{}", reader.text());
@@ -54,7 +54,7 @@ fn a_stopped_node_is_replaced_and_writes_nothing_when_it_wakes() {
     bench.node(0).signal("-STOP");
     let next = reader.until(|event| event.id > last);
     let took = next.at.duration_since(stopped);
-    println!("nodes: the run of a stopped node continues after {took:.2?}");
+    say(format!("nodes: the run of a stopped node continues after {took:.2?}"));
     assert!(took < Duration::from_secs(13), "{took:?}");
     reader.until_end();
     let count = reader.events().len();
@@ -83,10 +83,10 @@ fn a_node_that_is_asked_to_end_hands_its_runs_over() {
     reader.until_kind("tool_approval_request");
     let asked = Instant::now();
     assert_eq!(bench.terminate(0), Some(0));
-    println!(
+    say(format!(
         "nodes: a node that is asked to end with a run that waits has ended after {:.2?}",
         asked.elapsed()
-    );
+    ));
     approve(&bench, bench.address(1), &waiting, &mut reader);
     reader.until_end();
     assert!(reader.text().contains("Kept as note 1."), "{}", reader.text());
@@ -149,7 +149,7 @@ fn a_tool_that_was_running_when_its_node_died_does_not_start_again() {
     let script = "echo begun >> begun.txt\nfor look in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done\n";
     fs::write(bench.work().join("work.sh"), script).unwrap();
     let begun = || fs::read_to_string(bench.work().join("begun.txt")).unwrap_or_default();
-    let run = bench.begin(bench.address(0), "worker", "Use command.run with \"sh work.sh\"");
+    let run = bench.begin(bench.address(0), "worker", "work");
     let mut reader = bench.reader(vec![bench.address(1)], &run);
     let since = Instant::now();
     while begun().is_empty() {
@@ -160,7 +160,11 @@ fn a_tool_that_was_running_when_its_node_died_does_not_start_again() {
     bench.kill(0);
     let end = reader.until_end();
     assert_eq!(fs::read_to_string(bench.work().join("begun.txt")).unwrap(), work);
-    println!("nodes: a run whose tool was interrupted ends as {}: {}", end.data["status"], reader.text());
+    say(format!(
+        "nodes: a run whose tool was interrupted ends as {}: {}",
+        end.data["status"],
+        reader.text()
+    ));
 }
 
 /// Trace 5 of the model, with a restart for a fail-over.

@@ -1,6 +1,6 @@
 //! Readers that change nodes.
 
-use forgeline_testkit::nodes::StreamCut;
+use forgeline_testkit::{nodes::StreamCut, say};
 
 use super::nodes;
 
@@ -62,6 +62,9 @@ fn a_reader_at_another_node_reads_what_its_owner_writes_at_once() {
         .map(|(own, other)| other.at.saturating_duration_since(own.at));
     let mut late: Vec<_> = late.collect();
     late.sort();
-    println!("nodes: an event reaches a reader at another node {:?} later", late[late.len() / 2]);
+    say(format!(
+        "nodes: an event reaches a reader at another node {:?} later",
+        late[late.len() / 2]
+    ));
     assert!(late[late.len() / 2].as_millis() < 100, "{late:?}");
 }

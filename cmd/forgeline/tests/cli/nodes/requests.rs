@@ -1,11 +1,18 @@
 //! Requests for runs of other nodes.
 
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    thread,
+    time::{Duration, Instant},
+};
 
 use forgeline_testkit::nodes::{NodeBench, RunReader};
 use serde_json::json;
 
 use super::nodes;
+
+/// The time within which a node that has lost a run knows it.
+const SOON: Duration = Duration::from_secs(5);
 
 /// Grants the call that a run waits for, at an address.
 pub(super) fn approve(bench: &NodeBench, at: SocketAddr, run: &str, reader: &mut RunReader) {
@@ -15,8 +22,16 @@ pub(super) fn approve(bench: &NodeBench, at: SocketAddr, run: &str, reader: &mut
         None => reader.until_kind("tool_approval_request").data["approval_id"].clone(),
     };
     let answer = json!({ "approval_id": id, "decision": "grant" });
-    let reply = bench.post(at, &format!("/v1/runs/{run}/approvals"), &answer);
-    assert_eq!(reply.status, 200, "{reply:?}");
+    let begun = Instant::now();
+    loop {
+        let reply = bench.post(at, &format!("/v1/runs/{run}/approvals"), &answer);
+        // A node that has just lost the run says so for a moment.
+        if reply.status != 503 || begun.elapsed() > SOON {
+            assert_eq!(reply.status, 200, "{reply:?}");
+            return;
+        }
+        thread::park_timeout(SOON / 50);
+    }
 }
 
 #[test]
@@ -94,7 +109,7 @@ fn a_conversation_continues_on_another_node() {
     }
 }
 
-/// Traces 21 and 24 of the model: one row, one answer, whichever node hears of it.
+/// Traces 21 and 24 of the model: one row, one answer, whichever node gets the request.
 #[test]
 fn an_approval_that_is_sent_to_both_nodes_counts_once() {
     let Some(bench) = nodes(2) else { return };
