@@ -22,6 +22,7 @@ pub mod mcp;
 pub mod neutral;
 #[cfg(unix)]
 pub mod nodes;
+pub mod pooler;
 pub mod postgres;
 pub mod process;
 pub mod recorded;

@@ -7,6 +7,11 @@
 #[allow(dead_code, unreachable_pub, reason = "what these tests do not use, others do")]
 mod postgres;
 
+/// The pooler of all tests, as above.
+#[path = "../../../../internal/testkit/src/pooler.rs"]
+#[allow(unreachable_pub, reason = "other crates have it too")]
+mod pooler_process;
+
 mod claims;
 mod failures;
 mod lives;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use forgeline_testkit::postgres::PostgresServer;
+use forgeline_testkit::{pooler::PostgresPooler, postgres::PostgresServer};
 use serde_json::{Value, json};
 
 use super::started::Started;
@@ -70,6 +70,29 @@ fn what_a_caller_has_in_a_shared_database_is_erased() {
     assert_eq!(ask(&["--dry-run"]), "1 conversation, 2 messages, 1 run, 0 streams\n");
     assert_eq!(ask(&[]), "1 conversation, 2 messages, 1 run, 0 streams\n");
     assert_eq!(ask(&[]), "0 conversations, 0 messages, 0 runs, 0 streams\n");
+}
+
+#[test]
+fn a_node_behind_a_pooler_says_that_its_readers_poll() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let Some(pooler) = PostgresPooler::start("serve", server) else { return };
+    let direct = server.database();
+    let pooled = pooler.url(&direct);
+    let rows = [
+        (&["--postgres", &pooled][..], "degraded", "readers look every 10 ms"),
+        (&["--postgres", &pooled, "--postgres-direct", &direct], "ready", "readers are notified"),
+    ];
+    for (flags, status, want) in rows {
+        let serve = Started::with(&[&["--provider", "demo"], flags].concat());
+        serve.says(want);
+        let ready = serve.get("/ready");
+        assert_eq!((ready.status, &ready.json()["status"]), (200, &json!(status)), "{ready:?}");
+        let advice = "set the direct URL of the server";
+        assert_eq!(ready.body.contains(advice), status == "degraded", "{ready:?}");
+        let run = serve.begin("What is 6*7?");
+        assert!(serve.answer(&run).contains("6*7 = 42"));
+        assert_eq!(serve.end("-TERM"), Some(0));
+    }
 }
 
 #[test]
