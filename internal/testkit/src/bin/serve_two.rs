@@ -3,6 +3,7 @@
 use std::{
     env,
     error::Error,
+    fmt::Write as _,
     io::{Write as _, stdout},
     path::PathBuf,
     process::ExitCode,
@@ -32,7 +33,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     );
     for (number, name) in ["first", "second"].into_iter().enumerate() {
         let (address, pid) = (bench.address(number), bench.node(number).pid());
-        lines.push_str(&format!("the {name} node: http://{address}/, kill -9 {pid}\n"));
+        writeln!(lines, "the {name} node: http://{address}/, kill -9 {pid}")?;
     }
     let mut stdout = stdout().lock();
     writeln!(stdout, "{lines}\nCtrl-C ends all of it")?;

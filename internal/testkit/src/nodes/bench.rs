@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{HttpReply, NodeProcess, NodeProxy, PacedModel, RunReader, ask};
-use crate::postgres::{self, PostgresServer};
+use crate::postgres::{self, PostgresServer, PostgresSession};
 
 /// Longest wait for a response.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -54,11 +54,11 @@ impl BenchServer {
 impl NodeBench {
     /// Starts nodes of this program on a new database.
     ///
-    /// Returns `None` and prints the reason when PostgreSQL is not installed.
+    /// Returns `None` and prints the reason when `PostgreSQL` is not installed.
     ///
     /// # Panics
     ///
-    /// Panics when a node does not start, and when PostgreSQL is not installed although the environment variable `FORGELINE_REQUIRE_POSTGRES` is set.
+    /// Panics when a node does not start, and when `PostgreSQL` is not installed although the environment variable `FORGELINE_REQUIRE_POSTGRES` is set.
     #[must_use]
     pub fn start(program: &Path, count: usize) -> Option<Self> {
         Some(Self::on(BenchServer::Shared(PostgresServer::shared()?), program, count))
@@ -66,7 +66,7 @@ impl NodeBench {
 
     /// Starts nodes of this program on a server of their own, which [`restart_database`](Self::restart_database) restarts.
     ///
-    /// Returns `None` and prints the reason when PostgreSQL is not installed.
+    /// Returns `None` and prints the reason when `PostgreSQL` is not installed.
     ///
     /// # Panics
     ///
@@ -89,7 +89,7 @@ impl NodeBench {
             server.get().database(),
             model.url(),
             model.url(),
-            folder.join("work"),
+            folder.join("work").display().to_string(),
         );
         std::fs::write(folder.join("nodes.toml"), &config).unwrap();
         let database = config.split(['/', '?']).find(|part| part.starts_with("test_"));
@@ -225,6 +225,24 @@ impl NodeBench {
     #[must_use]
     pub fn sql(&self, sql: &str) -> String {
         self.server.get().sql(&self.database, sql)
+    }
+
+    /// Opens a session in the database of the nodes, for a transaction.
+    #[must_use]
+    pub fn session(&self) -> PostgresSession {
+        self.server.get().session(&self.database)
+    }
+
+    /// Ends all sessions of the nodes, and returns their number.
+    ///
+    /// # Panics
+    ///
+    /// Panics when the server does not say so.
+    #[must_use]
+    pub fn cut_sessions(&self) -> usize {
+        let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                   WHERE datname = current_database() AND application_name = 'forgeline'";
+        self.sql(sql).parse().unwrap()
     }
 
     /// Sends a request to an address.

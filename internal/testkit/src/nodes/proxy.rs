@@ -119,8 +119,8 @@ impl NodeProxy {
             routes.next = routes.next.wrapping_add(1);
             (routes.nodes.clone(), routes.next)
         };
-        let order = (0..nodes.len()).map(|at| nodes[first.wrapping_add(at) % nodes.len()]);
-        order.filter_map(|node| TcpStream::connect_timeout(&node, CONNECTING).ok()).next()
+        let mut order = (0..nodes.len()).map(|at| nodes[first.wrapping_add(at) % nodes.len()]);
+        order.find_map(|node| TcpStream::connect_timeout(&node, CONNECTING).ok())
     }
 }
 

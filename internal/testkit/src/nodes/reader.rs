@@ -97,9 +97,8 @@ impl RunReader {
     pub fn until(&mut self, is_it: impl Fn(&ReadEvent) -> bool) -> ReadEvent {
         let begun = Instant::now();
         loop {
-            match self.connect(begun, &is_it) {
-                Ok(Some(found)) => return found,
-                Ok(None) | Err(_) => {}
+            if let Ok(Some(found)) = self.connect(begun, &is_it) {
+                return found;
             }
             let kinds: Vec<_> = self.events.iter().map(|event| event.kind.as_str()).collect();
             assert!(begun.elapsed() < self.patience, "the event does not come behind {kinds:?}");

@@ -7,7 +7,7 @@ use std::{
 
 use forgeline_testkit::{nodes::NodeBench, say};
 
-use super::{nodes, requests::approve, start_apart};
+use super::{nodes, requests::approve};
 
 /// A paced answer that its first owner never finishes, and the next one does.
 const HELD: &str = "write 12 words, one each 5 ms and hold 6";
@@ -165,18 +165,4 @@ fn a_tool_that_was_running_when_its_node_died_does_not_start_again() {
         end.data["status"],
         reader.text()
     ));
-}
-
-/// Trace 5 of the model, with a restart for a fail-over.
-#[test]
-fn a_database_that_restarts_costs_no_run_its_node() {
-    let Some(mut bench) = start_apart(2) else { return };
-    bench.settle();
-    let run = bench.begin(bench.address(0), "paced", "write 100 words, one each 20 ms");
-    let mut reader = bench.reader(vec![bench.address(1)], &run);
-    reader.until(|event| event.data["content"].as_str().is_some_and(|it| it.contains("w20")));
-    bench.restart_database();
-    reader.until_end();
-    assert!(reader.text().ends_with("w98 w99 "), "{}", reader.text());
-    assert_eq!(bench.sql("SELECT max(takeovers) FROM forgeline.run"), "0");
 }

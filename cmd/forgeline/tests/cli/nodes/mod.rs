@@ -1,5 +1,6 @@
 //! Several nodes on one database: real processes, real signals. `internal/model/README.md` has the traces that these play, by number.
 
+mod database;
 mod failover;
 mod kills;
 mod readers;
@@ -9,12 +10,12 @@ use std::path::Path;
 
 use forgeline_testkit::nodes::NodeBench;
 
-/// Starts nodes; `None` where there is no PostgreSQL.
+/// Starts nodes; `None` where there is no `PostgreSQL`.
 fn nodes(count: usize) -> Option<NodeBench> {
     NodeBench::start(Path::new(env!("CARGO_BIN_EXE_forgeline")), count)
 }
 
-/// Starts nodes on a server of their own; `None` where there is no PostgreSQL.
+/// Starts nodes on a server of their own; `None` where there is no `PostgreSQL`.
 fn start_apart(count: usize) -> Option<NodeBench> {
     NodeBench::start_apart(Path::new(env!("CARGO_BIN_EXE_forgeline")), count)
 }

@@ -77,10 +77,10 @@ fn a_node_behind_a_pooler_says_that_its_readers_poll() {
     let Some(server) = PostgresServer::shared() else { return };
     let Some(pooler) = PostgresPooler::start("serve", server) else { return };
     let direct = server.database();
-    let pooled = pooler.url(&direct);
+    let shared = pooler.url(&direct);
     let rows = [
-        (&["--postgres", &pooled][..], "degraded", "readers look every 10 ms"),
-        (&["--postgres", &pooled, "--postgres-direct", &direct], "ready", "readers are notified"),
+        (&["--postgres", &shared][..], "degraded", "readers look every 10 ms"),
+        (&["--postgres", &shared, "--postgres-direct", &direct], "ready", "readers are notified"),
     ];
     for (flags, status, want) in rows {
         let serve = Started::with(&[&["--provider", "demo"], flags].concat());
