@@ -22,7 +22,7 @@ const LONG: [(&str, usize); 17] = [
     ("mcp", 2_370),
     ("moving", 760),
     ("observability", 780),
-    ("operating", 620),
+    ("operating", 700),
     ("prompts", 700),
     ("service", 4_100),
     ("skills", 510),
