@@ -153,10 +153,8 @@ impl PostgresOptions {
 
 impl fmt::Debug for PostgresOptions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("PostgresOptions")
-            .field("place", &self.place())
-            .finish_non_exhaustive()
+        let place = self.place();
+        formatter.debug_struct("PostgresOptions").field("place", &place).finish_non_exhaustive()
     }
 }
 
@@ -173,28 +171,22 @@ pub(super) fn place(config: &Config) -> String {
 
 fn parse(url: &str) -> Result<Config, StoreError> {
     // The parser's error may quote a part of the password.
-    let unreadable = |_| StoreError::Unavailable {
-        reason: "the URL of PostgreSQL cannot be read; expected \
-                 postgres://user@host:5432/database?sslmode=require"
-            .to_owned(),
-    };
+    let unusable = |reason: &str| StoreError::Unavailable { reason: reason.to_owned() };
+    let unread = "the URL of PostgreSQL cannot be read; expected \
+                  postgres://user@host:5432/database?sslmode=require";
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     // Certificates are always verified.
     let query = query.replace("sslmode=verify-full", "sslmode=require");
     let url = if query.is_empty() { base.to_owned() } else { format!("{base}?{query}") };
-    let mut config: Config = url.parse().map_err(unreadable)?;
+    let mut config: Config = url.parse().map_err(|_| unusable(unread))?;
     if config.get_hosts().is_empty() {
-        return Err(StoreError::Unavailable {
-            reason: "the URL of PostgreSQL has no host; expected postgres://user@host/database"
-                .to_owned(),
-        });
+        let no_host = "the URL of PostgreSQL has no host; expected postgres://user@host/database";
+        return Err(unusable(no_host));
     }
-    // What is behind the first `@` of a password that has one is read as a part of the host.
+    // The rest of a password after its first `@` is read as a part of the host.
     if config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if name.contains('@'))) {
-        return Err(StoreError::Unavailable {
-            reason: "the URL of PostgreSQL has an `@` in its user or password; write it as %40"
-                .to_owned(),
-        });
+        let sign = "the URL of PostgreSQL has an `@` in its user or password; write it as %40";
+        return Err(unusable(sign));
     }
     if !query.contains("sslmode=") && config.get_hosts().iter().any(is_far) {
         config.ssl_mode(SslMode::Require);

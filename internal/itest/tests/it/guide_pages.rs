@@ -24,7 +24,7 @@ const LONG: [(&str, usize); 17] = [
     ("observability", 780),
     ("operating", 700),
     ("prompts", 700),
-    ("service", 4_100),
+    ("service", 4_180),
     ("skills", 510),
     ("sub-agents", 815),
     ("tools", 930),
