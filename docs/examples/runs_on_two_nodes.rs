@@ -131,11 +131,7 @@ mod tests {
     }
 
     fn text(events: &[Envelope]) -> String {
-        let message = |event: &Envelope| match &event.event {
-            AgentEvent::MessageContent(message) => message.content.to_string(),
-            _ => String::new(),
-        };
-        events.iter().map(message).collect()
+        events.iter().map(|event| event.event.text()).collect()
     }
 
     /// Adds a run of a node.
