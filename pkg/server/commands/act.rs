@@ -1,4 +1,4 @@
-//! What a caller does to a run.
+//! The acts of callers on runs.
 
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,7 @@ impl RunAct {
     /// Returns the key of its command without one of the caller; `None` for a message, which may be sent twice.
     pub(crate) fn own_key(&self, digest: &str) -> Option<Text> {
         let is_message = matches!(self, Self::Steer { .. });
-        // An id that a caller chose may be long; the digest is of it, too.
+        // An id that a caller chose may be long; the digest includes it.
         (!is_message).then(|| format!("{} {digest}", self.kind()).into())
     }
 

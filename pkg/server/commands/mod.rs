@@ -1,4 +1,4 @@
-//! What callers send to a run that another node works on: a command in the store, which the node answers.
+//! The commands of callers to runs that another node works on: rows of the store, which that node answers.
 
 pub(super) mod act;
 pub(super) mod outcome;

@@ -9,9 +9,9 @@ use forgeline_store::StoreError;
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ActOutcome {
-    /// It was done.
+    /// The act was done.
     Done,
-    /// It was done, and the reader goes on with the event of this number.
+    /// The act was done, and the reader goes on with the event of this number.
     From(u64),
     /// The run waits for this, and these answers are for open requests.
     Seen(RunWait, Vec<PendingAnswer>),
@@ -25,7 +25,7 @@ pub(crate) enum ActOutcome {
     Ended,
 }
 
-/// What a run waits for.
+/// The party that a run waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunWait {

@@ -90,11 +90,11 @@ pub(crate) async fn end_elsewhere(run: &ServiceRun) -> Result<(), Problem> {
 
 /// The state of a command with the same key.
 enum RepeatedCommand {
-    /// It waits for its answer.
+    /// The command waits for its answer.
     Waits,
-    /// It has an answer that counts for the act when it is sent again.
+    /// The answer counts for the act when it is sent again.
     Answered(CommandAnswer),
-    /// It has an answer, and the act is another one.
+    /// The answer is that to another act.
     Over,
 }
 

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
-
 use super::{RunLifecycle, chat_acts::look};
 use crate::{
     Problem,
@@ -154,7 +152,7 @@ impl RunLifecycle {
             return Err(Problem::not_found(request_kind(&answer), id));
         }
         if !may_answer {
-            return Err(not_permitted(id));
+            return Err(Problem::not_permitted(id));
         }
         self.answer(run, vec![answer], command).await
     }
@@ -168,12 +166,4 @@ fn pause(run: &ServiceRun, next: u64, ends: WaitsFor) -> ActOutcome {
     }
     run.pause(next);
     ActOutcome::From(next)
-}
-
-/// Returns the refusal of an answer whose caller may not use the tool; the request stays open.
-pub(super) fn not_permitted(id: &str) -> Problem {
-    let detail = format!(
-        "this caller may not use the tool of `{id}`, which stays open; answer it with a token that may"
-    );
-    Problem::new(StatusCode::FORBIDDEN, "not_permitted", detail)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use serde_json::Value;
 
-use super::{RunLifecycle, acts::not_permitted};
+use super::RunLifecycle;
 use crate::{
     Problem,
     commands::{act::AgUiAct, outcome::ActOutcome},
@@ -55,11 +55,11 @@ impl RunLifecycle {
         let decided = |answer: &&PendingAnswer| matches!(answer.given, RequestAnswer::Decided(_));
         let mut decided = answers.iter().filter(decided).map(|answer| &answer.id);
         if let Some(id) = decided.find(|id| !run.approvals.may_answer(id, caller)) {
-            return Err(not_permitted(id));
+            return Err(Problem::not_permitted(id));
         }
         let refused = results.iter().find(|(id, _)| !run.client_calls.may_complete(id, caller));
         if let Some((id, _)) = refused {
-            return Err(not_permitted(id));
+            return Err(Problem::not_permitted(id));
         }
         let results = results
             .into_iter()

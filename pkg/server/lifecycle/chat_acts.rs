@@ -1,6 +1,6 @@
 //! The answers of the reader of a chat to a run that works on this node.
 
-use super::{RunLifecycle, acts::not_permitted};
+use super::RunLifecycle;
 use crate::{
     Problem,
     commands::outcome::{ActOutcome, RunWait},
@@ -63,14 +63,14 @@ fn check(run: &ServiceRun, caller: &Caller, answer: &ReaderAnswer) -> Result<(),
         ReaderAnswer::Decided { approval_id, .. }
             if !run.approvals.may_answer(approval_id, caller) =>
         {
-            Err(not_permitted(approval_id))
+            Err(Problem::not_permitted(approval_id))
         }
         ReaderAnswer::Decided { .. } => Ok(()),
         ReaderAnswer::Ran { tool_call_id, .. } => {
             let open = run.own_calls();
             let id = tool_call_id.find(&open).map(|call| &call.client_call_id);
             match id.filter(|id| !run.client_calls.may_complete(id, caller)) {
-                Some(id) => Err(not_permitted(id)),
+                Some(id) => Err(Problem::not_permitted(id)),
                 None => Ok(()),
             }
         }

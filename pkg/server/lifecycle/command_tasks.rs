@@ -89,7 +89,7 @@ impl RunLifecycle {
         }
     }
 
-    /// Returns `true` for an error after which no command of the run is executed here. A run that was deleted ends, and nothing is kept of it.
+    /// Returns `true` for an error after which no command of the run is executed here. A run that was deleted ends, and leaves nothing.
     fn is_over(&self, run: &ServiceRun, error: &StoreError) -> bool {
         if matches!(error, StoreError::NotFound { .. }) {
             run.cancel.cancel();

@@ -68,6 +68,14 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no {what} `{id}`"))
     }
 
+    /// Returns the refusal of an answer whose caller may not use the tool; the request stays open.
+    pub(crate) fn not_permitted(id: &str) -> Self {
+        let detail = format!(
+            "this caller may not use the tool of `{id}`, which stays open; answer it with a token that may"
+        );
+        Self::new(StatusCode::FORBIDDEN, "not_permitted", detail)
+    }
+
     /// Returns the error of a service without free capacity.
     pub(crate) fn busy(detail: &str, seconds: u64) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(seconds)

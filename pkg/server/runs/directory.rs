@@ -10,8 +10,10 @@ use forgeline_store::{
 };
 use forgeline_types::Text;
 
-/// Maximum number of runs read at a time, and of the last runs of a caller among which open ones are looked for.
+/// Maximum number of runs read at a time.
 const PAGE: usize = 100;
+
+/// Maximum number of the last runs of a caller among which open ones are looked for.
 const MAX_RUNS: usize = 1_000;
 
 /// Number of newest runs of a conversation among which open ones of other nodes are looked for.

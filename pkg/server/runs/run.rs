@@ -77,7 +77,7 @@ pub(crate) struct ServiceRun {
     executing: Mutex<HashSet<(u32, Text)>>,
     /// The members of its request besides the input.
     about: Option<Box<RawValue>>,
-    /// What this node has done of its commands.
+    /// The commands that this node has executed.
     pub(crate) commands: CommandProgress,
     /// The node that works on it, if that is not this one.
     elsewhere: Option<OtherNode>,

@@ -47,8 +47,8 @@ fn chats_and_their_readers_do_not_see_which_node_they_come_to() {
     again.env(TWO_NODES, "1").args(["--test-threads", "2"]);
     again.args(BY_TURNS.map(|name| format!("tests::{name}::")));
     let done = again.output().unwrap();
-    let told = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success() && told.contains("ok. "), "{told}");
+    let printed = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && printed.contains("ok. "), "{printed}");
 }
 
 /// An agent that asks for an approval, for the page and for a seat, and then writes until it is cancelled.

@@ -91,7 +91,7 @@ const MAXIMA: [(&str, usize); 6] = [
     ("types named State", 1),
     ("names of two types or more", 42),
     ("types that are participles", 0),
-    ("cfg(feature) in pkg", 88),
+    ("cfg(feature) in pkg", 90),
     ("items of the modules `private`", 61),
 ];
 /// The figures that the library is to reach, in the order of `MAXIMA`.

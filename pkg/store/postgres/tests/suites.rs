@@ -54,6 +54,7 @@ async fn the_runs_of_postgres_conform() {
     check("runs", async |next| check_run_store(async || open(next()).await).await).await;
 }
 
+// Covers: T-26
 #[tokio::test]
 async fn the_notifications_of_postgres_conform() {
     check("notifications", async |next| {

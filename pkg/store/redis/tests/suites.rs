@@ -8,6 +8,7 @@ use crate::{
     servers::{connect, prefix},
 };
 
+// Covers: T-26
 #[tokio::test]
 async fn the_notifications_of_redis_conform() {
     let Some(server) = RedisServer::shared() else { return };
