@@ -205,6 +205,11 @@ impl ConversationDirectory {
             }
             stored => Box::new(stored?),
         };
+        if cached.as_ref().is_some_and(|live| !live.is_that_of(&stored)) {
+            // Another node has deleted it, and somebody has begun another one with its id.
+            self.cache.remove(scope, id);
+            return Ok(Some(KnownConversation::Stored(stored)));
+        }
         Ok(Some(match cached {
             Some(live) if !stored.status.is_last() => {
                 KnownConversation::Live(live, Some(stored.entries))

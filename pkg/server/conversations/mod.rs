@@ -61,6 +61,7 @@ pub(crate) struct LiveConversation {
     pub(crate) owner: Text,
     /// The name of its agent.
     pub(crate) agent_name: Text,
+    created_ms: u64,
     /// Its messages and runs. The agent of a run may be another one.
     pub(crate) handle: Conversation,
     /// The run that started last.
@@ -177,6 +178,7 @@ impl LiveConversation {
             id: stored.key.id.clone(),
             owner: stored.owner.clone(),
             agent_name: stored.agent.clone(),
+            created_ms: stored.created_ms,
             handle: agent.conversation().with_journal(journal.clone()),
             last_run: Mutex::default(),
             journal,
@@ -185,6 +187,13 @@ impl LiveConversation {
             taken_back: tokio::sync::Mutex::default(),
             giving: tokio::sync::Mutex::default(),
         }
+    }
+
+    /// Returns `true` if the store has this conversation under its id, and not a later one of the same name.
+    pub(crate) fn is_that_of(&self, stored: &ConversationRecord) -> bool {
+        self.owner == stored.owner
+            && self.agent_name == stored.agent
+            && self.created_ms == stored.created_ms
     }
 
     /// Reads its messages from the journal.

@@ -332,6 +332,7 @@ impl Inside {
         // Another node may have added messages of a run that waited and was cancelled, which belong to no line.
         if let Err(StoreError::Behind { end, .. }) = appended
             && self.is_shared
+            && end > at
             && self.noted(self.store.lines(&self.key, at, 1).await)?.is_empty()
         {
             at = end;

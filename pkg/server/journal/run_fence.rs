@@ -67,9 +67,13 @@ impl RunFence {
     }
 }
 
-/// Returns `true` for the error of a store that cannot be reached, or did not answer in time: the same write may succeed later.
+/// Returns `true` for the error of a store that cannot be reached, did not answer in time, or cannot be written for now, as during a fail-over: the same
+/// write may succeed later.
 pub(crate) fn is_outage(error: &StoreError) -> bool {
-    matches!(error, StoreError::Unavailable { .. } | StoreError::Slow { .. })
+    matches!(
+        error,
+        StoreError::Unavailable { .. } | StoreError::Slow { .. } | StoreError::ReadOnly { .. }
+    )
 }
 
 #[cfg(test)]

@@ -91,8 +91,7 @@ impl RunLifecycle {
 
     /// Returns `true` for a run that has not ended and that another node works on, or will.
     fn is_elsewhere(&self, run: &ServiceRun) -> bool {
-        let is_lost = || run.fence().is_lost() && !run.has_ended();
-        run.elsewhere().is_some() || (self.stores.runs.is_shared() && is_lost())
+        run.elsewhere().is_some()
     }
 
     /// Does something to a run that this node works on. `command` is the number of the command that sent it, if another node did.

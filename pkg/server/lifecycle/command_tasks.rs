@@ -119,7 +119,14 @@ impl RunLifecycle {
             }
             for stored in found {
                 run.commands.answered_before(stored.number);
+                if run.fence().is_lost() {
+                    return CommandLook::Over;
+                }
                 let answer = self.execute(run, &stored, is_first).await;
+                // An answer of a run that is stopped here is not that of the run.
+                if run.fence().is_lost() {
+                    return CommandLook::Over;
+                }
                 let writer = run.fence().writer();
                 let answered = self.stores.commands.answer(writer, stored.number, answer).await;
                 match run.fence().noted(answered) {

@@ -148,7 +148,8 @@ impl RunLifecycle {
                 ways.steering.give_when_open(id, given);
             }
         }
-        let run = Arc::new(ServiceRun::left(record, ways, turn, from, awaited).used(used));
+        let run = ServiceRun::left(record, ways, turn, from, awaited).used(used);
+        let run = Arc::new(run.at(self.runs.next_node()));
         self.runs.active().add(&run);
         if from == 0
             && let Err(error) = scope_events::note_left(&self.stores.log, &run).await

@@ -70,10 +70,16 @@ impl RunLifecycle {
     /// Waits for a limited time until no other run of the conversation that has begun, or is before this one, is open on any node.
     pub(crate) async fn comes_to_rewind(&self, run: &ServiceRun) -> Result<(), Problem> {
         let free = async {
-            while self.others_before(run, false).await? {
-                sleep(LOOK_SOON).await;
+            loop {
+                if self.others_before(run, false).await? {
+                    sleep(LOOK_SOON).await;
+                    continue;
+                }
+                self.announce(run, RunProgress::Running).await?;
+                if !self.others_before(run, true).await? {
+                    return Ok(());
+                }
             }
-            Ok(())
         };
         timeout(SOON, free).await.unwrap_or_else(|_| {
             let detail = "an earlier run of the chat has not ended; cancel it, or try again later";
@@ -106,10 +112,9 @@ impl RunLifecycle {
                 break;
             }
         }
-        if let Err(problem) = conversation.refresh().await {
-            tracing::warn!(%problem, run_id = run.id(), "a conversation could not be read again");
-        }
-        Ok(())
+        conversation.refresh().await.map_err(|problem| {
+            StoreError::unavailable(format!("the conversation was not read again: {problem}"))
+        })
     }
 
     /// Returns `true` if another run of the conversation has begun, or is before this one. A run that `is_announced` steps back for one before it.

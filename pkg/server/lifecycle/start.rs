@@ -137,7 +137,7 @@ impl RunLifecycle {
         // A run that begins is owned by its first claim.
         let writer = RunWriter::new(key.clone(), 1);
         let run = ServiceRun::new(writer, conversation.id.clone(), caller.id, ways);
-        let run = Arc::new(run.about(about));
+        let run = Arc::new(run.about(about).at(self.runs.next_node()));
         let log = &self.stores.log;
         let ready = async {
             if let Some(again) = &again {
@@ -253,7 +253,11 @@ impl RunLifecycle {
             }
             run.leave_to_another();
             self.runs.active().remove_own(run);
-            self.conversations.cache().remove(&run.key.scope, &run.conversation);
+            // Another run of the conversation that works here knows what its journal has.
+            let works = |other: &Arc<ServiceRun>| !other.fence().is_lost();
+            if !self.runs.active().open(&run.key.scope, &run.conversation).iter().any(works) {
+                self.conversations.cache().remove(&run.key.scope, &run.conversation);
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{
         pending::{PendingAnswer, QueuedMessage},
         stored_input::{self, StoredInput},
     },
-    journal::Journaled,
+    journal::{Journaled, run_fence::is_outage},
     runs::{run::ServiceRun, run_guard::RunGuard},
 };
 use forgeline_agent::{Caller, private::RequestAnswer};
@@ -222,7 +222,15 @@ impl RunLifecycle {
 
     /// Changes the state of a run in the store.
     async fn change(&self, run: &ServiceRun, change: RunChange) -> Result<(), StoreError> {
-        run.fence().noted(self.stores.runs.change(run.fence().writer(), change).await)
+        let changed = self.stores.runs.change(run.fence().writer(), change).await;
+        if let Err(error) = &changed
+            && self.stores.runs.is_shared()
+            && is_outage(error)
+        {
+            // Whether it is stored is not known: the run goes on from what is.
+            run.fence().lose(error);
+        }
+        run.fence().noted(changed)
     }
 
     /// Stores notes of a run.

@@ -97,8 +97,8 @@ impl DisconnectAction {
     /// Returns a guard that cancels the run on drop, wherever it works.
     pub(crate) fn guard(self, run: &Arc<ServiceRun>) -> RunGuard {
         let Self::Cancel = self;
-        if run.elsewhere().is_some() {
-            return RunGuard::sending(cancel_elsewhere(Arc::clone(run)));
+        if run.may_move() {
+            return RunGuard::sending(cancel_anywhere(Arc::clone(run)));
         }
         RunGuard::new(run.cancel.clone())
     }
@@ -231,8 +231,11 @@ async fn is_awaited(
     }
 }
 
-/// Cancels a run that works on another node.
-async fn cancel_elsewhere(run: Arc<ServiceRun>) {
+/// Cancels a run, on whichever node it works by now.
+async fn cancel_anywhere(run: Arc<ServiceRun>) {
+    if run.elsewhere().is_none() {
+        return run.cancel.cancel();
+    }
     if let Err(error) = send_elsewhere(&run, RunAct::Cancel).await {
         tracing::error!(%error, run_id = run.id(), "a run whose reader left could not be cancelled");
     }

@@ -46,13 +46,15 @@ impl CommandProgress {
     }
 }
 
-/// The node that works on a run, which is not this one.
+/// The way to the node that works on a run, which is not this one or may become another one.
 #[derive(Clone)]
 pub(crate) struct OtherNode {
     /// The store in which it finds its commands.
     pub(crate) commands: Arc<dyn CommandStore>,
     /// `true` for a run that its user has left.
     pub(crate) is_left: bool,
+    /// `true` for a run that works on this node until it is lost.
+    pub(crate) is_after_loss: bool,
 }
 
 impl fmt::Debug for OtherNode {

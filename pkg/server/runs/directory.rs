@@ -64,7 +64,14 @@ impl RunDirectory {
             return Arc::new(run);
         }
         let is_left = StoredInput::read(record).is_left();
-        Arc::new(run.at(OtherNode { commands: Arc::clone(&self.commands), is_left }))
+        let (commands, is_after_loss) = (Arc::clone(&self.commands), false);
+        Arc::new(run.at(Some(OtherNode { commands, is_left, is_after_loss })))
+    }
+
+    /// Returns the way to the next node of a run that works here; `None` on a store of one node.
+    pub(crate) fn next_node(&self) -> Option<OtherNode> {
+        let (commands, is_left, is_after_loss) = (Arc::clone(&self.commands), false, true);
+        self.store.is_shared().then_some(OtherNode { commands, is_left, is_after_loss })
     }
 
     /// Returns the run with this key, in memory or in the store; `None` if neither has it.

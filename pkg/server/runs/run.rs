@@ -80,7 +80,7 @@ pub(crate) struct ServiceRun {
     /// The commands that this node has executed.
     pub(crate) commands: CommandProgress,
     /// The node that works on it, if that is not this one.
-    elsewhere: Option<OtherNode>,
+    other: Option<OtherNode>,
 }
 
 /// The end of a run that has not been reported yet.
@@ -145,7 +145,7 @@ impl ServiceRun {
             executing: Mutex::default(),
             about: None,
             commands: CommandProgress::default(),
-            elsewhere: None,
+            other: None,
         }
     }
 
@@ -155,20 +155,27 @@ impl ServiceRun {
         self
     }
 
-    /// Sets the node that works on it.
-    pub(crate) fn at(mut self, node: OtherNode) -> Self {
-        self.elsewhere = Some(node);
+    /// Sets the way to the node that works on it, if that is another one, or becomes another one.
+    pub(crate) fn at(mut self, node: Option<OtherNode>) -> Self {
+        self.other = node;
         self
     }
 
-    /// Returns the node that works on it, if that is not this one.
+    /// Returns the way to the node that works on it, if that is not this one, or not any more.
     pub(crate) fn elsewhere(&self) -> Option<&OtherNode> {
-        self.elsewhere.as_ref()
+        self.other
+            .as_ref()
+            .filter(|node| !node.is_after_loss || (self.fence.is_lost() && !self.has_ended()))
+    }
+
+    /// Returns `true` for a run that another node may take.
+    pub(crate) fn may_move(&self) -> bool {
+        self.other.is_some()
     }
 
     /// Returns `true` once its user has left it for another.
     pub(crate) fn is_left(&self) -> bool {
-        self.steering.is_left() || self.elsewhere.as_ref().is_some_and(|node| node.is_left)
+        self.steering.is_left() || self.other.as_ref().is_some_and(|node| node.is_left)
     }
 
     /// Returns a run that another process left in this turn while it waited for these requests; its readers have read up to event number `paused`.

@@ -112,7 +112,14 @@ impl ServiceRun {
         let json = serde_json::to_string(&end).unwrap_or_default();
         let change = RunChange::to(progress, now_ms()).end(json).usage(end.usage);
         // A reader that sees the end finds it after a restart, too.
-        self.keep(stores, change).await;
+        let kept = self.try_keep(stores, change).await;
+        if let Err(error) = kept
+            && stores.runs.is_shared()
+            && !matches!(error, StoreError::Ended { .. } | StoreError::NotFound { .. })
+        {
+            // For the other nodes the run is open: it goes on where it was.
+            return self.fence.lose(&error);
+        }
         self.set(RunPhase::Ended(Box::new(end)));
         self.recovery.finish_recovery();
     }
@@ -130,13 +137,19 @@ impl ServiceRun {
 
     /// Stores the state of the run. If that fails, the log still has the end.
     pub(crate) async fn keep(&self, stores: &Stores, change: RunChange) {
+        drop(self.try_keep(stores, change).await);
+    }
+
+    async fn try_keep(&self, stores: &Stores, change: RunChange) -> Result<(), StoreError> {
+        let writer = self.fence.writer();
         if self.fence.is_lost() {
-            return;
+            return Err(StoreError::fenced(writer.run.name.clone(), writer.epoch));
         }
-        let changed = stores.runs.change(self.fence.writer(), change).await;
-        if let Err(error) = self.fence.noted(changed) {
+        let changed = self.fence.noted(stores.runs.change(writer, change).await);
+        if let Err(error) = &changed {
             tracing::error!(%error, run_id = self.id(), "the state of a run could not be stored");
         }
+        changed
     }
 
     /// Ends a run that cannot continue, also in its log, which contains `events` events with the token usage `used`.

@@ -1,6 +1,8 @@
 //! Services that are nodes on one store.
 
 mod handed_over;
+mod lost_replies;
+mod moved;
 mod on_postgres;
 mod orders;
 mod outages;
@@ -16,7 +18,7 @@ use tokio::sync::Notify;
 
 use self::shared_store::SharedStores;
 use super::{recovered::over, *};
-use forgeline_store::{LogKey, StoredRun};
+use forgeline_store::{LogKey, StoreError, StoredRun};
 use forgeline_types::MessageRole;
 
 /// Prints a line that must be seen although the test passes.

@@ -4,7 +4,14 @@ use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn a_run_goes_on_where_it_was_once_the_store_is_back() {
-    for seconds in [3, 30] {
+    let errors = [
+        StoreError::unavailable("the test says so"),
+        StoreError::read_only("a fail-over"),
+        StoreError::full("of the disk"),
+    ];
+    for (seconds, error) in
+        [3, 30].into_iter().flat_map(|it| errors.clone().map(|error| (it, error)))
+    {
         let tools: [Arc<SlowTool>; 2] = Default::default();
         let agents = [working(&tools[0], "Done."), working(&tools[1], "Done.")];
         let two = TwoNodes::begin(agents).await;
@@ -13,7 +20,7 @@ async fn a_run_goes_on_where_it_was_once_the_store_is_back() {
         works(&tools[0]).await;
         let reader = get(two.app(1), &format!("{run}/events"), "ann").await;
         let (read, ()) = tokio::join!(text(reader), async {
-            two.stores.is_down(true);
+            two.stores.fail_with(Some(error.clone()));
             tools[0].goes_on.notify_one();
             becomes("the run is put away", async || !two.holds(0, &run)).await;
             let now = tokio::time::Instant::now();
@@ -26,7 +33,7 @@ async fn a_run_goes_on_where_it_was_once_the_store_is_back() {
         let read = whole(two.app(1), &run).await;
         assert!(seen.iter().map(|(number, _)| *number).eq(0..read.len() as u64), "{seen:?}");
         let last = read.last().unwrap();
-        assert_eq!(last["status"], "completed", "after {seconds} s: {read:?}");
+        assert_eq!(last["status"], "completed", "{error} for {seconds} s: {read:?}");
         let taken = read.iter().find(|event| event["name"] == "run_taken_over");
         assert!(taken.is_none(), "no node died: {read:?}");
         let begun: usize = tools.iter().map(|tool| tool.begun.load(Ordering::SeqCst)).sum();

@@ -23,7 +23,10 @@ use forgeline_types::Text;
 pub(super) struct SharedStores {
     pub(super) inner: Stores,
     dead: Mutex<HashSet<NodeId>>,
-    is_down: AtomicBool,
+    /// The error of each operation, while there is one.
+    fails: Mutex<Option<StoreError>>,
+    /// Set to lose the reply to the next change that stores notes of a run.
+    pub(super) loses_notes: AtomicBool,
     /// Set to lose the reply to the next claim that claims a run.
     pub(super) loses_claim: AtomicBool,
     /// The releases.
@@ -39,7 +42,8 @@ impl SharedStores {
         Arc::new(Self {
             inner: Stores::in_memory(),
             dead: Mutex::default(),
-            is_down: AtomicBool::new(false),
+            fails: Mutex::default(),
+            loses_notes: AtomicBool::new(false),
             loses_claim: AtomicBool::new(false),
             released: Mutex::default(),
         })
@@ -60,7 +64,12 @@ impl SharedStores {
     }
 
     pub(super) fn is_down(&self, is_down: bool) {
-        self.is_down.store(is_down, Ordering::SeqCst);
+        self.fail_with(is_down.then(|| StoreError::unavailable("the test says so")));
+    }
+
+    /// Lets each operation fail with this error, or none.
+    pub(super) fn fail_with(&self, error: Option<StoreError>) {
+        *self.fails.lock().unwrap() = error;
     }
 
     fn is_dead(&self, node: &NodeId) -> bool {
@@ -77,8 +86,8 @@ impl StoreHandle {
         Box::pin(async move {
             // The statements of two nodes alternate.
             tokio::task::yield_now().await;
-            if self.0.is_down.load(Ordering::SeqCst) {
-                return Err(StoreError::unavailable("the test says so"));
+            if let Some(error) = self.0.fails.lock().unwrap().clone() {
+                return Err(error);
             }
             let done = operation(&self.0.inner).await;
             tokio::task::yield_now().await;
@@ -106,7 +115,14 @@ impl RunStore for StoreHandle {
         self.with(move |stores| stores.runs.get(key))
     }
     fn change<'a>(&'a self, writer: &'a RunWriter, change: RunChange) -> StoreFuture<'a, ()> {
-        self.with(move |stores| stores.runs.change(writer, change))
+        let loses = !change.added.is_empty();
+        Box::pin(async move {
+            let changed = self.with(move |stores| stores.runs.change(writer, change)).await;
+            if loses && changed.is_ok() && self.0.loses_notes.swap(false, Ordering::SeqCst) {
+                return Err(StoreError::unavailable("the reply is lost"));
+            }
+            changed
+        })
     }
     fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, ()> {
         self.with(move |stores| stores.runs.beat(node))

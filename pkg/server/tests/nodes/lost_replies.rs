@@ -1,0 +1,40 @@
+//! Requests whose storing had no reply.
+
+use super::{super::elsewhere::asking, *};
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_stored_without_a_reply_reaches_the_run() {
+    for at in [0, 1] {
+        let two = TwoNodes::begin([asking(), asking()]).await;
+        let run =
+            begin(two.app(0), "ann", &json!({ "input": "Go.", "conversation_id": "c" })).await;
+        let asked = until(two.app(0), &run, "tool_approval_request").await;
+        two.stores.loses_notes.store(true, Ordering::SeqCst);
+        let grant = json!({ "approval_id": asked["approval_id"], "decision": "grant" });
+        let status = post(two.app(at), &format!("{run}/approvals"), "ann", &grant).await.status();
+        assert!(!two.stores.loses_notes.load(Ordering::SeqCst));
+        let goes_on = until(two.app(1 - at), &run, "client_tool_request");
+        let goes_on = timeout(Duration::from_mins(2), goes_on).await;
+        assert!(goes_on.is_ok(), "at {at}: answered with {status}, and the run waits");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_was_stored_without_a_reply_is_there_once() {
+    for at in [0, 1] {
+        let tool = Arc::default();
+        let two = TwoNodes::begin([working(&tool, "Done."), working(&tool, "Done.")]).await;
+        let run =
+            begin(two.app(0), "ann", &json!({ "input": "Pay.", "conversation_id": "c" })).await;
+        works(&tool).await;
+        two.stores.loses_notes.store(true, Ordering::SeqCst);
+        let word = json!({ "input": "And this.", "when": "end" });
+        let status = post(two.app(at), &format!("{run}/inputs"), "ann", &word).await.status();
+        assert!(!two.stores.loses_notes.load(Ordering::SeqCst));
+        tool.goes_on.notify_waiters();
+        whole(two.app(1 - at), &run).await;
+        let page = get(two.app(1 - at), "/v1/conversations/c/messages", "ann").await;
+        let page = text(page).await;
+        assert_eq!(page.matches("And this.").count(), 1, "at {at}: {status}: {page}");
+    }
+}
