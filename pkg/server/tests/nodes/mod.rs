@@ -5,6 +5,7 @@ mod on_postgres;
 mod orders;
 mod outages;
 mod shared_store;
+mod streams;
 mod takeovers;
 
 use std::sync::{
