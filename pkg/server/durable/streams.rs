@@ -361,7 +361,8 @@ impl HostStreams {
             }
             match self.log.append(key, state.end, records.clone(), None).await {
                 Ok(()) => {}
-                Err(StoreError::Behind { .. }) => continue,
+                // Another node has appended, or closed the stream.
+                Err(StoreError::Behind { .. } | StoreError::Ended { .. }) => continue,
                 Err(error) => {
                     self.room.set(key, state.size, state.config.life());
                     return Err(error.into());

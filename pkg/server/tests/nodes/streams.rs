@@ -183,6 +183,31 @@ async fn producers_and_sequences_go_on_through_another_node() {
 }
 
 #[tokio::test]
+async fn an_append_beside_a_close_on_another_node_comes_before_it_or_says_so() {
+    let (_, [(_, one), (_, two)]) = two(&Limits::default());
+    let mut statuses = Vec::new();
+    for later in 0..32 {
+        put(&one, JSON, "").await;
+        let appended = async {
+            for _ in 0..later {
+                tokio::task::yield_now().await;
+            }
+            send(&one, ("POST", PATH, "ann"), JSON, "1").await
+        };
+        let closed = append(&two, &[("stream-closed", "true")], "");
+        let ((status, fields, body), closed) = futures_util::future::join(appended, closed).await;
+        assert_eq!(closed, 204, "{later}");
+        if status != 204 {
+            assert!(body.contains("stream_closed"), "{later}: {status} {body}");
+            assert_eq!(field(&fields, "stream-closed"), "true", "{later}");
+        }
+        statuses.push(status);
+        delete(&two).await;
+    }
+    assert!([204, 409].iter().all(|it| statuses.contains(it)), "{statuses:?}");
+}
+
+#[tokio::test]
 async fn a_stream_is_used_on_whichever_node_it_is_read() {
     let (stores, [(first, one), (_, two)]) = two(&Limits::default());
     let created = now_ms();
