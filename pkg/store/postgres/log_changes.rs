@@ -42,7 +42,7 @@ const RETIRE: &str = concat!(
     " WHERE scope = $1 AND name = $2 AND state < 2 RETURNING no"
 );
 
-/// Retires a log that was not used for so many milliseconds.
+/// Retires a log that was not used for n milliseconds.
 const RETIRE_UNUSED: &str = concat!(
     "UPDATE forgeline.log SET state = 2, changed_ms = ",
     now_ms!(),

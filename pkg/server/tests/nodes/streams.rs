@@ -118,30 +118,34 @@ async fn a_reader_on_one_node_sees_nothing_of_a_stream_that_another_creates_agai
 async fn readers_follow_what_another_node_appends_closes_and_deletes() {
     let (_, [(_, one), (_, two)]) = two(&Limits::default());
     let mut at = put(&one, JSON, "").await;
-    let polled = async |at: &str| {
-        let query = format!("?offset={at}&live=long-poll");
-        let (app, query) = (two.clone(), query.clone());
-        let polling = tokio::spawn(async move { read(&app, &query).await });
-        while !polling.is_finished() && now_ms() % 7 != 0 {
+    let polled = |at: &str| {
+        let (app, query) = (two.clone(), format!("?offset={at}&live=long-poll"));
+        tokio::spawn(async move { read(&app, &query).await })
+    };
+    // The reader may begin before the change or after it.
+    let begins = async || {
+        for _ in 0..now_ms() % 32 {
             tokio::task::yield_now().await;
         }
-        polling
     };
     for number in 0..3 {
-        let polling = polled(&at).await;
+        let polling = polled(&at);
+        begins().await;
         assert_eq!(append(&one, JSON, &number.to_string()).await, 204);
         let (status, fields, body) = polling.await.unwrap();
         assert_eq!((status, body), (200, format!("[{number}]")));
         at = end(&fields);
     }
-    let polling = polled(&at).await;
+    let polling = polled(&at);
+    begins().await;
     assert_eq!(append(&one, &[("stream-closed", "true")], "").await, 204);
     let (status, fields, _) = polling.await.unwrap();
     assert_eq!((status, field(&fields, "stream-closed")), (204, "true"));
     assert_eq!(append(&two, JSON, "4").await, 409, "it is closed");
     delete(&one).await;
     at = put(&one, JSON, "").await;
-    let polling = polled(&at).await;
+    let polling = polled(&at);
+    begins().await;
     delete(&one).await;
     assert_eq!(polling.await.unwrap().0, 404);
 }
