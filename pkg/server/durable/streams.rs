@@ -158,7 +158,7 @@ impl HostStreams {
     /// Returns the state of a stream after the last record in the store.
     async fn load(&self, key: &LogKey) -> Result<Option<Arc<StreamState>>, Problem> {
         let mut known = self.known().get(key).map(|known| Arc::clone(&known.state));
-        let was_closed = known.as_ref().is_some_and(|known| known.is_closed);
+        let closed = known.as_ref().filter(|known| known.is_closed).map(|known| known.created);
         if known.is_none() {
             self.room.load_sizes(&*self.log, STREAM_PREFIX).await?;
         }
@@ -184,7 +184,7 @@ impl HostStreams {
                     Err(error) => return Err(error.into()),
                 }
             }
-            if state.is_closed && !was_closed {
+            if state.is_closed && closed != Some(state.created) {
                 // The process that closed the stream may have died before closing the log.
                 self.log.close(key, None).await?;
             }

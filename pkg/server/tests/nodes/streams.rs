@@ -261,11 +261,20 @@ async fn the_sweep_of_a_node_counts_the_streams_of_others() {
 #[tokio::test]
 async fn a_node_closes_what_another_one_died_closing() {
     let (stores, [(_, one), (_, two)]) = two(&Limits::default());
+    let key = LogKey::new("team-a", "stream/notes");
+    // The second one is known as the first one, which is closed.
+    for _ in 0..2 {
+        put(&one, JSON, "[1]").await;
+        let closed = LogRecord::new("stream_closed", "");
+        stores.log.append(&key, 2, vec![closed], None).await.unwrap();
+        assert_eq!(field(&head(&two).await.1, "stream-closed"), "true");
+        assert!(stores.log.read(&key, 3, 1).await.unwrap().is_end);
+        delete(&one).await;
+    }
+    // It closes one that it knows as open, too.
     put(&one, JSON, "[1]").await;
     assert_eq!(head(&two).await.0, 200);
-    let key = LogKey::new("team-a", "stream/notes");
-    let closed = LogRecord::new("stream_closed", "");
-    stores.log.append(&key, 2, vec![closed], None).await.unwrap();
+    stores.log.append(&key, 2, vec![LogRecord::new("stream_closed", "")], None).await.unwrap();
     assert_eq!(field(&head(&two).await.1, "stream-closed"), "true");
     assert!(stores.log.read(&key, 3, 1).await.unwrap().is_end);
 }
