@@ -291,7 +291,7 @@ impl ServiceBuilder {
         let conversations =
             Arc::new(ConversationDirectory::new(Arc::clone(&agents), store, is_shared));
         let runs = Arc::new(RunDirectory::new(&stores));
-        let streams = Arc::new(HostStreams::new(Arc::clone(&stores.log), &limits));
+        let streams = Arc::new(HostStreams::new(Arc::clone(&stores.log), is_shared, &limits));
         let (tasks, places) = (TaskTracker::new(), RunSlots::new(&limits));
         let usage = ServiceUsage::new(limits);
         let retention = Arc::new(DataRetention {

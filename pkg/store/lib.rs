@@ -80,5 +80,6 @@ pub mod private {
     pub use crate::{
         erase::{STREAM_PREFIX, StreamOwner, runs_of},
         ids::{new_id, now_ms},
+        log::listed,
     };
 }

@@ -1,11 +1,11 @@
 //! The event log, from which readers read the events of runs.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_core::stream::BoxStream;
 
-use super::{LogKey, RunWriter, StoreError, StoreFuture};
+use super::{LogKey, RunWriter, StoreError, StoreFuture, ids::now_ms};
 use forgeline_types::{Text, setters};
 
 /// Maximum number of records that a follower reads at a time.
@@ -123,6 +123,28 @@ pub trait EventLog: Send + Sync + 'static {
     /// Returns [`StoreError::NotFound`] or [`StoreError::Retired`].
     fn touch<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()>;
 
+    /// Removes a log that was not used for this time: [`LogInfo::used_ms`] is that long ago, by the clock of the store. Returns `false`, and changes
+    /// nothing, for a log that was used since.
+    ///
+    /// The default implementation uses the clock of this process, and a use between its two operations is missed; a log that several processes share
+    /// overrides it.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`StoreError::NotFound`] or [`StoreError::Retired`].
+    fn remove_unused<'a>(&'a self, key: &'a LogKey, unused: Duration) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            let Some(info) = listed(self, key).await? else {
+                return self.touch(key).await.map(|()| false);
+            };
+            let past = u128::from(now_ms().saturating_sub(info.used_ms));
+            if past < unused.as_millis() {
+                return Ok(false);
+            }
+            self.remove(key).await.map(|()| true)
+        })
+    }
+
     /// Returns the logs of all scopes whose names begin with `prefix`, ordered by key: at most `most`, after the key `after` if given. Retired logs are
     /// not included.
     ///
@@ -143,6 +165,22 @@ pub trait EventLog: Send + Sync + 'static {
     ///
     /// Returns [`StoreError::Unavailable`] if the log cannot be used.
     fn sweep(&self, keep: Retention) -> StoreFuture<'_, u64>;
+}
+
+/// Returns the information about one log; `None` if there is no such log, or it is retired.
+///
+/// # Errors
+///
+/// Returns [`StoreError::Unavailable`] if the log cannot be used.
+pub async fn listed(
+    log: &(impl EventLog + ?Sized),
+    key: &LogKey,
+) -> Result<Option<LogInfo>, StoreError> {
+    // Only the name itself begins with the name and comes next after the name without its last character.
+    let before = key.name.char_indices().next_back().and_then(|(at, _)| key.name.get(..at));
+    let before = LogKey::new(key.scope.clone(), before.unwrap_or_default());
+    let found = log.list(&key.name, Some(&before), 1).await?;
+    Ok(found.into_iter().next().filter(|info| info.key == *key))
 }
 
 /// The retention of closed logs.

@@ -1,9 +1,12 @@
 //! The storage that streams take, in each scope and in total.
 //!
 //! Runs have storage of their own, so that a scope that fills the log with streams does not keep others from starting runs.
+//!
+//! In a store that nodes share, a node learns of the streams of the others when it sweeps: between two sweeps, a minute apart, its sums are approximate,
+//! and all nodes together can exceed a limit by what each of them admits in that time.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -12,7 +15,7 @@ use tokio::sync::OnceCell;
 
 use super::config::StreamLifetime;
 use crate::{Limits, Problem};
-use forgeline_store::{EventLog, LogKey, StoreError, private::now_ms};
+use forgeline_store::{EventLog, LogInfo, LogKey, LogRecord, StoreError, private::now_ms};
 use forgeline_types::Text;
 
 /// Maximum number of streams of a scope.
@@ -20,6 +23,9 @@ const MAX_STREAMS_PER_SCOPE: usize = 1_000;
 
 /// Bytes that count for a stream in addition to its records.
 const STREAM_BYTES: u64 = 1 << 10;
+
+/// Bytes of a record in addition to its kind and its data.
+const RECORD_BYTES: u64 = size_of::<LogRecord>() as u64;
 
 /// Number of logs listed at a time.
 const PAGE: usize = 1_000;
@@ -32,6 +38,8 @@ const NOTED_LATE: u64 = 60_000;
 pub(crate) struct ByteQuota {
     scope_bytes: u64,
     all_bytes: u64,
+    /// `true` if other nodes have streams in the store, too.
+    is_shared: bool,
     inside: Mutex<QuotaEntries>,
     /// Set once the streams of the store have been read.
     is_read: OnceCell<()>,
@@ -60,10 +68,11 @@ pub(crate) struct StreamBytes {
 }
 
 impl ByteQuota {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits, is_shared: bool) -> Self {
         let [scope_bytes, all_bytes] =
             [limits.scope_stream_bytes, limits.stream_bytes].map(|bytes| bytes as u64);
-        Self { scope_bytes, all_bytes, inside: Mutex::default(), is_read: OnceCell::new() }
+        let (inside, is_read) = (Mutex::default(), OnceCell::new());
+        Self { scope_bytes, all_bytes, is_shared, inside, is_read }
     }
 
     fn lock(&self) -> MutexGuard<'_, QuotaEntries> {
@@ -76,21 +85,54 @@ impl ByteQuota {
         log: &dyn EventLog,
         prefix: &str,
     ) -> Result<(), StoreError> {
-        let read = || async {
-            let mut after: Option<LogKey> = None;
-            loop {
-                let page = log.list(prefix, after.as_ref(), PAGE).await?;
-                let Some(last) = page.last() else { return Ok(()) };
-                after = Some(last.key.clone());
-                for info in page {
-                    // A use before the process ended may not be recorded.
-                    let used_ms = info.used_ms.saturating_add(NOTED_LATE);
-                    let bytes = info.bytes.saturating_add(STREAM_BYTES);
-                    self.lock().put(&info.key, StreamBytes { bytes, used_ms, life: None });
-                }
-            }
-        };
+        let read = || async { self.read(log, prefix).await.map(drop) };
         self.is_read.get_or_try_init(read).await.map(drop)
+    }
+
+    /// Reads the streams of a shared store again, of which other nodes create and delete some; those of other stores are read once.
+    pub(crate) async fn reload_sizes(
+        &self,
+        log: &dyn EventLog,
+        prefix: &str,
+    ) -> Result<(), StoreError> {
+        if !self.is_shared || !self.is_read.initialized() {
+            return self.load_sizes(log, prefix).await;
+        }
+        // A stream that is created while the store is read stays.
+        let before = self.all(None);
+        let listed = self.read(log, prefix).await?;
+        for (key, _) in before.into_iter().filter(|(key, _)| !listed.contains(key)) {
+            self.give_back(&key);
+        }
+        Ok(())
+    }
+
+    /// Reads the streams of the store; returns their keys.
+    async fn read(&self, log: &dyn EventLog, prefix: &str) -> Result<HashSet<LogKey>, StoreError> {
+        let (mut after, mut listed) = (None::<LogKey>, HashSet::new());
+        loop {
+            let page = log.list(prefix, after.as_ref(), PAGE).await?;
+            let Some(last) = page.last() else { return Ok(listed) };
+            after = Some(last.key.clone());
+            for info in page {
+                let entry = self.entry(&info);
+                self.lock().put(&info.key, entry);
+                listed.insert(info.key);
+            }
+        }
+    }
+
+    fn entry(&self, info: &LogInfo) -> StreamBytes {
+        let bytes = info.bytes.saturating_add(STREAM_BYTES);
+        if !self.is_shared {
+            // A use before the process ended may not be recorded.
+            let used_ms = info.used_ms.saturating_add(NOTED_LATE);
+            return StreamBytes { bytes, used_ms, life: None };
+        }
+        // The store does not count what a record takes in memory.
+        let records = info.end.saturating_mul(RECORD_BYTES);
+        let life = self.get(&info.key).and_then(|known| known.life);
+        StreamBytes { bytes: bytes.saturating_add(records), used_ms: info.used_ms, life }
     }
 
     /// Reserves storage for a stream that will have `bytes` bytes.
@@ -203,7 +245,7 @@ mod tests {
     fn no_number_of_scopes_takes_all_room() {
         let limits =
             Limits { scope_stream_bytes: 16 << 20, stream_bytes: 32 << 20, ..Limits::default() };
-        let room = ByteQuota::new(&limits);
+        let room = ByteQuota::new(&limits, false);
         let mut taken = Vec::new();
         for scope in 0..8 {
             let mut count = 0_u64;
@@ -217,7 +259,7 @@ mod tests {
         assert_eq!(taken, [16 << 10, 8 << 10, 4 << 10, 2 << 10, 1 << 10, 512, 256, 128]);
         // One that may have all has all.
         let limits = Limits { scope_stream_bytes: 1 << 20, stream_bytes: 1 << 20, ..limits };
-        let room = ByteQuota::new(&limits);
+        let room = ByteQuota::new(&limits, false);
         assert!(room.take(&LogKey::new("a", "1"), 1023 << 10).is_ok());
         assert!(room.take(&LogKey::new("b", "1"), 1).is_err());
     }

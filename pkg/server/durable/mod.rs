@@ -7,6 +7,7 @@ pub(super) mod append;
 pub(super) mod body;
 pub(super) mod byte_quota;
 pub(super) mod config;
+mod expiry;
 pub(super) mod headers;
 pub(super) mod offset;
 pub(super) mod page;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{offset::StreamOffset, saved_encoders::SavedEncoders, source::MessageSource};
+use super::{
+    offset::StreamOffset, saved_encoders::SavedEncoders, source::MessageSource, state::StreamState,
+};
 use crate::runs::record_stream;
 use forgeline_store::{EventLog, LogKey, LogPage, StoreError};
 
@@ -21,6 +23,8 @@ pub(crate) struct StreamReader {
     created: u64,
     pub(crate) source: MessageSource,
     at: u64,
+    /// `true` for a stream that another node can delete and create again meanwhile.
+    is_shared: bool,
     /// The saved encoders, for readers that reconnect.
     past: Option<Arc<SavedEncoders>>,
 }
@@ -52,11 +56,11 @@ impl StreamReader {
         let source = match (known, source) {
             (Some(encoder), MessageSource::AgUi(_, sharing)) => {
                 let source = MessageSource::AgUi(Box::new(encoder), sharing);
-                return Ok(Self { log, key, created, source, at: from, past });
+                return Ok(Self { log, key, created, source, at: from, is_shared: false, past });
             }
             (_, source) => source,
         };
-        let mut reader = Self { log, key, created, source, at: from, past };
+        let mut reader = Self { log, key, created, source, at: from, is_shared: false, past };
         if reader.source.has_past() {
             reader.at = reader.source.first();
             let mut passed = Vec::new();
@@ -76,6 +80,11 @@ impl StreamReader {
         Ok(reader)
     }
 
+    /// Returns the reader; in a store that nodes share, it ends once another node deletes the stream and creates it again.
+    pub(crate) fn of_shared(self, is_shared: bool) -> Self {
+        Self { is_shared, ..self }
+    }
+
     /// Returns the position after the last record that was read.
     pub(crate) fn offset(&self) -> StreamOffset {
         StreamOffset { created: self.created, number: self.at }
@@ -84,6 +93,13 @@ impl StreamReader {
     /// Reads the next page, which may be empty.
     pub(crate) async fn page(&mut self) -> Result<StreamPage, StoreError> {
         let page = read_page(&*self.log, &self.key, &self.source, (self.at, PAGE)).await?;
+        let has_news = !page.records.is_empty() || page.is_end;
+        if self.is_shared
+            && has_news
+            && !StreamState::is_in(&*self.log, &self.key, self.created).await?
+        {
+            return Err(StoreError::not_found("log", self.key.name.clone()));
+        }
         let (mut messages, mut bytes, mut has_end) = (Vec::new(), 0, false);
         let count = page.records.len();
         let mut taken = 0;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::{config::StreamConfig, offset::StreamOffset};
-use forgeline_store::{LogRecord, private::StreamOwner};
+use forgeline_store::{EventLog, LogKey, LogRecord, StoreError, private::StreamOwner};
 use forgeline_types::Text;
 
 /// The kinds of records.
@@ -20,7 +20,7 @@ pub(crate) const CLOSED: &str = "stream_closed";
 #[derive(Debug, Clone)]
 pub(crate) struct StreamState {
     pub(crate) config: StreamConfig,
-    /// Milliseconds since 1970.
+    /// The identity of the stream: greater than that of an earlier stream of this name.
     pub(crate) created: u64,
     /// The number after the last record.
     pub(crate) end: u64,
@@ -80,6 +80,21 @@ impl StreamState {
         let (is_closed, seq, producers) = (false, None, BTreeMap::new());
         let size = record.bytes() as u64;
         Some(Self { config, created, end: 1, bytes: 0, size, is_closed, seq, producers })
+    }
+
+    /// Returns `true` if a log still has the stream that was created then, and not one that was created later.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of the log.
+    pub(crate) async fn is_in(
+        log: &dyn EventLog,
+        key: &LogKey,
+        created: u64,
+    ) -> Result<bool, StoreError> {
+        let page = log.read(key, 0, 1).await?;
+        let first = page.records.first().and_then(Self::begin);
+        Ok(first.is_some_and(|first| first.created == created))
     }
 
     /// Applies the next record.

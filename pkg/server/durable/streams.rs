@@ -7,6 +7,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use axum::http::StatusCode;
@@ -16,16 +17,15 @@ use super::{
     append::{AppendVerdict, StreamAppend},
     body,
     byte_quota::ByteQuota,
-    config::{StreamConfig, StreamLifetime},
+    config::StreamConfig,
     saved_encoders::SavedEncoders,
     state::{CLOSED, DATA, StreamState},
 };
 use crate::{Limits, Problem};
 use forgeline_store::{
     EventLog, LogKey, LogRecord, StoreError,
-    private::{STREAM_PREFIX, now_ms},
+    private::{STREAM_PREFIX, listed, now_ms},
 };
-use forgeline_types::Text;
 
 /// Maximum number of records read at a time.
 const PAGE: usize = 256;
@@ -36,14 +36,24 @@ const MAX_KNOWN: usize = 10_000;
 /// Number of locks for writers, each for a part of the names.
 const TURNS: usize = 64;
 
+/// Part of an idle time by which a shared store learns of a use late, and by which a stream outlives its time.
+pub(super) const NOTED_PART: u64 = 16;
+
+/// Minimum time between the creation of a log in a shared store and its first record: a stream of the same name that another node creates later has a later
+/// millisecond.
+const CREATION: Duration = Duration::from_millis(2);
+
 /// Maximum attempts of an append while other processes append to the same stream.
 const MAX_ATTEMPTS: usize = 16;
 
 /// The streams of hosts, stored in the event log.
 pub(crate) struct HostStreams {
-    log: Arc<dyn EventLog>,
+    pub(super) log: Arc<dyn EventLog>,
+    /// `true` if other nodes use the streams of the store, too. Then each use looks at the first record of the stream, which says whether another node has
+    /// created it again, and idle times are those of the store.
+    pub(super) is_shared: bool,
     known: Mutex<HashMap<LogKey, KnownStream>>,
-    room: ByteQuota,
+    pub(super) room: ByteQuota,
     past: Arc<SavedEncoders>,
     turns: Vec<tokio::sync::Mutex<()>>,
     /// The creation time of the newest stream, in milliseconds since 1970; unique for each stream.
@@ -51,24 +61,32 @@ pub(crate) struct HostStreams {
     hasher: RandomState,
 }
 
-struct KnownStream {
-    state: Arc<StreamState>,
+pub(super) struct KnownStream {
+    pub(super) state: Arc<StreamState>,
     /// The last read or write, in milliseconds since 1970.
-    used_ms: u64,
+    pub(super) used_ms: u64,
+    /// The last use that this process recorded in a shared store.
+    noted_ms: u64,
 }
 
 impl HostStreams {
-    pub(crate) fn new(log: Arc<dyn EventLog>, limits: &Limits) -> Self {
+    pub(crate) fn new(log: Arc<dyn EventLog>, is_shared: bool, limits: &Limits) -> Self {
         let turns = std::iter::repeat_with(tokio::sync::Mutex::default).take(TURNS).collect();
         Self {
             log,
+            is_shared,
             known: Mutex::default(),
-            room: ByteQuota::new(limits),
+            room: ByteQuota::new(limits, is_shared),
             past: Arc::default(),
             turns,
             created: AtomicU64::new(0),
             hasher: RandomState::new(),
         }
+    }
+
+    /// Returns `true` if other nodes use the streams of the store, too.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     /// Returns the saved encoders of readers that reconnect.
@@ -88,7 +106,7 @@ impl HostStreams {
         now.max(last.unwrap_or_default() + 1)
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<LogKey, KnownStream>> {
+    pub(super) fn known(&self) -> MutexGuard<'_, HashMap<LogKey, KnownStream>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -97,46 +115,94 @@ impl HostStreams {
         Some(self.place(key)?.lock().await)
     }
 
-    fn place(&self, key: &LogKey) -> Option<&tokio::sync::Mutex<()>> {
+    pub(super) fn place(&self, key: &LogKey) -> Option<&tokio::sync::Mutex<()>> {
         let place = usize::try_from(self.hasher.hash_one(key) % TURNS as u64).unwrap_or_default();
         self.turns.get(place)
     }
 
     /// Returns the current state of a stream; `None` if it does not exist or has expired.
     pub(crate) async fn find(&self, key: &LogKey) -> Result<Option<Arc<StreamState>>, Problem> {
+        let began = Instant::now();
         let Some(state) = self.load(key).await? else { return Ok(None) };
         let used_ms = self.known().get(key).map_or_else(now_ms, |known| known.used_ms);
-        if state.config.life().is_over(used_ms, now_ms()) {
-            self.forget(key).await?;
-            return Ok(None);
-        }
-        Ok(Some(state))
+        let life = state.config.life();
+        let is_over = life.is_over(used_ms, now_ms());
+        let is_gone = is_over && (self.expire(key, life, began).await? || life.idle_ms.is_none());
+        Ok((!is_gone).then_some(state))
     }
 
     /// Returns a stream as [`find`](Self::find) does, and records its use.
     pub(crate) async fn open(&self, key: &LogKey) -> Result<Arc<StreamState>, Problem> {
-        let state = self.find(key).await?;
-        if let Some(known) = self.known().get_mut(key) {
-            known.used_ms = now_ms();
+        let missing = || Problem::not_found("stream", name(key));
+        let state = self.find(key).await?.ok_or_else(missing)?;
+        let now = now_ms();
+        let noted_ms = self.known().get_mut(key).map_or(0, |known| {
+            known.used_ms = now;
+            known.noted_ms
+        });
+        let idle = state.config.life().idle_ms.filter(|_| self.is_shared);
+        if idle.is_some_and(|idle| now.saturating_sub(noted_ms) >= idle / NOTED_PART) {
+            match self.log.touch(key).await {
+                Err(StoreError::NotFound { .. } | StoreError::Retired { .. }) => {
+                    return Err(missing());
+                }
+                touched => touched?,
+            }
+            if let Some(known) = self.known().get_mut(key) {
+                known.noted_ms = now;
+            }
         }
-        state.ok_or_else(|| Problem::not_found("stream", name(key)))
+        Ok(state)
     }
 
-    /// Reads the records appended since the state was made.
+    /// Returns the state of a stream after the last record in the store.
     async fn load(&self, key: &LogKey) -> Result<Option<Arc<StreamState>>, Problem> {
-        let mut state = self.known().get(key).map(|known| Arc::clone(&known.state));
-        let was_known = state.is_some();
-        if !was_known {
+        let mut known = self.known().get(key).map(|known| Arc::clone(&known.state));
+        let closed = known.as_ref().filter(|known| known.is_closed).map(|known| known.created);
+        if known.is_none() {
             self.room.load_sizes(&*self.log, STREAM_PREFIX).await?;
         }
-        loop {
-            let at = state.as_ref().map_or(0, |state| state.end);
-            let page = match self.log.read(key, at, PAGE).await {
+        for _ in 0..MAX_ATTEMPTS {
+            // One page from the beginning is of one stream.
+            let is_known = known.is_some();
+            let state = match self.read_on(key, known.take()).await {
                 Err(StoreError::NotFound { .. } | StoreError::Retired { .. }) => {
                     self.known().remove(key);
                     self.room.give_back(key);
                     return Ok(None);
                 }
+                state => state?,
+            };
+            let Some(state) = state else { return Ok(None) };
+            let is_one = !self.is_shared || (!is_known && state.end < PAGE as u64);
+            if !is_one {
+                match StreamState::is_in(&*self.log, key, state.created).await {
+                    Ok(true) => {}
+                    Ok(false) | Err(StoreError::NotFound { .. } | StoreError::Retired { .. }) => {
+                        continue;
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            if state.is_closed && closed != Some(state.created) {
+                // The process that closed the stream may have died before closing the log.
+                self.log.close(key, None).await?;
+            }
+            self.keep(key, &state);
+            return Ok(Some(state));
+        }
+        Err(contended())
+    }
+
+    /// Reads the records appended since the state was made.
+    async fn read_on(
+        &self,
+        key: &LogKey,
+        mut state: Option<Arc<StreamState>>,
+    ) -> Result<Option<Arc<StreamState>>, StoreError> {
+        loop {
+            let at = state.as_ref().map_or(0, |state| state.end);
+            let page = match self.log.read(key, at, PAGE).await {
                 // The stream was removed and created again elsewhere.
                 Err(StoreError::Behind { .. }) if at > 0 => {
                     state = None;
@@ -155,17 +221,9 @@ impl HostStreams {
                 }
             }
             if count < PAGE {
-                break;
+                return Ok(state);
             }
         }
-        if let Some(state) = &state {
-            if state.is_closed && !was_known {
-                // The process that closed the stream may have died before closing the log.
-                self.log.close(key, None).await?;
-            }
-            self.keep(key, state);
-        }
-        Ok(state)
     }
 
     fn keep(&self, key: &LogKey, state: &Arc<StreamState>) {
@@ -183,11 +241,16 @@ impl HostStreams {
             self.room.note(&oldest, life, Some(oldest_used.used_ms));
         }
         // For a stream that is read anew, the store knows its last use.
-        let used_ms = self.room.get(key).map_or_else(now_ms, |taken| taken.used_ms);
-        known.insert(key.clone(), KnownStream { state: Arc::clone(state), used_ms });
+        let used_ms = match self.room.get(key) {
+            // Another node may have used it since; the store is asked in case of need.
+            _ if self.is_shared => 0,
+            taken => taken.map_or_else(now_ms, |taken| taken.used_ms),
+        };
+        let state = Arc::clone(state);
+        known.insert(key.clone(), KnownStream { state, used_ms, noted_ms: 0 });
     }
 
-    async fn forget(&self, key: &LogKey) -> Result<(), Problem> {
+    pub(super) async fn forget(&self, key: &LogKey) -> Result<(), Problem> {
         self.known().remove(key);
         match self.log.remove(key).await {
             Ok(()) | Err(StoreError::NotFound { .. }) => {
@@ -196,83 +259,6 @@ impl HostStreams {
             }
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Removes the expired streams of all scopes, and records in the store the use of the others.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`Problem`] if the log cannot be used.
-    pub(crate) async fn sweep(&self) -> Result<(), Problem> {
-        self.room.load_sizes(&*self.log, STREAM_PREFIX).await?;
-        self.sweep_of(None).await
-    }
-
-    async fn sweep_of(&self, scope: Option<&Text>) -> Result<(), Problem> {
-        for (key, taken) in self.room.all(scope) {
-            let known = self.known().get(&key).map(|it| (it.state.config.life(), it.used_ms));
-            let (life, used_ms) = match (known, taken.life) {
-                (Some(known), _) => known,
-                (None, Some(life)) => (life, taken.used_ms),
-                (None, None) => {
-                    let Some(life) = self.life(&key).await? else { continue };
-                    self.room.note(&key, life, None);
-                    (life, taken.used_ms)
-                }
-            };
-            if life.is_over(used_ms, now_ms()) {
-                self.forget_idle(&key).await?;
-            } else if life.idle_ms.is_some() && used_ms > taken.used_ms {
-                match self.log.touch(&key).await {
-                    Ok(()) => self.room.note(&key, life, Some(used_ms)),
-                    Err(StoreError::NotFound { .. } | StoreError::Retired { .. }) => {}
-                    Err(error) => return Err(error.into()),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes an expired stream, unless it is in use again or being written.
-    async fn forget_idle(&self, key: &LogKey) -> Result<(), Problem> {
-        // A writer may be waiting for this sweep.
-        let Some(_turn) = self.place(key).and_then(|turn| turn.try_lock().ok()) else {
-            return Ok(());
-        };
-        if self.known().contains_key(key) {
-            return self.find(key).await.map(drop);
-        }
-        let taken = self.room.get(key);
-        let life = taken.and_then(|taken| Some((taken.life?, taken.used_ms)));
-        if life.is_some_and(|(life, used_ms)| life.is_over(used_ms, now_ms())) {
-            self.forget(key).await?;
-        }
-        Ok(())
-    }
-
-    /// Returns the lifetime of a stream that is not in memory, from its first record.
-    async fn life(&self, key: &LogKey) -> Result<Option<StreamLifetime>, Problem> {
-        match self.log.read(key, 0, 1).await {
-            Ok(page) => match page.records.first() {
-                Some(first) => Ok(StreamState::begin(first).map(|state| state.config.life())),
-                None => self.forget_empty(key).await.map(|()| None),
-            },
-            // Retention has removed the stream.
-            Err(StoreError::NotFound { .. } | StoreError::Retired { .. }) => {
-                self.room.give_back(key);
-                Ok(None)
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Removes a stream without a first record, whose process died before writing it, unless it is being created.
-    async fn forget_empty(&self, key: &LogKey) -> Result<(), Problem> {
-        let Some(_turn) = self.place(key).and_then(|turn| turn.try_lock().ok()) else {
-            return Ok(());
-        };
-        let is_empty = self.log.read(key, 0, 1).await.is_ok_and(|page| page.records.is_empty());
-        if is_empty { self.forget(key).await } else { Ok(()) }
     }
 
     /// Reserves storage for a stream; if there is none, removes expired streams of the scope first.
@@ -309,7 +295,8 @@ impl HostStreams {
                 records.push(LogRecord::new(CLOSED, Bytes::new()));
             }
             self.take(key, size(&records)).await?;
-            match self.create_log(key, records).await {
+            let first = |created| StreamState::created(created, owner, config.clone());
+            match self.create_log(key, records, first).await {
                 Ok(true) => {}
                 Ok(false) => continue,
                 Err(error) => {
@@ -324,12 +311,23 @@ impl HostStreams {
         Err(contended())
     }
 
-    /// Creates the log of a stream with its first records; returns `false` if the caller has to retry.
-    async fn create_log(&self, key: &LogKey, records: Vec<LogRecord>) -> Result<bool, StoreError> {
+    /// Creates the log of a stream with its first records; returns `false` if the caller has to retry. In a shared store, `first` makes the first record:
+    /// by the clock of the store, which nodes have in common.
+    async fn create_log(
+        &self,
+        key: &LogKey,
+        mut records: Vec<LogRecord>,
+        first: impl Fn(u64) -> LogRecord + Send,
+    ) -> Result<bool, StoreError> {
         match self.log.create(key.clone()).await {
             // A log whose process died between the two steps has no records.
             Ok(()) | Err(StoreError::Exists { .. }) => {}
             Err(error) => return Err(error),
+        }
+        if self.is_shared {
+            let Some(info) = listed(&*self.log, key).await? else { return Ok(false) };
+            tokio::time::sleep(CREATION).await;
+            records.splice(..1, [first(info.used_ms)]);
         }
         match self.log.append(key, 0, records, None).await {
             Ok(()) => Ok(true),
@@ -363,7 +361,8 @@ impl HostStreams {
             }
             match self.log.append(key, state.end, records.clone(), None).await {
                 Ok(()) => {}
-                Err(StoreError::Behind { .. }) => continue,
+                // Another node has appended, or closed the stream.
+                Err(StoreError::Behind { .. } | StoreError::Ended { .. }) => continue,
                 Err(error) => {
                     self.room.set(key, state.size, state.config.life());
                     return Err(error.into());

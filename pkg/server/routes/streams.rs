@@ -163,7 +163,8 @@ pub(super) async fn read_stream(
     let source = MessageSource::Stream(state.config.clone());
     let reader =
         StreamReader::open(Arc::clone(&readers.log), (key, state.created), source, from, None)
-            .await?;
+            .await?
+            .of_shared(streams.is_shared());
     answer(reader, asked, &fields, (readers.long_poll, readers.ends), None).await
 }
 

@@ -1,6 +1,6 @@
 //! The event log of [`PostgresStore`].
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_core::stream::BoxStream;
 
@@ -67,6 +67,10 @@ impl EventLog for PostgresStore {
 
     fn touch<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
         Box::pin(self.touch_log(key))
+    }
+
+    fn remove_unused<'a>(&'a self, key: &'a LogKey, unused: Duration) -> StoreFuture<'a, bool> {
+        Box::pin(self.remove_unused_log(key, unused))
     }
 
     fn list<'a>(

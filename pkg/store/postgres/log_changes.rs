@@ -1,5 +1,7 @@
 //! Changes of logs besides appends. Each is one statement, or several of which each leaves the log readable or retired.
 
+use std::time::Duration;
+
 use super::{
     PostgresStore,
     log_head::{CLOSED, LogRow},
@@ -38,6 +40,15 @@ const RETIRE: &str = concat!(
     "UPDATE forgeline.log SET state = 2, changed_ms = ",
     now_ms!(),
     " WHERE scope = $1 AND name = $2 AND state < 2 RETURNING no"
+);
+
+/// Retires a log that was not used for n milliseconds.
+const RETIRE_UNUSED: &str = concat!(
+    "UPDATE forgeline.log SET state = 2, changed_ms = ",
+    now_ms!(),
+    " WHERE scope = $1 AND name = $2 AND state < 2 AND changed_ms <= ",
+    now_ms!(),
+    " - $3::bigint RETURNING no"
 );
 
 /// Drops the records of a retired log, to which nothing can be added any more.
@@ -109,6 +120,25 @@ impl PostgresStore {
 
     pub(super) async fn remove_log(&self, key: &LogKey) -> Result<(), StoreError> {
         let LogRow { no, .. } = self.set_retired(key).await?;
+        self.remove_retired(no, key).await
+    }
+
+    pub(super) async fn remove_unused_log(
+        &self,
+        key: &LogKey,
+        unused: Duration,
+    ) -> Result<bool, StoreError> {
+        let (scope, name) = (key.scope.as_str(), key.name.as_str());
+        let unused = i64::try_from(unused.as_millis()).unwrap_or(i64::MAX);
+        let values = values![scope, name, unused];
+        let retired = self.0.pool.row(RepeatRule::Safe, RETIRE_UNUSED, values).await?;
+        let Some(row) = retired else { return self.0.heads.readable(key).await.map(|_| false) };
+        let no = column(&row, 0)?;
+        self.0.hub.changed(no, key);
+        self.remove_retired(no, key).await.map(|()| true)
+    }
+
+    async fn remove_retired(&self, no: i64, key: &LogKey) -> Result<(), StoreError> {
         self.0.pool.rows(RepeatRule::Safe, CLEAR, values![no]).await?;
         self.0.pool.rows(RepeatRule::Safe, REMOVE, values![no]).await?;
         self.0.hub.changed(no, key);

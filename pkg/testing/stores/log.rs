@@ -1,6 +1,6 @@
 //! The checks for event logs.
 
-use std::{pin::pin, sync::Arc};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, future::join_all};
 use tokio::time::timeout;
@@ -49,6 +49,12 @@ pub async fn check_event_log<L: EventLog>(make: impl AsyncFn() -> Arc<L>) -> Rep
         check("listed", "logs are listed by the beginning of their names", listed(make().await))
             .await,
         check("touched", "a closed log that is used stays longer", touched(make().await)).await,
+        check(
+            "unused",
+            "a log is removed once it was not used for a time, and not before",
+            unused(make().await),
+        )
+        .await,
         check("kept", "open logs do not count towards the limit", kept(make().await)).await,
         check("swept", "what was swept reads as before, or is retired", swept(make().await)).await,
     ];
@@ -353,6 +359,32 @@ async fn touched(log: Arc<impl EventLog>) -> StoreVerdict {
     hold("it is reported as retired", matches!(retired, Err(StoreError::Retired { .. })))?;
     let unknown = log.touch(&key("three")).await;
     hold("it is not found", matches!(unknown, Err(StoreError::NotFound { .. })))
+}
+
+async fn unused(log: Arc<impl EventLog>) -> StoreVerdict {
+    let keys = [filled(&*log, "one", 1).await?, filled(&*log, "two", 1).await?];
+    let hour = Duration::from_hours(1);
+    let early = done("remove_unused", log.remove_unused(&keys[0], hour).await)?;
+    same("it is removed early", &early, &false)?;
+    same("the records", &texts(&*log, &keys[0], 0).await?, &numbers(0..1))?;
+    let created = forgeline_store::private::now_ms();
+    let short = Duration::from_secs(1);
+    let mut removed = false;
+    while !removed {
+        tokio::task::yield_now().await;
+        done("touch", log.touch(&keys[1]).await)?;
+        removed = done("remove_unused", log.remove_unused(&keys[0], short).await)?;
+        let past = forgeline_store::private::now_ms().saturating_sub(created);
+        hold("it is removed at last", removed || past < 10_000)?;
+    }
+    let used = done("remove_unused", log.remove_unused(&keys[1], short).await)?;
+    same("a log that is used is removed", &used, &false)?;
+    let gone = log.remove_unused(&keys[0], short).await;
+    hold("it is not found", matches!(gone, Err(StoreError::NotFound { .. })))?;
+    done("its name is free", log.create(keys[0].clone()).await)?;
+    done("retire", log.retire(&keys[1]).await)?;
+    let retired = log.remove_unused(&keys[1], Duration::ZERO).await;
+    hold("it is reported as retired", matches!(retired, Err(StoreError::Retired { .. })))
 }
 
 async fn kept(log: Arc<impl EventLog>) -> StoreVerdict {

@@ -1,5 +1,5 @@
-//! A service for clients of other makers: `test_service MILLISECONDS [FILE]`: the longest wait of a long poll, and where its log is kept,
-//! in memory without it. Prints its address.
+//! A service for clients of other makers: `test_service MILLISECONDS [FILE | URL]`: the longest wait of a long poll, and the file of its log or the
+//! database of its node, in memory without it. Prints its address.
 //!
 //! The agent `random` has runs that the number in the input decides: thinking, text, calls that work and do not, agents below, requests for
 //! approval, errors and ends in the middle.
@@ -15,7 +15,7 @@ use forgeline::{
     },
     llm::{ProviderError, Request, demo::DemoProvider},
     server::{Service, router},
-    store::SqliteStore,
+    store::{PostgresOptions, PostgresStore, SqliteStore, Stores},
     testing::{ScriptedProvider, ScriptedTurn},
 };
 use serde_json::{Value, json};
@@ -28,10 +28,21 @@ async fn main() {
         .agent("demo", demo())
         .agent("random", random())
         .long_poll(Duration::from_millis(wait));
-    if let Some(file) = env::args_os().nth(2) {
-        builder = builder.log(SqliteStore::open(file).await.unwrap());
+    let place = env::args().nth(2);
+    let is_node = place.as_ref().is_some_and(|place| place.starts_with("postgres:"));
+    if let Some(place) = place {
+        builder = if is_node {
+            builder.stores(Stores::of(
+                PostgresStore::connect(PostgresOptions::new(&place)).await.unwrap(),
+            ))
+        } else {
+            builder.log(SqliteStore::open(place).await.unwrap())
+        };
     }
     let service = builder.build().unwrap();
+    if is_node {
+        service.recover().await.unwrap();
+    }
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("http://{}", listener.local_addr().unwrap());
     let app = router(service).into_make_service_with_connect_info::<std::net::SocketAddr>();

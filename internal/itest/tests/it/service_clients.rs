@@ -7,6 +7,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+#[cfg(unix)]
+use forgeline_testkit::{nodes::NodeProxy, postgres::PostgresServer};
 use forgeline_testkit::{
     say,
     service::{client, python},
@@ -22,8 +24,9 @@ const TESTS: usize = 250;
 struct Started(Child, String);
 
 impl Started {
-    fn start(log: Option<&Path>) -> Self {
-        Self::of(Command::new(env!("CARGO_BIN_EXE_test_service")).arg(LONG_POLL).args(log))
+    /// Starts the service with a file or a database, or in memory.
+    fn start(place: Option<&str>) -> Self {
+        Self::of(Command::new(env!("CARGO_BIN_EXE_test_service")).arg(LONG_POLL).args(place))
     }
 
     /// Starts a program that prints its address first.
@@ -50,31 +53,47 @@ fn output(command: &mut Command) -> String {
     text
 }
 
-/// Runs the suite of Durable Streams against a log.
-fn conforms(log: Option<&Path>) {
-    let Some(mut command) = client("node_modules/vitest/vitest.mjs") else { return };
-    let service = Started::start(log);
+/// Runs the suite of Durable Streams against a service.
+fn conforms(mut command: Command, url: &str, place: &str) {
     command.args(["run", "--no-color", "--dir", ".", "durable.test.mjs", "-t", "^(?!Fork - )"]);
-    command.env("SERVICE", &service.1).env("LONG_POLL", LONG_POLL);
+    command.env("SERVICE", url).env("LONG_POLL", LONG_POLL);
     let printed = output(&mut command);
     let passed = printed.lines().find(|line| line.trim_start().starts_with("Tests "));
     let passed = passed.and_then(|line| line.split_whitespace().nth(1));
     assert_eq!(passed, Some(TESTS.to_string().as_str()), "{printed}");
-    let place = if log.is_some() { "SQLite" } else { "memory" };
     say(format!("Durable Streams in {place}: {TESTS} tests of the suite"));
+}
+
+fn suite() -> Option<Command> {
+    client("node_modules/vitest/vitest.mjs")
 }
 
 #[test]
 fn the_conformance_suite_of_durable_streams_passes_in_memory() {
-    conforms(None);
+    let Some(suite) = suite() else { return };
+    conforms(suite, &Started::start(None).1, "memory");
 }
 
 #[test]
 fn the_conformance_suite_of_durable_streams_passes_in_sqlite() {
+    let Some(suite) = suite() else { return };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("durable-streams");
     fs::remove_dir_all(&folder).ok();
     fs::create_dir_all(&folder).unwrap();
-    conforms(Some(&folder.join("log.sqlite")));
+    let file = folder.join("log.sqlite");
+    conforms(suite, &Started::start(file.to_str()).1, "SQLite");
+}
+
+// Each request goes to the other node.
+#[cfg(unix)]
+#[test]
+fn the_conformance_suite_of_durable_streams_passes_on_two_nodes() {
+    let (Some(suite), Some(server)) = (suite(), PostgresServer::shared()) else { return };
+    let database = server.database();
+    let nodes = [0, 1].map(|_| Started::start(Some(&database)));
+    let address = |node: &Started| node.1.trim_start_matches("http://").parse().unwrap();
+    let proxy = NodeProxy::start(nodes.iter().map(address).collect());
+    conforms(suite, &format!("http://{}", proxy.address()), "PostgreSQL, two nodes");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod on_postgres;
 mod orders;
 mod outages;
 mod shared_store;
+mod streams;
 mod takeovers;
 
 use std::sync::{

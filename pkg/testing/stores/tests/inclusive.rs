@@ -236,6 +236,10 @@ impl EventLog for Inclusive<InMemoryLog> {
         self.0.touch(key)
     }
 
+    fn remove_unused<'a>(&'a self, key: &'a LogKey, unused: Duration) -> StoreFuture<'a, bool> {
+        self.0.remove_unused(key, unused)
+    }
+
     fn list<'a>(
         &'a self,
         prefix: &'a str,

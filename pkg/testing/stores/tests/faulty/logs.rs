@@ -1,5 +1,7 @@
 //! Event logs and conversation stores with a fault.
 
+use std::time::Duration;
+
 use super::{Faulty, StoreFault};
 use forgeline_store::{
     ConversationKey, ConversationPage, ConversationQuery, ConversationRecord, ConversationStatus,
@@ -77,6 +79,11 @@ impl EventLog for Faulty {
 
     fn touch<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, ()> {
         self.0.log.touch(key)
+    }
+
+    fn remove_unused<'a>(&'a self, key: &'a LogKey, unused: Duration) -> StoreFuture<'a, bool> {
+        let is_wrong = self.1 == StoreFault::UsedLogsRemoved && unused < Duration::from_mins(1);
+        self.0.log.remove_unused(key, if is_wrong { Duration::ZERO } else { unused })
     }
 
     fn list<'a>(

@@ -16,6 +16,7 @@ use forgeline_store::NodeId;
 /// A rule that a store breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StoreFault {
+    UsedLogsRemoved,
     AppendsOfAnyone,
     ClosesOfAnyone,
     JournalsOfAnyone,
@@ -64,6 +65,9 @@ fn failed(report: &Report) -> Vec<&'static str> {
 #[tokio::test]
 async fn each_wrong_store_fails_the_check_that_is_meant() {
     use StoreFault as Fault;
+    let log = async || Arc::new(Faulty(Stores::in_memory(), Fault::UsedLogsRemoved));
+    let report = check_event_log(log).await;
+    assert_eq!(failed(&report), ["unused"], "{report}");
     let owners = [
         (Fault::AppendsOfAnyone, "append"),
         (Fault::ClosesOfAnyone, "close"),
