@@ -219,6 +219,13 @@ impl Steering {
         }
     }
 
+    /// Returns `true` once the run takes nothing more.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.lock().is_over
+    }
+
     /// Returns `true` once the user has left.
     #[doc(hidden)]
     pub fn is_left(&self) -> bool {

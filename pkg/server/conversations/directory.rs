@@ -233,7 +233,13 @@ impl ConversationDirectory {
         }
         let caller = StoredInput::read(record).caller(record);
         let own = self.agents.for_caller(name, &caller).await;
-        let own = own.map_err(|problem| failed(problem.to_string()))?;
+        let own = own.map_err(|problem| {
+            // Another node, or this one a little later, may make the agent.
+            if self.is_shared && problem.is_busy() {
+                return StoreError::unavailable(problem.to_string()).into();
+            }
+            failed(problem.to_string())
+        })?;
         let live = match known {
             KnownConversation::Live(live, _) => live,
             KnownConversation::Stored(stored) => {

@@ -62,7 +62,7 @@ impl RunLifecycle {
         if let Err(refused) = word.say(&run.steering) {
             // The run refused the message, so the next process must not send it.
             self.withdraw(run, *progress, notes.undo(0)).await;
-            return Err(refused.into());
+            return Err(if run.steering.is_over() { over() } else { refused.into() });
         }
         Ok(())
     }

@@ -85,6 +85,11 @@ impl Problem {
         self.0.status == StatusCode::NOT_FOUND
     }
 
+    /// Returns `true` for an error that asks the caller to try again later.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.0.status == StatusCode::SERVICE_UNAVAILABLE
+    }
+
     /// Returns the error of a store that stays unusable until the operator intervenes; the logs contain the reasons.
     fn unusable() -> Self {
         let detail = "the store cannot be used; the reason is in the service's logs";

@@ -12,9 +12,7 @@ use forgeline_store::{ConversationKey, Stores};
 
 /// A service of this agent over these stores.
 pub(super) fn over(stores: &Stores, agent: Agent) -> (Service, Router) {
-    let tokens = Tokens::new().token("ann", Caller::new("ann").scope("team-a"));
-    let builder = Service::builder().agent("main", agent).identify(tokens);
-    let service = builder.stores(stores.clone()).build().unwrap();
+    let service = built(agent).stores(stores.clone()).build().unwrap();
     (service.clone(), router(service))
 }
 

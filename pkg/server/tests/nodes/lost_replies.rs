@@ -1,6 +1,7 @@
 //! Requests whose storing had no reply.
 
 use super::{super::elsewhere::asking, *};
+use forgeline_store::ConversationKey;
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_was_stored_without_a_reply_reaches_the_run() {
@@ -33,8 +34,9 @@ async fn a_message_that_was_stored_without_a_reply_is_there_once() {
         assert!(!two.stores.loses_notes.load(Ordering::SeqCst));
         tool.goes_on.notify_waiters();
         whole(two.app(1 - at), &run).await;
-        let page = get(two.app(1 - at), "/v1/conversations/c/messages", "ann").await;
-        let page = text(page).await;
-        assert_eq!(page.matches("And this.").count(), 1, "at {at}: {status}: {page}");
+        let key = ConversationKey::new("team-a", "c");
+        let said = two.stores.stores().conversations.messages(&key, 0, 99).await.unwrap();
+        let count = said.iter().filter(|it| it.message.text() == "And this.").count();
+        assert_eq!(count, 1, "at {at}: {status}: {said:?}");
     }
 }
