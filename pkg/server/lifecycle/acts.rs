@@ -29,7 +29,7 @@ impl RunLifecycle {
         key: Option<Text>,
     ) -> Result<ActOutcome, Problem> {
         let key = key.filter(|_| self.stores.runs.is_shared());
-        if key.is_none() && !self.is_elsewhere(run) {
+        if key.is_none() && run.elsewhere().is_none() {
             return self.act_here(run, sent, None).await;
         }
         let outcome = send(&*self.stores.commands, &run.key, &sent, key.as_ref()).await?;
@@ -44,7 +44,7 @@ impl RunLifecycle {
         act: &mut AgUiAct,
     ) -> Result<ActOutcome, Problem> {
         let mut sent = SentAct::new(caller, RunAct::Cancel);
-        if !self.is_elsewhere(run) {
+        if run.elsewhere().is_none() {
             return self.ag_ui_here(run, (caller, sent.at_ms), act, None).await;
         }
         sent.act = RunAct::AgUi(std::mem::take(act));
@@ -83,15 +83,10 @@ impl RunLifecycle {
         run: &Arc<ServiceRun>,
         caller: &Caller,
     ) -> Result<bool, Problem> {
-        if self.is_elsewhere(run) {
+        if run.elsewhere().is_some() {
             return Ok(self.look_at(run, caller, Vec::new()).await?.0 == RunWait::Person);
         }
         Ok(!run.approvals.open().is_empty() || !run.questions.open().is_empty())
-    }
-
-    /// Returns `true` for a run that has not ended and that another node works on, or will.
-    fn is_elsewhere(&self, run: &ServiceRun) -> bool {
-        run.elsewhere().is_some()
     }
 
     /// Does something to a run that this node works on. `command` is the number of the command that sent it, if another node did.

@@ -48,6 +48,7 @@ impl CommandProgress {
 
 /// The way to the node that works on a run, which is not this one or may become another one.
 #[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct OtherNode {
     /// The store in which it finds its commands.
     pub(crate) commands: Arc<dyn CommandStore>,
