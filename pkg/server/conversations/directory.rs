@@ -206,7 +206,7 @@ impl ConversationDirectory {
             stored => Box::new(stored?),
         };
         if cached.as_ref().is_some_and(|live| !live.is_that_of(&stored)) {
-            // Another node has deleted it, and somebody has begun another one with its id.
+            // Another node has deleted it, and another caller, or the same, has begun one with its id.
             self.cache.remove(scope, id);
             return Ok(Some(KnownConversation::Stored(stored)));
         }

@@ -92,7 +92,7 @@ const MAXIMA: [(&str, usize); 6] = [
     ("names of two types or more", 42),
     ("types that are participles", 0),
     ("cfg(feature) in pkg", 90),
-    ("items of the modules `private`", 61),
+    ("items of the modules `private`", 62),
 ];
 /// The figures that the library is to reach, in the order of `MAXIMA`.
 const AIMS: [usize; 6] = [400, 6, 0, 0, 90, 70];
