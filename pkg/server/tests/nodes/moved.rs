@@ -39,6 +39,7 @@ async fn the_answer_of_a_chat_ends_where_its_run_waits_on_the_next_node() {
     let (_, answer, frames) = answer.expect("the answer ends where the run waits");
     assert!(frames.ends_with("data: [DONE]\n\n"), "{frames}");
     with(&answer, "finish");
+    assert!(!frames.contains("Done."), "the call was given up: {frames}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -18,8 +18,10 @@ async fn a_run_goes_on_where_it_was_once_the_store_is_back() {
         let body = json!({ "input": "Pay.", "conversation_id": "c" });
         let run = begin(two.app(0), "ann", &body).await;
         works(&tools[0]).await;
-        let reader = get(two.app(1), &format!("{run}/events"), "ann").await;
-        let (read, ()) = tokio::join!(text(reader), async {
+        let path = format!("{run}/events");
+        let readers = [get(two.app(0), &path, "ann").await, get(two.app(1), &path, "ann").await];
+        let [here, there] = readers.map(text);
+        let (here, read, ()) = tokio::join!(here, there, async {
             two.stores.fail_with(Some(error.clone()));
             tools[0].goes_on.notify_one();
             becomes("the run is put away", async || !two.holds(0, &run)).await;
@@ -30,6 +32,7 @@ async fn a_run_goes_on_where_it_was_once_the_store_is_back() {
             two.stores.is_down(false);
         });
         let seen = events(&read);
+        assert_eq!(events(&here), seen, "{error} for {seconds} s");
         let read = whole(two.app(1), &run).await;
         assert!(seen.iter().map(|(number, _)| *number).eq(0..read.len() as u64), "{seen:?}");
         let last = read.last().unwrap();
