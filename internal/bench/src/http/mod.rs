@@ -39,8 +39,8 @@ const INSTRUCTIONS: [(&str, &str, (f64, f64)); 7] = [
     ("http_run_stream_instructions", "run", (11_400.0, 9_500.0)),
     ("http_call_instructions", "call-run", (13_200.0, 9_500.0)),
     // The whole way of a chunk, to a browser: as fast as the model can, and each chunk alone.
-    ("browser_instructions", "browser", (21_900.0, 14_000.0)),
-    ("browser_each_instructions", "browser-each", (24_800.0, 16_000.0)),
+    ("browser_instructions", "browser", (22_400.0, 14_000.0)),
+    ("browser_each_instructions", "browser-each", (25_300.0, 16_000.0)),
 ];
 
 /// The clients that read an answer whole.
