@@ -32,7 +32,7 @@ use super::{StoreError, servers::wait_table::WaitTable};
 /// adds and trims; it is repeated after a lost connection, and adds once. A process has two connections: one for its commands, and one that waits for
 /// what any process publishes, for all readers.
 ///
-/// What was acknowledged survives a crash of the server, and a loss of power, with `appendonly yes` and `appendfsync always`. With `everysec`, the last
+/// Acknowledged notifications survive a crash of the server, and a loss of power, with `appendonly yes` and `appendfsync always`. With `everysec`, the last
 /// two seconds may be lost, and their numbers given again. One server with its replicas is supported, a cluster is not; a failover to a replica may lose
 /// what that did not have yet.
 ///

@@ -67,7 +67,7 @@ async fn a_reader_that_is_too_far_behind_learns_where_it_can_continue() {
     assert_eq!(reader.read("a", 100, usize::MAX).await.unwrap().len(), 10_000);
 }
 
-/// What one read returns is limited; the rest follows.
+/// The bytes that one read returns are limited; the rest follows.
 #[tokio::test]
 async fn large_notifications_are_read_in_parts() {
     let Some((_, _, [channel])) = nodes().await else { return };

@@ -69,7 +69,7 @@ pub(in crate::serve) struct PostgresFlags {
     /// a build with `--features postgres`). The password may be in a file or in the variable `FORGELINE_POSTGRES_PASSWORD` instead
     #[arg(long, value_name = "URL", conflicts_with = "database")]
     pub(in crate::serve) postgres: Option<PostgresUrl>,
-    /// Where `--postgres` reaches a pooler that shares sessions: the URL of the server itself, for notifications and locks
+    /// The URL of the server itself, for notifications and locks, if `--postgres` reaches a pooler that shares sessions
     #[arg(long, value_name = "URL", conflicts_with = "database")]
     pub(in crate::serve) postgres_direct: Option<PostgresUrl>,
     /// Read the password of `--postgres` from this file, at each connection
