@@ -140,6 +140,11 @@ impl Started {
 impl Drop for Started {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
+            // A test that fails shows what the service said.
+            if thread::panicking() {
+                let said: Vec<String> = self.stderr.try_iter().collect();
+                eprintln!("the service, {:?}: {}", child.try_wait(), said.join("\n"));
+            }
             drop(child.kill());
             drop(child.wait());
         }

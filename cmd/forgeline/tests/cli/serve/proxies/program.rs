@@ -6,6 +6,7 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::mpsc::{self, Receiver},
     thread,
 };
 
@@ -107,6 +108,8 @@ fn block(file: &str, service: &str) -> String {
 /// A proxy that runs, and ends with this.
 pub(super) struct Proxy {
     child: Child,
+    /// What it says on stderr.
+    said: Receiver<String>,
     pub(super) host: String,
 }
 
@@ -136,7 +139,7 @@ impl Proxy {
             let command = command.current_dir(&folder).stdin(Stdio::null()).stdout(Stdio::null());
             let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
             match wait(child.stderr.take().unwrap(), kind.ready()) {
-                Ok(()) => return Self { child, host: format!("127.0.0.1:{port}") },
+                Ok(said) => return Self { child, said, host: format!("127.0.0.1:{port}") },
                 Err(lines) => said = lines,
             }
             child.wait().unwrap();
@@ -150,13 +153,14 @@ impl Proxy {
 }
 
 /// Waits until a program says this, and reads on so that it can go on; what it said when it ends before.
-fn wait(stderr: impl Read + Send + 'static, ready: &str) -> Result<(), String> {
+fn wait(stderr: impl Read + Send + 'static, ready: &str) -> Result<Receiver<String>, String> {
     let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
     let mut said = String::new();
     for line in lines.by_ref() {
         if line.contains(ready) {
-            thread::spawn(move || lines.for_each(drop));
-            return Ok(());
+            let (sender, receiver) = mpsc::channel();
+            thread::spawn(move || lines.for_each(|line| drop(sender.send(line))));
+            return Ok(receiver);
         }
         said.push_str(&line);
         said.push('\n');
@@ -166,6 +170,11 @@ fn wait(stderr: impl Read + Send + 'static, ready: &str) -> Result<(), String> {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
+        // A test that fails shows what the proxy said.
+        if thread::panicking() {
+            let said: Vec<String> = self.said.try_iter().collect();
+            eprintln!("the proxy, {:?}: {}", self.child.try_wait(), said.join("\n"));
+        }
         // The workers of nginx end with a signal that it can hear.
         let id = self.child.id().to_string();
         drop(Command::new("kill").args(["-TERM", &id]).status());
