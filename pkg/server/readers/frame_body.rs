@@ -33,9 +33,9 @@ const LAST_FRAME: Duration = Duration::from_millis(250);
 
 /// A body of frames. Sends the available frames in one piece; a single frame is sent without a copy.
 ///
-/// A connection takes the next piece as soon as it has room. A connection without room for [`STALLED`] gets the available frames and the end: its reader
-/// reconnects with the last number it saw. One that never has room again is closed by the owner of the socket. Once the service ends, the body ends after
-/// the available frames.
+/// A connection takes the next piece as soon as it has room. A connection without room for [`STALLED`] gets one more full piece and the end: its reader
+/// reconnects with the last number it saw. If less than a piece is available, the reader has caught up, and goes on. A connection that never has room again
+/// is closed by the owner of the socket. Once the service ends, the body ends after the available frames.
 pub(crate) struct FrameBody<S> {
     /// `None` after the end.
     frames: Option<S>,
@@ -122,7 +122,7 @@ impl<S: Stream<Item = Bytes> + Send + Unpin> Body for FrameBody<S> {
                 return Poll::Ready(None);
             };
             piece = comment;
-        } else if is_late {
+        } else if is_late && piece.len() >= PIECE_BYTES {
             tracing::debug!("disconnected a reader that took nothing for 5 s");
             this.frames = None;
         }
@@ -247,6 +247,13 @@ mod tests {
         advance(STALLED).await;
         assert_eq!(piece(&mut pieces).len(), PIECE_BYTES, "what there is");
         assert_eq!(next(&mut pieces), Given::Ended, "and the end");
+        // Such as one whose process got no processor.
+        let (sender, mut pieces) = body();
+        for frame in ["a", "b"] {
+            sender.send(Bytes::from(frame)).unwrap();
+            assert_eq!(piece(&mut pieces), frame, "it has caught up");
+            advance(STALLED * 2).await;
+        }
         // Who waits for what comes late is not slow.
         let (sender, mut pieces) = body();
         sender.send(Bytes::from_static(b"a")).unwrap();

@@ -7,6 +7,7 @@ use std::{
     thread,
 };
 
+use forgeline_testkit::say;
 use serde_json::{Value, json};
 
 use super::http::{Answer, Connection};
@@ -143,7 +144,7 @@ impl Drop for Started {
             // A test that fails shows what the service said.
             if thread::panicking() {
                 let said: Vec<String> = self.stderr.try_iter().collect();
-                eprintln!("the service, {:?}: {}", child.try_wait(), said.join("\n"));
+                say(format!("the service, {:?}: {}", child.try_wait(), said.join("\n")));
             }
             drop(child.kill());
             drop(child.wait());

@@ -173,7 +173,7 @@ impl Drop for Proxy {
         // A test that fails shows what the proxy said.
         if thread::panicking() {
             let said: Vec<String> = self.said.try_iter().collect();
-            eprintln!("the proxy, {:?}: {}", self.child.try_wait(), said.join("\n"));
+            say(format!("the proxy, {:?}: {}", self.child.try_wait(), said.join("\n")));
         }
         // The workers of nginx end with a signal that it can hear.
         let id = self.child.id().to_string();
