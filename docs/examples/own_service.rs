@@ -35,11 +35,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     service.recover().await?;
     let listener = tokio::net::TcpListener::bind("0.0.0.0:8080").await?;
     let app = router(service.clone()).into_make_service_with_connect_info::<SocketAddr>();
-    let serving = tokio::spawn(axum::serve(listener, app).into_future());
-    tokio::signal::ctrl_c().await?;
-    service.shutdown(Duration::from_secs(20)).await;
-    serving.abort();
-    Ok(())
+    let shutdown = async move {
+        drop(tokio::signal::ctrl_c().await);
+        service.shutdown(Duration::from_secs(20)).await;
+    };
+    Ok(axum::serve(listener, app).with_graceful_shutdown(shutdown).await?)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ const LONG: [(&str, usize); 18] = [
     ("clients", 620),
     ("context", 1_130),
     ("deploying", 1_000),
-    ("embedding", 955),
+    ("embedding", 985),
     ("events", 2_500),
     ("first-agent", 530),
     ("limits", 785),
@@ -28,7 +28,7 @@ const LONG: [(&str, usize); 18] = [
     ("service", 4_180),
     ("skills", 510),
     ("sub-agents", 815),
-    ("tools", 930),
+    ("tools", 940),
 ];
 
 /// Most words of the README.
