@@ -57,9 +57,9 @@ impl RunLifecycle {
     /// Begins the life of this process as one of several nodes, and resumes the runs that are free.
     async fn join_nodes(self: &Arc<Self>) -> Result<Recovered, StoreError> {
         self.start_node();
-        self.stores.runs.beat(&self.node).await?;
+        let news = self.stores.runs.beat(&self.node).await?;
         let mut recovered = Recovered::default();
-        for resuming in self.look().await? {
+        for resuming in self.look(news).await? {
             let Ok(of_conversation) = resuming.await else { continue };
             recovered.resumed += of_conversation.resumed;
             recovered.interrupted += of_conversation.interrupted;
