@@ -2,7 +2,9 @@
 
 mod handed_over;
 mod idle;
+mod left_commands;
 mod lost_replies;
+mod missing_agents;
 mod moved;
 mod on_postgres;
 mod orders;
