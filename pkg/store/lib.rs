@@ -60,7 +60,7 @@ pub use self::{
     notifications::{Notification, NotificationChannel},
     run_writer::{NodeId, NodeNews, RunWriter},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
-    stored_run::{OpenRun, RunChange, RunNote, RunProgress, RunRequest, StoredRun},
+    stored_run::{RunChange, RunNote, RunPlace, RunProgress, RunRequest, StoredRun},
     stores::Stores,
 };
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, OpenRun, RunChange, RunWriter,
+    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunChange, RunPlace, RunWriter,
     StoreFuture, StoredRun,
 };
 use forgeline_types::{Text, setters};
@@ -132,7 +132,7 @@ pub trait RunStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn open_in<'a>(&'a self, conversation: &'a ConversationKey) -> StoreFuture<'a, Vec<OpenRun>> {
+    fn open_in<'a>(&'a self, conversation: &'a ConversationKey) -> StoreFuture<'a, Vec<RunPlace>> {
         Box::pin(async move {
             let query = RunQuery::new(conversation.scope.clone(), PAGE);
             let mut query = query.conversation(conversation.id.clone());
@@ -140,7 +140,7 @@ pub trait RunStore: Send + Sync + 'static {
             loop {
                 let page = self.list(query.clone()).await?;
                 let found = page.runs.iter().filter(|run| !run.progress.has_ended());
-                open.extend(found.map(OpenRun::of));
+                open.extend(found.map(RunPlace::of));
                 if page.next.is_none() {
                     open.reverse();
                     return Ok(open);

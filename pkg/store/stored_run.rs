@@ -118,14 +118,14 @@ impl StoredRun {
 /// # Examples
 ///
 /// ```
-/// use forgeline::store::{LogKey, OpenRun, RunProgress};
+/// use forgeline::store::{LogKey, RunPlace, RunProgress};
 ///
-/// let run = OpenRun::new(LogKey::new("team-a", "run_1"), 1_000, RunProgress::Queued);
-/// assert!(run.place() < OpenRun::new(LogKey::new("team-a", "run_2"), 1_000, RunProgress::Running).place());
+/// let run = RunPlace::new(LogKey::new("team-a", "run_1"), 1_000, RunProgress::Queued);
+/// assert!(run.place() < RunPlace::new(LogKey::new("team-a", "run_2"), 1_000, RunProgress::Running).place());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct OpenRun {
+pub struct RunPlace {
     /// The key: its scope and id.
     pub key: LogKey,
     /// The time it was created, in milliseconds since the Unix epoch.
@@ -134,7 +134,7 @@ pub struct OpenRun {
     pub progress: RunProgress,
 }
 
-impl OpenRun {
+impl RunPlace {
     /// Returns a run with this key, time and progress.
     #[must_use]
     pub fn new(key: LogKey, begun_ms: u64, progress: RunProgress) -> Self {

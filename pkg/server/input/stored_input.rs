@@ -49,7 +49,7 @@ enum SentInput {
     Cancelled,
     /// The user has moved on to something else: the answers are given, and other requests of the run are refused.
     Left,
-    /// So many nodes in a row did not have the agent of the run.
+    /// The number of nodes in a row that did not have the agent of the run.
     Passes(u32),
 }
 
@@ -315,7 +315,7 @@ pub(crate) fn cancelled_note() -> serde_json::Result<RunNote> {
     SentInput::Cancelled.write()
 }
 
-/// Returns the note of a run whose agent so many nodes in a row did not have.
+/// Returns the note with the number of nodes in a row that did not have the agent of the run.
 pub(crate) fn passes_note(passes: u32) -> serde_json::Result<RunNote> {
     SentInput::Passes(passes).write()
 }

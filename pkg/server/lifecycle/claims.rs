@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(50);
 type ClaimedRun = (StoredRun, RunInHand);
 
 impl RunLifecycle {
-    /// Looks after the runs of the shared store once, as far as the node has learned that there is something to do: takes them away from dead nodes,
+    /// Looks after the runs of the shared store once, as far as its last beat has found any: takes them away from dead nodes,
     /// claims those that are free, and compares what this node owns and holds. Returns the tasks that resume the claimed runs.
     pub(crate) async fn look(
         self: &Arc<Self>,

@@ -196,7 +196,7 @@ impl RunLifecycle {
             }
         }
         let done = self.act_here(run, sent.clone(), Some(number)).await;
-        // The sender may have been told that the message is stored, and the run has ended since another node took it.
+        // The sender may have had 202 for it, and the run has ended since another node took it.
         if may_be_done
             && run.has_moved()
             && run.steering.is_over()

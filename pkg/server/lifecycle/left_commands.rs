@@ -17,7 +17,7 @@ use forgeline_store::{StoreError, StoredCommand, StoredRun};
 const PAGE: usize = 4;
 
 impl RunLifecycle {
-    /// Answers the commands of a run that was claimed and goes no further, since their senders may have been told that they are stored. Returns the record
+    /// Answers the commands of a run that was claimed and goes no further, since their senders may have had 202 for them. Returns the record
     /// of the run with the messages of the user that they sent, for its conversation; `None` if the run has to be ended later, because the store fails.
     pub(super) async fn settle_commands(&self, record: &StoredRun) -> Option<StoredRun> {
         if !self.stores.runs.is_shared() {

@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 pub(crate) const MAX_PASSES: u32 = 120;
 
 impl RunLifecycle {
-    /// Gives a run back whose agent this node does not have. Returns the error with which it ends instead if nobody has had the agent for long.
+    /// Gives a run back whose agent this node does not have. Returns the error with which it ends instead once too many nodes in a row did not have it.
     pub(super) async fn pass_on(&self, record: &StoredRun, why: AgentError) -> Option<AgentError> {
         let passes = StoredInput::read(record).passes() + 1;
         if passes > MAX_PASSES {

@@ -12,7 +12,7 @@ use crate::{
     runs::{run::ServiceRun, slots::RunSlot},
 };
 use forgeline_store::{
-    ConversationKey, OpenRun, RunChange, RunProgress, StoreError, private::now_ms,
+    ConversationKey, RunChange, RunPlace, RunProgress, StoreError, private::now_ms,
 };
 
 /// The time between two looks at the runs before one, while it has waited for less than `SOON`.
@@ -119,7 +119,7 @@ impl RunLifecycle {
     ) -> Result<bool, StoreError> {
         let conversation = ConversationKey::new(run.key.scope.clone(), run.conversation.clone());
         let open = self.stores.runs.open_in(&conversation).await?;
-        let Some(own) = open.iter().find(|it| it.key == run.key).map(OpenRun::place) else {
+        let Some(own) = open.iter().find(|it| it.key == run.key).map(RunPlace::place) else {
             // It was deleted, or has ended.
             return Err(StoreError::ended("run", run.key.name.clone()));
         };

@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Row};
 use super::{
     dial::Dialer,
     errors::StatementFailure,
-    run_fence::{free_runs, lost_runs},
+    free_runs::{free_runs, lost_runs},
     setup::LifeTimes,
     values::{column, count, values},
 };

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::{
     PostgresStore,
+    free_runs::{free_runs, lost_runs},
     life::{BeatUse, int_ms},
     pool::RepeatRule,
-    run_fence::{free_runs, lost_runs},
     run_rows::{note_columns, run_columns, run_with_notes},
     values::{column, count, values},
 };

@@ -4,7 +4,7 @@ use tokio_postgres::{Row, types::FromSql};
 
 use super::values::{column, count};
 use crate::{
-    LogKey, NodeId, OpenRun, RunNote, RunProgress, RunRequest, StoreError, StoredRun,
+    LogKey, NodeId, RunNote, RunPlace, RunProgress, RunRequest, StoreError, StoredRun,
     integers::number,
 };
 
@@ -39,9 +39,9 @@ fn progress(name: &str) -> Result<RunProgress, StoreError> {
 }
 
 /// Returns the open run of a scope in a row with its id, its time and its progress.
-pub(super) fn open_run(scope: &str, row: &Row) -> Result<OpenRun, StoreError> {
+pub(super) fn open_run(scope: &str, row: &Row) -> Result<RunPlace, StoreError> {
     let key = LogKey::new(scope, column::<&str>(row, 0)?);
-    Ok(OpenRun::new(key, count(row, 1)?, progress(column(row, 2)?)?))
+    Ok(RunPlace::new(key, count(row, 1)?, progress(column(row, 2)?)?))
 }
 
 /// Returns the run in a row without notes.

@@ -10,7 +10,7 @@ use super::{
     values::{column, values},
 };
 use crate::{
-    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, OpenRun, RunBegun, RunChange, RunPage,
+    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunBegun, RunChange, RunPage, RunPlace,
     RunQuery, RunStore, RunWriter, StoreError, StoreFuture, StoredRun,
     integers::int,
     list_cursor::{ListCursor, page},
@@ -282,7 +282,7 @@ impl RunStore for PostgresStore {
         })
     }
 
-    fn open_in<'a>(&'a self, conversation: &'a ConversationKey) -> StoreFuture<'a, Vec<OpenRun>> {
+    fn open_in<'a>(&'a self, conversation: &'a ConversationKey) -> StoreFuture<'a, Vec<RunPlace>> {
         Box::pin(async move {
             let (scope, id) = (conversation.scope.as_str(), conversation.id.as_str());
             let rows = self.0.pool.rows(RepeatRule::Safe, OPEN_IN, values![scope, id]).await?;

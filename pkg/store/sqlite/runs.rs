@@ -200,8 +200,8 @@ impl RunStore for SqliteStore {
         Box::pin(self.0.writer.write_then(bytes, write, move |()| waits.wake(&run)))
     }
 
-    /// The one process that has the file looks for itself.
     fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, NodeNews> {
+        // One process has the file, and looks for itself.
         Box::pin(async move { Ok(NodeNews::new(self.owned(node).await?.len() as u64, true)) })
     }
 

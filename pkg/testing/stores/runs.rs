@@ -9,8 +9,8 @@ use super::{
     suite::{StoreVerdict, check, done, hold, pages, same},
 };
 use forgeline_store::{
-    ConversationKey, EraseMode, LogKey, NodeId, OpenRun, RunBegun, RunChange, RunNote, RunProgress,
-    RunQuery, RunRequest, RunStore, RunWriter, StoreError, StoredRun,
+    ConversationKey, EraseMode, LogKey, NodeId, RunBegun, RunChange, RunNote, RunPlace,
+    RunProgress, RunQuery, RunRequest, RunStore, RunWriter, StoreError, StoredRun,
 };
 use forgeline_types::UsageInfo;
 
@@ -202,7 +202,7 @@ async fn open_in(store: Arc<impl RunStore>) -> StoreVerdict {
     done("begin", begun(&*store, run("c", "bob", 3_000).input("{}")).await)?;
     let waits = RunChange::to(RunProgress::Waiting, 3_000);
     done("change", store.change(&writer("a"), waits).await)?;
-    let open = |id: &str, at_ms, progress| OpenRun::new(key(id), at_ms, progress);
+    let open = |id: &str, at_ms, progress| RunPlace::new(key(id), at_ms, progress);
     let want = vec![
         open("a", 1_000, RunProgress::Waiting),
         open("b", 1_000, RunProgress::Queued),

@@ -4,7 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use super::StoreHandle;
 use forgeline_store::{
-    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, OpenRun, RunBegun, RunChange, RunPage,
+    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunBegun, RunChange, RunPage, RunPlace,
     RunQuery, RunStore, RunWriter, StoreError, StoreFuture, StoredRun, private::now_ms,
 };
 
@@ -96,7 +96,7 @@ impl RunStore for StoreHandle {
     fn open(&self, most: usize) -> StoreFuture<'_, Vec<StoredRun>> {
         self.with(move |stores| stores.runs.open(most))
     }
-    fn open_in<'a>(&'a self, conversation: &'a ConversationKey) -> StoreFuture<'a, Vec<OpenRun>> {
+    fn open_in<'a>(&'a self, conversation: &'a ConversationKey) -> StoreFuture<'a, Vec<RunPlace>> {
         self.with(move |stores| stores.runs.open_in(conversation))
     }
     /// Lists without the notes, as a database does.

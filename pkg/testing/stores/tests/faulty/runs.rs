@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Faulty, StoreFault};
 use forgeline_store::{
-    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, OpenRun, RunBegun, RunChange, RunPage,
+    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunBegun, RunChange, RunPage, RunPlace,
     RunQuery, RunStore, RunWriter, StoreError, StoreFuture, StoredRun,
 };
 
@@ -156,7 +156,7 @@ impl RunStore for Faulty {
         self.0.runs.open(most)
     }
 
-    fn open_in<'a>(&'a self, conversation: &'a ConversationKey) -> StoreFuture<'a, Vec<OpenRun>> {
+    fn open_in<'a>(&'a self, conversation: &'a ConversationKey) -> StoreFuture<'a, Vec<RunPlace>> {
         if self.1 != StoreFault::OpenOfFirstPage {
             return self.0.runs.open_in(conversation);
         }
@@ -164,7 +164,7 @@ impl RunStore for Faulty {
             let query = RunQuery::new(conversation.scope.clone(), 50);
             let page = self.0.runs.list(query.conversation(conversation.id.clone())).await?;
             let open = page.runs.iter().rev().filter(|run| !run.progress.has_ended());
-            let seen = |run: &StoredRun| OpenRun::new(run.key.clone(), run.begun_ms, run.progress);
+            let seen = |run: &StoredRun| RunPlace::new(run.key.clone(), run.begun_ms, run.progress);
             Ok(open.map(seen).collect())
         })
     }
