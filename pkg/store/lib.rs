@@ -58,9 +58,9 @@ pub use self::{
     log_key::LogKey,
     memory::{InMemoryLog, InMemoryStore},
     notifications::{Notification, NotificationChannel},
-    run_writer::{NodeId, RunWriter},
+    run_writer::{NodeId, NodeNews, RunWriter},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
-    stored_run::{RunChange, RunNote, RunProgress, RunRequest, StoredRun},
+    stored_run::{RunChange, RunNote, RunPlace, RunProgress, RunRequest, StoredRun},
     stores::Stores,
 };
 

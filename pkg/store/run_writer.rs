@@ -43,6 +43,37 @@ impl fmt::Display for NodeId {
     }
 }
 
+/// The runs that concern a node, as it learns when it says that it is alive.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::{InMemoryStore, NodeId, NodeNews, RunStore};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let news = InMemoryStore::new().beat(&NodeId::random()).await?;
+/// assert_eq!(news, NodeNews::new(0, false));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NodeNews {
+    /// The number of runs that it owns and that have not ended.
+    pub owned: u64,
+    /// `false` if neither [`reap`](super::RunStore::reap) nor [`claim`](super::RunStore::claim) would find a run now.
+    pub has_more: bool,
+}
+
+impl NodeNews {
+    /// Returns the news of a node that owns this number of runs, and may find more.
+    #[must_use]
+    pub fn new(owned: u64, has_more: bool) -> Self {
+        Self { owned, has_more }
+    }
+}
+
 /// The right of one claim to write a run. Each write of the run states it: once the run was released, or another node has claimed it, the write fails with
 /// [`StoreError::Fenced`] and changes nothing.
 ///

@@ -2,8 +2,14 @@
 
 use std::time::Duration;
 
-use super::{EraseMode, LogKey, NodeId, RunChange, RunWriter, StoreFuture, StoredRun};
+use super::{
+    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunChange, RunPlace, RunWriter,
+    StoreFuture, StoredRun,
+};
 use forgeline_types::{Text, setters};
+
+/// Number of runs read at a time for [`RunStore::open_in`].
+const PAGE: usize = 100;
 
 /// Runs by scope and id: their data, their progress, their owners, and what a process needs to resume them.
 ///
@@ -23,8 +29,8 @@ pub trait RunStore: Send + Sync + 'static {
         true
     }
 
-    /// Returns `true` if several nodes at a time use the store: a service then beats, claims and reaps each second, hands its runs over when it shuts
-    /// down, and expects other writers in its conversations. Default: `false`.
+    /// Returns `true` if several nodes at a time use the store: a service then beats each second, reaps and claims what the beat tells it of, hands its
+    /// runs over when it shuts down, and expects other writers in its conversations. Default: `false`.
     fn is_shared(&self) -> bool {
         false
     }
@@ -64,12 +70,13 @@ pub trait RunStore: Send + Sync + 'static {
     /// [`StoreError::Ended`](crate::StoreError::Ended) if the run has ended.
     fn change<'a>(&'a self, writer: &'a RunWriter, change: RunChange) -> StoreFuture<'a, ()>;
 
-    /// Records that a node is alive; call this each second. A node that has not done so for 10 s counts as dead, and loses its runs.
+    /// Records that a node is alive; call this each second. A node that has not done so for 10 s counts as dead, and loses its runs. Returns the number of
+    /// runs that it owns, and whether there are some to reap or to claim: a node for which there are none needs nothing more in this second.
     ///
     /// # Errors
     ///
     /// Returns an error if the store cannot be used.
-    fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, ()>;
+    fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, NodeNews>;
 
     /// Claims at most `most` runs for a node, in the order in which they were created: runs that have no owner, have not ended, may be claimed
     /// [by now](StoredRun::not_before_ms), and have a state of `version` or an earlier one. Each is returned with its new epoch; its state has `version` from
@@ -118,6 +125,30 @@ pub trait RunStore: Send + Sync + 'static {
     ///
     /// Returns an error if the store cannot be used.
     fn open(&self, most: usize) -> StoreFuture<'_, Vec<StoredRun>>;
+
+    /// Returns the runs of a conversation that have not ended, by the time they were created and their ids: no more of each than its place and its state,
+    /// since a run that waits for its turn looks at the others often. The default reads the pages of [`list`](Self::list).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be used.
+    fn open_in<'a>(&'a self, conversation: &'a ConversationKey) -> StoreFuture<'a, Vec<RunPlace>> {
+        Box::pin(async move {
+            let query = RunQuery::new(conversation.scope.clone(), PAGE);
+            let mut query = query.conversation(conversation.id.clone());
+            let mut open = Vec::new();
+            loop {
+                let page = self.list(query.clone()).await?;
+                let found = page.runs.iter().filter(|run| !run.progress.has_ended());
+                open.extend(found.map(RunPlace::of));
+                if page.next.is_none() {
+                    open.reverse();
+                    return Ok(open);
+                }
+                query.after = page.next;
+            }
+        })
+    }
 
     /// Returns the runs of a scope, newest first.
     ///

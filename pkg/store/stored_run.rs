@@ -113,6 +113,46 @@ impl StoredRun {
     }
 }
 
+/// A run that has not ended, as another run of its conversation sees it.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::{LogKey, RunPlace, RunProgress};
+///
+/// let run = RunPlace::new(LogKey::new("team-a", "run_1"), 1_000, RunProgress::Queued);
+/// assert!(run.place() < RunPlace::new(LogKey::new("team-a", "run_2"), 1_000, RunProgress::Running).place());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunPlace {
+    /// The key: its scope and id.
+    pub key: LogKey,
+    /// The time it was created, in milliseconds since the Unix epoch.
+    pub begun_ms: u64,
+    /// The progress.
+    pub progress: RunProgress,
+}
+
+impl RunPlace {
+    /// Returns a run with this key, time and progress.
+    #[must_use]
+    pub fn new(key: LogKey, begun_ms: u64, progress: RunProgress) -> Self {
+        Self { key, begun_ms, progress }
+    }
+
+    /// Returns what others see of a run.
+    pub(crate) fn of(run: &StoredRun) -> Self {
+        Self::new(run.key.clone(), run.begun_ms, run.progress)
+    }
+
+    /// Returns its place among the runs of its conversation.
+    #[must_use]
+    pub fn place(&self) -> (u64, &LogKey) {
+        (self.begun_ms, &self.key)
+    }
+}
+
 /// A note on a run that has not ended, such as a message of the user that its journal does not contain yet.
 ///
 /// # Examples

@@ -229,7 +229,8 @@ impl ConversationDirectory {
         let known = known.ok_or_else(|| failed("its conversation does not exist".to_owned()))?;
         let (_, _, name) = known.about();
         if !self.agents.has(name) {
-            return Err(failed(format!("the service no longer has the agent `{name}`")));
+            let why = format!("the service no longer has the agent `{name}`");
+            return Err(ResumeError::NoAgent(AgentError::new(ErrorCode::Journal, why)));
         }
         let caller = StoredInput::read(record).caller(record);
         let own = self.agents.for_caller(name, &caller).await;

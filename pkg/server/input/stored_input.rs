@@ -49,7 +49,12 @@ enum SentInput {
     Cancelled,
     /// The user has moved on to something else: the answers are given, and other requests of the run are refused.
     Left,
+    /// The number of nodes in a row that did not have the agent of the run.
+    Passes(u32),
 }
+
+/// The name of the note with the number of nodes in a row that did not have the agent of the run.
+pub(crate) const PASSES: &str = "passes";
 
 impl SentInput {
     /// Returns the name of the note, unique in its run.
@@ -62,6 +67,7 @@ impl SentInput {
             Self::Answer(answer) => format!("answer {}", answer.id).into(),
             Self::Cancelled => "cancelled".into(),
             Self::Left => "left".into(),
+            Self::Passes(_) => PASSES.into(),
         }
     }
 
@@ -70,7 +76,7 @@ impl SentInput {
         match self {
             Self::Message { command, .. } => *command,
             Self::Answer(answer) => answer.command,
-            Self::Cancelled | Self::Left => None,
+            Self::Cancelled | Self::Left | Self::Passes(_) => None,
         }
     }
 
@@ -186,11 +192,26 @@ impl StoredInput {
         self.sent.iter().any(|(sent, _)| *sent == SentInput::Left)
     }
 
+    /// Returns the number of nodes in a row that did not have the agent of the run.
+    pub(crate) fn passes(&self) -> u32 {
+        let passes = |(sent, _): &(SentInput, usize)| match sent {
+            SentInput::Passes(passes) => Some(*passes),
+            SentInput::Message { .. }
+            | SentInput::Answer(_)
+            | SentInput::Cancelled
+            | SentInput::Left => None,
+        };
+        self.sent.iter().find_map(passes).unwrap_or_default()
+    }
+
     /// Returns the answers, in the order in which they were given.
     pub(crate) fn answers(&self) -> Vec<PendingAnswer> {
         let answer = |(sent, _): &(SentInput, usize)| match sent {
             SentInput::Answer(answer) => Some(answer.clone()),
-            SentInput::Message { .. } | SentInput::Cancelled | SentInput::Left => None,
+            SentInput::Message { .. }
+            | SentInput::Cancelled
+            | SentInput::Left
+            | SentInput::Passes(_) => None,
         };
         self.sent.iter().filter_map(answer).collect()
     }
@@ -198,7 +219,10 @@ impl StoredInput {
     fn messages(&self) -> impl Iterator<Item = (u64, &QueuedMessage)> {
         self.sent.iter().filter_map(|(sent, _)| match sent {
             SentInput::Message { number, message, .. } => Some((*number, message)),
-            SentInput::Answer(_) | SentInput::Cancelled | SentInput::Left => None,
+            SentInput::Answer(_)
+            | SentInput::Cancelled
+            | SentInput::Left
+            | SentInput::Passes(_) => None,
         })
     }
 
@@ -265,7 +289,7 @@ impl StoredInput {
                 *number < messages.count_for(message.when)
             }
             SentInput::Answer(answer) => answers.has(answer),
-            SentInput::Cancelled | SentInput::Left => false,
+            SentInput::Cancelled | SentInput::Left | SentInput::Passes(_) => false,
         };
         let outdated = self.sent.iter().filter(|(sent, _)| is_outdated(sent));
         outdated.map(|(sent, _)| sent.name()).collect()
@@ -289,6 +313,11 @@ impl StoredInput {
 /// Returns the note of a run that the user has cancelled.
 pub(crate) fn cancelled_note() -> serde_json::Result<RunNote> {
     SentInput::Cancelled.write()
+}
+
+/// Returns the note with the number of nodes in a row that did not have the agent of the run.
+pub(crate) fn passes_note(passes: u32) -> serde_json::Result<RunNote> {
+    SentInput::Passes(passes).write()
 }
 
 /// Returns the note of a run that the user has left for something else.

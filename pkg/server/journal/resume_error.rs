@@ -9,6 +9,8 @@ use forgeline_types::{AgentError, ErrorCode};
 pub(crate) enum ResumeError {
     /// The run cannot be resumed.
     Unfit(AgentError),
+    /// This process does not have the agent of the run; another one may.
+    NoAgent(AgentError),
     /// The store cannot be used now; the run may be resumed later.
     Outage(StoreError),
 }
@@ -17,7 +19,7 @@ impl ResumeError {
     /// Returns the error with which a run ends that is not tried again.
     pub(crate) fn into_error(self) -> AgentError {
         match self {
-            Self::Unfit(error) => error,
+            Self::Unfit(error) | Self::NoAgent(error) => error,
             Self::Outage(error) => AgentError::new(ErrorCode::Journal, error.to_string()),
         }
     }

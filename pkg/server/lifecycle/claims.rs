@@ -13,7 +13,7 @@ use crate::{
     lifecycle::{RunLifecycle, STATE_VERSION, recover::Recovered},
     runs::run::ServiceRun,
 };
-use forgeline_store::{ConversationKey, StoreError, StoredRun};
+use forgeline_store::{ConversationKey, NodeNews, StoreError, StoredRun};
 
 /// Maximum number of runs claimed at a time.
 const MAX_CLAIMED: usize = 100;
@@ -25,18 +25,21 @@ const LOOK: Duration = Duration::from_millis(50);
 type ClaimedRun = (StoredRun, RunInHand);
 
 impl RunLifecycle {
-    /// Looks after the runs of the shared store once: takes them away from dead nodes, claims those that are free, and compares what this node owns and
-    /// holds. Returns the tasks that resume the claimed runs.
-    pub(crate) async fn look(self: &Arc<Self>) -> Result<Vec<JoinHandle<Recovered>>, StoreError> {
+    /// Looks after the runs of the shared store once, as far as its last beat has found any: takes them away from dead nodes,
+    /// claims those that are free, and compares what this node owns and holds. Returns the tasks that resume the claimed runs.
+    pub(crate) async fn look(
+        self: &Arc<Self>,
+        news: NodeNews,
+    ) -> Result<Vec<JoinHandle<Recovered>>, StoreError> {
         let runs = &self.stores.runs;
         let mut resuming = Vec::new();
-        if !self.is_ending() {
+        if news.has_more && !self.is_ending() {
             while !runs.reap(&self.node).await?.is_empty() {}
             let most = self.places.free().clamp(1, MAX_CLAIMED);
             let claimed = runs.claim(&self.node, most, STATE_VERSION).await?;
             resuming = self.resume_claimed(claimed);
         }
-        self.compare().await?;
+        self.compare(news.owned).await?;
         Ok(resuming)
     }
 

@@ -12,7 +12,7 @@ use crate::{
         act::{RunAct, SentAct},
         outcome::{ActOutcome, CommandAnswer},
     },
-    input::stored_input::StoredInput,
+    input::{pending::QueuedMessage, stored_input::StoredInput},
     runs::run::ServiceRun,
 };
 use forgeline_store::{StoreError, StoredCommand};
@@ -195,6 +195,17 @@ impl RunLifecycle {
                 });
             }
         }
-        self.act_here(run, sent.clone(), Some(number)).await
+        let done = self.act_here(run, sent.clone(), Some(number)).await;
+        // The sender may have had 202 for it, and the run has ended since another node took it.
+        if may_be_done
+            && run.has_moved()
+            && run.steering.is_over()
+            && let RunAct::Steer { when, message } = &sent.act
+            && done.as_ref().is_err_and(|problem| !problem.is_of_store())
+        {
+            let word = QueuedMessage { when: *when, message: message.clone(), at_ms: sent.at_ms };
+            return self.keep_word(run, word, number).await?;
+        }
+        done
     }
 }

@@ -11,15 +11,19 @@ use forgeline_store::{RunWriter, StoreError};
 
 impl RunLifecycle {
     /// Drops the runs that are held here under a claim that no longer holds, and gives back those that are owned and not held: the reply to their claim was
-    /// lost, or they were dropped while the store could not be used.
-    pub(super) async fn compare(&self) -> Result<(), StoreError> {
+    /// lost, or they were dropped while the store could not be used. A node that neither owned nor holds a run has nothing to compare.
+    pub(super) async fn compare(&self, owned: u64) -> Result<(), StoreError> {
         // Read first: a run that begins in this moment is in the store before it is in memory.
         let mut held = self.runs.active().all();
-        held.retain(|run| !run.has_ended());
+        held.retain(|run| !run.has_ended() && !run.fence().is_lost());
+        if owned == 0 && held.is_empty() {
+            self.membership.counts.owned.store(0, Ordering::Relaxed);
+            return Ok(());
+        }
         let owned = self.stores.runs.owned(&self.node).await?;
         self.membership.counts.owned.store(owned.len(), Ordering::Relaxed);
         let owned_now: HashMap<_, _> = owned.iter().map(|it| (&it.run, it.epoch)).collect();
-        for run in held.iter().filter(|run| !run.fence().is_lost()) {
+        for run in &held {
             if owned_now.get(&run.key) != Some(&run.fence().writer().epoch) {
                 self.drop_unowned(run).await?;
             }

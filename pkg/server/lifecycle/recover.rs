@@ -57,9 +57,9 @@ impl RunLifecycle {
     /// Begins the life of this process as one of several nodes, and resumes the runs that are free.
     async fn join_nodes(self: &Arc<Self>) -> Result<Recovered, StoreError> {
         self.start_node();
-        self.stores.runs.beat(&self.node).await?;
+        let news = self.stores.runs.beat(&self.node).await?;
         let mut recovered = Recovered::default();
-        for resuming in self.look().await? {
+        for resuming in self.look(news).await? {
             let Ok(of_conversation) = resuming.await else { continue };
             recovered.resumed += of_conversation.resumed;
             recovered.interrupted += of_conversation.interrupted;
@@ -91,6 +91,7 @@ impl RunLifecycle {
             match (fate, conversation) {
                 (RecoveryOutcome::Resumed(resumed), Some(conversation)) => {
                     recovered.resumed += 1;
+                    self.forget_passes(&record).await;
                     let has_begun = resumed.has_begun;
                     let (run, stream, from) = self.hold_resumed(&record, *resumed).await;
                     let turn = conversation.live.begin(&run);
@@ -98,13 +99,25 @@ impl RunLifecycle {
                 }
                 (RecoveryOutcome::Ended(end), _) => {
                     recovered.ended += 1;
-                    ServiceRun::claimed(&record).finish_logged(&self.stores, *end).await;
+                    if let Some(settled) = self.settle_commands(&record).await {
+                        // What was sent before its end was kept before.
+                        if settled != record {
+                            self.keep_user_messages(&settled).await;
+                        }
+                        ServiceRun::claimed(&record).finish_logged(&self.stores, *end).await;
+                    }
                 }
                 (RecoveryOutcome::Interrupted(why), conversation) => {
                     recovered.interrupted += 1;
                     self.interrupt(&record, why).await;
                     if let Some(conversation) = conversation {
                         self.read_on(&conversation).await;
+                    }
+                }
+                (RecoveryOutcome::Elsewhere(why), _) => {
+                    if let Some(why) = self.pass_on(&record, why).await {
+                        recovered.interrupted += 1;
+                        self.interrupt(&record, why).await;
                     }
                 }
                 (RecoveryOutcome::Later(error), _) => {
@@ -162,7 +175,8 @@ impl RunLifecycle {
     /// Ends a run that cannot be resumed. The conversation keeps every acknowledged message, whatever happens to the run.
     async fn interrupt(&self, record: &StoredRun, why: AgentError) {
         tracing::warn!(error = %why, run_id = %record.key.name, "a run is interrupted");
-        self.keep_user_messages(record).await;
+        let Some(settled) = self.settle_commands(record).await else { return };
+        self.keep_user_messages(&settled).await;
         let events = self.log_end(record).await.unwrap_or_default();
         let used = self.used_in_log(record, events).await;
         ServiceRun::claimed(record).interrupt(&self.stores, (events, used), why).await;

@@ -52,6 +52,8 @@ pub(super) struct ResumedRun {
 pub(super) enum RecoveryOutcome {
     Resumed(Box<ResumedRun>),
     Interrupted(AgentError),
+    /// Another node may have the agent of the run; if none does, this is the reason of its end.
+    Elsewhere(AgentError),
     /// The log already contains the end of the run.
     Ended(Box<RunEnd>),
     /// The shared store fails now; the run is released once it works.
@@ -78,7 +80,10 @@ impl RunLifecycle {
             ResumeError::Outage(error) if self.stores.runs.is_shared() => {
                 RecoveryOutcome::Later(error)
             }
-            error @ (ResumeError::Unfit(_) | ResumeError::Outage(_)) => {
+            ResumeError::NoAgent(error) if self.stores.runs.is_shared() => {
+                RecoveryOutcome::Elsewhere(error)
+            }
+            error @ (ResumeError::Unfit(_) | ResumeError::NoAgent(_) | ResumeError::Outage(_)) => {
                 RecoveryOutcome::Interrupted(error.into_error())
             }
         }

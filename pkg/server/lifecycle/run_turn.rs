@@ -12,14 +12,8 @@ use crate::{
     runs::{run::ServiceRun, slots::RunSlot},
 };
 use forgeline_store::{
-    LogKey, RunChange, RunProgress, RunQuery, StoreError, StoredRun, private::now_ms,
+    ConversationKey, RunChange, RunPlace, RunProgress, StoreError, private::now_ms,
 };
-
-/// Number of runs of a conversation read at a time.
-const PAGE: usize = 50;
-
-/// Maximum number of pages read.
-const MAX_PAGES: usize = 20;
 
 /// The time between two looks at the runs before one, while it has waited for less than `SOON`.
 const LOOK_SOON: Duration = Duration::from_millis(250);
@@ -123,17 +117,18 @@ impl RunLifecycle {
         run: &ServiceRun,
         is_announced: bool,
     ) -> Result<bool, StoreError> {
-        let others = self.open_runs(&run.key, &run.conversation).await?;
-        let Some(own) = others.iter().find(|it| it.key == run.key).map(place_of) else {
+        let conversation = ConversationKey::new(run.key.scope.clone(), run.conversation.clone());
+        let open = self.stores.runs.open_in(&conversation).await?;
+        let Some(own) = open.iter().find(|it| it.key == run.key).map(RunPlace::place) else {
             // It was deleted, or has ended.
             return Err(StoreError::ended("run", run.key.name.clone()));
         };
-        let mut others = others.iter().filter(|it| it.key != run.key);
+        let mut others = open.iter().filter(|it| it.key != run.key);
         if !is_announced {
-            return Ok(others.any(|it| it.progress != RunProgress::Queued || place_of(it) < own));
+            return Ok(others.any(|it| it.progress != RunProgress::Queued || it.place() < own));
         }
         let begun: Vec<_> = others.filter(|it| it.progress != RunProgress::Queued).collect();
-        if begun.iter().any(|it| place_of(it) < own) {
+        if begun.iter().any(|it| it.place() < own) {
             self.announce(run, RunProgress::Queued).await?;
         }
         Ok(!begun.is_empty())
@@ -152,30 +147,4 @@ impl RunLifecycle {
         *kept = progress;
         Ok(())
     }
-
-    /// Returns the runs of a conversation that have not ended, newest first: this one, and the others.
-    async fn open_runs(
-        &self,
-        key: &LogKey,
-        conversation: &str,
-    ) -> Result<Vec<StoredRun>, StoreError> {
-        let mut query = RunQuery::new(key.scope.clone(), PAGE).conversation(conversation);
-        let (mut open, mut has_own) = (Vec::new(), false);
-        for _ in 0..MAX_PAGES {
-            let page = self.stores.runs.list(query.clone()).await?;
-            let before = open.len();
-            has_own |= page.runs.iter().any(|run| run.key == *key);
-            open.extend(page.runs.into_iter().filter(|run| !run.progress.has_ended()));
-            // Runs end in the order in which they begin: behind this one, a page without an open one is followed by none.
-            let is_last = has_own && open.len() == before;
-            let (false, Some(next)) = (is_last, page.next) else { break };
-            query.after = Some(next);
-        }
-        Ok(open)
-    }
-}
-
-/// Returns the place of a run in the order of its conversation.
-fn place_of(run: &StoredRun) -> (u64, LogKey) {
-    (run.begun_ms, run.key.clone())
 }

@@ -227,7 +227,7 @@ impl RunLifecycle {
             run.fence().lose(&"its journal could not be written");
             return self.leave_if_lost(run);
         }
-        if ending.lacks_user_messages && is_known {
+        if (ending.lacks_user_messages || run.has_moved()) && is_known {
             self.keep_user_messages_of(run).await;
         }
         let Some(end) = run.log_end(&self.stores, ending).await else {

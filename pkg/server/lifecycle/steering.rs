@@ -264,7 +264,7 @@ impl RunLifecycle {
 type UndoNotes = (Vec<Text>, Vec<RunNote>);
 
 /// Notes to store with a run, in place of those that are not needed any more.
-struct RunNotes {
+pub(super) struct RunNotes {
     stored: StoredInput,
     journaled: Journaled,
     /// The number of the command that sends them, if another node does.
@@ -274,7 +274,7 @@ struct RunNotes {
 }
 
 impl RunNotes {
-    fn new(
+    pub(super) fn new(
         run: &ServiceRun,
         record: &StoredRun,
         journaled: &Journaled,
@@ -287,7 +287,7 @@ impl RunNotes {
     }
 
     /// Adds a message, unless too much waits for the run.
-    fn add_message(&mut self, message: QueuedMessage) -> Result<(), Problem> {
+    pub(super) fn add_message(&mut self, message: QueuedMessage) -> Result<(), Problem> {
         let note = self
             .stored
             .note_message(message, self.journaled.words, self.command)
@@ -317,7 +317,7 @@ impl RunNotes {
     }
 
     /// Returns the change that stores the notes.
-    fn change(&self, progress: RunProgress) -> RunChange {
+    pub(super) fn change(&self, progress: RunProgress) -> RunChange {
         let mut change = RunChange::to(progress, now_ms());
         change.removed.clone_from(&self.outdated);
         change.added.clone_from(&self.added);

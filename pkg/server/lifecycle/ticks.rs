@@ -1,16 +1,16 @@
-//! The tasks of a node: one that says each second that it is alive, and one that looks after runs.
+//! The tasks of a node: one that says each second that it is alive, and one that looks after the runs of which it then learns.
 
 use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use tokio::time::timeout;
+use tokio::{sync::watch, time::timeout};
 
 use crate::lifecycle::RunLifecycle;
-use forgeline_store::StoreError;
+use forgeline_store::{NodeNews, StoreError};
 
-/// The time between two beats, and between two looks.
+/// The time between two beats.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Reports an outage of the store once.
@@ -25,13 +25,13 @@ impl OutageNote {
         Self { what, is_out: false }
     }
 
-    fn see(&mut self, done: &Result<(), StoreError>) {
+    fn see<T>(&mut self, done: &Result<T, StoreError>) {
         match done {
-            Ok(()) if self.is_out => tracing::info!("the store is back: {} again", self.what),
+            Ok(_) if self.is_out => tracing::info!("the store is back: {} again", self.what),
             Err(error) if !self.is_out => {
                 tracing::error!(%error, "the store fails: {} is tried each second", self.what);
             }
-            Ok(()) | Err(_) => {}
+            Ok(_) | Err(_) => {}
         }
         self.is_out = done.is_err();
     }
@@ -47,12 +47,18 @@ impl RunLifecycle {
         let (beating, looking) = (Arc::downgrade(self), Arc::downgrade(self));
         // Not among the tasks that a shutdown waits for: the node lives until its last run is released.
         let until = ends.clone();
+        // A look may take longer than a beat may be late.
+        let (learns, mut learned) = watch::channel(NodeNews::new(0, false));
         tokio::spawn(async move {
             let mut note = OutageNote::new("the beat of this node");
             loop {
                 let Some(this) = beating.upgrade() else { return };
-                note.see(&this.beat().await);
+                let beaten = this.beat().await;
+                note.see(&beaten);
                 drop(this);
+                if let Ok(news) = beaten {
+                    learns.send_replace(news);
+                }
                 if timeout(EVERY, until.cancelled()).await.is_ok() {
                     return;
                 }
@@ -60,19 +66,21 @@ impl RunLifecycle {
         });
         tokio::spawn(async move {
             let mut note = OutageNote::new("the claim of runs");
-            while timeout(EVERY, ends.cancelled()).await.is_err() {
+            // The node that joins looks for itself after the first beat.
+            ends.run_until_cancelled(learned.changed()).await;
+            while let Some(Ok(())) = ends.run_until_cancelled(learned.changed()).await {
                 let Some(this) = looking.upgrade() else { return };
-                let looked = this.look().await;
-                note.see(&looked.map(drop));
+                let news = *learned.borrow_and_update();
+                note.see(&this.look(news).await);
             }
         });
     }
 
-    /// Records that this node is alive.
-    pub(super) async fn beat(&self) -> Result<(), StoreError> {
+    /// Records that this node is alive; returns what it has to look after.
+    pub(super) async fn beat(&self) -> Result<NodeNews, StoreError> {
         let beaten = self.stores.runs.beat(&self.node).await;
         match &beaten {
-            Ok(()) => self.membership.beaten(),
+            Ok(_) => self.membership.beaten(),
             Err(_) => {
                 self.membership.counts.failed_beats.fetch_add(1, Ordering::Relaxed);
             }

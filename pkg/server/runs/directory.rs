@@ -6,7 +6,8 @@ use super::{RunTable, command_progress::OtherNode, run::ServiceRun};
 use crate::{Problem, access::scope::scope, input::stored_input::StoredInput};
 use forgeline_agent::Caller;
 use forgeline_store::{
-    CommandStore, EventLog, LogKey, RunQuery, RunStore, RunWriter, StoreError, StoredRun, Stores,
+    CommandStore, ConversationKey, EventLog, LogKey, RunQuery, RunStore, RunWriter, StoreError,
+    StoredRun, Stores,
 };
 use forgeline_types::Text;
 
@@ -15,9 +16,6 @@ const PAGE: usize = 100;
 
 /// Maximum number of the last runs of a caller among which open ones are looked for.
 const MAX_RUNS: usize = 1_000;
-
-/// Number of newest runs of a conversation among which open ones of other nodes are looked for.
-const NEWEST: usize = 50;
 
 /// The runs in memory and in the store, with the log of their events.
 pub(crate) struct RunDirectory {
@@ -105,7 +103,7 @@ impl RunDirectory {
     ) -> Result<Vec<Arc<ServiceRun>>, StoreError> {
         if self.store.is_shared() {
             let query = RunQuery::new(scope.clone(), PAGE).owner(owner);
-            return self.open_in_store(query, MAX_RUNS).await;
+            return self.open_in_store(query).await;
         }
         let mut runs = self.active.all();
         runs.retain(|run| run.key.scope == *scope && run.owner == owner && !run.has_ended());
@@ -119,18 +117,10 @@ impl RunDirectory {
         conversation: &str,
     ) -> Result<Vec<Arc<ServiceRun>>, StoreError> {
         if self.store.is_shared() {
-            let query = RunQuery::new(scope.clone(), PAGE).conversation(conversation);
-            let mut open = self.open_in_store(query, PAGE).await?;
-            // Whether the user has left a run matters where there is another one; lists are without notes.
-            if open.len() > 1 {
-                for run in &mut open {
-                    if run.elsewhere().is_some()
-                        && let Some(whole) = self.find(&run.key).await?
-                    {
-                        *run = whole;
-                    }
-                }
-                open.retain(|run| !run.has_ended());
+            let key = ConversationKey::new(scope.clone(), conversation);
+            let mut open = Vec::new();
+            for run in self.store.open_in(&key).await? {
+                open.extend(self.find(&run.key).await?.filter(|run| !run.has_ended()));
             }
             return Ok(open);
         }
@@ -145,18 +135,13 @@ impl RunDirectory {
         if !self.store.is_shared() {
             return Ok(false);
         }
-        let query = RunQuery::new(scope.clone(), NEWEST).conversation(id.clone());
-        let page = self.store.list(query).await?;
-        Ok(page.runs.iter().any(|run| !run.progress.has_ended()))
+        let key = ConversationKey::new(scope.clone(), id.clone());
+        Ok(!self.store.open_in(&key).await?.is_empty())
     }
 
-    /// Returns those of the last runs of a query that have not ended, in start order: at least `most` runs are looked at, and all before them while there
-    /// are open ones.
-    async fn open_in_store(
-        &self,
-        mut query: RunQuery,
-        most: usize,
-    ) -> Result<Vec<Arc<ServiceRun>>, StoreError> {
+    /// Returns those of the last runs of a query that have not ended, in start order: at least `MAX_RUNS` runs are looked at, and all before them while
+    /// there are open ones.
+    async fn open_in_store(&self, mut query: RunQuery) -> Result<Vec<Arc<ServiceRun>>, StoreError> {
         let (mut open, mut looked_at) = (Vec::new(), 0);
         loop {
             let page = self.store.list(query.clone()).await?;
@@ -164,7 +149,7 @@ impl RunDirectory {
             let found = page.runs.iter().filter(|record| !record.progress.has_ended());
             let before = open.len();
             open.extend(found.map(|record| self.of_record(record)));
-            if page.next.is_none() || (looked_at >= most && open.len() == before) {
+            if page.next.is_none() || (looked_at >= MAX_RUNS && open.len() == before) {
                 break;
             }
             query.after = page.next;

@@ -173,6 +173,11 @@ impl ServiceRun {
         self.other.is_some()
     }
 
+    /// Returns `true` for a run that had an earlier claim: another node may have begun it.
+    pub(crate) fn has_moved(&self) -> bool {
+        self.fence.writer().epoch > 1
+    }
+
     /// Returns `true` once its user has left it for another.
     pub(crate) fn is_left(&self) -> bool {
         self.steering.is_left() || self.other.as_ref().is_some_and(|node| node.is_left)

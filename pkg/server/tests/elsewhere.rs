@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use super::{recovered::over, shared_store::SharedMemory, *};
+use super::{recovered::over, shared_store::SharedStores, *};
 use forgeline_agent::tools::Tool;
 use forgeline_store::{ConversationKey, EraseMode, LogKey, Stores};
 
@@ -21,7 +21,7 @@ const BY_TURNS: [&str; 8] =
 
 /// Returns two nodes of a service, and a router that gives each request to the next one.
 pub(super) fn by_turns(agent: Agent, limits: &Limits) -> (Service, Router) {
-    let shared = SharedMemory::new();
+    let shared = SharedStores::new();
     let node = |agent: Agent| {
         let builder = built(agent).limits(limits.clone()).stores(shared.stores());
         let service = builder.build().unwrap();
@@ -80,8 +80,8 @@ fn page() -> impl Tool {
 }
 
 /// The two nodes of a test, each with the routes.
-fn two_nodes(agent: impl Fn() -> Agent) -> (SharedMemory, [(Service, Router); 2]) {
-    let shared = SharedMemory::new();
+fn two_nodes(agent: impl Fn() -> Agent) -> (Arc<SharedStores>, [(Service, Router); 2]) {
+    let shared = SharedStores::new();
     let nodes = [over(&shared.stores(), agent()), over(&shared.stores(), agent())];
     (shared, nodes)
 }
@@ -219,7 +219,7 @@ async fn a_run_that_is_deleted_under_its_owner_ends_and_leaves_nothing() {
 #[tokio::test]
 async fn a_service_of_one_node_stores_no_commands() {
     let mut stores = Stores::in_memory();
-    let shared = SharedMemory::new();
+    let shared = SharedStores::new();
     stores.commands = shared.stores().commands;
     let (_, app) = over(&stores, asking());
     answers_through(&app, &app).await;

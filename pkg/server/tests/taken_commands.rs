@@ -7,13 +7,13 @@ use std::sync::{
 
 use super::{
     recovered::{dies_at_once, lives, over, whole},
-    shared_store::SharedMemory,
+    shared_store::SharedStores,
     *,
 };
 use forgeline_store::{ConversationKey, LogKey};
 
 /// An agent whose only tool needs an approval and counts its calls, and that then writes until it is cancelled.
-fn paying(paid: &Arc<AtomicUsize>) -> Agent {
+pub(super) fn paying(paid: &Arc<AtomicUsize>) -> Agent {
     let provider = ScriptedProvider::from_fn(|asked: &Asked| {
         let results = asked.messages.iter().flat_map(|it| it.tool_results()).count();
         let has_heard = asked.messages.iter().any(|it| it.text() == "And this.");
@@ -32,7 +32,7 @@ fn paying(paid: &Arc<AtomicUsize>) -> Agent {
 }
 
 /// Sends a request with a key.
-async fn send(app: &Router, path: &str, key: &str, body: &Value) -> (u16, Value) {
+pub(super) async fn send(app: &Router, path: &str, key: &str, body: &Value) -> (u16, Value) {
     let request = request(Method::POST, path, "ann")
         .header("content-type", "application/json")
         .header("idempotency-key", key)
@@ -59,7 +59,7 @@ async fn holds(is_so: impl AsyncFn() -> bool) {
 // Covers: E-40
 #[test]
 fn a_command_that_was_executed_and_not_answered_is_not_executed_again() {
-    let (shared, paid) = (SharedMemory::new(), Arc::<AtomicUsize>::default());
+    let (shared, paid) = (SharedStores::new(), Arc::<AtomicUsize>::default());
     let grant = |id: &Value| json!({ "approval_id": id, "decision": "grant" });
     let word = json!({ "input": "And this.", "when": "now" });
     let (run, id, node) = dies_at_once(async {
@@ -112,7 +112,7 @@ fn a_command_that_was_executed_and_not_answered_is_not_executed_again() {
 // Covers: E-40
 #[test]
 fn a_command_to_a_run_without_an_owner_is_stored_and_executed_by_the_next() {
-    let (shared, paid) = (SharedMemory::new(), Arc::<AtomicUsize>::default());
+    let (shared, paid) = (SharedStores::new(), Arc::<AtomicUsize>::default());
     let (run, id, node) = dies_at_once(async {
         let (first, app) = over(&shared.stores(), paying(&paid));
         let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
@@ -153,7 +153,7 @@ fn a_command_to_a_run_without_an_owner_is_stored_and_executed_by_the_next() {
 // Covers: E-40
 #[tokio::test]
 async fn a_request_with_a_key_is_done_once_whichever_node_gets_it() {
-    let (shared, paid) = (SharedMemory::new(), Arc::<AtomicUsize>::default());
+    let (shared, paid) = (SharedStores::new(), Arc::<AtomicUsize>::default());
     let nodes = [over(&shared.stores(), paying(&paid)), over(&shared.stores(), paying(&paid))];
     let [(_, owner), (_, other)] = &nodes;
     let run = begin(owner, "ann", &json!({ "input": "Go.", "conversation_id": "c" })).await;

@@ -3,10 +3,16 @@
 use std::time::Duration;
 
 use super::runs::RunTable;
-use crate::{LogKey, NodeId, RunWriter, StoreError, StoredRun, ids::now_ms};
+use crate::{LogKey, NodeId, NodeNews, RunWriter, StoreError, StoredRun, ids::now_ms};
 
 /// Maximum number of runs that are reaped at a time.
 const MAX_REAPED: usize = 1_000;
+
+/// Returns `true` for a run that a node may claim at this time, if it knows its state.
+fn is_free(run: &StoredRun, now_ms: u64) -> bool {
+    let is_due = run.not_before_ms.is_none_or(|at_ms| at_ms <= now_ms);
+    run.node.is_none() && !run.progress.has_ended() && is_due
+}
 
 impl RunTable {
     pub(super) fn claim(&mut self, node: &NodeId, most: usize, version: u32) -> Vec<StoredRun> {
@@ -16,9 +22,7 @@ impl RunTable {
             if claimed.len() >= most {
                 break;
             }
-            let is_due = run.not_before_ms.is_none_or(|at_ms| at_ms <= now_ms);
-            let is_free = run.node.is_none() && !run.progress.has_ended();
-            if is_free && is_due && run.version <= version {
+            if is_free(run, now_ms) && run.version <= version {
                 (run.node, run.not_before_ms) = (Some(node.clone()), None);
                 (run.epoch, run.version) = (run.epoch + 1, version);
                 claimed.push(run.clone());
@@ -47,6 +51,16 @@ impl RunTable {
         run.not_before_ms = (wait_ms > 0).then(|| now_ms().saturating_add(wait_ms));
         (run.node, run.epoch, run.takeovers) = (None, run.epoch + 1, 0);
         Ok(())
+    }
+
+    pub(super) fn news(&self, node: &NodeId) -> NodeNews {
+        let (mut news, now_ms) = (NodeNews::new(0, false), now_ms());
+        for run in self.all.values().filter(|run| !run.progress.has_ended()) {
+            news.owned += u64::from(run.node.as_ref() == Some(node));
+            let is_anothers = run.node.as_ref().is_some_and(|owner| owner != node);
+            news.has_more |= is_anothers || is_free(run, now_ms);
+        }
+        news
     }
 
     pub(super) fn owned(&self, node: &NodeId) -> Vec<RunWriter> {

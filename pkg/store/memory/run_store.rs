@@ -7,8 +7,8 @@ use super::{
     locks::{lock, ready},
 };
 use crate::{
-    EraseMode, LogKey, NodeId, RunBegun, RunChange, RunPage, RunQuery, RunStore, RunWriter,
-    StoreFuture, StoredRun,
+    EraseMode, LogKey, NodeId, NodeNews, RunBegun, RunChange, RunPage, RunQuery, RunStore,
+    RunWriter, StoreFuture, StoredRun,
 };
 
 impl RunStore for InMemoryStore {
@@ -41,8 +41,8 @@ impl RunStore for InMemoryStore {
         ready(changed)
     }
 
-    fn beat<'a>(&'a self, _: &'a NodeId) -> StoreFuture<'a, ()> {
-        ready(Ok(()))
+    fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, NodeNews> {
+        ready(Ok(lock(&self.0.runs).news(node)))
     }
 
     fn claim<'a>(

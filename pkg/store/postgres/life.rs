@@ -3,14 +3,16 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::sync::Mutex;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Row};
 
 use super::{
     dial::Dialer,
     errors::StatementFailure,
-    values::{column, values},
+    free_runs::{free_runs, lost_runs},
+    setup::LifeTimes,
+    values::{column, count, values},
 };
-use crate::{NodeId, StoreError, time_limit::within};
+use crate::{NodeId, NodeNews, StoreError, time_limit::within};
 
 /// Maximum number of nodes in a process; one is usual.
 const MAX_NODES: usize = 16;
@@ -25,8 +27,35 @@ RETURNING lock_key";
 
 const LOCK: &str = "SELECT pg_try_advisory_lock(1718579820, $1)";
 
-const BEAT: &str = "UPDATE forgeline.node SET beat_at = clock_timestamp(), \
-     until = clock_timestamp() + $2 * interval '1 millisecond', has_lock = $3 WHERE id = $1 RETURNING 1";
+/// Records that a node is alive.
+macro_rules! beat {
+    () => {
+        "UPDATE forgeline.node SET beat_at = clock_timestamp(), \
+         until = clock_timestamp() + $2 * interval '1 millisecond', has_lock = $3 WHERE id = $1 RETURNING session_at"
+    };
+}
+
+const BEAT: &str = beat!();
+
+/// Records that a node is alive, and tells it of its runs and of those that it may reap or claim, so that an idle node has one statement a second.
+const BEAT_WITH_NEWS: &str = concat!(
+    "WITH beaten AS (",
+    beat!(),
+    ") SELECT (SELECT count(*) FROM forgeline.run WHERE node = $1 AND ended_ms IS NULL), EXISTS (SELECT ",
+    free_runs!(),
+    ") OR session_at <= clock_timestamp() - $4 * interval '1 millisecond' AND EXISTS (SELECT ",
+    lost_runs!("$1", "$5"),
+    ") FROM beaten"
+);
+
+/// The use of a beat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BeatUse {
+    /// The node learns nothing; it asks the next statement.
+    Alone,
+    /// The node learns of its runs.
+    ForNews,
+}
 
 /// The sessions of the nodes of this process.
 pub(super) struct NodeSessions {
@@ -48,11 +77,15 @@ impl NodeSessions {
     }
 
     /// Records that a node is alive; begins its session if it has none, and anew if it was cut.
-    pub(super) async fn beat(&self, node: &NodeId, good_for: Duration) -> Result<(), StoreError> {
-        let good_for = int_ms(good_for);
+    pub(super) async fn beat(
+        &self,
+        node: &NodeId,
+        times: LifeTimes,
+        usage: BeatUse,
+    ) -> Result<NodeNews, StoreError> {
         within(async {
-            match self.beat_once(node, good_for).await {
-                Err(StatementFailure::Lost(_)) => self.beat_once(node, good_for).await,
+            match self.beat_once(node, times, usage).await {
+                Err(StatementFailure::Lost(_)) => self.beat_once(node, times, usage).await,
                 done => done,
             }
             .map_err(StatementFailure::into_error)
@@ -60,7 +93,13 @@ impl NodeSessions {
         .await
     }
 
-    async fn beat_once(&self, node: &NodeId, good_for: i64) -> Result<(), StatementFailure> {
+    async fn beat_once(
+        &self,
+        node: &NodeId,
+        times: LifeTimes,
+        usage: BeatUse,
+    ) -> Result<NodeNews, StatementFailure> {
+        let good_for = int_ms(times.beat);
         let mut sessions = self.sessions.lock().await;
         // Removed first: a session whose statement was given up is not used again.
         let session = sessions.remove(node).filter(|session| !session.client.is_closed());
@@ -77,14 +116,9 @@ impl NodeSessions {
             let rows = rows.map_err(|error| StatementFailure::of(&error))?;
             session.has_lock = rows.first().is_some_and(|row| column(row, 0).unwrap_or(false));
         }
-        let (id, has_lock) = (node.as_str(), session.has_lock);
-        let rows = session.client.query_typed(BEAT, values![id, good_for, has_lock]).await;
-        if rows.map_err(|error| StatementFailure::of(&error))?.is_empty() {
-            // The row was deleted; the next beat begins again.
-            return Err(StatementFailure::Lost("the node was forgotten".to_owned()));
-        }
+        let news = session.beat(node, times, usage).await?;
         sessions.insert(node.clone(), session);
-        Ok(())
+        Ok(news)
     }
 
     async fn begin(&self, node: &NodeId, good_for: i64) -> Result<NodeSession, StatementFailure> {
@@ -103,6 +137,44 @@ impl NodeSessions {
             sessions.clear();
         }
     }
+}
+
+impl NodeSession {
+    async fn beat(
+        &self,
+        node: &NodeId,
+        times: LifeTimes,
+        usage: BeatUse,
+    ) -> Result<NodeNews, StatementFailure> {
+        let (id, has_lock, good_for) = (node.as_str(), self.has_lock, int_ms(times.beat));
+        if usage == BeatUse::ForNews {
+            let (settled, silent) = (int_ms(times.settled), int_ms(times.silent));
+            let values = values![id, good_for, has_lock, settled, silent];
+            match self.client.query_typed(BEAT_WITH_NEWS, values).await {
+                Ok(rows) => return news(&rows),
+                Err(error) => match StatementFailure::of(&error) {
+                    lost @ StatementFailure::Lost(_) => return Err(lost),
+                    // The node is alive, although the runs cannot be read: they are locked.
+                    StatementFailure::Again(_) | StatementFailure::Refused(_) => {}
+                },
+            }
+        }
+        let rows = self.client.query_typed(BEAT, values![id, good_for, has_lock]).await;
+        let rows = rows.map_err(|error| StatementFailure::of(&error))?;
+        rows.first().map(|_| NodeNews::new(0, true)).ok_or_else(forgotten)
+    }
+}
+
+/// Returns the news in the row of a beat.
+fn news(rows: &[Row]) -> Result<NodeNews, StatementFailure> {
+    let row = rows.first().ok_or_else(forgotten)?;
+    let read = || Ok(NodeNews::new(count(row, 0)?, column(row, 1)?));
+    read().map_err(StatementFailure::Refused)
+}
+
+/// Returns the failure of a beat whose row was deleted; the next one begins again.
+fn forgotten() -> StatementFailure {
+    StatementFailure::Lost("the node was forgotten".to_owned())
 }
 
 /// Returns a duration in milliseconds.

@@ -8,6 +8,7 @@ mod dial;
 mod errors;
 mod follow;
 mod followed_logs;
+mod free_runs;
 mod hub;
 mod latency;
 mod life;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::{
     PostgresStore,
-    life::int_ms,
+    free_runs::{free_runs, lost_runs},
+    life::{BeatUse, int_ms},
     pool::RepeatRule,
     run_rows::{note_columns, run_columns, run_with_notes},
     values::{column, count, values},
@@ -15,8 +16,9 @@ use crate::{LogKey, NodeId, RunWriter, StoreError, StoredRun, integers::int};
 /// gets none: it would claim a run, and lose it to the next reaper, again and again.
 const CLAIM: &str = concat!(
     "WITH free AS (
-        SELECT no FROM forgeline.run WHERE ended_ms IS NULL AND node IS NULL AND state_version <= $3
-        AND (not_before IS NULL OR not_before <= clock_timestamp())
+        SELECT no ",
+    free_runs!(),
+    " AND state_version <= $3
         AND EXISTS (SELECT FROM forgeline.node WHERE id = $1 AND until > clock_timestamp()
             AND beat_at >= clock_timestamp() - $4 * interval '1 millisecond')
         ORDER BY no LIMIT $2 FOR UPDATE SKIP LOCKED),
@@ -32,20 +34,18 @@ const CLAIM: &str = concat!(
 
 /// Takes runs away from dead nodes. A node is dead if its time is over, if it has never said that it is alive, or if the lock of its session is free and it
 /// has been silent for longer than a beat; a node whose own session is young takes none, because a failover of the database frees all locks at once.
-const REAP: &str = "
+const REAP: &str = concat!(
+    "
 WITH reaper AS (
     SELECT id FROM forgeline.node WHERE id = $1 AND session_at <= clock_timestamp() - $2 * interval '1 millisecond'),
 lost AS (
-    SELECT run.no FROM reaper, forgeline.run LEFT JOIN forgeline.node ON node.id = run.node
-    WHERE run.ended_ms IS NULL AND run.node IS NOT NULL AND run.node <> $1
-    AND (node.id IS NULL OR node.until < clock_timestamp() OR node.has_lock
-        AND node.beat_at < clock_timestamp() - $3 * interval '1 millisecond' AND NOT EXISTS (
-            SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
-            WHERE locktype = 'advisory' AND datname = current_database() AND classid = 1718579820
-            AND objid = node.lock_key::oid AND objsubid = 2 AND granted))
+    SELECT run.no ",
+    lost_runs!("$1", "$3"),
+    " AND EXISTS (SELECT FROM reaper)
     ORDER BY run.no LIMIT 1000 FOR UPDATE OF run SKIP LOCKED)
 UPDATE forgeline.run SET node = NULL, epoch = epoch + 1, takeovers = takeovers + 1
-FROM lost WHERE run.no = lost.no RETURNING run.scope, run.id";
+FROM lost WHERE run.no = lost.no RETURNING run.scope, run.id"
+);
 
 /// Forgets nodes that have been dead for a day.
 const FORGET: &str =
@@ -68,7 +68,7 @@ impl PostgresStore {
         most: usize,
         version: u32,
     ) -> Result<Vec<StoredRun>, StoreError> {
-        self.0.nodes.beat(node, self.0.times.beat).await?;
+        self.0.nodes.beat(node, self.0.times, BeatUse::Alone).await?;
         let version = i32::try_from(version).unwrap_or(i32::MAX);
         let (node, most, silent) = (node.as_str(), int(most as u64), int_ms(self.0.times.silent));
         let values = values![node, most, version, silent];
@@ -79,7 +79,7 @@ impl PostgresStore {
 
     pub(super) async fn reap_runs(&self, node: &NodeId) -> Result<Vec<LogKey>, StoreError> {
         // A node without a session would not know how young it is.
-        self.0.nodes.beat(node, self.0.times.beat).await?;
+        self.0.nodes.beat(node, self.0.times, BeatUse::Alone).await?;
         let times = self.0.times;
         let (id, settled, silent) = (node.as_str(), int_ms(times.settled), int_ms(times.silent));
         let rows = self.0.pool.rows(RepeatRule::Safe, REAP, values![id, settled, silent]).await?;

@@ -2,8 +2,10 @@
 
 use tokio_postgres::{Row, types::FromSql};
 
+use super::values::{column, count};
 use crate::{
-    LogKey, NodeId, RunNote, RunProgress, RunRequest, StoreError, StoredRun, integers::number,
+    LogKey, NodeId, RunNote, RunPlace, RunProgress, RunRequest, StoreError, StoredRun,
+    integers::number,
 };
 
 /// The columns of a run, from a table or query with the name `run`, without its notes.
@@ -30,6 +32,18 @@ fn named<'r, T: FromSql<'r>>(row: &'r Row, name: &str) -> Result<T, StoreError> 
     row.try_get(name).map_err(other)
 }
 
+fn progress(name: &str) -> Result<RunProgress, StoreError> {
+    let unknown = || StoreError::corrupt(format!("unknown progress `{name}` of a run"));
+    let known = RunProgress::ALL.into_iter().find(|known| known.as_str() == name);
+    known.ok_or_else(unknown)
+}
+
+/// Returns the open run of a scope in a row with its id, its time and its progress.
+pub(super) fn open_run(scope: &str, row: &Row) -> Result<RunPlace, StoreError> {
+    let key = LogKey::new(scope, column::<&str>(row, 0)?);
+    Ok(RunPlace::new(key, count(row, 1)?, progress(column(row, 2)?)?))
+}
+
 /// Returns the run in a row without notes.
 pub(super) fn run(row: &Row) -> Result<StoredRun, StoreError> {
     let text = |name: &str| named::<&str>(row, name);
@@ -42,10 +56,7 @@ pub(super) fn run(row: &Row) -> Result<StoredRun, StoreError> {
     let begun_ms = int("begun_ms")?.unwrap_or_default();
     let mut run =
         StoredRun::new(key, text("conversation")?, text("owner")?, text("agent")?, begun_ms);
-    let progress = text("progress")?;
-    let unknown = || StoreError::corrupt(format!("unknown progress `{progress}` of a run"));
-    let known = RunProgress::ALL.into_iter().find(|known| known.as_str() == progress);
-    run.progress = known.ok_or_else(unknown)?;
+    run.progress = progress(text("progress")?)?;
     let digest = named::<Option<i64>>(row, "digest")?.unwrap_or_default();
     run.request = maybe("request")?.map(|key| RunRequest::new(key, digest.cast_unsigned()));
     (run.input, run.end, run.about) = (maybe("input")?, maybe("run_end")?, maybe("about")?);

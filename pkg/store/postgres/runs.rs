@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use super::{
     PostgresStore,
+    life::BeatUse,
     pool::RepeatRule,
-    run_rows::{note_columns, run, run_columns, run_with_notes},
+    run_rows::{note_columns, open_run, run, run_columns, run_with_notes},
     values::{column, values},
 };
 use crate::{
-    EraseMode, LogKey, NodeId, RunBegun, RunChange, RunPage, RunQuery, RunStore, RunWriter,
-    StoreError, StoreFuture, StoredRun,
+    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunBegun, RunChange, RunPage, RunPlace,
+    RunQuery, RunStore, RunWriter, StoreError, StoreFuture, StoredRun,
     integers::int,
     list_cursor::{ListCursor, page},
 };
@@ -43,6 +44,9 @@ const OPEN: &str = concat!(
     note_columns!(),
     " FROM forgeline.run WHERE ended_ms IS NULL ORDER BY no LIMIT $1"
 );
+
+const OPEN_IN: &str = "SELECT id, begun_ms, progress FROM forgeline.run \
+     WHERE scope = $1 AND conversation = $2 AND ended_ms IS NULL ORDER BY begun_ms, id";
 
 /// Changes a run and its notes, if the claim is the newest and the run has not ended. A run that ends loses its notes and its unanswered commands.
 const CHANGE: &str = "
@@ -245,8 +249,8 @@ impl RunStore for PostgresStore {
         Box::pin(async move { self.change_run(writer, &change).await })
     }
 
-    fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, ()> {
-        Box::pin(self.0.nodes.beat(node, self.0.times.beat))
+    fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, NodeNews> {
+        Box::pin(self.0.nodes.beat(node, self.0.times, BeatUse::ForNews))
     }
 
     fn claim<'a>(
@@ -275,6 +279,14 @@ impl RunStore for PostgresStore {
             let most = int(most as u64);
             let rows = self.0.pool.rows(RepeatRule::Safe, OPEN, values![most]).await?;
             rows.iter().map(run_with_notes).collect()
+        })
+    }
+
+    fn open_in<'a>(&'a self, conversation: &'a ConversationKey) -> StoreFuture<'a, Vec<RunPlace>> {
+        Box::pin(async move {
+            let (scope, id) = (conversation.scope.as_str(), conversation.id.as_str());
+            let rows = self.0.pool.rows(RepeatRule::Safe, OPEN_IN, values![scope, id]).await?;
+            rows.iter().map(|row| open_run(scope, row)).collect()
         })
     }
 

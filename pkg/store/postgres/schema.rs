@@ -41,6 +41,8 @@ CREATE INDEX run_by_age ON forgeline.run (scope, begun_ms, id);
 CREATE INDEX run_by_conversation ON forgeline.run (scope, conversation, begun_ms, id);
 CREATE INDEX run_by_end ON forgeline.run (ended_ms, no) WHERE ended_ms IS NOT NULL;
 CREATE INDEX run_open ON forgeline.run (no) WHERE ended_ms IS NULL;
+CREATE INDEX run_free ON forgeline.run (no) WHERE ended_ms IS NULL AND node IS NULL;
+CREATE INDEX run_open_in ON forgeline.run (scope, conversation, begun_ms, id) WHERE ended_ms IS NULL;
 CREATE INDEX run_by_node ON forgeline.run (node) WHERE node IS NOT NULL;
 CREATE UNIQUE INDEX run_by_request ON forgeline.run (scope, owner, request) WHERE request IS NOT NULL;
 CREATE TABLE forgeline.run_note (

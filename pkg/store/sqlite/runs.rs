@@ -12,7 +12,7 @@ use super::{
     statements::{execute, int, read_rows, rows},
 };
 use crate::{
-    EraseMode, LogKey, NodeId, RunBegun, RunChange, RunNote, RunPage, RunQuery, RunStore,
+    EraseMode, LogKey, NodeId, NodeNews, RunBegun, RunChange, RunNote, RunPage, RunQuery, RunStore,
     RunWriter, StoreError, StoreFuture, StoredRun,
     list_cursor::{ListCursor, page},
 };
@@ -200,8 +200,9 @@ impl RunStore for SqliteStore {
         Box::pin(self.0.writer.write_then(bytes, write, move |()| waits.wake(&run)))
     }
 
-    fn beat<'a>(&'a self, _: &'a NodeId) -> StoreFuture<'a, ()> {
-        Box::pin(std::future::ready(Ok(())))
+    fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, NodeNews> {
+        // One process has the file, and looks for itself.
+        Box::pin(async move { Ok(NodeNews::new(self.owned(node).await?.len() as u64, true)) })
     }
 
     fn claim<'a>(

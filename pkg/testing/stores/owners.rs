@@ -66,6 +66,12 @@ pub async fn check_run_owners(make: impl AsyncFn() -> Stores, nodes: &impl NodeC
             hands(make().await, nodes),
         )
         .await,
+        check(
+            "news",
+            "a node that beats learns of the runs that it owns, may claim or may reap",
+            news(make().await, nodes),
+        )
+        .await,
         check("reap", "the runs of a dead node can be claimed", reaps(make().await, nodes)).await,
         check("reap-own", "a node that reaps keeps its runs", keeps(make().await)).await,
         living(make().await, nodes).await,
@@ -318,6 +324,27 @@ async fn hands(stores: Stores, nodes: &impl NodeControl) -> StoreVerdict {
     released(&stores, &third).await?;
     let takeovers = done("get", stores.runs.get(&key("r")).await)?.takeovers;
     same("a release begins anew", &takeovers, &0)
+}
+
+async fn news(stores: Stores, nodes: &impl NodeControl) -> StoreVerdict {
+    let [one, two] = [node(&stores, "one").await?, node(&stores, "two").await?];
+    let beat = async |node| done("beat", stores.runs.beat(node).await);
+    for id in ["a", "b"] {
+        begun(&stores, id, &one).await?;
+    }
+    let writer = begun(&stores, "ended", &one).await?;
+    let end = RunChange::to(RunProgress::Completed, 2_000);
+    done("change", stores.runs.change(&writer, end).await)?;
+    same("what it owns", &beat(&one).await?.owned, &2)?;
+    same("what another owns", &beat(&two).await?.owned, &0)?;
+    done("begin", stores.runs.begin(run("free"), None).await)?;
+    hold("there is one to claim", beat(&one).await?.has_more && beat(&two).await?.has_more)?;
+    claimed(&stores, "free", &one).await?;
+    same("what it has claimed", &beat(&one).await?.owned, &3)?;
+    nodes.kill(&one).await;
+    hold("there are some to reap", beat(&two).await?.has_more)?;
+    done("reap", stores.runs.reap(&two).await)?;
+    hold("there are some to claim", beat(&two).await?.has_more)
 }
 
 async fn reaps(stores: Stores, nodes: &impl NodeControl) -> StoreVerdict {

@@ -9,8 +9,8 @@ use super::{
     suite::{StoreVerdict, check, done, hold, pages, same},
 };
 use forgeline_store::{
-    EraseMode, LogKey, NodeId, RunBegun, RunChange, RunNote, RunProgress, RunQuery, RunRequest,
-    RunStore, RunWriter, StoreError, StoredRun,
+    ConversationKey, EraseMode, LogKey, NodeId, RunBegun, RunChange, RunNote, RunPlace,
+    RunProgress, RunQuery, RunRequest, RunStore, RunWriter, StoreError, StoredRun,
 };
 use forgeline_types::UsageInfo;
 
@@ -23,6 +23,12 @@ pub async fn check_run_store<S: RunStore>(make: impl AsyncFn() -> Arc<S>) -> Rep
             .await,
         check("ends", "what has ended stays as it is", ends(make().await)).await,
         check("open", "runs that have not ended are found, in order", open(make().await)).await,
+        check(
+            "open-in",
+            "the open runs of a conversation are found behind ended ones",
+            open_in(make().await),
+        )
+        .await,
         check("list", "lists have filters and pages", list(make().await)).await,
         check("scopes", "another scope finds nothing", scopes(make().await)).await,
         check("sweep", "a sweep removes what ended first", sweep(make().await)).await,
@@ -177,6 +183,34 @@ async fn open(store: Arc<impl RunStore>) -> StoreVerdict {
     };
     same("all", &open(99).await?.as_str(), &"0 1 3 4 5 6")?;
     same("the first", &open(2).await?.as_str(), &"0 1")
+}
+
+async fn open_in(store: Arc<impl RunStore>) -> StoreVerdict {
+    let conversation = ConversationKey::new("team-a", "c");
+    for id in ["b", "a"] {
+        done("begin", begun(&*store, run(id, "ann", 1_000)).await)?;
+    }
+    let mut other = run("other", "ann", 1_000);
+    other.conversation = "d".into();
+    done("begin", begun(&*store, other).await)?;
+    for at in 0..120 {
+        let id = format!("ended{at}");
+        done("begin", begun(&*store, run(&id, "ann", 2_000)).await)?;
+        let end = RunChange::to(RunProgress::Completed, 2_000);
+        done("change", store.change(&writer(&id), end).await)?;
+    }
+    done("begin", begun(&*store, run("c", "bob", 3_000).input("{}")).await)?;
+    let waits = RunChange::to(RunProgress::Waiting, 3_000);
+    done("change", store.change(&writer("a"), waits).await)?;
+    let open = |id: &str, at_ms, progress| RunPlace::new(key(id), at_ms, progress);
+    let want = vec![
+        open("a", 1_000, RunProgress::Waiting),
+        open("b", 1_000, RunProgress::Queued),
+        open("c", 3_000, RunProgress::Queued),
+    ];
+    same("all", &done("open_in", store.open_in(&conversation).await)?, &want)?;
+    let none = ConversationKey::new("team-b", "c");
+    same("another scope's", &done("open_in", store.open_in(&none).await)?, &vec![])
 }
 
 async fn list(store: Arc<impl RunStore>) -> StoreVerdict {

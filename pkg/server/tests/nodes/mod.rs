@@ -1,12 +1,14 @@
 //! Services that are nodes on one store.
 
 mod handed_over;
+mod idle;
+mod left_commands;
 mod lost_replies;
+mod missing_agents;
 mod moved;
 mod on_postgres;
 mod orders;
 mod outages;
-mod shared_store;
 mod streams;
 mod takeovers;
 
@@ -17,8 +19,7 @@ use std::sync::{
 
 use tokio::sync::Notify;
 
-use self::shared_store::SharedStores;
-use super::{recovered::over, *};
+use super::{recovered::over, shared_store::SharedStores, *};
 use forgeline_store::{LogKey, StoreError, StoredRun};
 use forgeline_types::MessageRole;
 
@@ -36,7 +37,7 @@ struct TwoNodes {
 impl TwoNodes {
     /// Returns two nodes with these agents, which look after runs.
     async fn begin(agents: [Agent; 2]) -> Self {
-        let stores = SharedStores::new();
+        let stores = SharedStores::alternating();
         let nodes = agents.map(|agent| over(&stores.stores(), agent));
         for (service, _) in &nodes {
             assert_eq!(service.recover().await.unwrap(), Recovered::default());

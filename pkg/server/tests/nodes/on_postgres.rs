@@ -5,7 +5,7 @@
 #[allow(dead_code, unreachable_pub, reason = "what these tests do not use, others do")]
 mod postgres;
 
-use self::postgres::PostgresServer;
+use self::postgres::{PostgresServer, programs};
 use super::{
     super::{
         elsewhere::{answers_through, asking},
@@ -64,6 +64,32 @@ fn a_run_of_a_node_that_died_goes_on_in_another_one() {
         let taken = read.iter().filter(|event| event["name"] == "run_taken_over").count();
         assert_eq!(taken, 1, "{read:?}");
     });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_without_runs_makes_one_statement_a_second() {
+    let module = "lib/pg_stat_statements.so";
+    let Some(programs) = programs().into_iter().rfind(|it| it.with_file_name(module).is_file())
+    else {
+        return say(
+            "not run: the statements of an idle node; PostgreSQL has no pg_stat_statements",
+        );
+    };
+    let server = PostgresServer::start(&programs, &["shared_preload_libraries=pg_stat_statements"]);
+    server.sql("postgres", "CREATE EXTENSION pg_stat_statements");
+    let url = server.database();
+    let (_, _service, _) = node(&url, asking()).await;
+    let name = url.split(['/', '?']).nth(3).unwrap();
+    let of_node = format!(
+        "FROM pg_stat_statements JOIN pg_database ON pg_database.oid = dbid WHERE datname = '{name}'"
+    );
+    let beats = format!("SELECT coalesce(sum(calls), 0) {of_node} AND query LIKE 'WITH beaten%'");
+    let calls = || server.sql("postgres", &beats).trim().parse::<u64>().unwrap();
+    server.sql("postgres", "SELECT pg_stat_statements_reset()");
+    while calls() < 5 {}
+    let all = server.sql("postgres", &format!("SELECT calls, left(query, 60) {of_node}"));
+    assert_eq!(all.lines().count(), 1, "{all}");
+    say(format!("an idle node: {all}"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -85,6 +85,35 @@ async fn runs_of_one_conversation_that_begin_at_once_on_both_nodes_exclude_each_
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_waits_for_one_that_is_before_many_that_have_ended() {
+    let tools: [Arc<SlowTool>; 2] = Default::default();
+    let two = TwoNodes::begin([working(&tools[0], "One."), working(&tools[1], "Two.")]).await;
+    let body = |input: &str| json!({ "input": input, "conversation_id": "c" });
+    let first = begin(two.app(0), "ann", &body("Pay.")).await;
+    works(&tools[0]).await;
+    let (runs, node) = (two.stores.stores().runs, &two.nodes[0].0.0.lifecycle.node);
+    let begun_ms = two.record(&first).await.begun_ms;
+    for at in 0..150 {
+        let key = LogKey::new("team-a", format!("run_z{at:03}"));
+        let record = StoredRun::new(key, "c", "ann", "main", begun_ms);
+        runs.begin(record.clone(), Some(node)).await.unwrap();
+        let writer = runs.get(&record.key).await.unwrap().writer();
+        let end = forgeline_store::RunChange::to(RunProgress::Cancelled, begun_ms);
+        runs.change(&writer, end).await.unwrap();
+    }
+    let lists = two.stores.lists.load(Ordering::SeqCst);
+    let second = begin(two.app(1), "ann", &body("Pay again.")).await;
+    tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_secs(30)).await;
+    assert_eq!(tools[1].begun.load(Ordering::SeqCst), 0, "it waits for the other node");
+    assert_eq!(two.record(&second).await.progress, RunProgress::Queued);
+    assert_eq!(two.stores.lists.load(Ordering::SeqCst), lists, "whole runs are not read");
+    tools[0].goes_on.notify_one();
+    works(&tools[1]).await;
+    tools[1].goes_on.notify_one();
+    assert_eq!(whole(two.app(0), &second).await.last().unwrap()["status"], "completed");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_run_that_is_cancelled_while_it_waits_for_another_node_leaves_the_conversation_alone() {
     let tools: [Arc<SlowTool>; 2] = Default::default();
     let two = TwoNodes::begin([working(&tools[0], "One."), working(&tools[1], "Two.")]).await;

@@ -50,6 +50,40 @@ async fn a_node_that_dies_loses_its_runs_and_one_that_lives_keeps_them() {
     assert_eq!((kept.node, kept.epoch, kept.takeovers), (Some(node("living")), 1, 0));
 }
 
+/// An idle node makes one statement a second, and a node that has something to do learns of it at once.
+#[tokio::test]
+async fn a_beat_is_one_statement_that_says_whether_there_is_more_to_do() {
+    let Some((server, url, [store, other])) = nodes().await else { return };
+    let settled = options(&url).life_times(LONG, Duration::ZERO, LONG);
+    let young = PostgresStore::connect(settled).await.unwrap();
+    let news = async |store: &PostgresStore, name| {
+        let news = store.beat(&node(name)).await.unwrap();
+        (news.owned, news.has_more)
+    };
+    begin(&store, "r", "own").await;
+    begin(&store, "s", "own").await;
+    assert_eq!(news(&store, "own").await, (2, false));
+    assert_eq!(news(&other, "other").await, (0, false), "its owner is alive");
+    assert_eq!(news(&young, "young").await, (0, false));
+    server.sql(name(&url), "UPDATE forgeline.node SET until = '-infinity' WHERE id = 'own'");
+    assert_eq!(news(&other, "other").await, (0, true), "its owner is dead");
+    assert_eq!(news(&young, "young").await, (0, false), "it may not reap yet");
+    store.beat(&node("own")).await.unwrap();
+    store.release(&RunWriter::new(key("r"), 1), LONG).await.unwrap();
+    assert_eq!(news(&other, "other").await, (0, false), "the time of the run has not come");
+    server.sql(name(&url), "UPDATE forgeline.run SET not_before = not_before - interval '2 hours'");
+    assert_eq!(news(&young, "young").await, (0, true), "all may claim it");
+    assert_eq!(news(&store, "own").await, (1, true));
+    // While the runs are locked, the node says that it is alive.
+    let mut lock = server.session(name(&url));
+    lock.run("BEGIN; LOCK TABLE forgeline.run IN ACCESS EXCLUSIVE MODE");
+    let before = server.sql(name(&url), "SELECT beat_at FROM forgeline.node WHERE id = 'own'");
+    assert_eq!(news(&store, "own").await, (0, true), "it is not known");
+    let after = server.sql(name(&url), "SELECT beat_at FROM forgeline.node WHERE id = 'own'");
+    assert!(before < after, "{before} {after}");
+    lock.run("COMMIT");
+}
+
 #[tokio::test]
 async fn a_node_that_sleeps_loses_its_runs_and_writes_nothing_when_it_wakes() {
     let Some((server, url, [reaper, others])) = nodes().await else { return };

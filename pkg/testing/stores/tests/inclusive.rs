@@ -7,8 +7,8 @@ use crate::conformance::Outcome;
 use forgeline_store::{
     ConversationKey, ConversationPage, ConversationQuery, ConversationRecord, ConversationStatus,
     ConversationStore, Entry, EraseMode, Erased, EventLog, LogInfo, LogKey, LogPage, LogRecord,
-    NodeId, Retention, RunBegun, RunChange, RunPage, RunQuery, RunStore, RunWriter, StoreError,
-    StoreFuture, StoredMessage, StoredRun,
+    NodeId, NodeNews, Retention, RunBegun, RunChange, RunPage, RunQuery, RunStore, RunWriter,
+    StoreError, StoreFuture, StoredMessage, StoredRun,
 };
 use forgeline_types::Text;
 
@@ -55,7 +55,7 @@ impl RunStore for Inclusive<InMemoryStore> {
         self.0.change(writer, change)
     }
 
-    fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, ()> {
+    fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, NodeNews> {
         self.0.beat(node)
     }
 

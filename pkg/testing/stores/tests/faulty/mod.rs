@@ -33,6 +33,8 @@ enum StoreFault {
     ReleasesCountDead,
     ReapsWithoutCount,
     ReapsItself,
+    BeatsWithoutNews,
+    OpenOfFirstPage,
     KeysTwice,
     CommandsBackwards,
     AnswersTwice,
@@ -85,11 +87,15 @@ async fn each_wrong_store_fails_the_check_that_is_meant() {
         (Fault::ReleasesCountDead, "handed-over"),
         (Fault::ReapsWithoutCount, "reap"),
         (Fault::ReapsItself, "reap-own"),
+        (Fault::BeatsWithoutNews, "news"),
     ];
     for (fault, check) in owners {
         let report = check_run_owners(async || faulty(fault), &OneNode).await;
         assert_eq!(failed(&report), [check], "{fault:?}: {report}");
     }
+    let runs = async || Arc::new(Faulty(Stores::in_memory(), Fault::OpenOfFirstPage));
+    let report = check_run_store(runs).await;
+    assert_eq!(failed(&report), ["open-in"], "{report}");
     let commands = [
         (Fault::KeysTwice, "keys"),
         (Fault::CommandsBackwards, "round-trip"),

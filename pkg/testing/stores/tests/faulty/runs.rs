@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::{Faulty, StoreFault};
 use forgeline_store::{
-    EraseMode, LogKey, NodeId, RunBegun, RunChange, RunPage, RunQuery, RunStore, RunWriter,
-    StoreError, StoreFuture, StoredRun,
+    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunBegun, RunChange, RunPage, RunPlace,
+    RunQuery, RunStore, RunWriter, StoreError, StoreFuture, StoredRun,
 };
 
 impl Faulty {
@@ -107,8 +107,11 @@ impl RunStore for Faulty {
         })
     }
 
-    fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, ()> {
-        self.0.runs.beat(node)
+    fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, NodeNews> {
+        match self.1 {
+            StoreFault::BeatsWithoutNews => Box::pin(async { Ok(NodeNews::new(0, false)) }),
+            _ => self.0.runs.beat(node),
+        }
     }
 
     fn claim<'a>(
@@ -151,6 +154,19 @@ impl RunStore for Faulty {
 
     fn open(&self, most: usize) -> StoreFuture<'_, Vec<StoredRun>> {
         self.0.runs.open(most)
+    }
+
+    fn open_in<'a>(&'a self, conversation: &'a ConversationKey) -> StoreFuture<'a, Vec<RunPlace>> {
+        if self.1 != StoreFault::OpenOfFirstPage {
+            return self.0.runs.open_in(conversation);
+        }
+        Box::pin(async move {
+            let query = RunQuery::new(conversation.scope.clone(), 50);
+            let page = self.0.runs.list(query.conversation(conversation.id.clone())).await?;
+            let open = page.runs.iter().rev().filter(|run| !run.progress.has_ended());
+            let seen = |run: &StoredRun| RunPlace::new(run.key.clone(), run.begun_ms, run.progress);
+            Ok(open.map(seen).collect())
+        })
     }
 
     fn list(&self, query: RunQuery) -> StoreFuture<'_, RunPage> {
