@@ -9,6 +9,7 @@ mod errors;
 mod follow;
 mod followed_logs;
 mod hub;
+mod late_news;
 mod latency;
 mod life;
 mod listener;
@@ -41,6 +42,7 @@ use self::{
     dial::Dialer,
     errors::StatementFailure,
     hub::ReaderHub,
+    late_news::UnheardLogs,
     life::NodeSessions,
     listener::ListenTask,
     log_head::LogHeads,
@@ -137,6 +139,7 @@ impl PostgresStore {
             pool: Arc::clone(&pool),
             hub: Arc::clone(&hub),
             stop: stopped,
+            unheard: UnheardLogs::default(),
             hears: wakes == WakeMode::Notified,
         };
         tokio::spawn(listener.run());
