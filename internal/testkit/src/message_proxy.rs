@@ -73,6 +73,7 @@ struct ProxyCore {
 }
 
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 struct ProxyState {
     /// `true` while messages are counted.
     is_armed: bool,
@@ -89,6 +90,8 @@ struct ProxyState {
     /// Connections that listen, and that notify.
     listening: usize,
     notifying: usize,
+    /// Notifications that were passed on.
+    news: usize,
     /// `true` while notifications are dropped.
     is_deaf: bool,
 }
@@ -186,6 +189,12 @@ impl MessageProxy {
         self.0.lock().is_deaf = is_deaf;
     }
 
+    /// Returns the number of notifications that were passed on.
+    #[must_use]
+    pub fn news(&self) -> usize {
+        self.0.lock().news
+    }
+
     /// Waits until the server has ended the connections that a fault has met.
     ///
     /// # Panics
@@ -277,8 +286,12 @@ impl ProxyCore {
     fn pass_results(&self, line: &ProxyLine) -> io::Result<()> {
         loop {
             let message = read_message(&mut &line.server)?;
-            if message.first() == Some(&b'A') && self.lock().is_deaf {
-                continue;
+            if message.first() == Some(&b'A') {
+                let mut state = self.lock();
+                if state.is_deaf {
+                    continue;
+                }
+                state.news += 1;
             }
             if line.holds_results.swap(false, Ordering::SeqCst) {
                 self.hit_and_wait();

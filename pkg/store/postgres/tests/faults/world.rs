@@ -94,25 +94,29 @@ impl FaultWorld {
         LatencyStore::add(store, "team-a", latency).await.unwrap();
         self.proxy.wait_for_news();
         // Times of the database are not compared; whether one was set again is.
-        let mut sql =
-            "UPDATE forgeline.log SET changed_ms = CASE WHEN name LIKE 'old%' THEN 1 ELSE 5 END; \
-                       CREATE SCHEMA kept; "
-                .to_owned();
-        for table in TABLES {
-            sql += &format!("CREATE TABLE kept.{table} AS TABLE forgeline.{table}; ");
-        }
-        self.client.batch_execute(&sql).await.unwrap();
+        let times = "UPDATE forgeline.log SET changed_ms = CASE WHEN name LIKE 'old%' THEN 1 ELSE 5 END; \
+                       CREATE SCHEMA kept";
+        self.execute(times, |table| {
+            format!("CREATE TABLE kept.{table} AS TABLE forgeline.{table}")
+        })
+        .await;
     }
 
     /// Opens the connections of the store, and puts everything back as it was.
     pub(super) async fn begin_anew(&self) {
         self.warm_up().await;
-        let mut sql = "UPDATE forgeline.node SET until = '-infinity'; ".to_owned();
-        for table in TABLES {
-            sql += &format!(
-                "DELETE FROM forgeline.{table}; INSERT INTO forgeline.{table} OVERRIDING SYSTEM VALUE TABLE kept.{table}; "
-            );
-        }
+        let dead = "UPDATE forgeline.node SET until = '-infinity'";
+        self.execute(dead, |table| {
+            format!(
+                "DELETE FROM forgeline.{table}; INSERT INTO forgeline.{table} OVERRIDING SYSTEM VALUE TABLE kept.{table}"
+            )
+        })
+        .await;
+    }
+
+    /// Executes a statement, and one for each table.
+    async fn execute(&self, first: &str, of_table: impl Fn(&str) -> String) {
+        let sql = format!("{first}; {}", TABLES.map(of_table).join("; "));
         self.client.batch_execute(&sql).await.unwrap();
     }
 
