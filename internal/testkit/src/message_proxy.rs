@@ -176,7 +176,7 @@ impl MessageProxy {
         self.0.wait_until("a fault", |state| state.hits > 0);
     }
 
-    /// Passes on what is held.
+    /// Passes on the messages that are held.
     pub fn release(&self) {
         let mut state = self.0.lock();
         state.releases += 1;

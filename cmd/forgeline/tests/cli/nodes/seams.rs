@@ -79,7 +79,7 @@ impl StoppedNode {
         next.at.duration_since(stopped)
     }
 
-    /// Lets the node go on where it was stopped, and use what is new to it.
+    /// Lets the node go on where it was stopped, and begin another run.
     fn wake(&self, bench: &NodeBench) {
         self.proxy.release();
         bench.node(self.node).signal("-CONT");

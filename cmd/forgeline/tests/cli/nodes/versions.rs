@@ -27,7 +27,7 @@ fn a_run_whose_state_is_newer_waits_for_a_node_that_knows_it() {
     let free =
         format!("SELECT node IS NULL AND ended_ms IS NULL FROM forgeline.run WHERE id = '{newer}'");
     assert_eq!(bench.sql(&free), "t", "the node does not know its state");
-    // Readers read it, and what is sent to it is kept.
+    // Readers read it, and decisions are kept.
     let shown = bench.get(other, &format!("/v1/runs/{newer}"));
     assert_eq!((shown.status, &shown.json()["status"]), (200, &"waiting".into()), "{shown:?}");
     assert_eq!(bench.sql(&set(1)), "");

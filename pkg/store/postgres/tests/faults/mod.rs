@@ -64,7 +64,7 @@ impl<'w> WholeOperation<'w> {
         Self { world, operation, before, after, answer, counts }
     }
 
-    /// Does the operation with a fault; returns what is wrong, if anything.
+    /// Does the operation with a fault; returns the fault that it finds, if any.
     async fn with(&self, place: FaultPlace) -> Option<String> {
         self.world.begin_anew().await;
         self.world.proxy.arm(Some(place));

@@ -27,7 +27,7 @@ pub(super) enum WriteSteps {
 /// An operation of a store.
 #[derive(Clone, Copy)]
 pub(super) struct StoreOperation {
-    /// Its trait and its name, and what is special about it.
+    /// Its trait and its name, and its arguments where there are several.
     pub(super) name: &'static str,
     pub(super) steps: WriteSteps,
     pub(super) begin: fn(Arc<PostgresStore>) -> OperationResult,
