@@ -125,10 +125,10 @@ impl MessageProxy {
         let server = server.join(SOCKET);
         let (state, changed) = (Mutex::default(), Condvar::new());
         let core = Arc::new(ProxyCore { folder, server, state, changed });
-        let served = Arc::downgrade(&core);
+        let proxied = Arc::downgrade(&core);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                let Some(core) = served.upgrade() else { return };
+                let Some(core) = proxied.upgrade() else { return };
                 thread::spawn(move || drop(core.serve(client)));
             }
         });

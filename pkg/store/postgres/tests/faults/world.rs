@@ -54,7 +54,7 @@ impl FaultWorld {
         world
     }
 
-    /// Adds one of everything, and keeps a copy of it.
+    /// Adds one of everything, and keeps a copy.
     async fn fill(&self) {
         let store = &*self.store;
         for id in ["r", "ended", "stream", "packed", "closed", "old", "older", "warm"] {
