@@ -170,7 +170,7 @@ postgres-setup: ## install a server of PostgreSQL into target/postgres (pip)
 	sh internal/testkit/postgres/setup.sh
 
 postgres-test: postgres-setup ## run the tests of its stores with each server that is installed; they fail instead of skipping
-	FORGELINE_REQUIRE_POSTGRES=1 $(CARGO) test -p forgeline-store --features postgres --test postgres
+	FORGELINE_REQUIRE_POSTGRES=1 FORGELINE_ALL_FAULTS=1 $(CARGO) test -p forgeline-store --features postgres --test postgres
 
 redis-test: ## run the tests of notifications over Redis (Debian: redis-server); they fail instead of skipping
 	FORGELINE_REQUIRE_REDIS=1 $(CARGO) test -p forgeline-store --features redis --test redis

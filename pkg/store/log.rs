@@ -165,6 +165,12 @@ pub trait EventLog: Send + Sync + 'static {
     ///
     /// Returns [`StoreError::Unavailable`] if the log cannot be used.
     fn sweep(&self, keep: Retention) -> StoreFuture<'_, u64>;
+
+    /// Returns the number of records that readers of this process got late, by a look of the store instead of a notification, since the store was opened.
+    /// Default: 0, for a log that one process writes.
+    fn late_records(&self) -> u64 {
+        0
+    }
 }
 
 /// Returns the information about one log; `None` if there is no such log, or it is retired.

@@ -19,6 +19,8 @@ pub mod console;
 pub mod fixtures;
 pub mod llama;
 pub mod mcp;
+#[cfg(unix)]
+pub mod message_proxy;
 pub mod neutral;
 #[cfg(unix)]
 pub mod nodes;

@@ -66,7 +66,7 @@ impl NodeMembership {
     }
 
     /// Returns the numbers to report; `None` before the node has begun.
-    pub(crate) fn reported(&self) -> Option<&NodeCounts> {
+    pub(super) fn reported(&self) -> Option<&NodeCounts> {
         self.has_begun.load(Ordering::Acquire).then_some(&self.counts)
     }
 

@@ -18,7 +18,10 @@ pub(super) mod steering;
 mod ticks;
 pub(super) mod user_messages;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use tokio_util::task::TaskTracker;
 
@@ -26,7 +29,7 @@ use self::membership::NodeMembership;
 use super::{
     access::usage::ServiceUsage,
     conversations::directory::ConversationDirectory,
-    metrics::{ServiceMetrics, latency_records::LatencyRecords},
+    metrics::{ServiceMetrics, latency_records::LatencyRecords, node_counts::NodeCounts},
     retention::DataRetention,
     runs::{directory::RunDirectory, event_batches::LeaveSignals, slots::RunSlots},
 };
@@ -65,6 +68,13 @@ impl RunLifecycle {
 
     pub(crate) fn membership(&self) -> &NodeMembership {
         &self.membership
+    }
+
+    /// Returns the numbers of this node to report; `None` before it has begun.
+    pub(crate) fn reported(&self) -> Option<&NodeCounts> {
+        let counts = self.membership.reported()?;
+        counts.notify_late.store(self.stores.log.late_records(), Ordering::Relaxed);
+        Some(counts)
     }
 
     /// Returns `true` once no more runs start.

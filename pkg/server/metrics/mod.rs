@@ -135,6 +135,9 @@ impl ServiceMetrics {
             counter("forgeline_runs_lost_total", lost, &node.lost, out);
             let beats = "Reports of this node that it is alive which the store did not take.";
             counter("forgeline_failed_beats_total", beats, &node.failed_beats, out);
+            let late =
+                "Events that readers here got by a look of the store, not by its notification.";
+            counter("forgeline_notify_late", late, &node.notify_late, out);
         }
         gauge(
             "forgeline_uploads",

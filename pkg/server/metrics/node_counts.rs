@@ -13,4 +13,6 @@ pub(crate) struct NodeCounts {
     pub(crate) lost: AtomicU64,
     /// The beats that failed.
     pub(crate) failed_beats: AtomicU64,
+    /// The events that its readers got by a look instead of by a notification.
+    pub(crate) notify_late: AtomicU64,
 }

@@ -67,7 +67,7 @@ pub(super) async fn metrics(
 ) -> Result<Response, Problem> {
     check_permission(&caller, OBSERVE)?;
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    let node = lifecycle.membership().reported();
+    let node = lifecycle.reported();
     Ok((kind, metrics.text(access.usage(), lifecycle.places(), node)).into_response())
 }
 

@@ -85,7 +85,7 @@ fn built(agent: Agent) -> ServiceBuilder {
 /// Returns the metrics of a service as text.
 fn metrics_text(service: &Service) -> String {
     let handles = &service.0;
-    let node = handles.lifecycle.membership().reported();
+    let node = handles.lifecycle.reported();
     handles.metrics.text(handles.access.usage(), handles.lifecycle.places(), node)
 }
 

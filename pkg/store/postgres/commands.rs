@@ -91,6 +91,8 @@ impl PostgresStore {
             let row = self.0.pool.row(RepeatRule::Safe, SEND, values).await?;
             let row = row.ok_or_else(|| StoreError::no_run(run))?;
             if let Some(earlier) = command(&row, 3)? {
+                // It may be this one, stored by a statement whose answer was lost.
+                self.0.hub.commanded(column(&row, 0)?);
                 return Ok(CommandSent::Same(Box::new(earlier)));
             }
             if let Some(number) = column::<Option<i64>>(&row, 2)? {
@@ -150,7 +152,10 @@ impl PostgresStore {
         let found = self.command_of(&writer.run, number).await?;
         writer.check(found.epoch)?;
         match found.state {
-            CommandState::Answered(earlier) if earlier == answer => Ok(()),
+            CommandState::Answered(earlier) if earlier == answer => {
+                self.0.hub.commanded(found.run);
+                Ok(())
+            }
             CommandState::Answered(_) => Err(StoreError::answered(number)),
             CommandState::Missing | CommandState::Unanswered if found.has_ended => {
                 Err(StoreError::run_ended(&writer.run))

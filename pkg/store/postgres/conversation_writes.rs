@@ -5,7 +5,7 @@ use super::{
     conversation_rows::head,
     pool::RepeatRule,
     run_fence::{fenced, is_written},
-    values::{count, values},
+    values::{column, count, values},
 };
 use crate::{
     ConversationKey, ConversationStatus, EraseMode, Erased, RunWriter, StoreError,
@@ -45,7 +45,7 @@ SELECT no FROM grown"
 
 /// Deletes a conversation with all its data; parts that no other one uses are deleted later.
 const DELETE: &str = "
-WITH gone AS (DELETE FROM forgeline.conversation WHERE scope = $1 AND id = $2 RETURNING no),
+WITH gone AS (DELETE FROM forgeline.conversation WHERE no = $1 RETURNING no),
 lines AS (DELETE FROM forgeline.line USING gone WHERE conversation = gone.no),
 texts AS (DELETE FROM forgeline.message USING gone WHERE conversation = gone.no),
 used AS (DELETE FROM forgeline.blob_use USING gone WHERE conversation = gone.no RETURNING hash),
@@ -123,10 +123,24 @@ impl PostgresStore {
         &self,
         key: &ConversationKey,
     ) -> Result<bool, StoreError> {
+        let is_found = self.delete_rows(key).await?;
+        self.free_parts().await?;
+        Ok(is_found)
+    }
+
+    /// Deletes the rows of a conversation; returns `false` if there was none. Its number is read first: the answer of a statement that deletes may be lost.
+    async fn delete_rows(&self, key: &ConversationKey) -> Result<bool, StoreError> {
         let (scope, id) = (key.scope.as_str(), key.id.as_str());
-        let gone = self.0.pool.row(RepeatRule::Safe, DELETE, values![scope, id]).await?;
-        self.0.pool.rows(RepeatRule::Safe, FREE, values![]).await?;
-        Ok(gone.is_some())
+        let sql = "SELECT no FROM forgeline.conversation WHERE scope = $1 AND id = $2";
+        let row = self.0.pool.row(RepeatRule::Safe, sql, values![scope, id]).await?;
+        let Some(row) = row else { return Ok(false) };
+        let no: i64 = column(&row, 0)?;
+        self.0.pool.rows(RepeatRule::Safe, DELETE, values![no]).await?;
+        Ok(true)
+    }
+
+    async fn free_parts(&self) -> Result<(), StoreError> {
+        self.0.pool.rows(RepeatRule::Safe, FREE, values![]).await.map(drop)
     }
 
     pub(super) async fn erase_conversations(
@@ -149,12 +163,14 @@ impl PostgresStore {
         loop {
             let found = self.0.pool.rows(RepeatRule::Safe, OF_OWNER, values![scope, owner]).await?;
             if found.is_empty() {
+                // Also after an earlier attempt that failed before this.
+                self.free_parts().await?;
                 return Ok(all);
             }
             for row in &found {
                 let head = super::conversation_rows::conversation(row)?;
                 let is_erased = match mode {
-                    EraseMode::Hard => self.delete_conversation(&head.key).await?,
+                    EraseMode::Hard => self.delete_rows(&head.key).await?,
                     EraseMode::Tombstone => self.bury(&head.key).await?,
                     EraseMode::Count => true,
                 };
@@ -183,8 +199,6 @@ impl PostgresStore {
         let status = i16::try_from(status_number(ConversationStatus::Erased)).unwrap_or_default();
         let left: Vec<_> = left.iter().map(String::as_str).collect();
         let values = values![scope, id, status, count, numbers, left];
-        let done = self.0.pool.row(RepeatRule::Safe, BURY, values).await?;
-        self.0.pool.rows(RepeatRule::Safe, FREE, values![]).await?;
-        Ok(done.is_some())
+        Ok(self.0.pool.row(RepeatRule::Safe, BURY, values).await?.is_some())
     }
 }

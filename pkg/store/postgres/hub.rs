@@ -1,6 +1,6 @@
 //! The readers that wait in this process, and the news for those of others.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicU64};
 
 use super::{
     followed_logs::FollowedLogs,
@@ -15,6 +15,8 @@ pub(super) struct ReaderHub {
     pub(super) scopes: Arc<WaitTable<String>>,
     pub(super) commands: Arc<WaitTable<i64>>,
     pub(super) outbox: NewsOutbox,
+    /// The records that readers of this process got by a look instead of by a notification.
+    pub(super) late: AtomicU64,
 }
 
 impl ReaderHub {

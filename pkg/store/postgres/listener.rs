@@ -1,6 +1,10 @@
 //! The task that wakes the readers of this process: by notifications, and by a look every second in case one was lost.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use tokio::{
     sync::{mpsc, watch},
@@ -11,6 +15,7 @@ use tokio_postgres::{Client, Notification};
 use super::{
     dial::Dialer,
     hub::ReaderHub,
+    late_news::UnheardLogs,
     news::{CHANNELS, COMMANDS, LogNews, SCOPES, log_channel, log_news},
     pool::{RepeatRule, SessionPool},
     values::{column, count, values},
@@ -47,6 +52,7 @@ pub(super) struct ListenTask {
     pub(super) pool: Arc<SessionPool>,
     pub(super) hub: Arc<ReaderHub>,
     pub(super) stop: watch::Receiver<()>,
+    pub(super) unheard: UnheardLogs,
     /// `false` where notifications do not arrive.
     pub(super) hears: bool,
 }
@@ -130,7 +136,7 @@ impl ListenTask {
         }
     }
 
-    async fn handle(&self, heard: impl Iterator<Item = Notification>) {
+    async fn handle(&mut self, heard: impl Iterator<Item = Notification>) {
         let mut grown = BTreeMap::new();
         for notification in heard {
             match notification.channel() {
@@ -142,6 +148,7 @@ impl ListenTask {
                 }
                 _ => {
                     for (no, news) in log_news(notification.payload()) {
+                        self.unheard.heard(no, news.end());
                         self.take(no, news, &mut grown);
                     }
                 }
@@ -167,7 +174,8 @@ impl ListenTask {
     }
 
     /// Looks at everything that is waited for.
-    async fn look(&self) {
+    async fn look(&mut self) {
+        self.hub.late.fetch_add(self.unheard.take(), Ordering::Relaxed);
         for numbers in self.hub.logs.numbers().chunks(MAX_KEYS) {
             if let Err(error) = self.look_at_logs(numbers).await {
                 tracing::debug!(%error, "followed logs cannot be looked at");
@@ -203,7 +211,7 @@ impl ListenTask {
         }
     }
 
-    async fn look_at_logs(&self, numbers: &[i64]) -> Result<(), StoreError> {
+    async fn look_at_logs(&mut self, numbers: &[i64]) -> Result<(), StoreError> {
         let sql = "SELECT no, head, state = 0 FROM forgeline.log WHERE no = ANY($1)";
         let rows = self.pool.rows(RepeatRule::Safe, sql, values![numbers.to_vec()]).await?;
         let mut left: BTreeMap<i64, LogNews> =
@@ -216,6 +224,9 @@ impl ListenTask {
         let mut grown = BTreeMap::new();
         for (no, news) in left {
             self.take(no, news, &mut grown);
+        }
+        for log in grown.values() {
+            self.unheard.found(log.no, log.seen, log.head);
         }
         self.read(grown.into_values().collect()).await;
         Ok(())

@@ -1,6 +1,9 @@
 //! The event log of [`PostgresStore`].
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use futures_core::stream::BoxStream;
 
@@ -84,6 +87,10 @@ impl EventLog for PostgresStore {
 
     fn sweep(&self, keep: Retention) -> StoreFuture<'_, u64> {
         Box::pin(self.sweep_logs(keep))
+    }
+
+    fn late_records(&self) -> u64 {
+        self.0.hub.late.load(Ordering::Relaxed)
     }
 }
 

@@ -42,13 +42,15 @@ const RETIRE: &str = concat!(
     " WHERE scope = $1 AND name = $2 AND state < 2 RETURNING no"
 );
 
-/// Retires a log that was not used for n milliseconds.
-const RETIRE_UNUSED: &str = concat!(
-    "UPDATE forgeline.log SET state = 2, changed_ms = ",
+/// Removes a log that was not used for n milliseconds, whole: an interrupted caller leaves none that is retired for good.
+const REMOVE_UNUSED: &str = concat!(
+    "WITH gone AS (
+        DELETE FROM forgeline.log WHERE no = $1 AND state < 2 AND changed_ms <= ",
     now_ms!(),
-    " WHERE scope = $1 AND name = $2 AND state < 2 AND changed_ms <= ",
-    now_ms!(),
-    " - $3::bigint RETURNING no"
+    " - $2::bigint RETURNING no),
+    events AS (DELETE FROM forgeline.event USING gone WHERE event.log = gone.no),
+    packs AS (DELETE FROM forgeline.event_pack USING gone WHERE event_pack.log = gone.no)
+    SELECT no FROM gone"
 );
 
 /// Drops the records of a retired log, to which nothing can be added any more.
@@ -128,14 +130,22 @@ impl PostgresStore {
         key: &LogKey,
         unused: Duration,
     ) -> Result<bool, StoreError> {
-        let (scope, name) = (key.scope.as_str(), key.name.as_str());
         let unused = i64::try_from(unused.as_millis()).unwrap_or(i64::MAX);
-        let values = values![scope, name, unused];
-        let retired = self.0.pool.row(RepeatRule::Safe, RETIRE_UNUSED, values).await?;
-        let Some(row) = retired else { return self.0.heads.readable(key).await.map(|_| false) };
-        let no = column(&row, 0)?;
+        let no = self.0.heads.readable(key).await?.no;
+        let values = values![no, unused];
+        if self.0.pool.row(RepeatRule::Safe, REMOVE_UNUSED, values).await?.is_none() {
+            match self.0.heads.find(key).await? {
+                Some(head) if head.no == no => {
+                    return self.0.heads.readable(key).await.map(|_| false);
+                }
+                // It was removed meanwhile, perhaps by this statement, whose answer was lost.
+                Some(_) | None => {}
+            }
+        }
+        // An append at the same time may have added records that the statement did not see.
+        self.0.pool.rows(RepeatRule::Safe, CLEAR, values![no]).await?;
         self.0.hub.changed(no, key);
-        self.remove_retired(no, key).await.map(|()| true)
+        Ok(true)
     }
 
     async fn remove_retired(&self, no: i64, key: &LogKey) -> Result<(), StoreError> {

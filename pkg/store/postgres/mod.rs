@@ -10,6 +10,7 @@ mod follow;
 mod followed_logs;
 mod free_runs;
 mod hub;
+mod late_news;
 mod latency;
 mod life;
 mod listener;
@@ -42,6 +43,7 @@ use self::{
     dial::Dialer,
     errors::StatementFailure,
     hub::ReaderHub,
+    late_news::UnheardLogs,
     life::NodeSessions,
     listener::ListenTask,
     log_head::LogHeads,
@@ -138,6 +140,7 @@ impl PostgresStore {
             pool: Arc::clone(&pool),
             hub: Arc::clone(&hub),
             stop: stopped,
+            unheard: UnheardLogs::default(),
             hears: wakes == WakeMode::Notified,
         };
         tokio::spawn(listener.run());

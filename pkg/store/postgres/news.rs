@@ -32,6 +32,16 @@ pub(super) enum LogNews {
     Changed,
 }
 
+impl LogNews {
+    /// Returns the end of the log that the news name.
+    pub(super) fn end(self) -> u64 {
+        match self {
+            Self::Grown(head) => head,
+            Self::Changed => u64::MAX,
+        }
+    }
+}
+
 /// News that wait to be sent.
 #[derive(Debug, Default)]
 pub(super) struct NewsBatch {

@@ -77,19 +77,15 @@ const LIST: &str = concat!(
      ORDER BY begun_ms DESC, id DESC LIMIT $6"
 );
 
-const SWEEP: &str = "
-WITH old AS (
-    DELETE FROM forgeline.run WHERE no IN (
-        SELECT no FROM (
-            SELECT no, ended_ms, row_number() OVER (ORDER BY ended_ms DESC, no DESC) AS place
-            FROM forgeline.run WHERE ended_ms IS NOT NULL) AS ended
-        WHERE ended_ms < $1 OR place > $2 ORDER BY ended_ms, no LIMIT 1000)
-    RETURNING no, scope, id),
-commands AS (DELETE FROM forgeline.command USING old WHERE command.run = old.no)
-SELECT scope, id FROM old";
+const OLD: &str = "
+SELECT no, scope, id FROM (
+    SELECT no, scope, id, ended_ms, row_number() OVER (ORDER BY ended_ms DESC, no DESC) AS place
+    FROM forgeline.run WHERE ended_ms IS NOT NULL) AS ended
+WHERE ended_ms < $1 OR place > $2 ORDER BY ended_ms, no LIMIT 1000";
 
+/// Deletes runs by their numbers, which were read before: a statement whose answer is lost does not take the answer of the operation with it.
 const DELETE: &str = "
-WITH gone AS (DELETE FROM forgeline.run WHERE scope = $1 AND id = $2 RETURNING no),
+WITH gone AS (DELETE FROM forgeline.run WHERE no = ANY($1) RETURNING no),
 notes AS (DELETE FROM forgeline.run_note USING gone WHERE run_note.run = gone.no),
 commands AS (DELETE FROM forgeline.command USING gone WHERE command.run = gone.no)
 SELECT no FROM gone";
@@ -309,9 +305,13 @@ impl RunStore for PostgresStore {
     fn sweep(&self, before_ms: u64, keep: u64) -> StoreFuture<'_, Vec<LogKey>> {
         Box::pin(async move {
             let (before, keep) = (int(before_ms), int(keep));
-            let rows = self.0.pool.rows(RepeatRule::Safe, SWEEP, values![before, keep]).await?;
+            let rows = self.0.pool.rows(RepeatRule::Safe, OLD, values![before, keep]).await?;
+            let numbers = rows.iter().map(|row| column(row, 0)).collect::<Result<Vec<i64>, _>>()?;
+            if !numbers.is_empty() {
+                self.0.pool.rows(RepeatRule::Safe, DELETE, values![numbers]).await?;
+            }
             let key = |row: &tokio_postgres::Row| {
-                Ok(LogKey::new(column::<&str>(row, 0)?, column::<&str>(row, 1)?))
+                Ok(LogKey::new(column::<&str>(row, 1)?, column::<&str>(row, 2)?))
             };
             rows.iter().map(key).collect()
         })
@@ -320,9 +320,12 @@ impl RunStore for PostgresStore {
     fn delete<'a>(&'a self, key: &'a LogKey) -> StoreFuture<'a, bool> {
         Box::pin(async move {
             let (scope, id) = (key.scope.as_str(), key.name.as_str());
-            let row = self.0.pool.row(RepeatRule::Safe, DELETE, values![scope, id]).await?;
+            let sql = "SELECT no FROM forgeline.run WHERE scope = $1 AND id = $2";
+            let row = self.0.pool.row(RepeatRule::Safe, sql, values![scope, id]).await?;
             let Some(row) = row else { return Ok(false) };
-            self.0.hub.commanded(column(&row, 0)?);
+            let no: i64 = column(&row, 0)?;
+            self.0.pool.rows(RepeatRule::Safe, DELETE, values![vec![no]]).await?;
+            self.0.hub.commanded(no);
             Ok(true)
         })
     }

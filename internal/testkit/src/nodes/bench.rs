@@ -11,7 +11,10 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{HttpReply, NodeProcess, NodeProxy, PacedModel, RunReader, ask};
-use crate::postgres::{self, PostgresServer, PostgresSession};
+use crate::{
+    message_proxy::MessageProxy,
+    postgres::{self, PostgresServer, PostgresSession},
+};
 
 /// Longest wait for a response.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,6 +30,9 @@ pub struct NodeBench {
     server: BenchServer,
     program: PathBuf,
     folder: PathBuf,
+    /// The configuration of the nodes, which names the URL of their database.
+    config: String,
+    url: String,
     database: String,
     model: PacedModel,
     nodes: Vec<Option<NodeProcess>>,
@@ -84,9 +90,10 @@ impl NodeBench {
             std::env::temp_dir().join(format!("forgeline-nodes-{}-{number}", std::process::id()));
         std::fs::create_dir_all(folder.join("work")).unwrap();
         let model = PacedModel::start();
+        let url = server.get().database();
         let config = format!(
             "postgres = {:?}\n[limits]\nruns_per_minute = 10000\n[agents.paced]\nprovider = \"openai\"\nbase_url = {:?}\nmodel = \"paced\"\nno_tools = true\n[agents.demo]\nprovider = \"demo\"\n[agents.worker]\nprovider = \"openai\"\nbase_url = {:?}\nmodel = \"paced\"\nroot = {:?}\nallow_command = [\"sh work.sh\"]\napprove = \"command.run\"\n",
-            server.get().database(),
+            url,
             model.url(),
             model.url(),
             folder.join("work").display().to_string(),
@@ -96,7 +103,9 @@ impl NodeBench {
         let database = database.unwrap().to_owned();
         let program = program.to_owned();
         let proxy = NodeProxy::start(Vec::new());
-        let mut bench = Self { server, program, folder, database, model, nodes: Vec::new(), proxy };
+        let nodes = Vec::new();
+        let mut bench =
+            Self { server, program, folder, config, url, database, model, nodes, proxy };
         for _ in 0..count {
             bench.add();
         }
@@ -109,7 +118,25 @@ impl NodeBench {
     ///
     /// Panics when it does not start.
     pub fn add(&mut self) -> usize {
-        let config = self.folder.join("nodes.toml");
+        self.add_with("nodes.toml")
+    }
+
+    /// Starts one more node, which reaches the database through a proxy; returns its number and the proxy.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it does not start.
+    pub fn add_behind_proxy(&mut self) -> (usize, MessageProxy) {
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let proxy = MessageProxy::start(&format!("node{number}"), self.server.get().folder());
+        let name = format!("nodes-{number}.toml");
+        let config = self.config.replace(&self.url, &proxy.url(&self.url));
+        std::fs::write(self.folder.join(&name), config).unwrap();
+        (self.add_with(&name), proxy)
+    }
+
+    fn add_with(&mut self, config: &str) -> usize {
+        let config = self.folder.join(config);
         let config = config.to_str().unwrap();
         self.nodes.push(Some(NodeProcess::start(&self.program, &["--config", config])));
         self.route();

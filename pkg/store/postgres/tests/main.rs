@@ -12,8 +12,15 @@ mod postgres;
 #[allow(unreachable_pub, reason = "other crates have it too")]
 mod pooler_process;
 
+/// The proxy between a store and its server, as above.
+#[path = "../../../../internal/testkit/src/message_proxy.rs"]
+#[allow(dead_code, unreachable_pub, reason = "what these tests do not use, others do")]
+mod message_proxy;
+
 mod claims;
 mod failures;
+mod faults;
+mod late_news;
 mod lives;
 mod log;
 mod migrations;

@@ -2,9 +2,12 @@
 
 mod database;
 mod failover;
+mod handover;
 mod kills;
 mod readers;
 mod requests;
+mod seams;
+mod versions;
 
 use std::path::Path;
 

@@ -68,3 +68,23 @@ fn a_reader_at_another_node_reads_what_its_owner_writes_at_once() {
     ));
     assert!(late[late.len() / 2].as_millis() < 100, "{late:?}");
 }
+
+#[test]
+fn a_reader_whose_node_gets_no_notifications_reads_by_looks_which_are_counted() {
+    let Some(mut bench) = nodes(1) else { return };
+    let (deaf, proxy) = bench.add_behind_proxy();
+    let late = |node: usize| -> u64 {
+        let metrics = bench.get(bench.address(node), "/metrics").body;
+        let line = metrics.lines().find_map(|line| line.strip_prefix("forgeline_notify_late "));
+        line.unwrap_or_else(|| panic!("{metrics}")).parse().unwrap()
+    };
+    proxy.drop_news(true);
+    let run = bench.begin(bench.address(0), "paced", "write 60 words, one each 50 ms");
+    let mut reader = bench.reader(vec![bench.address(deaf)], &run);
+    reader.until_end();
+    assert!(reader.text().ends_with("w58 w59 "), "{}", reader.text());
+    let (here, there) = (late(deaf), late(0));
+    say(format!("nodes: {here} of {} events were read by looks", reader.events().len()));
+    assert!(here > 20, "{here} of {} events", reader.events().len());
+    assert_eq!(there, 0, "the node of the run has its own events");
+}
