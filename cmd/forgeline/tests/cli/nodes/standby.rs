@@ -50,7 +50,7 @@ fn runs_go_on_at_a_standby_that_is_promoted_and_keep_their_nodes() {
     say(format!("nodes: a reader hears nothing for {took:.2?} while a standby is promoted"));
 }
 
-/// Without a synchronous standby, the log may be shorter than what readers have: they learn that, and the run goes on from what is there.
+/// Without a synchronous standby, the log may be shorter than what readers have: they learn that, and the run goes on from the shorter one.
 #[test]
 fn a_run_goes_on_from_a_log_that_a_fail_over_made_shorter_and_its_readers_learn_that() {
     let Some(mut bench) = start_replicated(2) else { return };
