@@ -123,8 +123,8 @@ fuzz-short: ## run each fuzz target 20,000 times or for FUZZ_SHORT seconds, 30 b
 			-seed=1 -runs=20000 -max_total_time=$(FUZZ_SHORT) || exit 1; \
 	done
 
-bench-serve: ## start the service and measure it with up to 10,000 readers, beside a server of prepared frames (Linux, 3 minutes)
-	$(CARGO) build -q --release -p $(BINARY) --features serve
+bench-serve: ## start the service and measure it with up to 10,000 readers, beside a server of prepared frames, and as two nodes (Linux, 4 minutes)
+	$(CARGO) build -q --release -p $(BINARY) --features serve,postgres
 	$(CARGO) run -q --release -p forgeline-bench -- service target/release/forgeline
 
 bench-report: ## measure everything beside the peers and rewrite docs/benchmarks.md and its pictures (an hour)
@@ -179,8 +179,8 @@ serve-two: ## serve the demo by two nodes on a private PostgreSQL, behind a prox
 	$(CARGO) build -p $(BINARY) --features postgres
 	$(CARGO) run -q -p forgeline-testkit --bin serve_two -- target/debug/forgeline
 
-kills-nodes: ## kill a node at 100 moments of runs, and read each run at the other one
-	FORGELINE_REQUIRE_POSTGRES=1 FORGELINE_KILLS_NODES=100 $(CARGO) test -q -p $(BINARY) --features postgres --test cli nodes::kills -- --nocapture
+kills-nodes: ## kill a node at 200 moments of runs, and the database at as many, and look for what was acknowledged (15 minutes)
+	FORGELINE_REQUIRE_POSTGRES=1 FORGELINE_KILLS_NODES=$(KILLS) $(CARGO) test -q -p $(BINARY) --features postgres --test cli -- nodes::kills nodes::database_kills --nocapture
 
 service-setup: ## install clients of the service that others made into target/service (pip, npm)
 	internal/testkit/service/setup.sh

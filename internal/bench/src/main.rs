@@ -20,6 +20,15 @@ mod instruments;
 mod measure;
 mod memory;
 mod parsers;
+#[path = "../../testkit/src/postgres.rs"]
+#[allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    dead_code,
+    unreachable_pub,
+    reason = "a helper of tests, of which this is a part"
+)]
+mod postgres;
 mod protocols;
 mod provider;
 mod reading;
@@ -34,7 +43,7 @@ mod start;
 mod transport;
 mod turn;
 
-use std::{alloc::System, env, error::Error, path::Path, process::ExitCode};
+use std::{alloc::System, env, error::Error, fmt::Display, path::Path, process::ExitCode};
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
@@ -46,8 +55,13 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// What any step of a measurement may fail with.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+/// Prints a line about what is not run.
+fn say(line: impl Display) {
+    gate::complain(&line.to_string());
+}
+
 const USAGE: &str = "usage: forgeline-bench gates | bench [checks | context | delivery | http | protocols | run | start | turn | parsers [ROW…]] | work NAME COUNT | serve | latency KIND ADDRESS \
-                     | report RESULTS DOCS | service BINARY [50 | 2000 | resume | submits | waiting | idle]… | floor MODEL";
+                     | report RESULTS DOCS | service BINARY [50 | 2000 | nodes | resume | submits | waiting | idle]… | floor MODEL";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();

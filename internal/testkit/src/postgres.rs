@@ -76,12 +76,7 @@ impl PostgresServer {
     /// Panics when it does not start within a minute.
     #[must_use]
     pub fn start(programs: &Path, settings: &[&str]) -> Self {
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("forgeline-postgres-{}-{count}", std::process::id());
-        let folder = env::temp_dir().join(name);
-        drop(fs::remove_dir_all(&folder));
-        fs::create_dir_all(&folder).unwrap();
-        give(&folder);
+        let folder = new_folder();
         let initdb = programs.join("initdb");
         let mut command = as_user(&initdb);
         command.args([
@@ -93,9 +88,13 @@ impl PostgresServer {
         ]);
         run(command.arg("--pgdata").arg(folder.join("data")));
         let settings = SETTINGS.iter().chain(settings).map(|setting| (*setting).to_owned());
-        let settings: Vec<_> = settings.collect();
+        Self::with_data(programs, folder, settings.collect())
+    }
+
+    /// Starts a server on the data in a folder.
+    fn with_data(programs: &Path, folder: PathBuf, settings: Vec<String>) -> Self {
         let guard = guard(programs, &folder, &settings);
-        let server = Self {
+        let mut server = Self {
             programs: programs.to_owned(),
             folder,
             settings,
@@ -104,6 +103,63 @@ impl PostgresServer {
         };
         server.wait_until_ready();
         server
+    }
+
+    /// Starts a second server that follows this one by streaming replication, and is read-only until [`promote`](Self::promote).
+    ///
+    /// # Panics
+    ///
+    /// Panics when it does not start within a minute.
+    #[must_use]
+    pub fn standby(&self) -> Self {
+        let folder = new_folder();
+        let mut command = as_user(&self.programs.join("pg_basebackup"));
+        command.args(["--username=tests", "--checkpoint=fast", "--no-sync"]);
+        command.args(["--write-recovery-conf", "--port", self.port()]);
+        command.arg("--host").arg(&self.folder).arg("--pgdata").arg(folder.join("data"));
+        run(&mut command);
+        Self::with_data(&self.programs, folder, self.settings.clone())
+    }
+
+    /// Makes each write wait until a standby has it.
+    pub fn wait_for_standby(&self) {
+        self.sql("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'");
+        self.sql("postgres", "SELECT pg_reload_conf()");
+    }
+
+    /// Lets a standby follow its primary no longer; what it has received is kept.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it still receives after a minute.
+    pub fn stop_following(&self) {
+        // Not within one statement: that would be a transaction.
+        self.sql("postgres", "ALTER SYSTEM SET primary_conninfo = ''");
+        self.sql("postgres", "SELECT pg_reload_conf()");
+        let begun = Instant::now();
+        while self.sql("postgres", "SELECT count(*) FROM pg_stat_wal_receiver") != "0" {
+            assert!(begun.elapsed() < Duration::from_mins(1), "the standby still receives");
+        }
+    }
+
+    /// Makes a standby the primary server.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it is none.
+    pub fn promote(&self) {
+        assert_eq!(self.sql("postgres", "SELECT pg_promote()"), "t", "it is promoted");
+    }
+
+    /// Kills the main process with `kill -9`: its children learn that from the end of a pipe.
+    ///
+    /// # Panics
+    ///
+    /// Panics when its process id cannot be read, or it cannot be killed.
+    pub fn kill(&mut self) {
+        let lock = fs::read_to_string(self.folder.join("data/postmaster.pid")).unwrap();
+        run(Command::new("kill").args(["-9", lock.lines().next().unwrap()]));
+        self.stop();
     }
 
     /// Stops the server at once, as a crash does, and starts it with the same data.
@@ -195,7 +251,7 @@ impl PostgresServer {
         &self.folder
     }
 
-    fn wait_until_ready(&self) {
+    fn wait_until_ready(&mut self) {
         let began = Instant::now();
         loop {
             let mut ready = Command::new(self.programs.join("pg_isready"));
@@ -210,6 +266,12 @@ impl PostgresServer {
             }
             let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
             assert!(began.elapsed() < Duration::from_mins(1), "PostgreSQL does not start: {log}");
+            // Children of a main process that was killed end a moment later.
+            if log.contains("shared memory block") {
+                self.stop();
+                fs::remove_file(self.folder.join("keep")).unwrap();
+                self.guard = guard(&self.programs, &self.folder, &self.settings);
+            }
             thread::yield_now();
         }
     }
@@ -304,6 +366,17 @@ pub fn version(folder: &Path) -> Option<u32> {
     let text = String::from_utf8(output.stdout).ok()?;
     let numbers = text.split(|char: char| !char.is_ascii_digit());
     numbers.filter(|digits| !digits.is_empty()).map(str::parse).next()?.ok()
+}
+
+/// Creates the folder of a server.
+fn new_folder() -> PathBuf {
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("forgeline-postgres-{}-{count}", std::process::id());
+    let folder = env::temp_dir().join(name);
+    drop(fs::remove_dir_all(&folder));
+    fs::create_dir_all(&folder).unwrap();
+    give(&folder);
+    folder
 }
 
 fn guard(programs: &Path, folder: &Path, settings: &[String]) -> Child {

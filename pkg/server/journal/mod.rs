@@ -21,7 +21,7 @@ use tokio::sync::{Mutex, Notify};
 pub use self::run_journal::RunJournal;
 use self::{
     lines::{LineReader, StoredLine},
-    run_fence::{RunFence, is_outage},
+    run_fence::{RunFence, is_outage, is_setback},
     undelivered::Undelivered,
 };
 use super::{
@@ -340,7 +340,7 @@ impl Inside {
         }
         if let (Some(fence), Err(error)) = (&fence, &appended)
             && self.is_shared
-            && is_outage(error)
+            && is_setback(error)
         {
             fence.lose(error);
         }

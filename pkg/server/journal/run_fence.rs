@@ -76,6 +76,12 @@ pub(crate) fn is_outage(error: &StoreError) -> bool {
     )
 }
 
+/// Returns `true` for the error of a write after which its run goes on from what the store has: an outage, or a log or conversation that is shorter than
+/// this process has written it, as after a fail-over to a server that lacked the newest writes.
+pub(crate) fn is_setback(error: &StoreError) -> bool {
+    is_outage(error) || matches!(error, StoreError::Behind { at, end, .. } if end < at)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,5 +97,12 @@ mod tests {
         }
         assert!(fence.noted::<()>(Err(StoreError::fenced("r", 1))).is_err());
         assert!(fence.is_lost() && cancel.is_cancelled());
+    }
+
+    #[test]
+    fn a_run_goes_on_from_a_log_that_is_shorter_and_not_from_one_that_is_longer() {
+        let behind = |at, end| StoreError::behind("log", "r", at, end);
+        assert!(is_setback(&behind(9, 7)) && !is_setback(&behind(7, 9)));
+        assert!(!is_outage(&behind(9, 7)), "the same write does not succeed later");
     }
 }

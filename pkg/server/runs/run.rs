@@ -28,7 +28,7 @@ use crate::{
     encode::{RunEnd, RunStatus},
     journal::{
         LogProgress,
-        run_fence::{RunFence, is_outage},
+        run_fence::{RunFence, is_setback},
     },
 };
 use forgeline_agent::{
@@ -379,7 +379,7 @@ impl ServiceRun {
                 match self.append(&**log, events, records).await {
                     Ok(()) => kept += count,
                     Err(error) => {
-                        if is_shared && is_outage(&error) {
+                        if is_shared && is_setback(&error) {
                             self.fence.lose(&error);
                         }
                         // Events that cannot be stored are not shown, and no more of them are paid for.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::run::{RunEnding, RunPhase, ServiceRun, end_record};
 use crate::{
     encode::{RunEnd, RunStatus},
-    journal::{LogProgress, run_fence::is_outage},
+    journal::{LogProgress, run_fence::is_setback},
 };
 use forgeline_store::{
     EventLog, LogRecord, RunChange, RunProgress, StoreError, Stores, private::now_ms,
@@ -28,7 +28,7 @@ impl ServiceRun {
         let closed = self.close(&*stores.log, end).await;
         if let Err(error) = &closed
             && stores.runs.is_shared()
-            && is_outage(error)
+            && is_setback(error)
         {
             self.fence.lose(error);
         }

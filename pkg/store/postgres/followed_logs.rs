@@ -110,6 +110,16 @@ impl FollowedLogs {
         wakes.send_replace(());
     }
 
+    /// Forgets what the database has not, after a fail-over to a server that lacked the newest records, and wakes the readers.
+    pub(super) fn shrink(&self, no: i64, head: u64) {
+        let mut table = self.lock();
+        let Some(key) = table.keys.get(&no).cloned() else { return };
+        let Some(log) = table.logs.get_mut(&key).filter(|log| log.head > head) else { return };
+        log.head = head;
+        drop(table);
+        self.end(&key);
+    }
+
     /// Wakes the readers of all logs.
     pub(super) fn wake_all(&self) {
         for log in self.lock().logs.values() {
@@ -230,6 +240,20 @@ mod tests {
 
     fn records(count: usize) -> Vec<LogRecord> {
         vec![LogRecord::new("kind", "{}"); count]
+    }
+
+    #[test]
+    fn records_that_the_database_has_lost_are_not_kept() {
+        let (logs, key) = (Arc::new(FollowedLogs::default()), LogKey::new("team-a", "run_1"));
+        let reader = logs.subscribe(&key);
+        reader.read(1, 0);
+        logs.add(&key, 0, &records(9));
+        logs.shrink(1, 9);
+        let mut read = Vec::new();
+        assert_eq!(reader.take(0, 9, &mut read), Some(9), "none is lost");
+        logs.shrink(1, 4);
+        assert_eq!(reader.take(0, 9, &mut read), None, "it is read from the database");
+        assert_eq!(logs.behind(1, 5), Some((key, 4)), "what comes instead is new");
     }
 
     /// A node that takes a run over appends while the listener still reads what the earlier owner wrote.

@@ -218,7 +218,9 @@ impl ListenTask {
             numbers.iter().map(|no| (*no, LogNews::Changed)).collect();
         for row in &rows {
             if column::<bool>(row, 2)? {
-                left.insert(column(row, 0)?, LogNews::Grown(count(row, 1)?));
+                let (no, head) = (column(row, 0)?, count(row, 1)?);
+                self.hub.logs.shrink(no, head);
+                left.insert(no, LogNews::Grown(head));
             }
         }
         let mut grown = BTreeMap::new();

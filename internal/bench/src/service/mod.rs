@@ -3,6 +3,7 @@
 
 mod floor;
 mod model;
+mod nodes;
 mod process;
 mod reader;
 mod row;
@@ -21,7 +22,7 @@ use tokio::{task::JoinSet, time};
 pub(crate) use self::floor::serve as floor;
 use self::{
     model::{Ask, Model},
-    process::{Process, Source},
+    process::{Database, Process, Source},
     reader::{Reader, Seen},
     row::{Rows, percentile},
 };
@@ -106,8 +107,8 @@ impl Bench<'_> {
             }
             let (mut ours, mut floor) = (Vec::new(), Vec::new());
             for round in 0..if runs == 5 { ROUNDS } else { 1 } {
-                ours.push(live(&self.service()?, runs, round).await?);
-                floor.push(live(&self.floor()?, runs, round).await?);
+                ours.push(live_at(&self.service()?, runs, round).await?);
+                floor.push(live_at(&self.floor()?, runs, round).await?);
             }
             let (ours, floor) = (Live::middle(&ours), Live::middle(&floor));
             let [lost, added, p50, cpu, kib] = names;
@@ -136,6 +137,9 @@ impl Bench<'_> {
                 floor.kib,
                 "KiB of resident memory a live connection",
             );
+        }
+        if is_wanted("nodes") {
+            self.nodes().await?;
         }
         if is_wanted("resume") {
             self.resume().await?;
@@ -166,7 +170,7 @@ impl Bench<'_> {
         for end in ["", "-wal", "-shm", ".lock"] {
             drop(fs::remove_file(self.folder.join(format!("service.db{end}"))));
         }
-        Process::service(self.binary, source, &database)
+        Process::service(self.binary, source, Database::File(&database))
     }
 
     /// Reads the second half of a run of 10,000 events that has ended.
@@ -229,13 +233,18 @@ impl Bench<'_> {
     }
 }
 
-/// Lets readers read this many live runs, all at once.
-async fn live(process: &Process, runs: usize, round: usize) -> Result<Live> {
+/// Lets readers read this many live runs of a process, all at once.
+async fn live_at(process: &Process, runs: usize, round: usize) -> Result<Live> {
+    live([process, process], runs, round).await
+}
+
+/// Lets readers read this many live runs, all at once: the process that has the runs, and the one that is read and measured.
+async fn live([owner, process]: [&Process; 2], runs: usize, round: usize) -> Result<Live> {
     let mut ids = Vec::new();
     for run in 0..runs {
         let begins = PACE.mul_f64(by_chance(round * runs + run));
         let ask = Ask { count: EVENTS, pace: PACE, begins, waits: false };
-        ids.push(reader::submit(process.address, ask).await?);
+        ids.push(reader::submit(owner.address, ask).await?);
     }
     let (before, began) = (process.resident_kib()?, process.cpu_seconds()?);
     let mut readers = JoinSet::new();

@@ -29,6 +29,15 @@ pub(super) enum Source {
     Demo,
 }
 
+/// The database of a service.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Database<'d> {
+    /// A file of `SQLite`.
+    File(&'d Path),
+    /// A URL of `PostgreSQL`.
+    Shared(&'d str),
+}
+
 /// A process with an address; it ends with this.
 #[derive(Debug)]
 pub(super) struct Process {
@@ -39,11 +48,15 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts the service, whose database is this file.
-    pub(super) fn service(binary: &Path, source: Source, database: &Path) -> Result<Self> {
+    /// Starts the service on this database.
+    pub(super) fn service(binary: &Path, source: Source, database: Database<'_>) -> Result<Self> {
         let mut command = Command::new(binary);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--quiet", "--database"]);
-        command.arg(database).envs(LIMITS).env("OPENAI_API_KEY", "none");
+        command.args(["serve", "--listen", "127.0.0.1:0", "--quiet"]);
+        match database {
+            Database::File(file) => command.arg("--database").arg(file),
+            Database::Shared(url) => command.args(["--postgres", url]),
+        };
+        command.envs(LIMITS).env("OPENAI_API_KEY", "none");
         match source {
             // Its tools ask for an approval.
             Source::Demo => command.args(["--provider", "demo"]),

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{HttpReply, NodeProcess, NodeProxy, PacedModel, RunReader, ask};
+use super::{HttpReply, NodeProcess, NodeProxy, PacedModel, RunReader, ask, database::BenchServer};
 use crate::{
     message_proxy::MessageProxy,
     postgres::{self, PostgresServer, PostgresSession},
@@ -39,24 +39,6 @@ pub struct NodeBench {
     proxy: NodeProxy,
 }
 
-/// The server of a bench.
-#[derive(Debug)]
-enum BenchServer {
-    /// The server of all tests of this process.
-    Shared(&'static PostgresServer),
-    /// A server that the bench may restart.
-    Own(Box<PostgresServer>),
-}
-
-impl BenchServer {
-    fn get(&self) -> &PostgresServer {
-        match self {
-            Self::Shared(server) => server,
-            Self::Own(server) => server,
-        }
-    }
-}
-
 impl NodeBench {
     /// Starts nodes of this program on a new database.
     ///
@@ -70,7 +52,7 @@ impl NodeBench {
         Some(Self::on(BenchServer::Shared(PostgresServer::shared()?), program, count))
     }
 
-    /// Starts nodes of this program on a server of their own, which [`restart_database`](Self::restart_database) restarts.
+    /// Starts nodes of this program on a server of their own, which [`database`](Self::database) restarts and kills.
     ///
     /// Returns `None` and prints the reason when `PostgreSQL` is not installed.
     ///
@@ -84,13 +66,28 @@ impl NodeBench {
         Some(Self::on(BenchServer::Own(Box::new(server)), program, count))
     }
 
+    /// Starts nodes of this program on a server with a standby, whose URL names both.
+    ///
+    /// Returns `None` and prints the reason when `PostgreSQL` is not installed.
+    ///
+    /// # Panics
+    ///
+    /// As [`start`](Self::start).
+    #[must_use]
+    pub fn start_replicated(program: &Path, count: usize) -> Option<Self> {
+        let programs = postgres::programs();
+        let server = PostgresServer::start(programs.last()?, &[]);
+        let standby = Box::new(server.standby());
+        Some(Self::on(BenchServer::Pair(Box::new(server), standby), program, count))
+    }
+
     fn on(server: BenchServer, program: &Path, count: usize) -> Self {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder =
             std::env::temp_dir().join(format!("forgeline-nodes-{}-{number}", std::process::id()));
         std::fs::create_dir_all(folder.join("work")).unwrap();
         let model = PacedModel::start();
-        let url = server.get().database();
+        let url = server.database();
         let config = format!(
             "postgres = {:?}\n[limits]\nruns_per_minute = 10000\n[agents.paced]\nprovider = \"openai\"\nbase_url = {:?}\nmodel = \"paced\"\nno_tools = true\n[agents.demo]\nprovider = \"demo\"\n[agents.worker]\nprovider = \"openai\"\nbase_url = {:?}\nmodel = \"paced\"\nroot = {:?}\nallow_command = [\"sh work.sh\"]\napprove = \"command.run\"\n",
             url,
@@ -149,16 +146,14 @@ impl NodeBench {
         self.folder.join("work")
     }
 
-    /// Stops the server of [`start_apart`](Self::start_apart) as a crash does, and starts it with the same data.
+    /// Returns the server of [`start_apart`](Self::start_apart) or [`start_replicated`](Self::start_replicated).
     ///
     /// # Panics
     ///
     /// Panics when other tests use the server.
-    pub fn restart_database(&mut self) {
-        match &mut self.server {
-            BenchServer::Own(server) => server.restart(),
-            BenchServer::Shared(_) => panic!("the server is shared"),
-        }
+    pub fn database(&mut self) -> &mut BenchServer {
+        assert!(!matches!(self.server, BenchServer::Shared(_)), "the server is shared");
+        &mut self.server
     }
 
     /// Returns a node.

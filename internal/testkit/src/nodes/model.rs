@@ -140,8 +140,11 @@ fn answer(stream: &mut TcpStream, pace: AnswerPace, asked: usize) -> io::Result<
 fn last_message(request: &Value) -> String {
     let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let said = messages.iter().rev().find(|message| message["role"] == "user");
-    let text = said.map(|message| message["content"].clone()).unwrap_or_default();
-    text.as_str().map_or_else(|| text.to_string(), str::to_owned)
+    let content = said.map(|message| message["content"].clone()).unwrap_or_default();
+    // Messages without an answer between them come as one: the last one counts.
+    let last = content.as_array().and_then(|parts| parts.last()).map(|part| &part["text"]);
+    let text = last.unwrap_or(&content).as_str().unwrap_or_default();
+    text.lines().next_back().unwrap_or_default().to_owned()
 }
 
 fn pace(prompt: &str) -> AnswerPace {

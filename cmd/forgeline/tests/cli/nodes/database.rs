@@ -12,7 +12,7 @@ fn a_database_that_restarts_costs_no_run_its_node() {
     let run = bench.begin(bench.address(0), "paced", "write 100 words, one each 20 ms");
     let mut reader = bench.reader(vec![bench.address(1)], &run);
     reader.until(|event| event.data["content"].as_str().is_some_and(|it| it.contains("w20")));
-    bench.restart_database();
+    bench.database().restart();
     reader.until_end();
     assert!(reader.text().ends_with("w98 w99 "), "{}", reader.text());
     assert_eq!(bench.sql("SELECT max(takeovers) FROM forgeline.run"), "0");

@@ -9,11 +9,15 @@ use forgeline_testkit::say;
 
 use super::nodes;
 
-/// The owner of a run is killed while it writes, and the node that has lived long takes over; `FORGELINE_KILLS_NODES` sets how often.
+/// Returns how often nodes and databases are killed; `make kills-nodes` sets more.
+pub(super) fn kills() -> u32 {
+    env::var("FORGELINE_KILLS_NODES").map_or(2, |kills| kills.parse().unwrap())
+}
+
+/// The owner of a run is killed while it writes, and the node that has lived long takes over.
 #[test]
 fn no_event_is_lost_whenever_a_node_is_killed() {
-    let kills = env::var("FORGELINE_KILLS_NODES").ok().and_then(|number| number.parse().ok());
-    let kills: u32 = kills.unwrap_or(2);
+    let kills = kills();
     let Some(mut bench) = nodes(1) else { return };
     bench.settle();
     let mut waits = Vec::new();
