@@ -47,9 +47,9 @@ fn a_node_that_is_asked_to_end_hands_over_a_run_whose_model_or_tool_works() {
         let over = Instant::now();
         (next.join().unwrap(), over)
     });
-    let took = next.at.saturating_duration_since(over);
-    say(format!("nodes: a run that works continues {took:.2?} after its node has ended"));
-    assert!(took < AT_ONCE, "{took:?}");
+    let wait = next.at.saturating_duration_since(over);
+    say(format!("nodes: a run that works continues {wait:.2?} after its node has ended"));
+    assert!(wait < AT_ONCE, "{wait:?}");
     assert!(writes.text().ends_with("w10 w11 "), "{}", writes.text());
     assert_eq!(bench.model().requests(held), 2, "the next owner asks again");
     // A run that ends within the time of its node is not moved.
