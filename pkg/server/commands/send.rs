@@ -44,16 +44,17 @@ pub(crate) async fn send(
     };
     let mut attempt = 0;
     loop {
-        let name = match &base {
-            Some(base) if attempt == 0 => base.clone(),
-            Some(base) if attempt < MAX_ATTEMPTS => format!("{base} {attempt}").into(),
-            _ => new_id("sent-"),
+        // The answer to a name that no other request has is the answer to this one: the reply to its storing was lost.
+        let (name, is_unique) = match &base {
+            Some(base) if attempt == 0 => (base.clone(), false),
+            Some(base) if attempt < MAX_ATTEMPTS => (format!("{base} {attempt}").into(), false),
+            _ => (new_id("sent-"), true),
         };
         attempt += 1;
         let command = RunCommand::new(name, sent.act.kind(), body.as_str());
         let number = match store.send(run, command).await {
             Ok(CommandSent::New(number)) => number,
-            Ok(CommandSent::Same(earlier)) => match repeated(&earlier, &digest, key.is_some())? {
+            Ok(CommandSent::Same(earlier)) => match repeated(&earlier, &digest, is_unique || key.is_some())? {
                 RepeatedCommand::Waits => earlier.number,
                 RepeatedCommand::Answered(answer) => return answer.into_outcome(),
                 RepeatedCommand::Over => continue,
@@ -98,7 +99,7 @@ enum RepeatedCommand {
     Over,
 }
 
-/// Returns the state of an earlier command with the key of the caller (`is_given`), or with the own key of its act.
+/// Returns the state of an earlier command with the key of the caller or of the request (`is_given`), or with the own key of its act.
 fn repeated(
     earlier: &StoredCommand,
     digest: &str,

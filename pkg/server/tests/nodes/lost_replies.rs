@@ -22,13 +22,14 @@ async fn an_answer_that_was_stored_without_a_reply_reaches_the_run() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_was_stored_without_a_reply_is_there_once() {
-    for at in [0, 1] {
+    for (at, loses_sends) in [(0, false), (1, false), (1, true)] {
         let tool = Arc::default();
         let two = TwoNodes::begin([working(&tool, "Done."), working(&tool, "Done.")]).await;
         let run =
             begin(two.app(0), "ann", &json!({ "input": "Pay.", "conversation_id": "c" })).await;
         works(&tool).await;
-        two.stores.loses_notes.store(true, Ordering::SeqCst);
+        two.stores.loses_notes.store(!loses_sends, Ordering::SeqCst);
+        two.stores.loses_sends.store(loses_sends, Ordering::SeqCst);
         let word = json!({ "input": "And this.", "when": "end" });
         let status = post(two.app(at), &format!("{run}/inputs"), "ann", &word).await.status();
         assert!(!two.stores.loses_notes.load(Ordering::SeqCst));

@@ -22,7 +22,20 @@ impl StoreHandle {
 impl CommandStore for StoreHandle {
     fn send<'a>(&'a self, run: &'a LogKey, command: RunCommand) -> StoreFuture<'a, CommandSent> {
         self.0.longest_key.fetch_max(command.key.len(), Ordering::SeqCst);
-        self.counted(move |stores| stores.commands.send(run, command))
+        self.counted(move |stores| {
+            Box::pin(async move {
+                let commands = &stores.commands;
+                let sent = commands.send(run, command.clone()).await?;
+                if let CommandSent::New(number) = sent
+                    && self.0.loses_sends.load(Ordering::SeqCst)
+                {
+                    // The store does it again when its connection is back.
+                    commands.wait_for_answer(run, number).await?;
+                    return commands.send(run, command).await;
+                }
+                Ok(sent)
+            })
+        })
     }
 
     fn unanswered<'a>(

@@ -25,6 +25,8 @@ pub(super) struct SharedStores {
     fails: Mutex<Option<StoreError>>,
     /// Set to lose the reply to the next change that stores notes of a run.
     pub(super) loses_notes: AtomicBool,
+    /// Set to lose the replies to new commands until they are answered.
+    pub(super) loses_sends: AtomicBool,
     /// Set to lose the reply to the next claim that claims a run.
     pub(super) loses_claim: AtomicBool,
     /// The releases.
@@ -66,6 +68,7 @@ impl SharedStores {
             dead: Mutex::default(),
             fails: Mutex::default(),
             loses_notes: AtomicBool::new(false),
+            loses_sends: AtomicBool::new(false),
             loses_claim: AtomicBool::new(false),
             released: Mutex::default(),
             skips_waits: AtomicBool::new(false),
