@@ -54,11 +54,13 @@ pub(crate) async fn send(
         let command = RunCommand::new(name, sent.act.kind(), body.as_str());
         let number = match store.send(run, command).await {
             Ok(CommandSent::New(number)) => number,
-            Ok(CommandSent::Same(earlier)) => match repeated(&earlier, &digest, is_unique || key.is_some())? {
-                RepeatedCommand::Waits => earlier.number,
-                RepeatedCommand::Answered(answer) => return answer.into_outcome(),
-                RepeatedCommand::Over => continue,
-            },
+            Ok(CommandSent::Same(earlier)) => {
+                match repeated(&earlier, &digest, is_unique || key.is_some())? {
+                    RepeatedCommand::Waits => earlier.number,
+                    RepeatedCommand::Answered(answer) => return answer.into_outcome(),
+                    RepeatedCommand::Over => continue,
+                }
+            }
             Ok(_) => return Err(Problem::busy("the request could not be stored", 5)),
             Err(StoreError::Ended { .. }) => return Ok(ActOutcome::Ended),
             Err(error) => return Err(error.into()),

@@ -60,7 +60,8 @@ impl RunLifecycle {
         let writer = run.fence().writer();
         match self.stores.runs.get(&run.key).await {
             Ok(record) if record.progress.has_ended() && record.epoch == writer.epoch => {}
-            Ok(record) if record.epoch == writer.epoch && record.node.as_ref() == Some(&self.node) => {}
+            Ok(record)
+                if record.epoch == writer.epoch && record.node.as_ref() == Some(&self.node) => {}
             Ok(_) => run.fence().lose(&StoreError::fenced(run.key.name.clone(), writer.epoch)),
             // Another node has deleted it.
             Err(error @ StoreError::NotFound { .. }) => {
