@@ -13,7 +13,7 @@ use super::nodes;
 const PATIENCE: Duration = Duration::from_secs(35);
 
 /// Longest time from the end of a node to the next event of a run that it handed over.
-const AT_ONCE: Duration = Duration::from_secs(3);
+const AT_ONCE: Duration = Duration::from_secs(5);
 
 #[test]
 fn a_node_that_is_asked_to_end_hands_over_a_run_whose_model_or_tool_works() {

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::nodes;
 
-/// Longest time from the stop of a node to the first event of the next owner, and a second for a busy machine.
-const TAKEN_OVER: Duration = Duration::from_millis(11_500 + 1_000);
+/// Longest time from the stop of a node to the first event of the next owner, and some for a busy machine.
+const TAKEN_OVER: Duration = Duration::from_millis(11_500 + 2_500);
 
 /// Statements at which a node is stopped, each by some of its text: before the server has it, and before its reply.
 const SEAMS: [(&str, &str); 5] = [
@@ -35,6 +35,15 @@ struct StoppedNode {
     works: RunReader,
     /// A run that waits for an approval, and the id of the approval.
     waits: (String, RunReader, Value),
+}
+
+/// Leaves a free run that no node knows how to claim, so that each of them reaps and claims each second.
+fn keep_looking(bench: &NodeBench) {
+    let here = bench.address(0);
+    let run = bench.begin(here, "demo", "Call notes.keep with \"Buy milk.\"");
+    bench.reader(vec![here], &run).until_kind("tool_approval_request");
+    let free = "UPDATE forgeline.run SET node = NULL, epoch = epoch + 1, state_version = 9";
+    assert_eq!(bench.sql(&format!("{free} WHERE id = '{run}'")), "");
 }
 
 /// Begins two runs at a new node.
@@ -93,6 +102,7 @@ impl StoppedNode {
 #[test]
 fn a_node_that_is_stopped_at_any_seam_is_replaced_and_writes_nothing_when_it_wakes() {
     let Some(mut bench) = nodes(1) else { return };
+    keep_looking(&bench);
     let seams = SEAMS.iter().flat_map(|(seam, text)| {
         [("before", ProxySide::Client), ("behind", ProxySide::Server)]
             .map(|(place, held)| (format!("{place} {seam}"), text, held))
