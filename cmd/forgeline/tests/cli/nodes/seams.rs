@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::nodes;
 
-/// Longest time from the stop of a node to the first event of the next owner, and some for a busy machine.
-const TAKEN_OVER: Duration = Duration::from_millis(11_500 + 2_500);
+/// Longest time from the stop of a node to the first event of the next owner: 11.5 s, and some for a busy machine.
+const TAKEN_OVER: Duration = Duration::from_secs(14);
 
 /// Statements at which a node is stopped, each by some of its text: before the server has it, and before its reply.
 const SEAMS: [(&str, &str); 5] = [
