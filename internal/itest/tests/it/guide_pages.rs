@@ -27,7 +27,7 @@ const LONG: [(&str, usize); 18] = [
     ("prompts", 700),
     ("service", 4_180),
     ("skills", 510),
-    ("sub-agents", 815),
+    ("sub-agents", 830),
     ("tools", 940),
 ];
 
