@@ -110,6 +110,7 @@ operations! {
     ("RunStore::release", One, |store| store.release(&own(), Duration::ZERO).await),
     ("RunStore::owned", One, |store| store.owned(&node("a")).await),
     ("RunStore::open", One, |store| RunStore::open(&*store, 9).await),
+    ("RunStore::open_in", One, |store| store.open_in(&conversation("c")).await),
     ("RunStore::list", One, |store| RunStore::list(&*store, RunQuery::new("team-a", 9)).await),
     ("RunStore::sweep", One, |store| RunStore::sweep(&*store, 5_000, 9).await),
     ("RunStore::delete", One, |store| RunStore::delete(&*store, &key("ended")).await),
