@@ -22,7 +22,7 @@ use tokio::{task::JoinSet, time};
 pub(crate) use self::floor::serve as floor;
 use self::{
     model::{Ask, Model},
-    process::{Database, Process, Source},
+    process::{Process, ServedDatabase, Source},
     reader::{Reader, Seen},
     row::{Rows, percentile},
 };
@@ -170,7 +170,7 @@ impl Bench<'_> {
         for end in ["", "-wal", "-shm", ".lock"] {
             drop(fs::remove_file(self.folder.join(format!("service.db{end}"))));
         }
-        Process::service(self.binary, source, Database::File(&database))
+        Process::service(self.binary, source, ServedDatabase::File(&database))
     }
 
     /// Reads the second half of a run of 10,000 events that has ended.

@@ -2,7 +2,7 @@
 
 use super::{
     Bench, Live, READERS, Result, live, live_at,
-    process::{Database, Process, Source},
+    process::{Process, ServedDatabase, Source},
 };
 use crate::postgres::{PostgresServer, programs};
 
@@ -55,6 +55,10 @@ impl Bench<'_> {
 
     /// Starts a node.
     fn node(&self, url: &str) -> Result<Process> {
-        Process::service(self.binary, Source::Model(self.model.address), Database::Shared(url))
+        Process::service(
+            self.binary,
+            Source::Model(self.model.address),
+            ServedDatabase::Shared(url),
+        )
     }
 }

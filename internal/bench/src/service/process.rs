@@ -31,7 +31,7 @@ pub(super) enum Source {
 
 /// The database of a service.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Database<'d> {
+pub(super) enum ServedDatabase<'d> {
     /// A file of `SQLite`.
     File(&'d Path),
     /// A URL of `PostgreSQL`.
@@ -49,12 +49,16 @@ pub(super) struct Process {
 
 impl Process {
     /// Starts the service on this database.
-    pub(super) fn service(binary: &Path, source: Source, database: Database<'_>) -> Result<Self> {
+    pub(super) fn service(
+        binary: &Path,
+        source: Source,
+        database: ServedDatabase<'_>,
+    ) -> Result<Self> {
         let mut command = Command::new(binary);
         command.args(["serve", "--listen", "127.0.0.1:0", "--quiet"]);
         match database {
-            Database::File(file) => command.arg("--database").arg(file),
-            Database::Shared(url) => command.args(["--postgres", url]),
+            ServedDatabase::File(file) => command.arg("--database").arg(file),
+            ServedDatabase::Shared(url) => command.args(["--postgres", url]),
         };
         command.envs(LIMITS).env("OPENAI_API_KEY", "none");
         match source {

@@ -18,9 +18,9 @@ type OperationResult = StoreFuture<'static, String>;
 /// The statements of an operation that writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteSteps {
-    /// Its writes are one statement.
+    /// One statement with all of its writes.
     One,
-    /// It has several, and each leaves the log retired or the conversation gone: the same operation, done again, completes it.
+    /// Several statements, each of which leaves the log retired or the conversation gone: the same operation, done again, completes it.
     Several,
 }
 

@@ -108,7 +108,7 @@ fn block(file: &str, service: &str) -> String {
 /// A proxy that runs, and ends with this.
 pub(super) struct Proxy {
     child: Child,
-    /// What it says on stderr.
+    /// The lines that it writes to stderr.
     said: Receiver<String>,
     pub(super) host: String,
 }
