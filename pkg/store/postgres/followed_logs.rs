@@ -146,9 +146,11 @@ impl FollowedLogs {
         key
     }
 
-    /// Returns the numbers of the logs that are followed.
-    pub(super) fn numbers(&self) -> Vec<i64> {
-        self.lock().keys.keys().copied().collect()
+    /// Returns the numbers of the logs that are followed, with the ends that were seen.
+    pub(super) fn ends(&self) -> Vec<(i64, u64)> {
+        let table = self.lock();
+        let end = |key| table.logs.get(key).map_or(0, |log| log.head);
+        table.keys.iter().map(|(no, key)| (*no, end(key))).collect()
     }
 
     /// Adds records of an open log to a buffer. Returns their number, 0 if the next one does not exist yet, or `None` if that is not known here.

@@ -176,8 +176,8 @@ impl ListenTask {
     /// Looks at everything that is waited for.
     async fn look(&mut self) {
         self.hub.late.fetch_add(self.unheard.take(), Ordering::Relaxed);
-        for numbers in self.hub.logs.numbers().chunks(MAX_KEYS) {
-            if let Err(error) = self.look_at_logs(numbers).await {
+        for seen in self.hub.logs.ends().chunks(MAX_KEYS) {
+            if let Err(error) = self.look_at_logs(seen).await {
                 tracing::debug!(%error, "followed logs cannot be looked at");
             }
         }
@@ -211,15 +211,21 @@ impl ListenTask {
         }
     }
 
-    async fn look_at_logs(&mut self, numbers: &[i64]) -> Result<(), StoreError> {
+    /// Looks at logs, by their numbers and the ends that were seen before.
+    async fn look_at_logs(&mut self, seen: &[(i64, u64)]) -> Result<(), StoreError> {
         let sql = "SELECT no, head, state = 0 FROM forgeline.log WHERE no = ANY($1)";
-        let rows = self.pool.rows(RepeatRule::Safe, sql, values![numbers.to_vec()]).await?;
+        let numbers: Vec<_> = seen.iter().map(|(no, _)| *no).collect();
+        let rows = self.pool.rows(RepeatRule::Safe, sql, values![numbers]).await?;
+        let seen: BTreeMap<i64, u64> = seen.iter().copied().collect();
         let mut left: BTreeMap<i64, LogNews> =
-            numbers.iter().map(|no| (*no, LogNews::Changed)).collect();
+            seen.keys().map(|no| (*no, LogNews::Changed)).collect();
         for row in &rows {
             if column::<bool>(row, 2)? {
                 let (no, head) = (column(row, 0)?, count(row, 1)?);
-                self.hub.logs.shrink(no, head);
+                // Not the end by now: a record may have been added since the statement.
+                if seen.get(&no).is_some_and(|seen| head < *seen) {
+                    self.hub.logs.shrink(no, head);
+                }
                 left.insert(no, LogNews::Grown(head));
             }
         }
