@@ -19,7 +19,8 @@ impl RunLifecycle {
         let passes = StoredInput::read(record).passes() + 1;
         if passes > MAX_PASSES {
             let minutes = (PAUSE * MAX_PASSES).as_secs() / 60;
-            let message = format!("{}, nor does another node since {minutes} minutes", why.message);
+            let message =
+                format!("{}, and no other node has had it for {minutes} minutes", why.message);
             return Some(AgentError::new(why.code, message));
         }
         tracing::info!(%why, run_id = %record.key.name, passes, "a run is left to a node that has its agent");
