@@ -230,6 +230,24 @@ impl PostgresServer {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
+    /// Waits until a query has these rows as its result: what a process leaves in a database comes after its last word.
+    ///
+    /// # Panics
+    ///
+    /// Panics when they have not come within 30 s, or when the query fails.
+    pub fn wait_for(&self, database: &str, sql: &str, expected: &str) {
+        let begun = Instant::now();
+        loop {
+            let rows = self.sql(database, sql);
+            if rows == expected {
+                return;
+            }
+            let passed = begun.elapsed() > Duration::from_secs(30);
+            assert!(!passed, "{sql}: {rows} after 30 s, expected {expected}");
+            thread::park_timeout(Duration::from_millis(20));
+        }
+    }
+
     /// Opens a session that stays open, for transactions.
     ///
     /// # Panics

@@ -249,6 +249,15 @@ impl NodeBench {
         self.server.get().sql(&self.database, sql)
     }
 
+    /// Waits until a query in the database of the nodes has these rows as its result.
+    ///
+    /// # Panics
+    ///
+    /// Panics when they have not come within 30 s, or when the query fails.
+    pub fn wait_for(&self, sql: &str, expected: &str) {
+        self.server.get().wait_for(&self.database, sql, expected);
+    }
+
     /// Opens a session in the database of the nodes, for a transaction.
     #[must_use]
     pub fn session(&self) -> PostgresSession {

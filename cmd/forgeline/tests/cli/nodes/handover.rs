@@ -59,5 +59,5 @@ fn a_node_that_is_asked_to_end_hands_over_a_run_whose_model_or_tool_works() {
     assert_eq!(fs::read_to_string(bench.work().join("begun.txt")).unwrap(), work);
     assert_eq!(tool.count("run_end"), 1, "{:?}", tool.events());
     assert_eq!(bench.sql("SELECT max(takeovers) FROM forgeline.run"), "0", "no node has died");
-    assert_eq!(bench.sql("SELECT count(*) FROM forgeline.run WHERE ended_ms IS NULL"), "0");
+    bench.wait_for("SELECT count(*) FROM forgeline.run WHERE ended_ms IS NULL", "0");
 }
