@@ -169,13 +169,21 @@ def build(mutants, left):
                 before, within = text[: span["byte_start"]], text[span["byte_start"] : span["byte_end"]]
                 closed = re.findall(rb"/\*(\d+)>\*/", before)
                 around = [n for n in re.findall(rb"/\*<(\d+)\*/", before) if n not in closed]
-                for number in around[-1:] or re.findall(rb"/\*<(\d+)\*/", within):
+                for number in around[-1:] or re.findall(rb"/\*<(\d+)\*/", within) or arms_of(text, span, mutants):
                     bad[int(number)] = rendered.splitlines()[0]
         bad = {n: why for n, why in bad.items() if n not in left}
         if not bad:
             sys.exit("\n".join(m["message"]["rendered"] for m in messages if m["reason"] == "compiler-message" and m["message"]["level"] == "error"))
         print("\n".join(f"does not compile: {mutants[n]['name']}: {why}" for n, why in bad.items()), file=sys.stderr, flush=True)
         left |= bad
+
+
+def arms_of(text, span, mutants):
+    """The mutants that take an arm away from the `match` at a place: without it, not all values are covered."""
+    found = PARSER.parse(text).root_node.descendant_for_byte_range(span["byte_start"], span["byte_end"])
+    found = above(found, "match_expression")
+    within = text[found.start_byte : found.end_byte] if found else b""
+    return [n for n in re.findall(rb"/\*<(\d+)\*/", within) if mutants[int(n)]["genre"] == "MatchArm"]
 
 
 def run_test(program, manifest, test, chosen, seconds):

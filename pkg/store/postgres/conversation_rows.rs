@@ -43,7 +43,7 @@ impl PostgresStore {
     pub(super) async fn texts(
         &self,
         key: &ConversationKey,
-        sql: &str,
+        sql: &'static str,
         from: i64,
         most: i64,
     ) -> Result<Vec<(u64, u64, String)>, StoreError> {

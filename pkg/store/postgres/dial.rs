@@ -10,6 +10,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{
     errors::StatementFailure,
+    session::StatementSession,
     setup::{PostgresOptions, SettingsUse},
 };
 use crate::{StoreError, servers::tls};
@@ -22,6 +23,8 @@ pub(super) struct Dialer {
     is_direct: bool,
     /// `true` once a pooler has refused the settings of sessions, which it cannot keep apart.
     has_no_settings: AtomicBool,
+    /// `true` once it was seen that sessions are not shared by a pooler.
+    is_whole: AtomicBool,
 }
 
 impl Dialer {
@@ -34,6 +37,7 @@ impl Dialer {
             tls: tls.clone(),
             is_direct,
             has_no_settings: AtomicBool::new(false),
+            is_whole: AtomicBool::new(false),
         };
         let direct = options.direct_config(SettingsUse::Sent)?.map(|_| dialer(true));
         Ok((dialer(false), direct))
@@ -42,6 +46,17 @@ impl Dialer {
     /// Returns `false` if a pooler refuses the time limits of sessions.
     pub(super) fn has_settings(&self) -> bool {
         !self.has_no_settings.load(Ordering::Relaxed)
+    }
+
+    /// Records that sessions are not shared by a pooler: they keep statements.
+    pub(super) fn find_whole(&self) {
+        self.is_whole.store(true, Ordering::Relaxed);
+    }
+
+    /// Opens a session for statements.
+    pub(super) async fn session(&self) -> Result<StatementSession, StatementFailure> {
+        let client = self.dial(|_| {}).await?;
+        Ok(StatementSession::new(client, self.is_whole.load(Ordering::Relaxed)))
     }
 
     /// Connects; notifications are passed to `hear`.

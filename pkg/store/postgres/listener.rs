@@ -247,8 +247,8 @@ impl ListenTask {
         let ends: Vec<_> = short().map(|log| int(log.seen)).collect();
         let sql = "SELECT event.log, event.seq, event.kind, event.data \
                    FROM unnest($1::bigint[], $2::bigint[]) AS grown (no, seen) \
-                   JOIN forgeline.event ON event.log = grown.no AND event.seq >= grown.seen \
-                   WHERE octet_length(event.data) <= $3 ORDER BY event.log, event.seq LIMIT $4";
+                   CROSS JOIN LATERAL (SELECT * FROM forgeline.event WHERE log = grown.no AND seq >= grown.seen \
+                   AND octet_length(data) <= $3 ORDER BY seq LIMIT $4) AS event ORDER BY event.log, event.seq LIMIT $4";
         let mut found: BTreeMap<i64, Vec<LogRecord>> = BTreeMap::new();
         if !numbers.is_empty() {
             let place = values![numbers, ends, MAX_BYTES, MAX_ROWS];

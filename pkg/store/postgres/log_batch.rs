@@ -4,10 +4,10 @@ use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
     time::Instant,
 };
-use tokio_postgres::Client;
 
 use super::{
     errors::StatementFailure,
+    session::StatementSession,
     values::{column, values},
 };
 use crate::{LogKey, LogRecord, StoreError, integers::int};
@@ -82,7 +82,7 @@ impl JoinedAppend {
 
 /// Makes appends with one statement; returns the number of the log for each that was made, and `None` for the others.
 pub(super) async fn append(
-    client: &Client,
+    session: &StatementSession,
     batch: &[JoinedAppend],
 ) -> Result<Vec<Option<i64>>, StatementFailure> {
     let (mut scopes, mut names, mut ends) = (Vec::new(), Vec::new(), Vec::new());
@@ -108,7 +108,7 @@ pub(super) async fn append(
         sizes.push(int(size as u64));
     }
     let given = values![scopes, names, ends, counts, sizes, epochs, numbers, places, kinds, data];
-    let rows = client.query_typed(APPEND, given).await;
+    let rows = session.rows(APPEND, given).await;
     let mut logs = vec![None; batch.len()];
     for row in rows.map_err(|error| StatementFailure::of(&error))? {
         let (nr, no) = numbered(&row).map_err(StatementFailure::Refused)?;

@@ -29,7 +29,7 @@ const CREATE: &str = concat!(
 const CLOSE: &str = concat!(
     "WITH fenced AS (",
     fenced!("$1", "$2", "$3"),
-    ") UPDATE forgeline.log SET state = 1, changed_ms = ",
+    ") UPDATE forgeline.log SET state = 1, to_sweep = packed < head, changed_ms = ",
     now_ms!(),
     " WHERE scope = $1 AND name = $2 AND state = 0 AND ",
     is_written!("$1", "$2", "$3"),
@@ -37,7 +37,7 @@ const CLOSE: &str = concat!(
 );
 
 const RETIRE: &str = concat!(
-    "UPDATE forgeline.log SET state = 2, changed_ms = ",
+    "UPDATE forgeline.log SET state = 2, to_sweep = bytes > 0, changed_ms = ",
     now_ms!(),
     " WHERE scope = $1 AND name = $2 AND state < 2 RETURNING no"
 );
@@ -57,7 +57,7 @@ const REMOVE_UNUSED: &str = concat!(
 const CLEAR: &str = "
 WITH events AS (DELETE FROM forgeline.event WHERE log = $1),
 packs AS (DELETE FROM forgeline.event_pack WHERE log = $1)
-UPDATE forgeline.log SET bytes = 0 WHERE no = $1 AND state = 2";
+UPDATE forgeline.log SET bytes = 0, to_sweep = false WHERE no = $1 AND state = 2";
 
 const REMOVE: &str = "DELETE FROM forgeline.log WHERE no = $1 AND state = 2";
 

@@ -20,17 +20,17 @@ const RETIRE: &str = concat!(
             SELECT no FROM (SELECT no, sum(bytes) OVER (ORDER BY changed_ms DESC, no DESC) AS total
             FROM forgeline.log WHERE state = 1 AND $2::bigint IS NOT NULL) AS sizes WHERE total > $2))
         ORDER BY changed_ms, no LIMIT 64 FOR UPDATE SKIP LOCKED)
-    UPDATE forgeline.log SET state = 2, changed_ms = ",
+    UPDATE forgeline.log SET state = 2, to_sweep = bytes > 0, changed_ms = ",
     now_ms!(),
     " FROM old WHERE log.no = old.no RETURNING log.no, log.scope, log.name"
 );
 
 /// Drops the records of some retired logs.
 const CLEAR: &str = "
-WITH old AS (SELECT no FROM forgeline.log WHERE state = 2 AND bytes > 0 LIMIT 64 FOR UPDATE SKIP LOCKED),
+WITH old AS (SELECT no FROM forgeline.log WHERE state = 2 AND to_sweep LIMIT 64 FOR UPDATE SKIP LOCKED),
 events AS (DELETE FROM forgeline.event USING old WHERE event.log = old.no),
 packs AS (DELETE FROM forgeline.event_pack USING old WHERE event_pack.log = old.no)
-UPDATE forgeline.log SET bytes = 0 FROM old WHERE log.no = old.no RETURNING log.no";
+UPDATE forgeline.log SET bytes = 0, to_sweep = false FROM old WHERE log.no = old.no RETURNING log.no";
 
 /// Forgets the oldest names of retired logs beyond a number.
 const FORGET: &str = "DELETE FROM forgeline.log WHERE no IN (SELECT no FROM forgeline.log \
@@ -38,7 +38,7 @@ const FORGET: &str = "DELETE FROM forgeline.log WHERE no IN (SELECT no FROM forg
 
 /// Returns a closed log that is not packed to its end, and where to go on.
 const UNPACKED: &str = "SELECT no, greatest(packed, first), head FROM forgeline.log \
-     WHERE state = 1 AND packed < head AND no > $1 ORDER BY no LIMIT 1";
+     WHERE state = 1 AND to_sweep AND no > $1 ORDER BY no LIMIT 1";
 
 const RECORDS: &str = "SELECT kind, data FROM (SELECT seq, kind, data, sum(octet_length(data)) OVER (ORDER BY seq) AS total \
      FROM (SELECT * FROM forgeline.event WHERE log = $1 AND seq >= $2 ORDER BY seq LIMIT $3) AS part) AS summed \
@@ -54,7 +54,7 @@ events AS (
     RETURNING octet_length(event.kind) + octet_length(event.data) AS bytes),
 pack AS (
     INSERT INTO forgeline.event_pack (log, begins, count, data) SELECT no, $2, $3, $4 FROM packed)
-UPDATE forgeline.log SET packed = $2 + $3, bytes = greatest(0, log.bytes
+UPDATE forgeline.log SET packed = $2 + $3, to_sweep = $2 + $3 < head, bytes = greatest(0, log.bytes
     - (SELECT coalesce(sum(bytes), 0) FROM events) + octet_length($4))
 FROM packed WHERE log.no = packed.no RETURNING 1";
 

@@ -6,7 +6,6 @@ use tokio::{
     sync::{Semaphore, mpsc, oneshot},
     time::{Instant, sleep},
 };
-use tokio_postgres::Client;
 
 use super::{
     dial::Dialer,
@@ -14,6 +13,7 @@ use super::{
     hub::ReaderHub,
     log_batch::{JoinedAppend, QueuedAppend, append},
     log_head::LogHeads,
+    session::StatementSession,
 };
 use crate::{
     LogKey, LogRecord, StoreError,
@@ -86,7 +86,7 @@ struct AppendTask {
     dialer: Arc<Dialer>,
     hub: Arc<ReaderHub>,
     heads: LogHeads,
-    client: Option<Client>,
+    client: Option<StatementSession>,
 }
 
 impl AppendTask {
@@ -204,7 +204,7 @@ impl AppendTask {
         let client = match self.client.take().filter(|client| !client.is_closed()) {
             Some(client) => client,
             // A connection that was never made has executed nothing.
-            None => self.dialer.dial(|_| {}).await.map_err(StatementFailure::of_connecting)?,
+            None => self.dialer.session().await.map_err(StatementFailure::of_connecting)?,
         };
         let done = within(async { Ok(append(&client, batch).await) }).await;
         match done {

@@ -32,6 +32,7 @@ mod run_fence;
 mod run_rows;
 mod runs;
 mod schema;
+mod session;
 mod setup;
 mod values;
 
@@ -121,7 +122,10 @@ impl PostgresStore {
         migrate::migrate(&mut client).await?;
         drop(client);
         let wakes = match probe::probe(&direct).await? {
-            SessionKind::Whole => WakeMode::Notified,
+            SessionKind::Whole => {
+                direct.find_whole();
+                WakeMode::Notified
+            }
             SessionKind::Shared => {
                 tracing::warn!(
                     "a pooler shares sessions of PostgreSQL: readers look every 10 ms; set the direct URL of the server"

@@ -2,15 +2,19 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{sync::watch, time::sleep};
-use tokio_postgres::Client;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
 
-use super::{dial::Dialer, hub::ReaderHub, values::values};
+use super::{dial::Dialer, hub::ReaderHub, session::StatementSession, values::values};
 
-/// Time for which news are gathered: a transaction with `NOTIFY` takes a lock of the whole server.
+/// Time from one sending to the next, in which news are gathered: a transaction with `NOTIFY` takes a lock of the whole server.
 const GATHERED: Duration = Duration::from_millis(2);
 
-const SQL: &str = "SELECT pg_notify(channel, payload) FROM unnest($1::text[], $2::text[]) AS news (channel, payload)";
+/// Does not wait for the disk: what the news are about is there already, and news that are lost are found by a look.
+const SQL: &str = "WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)) \
+     SELECT pg_notify(channel, payload) FROM quick CROSS JOIN unnest($1::text[], $2::text[]) AS news (channel, payload)";
 
 /// Sends news until the store is closed. What cannot be sent is left to the look that each node takes every second.
 pub(super) async fn run_notifier(
@@ -18,20 +22,22 @@ pub(super) async fn run_notifier(
     hub: Arc<ReaderHub>,
     mut stop: watch::Receiver<()>,
 ) {
-    let mut client: Option<Client> = None;
+    let mut next = Instant::now();
+    let mut kept: Option<StatementSession> = None;
     loop {
         tokio::select! {
             () = hub.outbox.added() => {}
             _ = stop.changed() => return,
         }
-        sleep(GATHERED).await;
+        sleep_until(next).await;
+        next = Instant::now() + GATHERED;
         let payloads = hub.outbox.take().payloads();
         if payloads.is_empty() {
             continue;
         }
-        let session = match client.take().filter(|client| !client.is_closed()) {
+        let session = match kept.take().filter(|session| !session.is_closed()) {
             Some(session) => session,
-            None => match dialer.dial(|_| {}).await {
+            None => match dialer.session().await {
                 Ok(session) => session,
                 Err(failure) => {
                     tracing::debug!(?failure, "other nodes were not notified");
@@ -41,8 +47,8 @@ pub(super) async fn run_notifier(
         };
         let (channels, texts): (Vec<_>, Vec<_>) =
             payloads.iter().map(|(channel, payload)| (channel.as_str(), payload.as_str())).unzip();
-        match session.query_typed(SQL, values![channels, texts]).await {
-            Ok(_) => client = Some(session),
+        match session.rows(SQL, values![channels, texts]).await {
+            Ok(_) => kept = Some(session),
             Err(error) => tracing::debug!(%error, "other nodes were not notified"),
         }
     }

@@ -9,9 +9,9 @@ use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::{Instant, sleep},
 };
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
-use super::{dial::Dialer, errors::StatementFailure, values::SqlValue};
+use super::{dial::Dialer, errors::StatementFailure, session::StatementSession, values::SqlValue};
 use crate::{
     StoreError,
     time_limit::{WAIT, within},
@@ -35,14 +35,14 @@ pub(super) enum RepeatRule {
 /// The connections for statements.
 pub(super) struct SessionPool {
     dialer: Arc<Dialer>,
-    free: Mutex<Vec<Client>>,
+    free: Mutex<Vec<StatementSession>>,
     permits: Semaphore,
 }
 
 /// A connection on loan. It returns to the pool if its statement has ended; otherwise it is closed once the statement ends.
 struct PooledSession<'p> {
     pool: &'p SessionPool,
-    client: Option<Client>,
+    client: Option<StatementSession>,
     has_ended: bool,
     _permit: SemaphorePermit<'p>,
 }
@@ -60,7 +60,7 @@ impl SessionPool {
         Self { dialer, free: Mutex::default(), permits }
     }
 
-    fn free(&self) -> MutexGuard<'_, Vec<Client>> {
+    fn free(&self) -> MutexGuard<'_, Vec<StatementSession>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -69,7 +69,7 @@ impl SessionPool {
     pub(super) async fn rows(
         &self,
         rule: RepeatRule,
-        sql: &str,
+        sql: &'static str,
         values: &[SqlValue<'_>],
     ) -> Result<Vec<Row>, StoreError> {
         let (began, mut pause) = (Instant::now(), PAUSE);
@@ -103,7 +103,7 @@ impl SessionPool {
     pub(super) async fn row(
         &self,
         rule: RepeatRule,
-        sql: &str,
+        sql: &'static str,
         values: &[SqlValue<'_>],
     ) -> Result<Option<Row>, StoreError> {
         Ok(self.rows(rule, sql, values).await?.into_iter().next())
@@ -112,12 +112,12 @@ impl SessionPool {
     /// Executes a statement once.
     async fn row_set(
         &self,
-        sql: &str,
+        sql: &'static str,
         values: &[SqlValue<'_>],
     ) -> Result<Vec<Row>, StatementFailure> {
         let mut session = self.session().await?;
         let Some(client) = &session.client else { return Ok(Vec::new()) };
-        let done = client.query_typed(sql, values).await;
+        let done = client.rows(sql, values).await;
         session.has_ended = true;
         done.map_err(|error| StatementFailure::of(&error))
     }
@@ -132,7 +132,7 @@ impl SessionPool {
         let client = match free {
             Some(client) => client,
             // A connection that was never made has executed nothing.
-            None => self.dialer.dial(|_| {}).await.map_err(StatementFailure::of_connecting)?,
+            None => self.dialer.session().await.map_err(StatementFailure::of_connecting)?,
         };
         Ok(PooledSession { pool: self, client: Some(client), has_ended: false, _permit: permit })
     }

@@ -62,11 +62,13 @@ CREATE TABLE forgeline.log (
     -- The records before this number are in `event_pack`.
     packed bigint NOT NULL DEFAULT 0, bytes bigint NOT NULL DEFAULT 0,
     -- 0 is open, 1 closed, 2 retired.
-    state smallint NOT NULL DEFAULT 0, changed_ms bigint NOT NULL, UNIQUE (scope, name))
+    state smallint NOT NULL DEFAULT 0, changed_ms bigint NOT NULL,
+    -- Closed with records to pack, or retired with records to drop. No index has a column that an append changes: it
+    -- would write all indexes then.
+    to_sweep boolean NOT NULL DEFAULT false, UNIQUE (scope, name))
     WITH (fillfactor = 50);
 CREATE INDEX log_by_age ON forgeline.log (state, changed_ms, no) WHERE state > 0;
-CREATE INDEX log_to_pack ON forgeline.log (no) WHERE state = 1 AND packed < head;
-CREATE INDEX log_to_clear ON forgeline.log (no) WHERE state = 2 AND bytes > 0;
+CREATE INDEX log_to_sweep ON forgeline.log (no) WHERE to_sweep;
 CREATE TABLE forgeline.event (
     log bigint NOT NULL, seq bigint NOT NULL, kind text NOT NULL, data bytea NOT NULL,
     at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (log, seq));
