@@ -1,6 +1,7 @@
 //! A proxy before a server of `PostgreSQL` that knows its messages: it cuts or holds a connection at one of them.
 
 use std::{
+    collections::HashMap,
     fs, io,
     io::{Read as _, Write as _},
     net::Shutdown,
@@ -271,8 +272,9 @@ impl ProxyCore {
 
     fn pass_statements(&self, line: &ProxyLine, first: Vec<u8>) -> io::Result<()> {
         let mut message = first;
+        let mut kept = HashMap::new();
         loop {
-            let held = self.statement_of(line, &message);
+            let held = self.statement_of(line, &message, &mut kept);
             if held == Some(ProxySide::Client) {
                 self.hit_and_wait();
             }
@@ -302,12 +304,30 @@ impl ProxyCore {
         }
     }
 
-    /// Recognizes a statement; returns the end to hold back if it is the one to hold.
-    fn statement_of(&self, line: &ProxyLine, message: &[u8]) -> Option<ProxySide> {
-        if !matches!(message.first(), Some(b'P' | b'Q')) {
-            return None;
-        }
-        let text = String::from_utf8_lossy(message);
+    /// Recognizes a statement, with the names of those that the server keeps for the connection; returns the end to hold back if it is the one to hold.
+    fn statement_of(
+        &self,
+        line: &ProxyLine,
+        message: &[u8],
+        kept: &mut HashMap<Vec<u8>, String>,
+    ) -> Option<ProxySide> {
+        // Behind the type and the length: the name of a statement that is parsed, those of a portal and of its statement that is bound.
+        let mut parts = message.get(5..)?.split(|byte| *byte == 0);
+        let text = String::from_utf8_lossy(message).into_owned();
+        let (text, is_executed) = match message.first()? {
+            b'Q' => (text, true),
+            b'P' => {
+                let name = parts.next()?.to_vec();
+                let is_executed = name.is_empty();
+                kept.insert(name, text.clone());
+                (text, is_executed)
+            }
+            b'B' => {
+                let name = parts.nth(1).filter(|name| !name.is_empty())?;
+                (kept.get(name)?.clone(), true)
+            }
+            _ => return None,
+        };
         let mut state = self.lock();
         let (listens, notifies) = (text.contains("LISTEN "), text.contains("pg_notify("));
         if listens || notifies {
@@ -316,7 +336,7 @@ impl ProxyCore {
             state.notifying += usize::from(notifies);
             self.changed.notify_all();
         }
-        let hold = state.statement.take_if(|hold| text.contains(&hold.text))?;
+        let hold = state.statement.take_if(|hold| is_executed && text.contains(&hold.text))?;
         if hold.held == ProxySide::Server {
             line.holds_results.store(true, Ordering::SeqCst);
         }

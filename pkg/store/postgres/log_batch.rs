@@ -15,16 +15,13 @@ use crate::{LogKey, LogRecord, StoreError, integers::int};
 /// Appends to each log that is open, ends where the append begins and, if it is the log of a run, is written by the run's newest claim; a run that the database
 /// does not have has none. The row of the run is locked, so that no claim comes between the check and the write.
 const APPEND: &str = "
-WITH input AS (
-    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
-    WITH ORDINALITY AS input (scope, name, at, count, bytes, epoch, nr)),
-fenced AS (
-    SELECT input.nr FROM input JOIN forgeline.run ON run.scope = input.scope AND run.id = input.name
-    WHERE run.epoch = input.epoch AND run.epoch > 0 ORDER BY run.no FOR NO KEY UPDATE OF run),
-allowed AS (
-    SELECT input.* FROM input WHERE input.epoch IS NULL OR input.epoch > 0 AND NOT EXISTS (
-        SELECT FROM forgeline.run WHERE run.scope = input.scope AND run.id = input.name)
-    UNION ALL SELECT input.* FROM input JOIN fenced USING (nr)),
+WITH allowed AS (
+    SELECT input.* FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+    WITH ORDINALITY AS input (scope, name, at, count, bytes, epoch, nr)
+    LEFT JOIN LATERAL (
+        SELECT epoch FROM forgeline.run WHERE run.scope = input.scope AND run.id = input.name FOR NO KEY UPDATE
+    ) AS run ON input.epoch IS NOT NULL
+    WHERE input.epoch IS NULL OR input.epoch > 0 AND coalesce(run.epoch = input.epoch, true)),
 grown AS (
     UPDATE forgeline.log SET head = log.head + allowed.count, bytes = log.bytes + allowed.bytes
     FROM allowed WHERE log.scope = allowed.scope AND log.name = allowed.name
@@ -70,6 +67,10 @@ pub(super) struct JoinedAppend {
 }
 
 impl JoinedAppend {
+    pub(super) fn key(&self) -> Option<&LogKey> {
+        self.appends.first().map(|append| &append.key)
+    }
+
     /// Returns `true` if an append continues the last of these.
     pub(super) fn is_continued_by(&self, next: &QueuedAppend) -> bool {
         self.appends.last().is_some_and(|last| last.end() == next.at && last.epoch == next.epoch)

@@ -255,5 +255,7 @@ fn next_batch(waiting: &mut Vec<QueuedAppend>) -> Vec<JoinedAppend> {
         joined.appends.push(append);
     }
     *waiting = left;
+    // The statement locks runs in this order: two nodes must not wait for one another.
+    batch.sort_by(|one, other| one.key().cmp(&other.key()));
     batch
 }

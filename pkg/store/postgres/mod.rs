@@ -123,7 +123,9 @@ impl PostgresStore {
         drop(client);
         let wakes = match probe::probe(&direct).await? {
             SessionKind::Whole => {
-                direct.find_whole();
+                if options.keeps_statements {
+                    direct.find_whole();
+                }
                 WakeMode::Notified
             }
             SessionKind::Shared => {

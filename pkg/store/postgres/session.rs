@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 use super::values::SqlValue;
 
 /// Time after which a plan is made anew: a table may have grown meanwhile so much that another one is better.
-const KEPT: Duration = Duration::from_secs(10);
+const KEPT: Duration = Duration::from_secs(2);
 
 /// Maximum number of statements that the server keeps for a session.
 const MAX_KEPT: usize = 64;

@@ -20,9 +20,10 @@ const CONNECTING: Duration = Duration::from_secs(5);
 /// Silence after which a connection is probed, and the time until it counts as lost.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// The settings of each session: a statement ends within 10 s, waits at most 2 s for a lock, and no transaction is left open.
-const SETTINGS: &str =
-    "-c statement_timeout=10s -c lock_timeout=2s -c idle_in_transaction_session_timeout=5s";
+/// The settings of each session: a statement ends within 10 s, waits at most 2 s for a lock, and no transaction is left open. A plan is kept, whatever the
+/// values are; it takes indexes, however small a table is when it is made.
+const SETTINGS: &str = "-c statement_timeout=10s -c lock_timeout=2s -c idle_in_transaction_session_timeout=5s \
+     -c plan_cache_mode=force_generic_plan -c enable_seqscan=off";
 
 /// The times after which nodes count as dead. Those of tests are shorter.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +78,7 @@ pub struct PostgresOptions {
     /// The maximum number of connections for statements, at least 1. Default: 8. Four more are open for events, notifications and the lock of the node.
     pub max_connections: usize,
     pub(super) times: LifeTimes,
+    pub(super) keeps_statements: bool,
 }
 
 impl PostgresOptions {
@@ -93,6 +95,7 @@ impl PostgresOptions {
             root_certificates: None,
             max_connections: MAX_CONNECTIONS,
             times: LifeTimes::default(),
+            keeps_statements: true,
         }
     }
 
@@ -124,6 +127,15 @@ impl PostgresOptions {
     #[must_use]
     pub fn life_times(mut self, beat: Duration, silent: Duration, settled: Duration) -> Self {
         self.times = LifeTimes { beat, silent, settled };
+        self
+    }
+
+    /// Sets whether the server keeps the statements of a session; for tests, in which each use of a statement has the same messages. Default: it does,
+    /// unless a pooler shares sessions.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn keeps_statements(mut self, yes: bool) -> Self {
+        self.keeps_statements = yes;
         self
     }
 

@@ -3,7 +3,10 @@
 mod operations;
 mod world;
 
-use std::{env, sync::Arc};
+use std::{
+    env,
+    sync::{Arc, atomic::Ordering},
+};
 
 use forgeline_store::{PostgresStore, StoreError};
 use futures_util::{StreamExt as _, future::join_all, stream};
@@ -75,7 +78,9 @@ impl<'w> WholeOperation<'w> {
         self.world.settle().await;
         let wrong = |reason: String| Some(format!("{}, {place:?}: {reason}", self.operation.name));
         let Ok(done) = done else { return wrong(format!("no answer in {BOUND:?}")) };
-        if !is_hit {
+        if is_hit {
+            self.world.hits.fetch_add(1, Ordering::Relaxed);
+        } else if !self.world.keeps_statements {
             return wrong("the fault did not happen".to_owned());
         }
         let state = self.world.state(&self.operation).await;
@@ -140,35 +145,39 @@ async fn a_connection_that_is_cut_at_any_message_leaves_each_operation_whole_or_
     let Some(server) = PostgresServer::shared() else { return };
     let is_whole = env::var_os(WHOLE).is_some();
     let work = (0..WORKERS).map(|worker| async move {
-        let world = FaultWorld::new(&format!("cuts{worker}"), server).await;
-        let (mut tried, mut wrong) = (0, Vec::new());
-        for (at, operation) in OPERATIONS.iter().enumerate().skip(worker).step_by(WORKERS) {
-            let whole = WholeOperation::of(&world, *operation).await;
-            let mut drawn = DrawnPlaces(at as u64);
-            for (sender, count) in
-                [ProxySide::Client, ProxySide::Server].into_iter().zip(whole.counts)
-            {
-                let halves = 0..=2 * count;
-                // Without the variable, two of them.
-                let drawn = [drawn.below(2 * count + 1), drawn.below(2 * count + 1)];
-                for halves in halves.filter(|halves| is_whole || drawn.contains(halves)) {
-                    tried += 1;
-                    wrong.extend(
-                        whole.with(FaultPlace { sender, halves, fault: ProxyFault::Cut }).await,
-                    );
+        let (mut tried, mut hits, mut wrong) = (0, 0, Vec::new());
+        for keeps_statements in [false, true] {
+            let name = format!("cuts{worker}{keeps_statements}");
+            let world = FaultWorld::new(&name, server, keeps_statements).await;
+            for (at, operation) in OPERATIONS.iter().enumerate().skip(worker).step_by(WORKERS) {
+                let whole = WholeOperation::of(&world, *operation).await;
+                let mut drawn = DrawnPlaces(2 * at as u64 + u64::from(keeps_statements));
+                for (sender, count) in
+                    [ProxySide::Client, ProxySide::Server].into_iter().zip(whole.counts)
+                {
+                    // Without the variable, one of them.
+                    let drawn = drawn.below(2 * count + 1);
+                    for halves in (0..=2 * count).filter(|halves| is_whole || drawn == *halves) {
+                        tried += 1;
+                        let place = FaultPlace { sender, halves, fault: ProxyFault::Cut };
+                        wrong.extend(whole.with(place).await);
+                    }
                 }
             }
+            hits += world.hits.into_inner();
         }
-        (tried, wrong)
+        (tried, hits, wrong)
     });
     let done = join_all(work).await;
-    let wrong: Vec<_> = done.iter().flat_map(|(_, wrong)| wrong.clone()).collect();
-    let tried: usize = done.iter().map(|(tried, _)| tried).sum();
+    let wrong: Vec<_> = done.iter().flat_map(|(_, _, wrong)| wrong.clone()).collect();
+    let tried: usize = done.iter().map(|(tried, ..)| tried).sum();
+    let hits: usize = done.iter().map(|(_, hits, _)| hits).sum();
     say(format!(
-        "PostgreSQL: connections cut at {tried} places of {} operations",
+        "PostgreSQL: connections cut at {hits} places of {} operations, of {tried}",
         OPERATIONS.len()
     ));
     assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(3 * hits > 2 * tried, "{hits} of {tried} faults have happened");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -180,7 +189,7 @@ async fn a_connection_that_is_held_at_any_message_ends_each_operation_in_time() 
     let mut drawn = DrawnPlaces(37);
     let all = all.enumerate().filter(|_| is_whole || drawn.below(2 * OPERATIONS.len()) < HELD);
     let work = stream::iter(all).map(|(at, (operation, sender))| async move {
-        let world = FaultWorld::new(&format!("holds{at}"), server).await;
+        let world = FaultWorld::new(&format!("holds{at}"), server, at % 2 == 1).await;
         let whole = WholeOperation::of(&world, *operation).await;
         let count = whole.counts[sender as usize];
         // Behind the last message, nothing is left to hold.

@@ -1,6 +1,9 @@
 //! The world of these tests: one of everything in a database behind a proxy, which each attempt begins with.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicUsize},
+    time::Duration,
+};
 
 use forgeline_store::{
     CommandStore, ConversationRecord, ConversationStore, Entry, EventLog, LatencyRecord,
@@ -14,7 +17,7 @@ use super::operations::{StoreOperation, conversation, long_text};
 use crate::{
     message_proxy::MessageProxy,
     postgres::PostgresServer,
-    servers::{connect, key, node, record, run},
+    servers::{key, node, options, record, run},
 };
 
 /// The tables with the data of operations.
@@ -39,17 +42,22 @@ const TABLES: [&str; 14] = [
 pub(super) struct FaultWorld {
     pub(super) proxy: MessageProxy,
     pub(super) store: Arc<PostgresStore>,
+    /// `true` if the server keeps statements: an operation has fewer messages then when it is done again, and some faults do not happen.
+    pub(super) keeps_statements: bool,
+    /// The number of faults that have happened.
+    pub(super) hits: AtomicUsize,
     client: Client,
 }
 
 impl FaultWorld {
-    pub(super) async fn new(name: &str, server: &PostgresServer) -> Self {
+    pub(super) async fn new(name: &str, server: &PostgresServer, keeps_statements: bool) -> Self {
         let url = server.database();
         let proxy = MessageProxy::start(name, server.folder());
-        let store = connect(&proxy.url(&url)).await;
+        let options = options(&proxy.url(&url)).keeps_statements(keeps_statements);
+        let store = Arc::new(PostgresStore::connect(options).await.unwrap());
         let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
         tokio::spawn(connection);
-        let world = Self { proxy, store, client };
+        let world = Self { proxy, store, keeps_statements, hits: AtomicUsize::new(0), client };
         world.fill().await;
         world
     }
