@@ -91,7 +91,7 @@ async fn streams_of_the_process_before_count_and_come_to_their_end() {
         if send(&app, ("PUT", "/v1/streams/over", "ann"), &headers, &piece).await.0 == 201 {
             break past;
         }
-        // On a busy machine, it may be over before it is there.
+        // On a busy machine, it may be over before it exists.
         assert!(now_ms() >= past, "it is refused");
     };
     drop(app);
