@@ -5,6 +5,7 @@ use std::{
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::Once,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -52,7 +53,9 @@ impl PostgresPooler {
         postgres::give(&folder);
         let command = command.arg(folder.join("pgbouncer.ini")).stderr(Stdio::null());
         let child = command.stdout(Stdio::null()).spawn().unwrap();
+        let begun = Instant::now();
         while !folder.join(".s.PGSQL.5432").exists() {
+            assert!(begun.elapsed() < Duration::from_mins(1), "pgbouncer does not start");
             std::thread::yield_now();
         }
         Some(Self { child, folder })

@@ -173,7 +173,12 @@ fn nobody_can_register_a_schema_without_a_type() {
 #[cfg(feature = "local-tools")]
 #[cfg(unix)]
 mod commands {
-    use std::{fs::File, io::Read as _, path::PathBuf, process::Command};
+    use std::{
+        fs::{File, OpenOptions},
+        io::Read as _,
+        path::PathBuf,
+        process::Command,
+    };
 
     use super::*;
     use crate::tools::CommandTool;
@@ -223,20 +228,28 @@ mod commands {
                 .tool(tool)
                 .approver(|_: ApprovalContext| async { Decision::Grant });
             let builder = match end {
-                End::TimeOut => builder.tool_timeout(Duration::from_millis(500)),
+                End::TimeOut => builder.tool_timeout(Duration::from_secs(5)),
                 End::Cancel | End::Drop | End::PutAway => builder,
             };
             let agent = builder.build().unwrap().conversation().with_journal(journal.clone());
             let mut stream = agent.run_stream("Go.");
             let pipe = folder.0.join("pipe");
-            let opened = tokio::task::spawn_blocking(move || File::open(pipe).unwrap());
+            let opened = tokio::task::spawn_blocking({
+                let pipe = pipe.clone();
+                move || File::open(pipe).unwrap()
+            });
             while let Some(envelope) = stream.next().await {
                 if let AgentEvent::ToolOutput(ToolOutputEvent { content, .. }) = envelope.event {
                     assert_eq!(content, "ready\n");
                     break;
                 }
             }
-            let mut opened = opened.await.unwrap();
+            let Ok(opened) = timeout(Duration::from_mins(1), opened).await else {
+                // The thread that opens it would wait for ever for one that writes.
+                drop(OpenOptions::new().read(true).write(true).open(folder.0.join("pipe")));
+                panic!("{end:?}: the command does not begin");
+            };
+            let mut opened = opened.unwrap();
             // It ends when the last process that could write is gone.
             let writers = tokio::task::spawn_blocking(move || opened.read_to_end(&mut Vec::new()));
             match end {

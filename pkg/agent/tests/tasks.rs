@@ -11,7 +11,7 @@ use super::*;
 use forgeline_types::{ErrorCode, ToolResultEvent};
 
 /// More than a test on real threads takes.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_mins(1);
 
 /// A tool that blocks its thread until something is sent.
 fn blocking(receiver: Receiver<&'static str>) -> impl crate::tools::Tool {

@@ -41,7 +41,7 @@ mod trust;
 mod whole;
 
 /// Longest wait for what comes soon, if it comes.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_mins(1);
 
 fn config(text: &str) -> Result<McpConfig, String> {
     let variable = |name: &str| (name == "KEY").then(|| "s3cret".to_owned());

@@ -126,7 +126,7 @@ async fn the_last_words_of_a_server_are_in_its_error_without_secrets() {
     assert!(error.to_string().ends_with("its last words: cannot open [key]\nno such module"));
     // So are those of a server that does not greet.
     let hangs = "echo 'waiting for a lock' >&2; exec sleep 600";
-    let servers = McpServers::connect(scripted(&folder, hangs, 2.0)).await.unwrap();
+    let servers = McpServers::connect(scripted(&folder, hangs, 6.0)).await.unwrap();
     let [error] = &*servers.failures() else { panic!("{:?}", servers.failures()) };
     assert!(matches!(error, McpError::TimedOut { request: "initialize", .. }), "{error}");
     assert!(error.to_string().contains("its last words: waiting for a lock"), "{error}");
@@ -300,7 +300,7 @@ async fn a_start_that_is_dropped_leaves_no_process() {
 /// Processes that a server has started may hold its output open, inside or outside of its process group.
 #[tokio::test]
 async fn ended_server_is_reported_while_its_children_hold_its_output() {
-    let leaves = ["sleep 20 & exit 3", "setsid sleep 20 & exit 3"];
+    let leaves = ["sleep 200 & exit 3", "setsid sleep 200 & exit 3"];
     for (number, leaves) in leaves.into_iter().enumerate() {
         let folder = Folder::new(&format!("holds-{number}"));
         let script = SCRIPT.replace("exit 3", leaves).replace("exec 3>\"$1/$pipe\"", "");
@@ -313,6 +313,6 @@ async fn ended_server_is_reported_while_its_children_hold_its_output() {
         assert!(error.contains("`s` has ended"), "{error}");
         servers.close().await;
         drop((servers, tools));
-        assert!(began.elapsed() < Duration::from_secs(15), "{leaves}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_mins(1), "{leaves}: {:?}", began.elapsed());
     }
 }

@@ -169,7 +169,7 @@ async fn a_reader_that_leaves_ends_the_run_of_another_node() {
         let run = begin(&first, "ann", &json!({ "input": "Go." })).await;
         until(&first, &run, "tool_approval_request").await;
         leaves(get(&second, &format!("{run}/{path}"), "ann").await).await;
-        let end = timeout(Duration::from_secs(20), until(&first, &run, "run_end")).await.unwrap();
+        let end = timeout(Duration::from_mins(1), until(&first, &run, "run_end")).await.unwrap();
         assert_eq!(end["status"], "cancelled", "{path}");
     }
 }

@@ -325,7 +325,7 @@ mod in_a_file {
             let read = tokio::spawn(text(reader));
             let ends = service.shutdown(Duration::from_millis(20));
             timeout(Duration::from_secs(20), ends).await.unwrap();
-            let read = timeout(Duration::from_secs(5), read).await.unwrap().unwrap();
+            let read = timeout(Duration::from_secs(30), read).await.unwrap().unwrap();
             assert_eq!(read.contains("event: run_end\n"), life == 5, "life {life}: {read}");
             assert!(read.contains("event: message_content\n"), "life {life}: {read}");
             let numbers = events(&read).into_iter().map(|(number, _)| number);

@@ -15,7 +15,7 @@ async fn is_read(app: &Router, run: &str) {
     for (path, token) in
         [(run, "ann"), ("/v1/conversations", "ann"), ("/v1/agents", "eve"), ("/health", "")]
     {
-        let answer = timeout(Duration::from_secs(5), get(app, path, token)).await.unwrap();
+        let answer = timeout(Duration::from_secs(30), get(app, path, token)).await.unwrap();
         assert_eq!(answer.status(), 200, "{path}");
     }
 }

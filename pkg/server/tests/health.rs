@@ -49,8 +49,9 @@ async fn a_provider_that_is_gone_or_refuses_the_key_is_not_ready() {
     let refuses = listener.local_addr().unwrap();
     let answer = || async { (StatusCode::UNAUTHORIZED, r#"{"error":{"message":"planted key"}}"#) };
     tokio::spawn(axum::serve(listener, Router::new().fallback(answer)).into_future());
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    for address in [refuses, gone] {
+    // A connection holds this port, so that nobody can listen on it.
+    let held = tokio::net::TcpStream::connect(refuses).await.unwrap();
+    for address in [refuses, held.local_addr().unwrap()] {
         let provider = forgeline_llm::openai::OpenAi::builder()
             .base_url(format!("http://{address}/v1"))
             .model("m")

@@ -208,7 +208,7 @@ async fn a_thousand_readers_of_one_scope_do_not_keep_others_out() {
     while !seen.contains("So far.") {
         seen.push_str(std::str::from_utf8(&other.next().await.unwrap().unwrap()).unwrap());
     }
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     drop(readers);
     assert_eq!(get(&app, "/v1/agents", "ann").await.status(), 200, "they give back what they held");
     assert!(metrics_text(&service).contains("forgeline_connections 1\n"));

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::StoreError;
 
-/// Maximum wait for a notification.
-const HEARING: Duration = Duration::from_secs(1);
+/// Maximum wait for a notification, however busy the machine is: a store that hears none polls for ever.
+const HEARING: Duration = Duration::from_secs(5);
 
 /// The kind of sessions that a way to the server gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

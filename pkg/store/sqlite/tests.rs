@@ -460,10 +460,17 @@ async fn a_sweep_packs_all_that_was_closed_one_part_at_a_time() {
     fill("long", 500, 10).await;
     fill("large", 6, 100_000).await;
     let before = store.0.writer.turns.commits();
-    EventLog::sweep(&store, Retention::all()).await.unwrap();
+    let rows = loop {
+        let begun = std::time::Instant::now();
+        EventLog::sweep(&store, Retention::all()).await.unwrap();
+        let (unpacked, rows) = counts(&store).await;
+        if unpacked == 0 {
+            break rows;
+        }
+        // One sweep packs for at most 10 s.
+        assert!(begun.elapsed().as_secs() >= 9, "{unpacked} are not packed");
+    };
     let commits = store.0.writer.turns.commits() - before;
-    let (unpacked, rows) = counts(&store).await;
-    assert_eq!(unpacked, 0, "all of them are packed");
     assert!((102..=115).contains(&rows), "{rows} rows");
     // Each part is a write of its own, so that those of runs go between them.
     assert!(commits >= 100 * 2 + 5 + 6, "{commits} commits");
@@ -505,7 +512,7 @@ async fn an_append_that_exceeds_a_packed_row_shares_none() {
 
 #[tokio::test]
 async fn a_log_that_cannot_be_packed_does_not_keep_others_from_it() {
-    let folder = folder("damaged");
+    let folder = folder("damaged-log");
     let path = folder.join("service.db");
     let store = SqliteStore::open(&path).await.unwrap();
     for name in ["damaged", "sound"] {

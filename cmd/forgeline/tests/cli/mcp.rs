@@ -264,7 +264,7 @@ fn soon<T>(look: impl Fn() -> Option<T>, what: &str) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "{what} does not come");
+        assert!(began.elapsed() < Duration::from_mins(1), "{what} does not come");
         thread::yield_now();
     }
 }
@@ -508,10 +508,10 @@ async fn a_chat_does_not_wait_for_a_server_that_hangs() {
         let mut pty = Pty::start(&arguments("chat", &url, &root, &flags));
         pty.until("its tools are added once it has started");
         pty.until("› ");
-        assert!(began.elapsed().as_secs() < 8, "{:?}", began.elapsed());
+        assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
         pty.press("hi\r");
         pty.until("Here I am.");
-        assert!(began.elapsed().as_secs() < 25, "{:?}", began.elapsed());
+        assert!(began.elapsed().as_secs() < 29, "{:?}", began.elapsed());
         pty.until("› ");
         pty.press(CTRL_D);
         assert_eq!(ended(pty.look_on()), Some(0));

@@ -262,8 +262,10 @@ async fn partial_answer_is_kept_and_the_failure_reported() {
 
 #[test]
 fn a_dead_server_and_wrong_flags_say_what_to_do() {
-    // A port that was free a moment ago and that nobody listens on.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // A port that a connection holds, so that nobody can listen on it.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let held = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let port = held.local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{port}/v1");
     #[rustfmt::skip]
     let cases: [(&[&str], i32, &str); 8] = [
@@ -288,14 +290,14 @@ fn a_dead_server_and_wrong_flags_say_what_to_do() {
 async fn an_answer_that_takes_too_long_is_stopped_by_the_limit() {
     let half = vec![Step::stream(), delta(&json!({ "content": "half" }), None), Step::Stall];
     let mut server = ScriptedServer::start(vec![half]).await;
-    let outcome = ask(&server, &["--json", "--timeout", "1"]);
+    let outcome = ask(&server, &["--json", "--timeout", "6"]);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
     let completion = outcome.completion();
     assert_eq!(
         (&completion["text"], &completion["error"]["code"]),
         (&json!("half"), &json!("timeout"))
     );
-    assert!(outcome.stderr.contains("longer than 1s"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("longer than 6s"), "{}", outcome.stderr);
     assert!(matches!(server.seen().await, Seen::Request { .. }));
     assert_eq!(server.seen().await, Seen::Closed);
 }

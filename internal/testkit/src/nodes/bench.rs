@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Longest wait for a response.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Pause between two looks into the database.
 const LOOK: Duration = Duration::from_millis(200);
@@ -215,7 +215,7 @@ impl NodeBench {
     ///
     /// # Panics
     ///
-    /// Panics when that takes longer than 20 s.
+    /// Panics when that takes longer than a minute.
     pub fn settle(&self) {
         let young = "SELECT count(*) FROM forgeline.node WHERE until > clock_timestamp() \
                      AND session_at > clock_timestamp() - interval '10.2 s'";

@@ -119,6 +119,15 @@ async fn a_browser_is_waited_for_and_only_the_answer_counts() {
 
 #[tokio::test]
 async fn a_login_serves_several_connections_until_the_right_one() {
+    // A stall of the machine lengthens one of three; what waits for a head takes 5 s each time.
+    let mut took = vec![serves_several_connections().await];
+    while took.len() < 3 && took.iter().all(|it| it.as_secs() >= 4) {
+        took.push(serves_several_connections().await);
+    }
+    assert!(took.iter().any(|it| it.as_secs() < 4), "{took:?}");
+}
+
+async fn serves_several_connections() -> std::time::Duration {
     let logins = LoopbackLogins::new(|_, _| {});
     let login = logins.begin("docs").await.unwrap();
     let redirect = login.redirect_uri();
@@ -141,5 +150,5 @@ async fn a_login_serves_several_connections_until_the_right_one() {
     used.read_to_string(&mut page).await.unwrap();
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
     assert_eq!(answer.await.unwrap().unwrap(), format!("{redirect}?code=c&state=word"));
-    assert!(began.elapsed() < std::time::Duration::from_secs(4), "{:?}", began.elapsed());
+    began.elapsed()
 }

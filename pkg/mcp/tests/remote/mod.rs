@@ -98,11 +98,19 @@ async fn a_server_of_the_newest_version_keeps_no_session() {
         }
     })
     .await;
-    let servers = connect(json!({ "url": server.url("/mcp") })).await.unwrap();
-    assert_eq!(call(&servers).await.unwrap(), "done");
-    let began = Instant::now();
-    servers.close().await;
-    assert!(began.elapsed() < Duration::from_millis(500), "nothing is waited for");
+    // A stall of the machine lengthens one of three.
+    let mut took = Vec::new();
+    for _ in 0..3 {
+        let servers = connect(json!({ "url": server.url("/mcp") })).await.unwrap();
+        assert_eq!(call(&servers).await.unwrap(), "done");
+        let began = Instant::now();
+        servers.close().await;
+        took.push(began.elapsed());
+        if took.iter().any(|it| it.as_millis() < 500) {
+            break;
+        }
+    }
+    assert!(took.iter().any(|it| it.as_millis() < 500), "nothing is waited for: {took:?}");
     let all = server.seen();
     assert!(
         all.iter().all(|seen| seen.method == "POST" && seen.header("mcp-session-id").is_none())

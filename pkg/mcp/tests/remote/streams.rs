@@ -40,7 +40,7 @@ async fn a_cut_stream_is_resumed_behind_its_last_event() {
     let began = Instant::now();
     let call = tool.execute(ToolContext::default(), json!({}).into());
     let ids = async { server.wait_for(|seen| seen.json()["method"] == "tools/call").await.json() };
-    let (output, called) = tokio::join!(timeout(Duration::from_secs(9), call), ids);
+    let (output, called) = tokio::join!(timeout(Duration::from_mins(1), call), ids);
     assert_eq!(called["id"], 4, "the answer of this test has this id");
     assert_eq!(output.unwrap().unwrap().content, "late");
     assert!(began.elapsed() >= Duration::from_millis(120), "the server asked to wait");
@@ -58,7 +58,7 @@ async fn an_answer_that_is_too_long_ends_the_call_with_the_server_and_the_limit(
         })
         .await;
         let servers = connect(json!({ "url": server.url("/mcp") })).await.unwrap();
-        let error = timeout(Duration::from_secs(9), call(&servers)).await.unwrap().unwrap_err();
+        let error = timeout(Duration::from_mins(1), call(&servers)).await.unwrap().unwrap_err();
         let error = error.to_string();
         assert!(error.contains("`s`") && error.contains("8388608 bytes"), "{is_event}: {error}");
         assert_eq!(servers.list().await.unwrap().len(), 1, "the server is still of use");
@@ -87,7 +87,7 @@ async fn n44_an_event_that_cannot_be_parsed_is_repaired_or_ends_its_call_at_once
         })
         .await;
         let servers = connect(json!({ "url": server.url("/mcp") })).await.unwrap();
-        let called = timeout(Duration::from_secs(9), call(&servers)).await;
+        let called = timeout(Duration::from_mins(1), call(&servers)).await;
         match (called.unwrap_or_else(|_| panic!("{rest}: the call goes on")), want) {
             (Ok(text), Ok(want)) => assert_eq!(text, want, "{rest}"),
             (Err(error), Err(want)) => {
@@ -111,7 +111,7 @@ async fn n44_a_body_that_cannot_be_parsed_ends_its_call_at_once() {
         })
         .await;
         let servers = connect(json!({ "url": server.url("/mcp") })).await.unwrap();
-        let called = timeout(Duration::from_secs(9), call(&servers)).await;
+        let called = timeout(Duration::from_mins(1), call(&servers)).await;
         let error = called.unwrap_or_else(|_| panic!("{rest}: the call goes on")).unwrap_err();
         assert!(error.to_string().contains("`s`"), "{rest}: {error}");
     }

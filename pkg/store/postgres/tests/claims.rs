@@ -165,7 +165,16 @@ async fn a_node_that_was_stopped_since_its_last_beat_claims_nothing() {
     }
     lock.run("COMMIT");
     assert!(soon(claim).await.unwrap().is_empty(), "its beat is too old");
-    assert_eq!(second.claim(&node("second"), 9, 0).await.unwrap().len(), 1, "it has beaten again");
+    // A claim beats before; on a busy machine, that may be too old again.
+    let claimed = soon(async {
+        loop {
+            let claimed = second.claim(&node("second"), 9, 0).await.unwrap();
+            if !claimed.is_empty() {
+                return claimed;
+            }
+        }
+    });
+    assert_eq!(claimed.await.len(), 1, "it has beaten again");
 }
 
 #[tokio::test]

@@ -60,17 +60,19 @@ async fn records_whose_notification_is_lost_are_read_by_a_look_and_counted() {
         append(at).await;
         assert_eq!(soon(records.next()).await.unwrap().unwrap().0, at);
     }
-    assert_eq!(reader.late_records(), 0, "all notifications have come");
+    // On a busy machine, a notification may come after a look.
+    let before = reader.late_records();
+    assert!(before <= 2, "{before} are counted, though all notifications have come");
     proxy.drop_news(true);
     // A look counts what the one before it has found, so the newest record may not be counted yet.
     let mut at = 20;
-    while reader.late_records() < 3 {
+    while reader.late_records() < before + 3 {
         append(at).await;
         assert_eq!(soon(records.next()).await.unwrap().unwrap().0, at, "by a look");
         at += 1;
         assert!(at < 40, "{} records are counted", reader.late_records());
     }
-    let most = at - 20;
+    let most = before + at - 20 + 1;
     proxy.drop_news(false);
     for at in at..at + 17 {
         append(at).await;

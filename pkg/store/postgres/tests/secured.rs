@@ -30,6 +30,12 @@ fn has_tls(programs: &Path) -> bool {
     built.is_ok_and(|built| String::from_utf8_lossy(&built.stdout).contains("openssl"))
 }
 
+/// Returns a port that is free, and that no system gives to a connection before the server has it.
+fn free_port() -> u16 {
+    let first = 10_000 + u16::try_from(std::process::id() % 20_000).unwrap();
+    (first..).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
+}
+
 #[tokio::test]
 async fn a_certificate_is_verified() {
     static NOTICE: Once = Once::new();
@@ -39,7 +45,7 @@ async fn a_certificate_is_verified() {
         });
         return;
     };
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let listens = ["listen_addresses=127.0.0.1", &format!("port={port}")];
     let mut server = PostgresServer::start(&programs, &listens);
     server.database();

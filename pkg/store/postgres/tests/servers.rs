@@ -8,8 +8,9 @@ use crate::postgres::PostgresServer;
 
 /// Options whose nodes need few connections, and take runs away from dead ones at once.
 pub(crate) fn options(url: &str) -> PostgresOptions {
-    let [beat, silent] = [10, 2].map(Duration::from_secs);
-    PostgresOptions::new(url).max_connections(3).life_times(beat, silent, Duration::ZERO)
+    // So long that no stall of the machine makes a node seem dead.
+    let alive = Duration::from_mins(1);
+    PostgresOptions::new(url).max_connections(3).life_times(alive, alive, Duration::ZERO)
 }
 
 /// Connects to a database.

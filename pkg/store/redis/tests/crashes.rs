@@ -65,7 +65,7 @@ async fn nothing_acknowledged_is_lost_and_nothing_is_there_twice_when_the_server
             let wait = tokio::time::timeout(Duration::from_secs(2), reader.wait("a", from)).await;
             match wait {
                 Ok(waited) => waited.unwrap(),
-                Err(_) if is_last => return all,
+                Err(_) if is_last && reader.end("a").await.unwrap() == from => return all,
                 Err(_) => continue,
             }
             for (number, note) in reader.read("a", from, 50).await.unwrap() {
@@ -136,7 +136,7 @@ async fn an_operation_without_a_server_ends_with_an_error() {
     let (published, waited) =
         soon(async { tokio::join!(channel.publish("a", note("y")), channel.wait("a", 9)) }).await;
     assert!(matches!(published, Err(StoreError::Unavailable { .. })), "{published:?}");
-    assert!(began.elapsed() < Duration::from_secs(12));
+    assert!(began.elapsed() < Duration::from_secs(30));
     drop(waited);
     server.resume();
     assert_eq!(channel.publish("a", note("z")).await.unwrap(), 1);

@@ -18,6 +18,12 @@ fn openssl(folder: &Path, arguments: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
+/// Returns a port that is free, and that no system gives to a connection before the server has it.
+fn free_port() -> u16 {
+    let first = 10_000 + u16::try_from(std::process::id() % 20_000).unwrap();
+    (first..).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
+}
+
 #[tokio::test]
 async fn a_certificate_is_verified() {
     static NOTICE: Once = Once::new();
@@ -41,7 +47,7 @@ async fn a_certificate_is_verified() {
     let sign = "x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 1 \
                 -extfile names -out server.crt";
     assert!(openssl(&folder, sign));
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let file = |name: &str| folder.join(name).display().to_string();
     let settings = [
         format!("--tls-port {port} --bind 127.0.0.1 --tls-auth-clients no"),

@@ -155,7 +155,7 @@ impl KilledRound {
     }
 
     fn steer(&self, at: usize) -> RunReader {
-        let prompt = format!("write 900 words, one each 10 ms, round {}", self.number);
+        let prompt = format!("write 6000 words, one each 10 ms, round {}", self.number);
         let (mut reader, ids) = self.begin(at, "paced", &prompt);
         reader.until_kind("message_content");
         let said = format!("write 3 words, round {}", self.number);

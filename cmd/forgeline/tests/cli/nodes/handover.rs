@@ -23,7 +23,7 @@ fn a_node_that_is_asked_to_end_hands_over_a_run_whose_model_or_tool_works() {
     let begun = || fs::read_to_string(bench.work().join("begun.txt")).unwrap_or_default();
     let here = bench.address(0);
     let held = "write 12 words, one each 5 ms and hold 6";
-    let runs = [("paced", held), ("worker", "work"), ("paced", "write 100 words, one each 50 ms")]
+    let runs = [("paced", held), ("worker", "work"), ("paced", "write 40 words, one each 50 ms")]
         .map(|(agent, prompt)| bench.begin(here, agent, prompt));
     let readers = runs.map(|run| RunReader::new(vec![bench.address(1)], &run, PATIENCE));
     let [mut writes, mut tool, mut ends] = readers;
@@ -31,7 +31,7 @@ fn a_node_that_is_asked_to_end_hands_over_a_run_whose_model_or_tool_works() {
     ends.until_kind("message_content");
     let since = Instant::now();
     while begun().is_empty() {
-        assert!(since.elapsed() < Duration::from_secs(10), "the program does not begin");
+        assert!(since.elapsed() < Duration::from_mins(1), "the program does not begin");
         thread::park_timeout(Duration::from_millis(5));
     }
     let (work, last) = (begun(), writes.events().last().unwrap().id);
@@ -53,8 +53,8 @@ fn a_node_that_is_asked_to_end_hands_over_a_run_whose_model_or_tool_works() {
     assert!(writes.text().ends_with("w10 w11 "), "{}", writes.text());
     assert_eq!(bench.model().requests(held), 2, "the next owner asks again");
     // A run that ends within the time of its node is not moved.
-    assert!(ends.text().ends_with("w98 w99 "), "{}", ends.text());
-    assert_eq!(bench.model().requests("write 100 words, one each 50 ms"), 1);
+    assert!(ends.text().ends_with("w38 w39 "), "{}", ends.text());
+    assert_eq!(bench.model().requests("write 40 words, one each 50 ms"), 1);
     // The program may have had an effect: it is not run again.
     assert_eq!(fs::read_to_string(bench.work().join("begun.txt")).unwrap(), work);
     assert_eq!(tool.count("run_end"), 1, "{:?}", tool.events());

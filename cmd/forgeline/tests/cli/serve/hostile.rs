@@ -1,12 +1,15 @@
 //! Hostile connections with the real program.
 
-use std::{io::Read as _, time::Instant};
+use std::{
+    io::Read as _,
+    time::{Duration, Instant},
+};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 
 use super::{http::Connection, started::Started};
-use crate::flood::SOON;
+use crate::flood::{AT_ONCE, SOON};
 
 /// Whether the service still answers others.
 fn answers(serve: &Started) -> bool {
@@ -85,7 +88,7 @@ fn the_head_of_an_answer_that_says_nothing_yet_is_there_at_once() {
     let begun = Instant::now();
     let head = connection.head();
     assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
 }
 
 /// Lets this process have as many files open as it may.
@@ -118,14 +121,18 @@ fn a_thousand_connections_of_one_client_do_not_keep_others_out() {
     for reader in held.iter_mut().skip(2).step_by(3) {
         assert_eq!(reader.head().status, 200);
     }
-    assert!(
-        serve.get("/metrics").body.contains("forgeline_connections 334\n"),
-        "333 read, and this one"
-    );
+    // 333 read, and this one; the service hears a moment later of the one that was dropped.
+    let (begun, want) = (Instant::now(), "forgeline_connections 334\n");
+    let mut metrics = serve.get("/metrics").body;
+    while !metrics.contains(want) && begun.elapsed() < SOON {
+        metrics = serve.get("/metrics").body;
+    }
+    assert!(metrics.contains(want), "{metrics}");
+    // Less than the 30 s after which heads that do not come are given up.
     let begun = Instant::now();
     let run = serve.begin("What is 6*7?");
     assert!(serve.answer(&run).contains("42"));
-    assert!(begun.elapsed() < SOON / 2, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     assert_eq!(held.len(), 1_000);
     drop(held);
     for _ in 0..1_000 {

@@ -3,6 +3,7 @@
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -42,6 +43,12 @@ impl Connection {
         stream.set_read_timeout(Some(SOON))?;
         stream.set_write_timeout(Some(SOON))?;
         Ok(Self { reader: BufReader::new(stream), host: host.to_owned() })
+    }
+
+    /// Fails a read for which nothing comes within this time.
+    pub(crate) fn within(self, limit: Duration) -> Self {
+        self.reader.get_ref().set_read_timeout(Some(limit)).unwrap();
+        self
     }
 
     /// Writes these bytes.

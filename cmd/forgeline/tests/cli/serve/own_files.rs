@@ -1,6 +1,6 @@
 //! The files of the service and the roots of its agents; who may call it.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Instant};
 
 use forgeline_testkit::server::{ScriptedServer, Seen, Step};
 use serde_json::{Value, json};
@@ -9,6 +9,7 @@ use tokio::task::block_in_place;
 use super::started::Started;
 use crate::{
     flags::body,
+    flood::SOON,
     process::{forgeline, run},
     run::{answer, delta},
 };
@@ -437,7 +438,13 @@ fn n62_the_wait_for_approval_is_set_and_is_of_days() {
         if ends {
             serve.until(&run, "run_end");
         }
-        let state = serve.get(&format!("/v1/runs/{run}")).json();
+        let look = || serve.get(&format!("/v1/runs/{run}")).json();
+        let (begun, mut state) = (Instant::now(), look());
+        // The record of a run follows the last of its events.
+        while ends && ["running", "waiting"].iter().any(|it| state["status"] == *it) {
+            assert!(begun.elapsed() < SOON, "{flags:?}: {state}");
+            state = look();
+        }
         assert_eq!(state["status"] == "completed", ends, "{flags:?}: {state}");
     }
     for time in ["0", "soon", "1w"] {

@@ -244,7 +244,9 @@ async fn a_server_that_always_has_more_to_say_ends_in_time() {
                 matches!(error, ProviderError::Timeout { which, .. } if which == total),
                 "{name}: {error:?}"
             );
-            assert!(outcome.text.starts_with("kept"), "{name}");
+            // A busy machine may read nothing in that time.
+            let text = outcome.text;
+            assert!(text.is_empty() || text.starts_with("kept"), "{name}");
             assert!(server.bytes.load(Ordering::Relaxed) < MANY * piece.len(), "{name}");
         }
     }

@@ -174,5 +174,5 @@ impl FaultWorld {
     }
 }
 
-/// Longest time that an operation may take, and a bit.
-pub(super) const BOUND: Duration = Duration::from_millis(11_500);
+/// More than the 10 s that an operation may take, as others are held beside it on a busy machine.
+pub(super) const BOUND: Duration = Duration::from_secs(30);

@@ -2,7 +2,7 @@
 
 mod program;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use forgeline_testkit::{
     console::browser,
@@ -17,7 +17,12 @@ use super::{
     http::{Answer, Connection},
     started::{Started, host},
 };
-use crate::{flags::file, process::run, run::delta};
+use crate::{
+    flags::file,
+    flood::{AT_ONCE, SOON},
+    process::run,
+    run::delta,
+};
 
 /// The path that the docs give the service.
 const PREFIX: &str = "/assistant";
@@ -74,7 +79,7 @@ impl Reader {
         path: &str,
         (more, body): (&str, &str),
     ) -> Self {
-        let mut connection = proxy.connect();
+        let mut connection = proxy.connect().within(AT_ONCE);
         let more = format!("accept-encoding: gzip, zstd, br\r\n{more}");
         connection.ask(method, &format!("{PREFIX}{path}"), &more, body);
         let head = connection.head();
@@ -164,14 +169,19 @@ fn check_streams(proxy: &Proxy, gate: &Notify, ann: &str) {
     // The frame whose word was seen may have been cut, and then comes again whole.
     assert_eq!(ids, (0..ids.len()).collect::<Vec<_>>());
     readers[0].until("RUN_FINISHED");
-    let mut late = proxy.connect();
-    late.ask(
-        "GET",
-        &format!("{PREFIX}{events}"),
-        &format!("{ann}last-event-id: {}\r\n", ids.len() - 1),
-        none,
-    );
-    assert_eq!(late.head().status, 204);
+    let (path, last) =
+        (format!("{PREFIX}{events}"), format!("{ann}last-event-id: {}\r\n", ids.len() - 1));
+    let late = || {
+        let mut late = proxy.connect();
+        late.ask("GET", &path, &last, none);
+        late.head().status
+    };
+    // The log is closed a moment after its last event.
+    let (begun, mut status) = (Instant::now(), late());
+    while status == 200 && begun.elapsed() < SOON {
+        status = late();
+    }
+    assert_eq!(status, 204);
 }
 
 /// A file with the tokens of two people of one team, and the headers with which they ask.
