@@ -1,9 +1,10 @@
 //! Notifications that are lost on their way.
 
-use std::{pin::pin, sync::Arc};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use forgeline_store::{CommandStore, EventLog, RunCommand, RunStore, RunWriter, follow};
 use futures_util::StreamExt as _;
+use tokio::time::timeout;
 
 use crate::{
     message_proxy::{FaultPlace, MessageProxy, ProxyFault, ProxySide},
@@ -67,6 +68,8 @@ async fn records_whose_notification_is_lost_are_read_by_a_look_and_counted() {
     // A look counts what the one before it has found, so the newest record may not be counted yet.
     let mut at = 20;
     while reader.late_records() < before + 3 {
+        // A reader that does not wait yet reads by itself what is there when it looks.
+        assert!(timeout(Duration::from_millis(50), records.next()).await.is_err());
         append(at).await;
         assert_eq!(soon(records.next()).await.unwrap().unwrap().0, at, "by a look");
         at += 1;
