@@ -20,7 +20,7 @@ const MAX_KEPT: usize = 64;
 /// A connection for statements.
 pub(super) struct StatementSession {
     client: Client,
-    /// What the server keeps, by its text; `None` where a pooler may give each statement another session.
+    /// The statements that the server keeps, by their text; `None` where a pooler may give each statement another session.
     kept: Option<Mutex<HashMap<&'static str, KeptStatement>>>,
 }
 

@@ -21,7 +21,7 @@ fn openssl(folder: &Path, arguments: &str) -> bool {
 /// Returns a port that is free, and that no system gives to a connection before the server has it.
 fn free_port() -> u16 {
     let first = 10_000 + u16::try_from(std::process::id() % 20_000).unwrap();
-    (first..).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
+    (first..u16::MAX).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
 #[tokio::test]
