@@ -37,7 +37,7 @@ const BUDGETS: [Budget; 10] = [
     budget("llm", &["llm/"], 22_800, Some(16_500)),
     budget("agent, mcp, skills", &["agent/", "mcp/", "skills/"], 31_300, Some(23_000)),
     budget("server", &["server/"], 15_350, Some(10_200)),
-    budget("store", &["store/"], 10_800, Some(4_000)),
+    budget("store", &["store/"], 10_900, Some(4_000)),
     budget("testing", &["testing/"], 5_700, None),
     budget("types", &["types/"], 2_600, None),
     budget("json", &["json/"], 2_600, None),
