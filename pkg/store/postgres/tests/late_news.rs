@@ -68,7 +68,7 @@ async fn records_whose_notification_is_lost_are_read_by_a_look_and_counted() {
     // A look counts what the one before it has found, so the newest record may not be counted yet.
     let mut at = 20;
     while reader.late_records() < before + 3 {
-        // A reader that does not wait yet reads by itself what is there when it looks.
+        // A reader that does not wait yet reads the record by itself.
         assert!(timeout(Duration::from_millis(50), records.next()).await.is_err());
         append(at).await;
         assert_eq!(soon(records.next()).await.unwrap().unwrap().0, at, "by a look");
