@@ -10,7 +10,7 @@ use tokio::{
 use super::{dial::Dialer, hub::ReaderHub, session::StatementSession, values::values};
 
 /// Time from one sending to the next, in which news are gathered: a transaction with `NOTIFY` takes a lock of the whole server.
-const GATHERED: Duration = Duration::from_millis(1);
+const GATHERED: Duration = Duration::from_micros(500);
 
 /// Does not wait for the disk: what the news are about is there already, and news that are lost are found by a look.
 const SQL: &str = "WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)) \

@@ -7,7 +7,7 @@ use std::{
 };
 
 use tokio::time::Instant;
-use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
+use tokio_postgres::{Client, Error, Row, Statement, error::SqlState, types::ToSql};
 
 use super::values::SqlValue;
 
@@ -48,8 +48,15 @@ impl StatementSession {
         let Some(statement) = self.statement(sql, values).await? else {
             return self.client.query_typed(sql, values).await;
         };
-        let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|(value, _)| *value).collect();
-        self.client.query(&statement, &values).await
+        let given: Vec<&(dyn ToSql + Sync)> = values.iter().map(|(value, _)| *value).collect();
+        match self.client.query(&statement, &given).await {
+            // Not executed: a table was changed, or the server has forgotten its statements.
+            Err(error) if is_outdated(&error) => {
+                self.kept.iter().for_each(|kept| drop(lock(kept).remove(sql)));
+                self.client.query_typed(sql, values).await
+            }
+            done => done,
+        }
     }
 
     /// Returns a statement that the server keeps, after it has parsed it if need be; `None` if it is not to keep it.
@@ -73,6 +80,12 @@ impl StatementSession {
         lock(kept).insert(sql, KeptStatement { statement: statement.clone(), since });
         Ok(Some(statement))
     }
+}
+
+/// Returns `true` if a statement that was kept cannot be used any more.
+fn is_outdated(error: &Error) -> bool {
+    let outdated = [SqlState::FEATURE_NOT_SUPPORTED, SqlState::INVALID_SQL_STATEMENT_NAME];
+    error.code().is_some_and(|code| outdated.contains(code))
 }
 
 fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {

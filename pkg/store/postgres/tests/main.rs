@@ -20,6 +20,7 @@ mod message_proxy;
 mod claims;
 mod failures;
 mod faults;
+mod kept_statements;
 mod late_news;
 mod lives;
 mod log;
