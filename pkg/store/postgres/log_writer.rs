@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::{
     sync::{Semaphore, mpsc, oneshot},
-    time::{Instant, sleep},
+    time::{Instant, sleep, sleep_until},
 };
 
 use super::{
@@ -31,6 +31,10 @@ const MAX_RECORDS: usize = 1_000;
 
 /// Maximum size of the records in a statement, in bytes, unless a single append has more.
 const MAX_BYTES: usize = 1 << 20;
+
+/// Time from a statement for several logs to the next one: fewer statements, each of more appends, take less of the database. A log that is alone does not
+/// wait.
+const SPACING: Duration = Duration::from_micros(1_000);
 
 /// The wait before a lost connection is replaced.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -92,13 +96,18 @@ struct AppendTask {
 impl AppendTask {
     async fn run(mut self, mut appends: mpsc::Receiver<QueuedAppend>) {
         let mut waiting = Vec::new();
+        let mut next = Instant::now();
         while !waiting.is_empty() || appends.recv_many(&mut waiting, MAX_QUEUED).await > 0 {
+            sleep_until(next).await;
             while waiting.len() < MAX_QUEUED
                 && let Ok(next) = appends.try_recv()
             {
                 waiting.push(next);
             }
             let batch = next_batch(&mut waiting);
+            if batch.len() > 1 {
+                next = Instant::now() + SPACING;
+            }
             self.write(batch).await;
         }
     }

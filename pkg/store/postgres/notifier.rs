@@ -1,36 +1,28 @@
 //! The task that tells other nodes what this one has written.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep_until},
-};
+use tokio::sync::watch;
 
 use super::{dial::Dialer, hub::ReaderHub, session::StatementSession, values::values};
-
-/// Time from one sending to the next, in which news are gathered: a transaction with `NOTIFY` takes a lock of the whole server.
-const GATHERED: Duration = Duration::from_micros(500);
 
 /// Does not wait for the disk: what the news are about is there already, and news that are lost are found by a look.
 const SQL: &str = "WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)) \
      SELECT pg_notify(channel, payload) FROM quick CROSS JOIN unnest($1::text[], $2::text[]) AS news (channel, payload)";
 
-/// Sends news until the store is closed. What cannot be sent is left to the look that each node takes every second.
+/// Sends news until the store is closed; those that come while some are sent go together, because a transaction with `NOTIFY` takes a lock of the whole
+/// server. What cannot be sent is left to the look that each node takes every second.
 pub(super) async fn run_notifier(
     dialer: Arc<Dialer>,
     hub: Arc<ReaderHub>,
     mut stop: watch::Receiver<()>,
 ) {
-    let mut next = Instant::now();
     let mut kept: Option<StatementSession> = None;
     loop {
         tokio::select! {
             () = hub.outbox.added() => {}
             _ = stop.changed() => return,
         }
-        sleep_until(next).await;
-        next = Instant::now() + GATHERED;
         let payloads = hub.outbox.take().payloads();
         if payloads.is_empty() {
             continue;
