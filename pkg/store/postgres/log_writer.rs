@@ -34,7 +34,7 @@ const MAX_BYTES: usize = 1 << 20;
 
 /// Time from a statement for several logs to the next one: fewer statements, each of more appends, take less of the database. A log that is alone does not
 /// wait.
-const SPACING: Duration = Duration::from_micros(1_000);
+const SPACING: Duration = Duration::from_millis(1);
 
 /// The wait before a lost connection is replaced.
 const PAUSE: Duration = Duration::from_millis(100);
