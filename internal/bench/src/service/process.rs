@@ -55,7 +55,7 @@ impl Process {
         database: ServedDatabase<'_>,
     ) -> Result<Self> {
         let mut command = Command::new(binary);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--quiet"]);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--quiet", "--no-auth"]);
         match database {
             ServedDatabase::File(file) => command.arg("--database").arg(file),
             ServedDatabase::Shared(url) => command.args(["--postgres", url]),
