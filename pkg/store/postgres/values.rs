@@ -1,4 +1,4 @@
-//! Values of statements with their types, so that no statement needs to be prepared: a pooler may give each one another session.
+//! Values of statements with their types: a statement is parsed and executed in one message where a pooler may give each one another session.
 
 use tokio_postgres::{
     Row,

@@ -125,6 +125,47 @@ async fn no_write_of_an_earlier_owner_comes_after_the_next_claim() {
     }
 }
 
+/// The writes of a run, each by an earlier owner while the next claim is not committed yet: without the lock of the row they would see its own claim alone.
+#[tokio::test]
+async fn a_write_waits_for_a_claim_that_has_begun() {
+    let Some((server, url, [store])) = nodes().await else { return };
+    let (key, conversation) = (key("r"), ConversationKey::new("team-a", "c"));
+    RunStore::begin(&*store, run("r"), Some(&node("first"))).await.unwrap();
+    store.create(key.clone()).await.unwrap();
+    let new = ConversationRecord::new(conversation.clone(), "ann", "main", 1_000);
+    ConversationStore::begin(&*store, new).await.unwrap();
+    store.send(&key, RunCommand::new("k", "steer", "{}")).await.unwrap();
+    for what in ["append", "close", "journal", "change", "release", "answer"] {
+        server.sql(name(&url), "UPDATE forgeline.run SET epoch = 1, node = 'first'");
+        let mut claim = server.session(name(&url));
+        claim.run("BEGIN; UPDATE forgeline.run SET epoch = 2, node = 'second'");
+        let (store, key, conversation) = (Arc::clone(&store), key.clone(), conversation.clone());
+        let write = tokio::spawn(async move {
+            let old = RunWriter::new(key.clone(), 1);
+            match what {
+                "append" => {
+                    EventLog::append(&*store, &key, 0, vec![record("old")], Some(&old)).await
+                }
+                "close" => store.close(&key, Some(&old)).await,
+                "journal" => {
+                    let entry = Entry::new(2_000).line("{}");
+                    ConversationStore::append(&*store, &conversation, 0, entry, Some(&old)).await
+                }
+                "change" => store.change(&old, RunChange::to(RunProgress::Waiting, 1)).await,
+                "release" => store.release(&old, Duration::ZERO).await,
+                _ => store.answer(&old, 1, "{}".to_owned()).await,
+            }
+        });
+        let waits = "SELECT count(*) FROM pg_stat_activity \
+                     WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        while !write.is_finished() && server.sql(name(&url), waits) == "0" {
+            tokio::task::yield_now().await;
+        }
+        claim.run("COMMIT");
+        is_fenced(what, &soon(write).await.unwrap());
+    }
+}
+
 #[tokio::test]
 async fn a_run_that_is_put_away_is_claimed_when_its_time_has_come() {
     let Some((server, url, [store])) = nodes().await else { return };
