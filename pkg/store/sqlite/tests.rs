@@ -369,15 +369,17 @@ async fn writes_that_come_together_are_one_commit() {
     let together = async |count: usize| {
         let before = store.0.writer.turns.commits();
         let all: Vec<_> = (0..count).map(|at| key(&format!("{count}.{at}"))).collect();
-        // They are all sent before the thread that writes has its turn, however busy the machine is.
+        // They are all sent before the thread that writes has its turn, however busy the machine is: without the runtime's budget of a
+        // task, which ends after some dozens of them.
         let turn = store.0.writer.turns.turn().await;
-        let mut created = std::pin::pin!(join_all(all.into_iter().map(|key| store.create(key))));
+        let created = join_all(all.into_iter().map(|key| store.create(key)));
+        let mut created = std::pin::pin!(tokio::task::unconstrained(created));
         assert!(created.as_mut().now_or_never().is_none());
         drop(turn);
         assert!(created.await.iter().all(Result::is_ok));
         store.0.writer.turns.commits() - before
     };
-    assert!(together(100).await <= 3, "100 writes that come together");
+    assert!(together(100).await <= 2, "100 writes that come together");
     store.close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }
