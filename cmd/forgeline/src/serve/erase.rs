@@ -3,7 +3,7 @@
 use std::{io::Write as _, path::PathBuf};
 
 use clap::Args;
-use forgeline::store::EraseMode;
+use forgeline::store::{Durability, EraseMode, SqliteOptions};
 
 use super::database::{OpenDatabase, PostgresFlags, StorePlace};
 use crate::{
@@ -78,7 +78,8 @@ fn place(args: &EraseArgs) -> anyhow::Result<StorePlace> {
     if !path.is_file() {
         return Err(usage(format!("there is no database {}", shown_path(&path))));
     }
-    Ok(StorePlace::File { path, max_bytes: None })
+    // What was erased is gone after a power loss, too.
+    Ok(StorePlace::File(SqliteOptions::new(path).durability(Durability::Power)))
 }
 
 fn amount(count: u64, what: &str) -> String {

@@ -52,7 +52,7 @@ pub(crate) struct ServeArgs {
     /// The address to listen on; port 0 picks a free port [default: 127.0.0.1:8787]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Read this TOML file: `listen`, `tokens`, `database`, `postgres`, `no_auth`, `database_megabytes`, `dev`, `origins`, `[limits]`, `[keep]`, and a table `[agents.NAME]` for each agent, whose
+    /// Read this TOML file: `listen`, `tokens`, `database`, `postgres`, `no_auth`, `database_megabytes`, `database_durability`, `dev`, `origins`, `[limits]`, `[keep]`, and a table `[agents.NAME]` for each agent, whose
     /// keys are the flags of an agent. Variables such as `FORGELINE_LISTEN` override it, and flags override both; the flags of
     /// an agent count where the file defines no agent
     #[arg(long, value_name = "FILE")]

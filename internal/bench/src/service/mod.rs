@@ -166,11 +166,17 @@ impl Bench<'_> {
     }
 
     fn service_of(&self, source: Source) -> Result<Process> {
+        let database = self.new_file();
+        Process::service(self.binary, source, ServedDatabase::File(&database))
+    }
+
+    /// Returns the path of a database, of which nothing is there.
+    fn new_file(&self) -> PathBuf {
         let database = self.folder.join("service.db");
         for end in ["", "-wal", "-shm", ".lock"] {
             drop(fs::remove_file(self.folder.join(format!("service.db{end}"))));
         }
-        Process::service(self.binary, source, ServedDatabase::File(&database))
+        database
     }
 
     /// Reads the second half of a run of 10,000 events that has ended.

@@ -1,4 +1,4 @@
-//! One node and two on `PostgreSQL`, which waits for its disk, beside one on `SQLite`.
+//! One node and two on `PostgreSQL` beside one on `SQLite`: a reader sees what is on the disk, in each of them.
 
 use super::{
     Bench, Live, READERS, Result, live, live_at,
@@ -21,7 +21,7 @@ impl Bench<'_> {
         let server = PostgresServer::start(&programs, &DURABLE);
         let (mut file, mut one, mut two) = (Vec::new(), Vec::new(), Vec::new());
         for turn in 0..TURNS {
-            file.push(live_at(&self.service()?, RUNS, turn).await?);
+            file.push(live_at(&self.durable_service()?, RUNS, turn).await?);
             one.push(live_at(&self.node(&server.database())?, RUNS, turn).await?);
             let url = server.database();
             let (owner, other) = (self.node(&url)?, self.node(&url)?);
@@ -44,13 +44,23 @@ impl Bench<'_> {
             let [lost, p50, p99, cpu] = names;
             let unit = format!("readers of {what} that did not get each event once");
             self.rows.add(lost, live.lost, Some(0.0), file.lost, &unit);
-            let unit =
-                |figure: &str| format!("{figure}, {count} readers of {what} (floor: SQLite)");
+            let unit = |figure: &str| {
+                format!(
+                    "{figure}, {count} readers of {what} (floor: SQLite that waits for its disk)"
+                )
+            };
             self.rows.add(p50, live.p50, Some(5_000.0), file.p50, &unit("µs p50 from the model"));
             self.rows.add(p99, live.p99, Some(25_000.0), file.p99, &unit("µs p99 from the model"));
             self.rows.add(cpu, live.cpu, None, file.cpu, &unit("µs of CPU a delivered event"));
         }
         Ok(())
+    }
+
+    /// Starts a service on a file, each commit of which waits for the disk, as those of the databases do.
+    fn durable_service(&self) -> Result<Process> {
+        let file = self.new_file();
+        let source = Source::Model(self.model.address);
+        Process::service(self.binary, source, ServedDatabase::DurableFile(&file))
     }
 
     /// Starts a node.

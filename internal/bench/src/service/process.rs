@@ -34,6 +34,8 @@ pub(super) enum Source {
 pub(super) enum ServedDatabase<'d> {
     /// A file of `SQLite`.
     File(&'d Path),
+    /// A file of `SQLite`, each commit of which waits for the disk.
+    DurableFile(&'d Path),
     /// A URL of `PostgreSQL`.
     Shared(&'d str),
 }
@@ -58,6 +60,9 @@ impl Process {
         command.args(["serve", "--listen", "127.0.0.1:0", "--quiet", "--no-auth"]);
         match database {
             ServedDatabase::File(file) => command.arg("--database").arg(file),
+            ServedDatabase::DurableFile(file) => {
+                command.arg("--database").arg(file).env("FORGELINE_DATABASE_DURABILITY", "power")
+            }
             ServedDatabase::Shared(url) => command.args(["--postgres", url]),
         };
         command.envs(LIMITS).env("OPENAI_API_KEY", "none");

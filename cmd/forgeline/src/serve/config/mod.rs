@@ -154,12 +154,13 @@ struct ConfigValues<'a, 'f> {
 }
 
 /// The members that the file may have besides agents.
-const MEMBERS: [&str; 10] = [
+const MEMBERS: [&str; 11] = [
     "listen",
     "tokens",
     "no_auth",
     "database",
     "database_megabytes",
+    "database_durability",
     "postgres",
     "postgres_direct",
     "postgres_password_file",
@@ -303,6 +304,8 @@ impl ConfigValues<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use forgeline::store::Durability;
+
     use super::*;
 
     fn parsed(text: &str, set: &[(&str, &str)]) -> anyhow::Result<ServeConfig> {
@@ -318,7 +321,7 @@ mod tests {
 
     #[test]
     fn the_environment_is_above_the_file_and_the_file_above_defaults() {
-        let text = "listen = \"127.0.0.1:1\"\ndev = true\ndatabase_megabytes = 7\norigins = [\"https://a.example\"]\n\
+        let text = "listen = \"127.0.0.1:1\"\ndev = true\ndatabase_megabytes = 7\ndatabase_durability = \"power\"\norigins = [\"https://a.example\"]\n\
                     [keep]\ndays = 2\nmegabytes = 3\n[limits]\nruns = 3\nbody_time = 7\nstream_bytes = 9\n\
                     [agents.zoe]\nprovider = \"demo\"\nmax_turns = 4\nhelpers = true\n[agents.ann]\nprovider = \"demo\"\n";
         let config = parsed(text, &[("FORGELINE_LIMITS_RUNS", "5")]).unwrap();
@@ -327,7 +330,7 @@ mod tests {
         assert_eq!(config.limits.stream_bytes, 9);
         let file = parsed(text, &[("FORGELINE_DATABASE", "a.db")]).unwrap().store;
         assert!(
-            matches!(file, StorePlace::File { max_bytes: Some(bytes), .. } if bytes == 7 << 20)
+            matches!(file, StorePlace::File(options) if options.max_bytes == Some(7 << 20) && options.durability == Durability::Power)
         );
         let names: Vec<_> = config.agents.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["zoe", "ann"], "in the order of the file");

@@ -1,6 +1,8 @@
 //! The place of what the service keeps: `database`, or `postgres` with what belongs to it.
 
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, str::FromStr};
+
+use forgeline::store::{Durability, SqliteOptions};
 
 use super::{
     super::database::{PostgresFlags, PostgresUrl, StorePlace},
@@ -18,6 +20,9 @@ pub(super) fn read_store(
     let path = values.path("database", above.database);
     let megabytes: Option<NonZeroU32> =
         values.parsed("database_megabytes", "a whole number of at least 1");
+    let durability = values
+        .parsed("database_durability", "\"process\" or \"power\"")
+        .map_or_else(Durability::default, |KnownDurability(durability)| durability);
     let is_file = values.is_given("database", above.database);
     let flags = PostgresFlags {
         postgres: read_url(values, "postgres", above.postgres.postgres.as_ref()),
@@ -32,8 +37,26 @@ pub(super) fn read_store(
     if let Some(place) = read_postgres(values, &flags, is_file) {
         return place;
     }
-    let max_bytes = megabytes.map(|number| u64::from(number.get()) << 20);
-    path.map_or(StorePlace::Memory, |path| StorePlace::File { path, max_bytes })
+    path.map_or(StorePlace::Memory, |path| {
+        let mut options = SqliteOptions::new(path).durability(durability);
+        options.max_bytes = megabytes.map(|number| u64::from(number.get()) << 20);
+        StorePlace::File(options)
+    })
+}
+
+/// The failures that acknowledged events survive, by their name in the configuration.
+struct KnownDurability(Durability);
+
+impl FromStr for KnownDurability {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        match name {
+            "process" => Ok(Self(Durability::Process)),
+            "power" => Ok(Self(Durability::Power)),
+            _ => Err(()),
+        }
+    }
 }
 
 /// Returns the database that flags name.

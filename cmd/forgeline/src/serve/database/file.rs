@@ -20,10 +20,9 @@ impl FileDatabase {
     /// # Errors
     ///
     /// A usage error for a file that cannot be used.
-    pub(super) async fn open(path: &Path, max_bytes: Option<u64>) -> anyhow::Result<Self> {
-        let mut options = SqliteOptions::new(path);
-        options.max_bytes = max_bytes;
-        Ok(Self(SqliteStore::open_with(options).await.usage_context(|| unusable(path))?))
+    pub(super) async fn open(options: SqliteOptions) -> anyhow::Result<Self> {
+        let path = options.path.clone();
+        Ok(Self(SqliteStore::open_with(options).await.usage_context(|| unusable(&path))?))
     }
 
     pub(super) fn stores(&self) -> Stores {

@@ -37,9 +37,7 @@ impl OpenDatabase {
     pub(super) async fn open(place: &StorePlace) -> anyhow::Result<Self> {
         Ok(match place {
             StorePlace::Memory => Self::Memory,
-            StorePlace::File { path, max_bytes } => {
-                Self::File(FileDatabase::open(path, *max_bytes).await?)
-            }
+            StorePlace::File(options) => Self::File(FileDatabase::open(options.clone()).await?),
             #[cfg(feature = "postgres")]
             StorePlace::Postgres(place) => Self::Shared(SharedDatabase::open(place).await?),
         })
@@ -101,7 +99,7 @@ impl OpenDatabase {
 pub(super) async fn look(place: &StorePlace) -> anyhow::Result<Option<String>> {
     match place {
         StorePlace::Memory => Ok(None),
-        StorePlace::File { path, .. } => file::look(path).await.map(|()| None),
+        StorePlace::File(options) => file::look(&options.path).await.map(|()| None),
         #[cfg(feature = "postgres")]
         StorePlace::Postgres(place) => postgres::look(place).await.map(Some),
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use forgeline::store::SqliteOptions;
 
 use super::PostgresUrl;
 
@@ -19,11 +20,7 @@ pub(in crate::serve) enum StorePlace {
     /// The memory of the process.
     Memory,
     /// A file of `SQLite`.
-    File {
-        path: PathBuf,
-        /// Largest size, in bytes.
-        max_bytes: Option<u64>,
-    },
+    File(SqliteOptions),
     /// A database of `PostgreSQL`.
     #[cfg(feature = "postgres")]
     Postgres(PostgresPlace),
@@ -33,7 +30,7 @@ impl StorePlace {
     /// Returns the file of `SQLite`.
     pub(in crate::serve) fn file(&self) -> Option<&Path> {
         match self {
-            Self::File { path, .. } => Some(path),
+            Self::File(options) => Some(&options.path),
             Self::Memory => None,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => None,
@@ -43,7 +40,7 @@ impl StorePlace {
     /// Returns the file with the password.
     pub(in crate::serve) fn password_file(&self) -> Option<&Path> {
         match self {
-            Self::Memory | Self::File { .. } => None,
+            Self::Memory | Self::File(_) => None,
             #[cfg(feature = "postgres")]
             Self::Postgres(place) => place.password_file.as_deref(),
         }
