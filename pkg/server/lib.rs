@@ -46,6 +46,8 @@ mod tests;
 #[cfg(test)]
 use tests::nodes::say;
 
+#[cfg(feature = "oidc")]
+pub use self::access::oidc::{OidcCallers, OidcError, OidcOptions};
 pub use self::{
     access::identity::{Identify, Tokens},
     access::limits::Limits,

@@ -16,5 +16,5 @@ if [ "$(cat "$folder/installed" 2>/dev/null)" != "$wanted" ]; then
         --prefix . --no-audit --no-fund --silent $packages)
     printf '%s\n' "$wanted" >"$folder/installed"
 fi
-"$mcp/venv/bin/python" -m pip install --quiet --disable-pip-version-check durable-streams==0.1.0 openai==3.57.0 anthropic==2.14.0
+"$mcp/venv/bin/python" -m pip install --quiet --disable-pip-version-check durable-streams==0.1.0 openai==3.57.0 anthropic==2.14.0 oidc-provider-mock==0.3.4
 echo "service-setup: $folder is ready"

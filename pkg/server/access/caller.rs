@@ -23,6 +23,9 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         // Set by the gate.
         let known = parts.extensions.get::<agent::Caller>().cloned();
-        known.map_or_else(|| Arc::<AccessControl>::from_ref(state).identify(parts), Ok).map(Self)
+        match known {
+            Some(caller) => Ok(Self(caller)),
+            None => Arc::<AccessControl>::from_ref(state).identify(parts).await.map(Self),
+        }
     }
 }

@@ -25,7 +25,10 @@ impl AccessControl {
     }
 
     /// Identifies the sender of a request.
-    pub(crate) fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
+    pub(crate) async fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
+        if let Some(preparation) = self.identify.prepare(parts) {
+            preparation.await;
+        }
         self.identify.identify(parts)
     }
 

@@ -43,7 +43,7 @@ pub(crate) async fn gate(
     let limits = access.limits();
     check_head(limits, request.uri(), request.headers())?;
     let (mut parts, body) = request.into_parts();
-    let caller = access.identify(&parts)?;
+    let caller = access.identify(&parts).await?;
     let scope = scope(&caller);
     parts.extensions.insert(caller);
     let held = access.usage().hold(&scope, HeldResource::Connection)?;

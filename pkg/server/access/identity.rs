@@ -3,6 +3,7 @@
 use std::fmt;
 
 use axum::http::{StatusCode, header, request::Parts};
+use futures_core::future::BoxFuture;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -34,12 +35,26 @@ pub trait Identify: Send + Sync + 'static {
     ///
     /// The response to a request whose caller is not known.
     fn identify(&self, parts: &Parts) -> Result<Caller, Problem>;
+
+    /// Waits for whatever [`identify`](Self::identify) needs, such as keys that a login server has changed. It is awaited first. Default: nothing.
+    fn prepare<'a>(&'a self, parts: &'a Parts) -> Option<BoxFuture<'a, ()>> {
+        let _ = parts;
+        None
+    }
 }
 
 impl<F: Fn(&Parts) -> Result<Caller, Problem> + Send + Sync + 'static> Identify for F {
     fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
         self(parts)
     }
+}
+
+/// Returns the token of a request.
+pub(super) fn bearer(parts: &Parts) -> Option<&str> {
+    let (scheme, token) =
+        parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    // The scheme is case-insensitive.
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
 /// Callers by bearer token. Only the SHA-256 of a token is stored.
@@ -99,13 +114,7 @@ impl Tokens {
 
 impl Identify for Tokens {
     fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
-        let given = parts.headers.get(header::AUTHORIZATION);
-        // The scheme is case-insensitive.
-        let token = given.and_then(|value| {
-            let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(token)
-        });
-        let caller = token.and_then(|token| self.find(token.trim()));
+        let caller = bearer(parts).and_then(|token| self.find(token));
         caller.cloned().ok_or_else(|| {
             let detail = "this needs a valid token: `Authorization: Bearer TOKEN`";
             Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)

@@ -50,7 +50,7 @@ pub(super) async fn ready(
     } else {
         checks.report().await
     };
-    let is_known = access.identify(&parts).is_ok();
+    let is_known = access.identify(&parts).await.is_ok();
     let report = if is_known { report } else { report.without_checks() };
     if report.is_ready() {
         return Json(report).into_response();

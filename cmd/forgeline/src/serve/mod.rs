@@ -2,6 +2,7 @@
 
 mod accept;
 mod agents;
+mod callers;
 mod config;
 mod database;
 mod demo;
@@ -24,8 +25,9 @@ use tokio_util::sync::CancellationToken;
 use self::{
     accept::OpenConnections,
     agents::ServedAgents,
+    callers::ServedCallers,
     config::{OverridingFlags, ServeConfig},
-    database::{OpenDatabase, PostgresFlags, StorePlace},
+    database::{OpenDatabase, PostgresFlags},
     hangup::HangupSignal,
     listen::ListenAddress,
 };
@@ -52,7 +54,7 @@ pub(crate) struct ServeArgs {
     /// The address to listen on; port 0 picks a free port [default: 127.0.0.1:8787]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Read this TOML file: `listen`, `tokens`, `database`, `postgres`, `no_auth`, `database_megabytes`, `database_durability`, `dev`, `origins`, `[limits]`, `[keep]`, and a table `[agents.NAME]` for each agent, whose
+    /// Read this TOML file: `listen`, `tokens`, `database`, `postgres`, `no_auth`, `database_megabytes`, `database_durability`, `dev`, `origins`, `[limits]`, `[keep]`, `[oidc]`, and a table `[agents.NAME]` for each agent, whose
     /// keys are the flags of an agent. Variables such as `FORGELINE_LISTEN` override it, and flags override both; the flags of
     /// an agent count where the file defines no agent
     #[arg(long, value_name = "FILE")]
@@ -130,7 +132,8 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     let at = agents::surroundings(&runtime, &interrupts, &config.own_files, args.quiet);
     let agents = ServedAgents::prepare(&args.setup, &config.agents, &at)?;
     let stop = interrupts.begin(false);
-    let listening = ListenAddress::at(config.listen, config.tokens.is_some())?;
+    let listening =
+        ListenAddress::at(config.listen, config.tokens.is_some() || config.oidc.is_some())?;
     runtime.block_on(async {
         let database = OpenDatabase::open(&config.store).await?;
         let mut builder =
@@ -140,14 +143,21 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
             builder = builder.agent(name, agent);
         }
         builder = database.described(agents.described(builder));
-        let start_token = match config.tokens {
-            Some(tokens) => {
-                builder = builder.identify(tokens.clone());
-                tokio::spawn(tokens.follow(hangups));
+        if let Some(tokens) = config.tokens.clone() {
+            tokio::spawn(tokens.follow(hangups));
+        }
+        let start_token = match (config.tokens, config.oidc) {
+            (tokens, Some(oidc)) => {
+                let oidc = callers::connect(oidc).await?;
+                builder = builder.identify(ServedCallers::new(tokens, oidc));
                 None
             }
-            None if config.is_open => None,
-            None => {
+            (Some(tokens), None) => {
+                builder = builder.identify(tokens);
+                None
+            }
+            (None, None) if config.is_open => None,
+            (None, None) => {
                 let (token, tokens) = tokens::start_token()?;
                 builder = builder.identify(tokens);
                 Some(token)
@@ -196,7 +206,7 @@ fn check(args: &ServeArgs, config: &ServeConfig, mut mistakes: Vec<String>) -> E
         let of_agent = args.setup.mistakes(&config.own_files, agents::tools_of);
         mistakes.extend(of_agent.into_iter().map(told));
     }
-    match look(&config.store) {
+    match look(config) {
         Ok(Some(line)) => note(&line),
         Ok(None) => {}
         Err(error) => mistakes.push(told(error)),
@@ -211,8 +221,13 @@ fn check(args: &ServeArgs, config: &ServeConfig, mut mistakes: Vec<String>) -> E
     Exit::Failed
 }
 
-/// Looks at the database, of which nothing is changed; returns a line about it.
-fn look(store: &StorePlace) -> anyhow::Result<Option<String>> {
+/// Looks at the login server and at the database, of which nothing is changed; returns a line about the database.
+fn look(config: &ServeConfig) -> anyhow::Result<Option<String>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(database::look(store))
+    runtime.block_on(async {
+        if let Some(oidc) = config.oidc.clone() {
+            callers::connect(oidc).await?;
+        }
+        database::look(&config.store).await
+    })
 }

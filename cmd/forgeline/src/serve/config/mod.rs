@@ -5,6 +5,7 @@ mod agent;
 mod file;
 mod keep;
 mod limits;
+mod oidc;
 mod store;
 mod variables;
 
@@ -13,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forgeline::server::{Keep, Limits, is_origin};
+use forgeline::server::{Keep, Limits, OidcOptions, is_origin};
 
 use self::{
     file::ConfigFile,
@@ -40,6 +41,8 @@ const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787
 pub(super) struct ServeConfig {
     pub(super) listen: SocketAddr,
     pub(super) tokens: Option<TokenFile>,
+    /// The login server whose tokens are accepted, too.
+    pub(super) oidc: Option<OidcOptions>,
     /// The place at which things are kept.
     pub(super) store: StorePlace,
     /// The files of the service itself.
@@ -107,14 +110,16 @@ impl ServeConfig {
         let is_open = values.parsed("no_auth", "true or false").unwrap_or(false) || above.is_open;
         let limits = limits::read_limits(&mut values);
         let keep = keep::read_keep(&mut values);
+        let oidc = oidc::read_oidc(&mut values);
         let origins = values.origins();
         values.refuse_unknown();
         let strangers = variables.strangers(&own_variables(), values.mistakes);
         let listen = above.listen.or(listen).unwrap_or(LISTEN);
         // A file of tokens that cannot be taken is reported by itself.
-        let has_tokens = tokens.is_some() || values.is_given("tokens", above.tokens);
+        let has_tokens =
+            tokens.is_some() || values.is_given("tokens", above.tokens) || oidc.is_some();
         if is_open && has_tokens {
-            let problem = "`no_auth` and a tokens file exclude each other; omit one of them";
+            let problem = "`no_auth` excludes a tokens file and `[oidc]`; omit one of them";
             mistakes.push(problem.to_owned());
         }
         mistakes.extend(ListenAddress::at(listen, has_tokens).err().map(|it| it.to_string()));
@@ -131,6 +136,7 @@ impl ServeConfig {
         let config = Self {
             listen,
             tokens,
+            oidc,
             store,
             own_files,
             is_dev: above.is_dev || is_dev,
@@ -169,7 +175,8 @@ const MEMBERS: [&str; 11] = [
 ];
 
 /// The tables that it may have besides agents, with their members.
-const TABLES: [(&str, &[&str]); 2] = [("limits", &limits::NAMES), ("keep", &keep::NAMES)];
+const TABLES: [(&str, &[&str]); 3] =
+    [("limits", &limits::NAMES), ("keep", &keep::NAMES), ("oidc", &oidc::NAMES)];
 
 /// Returns the names of all variables.
 fn own_variables() -> Vec<String> {
@@ -291,7 +298,7 @@ impl ConfigValues<'_, '_> {
             };
             if !is_known {
                 let names = if own.is_empty() || rest.is_empty() {
-                    format!("{}, [limits], [keep], [agents.NAME]", MEMBERS.join(", "))
+                    format!("{}, [limits], [keep], [oidc], [agents.NAME]", MEMBERS.join(", "))
                 } else {
                     own.join(", ")
                 };

@@ -5,6 +5,7 @@ mod clients;
 mod curl;
 mod hostile;
 mod http;
+mod oidc;
 mod own_files;
 mod page;
 #[cfg(feature = "postgres")]

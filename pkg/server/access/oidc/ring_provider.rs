@@ -1,0 +1,93 @@
+//! The signatures of tokens, checked by ring.
+
+use jsonwebtoken::signature::{Error, Verifier};
+use jsonwebtoken::{
+    Algorithm, DecodingKey, DecodingKeyKind,
+    crypto::{CryptoProvider, JwtVerifier, KeyUtils},
+    errors::{ErrorKind, Result},
+};
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
+    RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256,
+    RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaParameters, RsaPublicKeyComponents,
+    UnparsedPublicKey, VerificationAlgorithm,
+};
+
+/// The provider of this crate. It signs nothing.
+static RING: CryptoProvider = CryptoProvider {
+    signer_factory: |_, _| Err(ErrorKind::UnsupportedAlgorithm.into()),
+    verifier_factory: new_verifier,
+    key_utils: KeyUtils::new_unimplemented(),
+};
+
+/// Makes ring check signatures, unless the program has chosen another library.
+pub(super) fn install() {
+    if CryptoProvider::try_get_default().is_none() {
+        // Another thread may have been faster.
+        let (Ok(()) | Err(_)) = RING.install_default();
+    }
+}
+
+/// The check of signatures with one key.
+struct RingVerifier {
+    algorithm: Algorithm,
+    check: KeyCheck,
+}
+
+enum KeyCheck {
+    Rsa { modulus: Vec<u8>, exponent: Vec<u8>, parameters: &'static RsaParameters },
+    Plain(UnparsedPublicKey<Vec<u8>>),
+}
+
+fn new_verifier(algorithm: &Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifier>> {
+    let check = match (rsa_parameters(*algorithm), plain_algorithm(*algorithm), key.kind()) {
+        (Some(parameters), _, DecodingKeyKind::RsaModulusExponent { n, e }) => {
+            KeyCheck::Rsa { modulus: n.clone(), exponent: e.clone(), parameters }
+        }
+        (_, Some(plain), DecodingKeyKind::SecretOrDer(bytes)) => {
+            KeyCheck::Plain(UnparsedPublicKey::new(plain, bytes.clone()))
+        }
+        _ => return Err(ErrorKind::UnsupportedAlgorithm.into()),
+    };
+    Ok(Box::new(RingVerifier { algorithm: *algorithm, check }))
+}
+
+fn rsa_parameters(algorithm: Algorithm) -> Option<&'static RsaParameters> {
+    Some(match algorithm {
+        Algorithm::RS256 => &RSA_PKCS1_2048_8192_SHA256,
+        Algorithm::RS384 => &RSA_PKCS1_2048_8192_SHA384,
+        Algorithm::RS512 => &RSA_PKCS1_2048_8192_SHA512,
+        Algorithm::PS256 => &RSA_PSS_2048_8192_SHA256,
+        Algorithm::PS384 => &RSA_PSS_2048_8192_SHA384,
+        Algorithm::PS512 => &RSA_PSS_2048_8192_SHA512,
+        _ => return None,
+    })
+}
+
+fn plain_algorithm(algorithm: Algorithm) -> Option<&'static dyn VerificationAlgorithm> {
+    Some(match algorithm {
+        Algorithm::ES256 => &ECDSA_P256_SHA256_FIXED,
+        Algorithm::ES384 => &ECDSA_P384_SHA384_FIXED,
+        Algorithm::EdDSA => &ED25519,
+        _ => return None,
+    })
+}
+
+impl Verifier<Vec<u8>> for RingVerifier {
+    fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), Error> {
+        match &self.check {
+            KeyCheck::Rsa { modulus, exponent, parameters } => {
+                RsaPublicKeyComponents { n: modulus, e: exponent }
+                    .verify(parameters, message, signature)
+            }
+            KeyCheck::Plain(key) => key.verify(message, signature),
+        }
+        .map_err(|_| Error::new())
+    }
+}
+
+impl JwtVerifier for RingVerifier {
+    fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+}
