@@ -58,7 +58,7 @@ pub use self::{
     log_key::LogKey,
     memory::{InMemoryLog, InMemoryStore},
     notifications::{Notification, NotificationChannel},
-    run_writer::{NodeId, NodeNews, RunWriter},
+    run_writer::{NodeId, NodeNews, RunWriter, ScopeConnections},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
     stored_run::{RunChange, RunNote, RunPlace, RunProgress, RunRequest, StoredRun},
     stores::Stores,

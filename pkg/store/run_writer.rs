@@ -74,6 +74,38 @@ impl NodeNews {
     }
 }
 
+/// The number of requests and streams of a scope that are open at a node, or at several.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::{InMemoryStore, NodeId, RunStore, ScopeConnections};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let own = vec![ScopeConnections::new("team-a", 7)];
+/// let (_, elsewhere) = InMemoryStore::new().beat_with(&NodeId::random(), own).await?;
+/// assert_eq!(elsewhere, Some(vec![]), "there is one node");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScopeConnections {
+    /// The scope.
+    pub scope: Text,
+    /// The number of its open requests and streams.
+    pub count: u64,
+}
+
+impl ScopeConnections {
+    /// Returns the number of the connections of a scope.
+    #[must_use]
+    pub fn new(scope: impl Into<Text>, count: u64) -> Self {
+        Self { scope: scope.into(), count }
+    }
+}
+
 /// The right of one claim to write a run. Each write of the run states it: once the run was released, or another node has claimed it, the write fails with
 /// [`StoreError::Fenced`] and changes nothing.
 ///

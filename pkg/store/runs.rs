@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunChange, RunPlace, RunWriter,
-    StoreFuture, StoredRun,
+    ScopeConnections, StoreFuture, StoredRun,
 };
 use forgeline_types::{Text, setters};
 
@@ -43,6 +43,26 @@ pub trait RunStore: Send + Sync + 'static {
     /// Returns [`StoreError::Exists`](crate::StoreError::Exists) if there is a run with this id.
     fn begin<'a>(&'a self, run: StoredRun, node: Option<&'a NodeId>) -> StoreFuture<'a, RunBegun>;
 
+    /// Adds a run as [`begin`](Self::begin) does, unless `most` runs of its scope have not ended, on whichever node: then it is
+    /// [`TooMany`](RunBegun::TooMany). A request whose key was used before is answered first.
+    ///
+    /// Runs that begin at the same moment may not see each other: a scope has at most as many more as statements of all nodes are under way.
+    ///
+    /// The default has no limit, for a store that one node uses: the node counts its runs itself.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`begin`](Self::begin).
+    fn begin_within<'a>(
+        &'a self,
+        run: StoredRun,
+        node: Option<&'a NodeId>,
+        most: usize,
+    ) -> StoreFuture<'a, RunBegun> {
+        let _ = most;
+        self.begin(run, node)
+    }
+
     /// Returns the run that a request of this owner with this key started, if any.
     ///
     /// # Errors
@@ -77,6 +97,23 @@ pub trait RunStore: Send + Sync + 'static {
     ///
     /// Returns an error if the store cannot be used.
     fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, NodeNews>;
+
+    /// Records that a node is alive, as [`beat`](Self::beat) does, and the number of connections that scopes have there. Returns also those that they have
+    /// at the other nodes which are alive, or `None` if they could not be read this time.
+    ///
+    /// The default records none and returns none, for a store that one node uses.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be used.
+    fn beat_with<'a>(
+        &'a self,
+        node: &'a NodeId,
+        connections: Vec<ScopeConnections>,
+    ) -> StoreFuture<'a, (NodeNews, Option<Vec<ScopeConnections>>)> {
+        drop(connections);
+        Box::pin(async move { self.beat(node).await.map(|news| (news, Some(Vec::new()))) })
+    }
 
     /// Claims at most `most` runs for a node, in the order in which they were created: runs that have no owner, have not ended, may be claimed
     /// [by now](StoredRun::not_before_ms), and have a state of `version` or an earlier one. Each is returned with its new epoch; its state has `version` from
@@ -192,6 +229,8 @@ pub enum RunBegun {
     Same(Box<StoredRun>),
     /// An earlier request with the same key was different.
     Other,
+    /// The run was not added: as many runs of its scope as it may have, have not ended.
+    TooMany,
 }
 
 impl RunBegun {

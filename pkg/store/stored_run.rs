@@ -45,6 +45,9 @@ pub struct StoredRun {
     pub ended_ms: Option<u64>,
     /// The record of its end, as JSON.
     pub end: Option<String>,
+    /// The record of its end, as JSON, if its log has it and the run itself not yet: whoever has read the log knows that it has ended. The store sets it where
+    /// several nodes use it, in the runs that it [gets](super::RunStore::get) and [lists](super::RunStore::list), not in those that are claimed.
+    pub logged_end: Option<String>,
     /// The token usage of all its requests, if known.
     pub usage: Option<UsageInfo>,
     /// The number of its last claim, or of the loss of its owner since; 0 if it never had an owner. The store sets it.
@@ -83,6 +86,7 @@ impl StoredRun {
             begun_ms,
             ended_ms: None,
             end: None,
+            logged_end: None,
             usage: None,
             epoch: 0,
             node: None,

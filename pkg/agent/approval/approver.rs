@@ -31,8 +31,8 @@ use forgeline_types::{ApprovalRequest, Json};
 pub enum Decision {
     /// The call runs.
     Grant,
-    /// The call runs, and so do later calls of the tool in this agent without asking; for tools with a [pattern](crate::tools::Tool::grant_pattern), only
-    /// calls with the same pattern.
+    /// The call runs, and so do later calls of the tool in this conversation without asking; for tools with a [pattern](crate::tools::Tool::grant_pattern),
+    /// only calls with the same pattern. A conversation that is stored keeps this in its journal.
     GrantAlways,
     /// The call runs with these arguments, if they fit the tool. The model is informed that they were changed.
     #[non_exhaustive]

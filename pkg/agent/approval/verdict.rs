@@ -26,6 +26,16 @@ pub(crate) struct SessionGrant {
 pub(crate) struct ApprovalAnswer {
     pub(crate) approval_id: Text,
     pub(crate) verdict: ApprovalVerdict,
+    /// The permission that the verdict gives for later calls, as a journal has it: the conversation keeps it without its tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) grant: Option<SessionGrant>,
+}
+
+impl ApprovalAnswer {
+    /// Returns an answer whose permission is not known yet.
+    pub(crate) fn new(approval_id: Text, verdict: ApprovalVerdict) -> Self {
+        Self { approval_id, verdict, grant: None }
+    }
 }
 
 /// The answer to a request for approval.

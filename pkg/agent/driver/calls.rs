@@ -236,7 +236,8 @@ impl<'a> RunningCalls<'a> {
         let approval_id = approval_id.clone();
         let Some(arguments) = call.arguments.clone().filter(|_| can_ask) else {
             let verdict = ApprovalVerdict::Unasked;
-            let refused = CallEvent::Decided(id, Box::new(ApprovalAnswer { approval_id, verdict }));
+            let refused =
+                CallEvent::Decided(id, Box::new(ApprovalAnswer::new(approval_id, verdict)));
             return self.running.push(Box::pin(std::future::ready(refused)));
         };
         let place = CallPlace {
@@ -369,14 +370,14 @@ impl<'a> RunningCalls<'a> {
             CallEvent::Proposed(proposal) => {
                 let (id, approval_id) = (proposal.id, proposal.approval_id().clone());
                 if let Some(verdict) = proposal.refusal(emitter) {
-                    let decided = ApprovalAnswer { approval_id, verdict };
+                    let decided = ApprovalAnswer::new(approval_id, verdict);
                     return Some(StepInput::Decided(id, Box::new(decided)));
                 }
                 self.shown.extend(proposal.digest().map(|digest| (id, digest)));
                 let answered = proposal.show(self.site.parts, emitter, self.halt.clone()).await;
                 self.running.push(Box::pin(async move {
                     let verdict = answered.await;
-                    CallEvent::Decided(id, Box::new(ApprovalAnswer { approval_id, verdict }))
+                    CallEvent::Decided(id, Box::new(ApprovalAnswer::new(approval_id, verdict)))
                 }));
             }
             CallEvent::Outgoing(outgoing) => {

@@ -46,6 +46,7 @@ impl SharedAgent {
         let mut memory = self.memory.lock();
         memory.clear();
         self.begin_anew();
+        self.grants.set(mem::take(&mut restored.grants));
         self.inputs.set(restored.inputs.iter().map(|(run, input)| (run, input)));
         for message in mem::take(&mut restored.messages) {
             memory.add(message);

@@ -24,6 +24,12 @@ impl SessionGrants {
         grants.push(grant);
     }
 
+    /// Replaces the permissions with those of a journal, oldest first.
+    pub(super) fn set(&self, mut grants: Vec<SessionGrant>) {
+        grants.drain(..grants.len().saturating_sub(MAX_GRANTS));
+        *self.lock() = grants;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<SessionGrant>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -46,5 +52,7 @@ mod tests {
         }
         let want: Vec<_> = (2 * MAX_GRANTS..3 * MAX_GRANTS).map(grant).collect();
         assert_eq!(grants.all(), want);
+        grants.set((0..3 * MAX_GRANTS).map(grant).collect());
+        assert_eq!(grants.all(), want, "of a journal");
     }
 }

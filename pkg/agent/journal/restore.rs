@@ -11,6 +11,7 @@ use super::{
     record::{OLDEST_VERSION, Record, ToolMark, VERSION, difference},
 };
 use crate::{
+    approval::SessionGrant,
     memory::repair,
     run::RunContext,
     state::{RunEffect, RunRules, RunState, StepInput, UnixMillis, WindowState, missing_results},
@@ -25,6 +26,8 @@ pub(crate) struct Restored {
     pub(crate) marks: Option<Box<WindowState>>,
     /// The messages with which runs started, with the ids of the runs.
     pub(crate) inputs: Vec<(Text, Arc<Message>)>,
+    /// The permissions that people gave for later calls, oldest first. They hold for the conversation: what was taken back or cleared has them, too.
+    pub(crate) grants: Vec<SessionGrant>,
     open: Option<Run>,
     /// The ids of all runs.
     runs: Vec<Text>,
@@ -124,6 +127,12 @@ pub(crate) fn restore(lines: &[JournalLine], open: OpenIs<'_>) -> Result<Restore
                     begins.push((run.state.outcome().run_id.clone(), begin));
                 }
                 restored.messages.extend(messages.iter().cloned());
+                if let StepInput::Decided(_, answer) = &input
+                    && let Some(grant) = &answer.grant
+                    && !restored.grants.contains(grant)
+                {
+                    restored.grants.push(grant.clone());
+                }
                 WindowState::see(&mut restored.marks, &input);
                 run.is_done = done;
                 run.took.push(TakenInput { line, at, input, messages, events, done });

@@ -1,12 +1,12 @@
 //! Calls that wait for a person's approval.
 
 use super::{
-    AnswerId, CallFailure, CallId, FailureKind, RunEffect, RunRules, RunState, ToolEnd,
+    AnswerId, CallFailure, CallId, FailureKind, RunEffect, RunRules, RunState, StepInput, ToolEnd,
     answer_calls::{AnswerCalls, CallPolicy, CallState, RunCall},
     run_state::RunPhase,
 };
 use crate::{
-    approval::{ApprovalVerdict, SessionGrant},
+    approval::{ApprovalAnswer, ApprovalVerdict, SessionGrant},
     prompts::feedback,
     steering::DeskStage,
     support::digest,
@@ -160,26 +160,44 @@ impl AnswerCalls {
 }
 
 impl RunState {
+    /// Adds the permission that an input gives for later calls, so that whoever reads the journal knows it without the tools.
+    pub(crate) fn note_grant(&self, rules: &dyn RunRules, input: &mut StepInput) {
+        if let StepInput::Decided(id, answer) = input
+            && answer.grant.is_none()
+        {
+            answer.grant = self.grant_of(rules, *id, &answer.verdict);
+        }
+    }
+
+    /// Returns the permission that a verdict on a call gives for later calls, if any.
+    fn grant_of(
+        &self,
+        rules: &dyn RunRules,
+        id: CallId,
+        verdict: &ApprovalVerdict,
+    ) -> Option<SessionGrant> {
+        let ApprovalVerdict::Granted { always: true, arguments } = verdict else { return None };
+        let mut call = self.call(id)?.clone();
+        call.arguments = arguments.clone().or(call.arguments);
+        call.arguments = rules.fitted(&call).or(call.arguments);
+        Some(SessionGrant { tool: call.name.clone(), pattern: rules.grant_pattern(&call) })
+    }
+
     /// Applies a person's verdict on a call.
     pub(super) fn decided(
         &mut self,
         rules: &dyn RunRules,
         id: CallId,
-        verdict: ApprovalVerdict,
+        answer: ApprovalAnswer,
         out: &mut Vec<RunEffect>,
     ) {
-        if let ApprovalVerdict::Granted { always: true, arguments } = &verdict
-            && let Some(call) = self.call(id)
+        let ApprovalAnswer { verdict, grant, .. } = answer;
+        let grant = grant.or_else(|| self.grant_of(rules, id, &verdict));
+        if let Some(grant) = grant
+            && !self.grants.contains(&grant)
         {
-            let mut call = call.clone();
-            call.arguments = arguments.clone().or(call.arguments);
-            call.arguments = rules.fitted(&call).or(call.arguments);
-            let grant =
-                SessionGrant { tool: call.name.clone(), pattern: rules.grant_pattern(&call) };
-            if !self.grants.contains(&grant) {
-                self.grants.push(grant.clone());
-                out.push(RunEffect::Grant(grant));
-            }
+            self.grants.push(grant.clone());
+            out.push(RunEffect::Grant(grant));
         }
         let (calls, around) = self.around(rules);
         calls.decide(id.place, verdict, &around, out);

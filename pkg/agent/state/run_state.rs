@@ -297,7 +297,7 @@ impl RunState {
                 }
             }
             StepInput::Decided(id, decided) => {
-                self.decided(rules, id, decided.verdict, out);
+                self.decided(rules, id, *decided, out);
                 if self.phase == RunPhase::Calling {
                     self.go_on_with_calls(rules, out);
                 }

@@ -323,6 +323,49 @@ async fn always_holds_for_the_session_the_tool_and_its_pattern() {
     assert_eq!(fixture.removed(), 3);
 }
 
+/// The journal has what a person allowed, and no more: neither what the agent was built with, nor what was allowed once.
+#[tokio::test(start_paused = true)]
+async fn always_holds_for_the_conversation_that_is_read_from_its_journal_and_for_no_other() {
+    async fn goes(conversation: &Conversation, decision: Decision) -> (usize, usize) {
+        let (mut stream, mut events) = (conversation.run_stream("Go."), Vec::new());
+        let approvals = stream.approvals();
+        while let Some(envelope) = stream.next().await {
+            if let AgentEvent::ToolApprovalRequest(request) = &envelope.event {
+                approvals.answer(&request.approval_id, decision.clone()).unwrap();
+            }
+            events.push(envelope);
+        }
+        let asked = count(&events, "tool_approval_request");
+        (asked, count(&events, "tool_result"))
+    }
+
+    let agent = |is_granted: bool| {
+        let run = || [call("a"), ScriptedTurn::new().text("Done.")];
+        let builder = fixture((0..4).flat_map(|_| run())).builder;
+        let builder = if is_granted { builder.grant(["remove"]) } else { builder };
+        builder.build().unwrap()
+    };
+    for (is_granted, decision, asked_again) in [
+        (false, Decision::GrantAlways, 0),
+        (false, Decision::Grant, 1),
+        // Nobody was asked, since the agent was built so; the next one is not.
+        (true, Decision::Grant, 1),
+    ] {
+        let journal = MemoryJournal::default();
+        let first = agent(is_granted).conversation().with_journal(journal.clone());
+        let asked = usize::from(!is_granted);
+        assert_eq!(goes(&first, decision.clone()).await, (asked, 1), "{decision:?}");
+        for _ in 0..2 {
+            let next = agent(false).conversation().with_journal(journal.clone());
+            assert!(next.resume().await.unwrap().is_none());
+            assert_eq!(goes(&next, Decision::Grant).await, (asked_again, 1), "{decision:?}");
+            assert_eq!(goes(&next.fork(), Decision::Grant).await, (1, 1), "another conversation");
+        }
+        let other = agent(false).conversation().with_journal(MemoryJournal::default());
+        assert_eq!(goes(&other, Decision::Grant).await, (1, 1), "another journal");
+    }
+}
+
 /// What "always" means is the tool's to say; tools that are named beforehand run unasked.
 #[tokio::test(start_paused = true)]
 async fn a_pattern_narrows_what_is_allowed() {

@@ -7,6 +7,8 @@ use axum::http::StatusCode;
 use crate::Problem;
 
 /// The limits of a service: in total, of each scope, and of each caller. A request beyond a limit gets a problem that names it; see `docs/guide/limits.md`.
+/// On a store that several nodes share, the runs, the connections and the bytes of streams of a scope are those of all nodes, and the other limits are of
+/// each node; see `docs/guide/operating.md`.
 ///
 /// # Examples
 ///

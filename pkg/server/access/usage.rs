@@ -12,12 +12,19 @@ use tokio::time::Instant;
 use super::{limits::Limits, scope::scope};
 use crate::Problem;
 use forgeline_agent::Caller;
+use forgeline_store::ScopeConnections;
 use forgeline_types::Text;
 
 /// Maximum number of callers whose rate is known; beyond it, the rates that have refilled are forgotten, then the fullest one.
 const MAX_RATES: usize = 10_000;
 
 const MINUTE: Duration = Duration::from_mins(1);
+
+/// Share of the connections of a scope below which a node does not report it to the others: one part in so many.
+const MIN_SHARE: usize = 64;
+
+/// Maximum number of scopes that a node reports: those with the most connections.
+const MAX_REPORTED: usize = 1_000;
 
 /// The usage of the service by scopes and callers.
 #[derive(Debug)]
@@ -29,6 +36,8 @@ pub(crate) struct ServiceUsage {
 #[derive(Debug, Default)]
 struct UsageCounts {
     held: HashMap<(Text, HeldResource), usize>,
+    /// The connections of scopes at the other nodes that are alive, as they were at the last beat.
+    elsewhere: HashMap<Text, usize>,
     rates: HashMap<(Text, Text), RunAllowance>,
 }
 
@@ -41,6 +50,30 @@ pub(crate) enum HeldResource {
     Upload,
     /// A run that has not ended.
     Run,
+}
+
+impl HeldResource {
+    /// Returns the problem of a scope that holds as many as it may.
+    pub(crate) fn refusal(self) -> Problem {
+        let (code, detail, seconds) = match self {
+            Self::Connection => (
+                "too_many_connections",
+                "too many requests and streams of this scope are open; end some of them first",
+                30,
+            ),
+            Self::Upload => (
+                "too_many_uploads",
+                "this scope is sending too many long bodies; send them one after the other",
+                5,
+            ),
+            Self::Run => (
+                "too_many_runs",
+                "too many runs of this scope have not ended; answer or cancel some of them first",
+                5,
+            ),
+        };
+        refused(code, detail, seconds)
+    }
 }
 
 /// A resource held by a scope; released on drop.
@@ -80,34 +113,52 @@ impl ServiceUsage {
         scope: &Text,
         what: HeldResource,
     ) -> Result<ResourceHold, Problem> {
-        let (most, code, detail, seconds) = match what {
-            HeldResource::Connection => (
-                self.limits.scope_connections,
-                "too_many_connections",
-                "too many requests and streams of this scope are open; end some of them first",
-                30,
-            ),
-            HeldResource::Upload => (
-                self.limits.scope_uploads,
-                "too_many_uploads",
-                "this scope is sending too many long bodies; send them one after the other",
-                5,
-            ),
-            HeldResource::Run => (
-                self.limits.scope_runs,
-                "too_many_runs",
-                "too many runs of this scope have not ended; answer or cancel some of them first",
-                5,
-            ),
-        };
         let key = (scope.clone(), what);
         let mut inside = self.lock();
-        let held = inside.held.entry(key.clone()).or_default();
-        if *held >= most {
-            return Err(refused(code, detail, seconds));
+        let elsewhere = match what {
+            HeldResource::Connection => inside.elsewhere.get(scope).copied().unwrap_or_default(),
+            HeldResource::Upload | HeldResource::Run => 0,
+        };
+        let held = inside.held.get(&key).copied().unwrap_or_default();
+        if held.saturating_add(elsewhere) >= self.most(what) {
+            return Err(what.refusal());
         }
-        *held += 1;
+        inside.held.insert(key.clone(), held + 1);
         Ok(ResourceHold { usage: Arc::clone(self), key })
+    }
+
+    fn most(&self, what: HeldResource) -> usize {
+        match what {
+            HeldResource::Connection => self.limits.scope_connections,
+            HeldResource::Upload => self.limits.scope_uploads,
+            HeldResource::Run => self.limits.scope_runs,
+        }
+    }
+
+    /// Returns the connections of the scopes that have many of them here, for the other nodes: what is left out is less than a 64th of the limit of
+    /// each scope.
+    pub(crate) fn connections(&self) -> Vec<ScopeConnections> {
+        let least = (self.limits.scope_connections / MIN_SHARE).max(1);
+        let inside = self.lock();
+        let mut many: Vec<_> = inside
+            .held
+            .iter()
+            .filter(|((_, what), count)| *what == HeldResource::Connection && **count >= least)
+            .map(|((scope, _), count)| ScopeConnections::new(scope.clone(), *count as u64))
+            .collect();
+        drop(inside);
+        if many.len() > MAX_REPORTED {
+            many.select_nth_unstable_by_key(MAX_REPORTED, |held| std::cmp::Reverse(held.count));
+            many.truncate(MAX_REPORTED);
+        }
+        many
+    }
+
+    /// Records the connections of scopes at the other nodes.
+    pub(crate) fn set_elsewhere(&self, elsewhere: Vec<ScopeConnections>) {
+        let count = |held: &ScopeConnections| usize::try_from(held.count).unwrap_or(usize::MAX);
+        let elsewhere = elsewhere.into_iter().map(|held| (held.scope.clone(), count(&held)));
+        self.lock().elsewhere = elsewhere.collect();
     }
 
     /// Counts a run that a caller starts.
@@ -206,6 +257,35 @@ mod tests {
         drop(held);
         assert!(usage.hold(&a, HeldResource::Run).is_ok());
         assert!(usage.lock().held.is_empty(), "nothing is left of what was given back");
+    }
+
+    #[test]
+    fn the_connections_of_a_scope_count_with_those_at_other_nodes_and_what_is_reported_is_bounded()
+    {
+        let usage = ServiceUsage::new(Limits { scope_connections: 3, ..Limits::default() });
+        let (a, b) = (Text::from("a"), Text::from("b"));
+        let connect = |scope| usage.hold(scope, HeldResource::Connection);
+        usage.set_elsewhere(vec![ScopeConnections::new("a", 2)]);
+        let held = connect(&a).unwrap();
+        assert!(connect(&a).is_err() && connect(&b).is_ok());
+        assert!(usage.hold(&a, HeldResource::Upload).is_ok(), "these count here alone");
+        assert_eq!(usage.connections(), [ScopeConnections::new("a", 1)]);
+        usage.set_elsewhere(Vec::new());
+        assert!(connect(&a).is_ok());
+        drop(held);
+        assert!(usage.lock().held.is_empty());
+        // A scope with less than its share is not reported, and of too many those with the most are.
+        let usage = ServiceUsage::new(Limits { scope_connections: 128, ..Limits::default() });
+        let scope = |at: usize| Text::from(at.to_string());
+        let mut held = Vec::new();
+        for at in 0..MAX_REPORTED + 9 {
+            let count = if at < 9 { 2 } else { 3 };
+            held.extend((0..count).map(|_| usage.hold(&scope(at), HeldResource::Connection)));
+        }
+        held.push(usage.hold(&"one".into(), HeldResource::Connection));
+        let reported = usage.connections();
+        assert_eq!(reported.len(), MAX_REPORTED);
+        assert!(reported.iter().all(|held| held.count == 3), "those with the most");
     }
 
     #[tokio::test(start_paused = true)]

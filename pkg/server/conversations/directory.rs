@@ -75,6 +75,7 @@ impl ConversationDirectory {
         let name = agent.clone().unwrap_or_else(|| self.agents.default_name().clone());
         let own = self.agents.for_caller(&name, caller).await?;
         check_run(&own, input, tools)?;
+        let is_nameless = id.is_none();
         let id = id.unwrap_or_else(|| new_id("conv-"));
         let key = ConversationKey::new(scope.clone(), id.clone());
         let mut new = ConversationRecord::new(key, caller.id.clone(), name, now_ms());
@@ -90,7 +91,7 @@ impl ConversationDirectory {
                 if added.owner != caller.id {
                     return Err(Problem::not_found("conversation", &added.id));
                 }
-                Ok(ConversationForRun::new(added, &own))
+                Ok(ConversationForRun { is_nameless, ..ConversationForRun::new(added, &own) })
             }
             // Another request was faster.
             Err(StoreError::Exists { .. }) => {
@@ -99,6 +100,15 @@ impl ConversationDirectory {
                 self.go_on(caller, known, (agent, tools), (input, history)).await
             }
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Deletes a conversation that was created for a run which did not begin, and whose id no client knows.
+    pub(crate) async fn forget_unused(&self, scope: &Text, id: &Text) {
+        self.cache.remove(scope, id);
+        let key = ConversationKey::new(scope.clone(), id.clone());
+        if let Err(error) = self.store.delete(&key).await {
+            tracing::warn!(%error, "an empty conversation is left");
         }
     }
 

@@ -45,12 +45,14 @@ struct CachedConversations {
 pub(crate) struct ConversationForRun {
     pub(crate) live: Arc<LiveConversation>,
     pub(crate) handle: Conversation,
+    /// `true` for a conversation that was created for the run, and whose id no client knows yet.
+    pub(crate) is_nameless: bool,
 }
 
 impl ConversationForRun {
     pub(crate) fn new(live: Arc<LiveConversation>, agent: &Agent) -> Self {
         let handle = agent.goes_on_with(&live.handle);
-        Self { live, handle }
+        Self { live, handle, is_nameless: false }
     }
 }
 

@@ -101,7 +101,7 @@ impl RunLifecycle {
                     recovered.ended += 1;
                     if let Some(settled) = self.settle_commands(&record).await {
                         // What was sent before its end was kept before.
-                        if settled != record {
+                        if settled.notes != record.notes {
                             self.keep_user_messages(&settled).await;
                         }
                         ServiceRun::claimed(&record).finish_logged(&self.stores, *end).await;

@@ -17,6 +17,7 @@ use crate::{
     conversations::{
         ConversationForRun, LiveConversation, regenerate::RegenerateRequest, run_order::RunTurn,
     },
+    encode::RunStatus,
     http::ids::check_id,
     input::{client_tools::ClientTools, stored_input::to_stored},
     readers::scope_events,
@@ -75,7 +76,7 @@ impl RunLifecycle {
             check_id("`Idempotency-Key`", key)?;
             let earlier = self.stores.runs.of_request(&scope, &caller.id, key).await?;
             if let Some(earlier) = earlier {
-                return self.same(&earlier, *digest);
+                return self.same(&earlier, *digest).await;
             }
         }
         if self.tasks.is_closed() {
@@ -99,7 +100,7 @@ impl RunLifecycle {
         // What was read where it was said is not known.
         let input = if history.is_empty() { input } else { input.outside_text() };
         let found = self.conversations.for_run(&caller, named, (&input, history)).await?;
-        let ConversationForRun { live: conversation, handle } = found;
+        let ConversationForRun { live: conversation, handle, is_nameless } = found;
         // A run that works has not said everything yet.
         if let Some(again) = &again
             && !self.runs.has_open(&scope, &conversation.id).await?
@@ -126,10 +127,23 @@ impl RunLifecycle {
         let is_shared = self.stores.runs.is_shared();
         // It is in the store before it is in memory.
         let in_hand = is_shared.then(|| self.membership.take(key.clone()));
-        match self.stores.runs.begin(record, Some(&self.node)).await? {
+        let runs = &self.stores.runs;
+        let begun = if is_shared {
+            // The runs of the scope at other nodes count, too.
+            runs.begin_within(record, Some(&self.node), self.usage.limits().scope_runs).await?
+        } else {
+            runs.begin(record, Some(&self.node)).await?
+        };
+        match begun {
             RunBegun::New => {}
+            RunBegun::TooMany => {
+                if is_nameless {
+                    self.conversations.forget_unused(&key.scope, &conversation.id).await;
+                }
+                return Err(HeldResource::Run.refusal());
+            }
             // Another request with the same key was faster.
-            RunBegun::Same(earlier) => return self.same(&earlier, digest),
+            RunBegun::Same(earlier) => return self.same(&earlier, digest).await,
             RunBegun::Other => return Err(other_request()),
             _ => return Err(other_request()),
         }
@@ -293,22 +307,19 @@ impl RunLifecycle {
             let name = Text::from(format!("{key} {attempt}"));
             let record = self.stores.runs.of_request(&scope, &caller.id, &name).await?;
             let Some(record) = record else { return Ok(Some((name, None))) };
-            let has_failed = matches!(
-                record.progress,
-                RunProgress::Failed | RunProgress::Cancelled | RunProgress::Interrupted
-            );
-            if !has_failed {
-                return Ok(Some((name, Some(self.runs.of_record(&record)))));
+            let run = self.runs.of_record(&record).await;
+            if run.end().is_none_or(|end| end.status == RunStatus::Completed) {
+                return Ok(Some((name, Some(run))));
             }
         }
         Ok(None)
     }
 
     /// Returns the run that an earlier request with the same key started, if both requests are equal.
-    fn same(&self, earlier: &StoredRun, digest: u64) -> Result<Arc<ServiceRun>, Problem> {
+    async fn same(&self, earlier: &StoredRun, digest: u64) -> Result<Arc<ServiceRun>, Problem> {
         if earlier.request.as_ref().is_none_or(|request| request.digest != digest) {
             return Err(other_request());
         }
-        Ok(self.runs.of_record(earlier))
+        Ok(self.runs.of_record(earlier).await)
     }
 }

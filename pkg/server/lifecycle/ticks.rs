@@ -78,13 +78,18 @@ impl RunLifecycle {
 
     /// Records that this node is alive; returns what it has to look after.
     pub(super) async fn beat(&self) -> Result<NodeNews, StoreError> {
-        let beaten = self.stores.runs.beat(&self.node).await;
-        match &beaten {
-            Ok(_) => self.membership.beaten(),
-            Err(_) => {
+        match self.stores.runs.beat_with(&self.node, self.usage.connections()).await {
+            Ok((news, elsewhere)) => {
+                self.membership.beaten();
+                if let Some(elsewhere) = elsewhere {
+                    self.usage.set_elsewhere(elsewhere);
+                }
+                Ok(news)
+            }
+            Err(error) => {
                 self.membership.counts.failed_beats.fetch_add(1, Ordering::Relaxed);
+                Err(error)
             }
         }
-        beaten
     }
 }

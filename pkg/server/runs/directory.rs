@@ -41,9 +41,16 @@ impl RunDirectory {
     }
 
     /// Returns the run of a stored record: the one in memory if there is one.
-    pub(crate) fn of_record(&self, record: &StoredRun) -> Arc<ServiceRun> {
-        let active = self.active.find(&record.key.scope, &record.key.name);
-        active.filter(|run| self.is_here(run)).unwrap_or_else(|| self.stored(record))
+    pub(crate) async fn of_record(&self, record: &StoredRun) -> Arc<ServiceRun> {
+        let active = self.here(&record.key).await;
+        active.unwrap_or_else(|| self.stored(record))
+    }
+
+    /// Returns the run with this key if it is in memory and another node has not taken it. One whose end is being written is that which has ended.
+    async fn here(&self, key: &LogKey) -> Option<Arc<ServiceRun>> {
+        let run = self.active.find(&key.scope, &key.name)?;
+        run.settled().await;
+        self.is_here(&run).then_some(run)
     }
 
     /// Returns `true` for a run in memory that another node has not taken.
@@ -58,7 +65,7 @@ impl RunDirectory {
             return Arc::new(ServiceRun::stored(record, record.writer()));
         }
         let run = ServiceRun::stored(record, RunWriter::new(record.key.clone(), 0));
-        if record.progress.has_ended() {
+        if run.has_ended() {
             return Arc::new(run);
         }
         let is_left = StoredInput::read(record).is_left();
@@ -74,8 +81,7 @@ impl RunDirectory {
 
     /// Returns the run with this key, in memory or in the store; `None` if neither has it.
     pub(crate) async fn find(&self, key: &LogKey) -> Result<Option<Arc<ServiceRun>>, StoreError> {
-        let active = self.active.find(&key.scope, &key.name);
-        if let Some(run) = active.filter(|run| self.is_here(run)) {
+        if let Some(run) = self.here(key).await {
             return Ok(Some(run));
         }
         match self.store.get(key).await {
@@ -107,7 +113,7 @@ impl RunDirectory {
         }
         let mut runs = self.active.all();
         runs.retain(|run| run.key.scope == *scope && run.owner == owner && !run.has_ended());
-        Ok(runs)
+        Ok(still_open(runs).await)
     }
 
     /// Returns the runs of a conversation that have not ended, on this node or on others, in start order.
@@ -124,7 +130,7 @@ impl RunDirectory {
             }
             return Ok(open);
         }
-        Ok(self.active.open(scope, conversation))
+        Ok(still_open(self.active.open(scope, conversation)).await)
     }
 
     /// Returns `true` if a conversation has a run that has not ended, on whichever node.
@@ -146,9 +152,10 @@ impl RunDirectory {
         loop {
             let page = self.store.list(query.clone()).await?;
             looked_at += page.runs.len();
-            let found = page.runs.iter().filter(|record| !record.progress.has_ended());
             let before = open.len();
-            open.extend(found.map(|record| self.of_record(record)));
+            for record in page.runs.iter().filter(|record| !record.progress.has_ended()) {
+                open.push(self.of_record(record).await);
+            }
             if page.next.is_none() || (looked_at >= MAX_RUNS && open.len() == before) {
                 break;
             }
@@ -182,4 +189,13 @@ impl RunDirectory {
         runs.truncate(left + 1);
         Ok(runs)
     }
+}
+
+/// Returns those of the runs that have not ended once the ends that are being written have been.
+async fn still_open(mut runs: Vec<Arc<ServiceRun>>) -> Vec<Arc<ServiceRun>> {
+    for run in &runs {
+        run.settled().await;
+    }
+    runs.retain(|run| !run.has_ended());
+    runs
 }

@@ -11,6 +11,7 @@ use std::{
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -73,6 +74,8 @@ pub(crate) struct ServiceRun {
     paused: AtomicU64,
     /// Cancelled once the run has ended, if its log may lack the end.
     pub(super) end_not_logged: CancellationToken,
+    /// `true` while its end is written: its log may have it, and the run not yet.
+    pub(super) is_ending: watch::Sender<bool>,
     /// The calls that this process executes.
     executing: Mutex<HashSet<(u32, Text)>>,
     /// The members of its request besides the input.
@@ -142,6 +145,7 @@ impl ServiceRun {
             kept: tokio::sync::Mutex::new(RunProgress::Queued),
             paused: AtomicU64::new(0),
             end_not_logged: CancellationToken::new(),
+            is_ending: watch::Sender::new(false),
             executing: Mutex::default(),
             about: None,
             commands: CommandProgress::default(),
@@ -312,6 +316,12 @@ impl ServiceRun {
         let mut run = Self::new(writer, conversation, owner, RunHandles::none());
         run.kept = tokio::sync::Mutex::new(record.progress);
         let run = run.about(record.about.clone());
+        let logged = record.logged_end.as_deref().filter(|_| !record.progress.has_ended());
+        if let Some(end) = logged.and_then(|end| serde_json::from_str(end).ok()) {
+            run.set(RunPhase::Ended(Box::new(end)));
+            run.end_not_logged.cancel();
+            return run;
+        }
         let status = match record.progress {
             RunProgress::Queued => return run,
             RunProgress::Running => {

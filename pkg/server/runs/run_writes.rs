@@ -11,6 +11,26 @@ use forgeline_store::{
     EventLog, LogRecord, RunChange, RunProgress, StoreError, Stores, private::now_ms,
 };
 use forgeline_types::{AgentError, UsageInfo};
+use tokio::time::timeout;
+
+/// Maximum wait for the end of a run to be written, which is three statements.
+const END_WAIT: Duration = Duration::from_secs(10);
+
+/// The time in which the end of a run is written; over on drop.
+struct EndGuard<'r>(&'r ServiceRun);
+
+impl<'r> EndGuard<'r> {
+    fn new(run: &'r ServiceRun) -> Self {
+        run.is_ending.send_replace(true);
+        Self(run)
+    }
+}
+
+impl Drop for EndGuard<'_> {
+    fn drop(&mut self) {
+        self.0.is_ending.send_replace(false);
+    }
+}
 
 impl ServiceRun {
     /// Reports the end of a run: in its log, or separately if the log does not accept it. Returns `None` if another process has taken the run.
@@ -25,6 +45,7 @@ impl ServiceRun {
 
     /// Records an end in the log and in the store, and tells readers if the log does not accept it.
     async fn report(&self, stores: &Stores, end: &mut RunEnd) {
+        let _ending = EndGuard::new(self);
         let closed = self.close(&*stores.log, end).await;
         if let Err(error) = &closed
             && stores.runs.is_shared()
@@ -162,6 +183,13 @@ impl ServiceRun {
         let mut end = RunEnd::new(self.key.name.clone(), events, RunStatus::Interrupted);
         (end.error, end.usage) = (Some(why), used);
         self.report(stores, &mut end).await;
+    }
+
+    /// Waits for a limited time while the end of the run is written: whoever has read it in the log finds a run that has ended.
+    pub(crate) async fn settled(&self) {
+        let mut is_ending = self.is_ending.subscribe();
+        // The sender is alive, so that only the limit can end the wait early.
+        drop(timeout(END_WAIT, is_ending.wait_for(|is_ending| !is_ending)).await);
     }
 
     /// Records the end that the log already contains.

@@ -8,6 +8,22 @@ macro_rules! free_runs {
 }
 pub(super) use free_runs;
 
+/// The condition that a node is dead: its time is over, or its session keeps a lock that is free, and it has been silent. Argument: the parameter with that
+/// silence, in milliseconds.
+macro_rules! is_dead {
+    ($silent:literal) => {
+        concat!(
+            "(node.until < clock_timestamp() OR node.has_lock AND node.beat_at < clock_timestamp() - ",
+            $silent,
+            " * interval '1 millisecond' AND NOT EXISTS (
+                SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+                WHERE locktype = 'advisory' AND datname = current_database() AND classid = 1718579820
+                AND objid = node.lock_key::oid AND objsubid = 2 AND granted))"
+        )
+    };
+}
+pub(super) use is_dead;
+
 /// Selects from the runs of dead nodes. Arguments: the parameters with the node that reaps, and with the silence after which a node whose lock is free is
 /// dead, in milliseconds.
 macro_rules! lost_runs {
@@ -16,12 +32,9 @@ macro_rules! lost_runs {
             "FROM forgeline.run LEFT JOIN forgeline.node ON node.id = run.node
             WHERE run.ended_ms IS NULL AND run.node IS NOT NULL AND run.node <> ",
             $reaper,
-            " AND (node.id IS NULL OR node.until < clock_timestamp() OR node.has_lock AND node.beat_at < clock_timestamp() - ",
-            $silent,
-            " * interval '1 millisecond' AND NOT EXISTS (
-                SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
-                WHERE locktype = 'advisory' AND datname = current_database() AND classid = 1718579820
-                AND objid = node.lock_key::oid AND objsubid = 2 AND granted))"
+            " AND (node.id IS NULL OR ",
+            $crate::postgres::free_runs::is_dead!($silent),
+            ")"
         )
     };
 }

@@ -8,11 +8,15 @@ use tokio_postgres::{Client, Row};
 use super::{
     dial::Dialer,
     errors::StatementFailure,
-    free_runs::{free_runs, lost_runs},
+    free_runs::{free_runs, is_dead, lost_runs},
     setup::LifeTimes,
     values::{column, count, values},
 };
-use crate::{NodeId, NodeNews, StoreError, time_limit::within};
+use crate::{
+    NodeId, NodeNews, ScopeConnections, StoreError,
+    integers::{int, number},
+    time_limit::within,
+};
 
 /// Maximum number of nodes in a process; one is usual.
 const MAX_NODES: usize = 16;
@@ -27,34 +31,47 @@ RETURNING lock_key";
 
 const LOCK: &str = "SELECT pg_try_advisory_lock(1718579820, $1)";
 
-/// Records that a node is alive.
+/// Records that a node is alive. Argument: what else changes.
 macro_rules! beat {
-    () => {
-        "UPDATE forgeline.node SET beat_at = clock_timestamp(), \
-         until = clock_timestamp() + $2 * interval '1 millisecond', has_lock = $3 WHERE id = $1 RETURNING session_at"
+    ($more:literal) => {
+        concat!(
+            "UPDATE forgeline.node SET beat_at = clock_timestamp(), until = clock_timestamp() + $2 * interval '1 millisecond', has_lock = $3",
+            $more,
+            " WHERE id = $1 RETURNING session_at"
+        )
     };
 }
 
-const BEAT: &str = beat!();
+const BEAT: &str = beat!("");
 
-/// Records that a node is alive, and tells it of its runs and of those that it may reap or claim, so that an idle node has one statement a second.
+/// Records that a node is alive and what scopes hold there, if that is known, and tells it of its runs, of those that it may reap or claim, and of what scopes
+/// hold at other nodes that are alive, so that an idle node has one statement a second.
 const BEAT_WITH_NEWS: &str = concat!(
     "WITH beaten AS (",
-    beat!(),
+    beat!(", held_scopes = coalesce($6, held_scopes), held_counts = coalesce($7, held_counts)"),
     ") SELECT (SELECT count(*) FROM forgeline.run WHERE node = $1 AND ended_ms IS NULL), EXISTS (SELECT ",
     free_runs!(),
     ") OR session_at <= clock_timestamp() - $4 * interval '1 millisecond' AND EXISTS (SELECT ",
     lost_runs!("$1", "$5"),
-    ") FROM beaten"
+    "), elsewhere.scopes, elsewhere.counts FROM beaten, (
+        SELECT array_agg(scope) AS scopes, array_agg(count) AS counts FROM (
+            SELECT held.scope, sum(held.count)::bigint AS count
+            FROM forgeline.node, unnest(node.held_scopes, node.held_counts) AS held (scope, count)
+            WHERE node.id <> $1 AND NOT ",
+    is_dead!("$5"),
+    " GROUP BY held.scope) AS held) AS elsewhere"
 );
 
+/// The connections of scopes at other nodes, where they are known.
+type Elsewhere = Option<Vec<ScopeConnections>>;
+
 /// The use of a beat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BeatUse {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum BeatUse<'b> {
     /// The node learns nothing; it asks the next statement.
     Alone,
-    /// The node learns of its runs.
-    ForNews,
+    /// The node learns of its runs, and says what scopes hold there, if it knows.
+    ForNews(Option<&'b [ScopeConnections]>),
 }
 
 /// The sessions of the nodes of this process.
@@ -81,8 +98,8 @@ impl NodeSessions {
         &self,
         node: &NodeId,
         times: LifeTimes,
-        usage: BeatUse,
-    ) -> Result<NodeNews, StoreError> {
+        usage: BeatUse<'_>,
+    ) -> Result<(NodeNews, Elsewhere), StoreError> {
         within(async {
             match self.beat_once(node, times, usage).await {
                 Err(StatementFailure::Lost(_)) => self.beat_once(node, times, usage).await,
@@ -97,8 +114,8 @@ impl NodeSessions {
         &self,
         node: &NodeId,
         times: LifeTimes,
-        usage: BeatUse,
-    ) -> Result<NodeNews, StatementFailure> {
+        usage: BeatUse<'_>,
+    ) -> Result<(NodeNews, Elsewhere), StatementFailure> {
         let good_for = int_ms(times.beat);
         let mut sessions = self.sessions.lock().await;
         // Removed first: a session whose statement was given up is not used again.
@@ -144,12 +161,16 @@ impl NodeSession {
         &self,
         node: &NodeId,
         times: LifeTimes,
-        usage: BeatUse,
-    ) -> Result<NodeNews, StatementFailure> {
+        usage: BeatUse<'_>,
+    ) -> Result<(NodeNews, Elsewhere), StatementFailure> {
         let (id, has_lock, good_for) = (node.as_str(), self.has_lock, int_ms(times.beat));
-        if usage == BeatUse::ForNews {
+        if let BeatUse::ForNews(held) = usage {
             let (settled, silent) = (int_ms(times.settled), int_ms(times.silent));
-            let values = values![id, good_for, has_lock, settled, silent];
+            let scopes: Option<Vec<&str>> =
+                held.map(|held| held.iter().map(|it| it.scope.as_str()).collect());
+            let counts: Option<Vec<i64>> =
+                held.map(|held| held.iter().map(|it| int(it.count)).collect());
+            let values = values![id, good_for, has_lock, settled, silent, scopes, counts];
             match self.client.query_typed(BEAT_WITH_NEWS, values).await {
                 Ok(rows) => return news(&rows),
                 Err(error) => match StatementFailure::of(&error) {
@@ -161,14 +182,21 @@ impl NodeSession {
         }
         let rows = self.client.query_typed(BEAT, values![id, good_for, has_lock]).await;
         let rows = rows.map_err(|error| StatementFailure::of(&error))?;
-        rows.first().map(|_| NodeNews::new(0, true)).ok_or_else(forgotten)
+        rows.first().map(|_| (NodeNews::new(0, true), None)).ok_or_else(forgotten)
     }
 }
 
 /// Returns the news in the row of a beat.
-fn news(rows: &[Row]) -> Result<NodeNews, StatementFailure> {
+fn news(rows: &[Row]) -> Result<(NodeNews, Elsewhere), StatementFailure> {
     let row = rows.first().ok_or_else(forgotten)?;
-    let read = || Ok(NodeNews::new(count(row, 0)?, column(row, 1)?));
+    let read = || {
+        let scopes = column::<Option<Vec<&str>>>(row, 2)?.unwrap_or_default();
+        let counts = column::<Option<Vec<i64>>>(row, 3)?.unwrap_or_default();
+        let held = scopes.into_iter().zip(counts);
+        let elsewhere = held.map(|(scope, count)| ScopeConnections::new(scope, number(count)));
+        let news = NodeNews::new(count(row, 0)?, column(row, 1)?);
+        Ok((news, Some(elsewhere.collect())))
+    };
     read().map_err(StatementFailure::Refused)
 }
 

@@ -41,7 +41,7 @@ pub struct SchemaPlan {
 
 impl SchemaPlan {
     /// The newest version.
-    const OWN: u32 = 1;
+    const OWN: u32 = 2;
 
     /// Returns the statements that migrate the database, for an operator who executes them without this library; empty if nothing is to be done.
     #[must_use]

@@ -27,6 +27,16 @@ macro_rules! note_columns {
 }
 pub(super) use note_columns;
 
+/// The record of the end of a run whose log has it and whose row not yet: the log gets it first. A statement sees both as they were at one moment.
+macro_rules! logged_end {
+    () => {
+        "CASE WHEN run.ended_ms IS NULL THEN (
+            SELECT event.data FROM forgeline.log JOIN forgeline.event ON event.log = log.no AND event.seq = log.head - 1
+            WHERE log.scope = run.scope AND log.name = run.id AND event.kind = 'run_end') END AS logged_end"
+    };
+}
+pub(super) use logged_end;
+
 fn named<'r, T: FromSql<'r>>(row: &'r Row, name: &str) -> Result<T, StoreError> {
     let other = |_| StoreError::corrupt(format!("column `{name}` of a run has another type"));
     row.try_get(name).map_err(other)
@@ -69,6 +79,19 @@ pub(super) fn run(row: &Row) -> Result<StoredRun, StoreError> {
     run.not_before_ms = int("not_before_ms")?;
     run.version = small("state_version")?;
     Ok(run)
+}
+
+/// Returns the run in a row without notes that has the end of its log.
+pub(super) fn run_with_end(row: &Row) -> Result<StoredRun, StoreError> {
+    let logged_end = named::<Option<Vec<u8>>>(row, "logged_end")?;
+    let logged_end = logged_end.and_then(|end| String::from_utf8(end).ok());
+    Ok(StoredRun { logged_end, ..run(row)? })
+}
+
+/// Returns the run in a row with its notes and the end of its log.
+pub(super) fn run_with_notes_and_end(row: &Row) -> Result<StoredRun, StoreError> {
+    let StoredRun { logged_end, .. } = run_with_end(row)?;
+    Ok(StoredRun { logged_end, ..run_with_notes(row)? })
 }
 
 /// Returns the run in a row with its notes.

@@ -6,26 +6,39 @@ use super::{
     PostgresStore,
     life::BeatUse,
     pool::RepeatRule,
-    run_rows::{note_columns, open_run, run, run_columns, run_with_notes},
+    run_rows::{
+        logged_end, note_columns, open_run, run_columns, run_with_end, run_with_notes,
+        run_with_notes_and_end,
+    },
     values::{column, values},
 };
 use crate::{
     ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunBegun, RunChange, RunPage, RunPlace,
-    RunQuery, RunStore, RunWriter, StoreError, StoreFuture, StoredRun,
+    RunQuery, RunStore, RunWriter, ScopeConnections, StoreError, StoreFuture, StoredRun,
     integers::int,
     list_cursor::{ListCursor, page},
 };
 use forgeline_types::Text;
 
-const BEGIN: &str = "INSERT INTO forgeline.run (scope, id, conversation, owner, agent, progress, request, digest, input, \
-     begun_ms, about, node, epoch, state_version) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING RETURNING no";
+/// Adds a run, unless its scope has as many that have not ended as `$15`, if that is given: no more of them are counted.
+const BEGIN: &str = "
+WITH open AS (
+    SELECT count(*) AS count FROM (
+        SELECT FROM forgeline.run WHERE scope = $1 AND ended_ms IS NULL LIMIT coalesce($15::bigint, 0)) AS open),
+begun AS (
+    INSERT INTO forgeline.run (scope, id, conversation, owner, agent, progress, request, digest, input,
+        begun_ms, about, node, epoch, state_version)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 FROM open
+    WHERE $15 IS NULL OR open.count < $15 ON CONFLICT DO NOTHING RETURNING no)
+SELECT EXISTS (SELECT FROM begun), $15 IS NOT NULL AND open.count >= $15 FROM open";
 
 const GET: &str = concat!(
     "SELECT ",
     run_columns!(),
     ", ",
     note_columns!(),
+    ", ",
+    logged_end!(),
     " FROM forgeline.run WHERE scope = $1 AND id = $2"
 );
 
@@ -34,6 +47,8 @@ const OF_REQUEST: &str = concat!(
     run_columns!(),
     ", ",
     note_columns!(),
+    ", ",
+    logged_end!(),
     " FROM forgeline.run WHERE scope = $1 AND owner = $2 AND request = $3"
 );
 
@@ -72,6 +87,8 @@ SELECT no, has_ended FROM changed";
 const LIST: &str = concat!(
     "SELECT ",
     run_columns!(),
+    ", ",
+    logged_end!(),
     " FROM forgeline.run WHERE scope = $1 AND ($2::text IS NULL OR owner = $2) \
      AND ($3::text IS NULL OR conversation = $3) AND ($4::bigint IS NULL OR (begun_ms, id) < ($4, $5)) \
      ORDER BY begun_ms DESC, id DESC LIMIT $6"
@@ -112,7 +129,7 @@ impl PostgresStore {
     pub(super) async fn run(&self, key: &LogKey) -> Result<StoredRun, StoreError> {
         let (scope, id) = (key.scope.as_str(), key.name.as_str());
         let row = self.0.pool.row(RepeatRule::Safe, GET, values![scope, id]).await?;
-        run_with_notes(&row.ok_or_else(|| StoreError::no_run(key))?)
+        run_with_notes_and_end(&row.ok_or_else(|| StoreError::no_run(key))?)
     }
 
     async fn request(
@@ -123,13 +140,14 @@ impl PostgresStore {
     ) -> Result<Option<StoredRun>, StoreError> {
         let values = values![scope, owner, request];
         let row = self.0.pool.row(RepeatRule::Safe, OF_REQUEST, values).await?;
-        row.as_ref().map(run_with_notes).transpose()
+        row.as_ref().map(run_with_notes_and_end).transpose()
     }
 
     async fn begin_run(
         &self,
         new: &StoredRun,
         node: Option<&NodeId>,
+        most: Option<usize>,
     ) -> Result<RunBegun, StoreError> {
         let (scope, id) = (new.key.scope.as_str(), new.key.name.as_str());
         let (conversation, owner, agent) =
@@ -140,6 +158,7 @@ impl PostgresStore {
         let (input, about) = (new.input.as_deref(), new.about.as_deref());
         let (owned_by, epoch) = (node.map(NodeId::as_str), i64::from(node.is_some()));
         let version = i32::try_from(new.version).unwrap_or(i32::MAX);
+        let most = most.map(|most| int(most as u64));
         for _ in 0..MAX_TRIES {
             if let Some(request) = request
                 && let Some(earlier) = self.request(scope, owner, request).await?
@@ -160,10 +179,19 @@ impl PostgresStore {
                 about,
                 owned_by,
                 epoch,
-                version
+                version,
+                most
             ];
-            if self.0.pool.row(RepeatRule::Unsafe, BEGIN, values).await?.is_some() {
+            let row = self.0.pool.row(RepeatRule::Unsafe, BEGIN, values).await?;
+            let (is_new, is_full) = match row {
+                Some(row) => (column(&row, 0)?, column(&row, 1)?),
+                None => (false, false),
+            };
+            if is_new {
                 return Ok(RunBegun::New);
+            }
+            if is_full {
+                return Ok(RunBegun::TooMany);
             }
             let has_request = match request {
                 Some(request) => self.request(scope, owner, request).await?.is_some(),
@@ -225,7 +253,16 @@ impl RunStore for PostgresStore {
     }
 
     fn begin<'a>(&'a self, run: StoredRun, node: Option<&'a NodeId>) -> StoreFuture<'a, RunBegun> {
-        Box::pin(async move { self.begin_run(&run, node).await })
+        Box::pin(async move { self.begin_run(&run, node, None).await })
+    }
+
+    fn begin_within<'a>(
+        &'a self,
+        run: StoredRun,
+        node: Option<&'a NodeId>,
+        most: usize,
+    ) -> StoreFuture<'a, RunBegun> {
+        Box::pin(async move { self.begin_run(&run, node, Some(most)).await })
     }
 
     fn of_request<'a>(
@@ -246,7 +283,19 @@ impl RunStore for PostgresStore {
     }
 
     fn beat<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, NodeNews> {
-        Box::pin(self.0.nodes.beat(node, self.0.times, BeatUse::ForNews))
+        let beaten = self.0.nodes.beat(node, self.0.times, BeatUse::ForNews(None));
+        Box::pin(async move { beaten.await.map(|(news, _)| news) })
+    }
+
+    fn beat_with<'a>(
+        &'a self,
+        node: &'a NodeId,
+        connections: Vec<ScopeConnections>,
+    ) -> StoreFuture<'a, (NodeNews, Option<Vec<ScopeConnections>>)> {
+        Box::pin(async move {
+            let usage = BeatUse::ForNews(Some(&connections));
+            self.0.nodes.beat(node, self.0.times, usage).await
+        })
     }
 
     fn claim<'a>(
@@ -296,7 +345,7 @@ impl RunStore for PostgresStore {
             let most = int(query.most as u64).saturating_add(1);
             let values = values![scope, owner, conversation, at_ms, name, most];
             let rows = self.0.pool.rows(RepeatRule::Safe, LIST, values).await?;
-            let found = rows.iter().map(run).collect::<Result<Vec<_>, _>>()?;
+            let found = rows.iter().map(run_with_end).collect::<Result<Vec<_>, _>>()?;
             let (page, next) = page(found, query.most, ListCursor::of_run);
             Ok(RunPage::new(page, next))
         })

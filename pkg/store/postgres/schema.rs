@@ -9,10 +9,20 @@ pub(super) struct SchemaStep {
 }
 
 /// The steps, the first of which makes an empty schema version 1.
-pub(super) const STEPS: [SchemaStep; 1] = [SchemaStep { up: VERSION_1, down: DOWN_1 }];
+pub(super) const STEPS: [SchemaStep; 2] =
+    [SchemaStep { up: VERSION_1, down: DOWN_1 }, SchemaStep { up: VERSION_2, down: DOWN_2 }];
 
 /// Version 1 goes back to an empty database.
 const DOWN_1: &str = "DROP SCHEMA forgeline CASCADE;";
+
+/// How many requests and streams of each scope are open at a node; those of scopes with few are left out.
+const VERSION_2: &str = "
+ALTER TABLE forgeline.node ADD COLUMN held_scopes text[] NOT NULL DEFAULT '{}',
+    ADD COLUMN held_counts bigint[] NOT NULL DEFAULT '{}';
+";
+
+const DOWN_2: &str =
+    "ALTER TABLE forgeline.node DROP COLUMN held_scopes, DROP COLUMN held_counts;\n";
 
 const VERSION_1: &str = r#"
 CREATE SCHEMA IF NOT EXISTS forgeline;

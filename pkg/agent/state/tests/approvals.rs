@@ -27,7 +27,7 @@ fn ask(state: &mut RunState, texts: &[&str]) -> Vec<RunEffect> {
 fn decide(state: &mut RunState, verdict: ApprovalVerdict) -> Vec<RunEffect> {
     let id = CallId { answer: state.answer, place: 0 };
     let approval_id = state.approval(id).expect("it is asked about").clone();
-    step(state, StepInput::Decided(id, Box::new(ApprovalAnswer { approval_id, verdict })))
+    step(state, StepInput::Decided(id, Box::new(ApprovalAnswer::new(approval_id, verdict))))
 }
 
 fn granted(always: bool, text: Option<&str>) -> ApprovalVerdict {
@@ -69,7 +69,7 @@ fn a_verdict_on_other_arguments_decides_nothing() {
     let (of_a, mut of_b) = (asked(&["ask a"]), asked(&["ask b"]));
     let id = CallId { answer: of_a.answer, place: 0 };
     let approval_id = of_a.approval(id).unwrap().clone();
-    let answer = ApprovalAnswer { approval_id, verdict: granted(false, None) };
+    let answer = ApprovalAnswer::new(approval_id, granted(false, None));
     let effects = step(&mut of_b, StepInput::Decided(id, Box::new(answer)));
     assert!(matches!(effects[..], [RunEffect::Refused(_)]), "{effects:?}");
 }

@@ -41,7 +41,7 @@ impl End {
         let id = |place| CallId { answer: state.answer, place };
         let decided = |verdict| {
             let approval_id = state.approval(id(0)).expect("it is asked about").clone();
-            StepInput::Decided(id(0), Box::new(ApprovalAnswer { approval_id, verdict }))
+            StepInput::Decided(id(0), Box::new(ApprovalAnswer::new(approval_id, verdict)))
         };
         match self {
             Self::Allowed => decided(ApprovalVerdict::Granted { always: false, arguments: None }),

@@ -366,7 +366,7 @@ impl World {
         }
         for (id, approval_id) in &self.proposed {
             let answered = |approval_id: Text, verdict| {
-                StepInput::Decided(*id, Box::new(ApprovalAnswer { approval_id, verdict }))
+                StepInput::Decided(*id, Box::new(ApprovalAnswer::new(approval_id, verdict)))
             };
             let decided = |verdict| answered(approval_id.clone(), verdict);
             let granted = |always, arguments| ApprovalVerdict::Granted { always, arguments };

@@ -1,5 +1,7 @@
 //! Services that are nodes on one store.
 
+mod ends;
+mod grants;
 mod handed_over;
 mod idle;
 mod left_commands;
@@ -9,6 +11,7 @@ mod moved;
 mod on_postgres;
 mod orders;
 mod outages;
+mod scopes;
 mod streams;
 mod takeovers;
 

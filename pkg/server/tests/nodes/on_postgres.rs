@@ -3,31 +3,43 @@
 /// The helper of all tests with servers, without the rest of its crate, which takes minutes to build.
 #[path = "../../../../internal/testkit/src/postgres.rs"]
 #[allow(dead_code, unreachable_pub, reason = "what these tests do not use, others do")]
-mod postgres;
+pub(super) mod postgres;
 
 use self::postgres::{PostgresServer, programs};
 use super::{
-    super::{
-        elsewhere::{answers_through, asking},
-        recovered::over,
-    },
+    super::elsewhere::{answers_through, asking},
     *,
 };
 use forgeline_store::{PostgresOptions, PostgresStore, Stores};
 
 /// A node of its own runtime, which dies with it, on a new connection to this database.
 async fn node(url: &str, agent: Agent) -> (PostgresStore, Service, Router) {
+    node_with(url, agent, Limits::default()).await
+}
+
+/// A service of this agent over these stores, with these limits.
+pub(super) fn limited_node(stores: &Stores, agent: Agent, limits: Limits) -> (Service, Router) {
+    let service = built(agent).limits(limits).stores(stores.clone()).build().unwrap();
+    (service.clone(), router(service))
+}
+
+/// A node as above, with these limits.
+pub(super) async fn node_with(
+    url: &str,
+    agent: Agent,
+    limits: Limits,
+) -> (PostgresStore, Service, Router) {
     let options = PostgresOptions::new(url).max_connections(4);
     let [beat, silent] = [10, 2].map(Duration::from_secs);
     let store = PostgresStore::connect(options.life_times(beat, silent, Duration::ZERO));
     let store = store.await.unwrap();
-    let (service, app) = over(&Stores::of(store.clone()), agent);
+    let (service, app) = limited_node(&Stores::of(store.clone()), agent, limits);
     service.recover().await.unwrap();
     (store, service, app)
 }
 
 /// Waits until something is so.
-async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+pub(super) async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !is_so().await {
             tokio::task::yield_now().await;

@@ -6,14 +6,14 @@ mod logs;
 mod runs;
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
-use forgeline_store::{NodeId, RunWriter, StoreError, StoreFuture, Stores};
+use forgeline_store::{NodeId, RunWriter, ScopeConnections, StoreError, StoreFuture, Stores};
 
 /// The stores, and what the test does to them.
 pub(super) struct SharedStores {
@@ -21,6 +21,8 @@ pub(super) struct SharedStores {
     /// `true` if other tasks come between two statements.
     alternates: bool,
     dead: Mutex<HashSet<NodeId>>,
+    /// The connections that each node reported last.
+    connections: Mutex<HashMap<NodeId, Vec<ScopeConnections>>>,
     /// The error of each operation, while there is one.
     fails: Mutex<Option<StoreError>>,
     /// Set to lose the reply to the next change that stores notes of a run.
@@ -66,6 +68,7 @@ impl SharedStores {
             alternates,
             inner: Stores::in_memory(),
             dead: Mutex::default(),
+            connections: Mutex::default(),
             fails: Mutex::default(),
             loses_notes: AtomicBool::new(false),
             loses_sends: AtomicBool::new(false),

@@ -5,7 +5,8 @@ use std::{sync::atomic::Ordering, time::Duration};
 use super::StoreHandle;
 use forgeline_store::{
     ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunBegun, RunChange, RunPage, RunPlace,
-    RunQuery, RunStore, RunWriter, StoreError, StoreFuture, StoredRun, private::now_ms,
+    RunQuery, RunStore, RunWriter, ScopeConnections, StoreError, StoreFuture, StoredRun,
+    private::now_ms,
 };
 
 impl RunStore for StoreHandle {
@@ -14,6 +15,23 @@ impl RunStore for StoreHandle {
     }
     fn begin<'a>(&'a self, run: StoredRun, node: Option<&'a NodeId>) -> StoreFuture<'a, RunBegun> {
         self.with(move |stores| stores.runs.begin(run, node))
+    }
+    fn begin_within<'a>(
+        &'a self,
+        run: StoredRun,
+        node: Option<&'a NodeId>,
+        most: usize,
+    ) -> StoreFuture<'a, RunBegun> {
+        self.with(move |stores| {
+            Box::pin(async move {
+                let mut open = stores.runs.open(usize::MAX).await?;
+                open.retain(|other| other.key.scope == run.key.scope);
+                if open.len() >= most {
+                    return Ok(RunBegun::TooMany);
+                }
+                stores.runs.begin(run, node).await
+            })
+        })
     }
     fn of_request<'a>(
         &'a self,
@@ -49,6 +67,26 @@ impl RunStore for StoreHandle {
                 });
                 Ok(news)
             })
+        })
+    }
+    fn beat_with<'a>(
+        &'a self,
+        node: &'a NodeId,
+        connections: Vec<ScopeConnections>,
+    ) -> StoreFuture<'a, (NodeNews, Option<Vec<ScopeConnections>>)> {
+        Box::pin(async move {
+            let news = self.beat(node).await?;
+            let mut held = self.0.connections.lock().unwrap();
+            held.insert(node.clone(), connections);
+            let others = held.iter().filter(|(other, _)| *other != node && !self.0.is_dead(other));
+            let mut elsewhere: Vec<ScopeConnections> = Vec::new();
+            for of_node in others.flat_map(|(_, held)| held) {
+                match elsewhere.iter_mut().find(|held| held.scope == of_node.scope) {
+                    Some(held) => held.count += of_node.count,
+                    None => elsewhere.push(of_node.clone()),
+                }
+            }
+            Ok((news, Some(elsewhere)))
         })
     }
     fn claim<'a>(

@@ -27,6 +27,7 @@ mod log;
 mod migrations;
 mod pooler;
 mod proxy;
+mod scopes;
 mod secrets;
 mod secured;
 mod servers;

@@ -43,7 +43,7 @@ async fn nodes_that_start_together_migrate_once() {
     let url = server.database();
     let nodes = (0..8).map(|_| connect(&url));
     futures_util::future::join_all(nodes).await;
-    assert_eq!(server.sql(name(&url), "SELECT version FROM forgeline.about"), "1");
+    assert_eq!(server.sql(name(&url), "SELECT version FROM forgeline.about"), "2");
 }
 
 #[tokio::test]

@@ -42,7 +42,7 @@ fn a_run_whose_state_is_newer_waits_for_a_node_that_knows_it() {
 fn a_node_does_not_start_on_a_newer_schema_and_one_that_runs_goes_on() {
     let Some(bench) = nodes(1) else { return };
     let tables = "SELECT count(*), max(version) FROM pg_class, forgeline.about WHERE relnamespace = 'forgeline'::regnamespace";
-    assert_eq!(bench.sql("UPDATE forgeline.about SET version = 2"), "");
+    assert_eq!(bench.sql("UPDATE forgeline.about SET version = 3"), "");
     let before = bench.sql(tables);
     let config = bench.work().with_file_name("nodes.toml");
     let mut older = Command::new(env!("CARGO_BIN_EXE_forgeline"));
@@ -50,7 +50,7 @@ fn a_node_does_not_start_on_a_newer_schema_and_one_that_runs_goes_on() {
     let refused = older.output().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success(), "{said}");
-    assert!(said.contains("version 2") && said.contains("up to 1"), "{said}");
+    assert!(said.contains("version 3") && said.contains("up to 2"), "{said}");
     assert_eq!(bench.sql(tables), before, "it is unchanged");
     let run = bench.begin(bench.address(0), "demo", "What is 6*7?");
     let mut reader = bench.reader(vec![bench.address(0)], &run);

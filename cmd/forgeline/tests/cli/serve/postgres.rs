@@ -27,7 +27,7 @@ fn what_is_kept_in_a_shared_database_is_there_after_a_restart() {
     let (url, name) = database(server);
     let mut said = String::new();
     for seen in
-        ["has no schema yet; a start creates version 1", "version 1 of the schema, the newest"]
+        ["has no schema yet; a start creates version 2", "version 2 of the schema, the newest"]
     {
         let checked = run(&["serve", "--provider", "demo", "--check", "--postgres", &url], b"");
         assert_eq!(checked.code, Some(0), "{checked:?}");
