@@ -3,9 +3,11 @@
 mod clients;
 mod database;
 mod database_kills;
+mod disk;
 mod failover;
 mod handover;
 mod kills;
+mod many_nodes;
 mod readers;
 mod requests;
 mod seams;
