@@ -1,6 +1,7 @@
 //! Clients of runs of all kinds on nodes that end: each looks at whatever it was promised.
 
 use std::{
+    io,
     net::SocketAddr,
     sync::{
         Arc,
@@ -116,21 +117,39 @@ impl RunClients {
     }
 
     fn command(&self, [run, _]: &[String; 2], kind: &str, body: &Value) {
-        let reply = self.send(1, ["POST", &format!("/v1/runs/{run}/{kind}")], kind, Some(body));
-        assert!([200, 202].contains(&reply.status), "{run}, {kind}: {reply:?}");
+        let (reply, earlier) =
+            self.try_send(1, ["POST", &format!("/v1/runs/{run}/{kind}")], kind, Some(body));
+        if ![200, 202].contains(&reply.status) {
+            let mut reader = RunReader::new(self.nodes.to_vec(), run, self.patience);
+            reader.until_end();
+            let events = reader.events().iter().map(|it| (it.id, &*it.kind, it.data.to_string()));
+            let events: Vec<_> = events.filter(|it| it.1 != "message_content").collect();
+            panic!("{run}, {kind}: {body}: {reply:?}, before it {earlier:?}; {events:#?}");
+        }
     }
 
     /// Sends a request, with a key unless that is empty, to each node in turn, until one has an answer.
     fn send(&self, first: usize, to: [&str; 2], key: &str, body: Option<&Value>) -> HttpReply {
+        self.try_send(first, to, key, body).0
+    }
+
+    /// Sends a request as [`send`](Self::send) does; returns what came before the answer, too.
+    fn try_send(
+        &self,
+        first: usize,
+        to: [&str; 2],
+        key: &str,
+        body: Option<&Value>,
+    ) -> (HttpReply, Vec<io::Result<HttpReply>>) {
         let key =
             if key.is_empty() { String::new() } else { format!("idempotency-key: {key}\r\n") };
         let begun = Instant::now();
-        let mut last = None;
+        let mut earlier = Vec::new();
         for node in (first..).map(|at| self.nodes[at % 2]) {
-            assert!(begun.elapsed() < self.patience, "{to:?} is not answered: {last:?}");
+            assert!(begun.elapsed() < self.patience, "{to:?} is not answered: {earlier:?}");
             match ask(node, to, &key, body, self.patience) {
-                Ok(reply) if reply.status < 500 => return reply,
-                other => last = Some(other),
+                Ok(reply) if reply.status < 500 => return (reply, earlier),
+                other => earlier.push(other),
             }
             thread::park_timeout(AGAIN);
         }

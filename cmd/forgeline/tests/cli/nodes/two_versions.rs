@@ -1,6 +1,7 @@
 //! Two versions of the program on one database, for as long as `make two-versions` says: nodes of both are asked to end, killed and started again under load.
 
 use std::{
+    collections::VecDeque,
     env, fs,
     path::{Path, PathBuf},
     sync::{
@@ -38,6 +39,9 @@ const KILLED: usize = 5;
 const HELD: usize = 4;
 const CHANGED: usize = 6;
 
+/// Logs of nodes that have ended that are kept to explain a failure.
+const KEPT_LOGS: usize = 6;
+
 /// Two versions of the program, and the clients of the nodes that run it.
 struct TwoVersions {
     bench: NodeBench,
@@ -51,6 +55,8 @@ struct TwoVersions {
     moved: [[usize; 2]; 2],
     /// Lines of the nodes that report errors.
     errors: Vec<String>,
+    /// The logs of the nodes that ended last.
+    logs: VecDeque<String>,
 }
 
 /// The load of a campaign, as its clients count it.
@@ -116,6 +122,7 @@ impl TwoVersions {
             kills: 0,
             moved: [[0; 2]; 2],
             errors: Vec::new(),
+            logs: VecDeque::new(),
         })
     }
 
@@ -188,6 +195,29 @@ impl TwoVersions {
         assert!(log.contains("INFO"), "a log has levels: {log}");
         let lines = log.lines().filter(|line| line.contains("ERROR") || line.contains("panicked"));
         self.errors.extend(lines.map(str::to_owned));
+        self.logs.push_back(log.to_owned());
+        if self.logs.len() > KEPT_LOGS {
+            self.logs.pop_front();
+        }
+    }
+
+    /// Returns what the database and the nodes say about the first run that a text names.
+    fn explain(&self, text: &str) -> String {
+        let Some(at) = text.find("run-") else { return String::new() };
+        let run: String =
+            text[at..].chars().take_while(|it| it.is_alphanumeric() || *it == '-').collect();
+        let row = format!(
+            "SELECT row_to_json(run), (SELECT json_agg(command) FROM forgeline.command WHERE command.run = run.no)
+             FROM forgeline.run WHERE id = '{run}'"
+        );
+        let living = self.places.iter().map(|(node, _)| self.bench.node(*node).log());
+        let logs: Vec<_> = self.logs.iter().cloned().chain(living).collect();
+        let lines = logs.iter().enumerate().flat_map(|(node, log)| {
+            let about = log.lines().filter(|line| line.contains(&run));
+            about.map(move |line| format!("node {node}: {line}"))
+        });
+        let lines: Vec<_> = lines.collect();
+        format!("{}\n{}", self.bench.sql(&row), lines.join("\n"))
     }
 
     fn progress(&self, load: &RunLoad) -> String {
@@ -207,7 +237,7 @@ impl TwoVersions {
     /// Looks at everything that the clients were promised.
     fn check(&mut self, load: &RunLoad) {
         let failures = load.failures.lock().unwrap_or_else(PoisonError::into_inner).join("\n");
-        assert!(failures.is_empty(), "{failures}");
+        assert!(failures.is_empty(), "{failures}\n{}", self.explain(&failures));
         for (node, _) in self.places {
             let (code, log) = self.bench.terminate_node(node);
             assert_eq!(code, Some(0), "{log}");
