@@ -91,8 +91,12 @@ impl RunClients {
         let Self { number, loses_node, .. } = self;
         let kinds: Vec<_> = reader.events().iter().map(|event| &*event.kind).collect();
         let kinds: Vec<_> = kinds.chunk_by(|one, next| one == next).map(|same| same[0]).collect();
-        let is_right = reader.text().ends_with("w0 w1 w2 ");
-        assert!(is_right, "number {number}, loses a node: {loses_node}, {ids:?}: {kinds:?}");
+        let (text, asked) = (reader.text(), self.model.requests(&said));
+        let end = text.get(text.len().saturating_sub(60)..).unwrap_or_default();
+        assert!(
+            text.ends_with("w0 w1 w2 "),
+            "number {number}, loses a node: {loses_node}, {ids:?}: {kinds:?}, asked {asked} times, ends with {end:?}"
+        );
         self.check_requests(&said, moves);
         reader
     }

@@ -106,8 +106,9 @@ fn runs_wait_while_the_disk_is_full_and_go_on_when_there_is_room() {
     }
     let open = "SELECT count(*) FROM forgeline.run WHERE ended_ms IS NULL AND id IN";
     let open = format!("{open} ('{run}', '{waits}')");
-    // The run has reached the last page that there was.
-    thread::park_timeout(Duration::from_secs(5));
+    // The run has met the end of the disk, and its node has given it back.
+    let given_back = format!("SELECT epoch > 1 FROM forgeline.run WHERE id = '{run}'");
+    bench.wait_for(&given_back, "t");
     assert_eq!(bench.sql(&open), "2", "both wait");
     disk.make_room();
     let answer = json!({ "approval_id": approval, "decision": "grant" });
