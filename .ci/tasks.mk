@@ -24,10 +24,13 @@ BASE     ?= 2f39a830
 SOURCES  := https://github.com/forgeline/forgeline/blob/main
 # Arguments of `make bench-clients`: `--json`, names of clients.
 CLIENTS  ?=
+# How long `make two-versions` takes, and the other build of the program.
+MINUTES  ?= 60
+OLDER    ?=
 # The release that `make semver` compares with.
 VERSION  ?=
 
-.PHONY: package semver public-api hosts deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test model postgres-setup postgres-test redis-test serve-two kills-nodes service-setup service-test console-setup console-test record guide events-page
+.PHONY: package semver public-api hosts deny msrv mutants mutants-drawn found-table coverage-table mentions mutations properties adr-index bench bench-serve bench-peers bench-parsers bench-clients bench-report bench-build round-trips ctrlc fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test model postgres-setup postgres-test redis-test serve-two kills-nodes two-versions service-setup service-test console-setup console-test record guide events-page
 
 package: ## build each crate that is published from its archive, lowest first
 	$(CARGO) package --locked -p $(PACKAGE) $(CRATES:%=-p forgeline-%)
@@ -179,8 +182,12 @@ serve-two: ## serve the demo by two nodes on a private PostgreSQL, behind a prox
 	$(CARGO) build -p $(BINARY) --features postgres
 	$(CARGO) run -q -p forgeline-testkit --bin serve_two -- target/debug/forgeline
 
-kills-nodes: ## kill a node at 200 moments of runs, and the database at as many, and look for what was acknowledged (15 minutes)
-	FORGELINE_REQUIRE_POSTGRES=1 FORGELINE_KILLS_NODES=$(KILLS) $(CARGO) test -q -p $(BINARY) --features postgres --test cli -- nodes::kills nodes::database_kills --nocapture
+kills-nodes: ## kill a node at 200 moments of runs, the database at as many, and the owners of a run of 20 nodes, and look for what was acknowledged (15 minutes)
+	FORGELINE_REQUIRE_POSTGRES=1 FORGELINE_KILLS_NODES=$(KILLS) $(CARGO) test -q -p $(BINARY) --features postgres --test cli -- nodes::kills nodes::database_kills nodes::many_nodes --nocapture
+
+two-versions: ## let OLDER, another build of the program with the feature `postgres`, share a database with this one under load for MINUTES
+	@test -x "$(OLDER)" || { echo "two-versions: which program? OLDER=path/to/forgeline"; exit 2; }
+	FORGELINE_REQUIRE_POSTGRES=1 FORGELINE_OLDER=$(abspath $(OLDER)) FORGELINE_MINUTES=$(MINUTES) $(CARGO) test -q -p $(BINARY) --features postgres --test cli -- nodes::two_versions --nocapture
 
 service-setup: ## install clients of the service that others made into target/service (pip, npm)
 	internal/testkit/service/setup.sh

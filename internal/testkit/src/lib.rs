@@ -32,6 +32,8 @@ pub mod recorded;
 pub mod redis;
 pub mod server;
 pub mod service;
+#[cfg(unix)]
+pub mod small_disk;
 
 pub use forgeline::testing::conformance;
 

@@ -53,12 +53,24 @@ pub struct FaultPlace {
     pub fault: ProxyFault,
 }
 
-/// A hold of the first statement that contains some text.
+/// The fate of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StatementFate {
+    /// The proxy holds it, or its result, back.
+    Hold(ProxySide),
+    /// Its connection ends once it is executed, before its result.
+    CutResult,
+    /// The connection of its client ends, and the server gets it later.
+    Delay,
+}
+
+/// The fate of the first statement that contains some text.
 #[derive(Debug, Clone)]
-struct StatementHold {
+struct MarkedStatement {
     text: String,
-    /// The end that the proxy holds back.
-    held: ProxySide,
+    /// A part of one of its values.
+    value: Option<String>,
+    fate: StatementFate,
 }
 
 /// A proxy on a socket of its own before a server. Clones are handles to the same proxy.
@@ -81,11 +93,12 @@ struct ProxyState {
     /// Messages of the client and of the server since then.
     counts: [usize; 2],
     place: Option<FaultPlace>,
-    statement: Option<StatementHold>,
+    statements: Vec<MarkedStatement>,
     /// Faults that were met.
     hits: usize,
-    /// The number of the last release; a hold ends with the next one.
+    /// The numbers of the last release and delivery; a hold ends with the next one.
     releases: usize,
+    deliveries: usize,
     /// Connections that a fault has met and that the server has not ended.
     ending: usize,
     /// Connections that listen, and that notify.
@@ -106,8 +119,9 @@ struct ProxyLine {
     is_passed_over: AtomicBool,
     /// `true` once a fault has met it.
     is_cut: AtomicBool,
-    /// `true` once its results are held back.
+    /// `true` once its results are held back, or it is to be cut behind the next ones.
     holds_results: AtomicBool,
+    cuts_results: AtomicBool,
 }
 
 impl MessageProxy {
@@ -163,9 +177,36 @@ impl MessageProxy {
 
     /// Holds the next statement that contains this text, from now until [`release`](Self::release): before the server has it, or its result.
     pub fn hold_statement(&self, text: &str, held: ProxySide) {
+        self.mark(text, None, StatementFate::Hold(held));
+    }
+
+    /// Holds the next statement that contains this text, with a value that contains another one, as [`hold_statement`](Self::hold_statement) does.
+    pub fn hold_statement_with(&self, text: &str, value: &str, held: ProxySide) {
+        self.mark(text, Some(value), StatementFate::Hold(held));
+    }
+
+    /// Cuts the connection of the next statement that contains this text, behind the statement and before its result.
+    pub fn cut_result(&self, text: &str) {
+        self.mark(text, None, StatementFate::CutResult);
+    }
+
+    /// Ends the connection of the next statement that contains this text, with a value that contains another one, for its client; the server gets the
+    /// statement with [`deliver`](Self::deliver).
+    pub fn delay_statement(&self, text: &str, value: &str) {
+        self.mark(text, Some(value), StatementFate::Delay);
+    }
+
+    fn mark(&self, text: &str, value: Option<&str>, fate: StatementFate) {
         let mut state = self.0.lock();
         state.hits = 0;
-        state.statement = Some(StatementHold { text: text.to_owned(), held });
+        let (text, value) = (text.to_owned(), value.map(str::to_owned));
+        state.statements.push(MarkedStatement { text, value, fate });
+    }
+
+    /// Gives the server the statements that were delayed.
+    pub fn deliver(&self) {
+        self.0.lock().deliveries += 1;
+        self.0.changed.notify_all();
     }
 
     /// Waits until a fault has happened, or a statement is held.
@@ -174,14 +215,23 @@ impl MessageProxy {
     ///
     /// Panics when that takes longer than 30 s.
     pub fn wait_for_hit(&self) {
-        self.0.wait_until("a fault", |state| state.hits > 0);
+        self.wait_for_hits(1);
+    }
+
+    /// Waits until this number of faults have happened.
+    ///
+    /// # Panics
+    ///
+    /// As [`wait_for_hit`](Self::wait_for_hit).
+    pub fn wait_for_hits(&self, count: usize) {
+        self.0.wait_until("a fault", |state| state.hits >= count);
     }
 
     /// Passes on the messages that are held.
     pub fn release(&self) {
         let mut state = self.0.lock();
         state.releases += 1;
-        state.statement = None;
+        state.statements.clear();
         self.0.changed.notify_all();
     }
 
@@ -253,6 +303,7 @@ impl ProxyCore {
             is_passed_over: AtomicBool::new(false),
             is_cut: AtomicBool::new(false),
             holds_results: AtomicBool::new(false),
+            cuts_results: AtomicBool::new(false),
         });
         let (core, results) = (Arc::clone(self), Arc::clone(&line));
         thread::spawn(move || {
@@ -274,15 +325,34 @@ impl ProxyCore {
         let mut message = first;
         let mut kept = HashMap::new();
         loop {
-            let held = self.statement_of(line, &message, &mut kept);
-            if held == Some(ProxySide::Client) {
-                self.hit_and_wait();
+            match self.statement_of(line, &message, &mut kept) {
+                Some(StatementFate::Hold(ProxySide::Client)) => {
+                    self.hit_and_wait(|state| state.releases);
+                }
+                Some(StatementFate::Delay) => return self.delay(line, message),
+                Some(StatementFate::Hold(ProxySide::Server) | StatementFate::CutResult) | None => {}
             }
             if !self.pass(line, ProxySide::Client, &message)? {
                 return Ok(());
             }
             message = read_message(&mut &line.client)?;
         }
+    }
+
+    /// Ends the connection of the client behind a statement, and passes the statement on later.
+    fn delay(&self, line: &ProxyLine, mut message: Vec<u8>) -> io::Result<()> {
+        let mut statement = Vec::new();
+        loop {
+            let is_last = matches!(message.first(), Some(b'S' | b'Q'));
+            statement.append(&mut message);
+            if is_last {
+                break;
+            }
+            message = read_message(&mut &line.client)?;
+        }
+        line.client.shutdown(Shutdown::Both)?;
+        self.hit_and_wait(|state| state.deliveries);
+        (&line.server).write_all(&statement)
     }
 
     fn pass_results(&self, line: &ProxyLine) -> io::Result<()> {
@@ -296,7 +366,17 @@ impl ProxyCore {
                 state.news += 1;
             }
             if line.holds_results.swap(false, Ordering::SeqCst) {
-                self.hit_and_wait();
+                self.hit_and_wait(|state| state.releases);
+            }
+            if line.cuts_results.load(Ordering::SeqCst) {
+                // The server is ready for the next statement once it has committed this one.
+                if message.first() != Some(&b'Z') {
+                    continue;
+                }
+                drop((line.client.shutdown(Shutdown::Both), line.server.shutdown(Shutdown::Write)));
+                self.lock().hits += 1;
+                self.changed.notify_all();
+                return Ok(());
             }
             if !self.pass(line, ProxySide::Server, &message)? {
                 return Ok(());
@@ -304,13 +384,13 @@ impl ProxyCore {
         }
     }
 
-    /// Recognizes a statement, with the names of those that the server keeps for the connection; returns the end to hold back if it is the one to hold.
+    /// Recognizes a statement, with the names of those that the server keeps for the connection; returns its fate if it is marked.
     fn statement_of(
         &self,
         line: &ProxyLine,
         message: &[u8],
         kept: &mut HashMap<Vec<u8>, String>,
-    ) -> Option<ProxySide> {
+    ) -> Option<StatementFate> {
         // Behind the type and the length: the name of a statement that is parsed, those of a portal and of its statement that is bound.
         let mut parts = message.get(5..)?.split(|byte| *byte == 0);
         let text = String::from_utf8_lossy(message).into_owned();
@@ -336,11 +416,20 @@ impl ProxyCore {
             state.notifying += usize::from(notifies);
             self.changed.notify_all();
         }
-        let hold = state.statement.take_if(|hold| is_executed && text.contains(&hold.text))?;
-        if hold.held == ProxySide::Server {
-            line.holds_results.store(true, Ordering::SeqCst);
+        let has = |value: &String| message.windows(value.len()).any(|it| it == value.as_bytes());
+        let is_marked = |it: &MarkedStatement| {
+            is_executed && text.contains(&it.text) && it.value.as_ref().is_none_or(has)
+        };
+        let at = state.statements.iter().position(is_marked)?;
+        let fate = state.statements.remove(at).fate;
+        match fate {
+            StatementFate::Hold(ProxySide::Server) => {
+                line.holds_results.store(true, Ordering::SeqCst);
+            }
+            StatementFate::CutResult => line.cuts_results.store(true, Ordering::SeqCst),
+            StatementFate::Hold(ProxySide::Client) | StatementFate::Delay => {}
         }
-        Some(hold.held)
+        Some(fate)
     }
 
     /// Passes a message on, as far as its place allows; returns `false` for a connection that has ended.
@@ -388,16 +477,20 @@ impl ProxyCore {
         Some((before, place))
     }
 
-    fn hit_and_wait(&self) {
-        self.lock().hits += 1;
-        self.changed.notify_all();
-        self.wait_for_release();
-    }
-
     fn wait_for_release(&self) {
         let state = self.lock();
         let release = state.releases;
         let waited = self.changed.wait_while(state, |state| state.releases == release);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Says that a fault has happened, and waits until a number has changed.
+    fn hit_and_wait(&self, number: impl Fn(&ProxyState) -> usize) {
+        let mut state = self.lock();
+        state.hits += 1;
+        self.changed.notify_all();
+        let before = number(&state);
+        let waited = self.changed.wait_while(state, |state| number(state) == before);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -263,6 +263,16 @@ impl PostgresServer {
         PostgresSession { input: child.stdin.take().unwrap(), output, child }
     }
 
+    /// Returns what it has written into its log.
+    ///
+    /// # Panics
+    ///
+    /// Panics when the log cannot be read.
+    #[must_use]
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap()
+    }
+
     /// The folder with the socket.
     #[must_use]
     pub fn folder(&self) -> &Path {

@@ -16,6 +16,7 @@ pub(crate) struct RunFence {
     cancel: CancellationToken,
     is_lost: AtomicBool,
     is_released: AtomicBool,
+    lacks_room: AtomicBool,
 }
 
 impl RunFence {
@@ -26,6 +27,7 @@ impl RunFence {
             cancel,
             is_lost: AtomicBool::new(false),
             is_released: AtomicBool::new(false),
+            lacks_room: AtomicBool::new(false),
         }
     }
 
@@ -48,7 +50,15 @@ impl RunFence {
         if let Err(error @ StoreError::Fenced { .. }) = &written {
             self.lose(error);
         }
+        if let Err(StoreError::Full { .. }) = &written {
+            self.lacks_room.store(true, Ordering::Release);
+        }
         written
+    }
+
+    /// Returns `true` once the store has refused a write of the run because it is full.
+    pub(crate) fn lacks_room(&self) -> bool {
+        self.lacks_room.load(Ordering::Acquire)
     }
 
     /// Gives the right up for this reason, and cancels the run in this process, which then writes nothing more.
@@ -67,12 +77,15 @@ impl RunFence {
     }
 }
 
-/// Returns `true` for the error of a store that cannot be reached, did not answer in time, or cannot be written for now, as during a fail-over: the same
-/// write may succeed later.
+/// Returns `true` for the error of a store that cannot be reached, did not answer in time, or cannot be written for now, as during a fail-over or while its
+/// disk is full: the same write may succeed later.
 pub(crate) fn is_outage(error: &StoreError) -> bool {
     matches!(
         error,
-        StoreError::Unavailable { .. } | StoreError::Slow { .. } | StoreError::ReadOnly { .. }
+        StoreError::Unavailable { .. }
+            | StoreError::Slow { .. }
+            | StoreError::ReadOnly { .. }
+            | StoreError::Full { .. }
     )
 }
 

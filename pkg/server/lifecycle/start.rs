@@ -213,7 +213,7 @@ impl RunLifecycle {
                 if !run.fence().is_lost() {
                     run.put_away(&self.stores, self.conversations.log_progress()).await;
                 }
-                self.leave_if_lost(run);
+                self.leave_if_lost(run).await;
             }
         }
     }
@@ -236,16 +236,16 @@ impl RunLifecycle {
         let is_known = self.runs.active().find(&run.key.scope, run.id()).is_some();
         let keeps = is_known && !run.fence().is_lost();
         self.records.keep(run, keeps.then_some(&self.stores)).await;
-        let Some(ending) = ending else { return self.leave_if_lost(run) };
+        let Some(ending) = ending else { return self.leave_if_lost(run).await };
         if ending.lost_journal && self.may_resume(run) {
             run.fence().lose(&"its journal could not be written");
-            return self.leave_if_lost(run);
+            return self.leave_if_lost(run).await;
         }
         if (ending.lacks_user_messages || run.has_moved()) && is_known {
             self.keep_user_messages_of(run).await;
         }
         let Some(end) = run.log_end(&self.stores, ending).await else {
-            return self.leave_if_lost(run);
+            return self.leave_if_lost(run).await;
         };
         self.conversations.cache().grown(&run.key.scope, &run.conversation);
         let (status, took) = (run.shown().status(), begun.elapsed());
@@ -260,9 +260,12 @@ impl RunLifecycle {
     }
 
     /// Forgets a run that another process has taken or may take; its conversation is read again when it is needed.
-    fn leave_if_lost(&self, run: &ServiceRun) {
+    async fn leave_if_lost(&self, run: &ServiceRun) {
         if run.fence().is_lost() {
             if !run.fence().is_released() {
+                if self.stores.runs.is_shared() && run.fence().lacks_room() {
+                    run.wait_for_room(&self.stores).await;
+                }
                 self.membership.counts.lost.fetch_add(1, Ordering::Relaxed);
             }
             run.leave_to_another();

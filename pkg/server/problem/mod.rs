@@ -166,9 +166,13 @@ impl From<StoreError> for Problem {
                 let detail = "the store is full; the operator has to make room";
                 Self::new(StatusCode::INSUFFICIENT_STORAGE, "store_full", detail)
             }
-            error @ (StoreError::ReadOnly { .. }
-            | StoreError::Newer { .. }
-            | StoreError::Corrupt { .. }) => {
+            error @ StoreError::ReadOnly { .. } => {
+                tracing::error!(%error, "the store cannot be written");
+                let detail =
+                    "the store is read-only; the operator finds the reason in the service's logs";
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, "store_read_only", detail)
+            }
+            error @ (StoreError::Newer { .. } | StoreError::Corrupt { .. }) => {
                 tracing::error!(%error, "the store cannot be used");
                 Self::unusable()
             }

@@ -24,7 +24,7 @@ fn each_error_of_a_store_is_one_problem() {
         (StoreError::ended("log", name()),                              503, "busy", "try again"),
         (StoreError::exists("conversation", name()),                    409, "conflict", "already exists"),
         (StoreError::full(secret()),                                        507, "store_full", "make room"),
-        (StoreError::read_only(secret()),                                    500, "store_unusable", "logs"),
+        (StoreError::read_only(secret()),                                    507, "store_read_only", "logs"),
         (StoreError::newer(9, 5),                                       500, "store_unusable", "logs"),
         (StoreError::corrupt(secret()),                                     500, "store_unusable", "logs"),
         (StoreError::unavailable(secret()),                                 503, "busy", "try again"),

@@ -32,6 +32,9 @@ impl Drop for EndGuard<'_> {
     }
 }
 
+/// The time for which a run whose store is full is not claimed: each claim may ask its model again.
+const PAUSE_FOR_ROOM: Duration = Duration::from_secs(15);
+
 impl ServiceRun {
     /// Reports the end of a run: in its log, or separately if the log does not accept it. Returns `None` if another process has taken the run.
     pub(crate) async fn log_end(&self, stores: &Stores, ending: RunEnding) -> Option<RunEnd> {
@@ -105,6 +108,19 @@ impl ServiceRun {
         }
         tracing::info!(run_id = self.id(), "a run is left for another process");
         None
+    }
+
+    /// Leaves a run whose shared store is full to any node, after a pause. That it had no room is not counted as the death of a process.
+    pub(crate) async fn wait_for_room(&self, stores: &Stores) {
+        let (writer, at) = (self.fence.writer(), *self.kept.lock().await);
+        // Both are small, and may fit where an event did not; otherwise the run is freed once its node finds that it is not held.
+        let put_away = RunChange::to(at, now_ms()).is_put_away(true);
+        let changed = stores.runs.change(writer, put_away).await;
+        let released = stores.runs.release(writer, PAUSE_FOR_ROOM).await;
+        match changed.and(released) {
+            Ok(()) => tracing::warn!(run_id = self.id(), "a run waits until the store has room"),
+            Err(error) => tracing::warn!(%error, run_id = self.id(), "a run is given back later"),
+        }
     }
 
     /// Stores that the run has come to this state.

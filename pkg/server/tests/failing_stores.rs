@@ -97,7 +97,7 @@ async fn a_store_that_cannot_be_written_refuses_what_writes_and_is_read() {
         app.clone().oneshot(rename.unwrap()).await.unwrap(),
     ] {
         let (status, problem) = value(response).await;
-        assert_eq!((status, &problem["code"]), (500, &json!("store_unusable")), "{problem}");
+        assert_eq!((status, &problem["code"]), (507, &json!("store_read_only")), "{problem}");
         let detail = problem["detail"].as_str().unwrap();
         assert!(
             detail.contains("in the service's logs") && !detail.contains("service.db"),
@@ -105,7 +105,7 @@ async fn a_store_that_cannot_be_written_refuses_what_writes_and_is_read() {
         );
     }
     let (status, problem) = value(app.clone().oneshot(delete.unwrap()).await.unwrap()).await;
-    assert_eq!((status, &problem["code"]), (500, &json!("store_unusable")), "{problem}");
+    assert_eq!((status, &problem["code"]), (507, &json!("store_read_only")), "{problem}");
     let (status, report) = value(get(&app, "/ready", "ann").await).await;
     assert_eq!((status, &report["status"]), (503, &json!("unready")), "{report}");
     assert!(report.to_string().contains("it cannot be written"), "{report}");

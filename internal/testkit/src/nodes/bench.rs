@@ -61,8 +61,20 @@ impl NodeBench {
     /// As [`start`](Self::start).
     #[must_use]
     pub fn start_apart(program: &Path, count: usize) -> Option<Self> {
+        Self::start_with(program, count, &[])
+    }
+
+    /// Starts nodes of this program as [`start_apart`](Self::start_apart) does, on a server with additional settings such as `autovacuum=on`.
+    ///
+    /// Returns `None` and prints the reason when `PostgreSQL` is not installed.
+    ///
+    /// # Panics
+    ///
+    /// As [`start`](Self::start).
+    #[must_use]
+    pub fn start_with(program: &Path, count: usize, settings: &[&str]) -> Option<Self> {
         let programs = postgres::programs();
-        let server = PostgresServer::start(programs.last()?, &[]);
+        let server = PostgresServer::start(programs.last()?, settings);
         Some(Self::on(BenchServer::Own(Box::new(server)), program, count))
     }
 
@@ -132,10 +144,24 @@ impl NodeBench {
         (self.add_with(&name), proxy)
     }
 
+    /// Starts one more node, of another program, and returns its number.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it does not start.
+    pub fn add_program(&mut self, program: &Path) -> usize {
+        self.push(program, "nodes.toml")
+    }
+
     fn add_with(&mut self, config: &str) -> usize {
+        let program = self.program.clone();
+        self.push(&program, config)
+    }
+
+    fn push(&mut self, program: &Path, config: &str) -> usize {
         let config = self.folder.join(config);
         let config = config.to_str().unwrap();
-        self.nodes.push(Some(NodeProcess::start(&self.program, &["--config", config])));
+        self.nodes.push(Some(NodeProcess::start(program, &["--config", config])));
         self.route();
         self.nodes.len() - 1
     }
@@ -144,6 +170,16 @@ impl NodeBench {
     #[must_use]
     pub fn work(&self) -> PathBuf {
         self.folder.join("work")
+    }
+
+    /// Returns what the server has written into its log.
+    ///
+    /// # Panics
+    ///
+    /// Panics when it cannot be read.
+    #[must_use]
+    pub fn server_log(&self) -> String {
+        self.server.get().log()
     }
 
     /// Returns the server of [`start_apart`](Self::start_apart) or [`start_replicated`](Self::start_replicated).
@@ -200,15 +236,24 @@ impl NodeBench {
         self.route();
     }
 
+    /// Asks a node to end, sends it nothing more, and waits for its end; returns its exit code and what it has said.
+    ///
+    /// # Panics
+    ///
+    /// As [`terminate`](Self::terminate).
+    pub fn terminate_node(&mut self, number: usize) -> (Option<i32>, String) {
+        let mut node = self.nodes[number].take().unwrap();
+        self.route();
+        (node.terminate(), node.log())
+    }
+
     /// Asks a node to end, and returns its exit code.
     ///
     /// # Panics
     ///
     /// Panics when it has ended already, or does not end within 30 s.
     pub fn terminate(&mut self, number: usize) -> Option<i32> {
-        let mut node = self.nodes[number].take().unwrap();
-        self.route();
-        node.terminate()
+        self.terminate_node(number).0
     }
 
     /// Waits until each node may take the runs of others, which one whose session is young does not.

@@ -16,6 +16,8 @@ const CONNECTING: Duration = Duration::from_secs(1);
 pub struct HttpReply {
     /// The status.
     pub status: u16,
+    /// The type of the body.
+    pub kind: String,
     /// The body.
     pub body: String,
 }
@@ -48,7 +50,7 @@ pub fn ask(
     let mut bytes = Vec::new();
     while response.next_piece(&mut bytes)? {}
     let body = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(HttpReply { status: response.status, body })
+    Ok(HttpReply { status: response.status, kind: response.kind, body })
 }
 
 /// Sends a request, and reads the head of the response.
@@ -76,7 +78,8 @@ pub(super) fn open(
     let status = status.ok_or_else(|| io::Error::other(format!("no status in {head:?}")))?;
     let is_chunked = field(&head, "transfer-encoding").is_some();
     let length = field(&head, "content-length").and_then(|length| length.parse().ok());
-    Ok(OpenResponse { reader, status, is_chunked, left: length.unwrap_or(0) })
+    let kind = field(&head, "content-type").unwrap_or_default().to_owned();
+    Ok(OpenResponse { reader, status, kind, is_chunked, left: length.unwrap_or(0) })
 }
 
 /// A response whose body is read.
@@ -84,6 +87,7 @@ pub(super) fn open(
 pub(super) struct OpenResponse {
     reader: BufReader<TcpStream>,
     pub(super) status: u16,
+    kind: String,
     is_chunked: bool,
     /// Bytes that are left of the chunk, or of a body that is not chunked.
     left: usize,

@@ -184,7 +184,35 @@ async fn a_run_that_is_put_away_is_claimed_when_its_time_has_come() {
     assert_eq!((claimed[0].epoch, claimed[0].version, claimed[0].not_before_ms), (3, 3, None));
 }
 
-/// A node that wakes in the middle of a claim would lose what it claims to the next reaper.
+#[tokio::test]
+async fn runs_whose_state_is_one_version_newer_are_claimed_by_that_version_alone() {
+    let Some((_, _, [older, newer])) = nodes().await else { return };
+    const VERSIONS: [u32; 2] = [1, 2];
+    for at in 0..40_u32 {
+        let new = run(&format!("{at}")).version(VERSIONS[usize::from(at % 2 == 1)]);
+        RunStore::begin(&*older, new, None).await.unwrap();
+    }
+    let claims = [(&older, "older"), (&newer, "newer")].into_iter().zip(VERSIONS);
+    let claims = claims.map(async |((store, name), version)| {
+        let mut claimed = Vec::new();
+        loop {
+            let some = store.claim(&node(name), 3, version).await.unwrap();
+            if some.is_empty() {
+                return claimed;
+            }
+            claimed.extend(some.into_iter().map(|run| run.key.name.parse::<u32>().unwrap()));
+        }
+    });
+    let claimed: Vec<Vec<u32>> = join_all(claims).await;
+    assert!(claimed[0].iter().all(|at| at % 2 == 0), "the older node has {:?}", claimed[0]);
+    let all: BTreeSet<_> = claimed.concat().into_iter().collect();
+    // A run that both look at in one moment is passed over; the newer node knows all.
+    let left = newer.claim(&node("newer"), 99, VERSIONS[1]).await.unwrap().len();
+    assert_eq!((all.len() + left, claimed.concat().len() + left), (40, 40));
+    assert!((1..40).step_by(2).filter(|at| !claimed[1].contains(at)).count() <= left);
+}
+
+/// Trace 8 of the model: a node that wakes in the middle of a claim would lose what it claims to the next reaper.
 #[tokio::test]
 async fn a_node_that_was_stopped_since_its_last_beat_claims_nothing() {
     let Some((server, url, [first, _])) = nodes().await else { return };

@@ -22,6 +22,7 @@ mod failures;
 mod faults;
 mod kept_statements;
 mod late_news;
+mod late_statements;
 mod lives;
 mod log;
 mod migrations;

@@ -1,17 +1,25 @@
 //! Several nodes on one database: real processes, real signals. `internal/model/README.md` has the traces that these play, by number.
 
+mod clients;
 mod database;
 mod database_kills;
+mod disk;
 mod failover;
 mod handover;
 mod kills;
+mod many_nodes;
 mod readers;
 mod requests;
 mod seams;
 mod standby;
+mod two_versions;
 mod versions;
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use forgeline_testkit::nodes::NodeBench;
 
@@ -46,4 +54,12 @@ fn start_apart(count: usize) -> Option<NodeBench> {
 /// Starts nodes on a server with a standby; `None` where there is no `PostgreSQL`.
 fn start_replicated(count: usize) -> Option<NodeBench> {
     NodeBench::start_replicated(Path::new(env!("CARGO_BIN_EXE_forgeline")), count)
+}
+
+/// Waits; a scope may leave its thread a token that ends a wait early.
+fn pass(time: Duration) {
+    let begun = Instant::now();
+    while let Some(left) = time.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
+        thread::park_timeout(left);
+    }
 }
