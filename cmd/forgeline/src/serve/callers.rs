@@ -26,8 +26,9 @@ pub(super) struct ServedCallers {
 ///
 /// A usage error for one that cannot be used.
 pub(super) async fn connect(options: OidcOptions) -> anyhow::Result<OidcCallers> {
-    let callers = OidcCallers::connect(options, Arc::new(HttpTransport::new())).await;
-    callers.usage_context(|| "cannot use `[oidc]`".to_owned())
+    let advice = || "cannot use `[oidc]`".to_owned();
+    let transport = HttpTransport::new().usage_context(advice)?;
+    OidcCallers::connect(options, Arc::new(transport)).await.usage_context(advice)
 }
 
 impl ServedCallers {

@@ -55,7 +55,7 @@ const KEYS_AGE: Duration = Duration::from_mins(15);
 /// use forgeline::{llm::transport::HttpTransport, server::{OidcCallers, OidcOptions, Service}};
 ///
 /// let options = OidcOptions::new("https://login.example", "forgeline").scope_claim("org_id");
-/// let callers = OidcCallers::connect(options, Arc::new(HttpTransport::new())).await?;
+/// let callers = OidcCallers::connect(options, Arc::new(HttpTransport::new()?)).await?;
 /// let service = Service::builder().identify(callers);
 /// # drop(service);
 /// # Ok(())
