@@ -28,13 +28,13 @@ mod postgres;
 mod redis;
 mod run_writer;
 mod runs;
+mod secrets;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod servers;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod stored_run;
 mod stores;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "redis"))]
 mod time_limit;
 
 #[cfg(feature = "postgres")]
@@ -60,6 +60,11 @@ pub use self::{
     notifications::{Notification, NotificationChannel},
     run_writer::{NodeId, NodeNews, RunWriter},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
+    secrets::{
+        EnvironmentSecrets, MAX_SECRETS, SealedSecrets, SealingKeyError, SealingKeys, SecretError,
+        SecretFiles, SecretFuture, SecretName, SecretRotation, SecretRow, SecretRows, SecretScope,
+        SecretStore, SecretValue,
+    },
     stored_run::{RunChange, RunNote, RunPlace, RunProgress, RunRequest, StoredRun},
     stores::Stores,
 };

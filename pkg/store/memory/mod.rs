@@ -17,6 +17,7 @@ mod run_commands;
 mod run_store;
 mod runs;
 mod scopes;
+mod secret_rows;
 mod stored_log;
 
 use std::{
@@ -27,7 +28,7 @@ use std::{
 pub use self::log::InMemoryLog;
 use self::{
     conversations::ConversationTable, latency::ScopeLatency, notifications::ScopeNotifications,
-    runs::RunTable,
+    runs::RunTable, secret_rows::SecretTable,
 };
 use super::{Stores, command_waits::CommandWaits};
 use forgeline_types::Text;
@@ -64,6 +65,7 @@ struct MemoryTables {
     runs: Arc<Mutex<RunTable>>,
     notifications: Mutex<HashMap<Text, ScopeNotifications>>,
     latency: Mutex<HashMap<Text, ScopeLatency>>,
+    secrets: Mutex<SecretTable>,
     waits: CommandWaits,
 }
 

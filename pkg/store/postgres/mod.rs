@@ -32,6 +32,7 @@ mod run_fence;
 mod run_rows;
 mod runs;
 mod schema;
+mod secret_rows;
 mod session;
 mod setup;
 mod values;

@@ -24,6 +24,7 @@ mod run_epochs;
 mod run_rows;
 mod runs;
 mod schema;
+mod secret_rows;
 mod setup;
 mod statements;
 #[cfg(test)]

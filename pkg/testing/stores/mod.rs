@@ -24,6 +24,7 @@ mod nodes;
 mod notifications;
 mod owners;
 mod runs;
+mod secrets;
 mod suite;
 #[cfg(test)]
 mod tests;
@@ -37,5 +38,6 @@ pub use self::{
     notifications::check_notification_channel,
     owners::check_run_owners,
     runs::check_run_store,
+    secrets::check_secret_store,
 };
 pub use super::conformance::{CheckReport, Outcome, Report};

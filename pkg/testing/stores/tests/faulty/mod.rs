@@ -8,6 +8,7 @@
 mod commands;
 mod logs;
 mod runs;
+mod secrets;
 
 use super::*;
 use crate::conformance::Outcome;
