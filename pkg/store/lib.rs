@@ -24,6 +24,8 @@ mod memory;
 mod notifications;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod profile_json;
+mod provider_profiles;
 #[cfg(feature = "redis")]
 mod redis;
 mod run_writer;
@@ -58,6 +60,9 @@ pub use self::{
     log_key::LogKey,
     memory::{InMemoryLog, InMemoryStore},
     notifications::{Notification, NotificationChannel},
+    provider_profiles::{
+        ProviderInstance, ProviderProfile, ProviderProfileStore, StoredProviderProfile,
+    },
     run_writer::{NodeId, NodeNews, RunWriter},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
     secrets::{

@@ -11,6 +11,7 @@ mod log_reader;
 mod log_table;
 mod notification_channel;
 mod notifications;
+mod provider_profiles;
 mod reader_wakers;
 mod run_claims;
 mod run_commands;
@@ -30,7 +31,7 @@ use self::{
     conversations::ConversationTable, latency::ScopeLatency, notifications::ScopeNotifications,
     runs::RunTable, secret_rows::SecretTable,
 };
-use super::{Stores, command_waits::CommandWaits};
+use super::{StoredProviderProfile, Stores, command_waits::CommandWaits};
 use forgeline_types::Text;
 
 /// Conversations, runs with their commands, notifications and latency records in memory, for a single process: the data is lost with the process.
@@ -66,6 +67,7 @@ struct MemoryTables {
     notifications: Mutex<HashMap<Text, ScopeNotifications>>,
     latency: Mutex<HashMap<Text, ScopeLatency>>,
     secrets: Mutex<SecretTable>,
+    profiles: Mutex<HashMap<Text, StoredProviderProfile>>,
     waits: CommandWaits,
 }
 

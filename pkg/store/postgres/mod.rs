@@ -27,6 +27,7 @@ mod notifications;
 mod notifier;
 mod pool;
 mod probe;
+mod provider_profiles;
 mod run_claims;
 mod run_fence;
 mod run_rows;

@@ -10,7 +10,7 @@ use super::{
 use crate::{SecretRow, SecretRows, StoreError, StoreFuture, integers::int};
 use forgeline_types::Text;
 
-/// The statements that make the table.
+/// The statements that make the tables of secrets and of provider profiles.
 macro_rules! secret_table {
     () => {
         "
@@ -18,6 +18,8 @@ macro_rules! secret_table {
 CREATE TABLE forgeline.secret (
     container text COLLATE \"C\" NOT NULL, name text COLLATE \"C\" NOT NULL, key text NOT NULL, sealed bytea NOT NULL,
     PRIMARY KEY (container, name));
+CREATE TABLE forgeline.provider_profile (
+    container text COLLATE \"C\" PRIMARY KEY, version bigint NOT NULL, profile text NOT NULL);
 "
     };
 }
@@ -50,10 +52,11 @@ impl PostgresStore {
     /// Executes a statement that returns a row if it changes one.
     async fn change_secrets(
         &self,
+        rule: RepeatRule,
         sql: &'static str,
         values: &[SqlValue<'_>],
     ) -> Result<bool, StoreError> {
-        Ok(self.0.pool.row(RepeatRule::Safe, sql, values).await?.is_some())
+        Ok(self.0.pool.row(rule, sql, values).await?.is_some())
     }
 }
 
@@ -69,7 +72,8 @@ impl SecretRows for PostgresStore {
         Box::pin(async move {
             let (container, name) = (row.container.as_str(), row.name.as_str());
             let (key, sealed, most) = (row.key.as_str(), row.sealed.as_slice(), int(most as u64));
-            self.change_secrets(PUT, values![container, name, key, sealed, most]).await
+            let values = values![container, name, key, sealed, most];
+            self.change_secrets(RepeatRule::Safe, PUT, values).await
         })
     }
 
@@ -79,12 +83,15 @@ impl SecretRows for PostgresStore {
             let (key, sealed) = (new.key.as_str(), new.sealed.as_slice());
             let (old_key, old_sealed) = (old.key.as_str(), old.sealed.as_slice());
             let values = values![container, name, key, sealed, old_key, old_sealed];
-            self.change_secrets(REPLACE, values).await
+            self.change_secrets(RepeatRule::Unsafe, REPLACE, values).await
         })
     }
 
     fn remove<'a>(&'a self, container: &'a str, name: &'a str) -> StoreFuture<'a, bool> {
-        Box::pin(async move { self.change_secrets(REMOVE, values![container, name]).await })
+        Box::pin(async move {
+            // Done again, it would find nothing.
+            self.change_secrets(RepeatRule::Unsafe, REMOVE, values![container, name]).await
+        })
     }
 
     fn row_names<'a>(&'a self, container: &'a str) -> StoreFuture<'a, Vec<Text>> {

@@ -239,12 +239,13 @@ fn bytes(digits: &str) -> Option<Vec<u8>> {
 
 fn failed(path: &Path, error: &std::io::Error) -> StoreError {
     let reason = format!("{}: {error}", path.display());
-    match error.kind() {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            StoreError::read_only(format!("{reason}; allow this process to write there"))
-        }
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::full(reason),
-        _ => StoreError::unavailable(reason),
+    let is = |kinds: [ErrorKind; 2]| kinds.contains(&error.kind());
+    if is([ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem]) {
+        StoreError::read_only(format!("{reason}; allow this process to write there"))
+    } else if is([ErrorKind::StorageFull, ErrorKind::QuotaExceeded]) {
+        StoreError::full(reason)
+    } else {
+        StoreError::unavailable(reason)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::SecretError;
 use forgeline_types::Text;
 
@@ -19,7 +21,8 @@ const MAX_NAME: usize = 128;
 /// assert!(SecretName::new("../openai").is_err());
 /// # Ok::<(), forgeline::store::SecretError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Text")]
 pub struct SecretName(Text);
 
 impl SecretName {
@@ -42,6 +45,14 @@ impl SecretName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<Text> for SecretName {
+    type Error = SecretError;
+
+    fn try_from(name: Text) -> Result<Self, SecretError> {
+        Self::new(name)
     }
 }
 

@@ -17,6 +17,7 @@ mod log_tails;
 mod notifications;
 mod owned_rows;
 mod pack;
+mod provider_profiles;
 mod reader_pool;
 mod retire;
 mod run_claims;

@@ -233,7 +233,7 @@ async fn commits_do_not_move_what_was_written_until_enough_was() {
 }
 
 /// The statements that take a file back to version 5.
-const WITHOUT_OWNERS: &str = "DROP TABLE secret; DROP TRIGGER run_ends_its_commands; DROP TRIGGER run_is_buried_with_its_commands; \
+const WITHOUT_OWNERS: &str = "DROP TABLE secret; DROP TABLE provider_profile; DROP TRIGGER run_ends_its_commands; DROP TRIGGER run_is_buried_with_its_commands; \
      DROP TRIGGER run_is_deleted_with_its_commands; DROP TABLE command; DROP INDEX run_by_writer; \
      ALTER TABLE run DROP COLUMN epoch; ALTER TABLE run DROP COLUMN node; \
      ALTER TABLE run DROP COLUMN takeovers; ALTER TABLE run DROP COLUMN not_before_ms; \

@@ -23,6 +23,7 @@ mod log;
 mod nodes;
 mod notifications;
 mod owners;
+mod provider_profiles;
 mod runs;
 mod secrets;
 mod suite;
@@ -37,6 +38,7 @@ pub use self::{
     nodes::{NodeControl, OneNode},
     notifications::check_notification_channel,
     owners::check_run_owners,
+    provider_profiles::check_provider_profile_store,
     runs::check_run_store,
     secrets::check_secret_store,
 };

@@ -5,8 +5,8 @@ use std::{cell::RefCell, path::Path, sync::Arc, time::Duration};
 use forgeline_store::{NodeId, PostgresOptions, PostgresStore, SealedSecrets, SealingKeys, Stores};
 use forgeline_testing::stores::{
     NodeControl, Report, check_command_store, check_conversation_store, check_event_log,
-    check_latency_store, check_notification_channel, check_run_owners, check_run_store,
-    check_secret_store,
+    check_latency_store, check_notification_channel, check_provider_profile_store,
+    check_run_owners, check_run_store, check_secret_store,
 };
 
 use crate::{
@@ -80,6 +80,14 @@ async fn the_secrets_of_postgres_conform() {
             Arc::new(SealedSecrets::new((*store).clone(), SealingKeys::random().unwrap()))
         };
         check_secret_store(make).await
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_provider_profiles_of_postgres_conform() {
+    check("provider profiles", async |next| {
+        check_provider_profile_store(async || open(next()).await).await
     })
     .await;
 }

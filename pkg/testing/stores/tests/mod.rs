@@ -20,6 +20,7 @@ async fn stores_in_memory_conform() {
         check_run_store(store).await,
         check_notification_channel(store).await,
         check_latency_store(store).await,
+        check_provider_profile_store(store).await,
         check_run_owners(async || Stores::in_memory(), &OneNode).await,
         check_command_store(async || Stores::in_memory()).await,
     ];
@@ -131,5 +132,9 @@ mod sqlite {
         })
         .await;
         check("latency", async |next| check_latency_store(async || open(next()).await).await).await;
+        check("profiles", async |next| {
+            check_provider_profile_store(async || open(next()).await).await
+        })
+        .await;
     }
 }

@@ -7,6 +7,7 @@
 
 mod commands;
 mod logs;
+mod provider_profiles;
 mod runs;
 mod secrets;
 

@@ -60,7 +60,9 @@ impl SecretStore for FaultySecrets {
                 (Fault::LongOnesAreCut, Some(value)) if value.expose().len() > 10_000 => {
                     SecretValue::new(&value.expose()[..10_000]).map(Some)
                 }
-                (Fault::RacesAreMixed, Some(value)) if value.expose().len() == 1_000 => {
+                (Fault::RacesAreMixed, Some(value))
+                    if (1_000..2_000).contains(&value.expose().len()) =>
+                {
                     SecretValue::new(format!("{}mixed", value.expose())).map(Some)
                 }
                 (_, found) => Ok(found),
