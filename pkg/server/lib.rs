@@ -36,6 +36,7 @@ mod lifecycle;
 mod metrics;
 mod openapi;
 mod problem;
+mod providers;
 mod readers;
 mod retention;
 mod routes;
@@ -57,6 +58,10 @@ pub use self::{
     journal::RunJournal,
     lifecycle::recover::Recovered,
     problem::Problem,
+    providers::{
+        KeyPolicy, ProviderChoice, ProviderChoiceError, ProviderKind, ProviderResolver,
+        ProviderSettings, ResolvedProvider,
+    },
     retention::Keep,
     routes::{openapi, router},
     service::Service,

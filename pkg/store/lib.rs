@@ -24,17 +24,19 @@ mod memory;
 mod notifications;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod profile_json;
+mod provider_profiles;
 #[cfg(feature = "redis")]
 mod redis;
 mod run_writer;
 mod runs;
+mod secrets;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod servers;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod stored_run;
 mod stores;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "redis"))]
 mod time_limit;
 
 #[cfg(feature = "postgres")]
@@ -58,8 +60,16 @@ pub use self::{
     log_key::LogKey,
     memory::{InMemoryLog, InMemoryStore},
     notifications::{Notification, NotificationChannel},
+    provider_profiles::{
+        ProviderInstance, ProviderProfile, ProviderProfileStore, StoredProviderProfile,
+    },
     run_writer::{NodeId, NodeNews, RunWriter, ScopeConnections},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
+    secrets::{
+        EnvironmentSecrets, MAX_SECRETS, SealedSecrets, SealingKeyError, SealingKeys, SecretError,
+        SecretFiles, SecretFuture, SecretName, SecretRotation, SecretRow, SecretRows, SecretScope,
+        SecretStore, SecretValue,
+    },
     stored_run::{RunChange, RunNote, RunPlace, RunProgress, RunRequest, StoredRun},
     stores::Stores,
 };

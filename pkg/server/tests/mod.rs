@@ -19,6 +19,7 @@ mod late;
 mod nested;
 pub(super) mod nodes;
 mod origins;
+mod own_providers;
 mod per_caller;
 mod planted;
 mod recovered;

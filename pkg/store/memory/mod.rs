@@ -11,12 +11,14 @@ mod log_reader;
 mod log_table;
 mod notification_channel;
 mod notifications;
+mod provider_profiles;
 mod reader_wakers;
 mod run_claims;
 mod run_commands;
 mod run_store;
 mod runs;
 mod scopes;
+mod secret_rows;
 mod stored_log;
 
 use std::{
@@ -27,9 +29,9 @@ use std::{
 pub use self::log::InMemoryLog;
 use self::{
     conversations::ConversationTable, latency::ScopeLatency, notifications::ScopeNotifications,
-    runs::RunTable,
+    runs::RunTable, secret_rows::SecretTable,
 };
-use super::{Stores, command_waits::CommandWaits};
+use super::{StoredProviderProfile, Stores, command_waits::CommandWaits};
 use forgeline_types::Text;
 
 /// Conversations, runs with their commands, notifications and latency records in memory, for a single process: the data is lost with the process.
@@ -64,6 +66,8 @@ struct MemoryTables {
     runs: Arc<Mutex<RunTable>>,
     notifications: Mutex<HashMap<Text, ScopeNotifications>>,
     latency: Mutex<HashMap<Text, ScopeLatency>>,
+    secrets: Mutex<SecretTable>,
+    profiles: Mutex<HashMap<Text, StoredProviderProfile>>,
     waits: CommandWaits,
 }
 

@@ -1,5 +1,7 @@
 //! The tables, by schema version. All are in the schema `forgeline` of the database.
 
+use super::secret_rows::secret_table;
+
 /// A step from one version of the schema to the next.
 pub(super) struct SchemaStep {
     /// The statements that go forward.
@@ -24,7 +26,8 @@ ALTER TABLE forgeline.node ADD COLUMN held_scopes text[] NOT NULL DEFAULT '{}',
 const DOWN_2: &str =
     "ALTER TABLE forgeline.node DROP COLUMN held_scopes, DROP COLUMN held_counts;\n";
 
-const VERSION_1: &str = r#"
+const VERSION_1: &str = concat!(
+    r#"
 CREATE SCHEMA IF NOT EXISTS forgeline;
 -- One row: the program that the schema belongs to, and its version.
 CREATE TABLE forgeline.about (program text NOT NULL, version integer NOT NULL);
@@ -116,4 +119,6 @@ CREATE TABLE forgeline.latency (
     scope text COLLATE "C" NOT NULL, number bigint NOT NULL, at_ms bigint NOT NULL, owner text NOT NULL,
     conversation text NOT NULL, record text NOT NULL, PRIMARY KEY (scope, number));
 CREATE INDEX latency_by_age ON forgeline.latency (scope, at_ms, number);
-"#;
+"#,
+    secret_table!()
+);

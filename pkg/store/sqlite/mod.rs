@@ -17,6 +17,7 @@ mod log_tails;
 mod notifications;
 mod owned_rows;
 mod pack;
+mod provider_profiles;
 mod reader_pool;
 mod retire;
 mod run_claims;
@@ -24,6 +25,7 @@ mod run_epochs;
 mod run_rows;
 mod runs;
 mod schema;
+mod secret_rows;
 mod setup;
 mod statements;
 #[cfg(test)]

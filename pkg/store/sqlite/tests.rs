@@ -28,12 +28,12 @@ async fn a_file_of_a_newer_version_is_left_as_it_is() {
     let folder = folder("newer");
     let path = folder.join("service.db");
     SqliteStore::open(&path).await.unwrap().close_file().await;
-    change(&path, "PRAGMA user_version = 7");
+    change(&path, "PRAGMA user_version = 8");
     let before = std::fs::read(&path).unwrap();
     let refused = SqliteStore::open(&path).await.unwrap_err();
-    assert_eq!(refused, StoreError::Newer { found: 7, own: 6 });
+    assert_eq!(refused, StoreError::Newer { found: 8, own: 7 });
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    change(&path, "PRAGMA user_version = 6");
+    change(&path, "PRAGMA user_version = 7");
     SqliteStore::open(&path).await.unwrap().close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -193,7 +193,7 @@ async fn a_look_at_a_file_changes_nothing_and_tells_what_opening_it_would() {
     SqliteStore::look(&path).await.unwrap();
     store.close_file().await;
     drop(store);
-    for (sql, is_newer) in [("PRAGMA user_version = 7", true), ("PRAGMA application_id = 1", false)]
+    for (sql, is_newer) in [("PRAGMA user_version = 8", true), ("PRAGMA application_id = 1", false)]
     {
         change(&path, sql);
         let before = std::fs::read(&path).unwrap();
@@ -233,7 +233,7 @@ async fn commits_do_not_move_what_was_written_until_enough_was() {
 }
 
 /// The statements that take a file back to version 5.
-const WITHOUT_OWNERS: &str = "DROP TRIGGER run_ends_its_commands; DROP TRIGGER run_is_buried_with_its_commands; \
+const WITHOUT_OWNERS: &str = "DROP TABLE secret; DROP TABLE provider_profile; DROP TRIGGER run_ends_its_commands; DROP TRIGGER run_is_buried_with_its_commands; \
      DROP TRIGGER run_is_deleted_with_its_commands; DROP TABLE command; DROP INDEX run_by_writer; \
      ALTER TABLE run DROP COLUMN epoch; ALTER TABLE run DROP COLUMN node; \
      ALTER TABLE run DROP COLUMN takeovers; ALTER TABLE run DROP COLUMN not_before_ms; \

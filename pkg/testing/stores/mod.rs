@@ -23,7 +23,9 @@ mod log;
 mod nodes;
 mod notifications;
 mod owners;
+mod provider_profiles;
 mod runs;
+mod secrets;
 mod suite;
 #[cfg(test)]
 mod tests;
@@ -36,6 +38,8 @@ pub use self::{
     nodes::{NodeControl, OneNode},
     notifications::check_notification_channel,
     owners::check_run_owners,
+    provider_profiles::check_provider_profile_store,
     runs::check_run_store,
+    secrets::check_secret_store,
 };
 pub use super::conformance::{CheckReport, Outcome, Report};

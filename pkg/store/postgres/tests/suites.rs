@@ -2,10 +2,11 @@
 
 use std::{cell::RefCell, path::Path, sync::Arc, time::Duration};
 
-use forgeline_store::{NodeId, PostgresOptions, PostgresStore, Stores};
+use forgeline_store::{NodeId, PostgresOptions, PostgresStore, SealedSecrets, SealingKeys, Stores};
 use forgeline_testing::stores::{
     NodeControl, Report, check_command_store, check_conversation_store, check_event_log,
-    check_latency_store, check_notification_channel, check_run_owners, check_run_store,
+    check_latency_store, check_notification_channel, check_provider_profile_store,
+    check_run_owners, check_run_store, check_secret_store,
 };
 
 use crate::{
@@ -68,6 +69,27 @@ async fn the_notifications_of_postgres_conform() {
 async fn the_latency_records_of_postgres_conform() {
     check("latency records", async |next| check_latency_store(async || open(next()).await).await)
         .await;
+}
+
+// Covers: CT-79, CT-80, CT-81, CT-82, CT-83, CT-84, CT-85, CT-86, CT-87, CT-88, CT-89, CT-90, CT-91, CT-92, CT-93, CT-94, CT-95, CT-96, CT-97, CT-98, CT-99, CT-100, CT-101, CT-102, CT-103
+#[tokio::test]
+async fn the_secrets_of_postgres_conform() {
+    check("secrets", async |next| {
+        let make = async || {
+            let store = open(next()).await;
+            Arc::new(SealedSecrets::new((*store).clone(), SealingKeys::random().unwrap()))
+        };
+        check_secret_store(make).await
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_provider_profiles_of_postgres_conform() {
+    check("provider profiles", async |next| {
+        check_provider_profile_store(async || open(next()).await).await
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -5,8 +5,9 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 use forgeline_store::{
     CommandStore, ConversationKey, ConversationQuery, ConversationRecord, ConversationStatus,
     ConversationStore, Entry, EraseMode, EventLog, LatencyRecord, LatencyStore, Notification,
-    NotificationChannel, PostgresStore, Retention, RunChange, RunCommand, RunNote, RunProgress,
-    RunQuery, RunRequest, RunStore, RunWriter, StoreError, StoreFuture,
+    NotificationChannel, PostgresStore, ProviderProfile, ProviderProfileStore, Retention,
+    RunChange, RunCommand, RunNote, RunProgress, RunQuery, RunRequest, RunStore, RunWriter,
+    SecretRow, SecretRows, SecretScope, StoreError, StoreFuture,
 };
 use forgeline_types::Message;
 use futures_util::StreamExt as _;
@@ -174,16 +175,44 @@ operations! {
     ("LatencyStore::erase", One, |store| {
         LatencyStore::erase(&*store, "team-a", "ann", EraseMode::Hard).await
     }),
+    ("SecretRows::row", One, |store| store.row("user-ann", "old").await),
+    ("SecretRows::put", One, |store| store.put(secret("new", b"new"), 9).await),
+    ("SecretRows::put of a known one", One, |store| store.put(secret("old", b"new"), 1).await),
+    ("SecretRows::replace", One, |store| {
+        store.replace(secret("old", b"old"), secret("old", b"new")).await
+    }),
+    ("SecretRows::remove", One, |store| SecretRows::remove(&*store, "user-ann", "old").await),
+    ("SecretRows::row_names", One, |store| store.row_names("user-ann").await),
+    ("SecretRows::rows_of_other_keys", One, |store| store.rows_of_other_keys("k2", None, 9).await),
+    ("ProviderProfileStore::profile", One, |store| store.profile(&SecretScope::platform()).await),
+    ("ProviderProfileStore::set_profile", One, |store| {
+        store.set_profile(&SecretScope::platform(), profile("two"), 1).await
+    }),
+    ("ProviderProfileStore::delete_profile", One, |store| {
+        store.delete_profile(&SecretScope::platform()).await
+    }),
+}
+
+pub(super) fn secret(name: &str, sealed: &[u8]) -> SecretRow {
+    SecretRow::new("user-ann", name, "k1", sealed.to_vec())
+}
+
+pub(super) fn profile(default: &str) -> ProviderProfile {
+    let mut profile = ProviderProfile::default();
+    profile.default = Some(default.into());
+    profile
 }
 
 /// The sources of the traits.
-const TRAITS: [(&str, &str); 6] = [
+const TRAITS: [(&str, &str); 8] = [
     ("EventLog", include_str!("../../../log.rs")),
     ("RunStore", include_str!("../../../runs.rs")),
     ("CommandStore", include_str!("../../../commands.rs")),
     ("ConversationStore", include_str!("../../../conversations.rs")),
     ("NotificationChannel", include_str!("../../../notifications.rs")),
     ("LatencyStore", include_str!("../../../latency.rs")),
+    ("SecretRows", include_str!("../../../secrets/rows.rs")),
+    ("ProviderProfileStore", include_str!("../../../provider_profiles.rs")),
 ];
 
 #[test]

@@ -7,13 +7,14 @@ use std::{
 
 use forgeline_store::{
     CommandStore, ConversationRecord, ConversationStore, Entry, EventLog, LatencyRecord,
-    LatencyStore, Notification, NotificationChannel, PostgresStore, Retention, RunChange,
-    RunCommand, RunNote, RunProgress, RunRequest, RunStore, RunWriter,
+    LatencyStore, Notification, NotificationChannel, PostgresStore, ProviderProfileStore,
+    Retention, RunChange, RunCommand, RunNote, RunProgress, RunRequest, RunStore, RunWriter,
+    SecretRows, SecretScope,
 };
 use forgeline_types::Message;
 use tokio_postgres::{Client, NoTls};
 
-use super::operations::{StoreOperation, conversation, long_text};
+use super::operations::{StoreOperation, conversation, long_text, profile, secret};
 use crate::{
     message_proxy::MessageProxy,
     postgres::PostgresServer,
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// The tables with the data of operations.
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 16] = [
     "run",
     "run_note",
     "command",
@@ -36,6 +37,8 @@ const TABLES: [&str; 14] = [
     "scope",
     "notification",
     "latency",
+    "secret",
+    "provider_profile",
 ];
 
 /// A store behind a proxy, and a session that goes past it.
@@ -100,6 +103,8 @@ impl FaultWorld {
         let mut latency = LatencyRecord::new("r", 1, 1);
         latency.owner = "ann".into();
         LatencyStore::add(store, "team-a", latency).await.unwrap();
+        store.put(secret("old", b"old"), 9).await.unwrap();
+        store.set_profile(&SecretScope::platform(), profile("one"), 0).await.unwrap();
         self.proxy.wait_for_news();
         // Times of the database are not compared; whether one was set again is.
         let times = "UPDATE forgeline.log SET changed_ms = CASE WHEN name LIKE 'old%' THEN 1 ELSE 5 END; \

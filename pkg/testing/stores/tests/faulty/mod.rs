@@ -7,7 +7,9 @@
 
 mod commands;
 mod logs;
+mod provider_profiles;
 mod runs;
+mod secrets;
 
 use super::*;
 use crate::conformance::Outcome;

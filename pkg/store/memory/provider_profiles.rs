@@ -1,0 +1,47 @@
+//! The provider profiles of [`InMemoryStore`].
+
+use super::{
+    InMemoryStore,
+    locks::{lock, ready},
+};
+use crate::{
+    ProviderProfile, ProviderProfileStore, SecretScope, StoreError, StoreFuture,
+    StoredProviderProfile, profile_json::to_json,
+};
+
+/// Maximum number of profiles.
+const MAX_PROFILES: usize = 100_000;
+
+impl ProviderProfileStore for InMemoryStore {
+    fn profile<'a>(&'a self, scope: &'a SecretScope) -> StoreFuture<'a, StoredProviderProfile> {
+        ready(Ok(lock(&self.0.profiles).get(scope.container()).cloned().unwrap_or_default()))
+    }
+
+    fn set_profile<'a>(
+        &'a self,
+        scope: &'a SecretScope,
+        profile: ProviderProfile,
+        version: u64,
+    ) -> StoreFuture<'a, bool> {
+        if let Err(too_long) = to_json(&profile) {
+            return ready(Err(too_long));
+        }
+        let mut profiles = lock(&self.0.profiles);
+        let is_new = !profiles.contains_key(scope.container());
+        if is_new && version == 0 && profiles.len() >= MAX_PROFILES {
+            let reason = format!("it has {MAX_PROFILES} profiles in memory; use a database");
+            return ready(Err(StoreError::full(reason)));
+        }
+        let known = profiles.get(scope.container()).map_or(0, |known| known.version);
+        if known != version {
+            return ready(Ok(false));
+        }
+        let next = StoredProviderProfile::new(profile, version + 1);
+        profiles.insert(scope.container().into(), next);
+        ready(Ok(true))
+    }
+
+    fn delete_profile<'a>(&'a self, scope: &'a SecretScope) -> StoreFuture<'a, bool> {
+        ready(Ok(lock(&self.0.profiles).remove(scope.container()).is_some()))
+    }
+}
