@@ -50,7 +50,7 @@ pub use self::{
     access::identity::{Identify, Tokens},
     access::limits::Limits,
     access::origins::is_origin,
-    builder::{ServiceBuilder, ServiceError},
+    builder::{ClientInstructions, ServiceBuilder, ServiceError},
     health::CheckState,
     journal::RunJournal,
     lifecycle::recover::Recovered,
