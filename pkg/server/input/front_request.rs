@@ -5,7 +5,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{client_tools::{ClientTools, OfferedTool}, ui_message::UiMessage, user_message::UserMessage};
+use super::{
+    client_tools::{ClientTools, OfferedTool},
+    ui_message::UiMessage,
+    user_message::UserMessage,
+};
 use crate::{Problem, builder::ClientInstructions};
 use forgeline_agent::RunInput;
 use forgeline_llm::{
@@ -48,7 +52,9 @@ pub(crate) struct FrontRequest {
 pub(crate) enum AnswerForm {
     Whole,
     /// A stream, at whose end the token counts may be.
-    Stream { include_usage: bool },
+    Stream {
+        include_usage: bool,
+    },
 }
 
 /// The input of a run, and the messages before it.
@@ -111,9 +117,8 @@ impl FrontRequest {
         let instructions = Some(instructions).filter(|text| !text.trim().is_empty());
         let form = if stream { AnswerForm::Stream { include_usage } } else { AnswerForm::Whole };
         let earlier = messages;
-        let request = Self {
-            model, form, tools, instructions, earlier, results, said, metadata, ignored,
-        };
+        let request =
+            Self { model, form, tools, instructions, earlier, results, said, metadata, ignored };
         Ok(request)
     }
 
@@ -177,8 +182,7 @@ impl FrontRequest {
         match (instructions, rule) {
             (Some(_), ClientInstructions::Refuse) => {
                 let detail = "this service takes no instructions from clients; leave out the `system` and `developer` messages";
-                let problem =
-                    Problem::new(StatusCode::BAD_REQUEST, "instructions_refused", detail);
+                let problem = Problem::new(StatusCode::BAD_REQUEST, "instructions_refused", detail);
                 return Err(problem.with("param", "messages"));
             }
             (Some(text), ClientInstructions::InMetadata) => in_metadata = Some(text),
@@ -276,8 +280,7 @@ fn marked(instructions: &str) -> String {
 /// Returns the user's parts, if the run can have them.
 fn checked(parts: Vec<Part>) -> Result<Vec<Part>, Problem> {
     // A blank text is one of several messages, or refused with all of them.
-    let has_content =
-        |part: &Part| part.as_text().is_none_or(|text| !text.trim().is_empty());
+    let has_content = |part: &Part| part.as_text().is_none_or(|text| !text.trim().is_empty());
     let parts: Vec<_> = parts.into_iter().filter(has_content).collect();
     if parts.is_empty() { Ok(parts) } else { UserMessage::Parts(parts).parts() }
 }

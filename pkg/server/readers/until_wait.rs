@@ -18,8 +18,8 @@ use crate::{
     Problem,
     commands::{act::RunAct, outcome::ActOutcome, send::send_elsewhere},
     encode::{
-        AgUi, AnswerStream, AnswerWhole, EncodeMessages, FrontProtocol, UiMessageStream, WholeAnswer,
-        message_writer::MessageWriter,
+        AgUi, AnswerStream, AnswerWhole, EncodeMessages, FrontProtocol, UiMessageStream,
+        WholeAnswer, message_writer::MessageWriter,
     },
     runs::{
         piece_allocator::PieceAllocator,
@@ -152,7 +152,8 @@ pub(crate) async fn whole<P: FrontProtocol>(
     let reading = async { while read.next().await.is_some() {} };
     readers.ends.run_until_cancelled(reading).await;
     // The rest of the run is in the log, wherever it works next.
-    let lost = || Problem::busy("the answer could not be read to its end; send the request again", 5);
+    let lost =
+        || Problem::busy("the answer could not be read to its end; send the request again", 5);
     answer.get().cloned().ok_or_else(lost)
 }
 

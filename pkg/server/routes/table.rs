@@ -10,8 +10,8 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{
-    ag_ui, agents, all_events, chat, conversations, events, front, health, notifications, requests, runs,
-    streams,
+    ag_ui, agents, all_events, chat, conversations, events, front, health, notifications, requests,
+    runs, streams,
 };
 use crate::{
     Service,
@@ -19,8 +19,8 @@ use crate::{
         ApiRoute, describe,
         schemas::{
             AgentsAnswer, ConversationAnswer, ConversationPageAnswer, ConversationsAnswer,
-            DoneAnswer, HistoryAnswer, ModelAnswer, ModelsAnswer, NotifiedAnswer, ObjectSchema, ReadyAnswer, RunAnswer,
-            StartedAnswer, ToolsAnswer,
+            DoneAnswer, HistoryAnswer, ModelAnswer, ModelsAnswer, NotifiedAnswer, ObjectSchema,
+            ReadyAnswer, RunAnswer, StartedAnswer, ToolsAnswer,
         },
     },
 };

@@ -39,6 +39,8 @@ pub(super) struct AnswerPieces {
     between: &'static str,
     /// The turn of the last text.
     text_turn: Option<u32>,
+    /// The same before the current turn.
+    text_turn_before: Option<u32>,
     /// The token usage of the answer's requests.
     usage: Option<UsageInfo>,
     failed: Option<AgentError>,
@@ -47,8 +49,8 @@ pub(super) struct AnswerPieces {
 impl AnswerPieces {
     /// Returns the pieces of an answer that begins after the results of these calls; at the beginning of the run, if there are none.
     pub(super) fn new(between: &'static str, sent: Vec<Text>) -> Self {
-        let (calls, failed) = (ClientCalls::after(sent), None);
-        Self { calls, between, text_turn: None, usage: None, failed }
+        let (calls, text_turn, text_turn_before) = (ClientCalls::after(sent), None, None);
+        Self { calls, between, text_turn, text_turn_before, usage: None, failed: None }
     }
 
     /// Returns the token usage so far.
@@ -90,8 +92,12 @@ impl AnswerPieces {
             AgentEvent::TokenUsage(TokenUsageEvent { usage, .. }) => {
                 self.usage.get_or_insert_default().add(usage);
             }
-            AgentEvent::ApiCallStart(_) => out.begin_turn(),
+            AgentEvent::ApiCallStart(_) => {
+                self.text_turn_before = self.text_turn;
+                out.begin_turn();
+            }
             AgentEvent::Custom(CustomEvent { name, .. }) if name == ANSWER_RESTARTED => {
+                self.text_turn = self.text_turn_before;
                 if !out.take_back() {
                     let message = "the service began this answer again, and a part of it was sent already; read the run, or send the request again";
                     self.failed = Some(AgentError::new(ErrorCode::EndedEarly, message));
@@ -136,7 +142,12 @@ impl AnswerPieces {
         if let Some(error) = self.unknown_call() {
             return AnswerEnd::Failed(error);
         }
-        for (index, call) in (0..).zip(self.calls.take_open()) {
+        let calls = self.calls.take_open();
+        if calls.is_empty() {
+            let message = "the run waits for its client, and not for a call of it; read the run";
+            return AnswerEnd::Failed(AgentError::new(ErrorCode::Internal, message));
+        }
+        for (index, call) in (0..).zip(calls) {
             send_call(index, &call, out);
         }
         AnswerEnd::Finished(FinishReason::ToolCalls)

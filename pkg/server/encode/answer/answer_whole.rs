@@ -36,13 +36,15 @@ struct KeptPieces {
 
 impl<P: FrontProtocol> AnswerWhole<P> {
     /// Returns an encoder that answers with the name of this model, after the results of these calls, and the place of its result.
-    pub(crate) fn new(model: impl Into<Text>, sent: Vec<Text>) -> (Self, Arc<OnceLock<WholeAnswer>>) {
+    pub(crate) fn new(
+        model: impl Into<Text>,
+        sent: Vec<Text>,
+    ) -> (Self, Arc<OnceLock<WholeAnswer>>) {
         let builder = CompletionBuilder::keeping(KeptContent::Parts);
         let content = KeptPieces { builder, before: Completion::default() };
         let (result, pieces) = (Arc::default(), AnswerPieces::new(P::BETWEEN_TURNS, sent));
         let (model, begun, protocol) = (model.into(), None, PhantomData);
-        let encoder =
-            Self { model, pieces, begun, content, result: Arc::clone(&result), protocol };
+        let encoder = Self { model, pieces, begun, content, result: Arc::clone(&result), protocol };
         (encoder, result)
     }
 

@@ -35,7 +35,8 @@ pub(super) async fn run_of_calls(
                 SessionName::Named(session) => *session != run.conversation,
             };
             if is_other {
-                let detail = "the results are of calls of another conversation than `x-session-id` names";
+                let detail =
+                    "the results are of calls of another conversation than `x-session-id` names";
                 return Err(Problem::bad(detail).with("param", "messages"));
             }
             Ok(Some(run))

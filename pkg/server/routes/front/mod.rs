@@ -34,7 +34,7 @@ use forgeline_types::Text;
 pub(super) use self::models::{list, show};
 pub(crate) use self::{asked::is_front, failed::with_vendor_errors};
 
-const RUN_ID: HeaderName = HeaderName::from_static("x-request-id");
+const RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
 const IGNORED: HeaderName = HeaderName::from_static("x-ignored-members");
 
 /// Tells clients whether the same request may be sent again.
