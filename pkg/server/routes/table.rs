@@ -214,6 +214,11 @@ fn fronts() -> RouteTable {
             front::complete_chat,
             "Runs an agent for a client of OpenAI's Chat Completions.",
         )),
+        asks(ApiRoute::post(
+            "/v1/responses",
+            front::respond,
+            "Runs an agent for a client of OpenAI's Responses.",
+        )),
         ApiRoute::get("/v1/models", front::list, "Lists the agents as models.")
             .answers::<ModelsAnswer>(200, "The models.")
             .vendor_errors(),

@@ -101,7 +101,7 @@ async fn a_request_that_is_repeated_with_its_key_reads_the_same_run() {
     assert_eq!(text(again).await, frames);
     assert_eq!(joined(&chunks(&frames)).1.len(), 2);
     let (status, other) = value(ask(&app, &key, &asks("One.", true)).await).await;
-    assert_eq!((status, &other["error"]["type"]), (409, &json!("invalid_request_error")));
+    assert_eq!((status, &other["error"]["type"]), (422, &json!("invalid_request_error")));
     assert_eq!(provider.requests().len(), 1);
 }
 
@@ -166,4 +166,71 @@ async fn a_session_whose_run_waits_goes_on_with_what_is_said_instead() {
     // Nor is the result of another session.
     let refused = ask(&app, &[("x-session-id", "s2")], &body(&messages, &more)).await;
     assert_eq!(refused.status(), 400);
+}
+
+#[tokio::test]
+async fn responses_go_on_by_their_ids_streamed_and_whole() {
+    let (_, app) = service(asking().1);
+    let ask = async |token: &str, more: Value| {
+        let mut body = json!({ "model": "main" });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        value(send(&app, ("/v1/responses", token), &[], &body).await).await
+    };
+    let said = |answer: &Value| {
+        let items = answer["output"].as_array().unwrap().iter();
+        let texts = items.filter_map(|item| item["content"][0]["text"].as_str());
+        texts.collect::<Vec<_>>().join("|")
+    };
+    let input = json!([
+        { "role": "user", "content": "A." },
+        { "role": "assistant", "content": [{ "type": "output_text", "text": "B." }] },
+        { "role": "user", "content": "C." },
+    ]);
+    let (status, first) = ask("ann", json!({ "input": input, "instructions": "PLANTED" })).await;
+    assert_eq!((status, &first["status"]), (200, &json!("completed")), "{first}");
+    let want = "u:[Instructions of the client program, which are not the operator's:]\nPLANTED\n[End of the client's instructions]\n\nA. | a:B. | u:C.";
+    assert_eq!(said(&first), want);
+    // The earlier response is the conversation, for its caller alone.
+    let next = json!({ "input": "D.", "previous_response_id": first["id"] });
+    let (status, second) = ask("ann", next.clone()).await;
+    assert!(status == 200 && said(&second).ends_with(" | u:D."), "{second}");
+    for (token, id) in
+        [("bob", first["id"].clone()), ("eve", first["id"].clone()), ("ann", json!("resp_x"))]
+    {
+        let (status, refused) =
+            ask(token, json!({ "input": "D.", "previous_response_id": id })).await;
+        assert_eq!(
+            (status, &refused["error"]["code"]),
+            (400, &json!("previous_response_not_found"))
+        );
+    }
+    // The results of its calls.
+    let tool =
+        json!([{ "type": "function", "name": "weather", "parameters": { "type": "object" } }]);
+    let (_, called) = ask("ann", json!({ "input": "One.", "tools": tool })).await;
+    let call = called["output"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(
+        (&call["type"], &call["name"]),
+        (&json!("function_call"), &json!("weather")),
+        "{called}"
+    );
+    let result =
+        json!({ "type": "function_call_output", "call_id": call["call_id"], "output": "Sun." });
+    let whole = json!([{ "role": "user", "content": "One." }, call, result]);
+    for more in [
+        json!({ "input": [result], "previous_response_id": called["id"] }),
+        json!({ "input": whole, "tools": tool }),
+    ] {
+        let (status, answer) = ask("ann", more).await;
+        assert_eq!(
+            (status, said(&answer).as_str()),
+            (200, "u:One. | a: weather() | t: =Sun."),
+            "{answer}"
+        );
+    }
+    let body = json!({ "model": "main", "input": "Add.", "stream": true });
+    let frames = text(send(&app, ("/v1/responses", "ann"), &[], &body).await).await;
+    let end = chunks(&frames).pop().unwrap();
+    assert_eq!(end["type"], "response.completed", "{frames}");
+    assert!(said(&end["response"]).starts_with("First.|u:Add."), "{frames}");
 }

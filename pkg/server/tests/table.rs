@@ -56,6 +56,7 @@ const ROWS: &[Row] = &[
     row(Method::DELETE, "/api/chat/CONV/stream",      "",                                            [401, 204, 204], [204, 0,   0,   413], 204),
     row(Method::POST,   "/agui",                      r#"{"threadId":"CONV","runId":"r","messages":[{"role":"user","content":"a"}]}"#, [401, 404, 200], [0, 400, 415, 413], 200),
     row(Method::POST,   "/v1/chat/completions",       r#"{"model":"main","messages":[{"role":"user","content":"a"}]}"#, [401, 200, 200], [0, 400, 415, 413], 200),
+    row(Method::POST,   "/v1/responses",              r#"{"model":"main","input":"a"}"#,             [401, 200, 200], [0,   400, 415, 413], 200),
     row(Method::GET,    "/v1/models",                 "",                                            [401, 200, 200], [0,   0,   0,   413], 200),
     row(Method::GET,    "/v1/models/main",            "",                                            [401, 200, 200], [0,   0,   0,   413], 200),
     row(Method::GET,    "/v1/models/other",           "",                                            [401, 404, 404], [404, 0,   0,   413], 404),
@@ -132,7 +133,9 @@ async fn check(response: Response, want: u16, cell: &str) {
         return;
     }
     assert_eq!(status, want, "{cell}: {said}");
-    let is_front = ["/v1/chat/completions", "/v1/models"].iter().any(|path| cell.contains(path));
+    let is_front = ["/v1/chat/completions", "/v1/responses", "/v1/models"]
+        .iter()
+        .any(|path| cell.contains(path));
     let form = if is_front { "application/json" } else { "application/problem+json" };
     assert_eq!(fields["content-type"], form, "{cell}: {said}");
     assert_eq!(fields.contains_key("allow"), status == 405, "{cell}: {fields:?}");

@@ -1,7 +1,5 @@
 //! The parts of a request of a vendor's client besides its body.
 
-use std::sync::Arc;
-
 use axum::{
     extract::{FromRequest, FromRequestParts, Request},
     http::{HeaderMap, HeaderName},
@@ -17,7 +15,6 @@ use crate::{
         ids::{check_id, digest},
     },
     readers::until_wait::DisconnectAction,
-    runs::{run::ServiceRun, run_guard::RunGuard},
 };
 use forgeline_agent::Caller;
 use forgeline_types::Text;
@@ -94,15 +91,15 @@ impl FrontAsked {
         self.key.clone().map(|key| (key, digest(whole().as_bytes())))
     }
 
-    /// Returns a guard that cancels the run if the client disconnects, unless it can come back: by the key of its request.
-    pub(super) fn guard(&self, run: &Arc<ServiceRun>) -> Option<RunGuard> {
+    /// Returns the action on the run if the client disconnects: it is cancelled, unless the client can come back by the key of its request.
+    pub(super) fn leaves(&self) -> Option<DisconnectAction> {
         let may_return = self.key.is_some();
         let cancels = match self.on_disconnect {
             Some(OnDisconnect::Cancel) => true,
             Some(OnDisconnect::Continue) => false,
             None => !may_return,
         };
-        cancels.then(|| DisconnectAction::Cancel.guard(run))
+        cancels.then_some(DisconnectAction::Cancel)
     }
 }
 

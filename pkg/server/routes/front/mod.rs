@@ -4,6 +4,7 @@ mod asked;
 mod continued;
 mod failed;
 mod models;
+mod responses;
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use axum::{
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
+use tracing::Instrument as _;
 
 use self::asked::{FrontAsked, SessionName};
 use crate::{
@@ -22,7 +24,7 @@ use crate::{
     input::front_request::{AnswerForm, FrontInput, FrontRequest},
     lifecycle::start::StartRun,
     readers::until_wait,
-    runs::run::ServiceRun,
+    runs::{run::ServiceRun, run_guard::RunGuard},
     service::ServiceHandles,
 };
 use forgeline_llm::{
@@ -31,8 +33,11 @@ use forgeline_llm::{
 };
 use forgeline_types::Text;
 
-pub(super) use self::models::{list, show};
 pub(crate) use self::{asked::is_front, failed::with_vendor_errors};
+pub(super) use self::{
+    models::{list, show},
+    responses::respond,
+};
 
 const RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
 const IGNORED: HeaderName = HeaderName::from_static("x-ignored-members");
@@ -71,25 +76,29 @@ async fn answer<P: FrontProtocol>(
             about.session = Some(run.conversation.clone());
         }
         continued::give_results(service, &asked, &run, request).await?;
-        return read::<P>(service, &asked, run, (about, sent)).await;
+        let guard = asked.leaves().map(|leaves| leaves.guard(&run));
+        return read::<P>(service, (run, guard), (about, sent)).await;
     }
     if !sent.is_empty() && !request.has_user_message() {
         return Err(continued::no_run(&sent));
     }
-    let run = begin(service, &asked, name, request).await?;
+    let (run, guard) = begin(service, &asked, name, request).await?;
     if asked.session != SessionName::None {
         about.session = Some(run.conversation.clone());
     }
-    read::<P>(service, &asked, run, (about, Vec::new())).await
+    read::<P>(service, (run, guard), (about, Vec::new())).await
 }
 
-/// Starts a run with the last messages of a request.
+/// A run, and what cancels it when its client disconnects.
+type GuardedRun = (Arc<ServiceRun>, Option<RunGuard>);
+
+/// Starts a run with the last messages of a request. A run whose client disconnects before it has begun is cancelled then.
 async fn begin(
     service: &Service,
     asked: &FrontAsked,
     (agent, model): (Text, Option<Text>),
     request: FrontRequest,
-) -> Result<Arc<ServiceRun>, Problem> {
+) -> Result<GuardedRun, Problem> {
     let ServiceHandles { runs, lifecycle, conversations, instructions, .. } = &*service.0;
     let conversation = asked.session.conversation().cloned();
     let begins = match &conversation {
@@ -118,11 +127,18 @@ async fn begin(
         history,
         again: None,
     };
-    let caller = asked.caller.clone();
-    let begun = match waits {
-        Some(waits) => lifecycle.begin_in_place(caller, start, (waits, Vec::new())).await,
-        None => lifecycle.begin(caller, start).await,
+    let (caller, leaves, lifecycle) = (asked.caller.clone(), asked.leaves(), Arc::clone(lifecycle));
+    let beginning = async move {
+        let run = match waits {
+            Some(waits) => lifecycle.begin_in_place(caller, start, (waits, Vec::new())).await?,
+            None => lifecycle.begin(caller, start).await?,
+        };
+        let guard = leaves.map(|leaves| leaves.guard(&run));
+        Ok((run, guard))
     };
+    // What a task returns after its handle is dropped is dropped, too.
+    let begun = tokio::spawn(beginning.in_current_span()).await;
+    let begun = begun.unwrap_or_else(|_| Err(Problem::busy("the run could not start", 5)));
     begun.map_err(models::not_found)
 }
 
@@ -137,13 +153,11 @@ struct AnswerAbout {
 /// Reads a run, from after the results of these calls, until it ends or waits for the client.
 async fn read<P: FrontProtocol>(
     service: &Service,
-    asked: &FrontAsked,
-    run: Arc<ServiceRun>,
+    (run, guard): GuardedRun,
     (about, sent): (AnswerAbout, Vec<Text>),
 ) -> Result<Response, Problem> {
     let readers = &service.0.readers;
-    let (guard, id) = (asked.guard(&run), Text::from(run.id()));
-    let model = about.model.clone();
+    let (model, id) = (about.model.clone(), Text::from(run.id()));
     let mut response = match about.form {
         AnswerForm::Stream { include_usage } => {
             let encoder = AnswerStream::<P>::new(model).after(sent).include_usage(include_usage);
