@@ -130,6 +130,23 @@ for more, wanted in [({}, "cancelled"), ({"extra_query": {"on_disconnect": "cont
     ok("a client that leaves", status_of(run, wanted) == wanted, more)
 
 
+respond = client.responses.create
+answer = respond(model=agent, input="What is 6 * 7?", instructions="Be brief.")
+ok("a response", "42" in answer.output_text and answer.status == "completed", answer)
+ok("the next one", "10" in respond(model=agent, input="What is 2 * 5?", previous_response_id=answer.id).output_text)
+own = [{"type": "function", **function}]
+called = respond(model=agent, input='Use weather: "Lisbon"', tools=own)
+call = called.output[-1]
+ok("a call of a response", (call.type, call.name) == ("function_call", "weather"), called)
+result = [{"type": "function_call_output", "call_id": call.call_id, "output": "Sunny."}]
+answer = respond(model=agent, input=result, tools=own, previous_response_id=called.id)
+ok("the response to a result", "Sunny." in answer.output_text, answer)
+with client.responses.stream(model=agent, input="What is 6 * 7?") as stream:
+    kinds = {event.type for event in stream}
+    answer = stream.get_final_response()
+ok("a streamed response", "42" in answer.output_text and "response.output_text.delta" in kinds, kinds)
+
+
 async def asked_at_once():
     several = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
     made = [several.chat.completions.create(model=agent, messages=[user(f"What is {n} * 7?")]) for n in range(8)]

@@ -89,7 +89,7 @@ impl FrontRequest {
         let mut instructions: Vec<String> =
             request.system.take().map(|text| text.to_string()).into_iter().collect();
         let mut messages = Vec::with_capacity(request.messages.len());
-        for message in request.messages.iter() {
+        for message in &request.messages {
             if message.role == MessageRole::System {
                 instructions.push(message.text());
             } else {

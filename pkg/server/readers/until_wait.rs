@@ -47,6 +47,11 @@ pub(crate) trait PausableEncoder: EncodeMessages + Send + 'static {
     const ENDS: WaitsFor;
 
     fn pause(&mut self, run: &ServiceRun, next: u64, out: &mut Vec<u8>);
+
+    /// Returns `true` once nothing follows, whatever the run does.
+    fn has_ended(&self) -> bool {
+        false
+    }
 }
 
 impl PausableEncoder for UiMessageStream {
@@ -73,6 +78,10 @@ impl<P: FrontProtocol> PausableEncoder for AnswerStream<P> {
     fn pause(&mut self, run: &ServiceRun, _next: u64, out: &mut Vec<u8>) {
         Self::pause(self, run.id(), &mut MessageWriter::frames(out));
     }
+
+    fn has_ended(&self) -> bool {
+        Self::has_ended(self)
+    }
 }
 
 impl<P: FrontProtocol> PausableEncoder for AnswerWhole<P> {
@@ -80,6 +89,10 @@ impl<P: FrontProtocol> PausableEncoder for AnswerWhole<P> {
 
     fn pause(&mut self, run: &ServiceRun, _next: u64, _out: &mut Vec<u8>) {
         Self::pause(self, run.id());
+    }
+
+    fn has_ended(&self) -> bool {
+        Self::has_ended(self)
     }
 }
 
@@ -202,6 +215,9 @@ fn frames<P: PausableEncoder>(
                     });
                     if !frames.is_empty() {
                         yield frames;
+                    }
+                    if encoder.has_ended() {
+                        break;
                     }
                     continue;
                 }

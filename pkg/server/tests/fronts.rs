@@ -101,7 +101,7 @@ fn shown(message: &Message) -> String {
         MessageRole::User => "u",
         MessageRole::Assistant => "a",
         MessageRole::Tool => "t",
-        _ => "s",
+        MessageRole::System | _ => "s",
     };
     let calls = message.tool_calls().map(|call| format!(" {}()", call.name));
     let results = message.tool_results().map(|result| format!(" ={}", result.content));
@@ -109,7 +109,6 @@ fn shown(message: &Message) -> String {
     format!("{role}:{}{more}", message.text().trim())
 }
 
-// Covers: H-35
 #[tokio::test]
 async fn an_agent_is_a_model_whose_answer_is_the_same_streamed_and_whole() {
     let (_, app) = service(asking().1);
@@ -308,6 +307,7 @@ async fn a_message_after_results_is_read_with_them() {
     assert_eq!((status, text), (200, "u:One. | a: weather() | t: =Sun. | u:Be brief."));
 }
 
+// Covers: H-35
 #[tokio::test]
 async fn a_session_keeps_what_was_said_and_without_one_the_messages_are_all() {
     let (_, app) = service(asking().1);
@@ -367,8 +367,12 @@ async fn instructions_of_a_client_reach_the_system_prompt_by_no_rule() {
             said("developer", "PLANTED-2"),
             said("user", "C."),
         ]);
-        let asks = body(&messages, &json!({ "metadata": { "ticket": "7" } }));
-        let response = ask(&app, &[], &asks).await;
+        let mut tool = tools();
+        tool[0]["function"]["description"] = "PLANTED-3".into();
+        let more = json!({ "metadata": { "ticket": "7", "system": "PLANTED-4" }, "user": "PLANTED-5",
+            "system": "PLANTED-6", "instructions": "PLANTED-7", "tools": tool });
+        let asks = body(&messages, &more);
+        let response = ask(&app, &[("x-system", "PLANTED-8")], &asks).await;
         if rule == ClientInstructions::Refuse {
             let (status, refused) = value(response).await;
             assert_eq!((status, &refused["error"]["code"]), (400, &json!("instructions_refused")));
@@ -457,6 +461,9 @@ async fn members_that_would_change_the_answer_are_refused_and_others_are_named()
         let (status, refused) = answered(&app, &messages, &more).await;
         assert_eq!((status, &refused["error"]["param"]), (400, &json!(param)), "{more}: {refused}");
     }
+    let long = json!([said("user", &"x".repeat((1 << 20) + 1))]);
+    let (status, refused) = answered(&app, &long, &json!({})).await;
+    assert_eq!((status, &refused["error"]["code"]), (413, &json!("input_too_long")));
     assert_eq!(provider.requests().len(), 0);
     let more = json!({ "n": 1, "temperature": 0.5, "max_tokens": 9, "user": "u", "tools": tools(), "tool_choice": "none" });
     let response = ask(&app, &[], &body(&messages, &more)).await;

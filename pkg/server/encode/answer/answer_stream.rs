@@ -55,6 +55,11 @@ impl<P: FrontProtocol> AnswerStream<P> {
         self
     }
 
+    /// Returns `true` once nothing follows.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.phase == StreamPhase::Ended
+    }
+
     /// Ends the response while the run waits for the client.
     pub(crate) fn pause(&mut self, run_id: &str, out: &mut MessageWriter<'_>) {
         self.begin(run_id, 0);

@@ -48,6 +48,11 @@ impl<P: FrontProtocol> AnswerWhole<P> {
         (encoder, result)
     }
 
+    /// Returns `true` once the result is known.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.result.get().is_some()
+    }
+
     /// Ends the answer while the run waits for the client.
     pub(crate) fn pause(&mut self, run_id: &str) {
         self.begun.get_or_insert_with(|| (run_id.into(), 0));

@@ -162,7 +162,6 @@ async fn a_stream_and_a_whole_answer_say_the_same_wherever_the_run_ends() {
     }
 }
 
-// Covers: H-35
 #[test]
 fn only_an_answer_ends_with_stop() {
     let said = [text(1, "So far.")];
@@ -184,11 +183,11 @@ fn only_an_answer_ends_with_stop() {
                 let is_answer = ending == Some(Ending::Answered)
                     || (ending.is_none() && status == RunStatus::Completed);
                 let want = match (ending, &reason) {
-                    _ if is_answer => match reason {
-                        FinishReason::Length => "length",
-                        FinishReason::ContentFilter | FinishReason::Refusal => "content_filter",
-                        _ => "stop",
-                    },
+                    (_, FinishReason::Length) if is_answer => "length",
+                    (_, FinishReason::ContentFilter | FinishReason::Refusal) if is_answer => {
+                        "content_filter"
+                    }
+                    _ if is_answer => "stop",
                     (Some(Ending::Limit | Ending::Cut), _) => "length",
                     (Some(Ending::Filtered | Ending::Refused), _) => "content_filter",
                     _ => "error",
