@@ -45,6 +45,38 @@ pub struct ServiceBuilder {
     origins: Vec<String>,
     is_dev: bool,
     has_console: bool,
+    instructions: ClientInstructions,
+}
+
+/// The use of the instructions that clients of `/v1/chat/completions` and `/v1/responses` send: `system` and `developer` messages, and `instructions`. None of
+/// them reaches the system prompt but by a prompt part of the host.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{
+///     agent::Agent,
+///     llm::demo::DemoProvider,
+///     server::{ClientInstructions, Service},
+/// };
+///
+/// let agent = Agent::builder(DemoProvider::new()).build()?;
+/// let service = Service::builder().agent("main", agent);
+/// let service = service.client_instructions(ClientInstructions::Refuse).build()?;
+/// # drop(service);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientInstructions {
+    /// The model reads them as a marked text of the user, at the beginning of the conversation.
+    #[default]
+    AsUserText,
+    /// A request with instructions is refused, with 400 `instructions_refused`.
+    Refuse,
+    /// The model does not read them. They are in the metadata of the run as `client_instructions`, at most 16 KiB, for a
+    /// [prompt part](forgeline_agent::prompts::PromptPart) of the host, which decides about them.
+    InMetadata,
 }
 
 /// An error in the configuration of a service.
@@ -92,6 +124,7 @@ impl Service {
             origins: Vec::new(),
             is_dev: false,
             has_console: true,
+            instructions: ClientInstructions::default(),
         }
     }
 }
@@ -161,6 +194,12 @@ impl ServiceBuilder {
     /// ```
     pub fn client_history(mut self, name: impl Into<Text>) -> Self {
         self.with_history.insert(name.into());
+        self
+    }
+
+    /// Sets the use of the instructions that vendors' clients send. Default: [`ClientInstructions::AsUserText`].
+    pub fn client_instructions(mut self, rule: ClientInstructions) -> Self {
+        self.instructions = rule;
         self
     }
 
@@ -264,6 +303,7 @@ impl ServiceBuilder {
             origins,
             is_dev,
             has_console,
+            instructions,
         } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
         let origins =
@@ -332,6 +372,7 @@ impl ServiceBuilder {
             latency,
             checks: Arc::new(HealthChecks::new(checks)),
             has_console,
+            instructions,
         })))
     }
 }

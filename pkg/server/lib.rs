@@ -17,8 +17,8 @@
 //! ```
 //!
 //! `POST /v1/runs` starts a run and `GET /v1/runs/{id}/events` reads it, from any client and any number of times: its events are in an [event
-//! log](forgeline_store::EventLog) before a reader sees them. `POST /api/chat` serves `useChat` of the AI SDK, and `POST /agui` AG-UI clients. `GET /` is the
-//! web console.
+//! log](forgeline_store::EventLog) before a reader sees them. `POST /api/chat` serves `useChat` of the AI SDK, and `POST /agui` AG-UI clients; to
+//! clients of OpenAI, an agent is a model: `POST /v1/chat/completions` and `POST /v1/responses`. `GET /` is the web console.
 
 mod access;
 mod builder;
@@ -53,7 +53,7 @@ pub use self::{
     access::identity::{Identify, Tokens},
     access::limits::Limits,
     access::origins::is_origin,
-    builder::{ServiceBuilder, ServiceError},
+    builder::{ClientInstructions, ServiceBuilder, ServiceError},
     health::CheckState,
     journal::RunJournal,
     lifecycle::recover::Recovered,

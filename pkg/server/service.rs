@@ -7,6 +7,7 @@ use axum::extract::FromRef;
 use super::{
     Keep, Problem, Recovered,
     access::control::AccessControl,
+    builder::ClientInstructions,
     conversations::{agents::AgentSet, directory::ConversationDirectory},
     durable::HostStreams,
     health::HealthChecks,
@@ -50,6 +51,8 @@ pub(super) struct ServiceHandles {
     pub(super) latency: Option<Arc<LatencyWindow>>,
     pub(super) checks: Arc<HealthChecks>,
     pub(super) has_console: bool,
+    /// The use of the instructions that vendors' clients send.
+    pub(super) instructions: ClientInstructions,
 }
 
 /// Lets a route extract a part of the service as its state.

@@ -4,7 +4,7 @@ set -eu
 cd "$(dirname "$0")/../../.."
 folder="${FORGELINE_SERVICE_DIR:-target/service}"
 mcp="$PWD/${FORGELINE_MCP_DIR:-target/mcp}"
-packages="ai@7.0.173 @ai-sdk/react@4 ai6@npm:ai@6.0.325 ai6-react@npm:@ai-sdk/react@3.0.328 react@19 react-dom@19 esbuild@0.25 @ag-ui/client@1.0.0 eventsource@5 @durable-streams/client@0.2.7 @durable-streams/server-conformance-tests@0.3.6 vitest@4 playwright-core@1.64.1"
+packages="ai@7.0.173 @ai-sdk/react@4 ai6@npm:ai@6.0.325 ai6-react@npm:@ai-sdk/react@3.0.328 react@19 react-dom@19 esbuild@0.25 @ag-ui/client@1.0.0 eventsource@5 @durable-streams/client@0.2.7 @durable-streams/server-conformance-tests@0.3.6 vitest@4 playwright-core@1.64.1 openai@7.59.0"
 sh internal/testkit/mcp/setup.sh
 wanted="$packages"
 if [ "$(cat "$folder/installed" 2>/dev/null)" != "$wanted" ]; then

@@ -59,6 +59,17 @@ impl<'o> MessageWriter<'o> {
         }
     }
 
+    /// Sends messages that are server-sent events already, each with its data in one line.
+    pub(crate) fn send_frames(&mut self, frames: &str) {
+        if let MessageForm::Frames = self.form {
+            return self.out.extend_from_slice(frames.as_bytes());
+        }
+        let data = frames.lines().filter_map(|line| line.strip_prefix("data: "));
+        for text in data.filter(|text| *text != "[DONE]") {
+            self.write(|out| out.extend_from_slice(text.as_bytes()));
+        }
+    }
+
     fn write(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         match &mut self.form {
             MessageForm::Frames => write_data(self.out, write),

@@ -4,6 +4,7 @@
 
 mod ag_ui;
 mod ag_ui_event;
+mod answer;
 mod answer_calls;
 mod as_frames;
 mod encoder;
@@ -27,4 +28,8 @@ pub use self::{
     native::Native,
     ui_message::UiMessageStream,
 };
-pub(super) use self::{encoder::EncodeMessages, notice::ResponseNotice};
+pub(super) use self::{
+    answer::{AnswerStream, AnswerWhole, FrontProtocol, WholeAnswer},
+    encoder::EncodeMessages,
+    notice::ResponseNotice,
+};

@@ -19,14 +19,15 @@ use forgeline_types::{
 const KINDS: &str = include_str!("../../../testdata/golden/events.jsonl");
 
 /// The folder of the frames that these make, and the file of each protocol.
-const ENCODED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/encoded");
+pub(super) const ENCODED: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/encoded");
 const FILES: [&str; 3] = ["native.sse", "ui-message.sse", "ag-ui.sse"];
 
 fn encoders() -> [Box<dyn Encode>; 3] {
     [Box::new(Native::new()), Box::new(UiMessageStream::new()), Box::new(AgUi::new("thread"))]
 }
 
-fn kinds() -> Vec<Envelope> {
+pub(super) fn kinds() -> Vec<Envelope> {
     let events = KINDS.lines().filter(|line| !line.trim().is_empty());
     let events = events.map(|line| serde_json::from_str::<AgentEvent>(line).unwrap());
     let envelope = |(seq, event)| Envelope::new("run".into(), 1, seq, 1_700_000_000_000, event);
@@ -95,7 +96,7 @@ fn an_event_is_written_as_serde_writes_it() {
 }
 
 /// The data of each frame.
-fn data(frames: &str) -> Vec<Value> {
+pub(super) fn data(frames: &str) -> Vec<Value> {
     let fields = frames.lines().filter_map(|line| line.strip_prefix("data: "));
     fields
         .filter(|data| *data != "[DONE]")
@@ -127,7 +128,7 @@ fn chat(answers: bool) -> (RunStream, bool) {
     (agent.build().unwrap().run_stream("Hello."), answers)
 }
 
-async fn envelopes(answers: bool) -> (Vec<Envelope>, RunEnd) {
+pub(super) async fn envelopes(answers: bool) -> (Vec<Envelope>, RunEnd) {
     let (mut stream, answers) = chat(answers);
     let (approvals, mut all) = (stream.approvals(), Vec::new());
     while let Some(envelope) = stream.next().await {

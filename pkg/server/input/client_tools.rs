@@ -12,6 +12,7 @@ use forgeline_agent::{
     run::RunContext,
     tools::{ClientTool, RegistryError, Tool, ToolRegistry, ToolSource},
 };
+use forgeline_llm::ToolSpec;
 use forgeline_types::{AgentError, Text, private::clipped};
 
 /// Maximum number of tools of a request.
@@ -91,6 +92,13 @@ impl ClientTools {
 }
 
 impl OfferedTool {
+    /// Returns the tool of a request to a model.
+    pub(crate) fn of_spec(spec: &ToolSpec) -> Self {
+        let ToolSpec { name, description, parameters, .. } = spec;
+        let (description, parameters) = (description.clone(), Some(Value::clone(parameters)));
+        Self { name: name.clone(), description, parameters }
+    }
+
     /// Returns the tool, after checking that it does not conflict with those before it.
     fn tool(&self, registry: &mut ToolRegistry) -> Result<Arc<dyn Tool>, Problem> {
         let Self { name, description, parameters } = self;

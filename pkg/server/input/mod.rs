@@ -1,6 +1,7 @@
 //! The input of a run: the stored request with its messages and answers, and the tools that a request brings along.
 
 pub(super) mod client_tools;
+pub(super) mod front_request;
 pub(super) mod pending;
 pub(super) mod stored_input;
 pub(super) mod ui_files;

@@ -168,6 +168,22 @@ fn returned(output: Value) -> ClientReturn {
 }
 
 impl UiMessage {
+    /// Returns a message of the user.
+    pub(crate) fn users(text: String) -> Self {
+        Self::of("user", text, None)
+    }
+
+    /// Returns the result of a call.
+    pub(crate) fn result(id: impl Into<Text>, content: String) -> Self {
+        Self::of("tool", content, Some(UiCallId(id.into())))
+    }
+
+    fn of(role: &str, text: String, tool_call_id: Option<UiCallId>) -> Self {
+        let (id, parts, metadata, error, called) = (None, Vec::new(), None, None, None);
+        let (role, content) = (Some(role.to_owned()), Some(UiContent::Text(text)));
+        Self { id, role, parts, content, metadata, tool_call_id, error, called }
+    }
+
     /// Returns `true` for a message of this role.
     pub(crate) fn is_of(&self, role: &str) -> bool {
         self.role.as_deref() == Some(role)

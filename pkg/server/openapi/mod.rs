@@ -10,7 +10,7 @@ use axum::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use self::schemas::ProblemAnswer;
+use self::schemas::{ProblemAnswer, VendorErrorAnswer};
 
 /// The place of named schemas in the document.
 const SCHEMAS: &str = "/components/schemas";
@@ -30,6 +30,15 @@ pub(crate) struct ApiRoute<S> {
     body: Option<(&'static str, Option<SchemaOf>)>,
     answers: Vec<RouteAnswer>,
     is_open: bool,
+    errors: ErrorForm,
+}
+
+/// The form of a route's errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ErrorForm {
+    Problem,
+    /// That of OpenAI's API.
+    Vendor,
 }
 
 /// A response that is not an error.
@@ -65,7 +74,8 @@ impl<S: Clone + Send + Sync + 'static> ApiRoute<S> {
         summary: &'static str,
     ) -> Self {
         let (parameters, answers) = (Vec::new(), Vec::new());
-        Self { method, path, handler, summary, parameters, body: None, answers, is_open: false }
+        let (body, is_open, errors) = (None, false, ErrorForm::Problem);
+        Self { method, path, handler, summary, parameters, body, answers, is_open, errors }
     }
 
     /// Adds a member of the query.
@@ -118,6 +128,12 @@ impl<S: Clone + Send + Sync + 'static> ApiRoute<S> {
         self
     }
 
+    /// Gives the route's errors the form of OpenAI's API.
+    pub(crate) fn vendor_errors(mut self) -> Self {
+        self.errors = ErrorForm::Vendor;
+        self
+    }
+
     fn with(
         mut self,
         status: u16,
@@ -159,16 +175,20 @@ impl<S: Clone + Send + Sync + 'static> ApiRoute<S> {
         }
         let mut responses = Map::new();
         for RouteAnswer { status, about, content } in &self.answers {
-            let mut response = Map::new();
-            response.insert("description".to_owned(), (*about).into());
+            let response = responses.entry(status.to_string()).or_insert_with(|| json!({}));
+            response["description"] = (*about).into();
             if let Some((media_type, schema)) = content {
-                let content = json!({ *media_type: media(*schema, generator) });
-                response.insert("content".to_owned(), content);
+                // A response may have one of several types.
+                response["content"][*media_type] = media(*schema, generator);
             }
-            responses.insert(status.to_string(), response.into());
         }
-        let problem = generator.subschema_for::<ProblemAnswer>();
-        let problem = json!({ "application/problem+json": { "schema": problem } });
+        let (form, problem) = match self.errors {
+            ErrorForm::Problem => {
+                ("application/problem+json", generator.subschema_for::<ProblemAnswer>())
+            }
+            ErrorForm::Vendor => (JSON, generator.subschema_for::<VendorErrorAnswer>()),
+        };
+        let problem = json!({ form: { "schema": problem } });
         let problem = json!({ "description": "An error.", "content": problem });
         responses.insert("default".to_owned(), problem);
         operation.insert("responses".to_owned(), responses.into());

@@ -20,6 +20,45 @@ pub(crate) struct ProblemAnswer {
     last_event_id: Option<Value>,
 }
 
+/// An error in the form of OpenAI's API.
+#[derive(JsonSchema)]
+#[schemars(rename = "VendorError")]
+pub(crate) struct VendorErrorAnswer {
+    error: VendorErrorBody,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename = "VendorErrorBody")]
+struct VendorErrorBody {
+    /// A text for people: the problem, and what to do.
+    message: String,
+    r#type: String,
+    /// The member of the request that is wrong.
+    param: Option<String>,
+    /// The error, for programs.
+    code: Option<String>,
+}
+
+/// The agents as models.
+#[derive(JsonSchema)]
+#[schemars(rename = "Models")]
+pub(crate) struct ModelsAnswer {
+    object: String,
+    data: Vec<ModelAnswer>,
+}
+
+/// An agent as a model.
+#[derive(JsonSchema)]
+#[schemars(rename = "Model")]
+pub(crate) struct ModelAnswer {
+    /// The name of the agent, or the agent, a slash and one of its models.
+    id: String,
+    object: String,
+    created: u64,
+    /// The provider.
+    owned_by: String,
+}
+
 /// A request was taken.
 #[derive(JsonSchema)]
 #[schemars(rename = "Done")]

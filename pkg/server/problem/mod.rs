@@ -81,6 +81,24 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(seconds)
     }
 
+    pub(crate) fn code(&self) -> &str {
+        &self.0.code
+    }
+
+    /// Returns the body in the form that vendors' clients read.
+    pub(crate) fn to_vendor_error(&self) -> Value {
+        let ProblemInner { status, code, detail, more, .. } = &*self.0;
+        let kind = match status.as_u16() {
+            401 => "authentication_error",
+            403 => "permission_error",
+            429 => "rate_limit_error",
+            400..=499 => "invalid_request_error",
+            _ => "server_error",
+        };
+        let param = more.get("param");
+        json!({ "error": { "message": detail, "type": kind, "param": param, "code": code } })
+    }
+
     pub(crate) fn is_not_found(&self) -> bool {
         self.0.status == StatusCode::NOT_FOUND
     }
@@ -214,6 +232,8 @@ impl From<AgentError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
+        // For routes whose errors have another form.
+        let kept = self.clone();
         let ProblemInner { status, code, detail, mut more, retry_after } = *self.0;
         let title = status.canonical_reason().unwrap_or("Error");
         more.insert("type".into(), format!("about:blank#{code}").into());
@@ -232,7 +252,9 @@ impl IntoResponse for Problem {
             response = response.header(header::WWW_AUTHENTICATE, "Bearer");
         }
         let body = Body::from(json!(more).to_string());
-        response.body(body).unwrap_or_else(|_| status.into_response())
+        let mut response = response.body(body).unwrap_or_else(|_| status.into_response());
+        response.extensions_mut().insert(kept);
+        response
     }
 }
 

@@ -1,6 +1,9 @@
 //! Responses with a part of a run: they end when the run waits for its reader, and another response continues from there.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -14,7 +17,10 @@ use super::{body, context::ReaderContext, shared_reader::SharedReader};
 use crate::{
     Problem,
     commands::{act::RunAct, outcome::ActOutcome, send::send_elsewhere},
-    encode::{AgUi, EncodeMessages, UiMessageStream, message_writer::MessageWriter},
+    encode::{
+        AgUi, AnswerStream, AnswerWhole, EncodeMessages, FrontProtocol, UiMessageStream,
+        WholeAnswer, message_writer::MessageWriter,
+    },
     runs::{
         piece_allocator::PieceAllocator,
         record_stream::RecordStream,
@@ -41,6 +47,11 @@ pub(crate) trait PausableEncoder: EncodeMessages + Send + 'static {
     const ENDS: WaitsFor;
 
     fn pause(&mut self, run: &ServiceRun, next: u64, out: &mut Vec<u8>);
+
+    /// Returns `true` once nothing follows, whatever the run does.
+    fn has_ended(&self) -> bool {
+        false
+    }
 }
 
 impl PausableEncoder for UiMessageStream {
@@ -57,6 +68,31 @@ impl PausableEncoder for AgUi {
 
     fn pause(&mut self, run: &ServiceRun, _next: u64, out: &mut Vec<u8>) {
         Self::pause(self, run.id(), out);
+    }
+}
+
+// A person decides elsewhere, while the response goes on.
+impl<P: FrontProtocol> PausableEncoder for AnswerStream<P> {
+    const ENDS: WaitsFor = WaitsFor::Client;
+
+    fn pause(&mut self, run: &ServiceRun, _next: u64, out: &mut Vec<u8>) {
+        Self::pause(self, run.id(), &mut MessageWriter::frames(out));
+    }
+
+    fn has_ended(&self) -> bool {
+        Self::has_ended(self)
+    }
+}
+
+impl<P: FrontProtocol> PausableEncoder for AnswerWhole<P> {
+    const ENDS: WaitsFor = WaitsFor::Client;
+
+    fn pause(&mut self, run: &ServiceRun, _next: u64, _out: &mut Vec<u8>) {
+        Self::pause(self, run.id());
+    }
+
+    fn has_ended(&self) -> bool {
+        Self::has_ended(self)
     }
 }
 
@@ -118,6 +154,22 @@ pub(crate) async fn answer<P: PausableEncoder>(
     Ok(body::streamed(Box::pin(frames(log, run, from, encoder, guard)), readers.ends.clone()))
 }
 
+/// Reads a run from its beginning to its end, or until it waits for its reader, and returns the whole answer. Dropping this future drops the guard.
+pub(crate) async fn whole<P: FrontProtocol>(
+    readers: &ReaderContext,
+    run: Arc<ServiceRun>,
+    (encoder, answer): (AnswerWhole<P>, Arc<OnceLock<WholeAnswer>>),
+    guard: Option<RunGuard>,
+) -> Result<WholeAnswer, Problem> {
+    let mut read = Box::pin(frames(Arc::clone(&readers.log), run, 0, encoder, guard));
+    let reading = async { while read.next().await.is_some() {} };
+    readers.ends.run_until_cancelled(reading).await;
+    // The rest of the run is in the log, wherever it works next.
+    let lost =
+        || Problem::busy("the answer could not be read to its end; send the request again", 5);
+    answer.get().cloned().ok_or_else(lost)
+}
+
 fn frames<P: PausableEncoder>(
     log: Arc<dyn EventLog>,
     run: Arc<ServiceRun>,
@@ -163,6 +215,9 @@ fn frames<P: PausableEncoder>(
                     });
                     if !frames.is_empty() {
                         yield frames;
+                    }
+                    if encoder.has_ended() {
+                        break;
                     }
                     continue;
                 }

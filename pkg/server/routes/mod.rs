@@ -6,6 +6,7 @@ mod all_events;
 mod chat;
 mod conversations;
 mod events;
+mod front;
 mod health;
 mod message_runs;
 mod notifications;
@@ -71,6 +72,7 @@ pub fn router(service: Service) -> Router {
             )
         })
         .layer(map_response(guarded))
+        .layer(from_fn(front::with_vendor_errors))
         .layer(from_fn_with_state(Arc::clone(&service.0.metrics), log_request))
         .layer(DefaultBodyLimit::max(most));
     cors::over(access, routes).with_state(service)

@@ -10,8 +10,8 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{
-    ag_ui, agents, all_events, chat, conversations, events, health, notifications, requests, runs,
-    streams,
+    ag_ui, agents, all_events, chat, conversations, events, front, health, notifications, requests,
+    runs, streams,
 };
 use crate::{
     Service,
@@ -19,8 +19,8 @@ use crate::{
         ApiRoute, describe,
         schemas::{
             AgentsAnswer, ConversationAnswer, ConversationPageAnswer, ConversationsAnswer,
-            DoneAnswer, HistoryAnswer, NotifiedAnswer, ObjectSchema, ReadyAnswer, RunAnswer,
-            StartedAnswer, ToolsAnswer,
+            DoneAnswer, HistoryAnswer, ModelAnswer, ModelsAnswer, NotifiedAnswer, ObjectSchema,
+            ReadyAnswer, RunAnswer, StartedAnswer, ToolsAnswer,
         },
     },
 };
@@ -97,6 +97,7 @@ pub(super) fn without_query() -> RouteTable {
 pub(super) fn with_query() -> RouteTable {
     let mut routes = conversations();
     routes.extend(readers());
+    routes.extend(fronts());
     routes.extend(streams());
     routes
 }
@@ -192,6 +193,38 @@ fn readers() -> RouteTable {
             .query("on_disconnect", ON_DISCONNECT)
             .body::<ObjectSchema>()
             .answers_as(200, "The events of AG-UI 1.0.", SSE),
+    ]
+}
+
+/// Returns the routes for vendors' clients, whose errors have the vendor's form.
+fn fronts() -> RouteTable {
+    let asks = |route: ApiRoute<Service>| {
+        route
+            .query("on_disconnect", "`cancel`, the default without a key, or `continue`.")
+            .header("x-session-id", "The conversation, or `new`; without it, the messages are all.")
+            .header("Idempotency-Key", "A second request with this key reads the same run.")
+            .body::<ObjectSchema>()
+            .answers::<ObjectSchema>(200, "The answer, or its stream.")
+            .answers_as(200, "The answer, or its stream.", SSE)
+            .vendor_errors()
+    };
+    vec![
+        asks(ApiRoute::post(
+            "/v1/chat/completions",
+            front::complete_chat,
+            "Runs an agent for a client of OpenAI's Chat Completions.",
+        )),
+        asks(ApiRoute::post(
+            "/v1/responses",
+            front::respond,
+            "Runs an agent for a client of OpenAI's Responses.",
+        )),
+        ApiRoute::get("/v1/models", front::list, "Lists the agents as models.")
+            .answers::<ModelsAnswer>(200, "The models.")
+            .vendor_errors(),
+        ApiRoute::get("/v1/models/{*id}", front::show, "Returns an agent as a model.")
+            .answers::<ModelAnswer>(200, "The model.")
+            .vendor_errors(),
     ]
 }
 

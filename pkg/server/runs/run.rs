@@ -102,6 +102,8 @@ pub(crate) struct RunEnding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WaitsFor {
+    /// The result of a call at the client.
+    Client,
     /// An approval, or the result of a call at the client.
     Calls,
     /// The answer to a question of a tool, or one of the others.
@@ -255,6 +257,9 @@ impl ServiceRun {
 
     /// Returns `true` while the run waits for an open request that others have to answer.
     pub(crate) fn waits_for(&self, what: WaitsFor) -> bool {
+        if what == WaitsFor::Client {
+            return !self.client_calls.open().is_empty();
+        }
         let (has_calls, has_questions) = self.steering.has_open();
         has_calls || (what == WaitsFor::Anything && has_questions)
     }

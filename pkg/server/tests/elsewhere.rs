@@ -16,8 +16,18 @@ use forgeline_store::{ConversationKey, EraseMode, LogKey, Stores};
 pub(super) const TWO_NODES: &str = "FORGELINE_TEST_TWO_NODES";
 
 /// The tests that pass where each request goes to the next node.
-const BY_TURNS: [&str; 8] =
-    ["all_events", "besides", "chats", "late", "nested", "repeated", "said", "several"];
+const BY_TURNS: [&str; 10] = [
+    "all_events",
+    "besides",
+    "chats",
+    "fronts",
+    "fronts_left",
+    "late",
+    "nested",
+    "repeated",
+    "said",
+    "several",
+];
 
 /// Returns two nodes of a service, and a router that gives each request to the next one.
 pub(super) fn by_turns(agent: Agent, limits: &Limits) -> (Service, Router) {

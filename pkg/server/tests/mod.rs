@@ -13,6 +13,8 @@ mod doors;
 mod elsewhere;
 mod ended;
 mod failing_stores;
+mod fronts;
+mod fronts_left;
 mod health;
 mod hostile;
 mod late;

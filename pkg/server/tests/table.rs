@@ -55,6 +55,11 @@ const ROWS: &[Row] = &[
     row(Method::GET,    "/api/chat/CONV/stream",      "",                                            [401, 204, 204], [204, 0,   0,   413], 204),
     row(Method::DELETE, "/api/chat/CONV/stream",      "",                                            [401, 204, 204], [204, 0,   0,   413], 204),
     row(Method::POST,   "/agui",                      r#"{"threadId":"CONV","runId":"r","messages":[{"role":"user","content":"a"}]}"#, [401, 404, 200], [0, 400, 415, 413], 200),
+    row(Method::POST,   "/v1/chat/completions",       r#"{"model":"main","messages":[{"role":"user","content":"a"}]}"#, [401, 200, 200], [0, 400, 415, 413], 200),
+    row(Method::POST,   "/v1/responses",              r#"{"model":"main","input":"a"}"#,             [401, 200, 200], [0,   400, 415, 413], 200),
+    row(Method::GET,    "/v1/models",                 "",                                            [401, 200, 200], [0,   0,   0,   413], 200),
+    row(Method::GET,    "/v1/models/main",            "",                                            [401, 200, 200], [0,   0,   0,   413], 200),
+    row(Method::GET,    "/v1/models/other",           "",                                            [401, 404, 404], [404, 0,   0,   413], 404),
     row(Method::GET,    "/v1/conversations",          "",                                            [401, 200, 200], [0,   0,   0,   413], 200),
     row(Method::GET,    "/v1/conversations/OWN",      "",                                            [401, 404, 404], [404, 0,   0,   413], 200),
     row(Method::PATCH,  "/v1/conversations/OWN",      r#"{"title":"t"}"#,                            [401, 404, 404], [404, 400, 415, 413], 200),
@@ -71,8 +76,6 @@ const ROWS: &[Row] = &[
     row(Method::GET,    "/",                          "",                                            [200, 200, 200], [0,   0,   0,   200], 200),
     // Not there yet, for whoever asks.
     row(Method::GET,    "/v1/provider-instances",     "",                                            [404, 404, 404], [0,   0,   0,   404], 404),
-    row(Method::POST,   "/v1/chat/completions",       "{}",                                          [404, 404, 404], [0,   0,   0,   404], 404),
-    row(Method::GET,    "/v1/models",                 "",                                            [404, 404, 404], [0,   0,   0,   404], 404),
     row(Method::GET,    "/v1/runs/RUN/socket",        "",                                            [404, 404, 404], [0,   0,   0,   404], 404),
 ];
 
@@ -130,10 +133,22 @@ async fn check(response: Response, want: u16, cell: &str) {
         return;
     }
     assert_eq!(status, want, "{cell}: {said}");
-    assert_eq!(fields["content-type"], "application/problem+json", "{cell}: {said}");
+    let is_front = ["/v1/chat/completions", "/v1/responses", "/v1/models"]
+        .iter()
+        .any(|path| cell.contains(path));
+    let form = if is_front { "application/json" } else { "application/problem+json" };
+    assert_eq!(fields["content-type"], form, "{cell}: {said}");
     assert_eq!(fields.contains_key("allow"), status == 405, "{cell}: {fields:?}");
     assert_eq!(fields.contains_key("www-authenticate"), status == 401, "{cell}: {fields:?}");
-    if !cell.starts_with("HEAD") {
+    if is_front {
+        let error: Value = serde_json::from_str(&said).unwrap();
+        for member in ["message", "type", "code"] {
+            assert!(
+                error["error"][member].as_str().is_some_and(|it| !it.is_empty()),
+                "{cell}: {said}"
+            );
+        }
+    } else if !cell.starts_with("HEAD") {
         let problem: Value = serde_json::from_str(&said).unwrap();
         assert_eq!(problem["status"], status, "{cell}");
         for member in ["type", "title", "code", "detail"] {

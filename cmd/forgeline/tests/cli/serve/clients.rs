@@ -36,6 +36,20 @@ fn clients_of_each_protocol_read_decide_run_stop_and_resume() {
     say(format!("clients of the service: {} scenarios", done.len()));
 }
 
+// Covers: H-35
+#[test]
+fn the_official_clients_of_openai_use_an_agent_as_a_model() {
+    let (Some(node), Some(python)) = (client("openai_service.mjs"), python("openai_service.py"))
+    else {
+        return;
+    };
+    let serve = Started::demo();
+    for mut command in [python, node] {
+        command.arg(serve.link.trim_end_matches('/'));
+        say(output(command).trim_end());
+    }
+}
+
 #[test]
 fn clients_of_others_hold_a_conversation_and_stay_away_behind_its_end() {
     let [sum, approval, question, last] = [
