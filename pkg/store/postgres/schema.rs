@@ -1,15 +1,17 @@
 //! The tables, by schema version. All are in the schema `forgeline` of the database.
 
+use super::audit_schema::AUDIT;
+
 /// A step from one version of the schema to the next.
 pub(super) struct SchemaStep {
     /// The statements that go forward.
-    pub(super) up: &'static str,
+    pub(super) up: &'static [&'static str],
     /// The statements that go back to the version before. They drop what that version cannot keep.
     pub(super) down: &'static str,
 }
 
 /// The steps, the first of which makes an empty schema version 1.
-pub(super) const STEPS: [SchemaStep; 1] = [SchemaStep { up: VERSION_1, down: DOWN_1 }];
+pub(super) const STEPS: [SchemaStep; 1] = [SchemaStep { up: &[VERSION_1, AUDIT], down: DOWN_1 }];
 
 /// Version 1 goes back to an empty database.
 const DOWN_1: &str = "DROP SCHEMA forgeline CASCADE;";

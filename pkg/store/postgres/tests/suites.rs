@@ -4,8 +4,9 @@ use std::{cell::RefCell, path::Path, sync::Arc, time::Duration};
 
 use forgeline_store::{NodeId, PostgresOptions, PostgresStore, Stores};
 use forgeline_testing::stores::{
-    NodeControl, Report, check_command_store, check_conversation_store, check_event_log,
-    check_latency_store, check_notification_channel, check_run_owners, check_run_store,
+    NodeControl, Report, check_audit_store, check_command_store, check_conversation_store,
+    check_event_log, check_latency_store, check_notification_channel, check_run_owners,
+    check_run_store,
 };
 
 use crate::{
@@ -68,6 +69,12 @@ async fn the_notifications_of_postgres_conform() {
 async fn the_latency_records_of_postgres_conform() {
     check("latency records", async |next| check_latency_store(async || open(next()).await).await)
         .await;
+}
+
+// Covers: CT-118, CT-119, CT-120, CT-121, CT-122, CT-123, CT-124, CT-125, CT-126, CT-127, CT-128, CT-129
+#[tokio::test]
+async fn the_audit_rows_of_postgres_conform() {
+    check("audit rows", async |next| check_audit_store(async || open(next()).await).await).await;
 }
 
 #[tokio::test]

@@ -3,10 +3,11 @@
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use forgeline_store::{
-    CommandStore, ConversationKey, ConversationQuery, ConversationRecord, ConversationStatus,
-    ConversationStore, Entry, EraseMode, EventLog, LatencyRecord, LatencyStore, Notification,
-    NotificationChannel, PostgresStore, Retention, RunChange, RunCommand, RunNote, RunProgress,
-    RunQuery, RunRequest, RunStore, RunWriter, StoreError, StoreFuture,
+    AuditEvent, AuditQuery, AuditStore, CommandStore, ConversationKey, ConversationQuery,
+    ConversationRecord, ConversationStatus, ConversationStore, Entry, EraseMode, EventLog,
+    LatencyRecord, LatencyStore, Notification, NotificationChannel, PostgresStore, Retention,
+    RunChange, RunCommand, RunNote, RunProgress, RunQuery, RunRequest, RunStore, RunWriter,
+    StoreError, StoreFuture,
 };
 use forgeline_types::Message;
 use futures_util::StreamExt as _;
@@ -48,6 +49,13 @@ pub(super) fn conversation(id: &str) -> ConversationKey {
 
 fn own() -> RunWriter {
     RunWriter::new(key("r"), 1)
+}
+
+/// Returns an event that is the same each time.
+pub(super) fn audited(id: &str) -> AuditEvent {
+    let mut event = AuditEvent::new("kind", "host", "ann", 1_000);
+    (event.id, event.salt) = (id.into(), "salt".into());
+    event
 }
 
 macro_rules! operations {
@@ -174,16 +182,33 @@ operations! {
     ("LatencyStore::erase", One, |store| {
         LatencyStore::erase(&*store, "team-a", "ann", EraseMode::Hard).await
     }),
+    ("AuditStore::append", One, |store| AuditStore::append(&*store, "team-a", audited("2")).await),
+    ("AuditStore::append to a new scope", One, |store| {
+        AuditStore::append(&*store, "team-b", audited("2")).await
+    }),
+    ("AuditStore::read", One, |store| {
+        AuditStore::read(&*store, AuditQuery::new("team-a", 9)).await
+    }),
+    ("AuditStore::chain", One, |store| store.chain("team-a", 0, 9).await),
+    ("AuditStore::head", One, |store| store.head("team-a").await),
+    ("AuditStore::scopes", One, |store| store.scopes(None, 9).await),
+    // An answer that is lost may not count what was cut.
+    ("AuditStore::cut", One, |store| store.cut("team-a", u64::MAX, 9).await.map(drop)),
+    ("AuditStore::erase", One, |store| {
+        AuditStore::erase(&*store, "team-a", "ann", EraseMode::Hard).await
+    }),
+    ("AuditStore::verify", One, |store| store.verify("team-a", None).await),
 }
 
 /// The sources of the traits.
-const TRAITS: [(&str, &str); 6] = [
+const TRAITS: [(&str, &str); 7] = [
     ("EventLog", include_str!("../../../log.rs")),
     ("RunStore", include_str!("../../../runs.rs")),
     ("CommandStore", include_str!("../../../commands.rs")),
     ("ConversationStore", include_str!("../../../conversations.rs")),
     ("NotificationChannel", include_str!("../../../notifications.rs")),
     ("LatencyStore", include_str!("../../../latency.rs")),
+    ("AuditStore", include_str!("../../../audit/store.rs")),
 ];
 
 #[test]

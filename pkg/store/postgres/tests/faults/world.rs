@@ -6,14 +6,14 @@ use std::{
 };
 
 use forgeline_store::{
-    CommandStore, ConversationRecord, ConversationStore, Entry, EventLog, LatencyRecord,
-    LatencyStore, Notification, NotificationChannel, PostgresStore, Retention, RunChange,
-    RunCommand, RunNote, RunProgress, RunRequest, RunStore, RunWriter,
+    AuditStore, CommandStore, ConversationRecord, ConversationStore, Entry, EventLog,
+    LatencyRecord, LatencyStore, Notification, NotificationChannel, PostgresStore, Retention,
+    RunChange, RunCommand, RunNote, RunProgress, RunRequest, RunStore, RunWriter,
 };
 use forgeline_types::Message;
 use tokio_postgres::{Client, NoTls};
 
-use super::operations::{StoreOperation, conversation, long_text};
+use super::operations::{StoreOperation, audited, conversation, long_text};
 use crate::{
     message_proxy::MessageProxy,
     postgres::PostgresServer,
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The tables with the data of operations.
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 16] = [
     "run",
     "run_note",
     "command",
@@ -36,6 +36,8 @@ const TABLES: [&str; 14] = [
     "scope",
     "notification",
     "latency",
+    "audit",
+    "audit_head",
 ];
 
 /// A store behind a proxy, and a session that goes past it.
@@ -100,6 +102,7 @@ impl FaultWorld {
         let mut latency = LatencyRecord::new("r", 1, 1);
         latency.owner = "ann".into();
         LatencyStore::add(store, "team-a", latency).await.unwrap();
+        AuditStore::append(store, "team-a", audited("1")).await.unwrap();
         self.proxy.wait_for_news();
         // Times of the database are not compared; whether one was set again is.
         let times = "UPDATE forgeline.log SET changed_ms = CASE WHEN name LIKE 'old%' THEN 1 ELSE 5 END; \
