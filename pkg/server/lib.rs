@@ -21,6 +21,7 @@
 //! web console.
 
 mod access;
+mod audit;
 mod builder;
 mod commands;
 mod console;
