@@ -1,6 +1,12 @@
 //! The builder of a service.
 
-use std::{collections::BTreeSet, error::Error, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    error::Error,
+    fmt,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -10,6 +16,7 @@ use super::{
         control::AccessControl, identity::LocalCallers, origins::AllowedOrigins,
         usage::ServiceUsage,
     },
+    audit::AuditTrail,
     conversations::{
         agents::{AgentSet, ServedAgent},
         directory::ConversationDirectory,
@@ -23,7 +30,7 @@ use super::{
     runs::{directory::RunDirectory, event_batches::LeaveSignals, slots::RunSlots},
     service::{Service, ServiceHandles},
 };
-use forgeline_agent::{Agent, Caller, observe::Observer};
+use forgeline_agent::{Agent, Caller, access::AuditRecord, observe::Observer};
 use forgeline_store::{EventLog, NodeId, NotificationChannel, Stores};
 use forgeline_types::Text;
 
@@ -314,7 +321,15 @@ impl ServiceBuilder {
         let mut watchers: Vec<Arc<dyn Observer>> =
             vec![Arc::clone(&metrics) as _, Arc::clone(&records) as _];
         watchers.extend(latency.clone().map(|latency| latency as _));
-        let mut agents = AgentSet::new(default, watchers);
+        let tasks = TaskTracker::new();
+        let audit = Arc::new(AuditTrail::new(
+            Arc::clone(&stores.audit),
+            Arc::clone(&metrics),
+            tasks.clone(),
+        ));
+        let sink = Arc::clone(&audit);
+        let refusals = Arc::new(move |record: AuditRecord| sink.refused(record));
+        let mut agents = AgentSet::new(default, watchers, refusals);
         checks.extend(HealthCheck::of_stores(&stores));
         for (name, agent) in given {
             if let ServedAgent::Shared(agent) = &agent {
@@ -332,13 +347,15 @@ impl ServiceBuilder {
             Arc::new(ConversationDirectory::new(Arc::clone(&agents), store, is_shared));
         let runs = Arc::new(RunDirectory::new(&stores));
         let streams = Arc::new(HostStreams::new(Arc::clone(&stores.log), is_shared, &limits));
-        let (tasks, places) = (TaskTracker::new(), RunSlots::new(&limits));
+        let places = RunSlots::new(&limits);
         let usage = ServiceUsage::new(limits);
         let retention = Arc::new(DataRetention {
             stores: stores.clone(),
             runs: Arc::clone(&runs),
             conversations: Arc::clone(&conversations),
             streams: Arc::clone(&streams),
+            audit: Arc::clone(&audit),
+            audit_swept: Mutex::default(),
             keep,
             sweeping: SweepTask::default(),
             tasks: tasks.clone(),
@@ -352,6 +369,7 @@ impl ServiceBuilder {
             usage: Arc::clone(&usage),
             metrics: Arc::clone(&metrics),
             records,
+            audit: Arc::clone(&audit),
             retention: Arc::clone(&retention),
             tasks,
             leave: LeaveSignals::default(),
@@ -369,6 +387,7 @@ impl ServiceBuilder {
             readers: ReaderContext { log: Arc::clone(&stores.log), long_poll, ends },
             stores,
             metrics,
+            audit,
             latency,
             checks: Arc::new(HealthChecks::new(checks)),
             has_console,

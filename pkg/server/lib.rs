@@ -21,6 +21,7 @@
 //! clients of OpenAI, an agent is a model: `POST /v1/chat/completions` and `POST /v1/responses`. `GET /` is the web console.
 
 mod access;
+mod audit;
 mod builder;
 mod commands;
 mod console;

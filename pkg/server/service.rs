@@ -7,6 +7,7 @@ use axum::extract::FromRef;
 use super::{
     Keep, Problem, Recovered,
     access::control::AccessControl,
+    audit::AuditTrail,
     builder::ClientInstructions,
     conversations::{agents::AgentSet, directory::ConversationDirectory},
     durable::HostStreams,
@@ -48,6 +49,7 @@ pub(super) struct ServiceHandles {
     pub(super) readers: ReaderContext,
     pub(super) stores: Stores,
     pub(super) metrics: Arc<ServiceMetrics>,
+    pub(super) audit: Arc<AuditTrail>,
     pub(super) latency: Option<Arc<LatencyWindow>>,
     pub(super) checks: Arc<HealthChecks>,
     pub(super) has_console: bool,
@@ -77,6 +79,7 @@ parts_of_service! {
     readers: ReaderContext,
     stores: Stores,
     metrics: Arc<ServiceMetrics>,
+    audit: Arc<AuditTrail>,
     latency: Option<Arc<LatencyWindow>>,
     checks: Arc<HealthChecks>,
 }
@@ -109,7 +112,8 @@ impl Service {
     }
 
     /// Erases the conversations of an owner in a scope, with the runs, their events and their latencies, and the streams that the owner created; an owner
-    /// with an empty name has none. Active runs are cancelled. With [`EraseMode::Count`], nothing changes.
+    /// with an empty name has none. Audit rows of the owner lose their content, and one without a name reports the erasure. Active runs are cancelled. With
+    /// [`EraseMode::Count`], nothing changes.
     ///
     /// # Errors
     ///
@@ -123,8 +127,8 @@ impl Service {
         self.0.retention.erase(scope, owner, mode).await
     }
 
-    /// Retires the logs that are not to be kept, packs closed logs, removes expired streams, and deletes the oldest ended runs beyond the number to keep,
-    /// with their events. The service does this once a minute with the value of [`ServiceBuilder::keep`](crate::ServiceBuilder::keep); readers of
+    /// Retires the logs that are not to be kept, packs closed logs, removes expired streams, cuts the audit rows of at most 100 scopes, and deletes the oldest ended
+    /// runs beyond the number to keep, with their events. The service does this once a minute with the value of [`ServiceBuilder::keep`](crate::ServiceBuilder::keep); readers of
     /// a retired log get 410.
     ///
     /// # Errors

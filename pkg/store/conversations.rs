@@ -161,6 +161,8 @@ pub struct Erased {
     pub runs: u64,
     /// The number of streams that the owner created.
     pub streams: u64,
+    /// The number of audit rows of the owner or about the owner's data, which stay in their chain without content.
+    pub audit: u64,
 }
 
 impl Erased {

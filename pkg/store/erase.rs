@@ -28,8 +28,8 @@ pub fn runs_of(scope: &Text, owner: &str) -> LogKey {
 }
 
 impl Stores {
-    /// Erases the data of an owner in a scope: conversations, runs, their events, latency records, and the streams that the owner created; an owner with
-    /// an empty name has none. With [`EraseMode::Count`], nothing changes. If a service uses the stores, call `Service::erase` instead, which first
+    /// Erases the data of an owner in a scope: conversations, runs, their events, latency records, the streams that the owner created,
+    /// and the content of audit rows; an owner with an empty name has none. With [`EraseMode::Count`], nothing changes. If a service uses the stores, call `Service::erase` instead, which first
     /// ends the active runs.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Stores {
         mode: EraseMode,
     ) -> Result<Erased, StoreError> {
         let scope = scope.into();
-        let (mut runs, mut streams) = (0, 0);
+        let (mut runs, mut streams, mut audit) = (0, 0, 0);
         if !owner.is_empty() {
             if !mode.is_dry_run() {
                 let mut query = RunQuery::new(scope.clone(), PAGE).owner(owner);
@@ -60,9 +60,10 @@ impl Stores {
             }
             streams = self.erase_streams(&scope, owner, mode).await?;
             runs = self.runs.erase(&scope, owner, mode).await?;
+            audit = self.audit.erase(&scope, owner, mode).await?;
         }
         let erased = self.conversations.erase(&scope, owner, mode).await?;
-        Ok(Erased { runs, streams, ..erased })
+        Ok(Erased { runs, streams, audit, ..erased })
     }
 
     /// Removes the streams that an owner created; returns their number.

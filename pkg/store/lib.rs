@@ -1,7 +1,8 @@
-//! Stores for data that outlives a run: its event log, conversations, runs, notifications and latency records.
+//! Stores for data that outlives a run: its event log, conversations, runs, notifications, latency records and audit.
 //!
 //! Each store is a trait, so that other engines can implement it.
 
+mod audit;
 mod blobs;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod chunk_codec;
@@ -46,6 +47,10 @@ pub use self::redis::{RedisNotifications, RedisOptions};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use self::{
+    audit::{
+        AuditChain, AuditEvent, AuditFault, AuditHash, AuditHead, AuditPage, AuditQuery,
+        AuditReport, AuditRow, AuditStore, AuditSubject, MAX_AUDIT_PAYLOAD_BYTES, export_audit,
+    },
     commands::{
         CommandSent, CommandStore, MAX_COMMAND_BYTES, MAX_UNANSWERED, RunCommand, StoredCommand,
     },

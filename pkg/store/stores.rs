@@ -3,7 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use super::{
-    CommandStore, ConversationStore, EventLog, LatencyStore, NotificationChannel, RunStore,
+    AuditStore, CommandStore, ConversationStore, EventLog, LatencyStore, NotificationChannel,
+    RunStore,
 };
 
 /// The stores of a service: one per purpose, possibly of different engines. Runs, their events, conversations and commands belong in one engine where
@@ -33,6 +34,8 @@ pub struct Stores {
     pub notifications: Arc<dyn NotificationChannel>,
     /// The latency records.
     pub latency: Arc<dyn LatencyStore>,
+    /// What was done and refused.
+    pub audit: Arc<dyn AuditStore>,
 }
 
 impl Stores {
@@ -45,7 +48,8 @@ impl Stores {
             + RunStore
             + CommandStore
             + NotificationChannel
-            + LatencyStore,
+            + LatencyStore
+            + AuditStore,
     {
         let engine = Arc::new(engine);
         Self {
@@ -54,7 +58,8 @@ impl Stores {
             runs: engine.clone(),
             commands: engine.clone(),
             notifications: engine.clone(),
-            latency: engine,
+            latency: engine.clone(),
+            audit: engine,
         }
     }
 }

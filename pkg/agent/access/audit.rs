@@ -1,6 +1,10 @@
 //! Records of refused calls.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +40,16 @@ pub trait AuditSink: Send + Sync {
 impl<F: Fn(AuditRecord) + Send + Sync> AuditSink for F {
     fn record(&self, record: AuditRecord) {
         self(record);
+    }
+}
+
+/// The sink of an agent's host, which the agent's sub-agents inherit.
+#[derive(Clone)]
+pub(crate) struct HostAudit(pub(crate) Arc<dyn AuditSink>);
+
+impl fmt::Debug for HostAudit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("HostAudit").finish_non_exhaustive()
     }
 }
 
@@ -102,13 +116,14 @@ impl AuditRecord {
     }
 }
 
-/// Writes a record to the log, and to the sink if there is one.
-pub(crate) fn write(sink: Option<&dyn AuditSink>, record: AuditRecord) {
+/// Writes a record to the log, and to the sinks if there are any.
+pub(crate) fn write(sink: Option<&dyn AuditSink>, host: Option<&HostAudit>, record: AuditRecord) {
     let AuditRecord { kind, run_id, id, tool_name, caller, .. } = &record;
     let caller = caller.as_deref();
     tracing::warn!(?kind, %run_id, call = %id, tool = %tool_name, caller, "a call was refused");
-    if let Some(sink) = sink {
+    let host = host.map(|HostAudit(sink)| &**sink);
+    for sink in [sink, host].into_iter().flatten() {
         // A panic in the sink affects nothing else.
-        let _told = catch_unwind(AssertUnwindSafe(|| sink.record(record)));
+        let _told = catch_unwind(AssertUnwindSafe(|| sink.record(record.clone())));
     }
 }

@@ -7,10 +7,14 @@ mod call_denial;
 mod permissions;
 
 pub(crate) use self::call_denial::CallDenial;
-pub(crate) use self::{audit::RefusalContext, authorizer::authorize, permissions::permits};
 pub use self::{
     audit::{AuditRecord, AuditSink},
     audit_kind::AuditKind,
     authorizer::{AllowList, Authorization, Authorizer, ClientCall},
     permissions::{ModulePermissions, NamedPermissions, Permissions, ToolAccess},
+};
+pub(crate) use self::{
+    audit::{HostAudit, RefusalContext},
+    authorizer::authorize,
+    permissions::permits,
 };

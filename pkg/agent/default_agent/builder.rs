@@ -417,6 +417,7 @@ impl AgentBuilder {
             authorizer: self.authorizer,
             permissions: self.permissions,
             audit: self.audit,
+            host_audit: None,
             is_gated: false,
             grants: self.grants,
             trusted_sources: self.trusted_sources,

@@ -4,7 +4,12 @@ use std::sync::Arc;
 
 use super::{agent::Agent, conversation::Conversation};
 use crate::{
-    driver::SharedAgent, observe::Observer, run::RunInput, support::system_now, tools::ToolSource,
+    access::{AuditSink, HostAudit},
+    driver::SharedAgent,
+    observe::Observer,
+    run::RunInput,
+    support::system_now,
+    tools::ToolSource,
 };
 use forgeline_llm::{Provider, ToolSpec};
 use forgeline_types::{AgentError, Message, Part, Text};
@@ -24,6 +29,13 @@ impl Agent {
         self.changed(|parts| {
             parts.observers = parts.observers.iter().chain(watchers).cloned().collect();
         })
+    }
+
+    /// Returns an agent whose refused calls, and those of its sub-agents, are also reported to this sink.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn audited_by(&self, sink: Arc<dyn AuditSink>) -> Self {
+        self.changed(|parts| parts.host_audit = Some(HostAudit(sink)))
     }
 
     /// Returns a conversation with this agent that shares the messages, the order of runs and the grants of another one.

@@ -19,6 +19,7 @@ impl RunConversation<'_> {
             tool_module: entry.as_ref().and_then(|entry| entry.tool.module()),
             run,
         };
-        audit::write(parts.audit.as_deref(), AuditRecord::new(denial, &refused));
+        let record = AuditRecord::new(denial, &refused);
+        audit::write(parts.audit.as_deref(), parts.host_audit.as_ref(), record);
     }
 }

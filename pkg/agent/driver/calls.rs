@@ -132,7 +132,8 @@ impl<'a> RunningCalls<'a> {
         let CallSite { parts, agent, .. } = self.site;
         let memory = Some(Arc::clone(&agent.memory));
         let asking = Some(CallAbove::new(&self.desk, &call.id));
-        let above = ParentContext { steering, outside, memory, draw, call: asking };
+        let audit = parts.host_audit.clone();
+        let above = ParentContext { steering, outside, memory, draw, call: asking, audit };
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
             return self.refuse(id, not_run());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::budget_pool::BudgetDraw;
 use crate::{
+    access::HostAudit,
     memory::SharedMemory,
     run::OutsideSources,
     steering::{CallAbove, Steering},
@@ -22,4 +23,6 @@ pub(crate) struct ParentContext {
     pub(crate) draw: Option<BudgetDraw>,
     /// The call, for the waits of a sub-agent's run.
     pub(crate) call: Option<CallAbove>,
+    /// The sink of the host for refused calls.
+    pub(crate) audit: Option<HostAudit>,
 }

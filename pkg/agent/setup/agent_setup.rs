@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    access::{AuditSink, Authorizer, Permissions},
+    access::{AuditSink, Authorizer, HostAudit, Permissions},
     approval::{Approver, SessionGrant},
     config::AgentConfig,
     nesting,
@@ -45,6 +45,8 @@ pub(crate) struct AgentSetup {
     /// The rules about callers; `None` for [`NamedPermissions`](crate::access::NamedPermissions).
     pub(crate) permissions: Option<Arc<dyn Permissions>>,
     pub(crate) audit: Option<Arc<dyn AuditSink>>,
+    /// The sink of the agent's host, which sub-agents inherit.
+    pub(crate) host_audit: Option<HostAudit>,
     /// `true` when some runs may not be allowed to use all tools.
     pub(crate) is_gated: bool,
     /// The permissions granted from the start.

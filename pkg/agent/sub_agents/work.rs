@@ -8,6 +8,7 @@ use tracing::Instrument as _;
 use super::{SubAgent, recent::recent, result_tool::AgentResult};
 use crate::{
     RunInput,
+    access::HostAudit,
     default_agent::Conversation,
     nesting::{self, AgentFamily, BudgetDraw, ParentContext, ParentWait, SubAgentResult},
     notice::SubAgentEvent,
@@ -139,7 +140,8 @@ impl SubAgent {
         self.check(&budget)?;
         let mut input = RunInput::from(task).budget(budget);
         input.context = context.run().clone();
-        let conversation = self.agent.conversation();
+        let audited = above.audit.clone().map(|HostAudit(sink)| self.agent.audited_by(sink));
+        let conversation = audited.as_ref().unwrap_or(&self.agent).conversation();
         conversation.0.add_outside(&above.outside);
         if let Some(memory) = above.memory.as_ref().filter(|_| self.recent > 0) {
             let messages = recent(memory.lock().transcript().messages(), self.recent);

@@ -134,7 +134,13 @@ pub(crate) const OBSERVE: &str = "service.observe";
 /// The permission to send notifications to the whole scope.
 pub(crate) const NOTIFY: &str = "service.notify";
 
-const ALL: [&str; 2] = [OBSERVE, NOTIFY];
+/// The permission to read the audit rows of the scope.
+pub(crate) const AUDIT: &str = "service.audit";
+
+/// The permission to list the runs of everyone in the scope.
+pub(crate) const RUNS: &str = "service.runs";
+
+const ALL: [&str; 4] = [OBSERVE, NOTIFY, AUDIT, RUNS];
 
 /// Refuses a caller without this permission.
 pub(crate) fn check_permission(caller: &Caller, permission: &str) -> Result<(), Problem> {

@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use futures_util::{FutureExt as _, future::BoxFuture};
 
 use crate::{Problem, input::client_tools::RequestToolSource};
-use forgeline_agent::{Agent, Caller, observe::Observer};
+use forgeline_agent::{Agent, Caller, access::AuditSink, observe::Observer};
 use forgeline_llm::without_secrets;
 use forgeline_types::Text;
 
@@ -40,6 +40,8 @@ pub(crate) struct AgentSet {
     with_history: BTreeSet<Text>,
     /// The observers of every run.
     watchers: Vec<Arc<dyn Observer>>,
+    /// The receiver of refused calls of every run.
+    audit: Arc<dyn AuditSink>,
 }
 
 impl ServedAgent {
@@ -57,8 +59,12 @@ impl ServedAgent {
 }
 
 impl AgentSet {
-    pub(crate) fn new(default: Text, watchers: Vec<Arc<dyn Observer>>) -> Self {
-        Self { agents: BTreeMap::new(), default, with_history: BTreeSet::new(), watchers }
+    pub(crate) fn new(
+        default: Text,
+        watchers: Vec<Arc<dyn Observer>>,
+        audit: Arc<dyn AuditSink>,
+    ) -> Self {
+        Self { agents: BTreeMap::new(), default, with_history: BTreeSet::new(), watchers, audit }
     }
 
     /// Adds an agent; returns `false` if there is one of this name.
@@ -81,7 +87,8 @@ impl AgentSet {
 
     /// Returns an agent with what the service adds to it.
     fn served(&self, agent: &Agent) -> Agent {
-        agent.with_source(Arc::new(RequestToolSource)).watched_by(&self.watchers)
+        let agent = agent.with_source(Arc::new(RequestToolSource)).watched_by(&self.watchers);
+        agent.audited_by(Arc::clone(&self.audit))
     }
 
     /// Returns `true` if a conversation with this agent, or the default one, may begin with the messages of a client.

@@ -110,7 +110,7 @@ impl RunLifecycle {
                 return self.chat_here(run, &caller, (next, answers), command).await;
             }
             RunAct::Look { answers } => return look(run, &caller, answers).await,
-            RunAct::Leave { answers } => self.leave(run, answers).await?,
+            RunAct::Leave { answers } => self.leave(run, (&caller, answers)).await?,
             RunAct::AgUi(mut act) => {
                 return self.ag_ui_here(run, (&caller, at_ms), &mut act, command).await;
             }
@@ -148,7 +148,7 @@ impl RunLifecycle {
         if !may_answer {
             return Err(Problem::not_permitted(id));
         }
-        self.answer(run, vec![answer], command).await
+        self.answer(run, (caller, vec![answer]), command).await
     }
 }
 

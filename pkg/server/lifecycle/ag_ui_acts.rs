@@ -72,9 +72,9 @@ impl RunLifecycle {
         if let Some(message) = word {
             self.usage.limits().check_input(&message.text())?;
             let word = QueuedMessage { when: DeliveryTime::Next, message, at_ms };
-            self.answer_and_steer(run, answers, word, command).await?;
+            self.answer_and_steer(run, (caller, answers), word, command).await?;
         } else {
-            self.answer(run, answers, command).await?;
+            self.answer(run, (caller, answers), command).await?;
         }
         Ok(ActOutcome::From(run.paused()))
     }

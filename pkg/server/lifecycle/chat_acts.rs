@@ -23,7 +23,7 @@ impl RunLifecycle {
         // An invalid position is reported before anything is decided.
         self.stores.log.read(&run.key, from, 1).await?;
         let answers = open_ones(run, caller, answers)?;
-        self.answer(run, answers, command).await?;
+        self.answer(run, (caller, answers), command).await?;
         Ok(ActOutcome::From(from))
     }
 }

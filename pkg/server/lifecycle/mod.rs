@@ -28,6 +28,7 @@ use tokio_util::task::TaskTracker;
 use self::membership::NodeMembership;
 use super::{
     access::usage::ServiceUsage,
+    audit::AuditTrail,
     conversations::directory::ConversationDirectory,
     metrics::{ServiceMetrics, latency_records::LatencyRecords, node_counts::NodeCounts},
     retention::DataRetention,
@@ -49,6 +50,7 @@ pub(crate) struct RunLifecycle {
     pub(super) usage: Arc<ServiceUsage>,
     pub(super) metrics: Arc<ServiceMetrics>,
     pub(super) records: Arc<LatencyRecords>,
+    pub(super) audit: Arc<AuditTrail>,
     pub(super) retention: Arc<DataRetention>,
     pub(super) tasks: TaskTracker,
     /// The signals on which runs are suspended.

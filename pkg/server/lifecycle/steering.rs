@@ -8,6 +8,7 @@ use tracing::Instrument as _;
 use super::{RunLifecycle, start::StartRun};
 use crate::{
     Problem,
+    audit::{Decided, decided},
     commands::act::{RunAct, SentAct},
     input::{
         pending::{PendingAnswer, QueuedMessage},
@@ -72,10 +73,10 @@ impl RunLifecycle {
     pub(crate) async fn answer(
         &self,
         run: &ServiceRun,
-        answers: Vec<PendingAnswer>,
+        (by, answers): (&Caller, Vec<PendingAnswer>),
         command: Option<u64>,
     ) -> Result<(), Problem> {
-        self.answer_whole(run, answers, None, command).await
+        self.answer_whole(run, (by, answers), None, command).await
     }
 
     /// Answers open requests of a run and sends it a message, which its model reads after the results. Keeps both or neither, even if this future is
@@ -83,12 +84,13 @@ impl RunLifecycle {
     pub(crate) async fn answer_and_steer(
         self: &Arc<Self>,
         run: &Arc<ServiceRun>,
-        answers: Vec<PendingAnswer>,
+        (by, answers): (&Caller, Vec<PendingAnswer>),
         word: QueuedMessage,
         command: Option<u64>,
     ) -> Result<(), Problem> {
-        let (this, run) = (Arc::clone(self), Arc::clone(run));
-        let whole = async move { this.answer_whole(&run, answers, Some(word), command).await };
+        let (this, run, by) = (Arc::clone(self), Arc::clone(run), by.clone());
+        let whole =
+            async move { this.answer_whole(&run, (&by, answers), Some(word), command).await };
         let done = tokio::spawn(whole.in_current_span());
         done.await.unwrap_or_else(|_| Err(Problem::busy("the answers could not be stored", 5)))
     }
@@ -96,12 +98,13 @@ impl RunLifecycle {
     async fn answer_whole(
         &self,
         run: &ServiceRun,
-        answers: Vec<PendingAnswer>,
+        (by, answers): (&Caller, Vec<PendingAnswer>),
         word: Option<QueuedMessage>,
         command: Option<u64>,
     ) -> Result<(), Problem> {
         let answers = firsts(answers);
         let Some(first) = answers.first() else { return Ok(()) };
+        let decisions = Decided::among(run, &answers);
         let (key, progress) = (&run.key, run.kept_progress().await);
         let closed = |id: &str| Problem::not_found("open request", id);
         // Another request may have been faster.
@@ -140,6 +143,7 @@ impl RunLifecycle {
                 return Err(refused.into());
             }
         }
+        self.audit.write(key.scope.clone(), decided(run, by, decisions)).await;
         Ok(())
     }
 
@@ -148,7 +152,7 @@ impl RunLifecycle {
     pub(super) async fn leave(
         &self,
         run: &ServiceRun,
-        answers: Vec<PendingAnswer>,
+        (by, answers): (&Caller, Vec<PendingAnswer>),
     ) -> Result<(), Problem> {
         // An earlier owner may have executed the command of this.
         if run.has_ended() || run.steering.is_left() {
@@ -157,6 +161,7 @@ impl RunLifecycle {
         let mut answers = firsts(answers);
         let (key, progress) = (&run.key, run.kept_progress().await);
         answers.retain(|answer| run.steering.is_open(&answer.id));
+        let decisions = Decided::among(run, &answers);
         let given = answers.iter().map(|answer| (answer.id.clone(), answer.given.clone()));
         let given: Vec<_> = given.collect();
         let is_kept = async {
@@ -177,6 +182,7 @@ impl RunLifecycle {
         };
         let is_kept = is_kept.await;
         run.steering.leave(given);
+        self.audit.write(key.scope.clone(), decided(run, by, decisions)).await;
         is_kept
     }
 

@@ -48,6 +48,10 @@ pub(super) struct ServiceMetrics {
     /// By tool.
     elided: LabeledCounter<Text>,
     models: ModelMetrics,
+    /// By type.
+    audited: LabeledCounter<Text>,
+    /// By type.
+    audit_lost: LabeledCounter<Text>,
     emission: DurationHistogram,
     tool: DurationHistogram,
     run: DurationHistogram,
@@ -91,6 +95,16 @@ impl ServiceMetrics {
         self.runs_ended.add(status, status);
         self.events.fetch_add(events, Ordering::Relaxed);
         self.run.record(took);
+    }
+
+    /// Counts an audit event that was stored.
+    pub(super) fn audited(&self, kind: &Text) {
+        self.audited.add(kind.clone(), "other".into());
+    }
+
+    /// Counts an audit event that could not be stored.
+    pub(super) fn audit_lost(&self, kind: &Text) {
+        self.audit_lost.add(kind.clone(), "other".into());
     }
 
     /// Counts a response of a route, given by its path in the router.
@@ -158,6 +172,16 @@ impl ServiceMetrics {
         );
         self.elided.write(elided, out, |tool| format!("tool=\"{}\"", escaped(tool)));
         self.models.write(out);
+        for (counter, name, help) in [
+            (&self.audited, "forgeline_audit_events_total", "Audit events stored, by type."),
+            (
+                &self.audit_lost,
+                "forgeline_audit_lost_total",
+                "Audit events that could not be stored, by type.",
+            ),
+        ] {
+            counter.write((name, help), out, |kind| format!("type=\"{}\"", escaped(kind)));
+        }
         for (name, help, histogram) in [
             ("emission", "Longest time in a turn from a chunk to its last event.", &self.emission),
             ("tool", "Tool calls that succeeded.", &self.tool),

@@ -255,6 +255,62 @@ pub(crate) enum HistoryAnswer {
     One(ConversationPageAnswer),
 }
 
+/// A page of audit rows, newest first.
+#[derive(JsonSchema)]
+#[schemars(rename = "AuditRows")]
+pub(crate) struct AuditRowsAnswer {
+    rows: Vec<AuditRowAnswer>,
+    /// The `after` of the next page.
+    next: Option<String>,
+}
+
+/// Something that was done or refused, in the chain of its scope.
+#[derive(JsonSchema)]
+#[schemars(rename = "AuditRow")]
+struct AuditRowAnswer {
+    /// The number in the scope, from 0.
+    seq: u64,
+    scope: String,
+    id: String,
+    r#type: String,
+    /// The part that reports it.
+    source: String,
+    at_ms: u64,
+    /// The id of the caller that did it.
+    actor: Option<String>,
+    /// The id of the caller whose data it is about, if named.
+    owner: Option<String>,
+    /// The run, conversation, tool and request that it is about.
+    subject: Option<Map<String, Value>>,
+    payload: Option<Map<String, Value>>,
+    salt: Option<String>,
+    /// Whether actor, owner, subject and payload were erased.
+    erased: bool,
+    /// The SHA-256 of what an erasure removes.
+    seal: String,
+    /// The SHA-256 of the row and of all before it.
+    hash: String,
+}
+
+/// The result of a check of the chain.
+#[derive(JsonSchema)]
+#[schemars(rename = "AuditCheck")]
+pub(crate) struct AuditCheckAnswer {
+    whole: bool,
+    /// The number of rows that were checked.
+    rows: u64,
+    /// The number of those whose content was erased.
+    erased: u64,
+    /// The number of the first row that is kept.
+    first: u64,
+    /// The number that the next row will have.
+    next: u64,
+    /// The hash of the last row. Keep it, with `next`, outside of the service.
+    hash: String,
+    /// The first fault.
+    problem: Option<String>,
+}
+
 /// A notification that was sent.
 #[derive(JsonSchema)]
 #[schemars(rename = "SentNotification")]

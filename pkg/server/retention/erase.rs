@@ -5,7 +5,13 @@ use std::sync::Arc;
 use futures_util::future::try_join_all;
 
 use super::{DataRetention, Keep};
-use crate::{Problem, access::scope::scope, commands::send::end_elsewhere, runs::run::ServiceRun};
+use crate::{
+    Problem,
+    access::scope::scope,
+    audit::{conversation_deleted, data_erased},
+    commands::send::end_elsewhere,
+    runs::run::ServiceRun,
+};
 use forgeline_agent::Caller;
 use forgeline_store::{
     ConversationKey, ConversationQuery, EraseMode, Erased, LogKey, RunQuery, StoreError,
@@ -45,7 +51,12 @@ impl DataRetention {
             let Some(next) = page.next else { break };
             query.after = Some(next);
         }
-        Ok(stores.conversations.delete(&key).await?)
+        let is_deleted = stores.conversations.delete(&key).await?;
+        if is_deleted {
+            let (scope, event) = conversation_deleted(caller, id);
+            self.audit.write(scope, vec![event]).await;
+        }
+        Ok(is_deleted)
     }
 
     /// Erases what an owner has in a scope.
@@ -75,7 +86,11 @@ impl DataRetention {
                 query.after = Some(next);
             }
         }
-        Ok(stores.erase(scope, owner, mode).await?)
+        let erased = stores.erase(scope.clone(), owner, mode).await?;
+        if !mode.is_dry_run() && !owner.is_empty() {
+            self.audit.write(scope, vec![data_erased(mode, &erased)]).await;
+        }
+        Ok(erased)
     }
 
     /// Removes the data that is not to be kept.
@@ -83,6 +98,7 @@ impl DataRetention {
         let stores = &self.stores;
         stores.log.sweep(keep.retention(now_ms())).await?;
         self.streams.sweep().await?;
+        self.sweep_audit(keep).await?;
         loop {
             let deleted = stores.runs.sweep(0, keep.runs).await?;
             if deleted.is_empty() {

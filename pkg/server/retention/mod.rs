@@ -1,11 +1,12 @@
 //! The retention of data that is no longer in use.
 
+mod audit_sweep;
 pub(super) mod erase;
 pub(super) mod sweep;
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -14,10 +15,11 @@ use std::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    conversations::directory::ConversationDirectory, durable::HostStreams,
+    audit::AuditTrail, conversations::directory::ConversationDirectory, durable::HostStreams,
     runs::directory::RunDirectory,
 };
 use forgeline_store::{Retention, Stores};
+use forgeline_types::Text;
 
 /// The retention of ended runs and their events. Conversations are kept until they are deleted.
 ///
@@ -40,13 +42,23 @@ pub struct Keep {
     /// Maximum size of the events of ended runs and of closed streams together, in bytes; beyond it, the oldest are removed. Open logs do not count.
     /// Default: no limit except that of the store.
     pub bytes: Option<u64>,
+    /// The time for which audit rows are kept; `None` to keep them forever. Default: forever.
+    pub audit_age: Option<Duration>,
+    /// Maximum number of audit rows of each scope; beyond it, the oldest are removed. Default: 1,000,000.
+    pub audit_rows: u64,
     /// Maximum number of runs; beyond it, the oldest are removed with their events. Default: 100,000.
     pub runs: u64,
 }
 
 impl Default for Keep {
     fn default() -> Self {
-        Self { age: Some(Duration::from_hours(30 * 24)), bytes: None, runs: 100_000 }
+        Self {
+            age: Some(Duration::from_hours(30 * 24)),
+            bytes: None,
+            audit_age: None,
+            audit_rows: 1_000_000,
+            runs: 100_000,
+        }
     }
 }
 
@@ -67,6 +79,9 @@ pub(crate) struct DataRetention {
     pub(super) runs: Arc<RunDirectory>,
     pub(super) conversations: Arc<ConversationDirectory>,
     pub(super) streams: Arc<HostStreams>,
+    pub(super) audit: Arc<AuditTrail>,
+    /// The scope whose audit rows the last sweep looked at last; `None` to begin anew.
+    pub(super) audit_swept: Mutex<Option<Text>>,
     pub(super) keep: Keep,
     pub(super) sweeping: SweepTask,
     pub(super) tasks: TaskTracker,

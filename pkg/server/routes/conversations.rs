@@ -84,10 +84,15 @@ type JsonResult = Result<Json<Value>, Problem>;
 
 impl PageQuery {
     fn most(&self) -> Result<usize, Problem> {
-        let most = self.limit.unwrap_or(PAGE);
-        let detail = || Problem::bad(format!("`limit` must be a number from 1 to {MAX_PAGE}"));
-        (1..=MAX_PAGE).contains(&most).then_some(most).ok_or_else(detail)
+        page_size(self.limit)
     }
+}
+
+/// Returns the number of entries of a page, as requested.
+pub(super) fn page_size(limit: Option<usize>) -> Result<usize, Problem> {
+    let most = limit.unwrap_or(PAGE);
+    let detail = || Problem::bad(format!("`limit` must be a number from 1 to {MAX_PAGE}"));
+    (1..=MAX_PAGE).contains(&most).then_some(most).ok_or_else(detail)
 }
 
 /// Returns a conversation as callers see it.

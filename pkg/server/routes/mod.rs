@@ -3,6 +3,7 @@
 mod ag_ui;
 mod agents;
 mod all_events;
+mod audit;
 mod chat;
 mod conversations;
 mod events;
@@ -29,6 +30,7 @@ use axum::{
 use super::{
     Problem, Service,
     access::{cors, gate::gate},
+    audit::refuse_audited,
     console,
     http::extract::refuse_query,
     metrics::request_log::log_request,
@@ -55,6 +57,7 @@ pub fn router(service: Service) -> Router {
     let without_query = add_routes(Router::new(), table::without_query());
     let runs = add_routes(Router::new(), table::with_query())
         .merge(without_query.route_layer(from_fn(refuse_query)))
+        .layer(from_fn_with_state(Arc::clone(&service.0.audit), refuse_audited))
         .layer(from_fn_with_state(Arc::clone(access), gate));
     let most = access.limits().body_bytes;
     let console = if service.0.has_console { console::routes() } else { Router::new() };

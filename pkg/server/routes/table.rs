@@ -10,17 +10,18 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{
-    ag_ui, agents, all_events, chat, conversations, events, front, health, notifications, requests,
-    runs, streams,
+    ag_ui, agents, all_events, audit, chat, conversations, events, front, health, notifications,
+    requests, runs, streams,
 };
 use crate::{
     Service,
     openapi::{
         ApiRoute, describe,
         schemas::{
-            AgentsAnswer, ConversationAnswer, ConversationPageAnswer, ConversationsAnswer,
-            DoneAnswer, HistoryAnswer, ModelAnswer, ModelsAnswer, NotifiedAnswer, ObjectSchema,
-            ReadyAnswer, RunAnswer, StartedAnswer, ToolsAnswer,
+            AgentsAnswer, AuditCheckAnswer, AuditRowsAnswer, ConversationAnswer,
+            ConversationPageAnswer, ConversationsAnswer, DoneAnswer, HistoryAnswer, ModelAnswer,
+            ModelsAnswer, NotifiedAnswer, ObjectSchema, ReadyAnswer, RunAnswer, StartedAnswer,
+            ToolsAnswer,
         },
     },
 };
@@ -98,6 +99,7 @@ pub(super) fn with_query() -> RouteTable {
     let mut routes = conversations();
     routes.extend(readers());
     routes.extend(fronts());
+    routes.extend(audited());
     routes.extend(streams());
     routes
 }
@@ -146,6 +148,39 @@ fn conversations() -> RouteTable {
         )
         .query("id", "The chat.")
         .answers_empty(204, "It is deleted."),
+    ]
+}
+
+/// Returns the routes of the audit rows.
+fn audited() -> RouteTable {
+    vec![
+        ApiRoute::get("/v1/audit", audit::list, "Lists the audit rows of the caller's scope.")
+            .query("type", "Only events of this type.")
+            .query("source", "Only events that this part reports.")
+            .query("actor", "Only events of this caller.")
+            .query("since", "Only events at or after this time, in milliseconds since 1970.")
+            .query("until", "Only events before this time, in milliseconds since 1970.")
+            .query("limit", LIMIT)
+            .query("after", "The `next` of the page before.")
+            .answers::<AuditRowsAnswer>(200, "A page, newest first."),
+        ApiRoute::get(
+            "/v1/audit/export",
+            audit::export,
+            "Streams all audit rows of the caller's scope, oldest first.",
+        )
+        .answers_as(
+            200,
+            "A line with the ends of the chain, then one for each row.",
+            "application/jsonl",
+        ),
+        ApiRoute::get(
+            "/v1/audit/verify",
+            audit::verify,
+            "Checks the chain of the audit rows of the caller's scope.",
+        )
+        .query("next", "The `next` of an earlier check, from which to go on.")
+        .query("hash", "The `hash` of that check.")
+        .answers::<AuditCheckAnswer>(200, "What was found."),
     ]
 }
 

@@ -3,6 +3,7 @@
 mod again;
 mod all_events;
 mod allowed;
+mod audited;
 mod besides;
 mod chats;
 mod chosen;

@@ -1,5 +1,7 @@
 //! Stores in memory, for a single process.
 
+mod audit;
+mod audit_store;
 mod command_store;
 mod conversation_store;
 mod conversations;
@@ -28,13 +30,13 @@ use std::{
 
 pub use self::log::InMemoryLog;
 use self::{
-    conversations::ConversationTable, latency::ScopeLatency, notifications::ScopeNotifications,
-    runs::RunTable, secret_rows::SecretTable,
+    audit::ScopeAudit, conversations::ConversationTable, latency::ScopeLatency,
+    notifications::ScopeNotifications, runs::RunTable, secret_rows::SecretTable,
 };
 use super::{StoredProviderProfile, Stores, command_waits::CommandWaits};
 use forgeline_types::Text;
 
-/// Conversations, runs with their commands, notifications and latency records in memory, for a single process: the data is lost with the process.
+/// Conversations, runs with their commands, notifications, latency records and audit rows in memory, for a single process: the data is lost with the process.
 ///
 /// Keeps the last 1,000 conversations and the last 1,000 ended runs of each scope, and 10,000 of each in total: beyond that, the largest scope loses one.
 /// A conversation with a run that has not ended is kept.
@@ -68,6 +70,7 @@ struct MemoryTables {
     latency: Mutex<HashMap<Text, ScopeLatency>>,
     secrets: Mutex<SecretTable>,
     profiles: Mutex<HashMap<Text, StoredProviderProfile>>,
+    audit: Mutex<HashMap<Text, ScopeAudit>>,
     waits: CommandWaits,
 }
 
@@ -90,7 +93,8 @@ impl Stores {
             runs: store.clone(),
             commands: store.clone(),
             notifications: store.clone(),
-            latency: store,
+            latency: store.clone(),
+            audit: store,
         }
     }
 }

@@ -27,6 +27,8 @@ impl StatementFailure {
             SqlState::T_R_DEADLOCK_DETECTED,
             SqlState::T_R_SERIALIZATION_FAILURE,
             SqlState::LOCK_NOT_AVAILABLE,
+            // The row of another session, which the statement did not see, is seen the next time.
+            SqlState::UNIQUE_VIOLATION,
             SqlState::TOO_MANY_CONNECTIONS,
             SqlState::CANNOT_CONNECT_NOW,
         ]

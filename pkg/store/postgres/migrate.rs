@@ -48,7 +48,7 @@ impl SchemaPlan {
     pub fn sql(&self) -> String {
         let mut sql = String::new();
         for (version, step) in (1..=self.own).zip(&STEPS).skip(self.found as usize) {
-            sql.push_str(step.up);
+            sql.extend(step.up.iter().copied());
             sql.push_str(&set_version(version));
         }
         sql

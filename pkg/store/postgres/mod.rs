@@ -1,5 +1,7 @@
 //! Stores in a database of `PostgreSQL`.
 
+mod audit;
+mod audit_schema;
 mod commands;
 mod conversation_rows;
 mod conversation_writes;

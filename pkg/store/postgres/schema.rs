@@ -1,18 +1,20 @@
 //! The tables, by schema version. All are in the schema `forgeline` of the database.
 
-use super::secret_rows::secret_table;
+use super::{audit_schema::AUDIT, secret_rows::SECRETS};
 
 /// A step from one version of the schema to the next.
 pub(super) struct SchemaStep {
     /// The statements that go forward.
-    pub(super) up: &'static str,
+    pub(super) up: &'static [&'static str],
     /// The statements that go back to the version before. They drop what that version cannot keep.
     pub(super) down: &'static str,
 }
 
 /// The steps, the first of which makes an empty schema version 1.
-pub(super) const STEPS: [SchemaStep; 2] =
-    [SchemaStep { up: VERSION_1, down: DOWN_1 }, SchemaStep { up: VERSION_2, down: DOWN_2 }];
+pub(super) const STEPS: [SchemaStep; 2] = [
+    SchemaStep { up: &[VERSION_1], down: DOWN_1 },
+    SchemaStep { up: &[VERSION_2, SECRETS, AUDIT], down: DOWN_2 },
+];
 
 /// Version 1 goes back to an empty database.
 const DOWN_1: &str = "DROP SCHEMA forgeline CASCADE;";
@@ -23,11 +25,11 @@ ALTER TABLE forgeline.node ADD COLUMN held_scopes text[] NOT NULL DEFAULT '{}',
     ADD COLUMN held_counts bigint[] NOT NULL DEFAULT '{}';
 ";
 
-const DOWN_2: &str =
-    "ALTER TABLE forgeline.node DROP COLUMN held_scopes, DROP COLUMN held_counts;\n";
+const DOWN_2: &str = "DROP TABLE forgeline.audit, forgeline.audit_head, forgeline.secret, forgeline.provider_profile;
+ALTER TABLE forgeline.node DROP COLUMN held_scopes, DROP COLUMN held_counts;
+";
 
-const VERSION_1: &str = concat!(
-    r#"
+const VERSION_1: &str = r#"
 CREATE SCHEMA IF NOT EXISTS forgeline;
 -- One row: the program that the schema belongs to, and its version.
 CREATE TABLE forgeline.about (program text NOT NULL, version integer NOT NULL);
@@ -119,6 +121,4 @@ CREATE TABLE forgeline.latency (
     scope text COLLATE "C" NOT NULL, number bigint NOT NULL, at_ms bigint NOT NULL, owner text NOT NULL,
     conversation text NOT NULL, record text NOT NULL, PRIMARY KEY (scope, number));
 CREATE INDEX latency_by_age ON forgeline.latency (scope, at_ms, number);
-"#,
-    secret_table!()
-);
+"#;

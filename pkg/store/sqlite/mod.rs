@@ -1,5 +1,9 @@
 //! Stores in a `SQLite` file.
 
+mod audit;
+mod audit_schema;
+#[cfg(test)]
+mod audit_tests;
 mod checkpoint;
 mod commands;
 mod conversation_rows;

@@ -1,13 +1,13 @@
 //! The tables, by schema version.
 
-use super::secret_rows::SECRET_TABLE;
+use super::{audit_schema::AUDIT, secret_rows::SECRET_TABLE};
 
 /// The application id of a file of this library, in the header of the file: `FoLn`.
 pub(super) const APPLICATION_ID: i64 = 0x466f_4c6e;
 
 /// The statements that migrate a file from each version to the next.
-pub(super) const MIGRATIONS: [&str; 7] =
-    [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, SECRET_TABLE];
+pub(super) const MIGRATIONS: [&str; 8] =
+    [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, SECRET_TABLE, AUDIT];
 
 const VERSION_1: &str = "
 CREATE TABLE log (

@@ -28,12 +28,12 @@ async fn a_file_of_a_newer_version_is_left_as_it_is() {
     let folder = folder("newer");
     let path = folder.join("service.db");
     SqliteStore::open(&path).await.unwrap().close_file().await;
-    change(&path, "PRAGMA user_version = 8");
+    change(&path, "PRAGMA user_version = 99");
     let before = std::fs::read(&path).unwrap();
     let refused = SqliteStore::open(&path).await.unwrap_err();
-    assert_eq!(refused, StoreError::Newer { found: 8, own: 7 });
+    assert_eq!(refused, StoreError::Newer { found: 99, own: 8 });
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    change(&path, "PRAGMA user_version = 7");
+    change(&path, "PRAGMA user_version = 8");
     SqliteStore::open(&path).await.unwrap().close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -193,7 +193,8 @@ async fn a_look_at_a_file_changes_nothing_and_tells_what_opening_it_would() {
     SqliteStore::look(&path).await.unwrap();
     store.close_file().await;
     drop(store);
-    for (sql, is_newer) in [("PRAGMA user_version = 8", true), ("PRAGMA application_id = 1", false)]
+    for (sql, is_newer) in
+        [("PRAGMA user_version = 99", true), ("PRAGMA application_id = 1", false)]
     {
         change(&path, sql);
         let before = std::fs::read(&path).unwrap();
@@ -232,8 +233,12 @@ async fn commits_do_not_move_what_was_written_until_enough_was() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// The statements that take a file back to version 5.
-const WITHOUT_OWNERS: &str = "DROP TABLE secret; DROP TABLE provider_profile; DROP TRIGGER run_ends_its_commands; DROP TRIGGER run_is_buried_with_its_commands; \
+/// The statements that take a file back to version 6.
+const WITHOUT_AUDIT: &str = "DROP TABLE audit; DROP TABLE audit_head; DROP TABLE secret; DROP TABLE provider_profile; \
+     PRAGMA user_version = 6";
+
+/// The statements that take a file of version 6 back to version 5.
+const WITHOUT_OWNERS: &str = "DROP TRIGGER run_ends_its_commands; DROP TRIGGER run_is_buried_with_its_commands; \
      DROP TRIGGER run_is_deleted_with_its_commands; DROP TABLE command; DROP INDEX run_by_writer; \
      ALTER TABLE run DROP COLUMN epoch; ALTER TABLE run DROP COLUMN node; \
      ALTER TABLE run DROP COLUMN takeovers; ALTER TABLE run DROP COLUMN not_before_ms; \
@@ -250,6 +255,7 @@ async fn a_file_of_an_older_version_is_brought_forward_with_what_is_in_it() {
     store.append(&key("log"), 0, records(3, 10), None).await.unwrap();
     store.close_file().await;
     drop(store);
+    change(&path, WITHOUT_AUDIT);
     change(&path, WITHOUT_OWNERS);
     let older = "DROP TRIGGER run_ends; DROP TRIGGER run_is_buried; DROP TRIGGER run_is_deleted; DROP TABLE run_note; \
          ALTER TABLE run DROP COLUMN about; DROP TRIGGER log_grows; DROP INDEX run_by_conversation; \
@@ -266,6 +272,8 @@ async fn a_file_of_an_older_version_is_brought_forward_with_what_is_in_it() {
     let claimed = store.claim(&NodeId::random(), 9, 0).await.unwrap();
     let claimed: Vec<_> = claimed.iter().map(|run| (run.key.name.as_str(), run.epoch)).collect();
     assert_eq!(claimed, [("old", 1), ("new", 1)]);
+    let event = crate::AuditEvent::new("kind", "host", "ann", 1_000);
+    assert_eq!(crate::AuditStore::append(&store, "team-a", event).await, Ok(0));
     store.check().await.unwrap();
     store.close_file().await;
     std::fs::remove_dir_all(folder).unwrap();

@@ -16,6 +16,7 @@
 //! # }
 //! ```
 
+mod audit;
 mod commands;
 mod conversations;
 mod latency;
@@ -31,6 +32,7 @@ mod suite;
 mod tests;
 
 pub use self::{
+    audit::check_audit_store,
     commands::check_command_store,
     conversations::check_conversation_store,
     latency::check_latency_store,

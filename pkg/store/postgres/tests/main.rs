@@ -17,6 +17,7 @@ mod pooler_process;
 #[allow(dead_code, unreachable_pub, reason = "what these tests do not use, others do")]
 mod message_proxy;
 
+mod audit;
 mod claims;
 mod failures;
 mod faults;

@@ -4,8 +4,8 @@ use std::{cell::RefCell, path::Path, sync::Arc, time::Duration};
 
 use forgeline_store::{NodeId, PostgresOptions, PostgresStore, SealedSecrets, SealingKeys, Stores};
 use forgeline_testing::stores::{
-    NodeControl, Report, check_command_store, check_conversation_store, check_event_log,
-    check_latency_store, check_notification_channel, check_provider_profile_store,
+    NodeControl, Report, check_audit_store, check_command_store, check_conversation_store,
+    check_event_log, check_latency_store, check_notification_channel, check_provider_profile_store,
     check_run_owners, check_run_store, check_secret_store,
 };
 
@@ -90,6 +90,12 @@ async fn the_provider_profiles_of_postgres_conform() {
         check_provider_profile_store(async || open(next()).await).await
     })
     .await;
+}
+
+// Covers: CT-118, CT-119, CT-120, CT-121, CT-122, CT-123, CT-124, CT-125, CT-126, CT-127, CT-128, CT-129
+#[tokio::test]
+async fn the_audit_rows_of_postgres_conform() {
+    check("audit rows", async |next| check_audit_store(async || open(next()).await).await).await;
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use forgeline_store::{
     InMemoryLog, InMemoryStore, SealedSecrets, SealingKeys, SecretFiles, Stores,
 };
 
-// Covers: T-62, T-69, CT-25, CT-26, CT-27, CT-28, CT-29, CT-30, CT-32, CT-33, CT-34, CT-36, CT-37, CT-38, CT-39, CT-40, CT-41, CT-42, CT-43, CT-46, CT-48, CT-49
+// Covers: T-62, T-69, CT-25, CT-26, CT-27, CT-28, CT-29, CT-30, CT-32, CT-33, CT-34, CT-36, CT-37, CT-38, CT-39, CT-40, CT-41, CT-42, CT-43, CT-46, CT-48, CT-49, CT-118, CT-119, CT-120, CT-121, CT-122, CT-123, CT-124, CT-125, CT-126, CT-127, CT-128, CT-129
 #[tokio::test]
 async fn stores_in_memory_conform() {
     let store = async || Arc::new(InMemoryStore::new());
@@ -21,6 +21,7 @@ async fn stores_in_memory_conform() {
         check_notification_channel(store).await,
         check_latency_store(store).await,
         check_provider_profile_store(store).await,
+        check_audit_store(store).await,
         check_run_owners(async || Stores::in_memory(), &OneNode).await,
         check_command_store(async || Stores::in_memory()).await,
     ];
@@ -122,6 +123,12 @@ mod sqlite {
             check_secret_store(make).await
         })
         .await;
+    }
+
+    // Covers: CT-118, CT-119, CT-120, CT-121, CT-122, CT-123, CT-124, CT-125, CT-126, CT-127, CT-128, CT-129
+    #[tokio::test]
+    async fn the_audit_rows_of_sqlite_conform() {
+        check("audit", async |next| check_audit_store(async || open(next()).await).await).await;
     }
 
     // Covers: CT-42, CT-43, CT-46, CT-48, CT-49

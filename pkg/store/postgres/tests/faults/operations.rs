@@ -3,11 +3,11 @@
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use forgeline_store::{
-    CommandStore, ConversationKey, ConversationQuery, ConversationRecord, ConversationStatus,
-    ConversationStore, Entry, EraseMode, EventLog, LatencyRecord, LatencyStore, Notification,
-    NotificationChannel, PostgresStore, ProviderProfile, ProviderProfileStore, Retention,
-    RunChange, RunCommand, RunNote, RunProgress, RunQuery, RunRequest, RunStore, RunWriter,
-    SecretRow, SecretRows, SecretScope, StoreError, StoreFuture,
+    AuditEvent, AuditQuery, AuditStore, CommandStore, ConversationKey, ConversationQuery,
+    ConversationRecord, ConversationStatus, ConversationStore, Entry, EraseMode, EventLog,
+    LatencyRecord, LatencyStore, Notification, NotificationChannel, PostgresStore, ProviderProfile,
+    ProviderProfileStore, Retention, RunChange, RunCommand, RunNote, RunProgress, RunQuery,
+    RunRequest, RunStore, RunWriter, SecretRow, SecretRows, SecretScope, StoreError, StoreFuture,
 };
 use forgeline_types::Message;
 use futures_util::StreamExt as _;
@@ -49,6 +49,13 @@ pub(super) fn conversation(id: &str) -> ConversationKey {
 
 fn own() -> RunWriter {
     RunWriter::new(key("r"), 1)
+}
+
+/// Returns an event that is the same each time.
+pub(super) fn audited(id: &str) -> AuditEvent {
+    let mut event = AuditEvent::new("kind", "host", "ann", 1_000);
+    (event.id, event.salt) = (id.into(), "salt".into());
+    event
 }
 
 macro_rules! operations {
@@ -175,6 +182,22 @@ operations! {
     ("LatencyStore::erase", One, |store| {
         LatencyStore::erase(&*store, "team-a", "ann", EraseMode::Hard).await
     }),
+    ("AuditStore::append", One, |store| AuditStore::append(&*store, "team-a", audited("2")).await),
+    ("AuditStore::append to a new scope", One, |store| {
+        AuditStore::append(&*store, "team-b", audited("2")).await
+    }),
+    ("AuditStore::read", One, |store| {
+        AuditStore::read(&*store, AuditQuery::new("team-a", 9)).await
+    }),
+    ("AuditStore::chain", One, |store| store.chain("team-a", 0, 9).await),
+    ("AuditStore::head", One, |store| store.head("team-a").await),
+    ("AuditStore::scopes", One, |store| store.scopes(None, 9).await),
+    // An answer that is lost may not count what was cut.
+    ("AuditStore::cut", One, |store| store.cut("team-a", u64::MAX, 9).await.map(drop)),
+    ("AuditStore::erase", One, |store| {
+        AuditStore::erase(&*store, "team-a", "ann", EraseMode::Hard).await
+    }),
+    ("AuditStore::verify", One, |store| store.verify("team-a", None).await),
     ("SecretRows::row", One, |store| store.row("user-ann", "old").await),
     ("SecretRows::put", One, |store| store.put(secret("new", b"new"), 9).await),
     ("SecretRows::put of a known one", One, |store| store.put(secret("old", b"new"), 1).await),
@@ -204,7 +227,7 @@ pub(super) fn profile(default: &str) -> ProviderProfile {
 }
 
 /// The sources of the traits.
-const TRAITS: [(&str, &str); 8] = [
+const TRAITS: [(&str, &str); 9] = [
     ("EventLog", include_str!("../../../log.rs")),
     ("RunStore", include_str!("../../../runs.rs")),
     ("CommandStore", include_str!("../../../commands.rs")),
@@ -213,6 +236,7 @@ const TRAITS: [(&str, &str); 8] = [
     ("LatencyStore", include_str!("../../../latency.rs")),
     ("SecretRows", include_str!("../../../secrets/rows.rs")),
     ("ProviderProfileStore", include_str!("../../../provider_profiles.rs")),
+    ("AuditStore", include_str!("../../../audit/store.rs")),
 ];
 
 #[test]

@@ -6,15 +6,15 @@ use std::{
 };
 
 use forgeline_store::{
-    CommandStore, ConversationRecord, ConversationStore, Entry, EventLog, LatencyRecord,
-    LatencyStore, Notification, NotificationChannel, PostgresStore, ProviderProfileStore,
-    Retention, RunChange, RunCommand, RunNote, RunProgress, RunRequest, RunStore, RunWriter,
-    SecretRows, SecretScope,
+    AuditStore, CommandStore, ConversationRecord, ConversationStore, Entry, EventLog,
+    LatencyRecord, LatencyStore, Notification, NotificationChannel, PostgresStore,
+    ProviderProfileStore, Retention, RunChange, RunCommand, RunNote, RunProgress, RunRequest,
+    RunStore, RunWriter, SecretRows, SecretScope,
 };
 use forgeline_types::Message;
 use tokio_postgres::{Client, NoTls};
 
-use super::operations::{StoreOperation, conversation, long_text, profile, secret};
+use super::operations::{StoreOperation, audited, conversation, long_text, profile, secret};
 use crate::{
     message_proxy::MessageProxy,
     postgres::PostgresServer,
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The tables with the data of operations.
-const TABLES: [&str; 16] = [
+const TABLES: [&str; 18] = [
     "run",
     "run_note",
     "command",
@@ -39,6 +39,8 @@ const TABLES: [&str; 16] = [
     "latency",
     "secret",
     "provider_profile",
+    "audit",
+    "audit_head",
 ];
 
 /// A store behind a proxy, and a session that goes past it.
@@ -105,6 +107,7 @@ impl FaultWorld {
         LatencyStore::add(store, "team-a", latency).await.unwrap();
         store.put(secret("old", b"old"), 9).await.unwrap();
         store.set_profile(&SecretScope::platform(), profile("one"), 0).await.unwrap();
+        AuditStore::append(store, "team-a", audited("1")).await.unwrap();
         self.proxy.wait_for_news();
         // Times of the database are not compared; whether one was set again is.
         let times = "UPDATE forgeline.log SET changed_ms = CASE WHEN name LIKE 'old%' THEN 1 ELSE 5 END; \

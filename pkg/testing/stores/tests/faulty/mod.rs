@@ -5,6 +5,7 @@
     reason = "a store has one fault, and does all else as it should"
 )]
 
+mod audit;
 mod commands;
 mod logs;
 mod provider_profiles;
