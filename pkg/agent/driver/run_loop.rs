@@ -301,9 +301,7 @@ impl<'a> RunDriver<'a> {
     fn take(&mut self, mut input: StepInput, effects: &mut Vec<RunEffect>) {
         let (at, place) = (UnixMillis(clock::now()), effects.len());
         let is_written = self.writer.is_some();
-        if is_written {
-            self.state.note_grant(self.conversation.parts, &mut input);
-        }
+        self.state.note_grant(self.conversation.parts, &mut input);
         let kept = is_written.then(|| (JournaledInput::from(&input), InputRecord::new(&mut input)));
         if matches!(input, StepInput::Answered(..)) {
             self.calls.iter().for_each(|calls| calls.forget_waited());

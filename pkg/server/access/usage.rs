@@ -20,7 +20,7 @@ const MAX_RATES: usize = 10_000;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// Share of the connections of a scope below which a node does not report it to the others: one part in so many.
+/// Part of the maximum number of connections, as its divisor, below which a node does not report those of a scope to the others.
 const MIN_SHARE: usize = 64;
 
 /// Maximum number of scopes that a node reports: those with the most connections.

@@ -25,7 +25,8 @@ use crate::{
 };
 use forgeline_agent::{Caller, RunInput, RunStream, private::RunHandles};
 use forgeline_store::{
-    LogKey, RunBegun, RunChange, RunProgress, RunRequest, RunWriter, StoredRun, private::now_ms,
+    LogKey, RunBegun, RunChange, RunProgress, RunRequest, RunWriter, StoreError, StoredRun,
+    private::now_ms,
 };
 use forgeline_types::{Message, Text};
 
@@ -127,21 +128,9 @@ impl RunLifecycle {
         let is_shared = self.stores.runs.is_shared();
         // It is in the store before it is in memory.
         let in_hand = is_shared.then(|| self.membership.take(key.clone()));
-        let runs = &self.stores.runs;
-        let begun = if is_shared {
-            // The runs of the scope at other nodes count, too.
-            runs.begin_within(record, Some(&self.node), self.usage.limits().scope_runs).await?
-        } else {
-            runs.begin(record, Some(&self.node)).await?
-        };
-        match begun {
+        match self.add_run(record, is_nameless).await? {
             RunBegun::New => {}
-            RunBegun::TooMany => {
-                if is_nameless {
-                    self.conversations.forget_unused(&key.scope, &conversation.id).await;
-                }
-                return Err(HeldResource::Run.refusal());
-            }
+            RunBegun::TooMany => return Err(HeldResource::Run.refusal()),
             // Another request with the same key was faster.
             RunBegun::Same(earlier) => return self.same(&earlier, digest).await,
             RunBegun::Other => return Err(other_request()),
@@ -177,6 +166,21 @@ impl RunLifecycle {
         tracing::info!(run_id = run.id(), conversation = %run.conversation, "a run begins");
         self.drive((Arc::clone(&run), conversation), stream, turn, (place, held));
         Ok(run)
+    }
+
+    /// Adds a run to the store. On a shared one, the runs of the scope at other nodes count, too: where there are too many, a conversation that was
+    /// created for the run is deleted.
+    async fn add_run(&self, record: StoredRun, is_nameless: bool) -> Result<RunBegun, StoreError> {
+        let (runs, node) = (&self.stores.runs, Some(&self.node));
+        if !runs.is_shared() {
+            return runs.begin(record, node).await;
+        }
+        let conversation = record.conversation_key();
+        let begun = runs.begin_within(record, node, self.usage.limits().scope_runs).await?;
+        if begun == RunBegun::TooMany && is_nameless {
+            self.conversations.forget_unused(&conversation.scope, &conversation.id).await;
+        }
+        Ok(begun)
     }
 
     fn drive(

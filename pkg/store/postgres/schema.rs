@@ -19,7 +19,7 @@ pub(super) const STEPS: [SchemaStep; 2] = [
 /// Version 1 goes back to an empty database.
 const DOWN_1: &str = "DROP SCHEMA forgeline CASCADE;";
 
-/// How many requests and streams of each scope are open at a node; those of scopes with few are left out.
+/// The numbers of open requests and streams of scopes at a node; scopes with few of them are left out.
 const VERSION_2: &str = "
 ALTER TABLE forgeline.node ADD COLUMN held_scopes text[] NOT NULL DEFAULT '{}',
     ADD COLUMN held_counts bigint[] NOT NULL DEFAULT '{}';

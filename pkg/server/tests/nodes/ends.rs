@@ -7,11 +7,14 @@ const RUNS: usize = 200;
 
 /// Reads runs to their ends at one node, and asks the other one for them at once.
 async fn ends_are_known([here, there]: [&Router; 2], runs: usize) {
-    let mut all = Vec::new();
+    // The runs of a caller are noted in one log, one after the other.
+    let (mut all, begins) = (Vec::new(), &tokio::sync::Mutex::new(()));
     for at in 0..runs {
         let body = json!({ "input": "Hello.", "conversation_id": format!("c{}", at % 8) });
         all.push(async move {
+            let begun = begins.lock().await;
             let run = begin(here, "ann", &body).await;
+            drop(begun);
             // Each node has the run for every second reader.
             let (reads, asks) = if at % 2 == 0 { (here, there) } else { (there, here) };
             until(reads, &run, "run_end").await;

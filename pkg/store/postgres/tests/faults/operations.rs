@@ -7,7 +7,8 @@ use forgeline_store::{
     ConversationRecord, ConversationStatus, ConversationStore, Entry, EraseMode, EventLog,
     LatencyRecord, LatencyStore, Notification, NotificationChannel, PostgresStore, ProviderProfile,
     ProviderProfileStore, Retention, RunChange, RunCommand, RunNote, RunProgress, RunQuery,
-    RunRequest, RunStore, RunWriter, SecretRow, SecretRows, SecretScope, StoreError, StoreFuture,
+    RunRequest, RunStore, RunWriter, ScopeConnections, SecretRow, SecretRows, SecretScope,
+    StoreError, StoreFuture,
 };
 use forgeline_types::Message;
 use futures_util::StreamExt as _;
@@ -102,6 +103,9 @@ operations! {
     ("RunStore::begin of a request", One, |store| {
         RunStore::begin(&*store, run("new").request(RunRequest::new("other", 1)), None).await
     }),
+    ("RunStore::begin_within", One, |store| {
+        store.begin_within(run("new"), Some(node("a")).as_ref(), 99).await
+    }),
     ("RunStore::of_request", One, |store| store.of_request("team-a", "ann", "request").await),
     ("RunStore::get", One, |store| RunStore::get(&*store, &key("r")).await),
     ("RunStore::change", One, |store| {
@@ -112,6 +116,9 @@ operations! {
         store.change(&own(), RunChange::to(RunProgress::Completed, 2_000)).await
     }),
     ("RunStore::beat", One, |store| store.beat(&node("a")).await),
+    ("RunStore::beat_with", One, |store| {
+        store.beat_with(&node("a"), vec![ScopeConnections::new("team-a", 1)]).await
+    }),
     ("RunStore::claim", One, |store| store.claim(&node("a"), 9, 1).await),
     // Those that were reaped are free; an answer that is lost may not name them.
     ("RunStore::reap", One, |store| store.reap(&node("a")).await.map(drop)),

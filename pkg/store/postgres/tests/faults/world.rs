@@ -165,7 +165,7 @@ impl FaultWorld {
         });
         let rows = rows.join(" UNION ALL ");
         // Claims and reaps beat, too.
-        let beats = operation.name == "RunStore::beat";
+        let beats = operation.name.starts_with("RunStore::beat");
         let node = format!(
             "SELECT 'node ' || (until > '-infinity') FROM forgeline.node WHERE {beats} AND id = 'a'"
         );
