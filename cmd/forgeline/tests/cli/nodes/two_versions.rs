@@ -210,7 +210,10 @@ impl TwoVersions {
     fn keep_errors(&mut self, log: &str) {
         assert!(log.contains("INFO"), "a log has levels: {log}");
         let lines = log.lines().filter(|line| line.contains("ERROR") || line.contains("panicked"));
-        self.errors.extend(lines.map(str::to_owned));
+        for line in lines {
+            say(format!("two versions: step {}: {line}", self.steps));
+            self.errors.push(line.to_owned());
+        }
         self.logs.push_back(log.to_owned());
         if self.logs.len() > KEPT_LOGS {
             self.logs.pop_front();
