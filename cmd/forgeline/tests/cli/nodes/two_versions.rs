@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 const BEGINNING: Duration = Duration::from_millis(200);
 
 /// Most runs at once: a machine that is slow begins fewer.
-const AT_ONCE: usize = 24;
+const AT_ONCE: usize = 10;
 
 /// Pause between two steps.
 const PAUSE: Duration = Duration::from_secs(5);
