@@ -152,7 +152,7 @@ fn runs_wait_while_the_disk_is_full_and_go_on_when_there_is_room() {
     ));
 }
 
-/// A service with a database of its own ends a run that it cannot store, and says so; whatever was acknowledged is there.
+/// A service with a database of its own ends a run that it cannot store, and says so; whatever was acknowledged exists.
 #[test]
 fn a_file_whose_disk_is_full_is_read_and_written_again_when_there_is_room() {
     let Some(disk) = SmallDisk::mount(24) else { return };
