@@ -3,6 +3,7 @@
 pub(super) mod body;
 pub(super) mod context;
 pub(super) mod frame_body;
+mod note_turns;
 pub(super) mod run_lookup;
 pub(super) mod scope_cursor;
 pub(super) mod scope_events;

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio_stream::{StreamExt as _, StreamMap};
 
 use super::{
+    note_turns,
     scope_cursor::ScopeCursor,
     scope_frames::{self as frames, GapEvent},
 };
@@ -41,8 +42,8 @@ const DROPPED_AT_A_TIME: u64 = 64;
 /// Number of runs read at a time.
 const PAGE: u64 = 256;
 
-/// Maximum attempts to note a run while others are noted at the same time.
-const MAX_ATTEMPTS: usize = 16;
+/// Maximum attempts to note a run while other nodes note runs of the caller: those of this node take turns.
+const MAX_ATTEMPTS: usize = 64;
 
 /// The kind of the event that announces a new run.
 const RUN_QUEUED: &str = "run_queued";
@@ -63,6 +64,8 @@ pub(crate) async fn note(log: &dyn EventLog, run: &ServiceRun) -> Result<(), Sto
     let noted = RunNote { kind: RUN_QUEUED.into(), run_id, conversation_id };
     let record = LogRecord::new(RUN_QUEUED, serde_json::to_vec(&noted).unwrap_or_default());
     let (mut at, mut last) = (0, None);
+    // Without turns, each of many runs that begin at once would take the end that another one has taken.
+    let _turn = note_turns::wait(&key).await;
     for _ in 0..MAX_ATTEMPTS {
         match log.append(&key, at, vec![record.clone()], None).await {
             Ok(()) => {

@@ -7,6 +7,7 @@ mod disk;
 mod failover;
 mod handover;
 mod kills;
+mod late_wakes;
 mod many_nodes;
 mod readers;
 mod requests;

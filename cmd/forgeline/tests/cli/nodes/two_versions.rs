@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 const BEGINNING: Duration = Duration::from_millis(200);
 
 /// Most runs at once: a machine that is slow begins fewer.
-const AT_ONCE: usize = 24;
+const AT_ONCE: usize = 10;
 
 /// Pause between two steps.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -210,7 +210,10 @@ impl TwoVersions {
     fn keep_errors(&mut self, log: &str) {
         assert!(log.contains("INFO"), "a log has levels: {log}");
         let lines = log.lines().filter(|line| line.contains("ERROR") || line.contains("panicked"));
-        self.errors.extend(lines.map(str::to_owned));
+        for line in lines {
+            say(format!("two versions: step {}: {line}", self.steps));
+            self.errors.push(line.to_owned());
+        }
         self.logs.push_back(log.to_owned());
         if self.logs.len() > KEPT_LOGS {
             self.logs.pop_front();
