@@ -19,6 +19,7 @@ mod run_store;
 mod runs;
 mod scopes;
 mod secret_rows;
+mod secret_table;
 mod stored_log;
 
 use std::{
@@ -29,9 +30,9 @@ use std::{
 pub use self::log::InMemoryLog;
 use self::{
     conversations::ConversationTable, latency::ScopeLatency, notifications::ScopeNotifications,
-    runs::RunTable, secret_rows::SecretTable,
+    runs::RunTable, secret_table::SecretTable,
 };
-use super::{StoredProviderProfile, Stores, command_waits::CommandWaits};
+use super::{Stores, command_waits::CommandWaits};
 use forgeline_types::Text;
 
 /// Conversations, runs with their commands, notifications and latency records in memory, for a single process: the data is lost with the process.
@@ -67,7 +68,7 @@ struct MemoryTables {
     notifications: Mutex<HashMap<Text, ScopeNotifications>>,
     latency: Mutex<HashMap<Text, ScopeLatency>>,
     secrets: Mutex<SecretTable>,
-    profiles: Mutex<HashMap<Text, StoredProviderProfile>>,
+    profiles: Mutex<HashMap<Text, (String, u64)>>,
     waits: CommandWaits,
 }
 

@@ -1,6 +1,6 @@
 //! The tables, by schema version. All are in the schema `forgeline` of the database.
 
-use super::secret_rows::secret_table;
+use super::secret_tables::secret_table;
 
 /// A step from one version of the schema to the next.
 pub(super) struct SchemaStep {

@@ -212,7 +212,7 @@ const TRAITS: [(&str, &str); 8] = [
     ("NotificationChannel", include_str!("../../../notifications.rs")),
     ("LatencyStore", include_str!("../../../latency.rs")),
     ("SecretRows", include_str!("../../../secrets/rows.rs")),
-    ("ProviderProfileStore", include_str!("../../../provider_profiles.rs")),
+    ("ProviderProfileStore", include_str!("../../../secrets/provider_profiles.rs")),
 ];
 
 #[test]
