@@ -79,7 +79,7 @@ operations! {
         records.collect::<Vec<_>>().await.into_iter().collect::<Result<Vec<_>, _>>()
     }),
     ("EventLog::retire", Several, |store| store.retire(&key("closed")).await),
-    ("EventLog::remove", Several, |store| store.remove(&key("closed")).await),
+    ("EventLog::remove", Several, |store| EventLog::remove(&*store, &key("closed")).await),
     ("EventLog::trim", One, |store| store.trim(&key("r"), 1).await),
     ("EventLog::touch", One, |store| store.touch(&key("r")).await),
     ("EventLog::remove_unused", Several, |store| {
