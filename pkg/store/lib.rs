@@ -25,8 +25,6 @@ mod memory;
 mod notifications;
 #[cfg(feature = "postgres")]
 mod postgres;
-mod profile_json;
-mod provider_profiles;
 #[cfg(feature = "redis")]
 mod redis;
 mod run_writer;
@@ -65,15 +63,13 @@ pub use self::{
     log_key::LogKey,
     memory::{InMemoryLog, InMemoryStore},
     notifications::{Notification, NotificationChannel},
-    provider_profiles::{
-        ProviderInstance, ProviderProfile, ProviderProfileStore, StoredProviderProfile,
-    },
     run_writer::{NodeId, NodeNews, RunWriter, ScopeConnections},
     runs::{RunBegun, RunPage, RunQuery, RunStore},
     secrets::{
-        EnvironmentSecrets, MAX_SECRETS, SealedSecrets, SealingKeyError, SealingKeys, SecretError,
-        SecretFiles, SecretFuture, SecretName, SecretRotation, SecretRow, SecretRows, SecretScope,
-        SecretStore, SecretValue,
+        EnvironmentSecrets, MAX_SECRETS, ProviderInstance, ProviderProfile, ProviderProfileStore,
+        SealedSecrets, SealingKeyError, SealingKeys, SecretError, SecretFiles, SecretFuture,
+        SecretName, SecretRotation, SecretRow, SecretRows, SecretScope, SecretStore, SecretValue,
+        StoredProviderProfile,
     },
     stored_run::{RunChange, RunNote, RunPlace, RunProgress, RunRequest, StoredRun},
     stores::Stores,

@@ -19,7 +19,7 @@ pub enum ProviderChoiceError {
         id: Text,
     },
     /// The service has no such kind of provider, or none at all.
-    #[error("there is no kind of provider `{kind}`; the operator of the service adds it")]
+    #[error("there is no kind of provider `{kind}`; ask the operator of the service to add it")]
     #[non_exhaustive]
     UnknownProvider {
         /// The kind.
@@ -37,7 +37,7 @@ pub enum ProviderChoiceError {
         known: String,
     },
     /// There is no key.
-    #[error("there is no key for the provider `{kind}`: set the secret `{secret}`")]
+    #[error("there is no key for the provider `{kind}`; set the secret `{secret}`")]
     #[non_exhaustive]
     MissingApiKey {
         /// The kind.
@@ -55,7 +55,7 @@ pub enum ProviderChoiceError {
         kind: Text,
         /// The name of the secret.
         secret: Text,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
     /// The operator does not allow this address.
@@ -71,7 +71,7 @@ pub enum ProviderChoiceError {
     #[error("this service has no keys of its own; set up a provider of yours first")]
     NoInstance,
     /// The provider cannot be built from its settings.
-    #[error("the provider `{kind}` cannot be set up: {reason}")]
+    #[error("the provider `{kind}` cannot be set up; check its settings: {reason}")]
     #[non_exhaustive]
     NotBuilt {
         /// The kind.

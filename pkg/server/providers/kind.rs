@@ -10,7 +10,7 @@ use forgeline_types::{Capabilities, Text};
 type BuildProvider =
     dyn Fn(ProviderSettings) -> Result<Arc<dyn Provider>, ProviderError> + Send + Sync;
 
-/// Returns what is wrong with a key.
+/// Returns the fault of a key.
 type CheckKey = dyn Fn(&str) -> Result<(), &'static str> + Send + Sync;
 
 /// The settings of a provider, of which a [`ProviderKind`] builds it. `Debug` does not show the key.
@@ -69,7 +69,7 @@ pub struct ProviderKind {
 }
 
 impl ProviderKind {
-    /// Returns a kind with an id such as `openai`, a default model and a function that builds a provider of it. The function neither waits nor reads the
+    /// Returns a kind with an id such as `openai`, a default model and a function that builds a provider. The function neither waits nor reads the
     /// environment: it gets the key as an argument.
     pub fn new(
         id: impl Into<Text>,
@@ -128,7 +128,7 @@ impl ProviderKind {
         self
     }
 
-    /// Sets a check of the form of its keys. What is wrong is said without the key. Default: any key is right.
+    /// Sets a check of the form of its keys. It says what to repair, without the key. Default: any key is right.
     #[must_use]
     pub fn check_key(
         mut self,
@@ -174,7 +174,7 @@ impl ProviderKind {
         self.capabilities
     }
 
-    /// Returns what is wrong with a key.
+    /// Returns the fault of a key as an error.
     pub(super) fn check(&self, key: &SecretValue) -> Result<(), &'static str> {
         (self.check_key)(key.expose())
     }

@@ -120,7 +120,7 @@ async fn key_of(resolver: &ProviderResolver, caller: &Caller, choice: &ProviderC
 #[tokio::test]
 async fn the_key_of_a_message_is_that_of_the_order_and_of_the_policy() {
     use KeyPolicy::{PlatformOnly, StrictOwn, WithPlatformFallback};
-    let (ann, nobody) = (caller("ann", "a"), Caller::new("nobody"));
+    let (ann, guest) = (caller("ann", "a"), Caller::new("guest"));
     // What is set up, and the key of Ann's message by policy: the platform's only, with its fallback, her own only.
     let rows: [(&[&str], [&str; 3]); 9] = [
         (&[], ["MissingApiKey", "MissingApiKey", "NoInstance"]),
@@ -128,7 +128,7 @@ async fn the_key_of_a_message_is_that_of_the_order_and_of_the_policy() {
         (&["team key", "platform key"], ["team", "team", "NoInstance"]),
         (&["ann's key", "platform key"], ["platform", "platform", "NoInstance"]),
         (&["ann's key", "ann's instance", "platform key"], ["platform", "ann", "ann"]),
-        // An instance without its key is no reason to use another one.
+        // An instance without its key does not make way for another one.
         (&["ann's instance", "platform key"], ["platform", "MissingApiKey", "MissingApiKey"]),
         (&["team key", "team instance", "platform key"], ["team", "team", "team"]),
         (
@@ -166,7 +166,7 @@ async fn the_key_of_a_message_is_that_of_the_order_and_of_the_policy() {
                 PlatformOnly | WithPlatformFallback if has_platform => "platform",
                 PlatformOnly | WithPlatformFallback => "MissingApiKey",
             };
-            assert_eq!(key_of(&resolver, &nobody, &any()).await, want, "{set_up:?} {policy:?}");
+            assert_eq!(key_of(&resolver, &guest, &any()).await, want, "{set_up:?} {policy:?}");
         }
     }
 }

@@ -21,6 +21,7 @@ mod run_store;
 mod runs;
 mod scopes;
 mod secret_rows;
+mod secret_table;
 mod stored_log;
 
 use std::{
@@ -31,9 +32,9 @@ use std::{
 pub use self::log::InMemoryLog;
 use self::{
     audit::ScopeAudit, conversations::ConversationTable, latency::ScopeLatency,
-    notifications::ScopeNotifications, runs::RunTable, secret_rows::SecretTable,
+    notifications::ScopeNotifications, runs::RunTable, secret_table::SecretTable,
 };
-use super::{StoredProviderProfile, Stores, command_waits::CommandWaits};
+use super::{Stores, command_waits::CommandWaits};
 use forgeline_types::Text;
 
 /// Conversations, runs with their commands, notifications, latency records and audit rows in memory, for a single process: the data is lost with the process.
@@ -69,8 +70,8 @@ struct MemoryTables {
     notifications: Mutex<HashMap<Text, ScopeNotifications>>,
     latency: Mutex<HashMap<Text, ScopeLatency>>,
     secrets: Mutex<SecretTable>,
-    profiles: Mutex<HashMap<Text, StoredProviderProfile>>,
     audit: Mutex<HashMap<Text, ScopeAudit>>,
+    profiles: Mutex<HashMap<Text, (String, u64)>>,
     waits: CommandWaits,
 }
 

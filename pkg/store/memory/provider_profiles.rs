@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     ProviderProfile, ProviderProfileStore, SecretScope, StoreError, StoreFuture,
-    StoredProviderProfile, profile_json::to_json,
+    StoredProviderProfile,
+    secrets::profile_json::{from_json, to_json},
 };
 
 /// Maximum number of profiles.
@@ -14,7 +15,15 @@ const MAX_PROFILES: usize = 100_000;
 
 impl ProviderProfileStore for InMemoryStore {
     fn profile<'a>(&'a self, scope: &'a SecretScope) -> StoreFuture<'a, StoredProviderProfile> {
-        ready(Ok(lock(&self.0.profiles).get(scope.container()).cloned().unwrap_or_default()))
+        let read = |(json, version): &(String, u64)| {
+            Ok(StoredProviderProfile::new(from_json(json)?, *version))
+        };
+        let profiles = lock(&self.0.profiles);
+        ready(
+            profiles
+                .get(scope.container())
+                .map_or_else(|| Ok(StoredProviderProfile::default()), read),
+        )
     }
 
     fn set_profile<'a>(
@@ -23,21 +32,21 @@ impl ProviderProfileStore for InMemoryStore {
         profile: ProviderProfile,
         version: u64,
     ) -> StoreFuture<'a, bool> {
-        if let Err(too_long) = to_json(&profile) {
-            return ready(Err(too_long));
-        }
+        let json = match to_json(&profile) {
+            Ok(json) => json,
+            Err(too_long) => return ready(Err(too_long)),
+        };
         let mut profiles = lock(&self.0.profiles);
         let is_new = !profiles.contains_key(scope.container());
         if is_new && version == 0 && profiles.len() >= MAX_PROFILES {
             let reason = format!("it has {MAX_PROFILES} profiles in memory; use a database");
             return ready(Err(StoreError::full(reason)));
         }
-        let known = profiles.get(scope.container()).map_or(0, |known| known.version);
+        let known = profiles.get(scope.container()).map_or(0, |(_, version)| *version);
         if known != version {
             return ready(Ok(false));
         }
-        let next = StoredProviderProfile::new(profile, version + 1);
-        profiles.insert(scope.container().into(), next);
+        profiles.insert(scope.container().into(), (json, version + 1));
         ready(Ok(true))
     }
 

@@ -1,19 +1,19 @@
 //! The table of encrypted secrets of [`InMemoryStore`].
 
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::collections::btree_map::Entry;
 
 use super::{
     InMemoryStore,
     locks::{lock, ready},
+    secret_table::SecretTable,
 };
-use crate::{SecretRow, SecretRows, StoreError, StoreFuture};
+use crate::{
+    SealedSecrets, SealingKeys, SecretError, SecretRow, SecretRows, StoreError, StoreFuture,
+};
 use forgeline_types::Text;
 
 /// Maximum number of rows of all containers.
 const MAX_ROWS: usize = 100_000;
-
-/// Rows by container and name.
-pub(super) type SecretTable = BTreeMap<(Text, Text), SecretRow>;
 
 fn key(row: &SecretRow) -> (Text, Text) {
     (row.container.clone(), row.name.clone())
@@ -23,6 +23,17 @@ fn of<'t>(table: &'t SecretTable, container: &'t str) -> impl Iterator<Item = &'
     let from = (Text::from(container), Text::new());
     let rows = table.range(from..).map(|(_, row)| row);
     rows.take_while(move |row| row.container == container)
+}
+
+impl SealedSecrets {
+    /// Returns secrets in memory, encrypted with a random key; they are lost with the process.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`SecretError::NoRandom`] if the operating system gives no random bytes.
+    pub fn in_memory() -> Result<Self, SecretError> {
+        Ok(Self::new(InMemoryStore::new(), SealingKeys::random()?))
+    }
 }
 
 impl SecretRows for InMemoryStore {

@@ -36,6 +36,7 @@ mod run_rows;
 mod runs;
 mod schema;
 mod secret_rows;
+mod secret_tables;
 mod session;
 mod setup;
 mod values;

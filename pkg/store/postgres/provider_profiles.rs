@@ -8,12 +8,12 @@ use super::{
 use crate::{
     ProviderProfile, ProviderProfileStore, SecretScope, StoreFuture, StoredProviderProfile,
     integers::int,
-    profile_json::{from_json, to_json},
+    secrets::profile_json::{from_json, to_json},
 };
 
 const READ: &str = "SELECT version, profile FROM forgeline.provider_profile WHERE container = $1";
 
-// The row is locked where it is there; where it is not, one of two writers finds it after all.
+// The row is locked if it exists. Otherwise the second of two writers finds that of the first, which has another version.
 const SET: &str = "INSERT INTO forgeline.provider_profile AS known (container, version, profile) \
      SELECT $1, $2 + 1, $3 WHERE $2 = 0 OR EXISTS (SELECT 1 FROM forgeline.provider_profile WHERE container = $1) \
      ON CONFLICT (container) DO UPDATE SET version = excluded.version, profile = excluded.profile \

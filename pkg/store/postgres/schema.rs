@@ -1,6 +1,6 @@
 //! The tables, by schema version. All are in the schema `forgeline` of the database.
 
-use super::{audit_schema::AUDIT, secret_rows::SECRETS};
+use super::{audit_schema::AUDIT, secret_tables::SECRETS};
 
 /// A step from one version of the schema to the next.
 pub(super) struct SchemaStep {

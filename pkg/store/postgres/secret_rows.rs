@@ -10,16 +10,6 @@ use super::{
 use crate::{SecretRow, SecretRows, StoreError, StoreFuture, integers::int};
 use forgeline_types::Text;
 
-/// The statements that make the tables of secrets and of provider profiles.
-pub(super) const SECRETS: &str = r#"
--- Encrypted secrets.
-CREATE TABLE forgeline.secret (
-    container text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, key text NOT NULL, sealed bytea NOT NULL,
-    PRIMARY KEY (container, name));
-CREATE TABLE forgeline.provider_profile (
-    container text COLLATE "C" PRIMARY KEY, version bigint NOT NULL, profile text NOT NULL);
-"#;
-
 const ROW: &str = "SELECT container, name, key, sealed FROM forgeline.secret \
      WHERE container = $1 AND name = $2";
 

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use futures_core::future::BoxFuture;
 
-use super::SecretName;
 use crate::StoreError;
 use forgeline_types::Text;
 
@@ -19,7 +18,7 @@ pub enum SecretError {
     #[error("invalid {what}: expected {expected}")]
     #[non_exhaustive]
     Invalid {
-        /// What is invalid: `name of a secret`, `id of a scope` or `value of a secret`.
+        /// The invalid item: `name of a secret`, `id of a scope` or `value of a secret`.
         what: &'static str,
         /// The rule.
         expected: String,
@@ -32,7 +31,7 @@ pub enum SecretError {
         most: usize,
     },
     /// The store takes no secrets.
-    #[error("secrets cannot be changed here: {reason}")]
+    #[error("secrets cannot be changed here; set them elsewhere: {reason}")]
     #[non_exhaustive]
     ReadOnly {
         /// The reason, and a remedy.
@@ -46,7 +45,7 @@ pub enum SecretError {
     #[non_exhaustive]
     UnknownKey {
         /// The name of the secret.
-        name: SecretName,
+        name: Text,
         /// The id of the key.
         key: Text,
     },
@@ -58,10 +57,10 @@ pub enum SecretError {
     #[non_exhaustive]
     Changed {
         /// The name of the secret.
-        name: SecretName,
+        name: Text,
     },
     /// The operating system gives no random bytes.
-    #[error("the operating system gives no random bytes; nothing can be encrypted until it does")]
+    #[error("the operating system gives no random bytes; try again once it does")]
     NoRandom,
     /// The store cannot be used.
     #[error(transparent)]
@@ -87,8 +86,8 @@ impl SecretError {
 
     /// Creates the error of a stored secret that was changed or moved.
     #[must_use]
-    pub fn changed(name: SecretName) -> Self {
-        Self::Changed { name }
+    pub fn changed(name: impl Into<Text>) -> Self {
+        Self::Changed { name: name.into() }
     }
 }
 
@@ -106,7 +105,7 @@ pub enum SealingKeyError {
         reason: String,
     },
     /// Others than the owner may read the key file.
-    #[error("others may read the key file {}; run `chmod 600` on it", path.display())]
+    #[error("others may read the key file {}; set its mode with `chmod 600`", path.display())]
     #[non_exhaustive]
     OpenToOthers {
         /// The file.

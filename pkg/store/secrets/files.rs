@@ -252,7 +252,7 @@ fn failed(path: &Path, error: &std::io::Error) -> StoreError {
 fn corrupt(path: &Path) -> StoreError {
     let path = path.display();
     StoreError::corrupt(format!(
-        "{path} is no file of a secret; remove it, and set the secret again"
+        "{path} is not a file of a secret; remove it, and set the secret again"
     ))
 }
 

@@ -69,7 +69,7 @@ impl SealingKeys {
     ///
     /// # Errors
     ///
-    /// Returns an error for a line that is no key, for a key that occurs twice, and for no key or more than 16.
+    /// Returns an error for a line that is not a key, for a key that occurs twice, and for no key or more than 16.
     pub fn parse(text: &str) -> Result<Self, SealingKeyError> {
         let lines = text.lines().flat_map(|line| line.split(',')).map(str::trim);
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -176,9 +176,9 @@ impl SealingKeys {
         let Some(SealingKey { id, key }) = self.all().find(|key| key.id == row.key) else {
             // Whatever is stored there is shown: no more than an id has.
             let key: String = row.key.chars().filter(char::is_ascii_hexdigit).take(16).collect();
-            return Err(SecretError::UnknownKey { name: name.clone(), key: key.into() });
+            return Err(SecretError::UnknownKey { name: name.as_str().into(), key: key.into() });
         };
-        let changed = || SecretError::changed(name.clone());
+        let changed = || SecretError::changed(name.as_str());
         let place = SealPlace { container, name: name.as_str(), key: id };
         let value = open(key.expose_secret(), place, &row.sealed).ok_or_else(changed)?;
         let value = String::from_utf8(value).map_err(|_| changed())?;

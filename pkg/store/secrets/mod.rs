@@ -5,6 +5,8 @@ mod error;
 mod files;
 mod keys;
 mod name;
+pub(super) mod profile_json;
+mod provider_profiles;
 mod rows;
 mod scope;
 mod seal;
@@ -21,6 +23,9 @@ pub use self::{
     files::SecretFiles,
     keys::SealingKeys,
     name::SecretName,
+    provider_profiles::{
+        ProviderInstance, ProviderProfile, ProviderProfileStore, StoredProviderProfile,
+    },
     rows::{SecretRow, SecretRows},
     scope::SecretScope,
     sealed::{SealedSecrets, SecretRotation},

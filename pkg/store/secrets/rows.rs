@@ -69,7 +69,7 @@ pub trait SecretRows: Send + Sync + 'static {
     /// Returns an error if the store cannot be used.
     fn put(&self, row: SecretRow, most: usize) -> StoreFuture<'_, bool>;
 
-    /// Replaces a row by another one of its container and name; returns `false`, and changes nothing, if it is not there as it was.
+    /// Replaces a row by another one of its container and name; returns `false`, and changes nothing, if the store has another one or none.
     ///
     /// # Errors
     ///

@@ -6,7 +6,6 @@ use super::{
     MAX_SECRETS, SealingKeys, SecretError, SecretFuture, SecretName, SecretRows, SecretScope,
     SecretStore, SecretValue,
 };
-use crate::InMemoryStore;
 use forgeline_types::Text;
 
 /// Number of rows that are read at a time for a rotation.
@@ -64,15 +63,6 @@ impl SealedSecrets {
     #[must_use]
     pub fn new(rows: impl SecretRows, keys: SealingKeys) -> Self {
         Self { rows: Arc::new(rows), keys: Arc::new(keys) }
-    }
-
-    /// Returns secrets in memory, encrypted with a random key; they are lost with the process.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`SecretError::NoRandom`] if the operating system gives no random bytes.
-    pub fn in_memory() -> Result<Self, SecretError> {
-        Ok(Self::new(InMemoryStore::new(), SealingKeys::random()?))
     }
 
     /// Encrypts the secrets of all scopes that another key encrypted with the first key. A secret that is set in the meantime stays as it was set. Earlier

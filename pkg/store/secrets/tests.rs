@@ -38,7 +38,7 @@ async fn any_changed_byte_of_a_row_is_refused_with_a_typed_error() {
             changed.sealed[at] ^= 1 << bit;
             rows.put(changed, MAX_SECRETS).await.unwrap();
             let refused = secrets.get(&ann(), &name("openai")).await.unwrap_err();
-            assert_eq!(refused, SecretError::Changed { name: name("openai") }, "{at}, {bit}");
+            assert_eq!(refused, SecretError::changed("openai"), "{at}, {bit}");
         }
         let mut cut = whole.clone();
         cut.sealed.truncate(at);
@@ -76,11 +76,11 @@ async fn a_row_that_is_moved_to_another_scope_name_or_key_does_not_open() {
         let moved = SecretRow::new(container, at, key.as_str(), whole.sealed.clone());
         rows.put(moved.clone(), MAX_SECRETS).await.unwrap();
         let refused = known.open(container, &name(at), &moved).unwrap_err();
-        assert_eq!(refused, SecretError::Changed { name: name(at) }, "{container} {at} {key}");
+        assert_eq!(refused, SecretError::changed(at), "{container} {at} {key}");
     }
     let bob = SecretScope::user("bob").unwrap();
     let refused = secrets.get(&bob, &name("openai")).await.unwrap_err();
-    assert_eq!(refused, SecretError::Changed { name: name("openai") });
+    assert_eq!(refused, SecretError::changed("openai"));
 }
 
 #[tokio::test]
@@ -306,7 +306,7 @@ mod in_files {
         }
         std::fs::copy(&bobs, &anns).unwrap();
         let refused = secrets.get(&ann(), &name("openai")).await.unwrap_err();
-        assert_eq!(refused, SecretError::Changed { name: name("openai") });
+        assert_eq!(refused, SecretError::changed("openai"));
         assert!(secrets.names(&ann()).await.is_err());
         secrets.set(&ann(), &name("openai"), value("sk-4")).await.unwrap();
         assert_eq!(read(&secrets, &ann(), "openai").await, "sk-4");

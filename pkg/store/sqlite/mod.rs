@@ -30,6 +30,7 @@ mod run_rows;
 mod runs;
 mod schema;
 mod secret_rows;
+mod secret_tables;
 mod setup;
 mod statements;
 #[cfg(test)]

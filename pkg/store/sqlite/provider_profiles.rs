@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     ProviderProfile, ProviderProfileStore, SecretScope, StoreFuture, StoredProviderProfile,
-    profile_json::{from_json, to_json},
+    secrets::profile_json::{from_json, to_json},
 };
 
 const SET: &str = "INSERT INTO provider_profile (container, version, profile) SELECT ?1, ?2 + 1, ?3 \

@@ -1,6 +1,6 @@
 //! The tables, by schema version.
 
-use super::{audit_schema::AUDIT, secret_rows::SECRET_TABLE};
+use super::{audit_schema::AUDIT, secret_tables::SECRET_TABLE};
 
 /// The application id of a file of this library, in the header of the file: `FoLn`.
 pub(super) const APPLICATION_ID: i64 = 0x466f_4c6e;

@@ -9,14 +9,6 @@ use super::{
 use crate::{SecretRow, SecretRows, StoreFuture};
 use forgeline_types::Text;
 
-/// The tables of secrets and of provider profiles, from version 7 on.
-pub(super) const SECRET_TABLE: &str = "
-CREATE TABLE secret (
-    container TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, sealed BLOB NOT NULL,
-    PRIMARY KEY (container, name)) WITHOUT ROWID;
-CREATE TABLE provider_profile (
-    container TEXT PRIMARY KEY, version INTEGER NOT NULL, profile TEXT NOT NULL) WITHOUT ROWID;";
-
 const PUT: &str = "INSERT INTO secret (container, name, key, sealed) SELECT ?1, ?2, ?3, ?4 \
      WHERE (SELECT count(*) FROM secret WHERE container = ?1 AND name <> ?2) < ?5 \
      ON CONFLICT (container, name) DO UPDATE SET key = excluded.key, sealed = excluded.sealed";

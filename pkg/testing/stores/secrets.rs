@@ -20,7 +20,7 @@ pub async fn check_secret_store<S: SecretStore>(make: impl AsyncFn() -> Arc<S>) 
         check("has", "`has` says whether `get` returns a secret", has(make().await)).await,
         check("overwrite", "a secret replaces the earlier one", overwrite(make().await)).await,
         check("delete", "a secret that was deleted is not found", delete(make().await)).await,
-        check("delete-missing", "deleting what is not there succeeds", twice(make().await)).await,
+        check("delete-missing", "deleting a missing secret succeeds", twice(make().await)).await,
         check("no-names", "a new scope has no names", no_names(make().await)).await,
         check("names", "the names are those that are set, sorted", names(make().await)).await,
         check("neighbours", "similar names are different secrets", neighbours(make().await)).await,

@@ -87,7 +87,7 @@ operations! {
         records.collect::<Vec<_>>().await.into_iter().collect::<Result<Vec<_>, _>>()
     }),
     ("EventLog::retire", Several, |store| store.retire(&key("closed")).await),
-    ("EventLog::remove", Several, |store| store.remove(&key("closed")).await),
+    ("EventLog::remove", Several, |store| EventLog::remove(&*store, &key("closed")).await),
     ("EventLog::trim", One, |store| store.trim(&key("r"), 1).await),
     ("EventLog::touch", One, |store| store.touch(&key("r")).await),
     ("EventLog::remove_unused", Several, |store| {
@@ -242,8 +242,8 @@ const TRAITS: [(&str, &str); 9] = [
     ("NotificationChannel", include_str!("../../../notifications.rs")),
     ("LatencyStore", include_str!("../../../latency.rs")),
     ("SecretRows", include_str!("../../../secrets/rows.rs")),
-    ("ProviderProfileStore", include_str!("../../../provider_profiles.rs")),
     ("AuditStore", include_str!("../../../audit/store.rs")),
+    ("ProviderProfileStore", include_str!("../../../secrets/provider_profiles.rs")),
 ];
 
 #[test]

@@ -55,7 +55,7 @@ impl SecretStore for FaultySecrets {
             let found = self.0.get(&at, &key).await?;
             match (self.1, found) {
                 (Fault::MissingIsAnError, None) if self.0.names(scope).await?.is_empty() => {
-                    Err(SecretError::changed(name.clone()))
+                    Err(SecretError::changed(name.as_str()))
                 }
                 (Fault::LongOnesAreCut, Some(value)) if value.expose().len() > 10_000 => {
                     SecretValue::new(&value.expose()[..10_000]).map(Some)

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SecretName, SecretScope, StoreFuture};
+use super::{SecretName, SecretScope};
+use crate::StoreFuture;
 use forgeline_types::Text;
 
 /// The provider instances of scopes: one profile for each user, team and the platform. A profile has no keys: it names secrets.
