@@ -478,7 +478,9 @@ async fn errors_have_the_vendors_form_and_their_status() {
     let limits =
         Limits { scope_connections: 1, runs_per_minute: 4, body_bytes: 1_000, ..Limits::default() };
     let hangs = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("So far.").hang());
-    let (_, app) = limited(Agent::builder(hangs).build().unwrap(), limits);
+    // Each node counts the connections that it has.
+    let agent = Agent::builder(hangs).build().unwrap();
+    let app = router(built(agent).limits(limits).build().unwrap());
     let asks = body(&json!([said("user", "Go.")]), &json!({ "stream": true }));
     let check = async |response: Response, want: u16, kind: &str| {
         let retry = response.headers().get("retry-after").cloned();
