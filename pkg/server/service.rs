@@ -7,10 +7,10 @@ use axum::extract::FromRef;
 use super::{
     Keep, Problem, Recovered,
     access::control::AccessControl,
-    builder::ClientInstructions,
     conversations::{agents::AgentSet, directory::ConversationDirectory},
     durable::HostStreams,
     health::HealthChecks,
+    input::client_instructions::ClientInstructions,
     lifecycle::RunLifecycle,
     metrics::{ServiceMetrics, latency::LatencyWindow},
     readers::context::ReaderContext,
