@@ -23,6 +23,7 @@ use super::{
     },
     durable::HostStreams,
     health::{CheckState, HealthCheck, HealthChecks},
+    input::client_instructions::ClientInstructions,
     lifecycle::{RunLifecycle, membership::NodeMembership},
     metrics::{ServiceMetrics, latency::LatencyWindow, latency_records::LatencyRecords},
     readers::context::ReaderContext,
@@ -53,37 +54,6 @@ pub struct ServiceBuilder {
     is_dev: bool,
     has_console: bool,
     instructions: ClientInstructions,
-}
-
-/// The use of the instructions that clients of `/v1/chat/completions` and `/v1/responses` send: `system` and `developer` messages, and `instructions`. None of
-/// them reaches the system prompt but by a prompt part of the host.
-///
-/// # Examples
-///
-/// ```
-/// use forgeline::{
-///     agent::Agent,
-///     llm::demo::DemoProvider,
-///     server::{ClientInstructions, Service},
-/// };
-///
-/// let agent = Agent::builder(DemoProvider::new()).build()?;
-/// let service = Service::builder().agent("main", agent);
-/// let service = service.client_instructions(ClientInstructions::Refuse).build()?;
-/// # drop(service);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ClientInstructions {
-    /// The model reads them as a marked text of the user, at the beginning of the conversation.
-    #[default]
-    AsUserText,
-    /// A request with instructions is refused, with 400 `instructions_refused`.
-    Refuse,
-    /// The model does not read them. They are in the metadata of the run as `client_instructions`, at most 16 KiB, for a
-    /// [prompt part](forgeline_agent::prompts::PromptPart) of the host, which decides about them.
-    InMetadata,
 }
 
 /// An error in the configuration of a service.

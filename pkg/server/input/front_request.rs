@@ -6,11 +6,12 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{
+    client_instructions::ClientInstructions,
     client_tools::{ClientTools, OfferedTool},
     ui_message::UiMessage,
     user_message::UserMessage,
 };
-use crate::{Problem, builder::ClientInstructions};
+use crate::Problem;
 use forgeline_agent::RunInput;
 use forgeline_llm::{
     ResponseFormat, ToolChoice,

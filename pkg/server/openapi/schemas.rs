@@ -44,13 +44,13 @@ struct VendorErrorBody {
 #[schemars(rename = "Models")]
 pub(crate) struct ModelsAnswer {
     object: String,
-    data: Vec<ModelAnswer>,
+    data: Vec<ListedModelAnswer>,
 }
 
 /// An agent as a model.
 #[derive(JsonSchema)]
 #[schemars(rename = "Model")]
-pub(crate) struct ModelAnswer {
+pub(crate) struct ListedModelAnswer {
     /// The name of the agent, or the agent, a slash and one of its models.
     id: String,
     object: String,

@@ -19,9 +19,9 @@ use crate::{
         ApiRoute, describe,
         schemas::{
             AgentsAnswer, AuditCheckAnswer, AuditRowsAnswer, ConversationAnswer,
-            ConversationPageAnswer, ConversationsAnswer, DoneAnswer, HistoryAnswer, ModelAnswer,
-            ModelsAnswer, NotifiedAnswer, ObjectSchema, ReadyAnswer, RunAnswer, StartedAnswer,
-            ToolsAnswer,
+            ConversationPageAnswer, ConversationsAnswer, DoneAnswer, HistoryAnswer,
+            ListedModelAnswer, ModelsAnswer, NotifiedAnswer, ObjectSchema, ReadyAnswer, RunAnswer,
+            StartedAnswer, ToolsAnswer,
         },
     },
 };
@@ -258,7 +258,7 @@ fn fronts() -> RouteTable {
             .answers::<ModelsAnswer>(200, "The models.")
             .vendor_errors(),
         ApiRoute::get("/v1/models/{*id}", front::show, "Returns an agent as a model.")
-            .answers::<ModelAnswer>(200, "The model.")
+            .answers::<ListedModelAnswer>(200, "The model.")
             .vendor_errors(),
     ]
 }

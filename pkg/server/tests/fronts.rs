@@ -123,7 +123,7 @@ async fn an_agent_is_a_model_whose_answer_is_the_same_streamed_and_whole() {
         let choice = &whole["choices"][0];
         assert_eq!(choice["finish_reason"], "stop", "{whole}");
         let text = choice["message"]["content"].as_str().unwrap();
-        // A tool of the agent is no call for the client, and the texts of two turns are apart.
+        // A tool of the agent is not a call for the client, and the texts of two turns are apart.
         assert!(text.starts_with("First.\n\nu:Add. | a:First. calculator()"), "{text}");
         assert_eq!(choice["message"].get("tool_calls"), None, "{whole}");
         assert_eq!(
@@ -478,7 +478,9 @@ async fn errors_have_the_vendors_form_and_their_status() {
     let limits =
         Limits { scope_connections: 1, runs_per_minute: 4, body_bytes: 1_000, ..Limits::default() };
     let hangs = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("So far.").hang());
-    let (_, app) = limited(Agent::builder(hangs).build().unwrap(), limits);
+    // Each node counts the connections that it has.
+    let agent = Agent::builder(hangs).build().unwrap();
+    let app = router(built(agent).limits(limits).build().unwrap());
     let asks = body(&json!([said("user", "Go.")]), &json!({ "stream": true }));
     let check = async |response: Response, want: u16, kind: &str| {
         let retry = response.headers().get("retry-after").cloned();
@@ -488,7 +490,7 @@ async fn errors_have_the_vendors_form_and_their_status() {
         assert!(refused["error"]["code"].is_string(), "{refused}");
         assert_eq!(retry.is_some(), want == 429 || want == 503, "{refused}");
     };
-    let refused = send(&app, (CHAT, "nobody"), &[], &asks).await;
+    let refused = send(&app, (CHAT, "unknown"), &[], &asks).await;
     assert_eq!(refused.headers()["www-authenticate"], "Bearer");
     check(refused, 401, "authentication_error").await;
     check(get(&app, "/v1/models", "").await, 401, "authentication_error").await;

@@ -1,6 +1,6 @@
 //! The events of a run that are a part of its answer.
 
-use super::client_calls::{ClientCalls, OpenCall};
+use super::client_calls::{AnswerClientCalls, WaitingClientCall};
 use crate::encode::{RunEnd, RunStatus};
 use forgeline_agent::notice::ANSWER_RESTARTED;
 use forgeline_types::{
@@ -23,10 +23,10 @@ pub(super) trait ReceivePieces {
 
 /// The end of an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum AnswerEnd {
+pub(super) enum FrontAnswerEnd {
     /// It ends for this reason.
     Finished(FinishReason),
-    /// It is no answer.
+    /// It is not an answer.
     Failed(AgentError),
 }
 
@@ -34,7 +34,7 @@ pub(super) enum AnswerEnd {
 /// sub-agents are left out.
 #[derive(Debug, Clone)]
 pub(super) struct AnswerPieces {
-    calls: ClientCalls,
+    calls: AnswerClientCalls,
     /// The text between those of two turns.
     between: &'static str,
     /// The turn of the last text.
@@ -49,7 +49,7 @@ pub(super) struct AnswerPieces {
 impl AnswerPieces {
     /// Returns the pieces of an answer that begins after the results of these calls; at the beginning of the run, if there are none.
     pub(super) fn new(between: &'static str, sent: Vec<Text>) -> Self {
-        let (calls, text_turn, text_turn_before) = (ClientCalls::after(sent), None, None);
+        let (calls, text_turn, text_turn_before) = (AnswerClientCalls::after(sent), None, None);
         Self { calls, between, text_turn, text_turn_before, usage: None, failed: None }
     }
 
@@ -138,19 +138,19 @@ impl AnswerPieces {
     }
 
     /// Passes on the calls that wait for the client, with which the answer ends.
-    pub(super) fn pause(&mut self, out: &mut impl ReceivePieces) -> AnswerEnd {
+    pub(super) fn pause(&mut self, out: &mut impl ReceivePieces) -> FrontAnswerEnd {
         if let Some(error) = self.unknown_call() {
-            return AnswerEnd::Failed(error);
+            return FrontAnswerEnd::Failed(error);
         }
         let calls = self.calls.take_open();
         if calls.is_empty() {
             let message = "the run waits for its client, and not for a call of it; read the run";
-            return AnswerEnd::Failed(AgentError::new(ErrorCode::Internal, message));
+            return FrontAnswerEnd::Failed(AgentError::new(ErrorCode::Internal, message));
         }
         for (index, call) in (0..).zip(calls) {
             send_call(index, &call, out);
         }
-        AnswerEnd::Finished(FinishReason::ToolCalls)
+        FrontAnswerEnd::Finished(FinishReason::ToolCalls)
     }
 
     /// Returns the error for a result of a call that the run did not make.
@@ -162,9 +162,9 @@ impl AnswerPieces {
     }
 
     /// Returns how the answer ends with the run.
-    pub(super) fn end(&mut self, end: &RunEnd) -> AnswerEnd {
+    pub(super) fn end(&mut self, end: &RunEnd) -> FrontAnswerEnd {
         if let Some(error) = self.unknown_call() {
-            return AnswerEnd::Failed(error);
+            return FrontAnswerEnd::Failed(error);
         }
         // Runs of older versions have no counts of each request.
         if self.usage.is_none() {
@@ -175,8 +175,8 @@ impl AnswerPieces {
 }
 
 /// Passes on a call as a model would make it.
-fn send_call(index: u32, call: &OpenCall, out: &mut impl ReceivePieces) {
-    let OpenCall { id, name, arguments } = call;
+fn send_call(index: u32, call: &WaitingClientCall, out: &mut impl ReceivePieces) {
+    let WaitingClientCall { id, name, arguments } = call;
     let start = ToolCallStartEvent::new(index, id.clone()).tool_name(name.clone());
     out.piece(&AgentEvent::ToolCallStart(start));
     let content = ToolCallContentEvent::new(index, "", arguments.as_str());
@@ -186,7 +186,7 @@ fn send_call(index: u32, call: &OpenCall, out: &mut impl ReceivePieces) {
 }
 
 /// Returns the end of an answer of a run that has ended. Only an answer that is complete ends with `stop`.
-fn end_of(end: &RunEnd) -> AnswerEnd {
+fn end_of(end: &RunEnd) -> FrontAnswerEnd {
     let reason = match end.ending {
         Some(Ending::Answered) => answered(end.finish_reason.as_ref()),
         None if end.status == RunStatus::Completed => answered(end.finish_reason.as_ref()),
@@ -206,10 +206,10 @@ fn end_of(end: &RunEnd) -> AnswerEnd {
             let message =
                 if cancelled { "the run was cancelled" } else { "the run was interrupted" };
             let error = end.error.clone().unwrap_or_else(|| AgentError::new(code, message));
-            return AnswerEnd::Failed(error);
+            return FrontAnswerEnd::Failed(error);
         }
     };
-    AnswerEnd::Finished(reason)
+    FrontAnswerEnd::Finished(reason)
 }
 
 /// Returns the reason for the end of a complete answer. A tool that ends its run is not a call for the client.

@@ -2,7 +2,7 @@
 
 use super::{
     FrontProtocol,
-    answer_pieces::{AnswerEnd, AnswerPieces, ReceivePieces},
+    answer_pieces::{AnswerPieces, FrontAnswerEnd, ReceivePieces},
 };
 use crate::encode::{EncodeMessages, RunEnd, message_writer::MessageWriter};
 use forgeline_types::{AgentError, AgentEvent, Envelope, ErrorEvent, Text};
@@ -76,17 +76,17 @@ impl<P: FrontProtocol> AnswerStream<P> {
         }
     }
 
-    fn finish(&mut self, end: &AnswerEnd, out: &mut MessageWriter<'_>) {
+    fn finish(&mut self, end: &FrontAnswerEnd, out: &mut MessageWriter<'_>) {
         let Some(writer) = self.writer.as_mut().filter(|_| self.phase != StreamPhase::Ended) else {
             return;
         };
         let frames = match end {
-            AnswerEnd::Finished(reason) => {
+            FrontAnswerEnd::Finished(reason) => {
                 let is_shown = self.counts == UsageFrames::Shown;
                 let usage = self.pieces.usage().copied().unwrap_or_default();
                 writer.last_frames(reason, is_shown.then_some(&usage))
             }
-            AnswerEnd::Failed(error) => failure(writer, error),
+            FrontAnswerEnd::Failed(error) => failure(writer, error),
         };
         out.send_frames(&frames);
         self.phase = StreamPhase::Ended;
@@ -106,7 +106,7 @@ impl<P: FrontProtocol> EncodeMessages for AnswerStream<P> {
         };
         let mut pieces = StreamedPieces { writer, phase: &mut self.phase, out };
         if let Some(error) = self.pieces.see(envelope, &mut pieces).cloned() {
-            self.finish(&AnswerEnd::Failed(error), out);
+            self.finish(&FrontAnswerEnd::Failed(error), out);
         }
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     FrontProtocol,
-    answer_pieces::{AnswerEnd, AnswerPieces, ReceivePieces},
+    answer_pieces::{AnswerPieces, FrontAnswerEnd, ReceivePieces},
 };
 use crate::encode::{EncodeMessages, RunEnd, message_writer::MessageWriter};
 use forgeline_types::{
@@ -60,10 +60,10 @@ impl<P: FrontProtocol> AnswerWhole<P> {
         self.finish(end);
     }
 
-    fn finish(&mut self, end: AnswerEnd) {
+    fn finish(&mut self, end: FrontAnswerEnd) {
         let reason = match end {
-            AnswerEnd::Finished(reason) => reason,
-            AnswerEnd::Failed(error) => return drop(self.result.set(Err(error))),
+            FrontAnswerEnd::Finished(reason) => reason,
+            FrontAnswerEnd::Failed(error) => return drop(self.result.set(Err(error))),
         };
         let builder = std::mem::take(&mut self.content.builder);
         let mut completion = builder.finish();
@@ -80,7 +80,7 @@ impl<P: FrontProtocol> EncodeMessages for AnswerWhole<P> {
     fn encode_event(&mut self, envelope: &Envelope, _: &mut MessageWriter<'_>) {
         self.begun.get_or_insert_with(|| (envelope.run_id.clone(), envelope.at / 1_000));
         if let Some(error) = self.pieces.see(envelope, &mut self.content).cloned() {
-            self.finish(AnswerEnd::Failed(error));
+            self.finish(FrontAnswerEnd::Failed(error));
         }
     }
 

@@ -11,7 +11,7 @@ const KINDS: [&str; 4] =
 
 /// A call at the client.
 #[derive(Debug, Clone)]
-pub(super) struct OpenCall {
+pub(super) struct WaitingClientCall {
     /// The id that the client knows: the run, a dot, and the id of the call in the run.
     pub(super) id: Text,
     pub(super) name: Text,
@@ -20,9 +20,9 @@ pub(super) struct OpenCall {
 
 /// The calls of a run at its client.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ClientCalls {
+pub(super) struct AnswerClientCalls {
     /// The calls that wait for their results, in order.
-    open: Vec<OpenCall>,
+    open: Vec<WaitingClientCall>,
     /// The calls whose results the client sent with its request.
     sent: Vec<Text>,
     /// Those of them whose requests have not been passed yet.
@@ -31,7 +31,7 @@ pub(super) struct ClientCalls {
     late: Option<Text>,
 }
 
-impl ClientCalls {
+impl AnswerClientCalls {
     /// Returns the calls of an answer that goes on after the results of these calls.
     pub(super) fn after(sent: Vec<Text>) -> Self {
         Self { awaited: sent.clone(), sent, ..Self::default() }
@@ -48,7 +48,7 @@ impl ClientCalls {
     }
 
     /// Returns the calls that wait for the client.
-    pub(super) fn take_open(&mut self) -> Vec<OpenCall> {
+    pub(super) fn take_open(&mut self) -> Vec<WaitingClientCall> {
         std::mem::take(&mut self.open)
     }
 
@@ -75,7 +75,7 @@ impl ClientCalls {
             self.open.retain(|open| open.id != id);
             if !self.sent.contains(&id) {
                 let (name, arguments) = (name.clone(), arguments.clone());
-                self.open.push(OpenCall { id, name, arguments });
+                self.open.push(WaitingClientCall { id, name, arguments });
             }
         } else if let AgentEvent::ClientToolCancelled(ClientToolCancelledEvent {
             call_id, ..

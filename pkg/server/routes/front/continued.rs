@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 
-use super::{FrontAsked, SessionName};
+use super::asked::{FrontAsked, SessionName};
 use crate::{
     Problem, Service,
     commands::{act::AgUiAct, outcome::ActOutcome},
     input::front_request::FrontRequest,
     problem::MAX_SHOWN,
-    routes::chat::stored_for_owner,
     runs::run::ServiceRun,
 };
 use forgeline_types::{Text, private::clipped};
@@ -65,7 +64,10 @@ pub(super) async fn give_results(
 ) -> Result<(), Problem> {
     let mut act = AgUiAct { resume: Vec::new(), messages: request.answers(run.id())? };
     match service.0.lifecycle.act_ag_ui(run, &asked.caller, &mut act).await? {
-        ActOutcome::Stored => Err(stored_for_owner()),
+        ActOutcome::Stored => {
+            let detail = "the results are stored, and the run goes on soon; send this again";
+            Err(Problem::busy(detail, 5))
+        }
         ActOutcome::Done
         | ActOutcome::From(_)
         | ActOutcome::Seen(..)

@@ -3,14 +3,17 @@
 use axum::{
     body::Body,
     extract::Request,
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 
-use super::{MAY_RETRY, is_front, json_response};
+use super::asked::is_front;
 use crate::{Problem, encode::FrontProtocol};
 use forgeline_types::{AgentError, ErrorCode};
+
+/// Tells clients whether the same request may be sent again.
+const MAY_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// Rewrites the errors of the routes for vendors' clients, wherever they come from.
 pub(crate) async fn with_vendor_errors(request: Request, next: Next) -> Response {
@@ -64,4 +67,9 @@ fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
+}
+
+/// Returns a response with a JSON text.
+pub(super) fn json_response(status: StatusCode, body: String) -> Response {
+    (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }

@@ -9,10 +9,9 @@ mod responses;
 use std::sync::Arc;
 
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderName, HeaderValue, StatusCode, header},
-    response::{IntoResponse as _, Response},
+    http::{HeaderName, HeaderValue, StatusCode},
+    response::Response,
 };
 use tracing::Instrument as _;
 
@@ -33,7 +32,7 @@ use forgeline_llm::{
 };
 use forgeline_types::Text;
 
-pub(crate) use self::{asked::is_front, failed::with_vendor_errors};
+pub(crate) use self::failed::with_vendor_errors;
 pub(super) use self::{
     models::{list, show},
     responses::respond,
@@ -41,9 +40,6 @@ pub(super) use self::{
 
 const RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
 const IGNORED: HeaderName = HeaderName::from_static("x-ignored-members");
-
-/// Tells clients whether the same request may be sent again.
-pub(super) const MAY_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// Maximum length of the names of ignored members, in bytes.
 const MAX_IGNORED_BYTES: usize = 1_000;
@@ -136,7 +132,7 @@ async fn begin(
         let guard = leaves.map(|leaves| leaves.guard(&run));
         Ok((run, guard))
     };
-    // What a task returns after its handle is dropped is dropped, too.
+    // The output of a task whose handle is gone is dropped, too.
     let begun = tokio::spawn(beginning.in_current_span()).await;
     let begun = begun.unwrap_or_else(|_| Err(Problem::busy("the run could not start", 5)));
     begun.map_err(models::not_found)
@@ -166,7 +162,7 @@ async fn read<P: FrontProtocol>(
         AnswerForm::Whole => {
             let encoder = AnswerWhole::<P>::new(model, sent);
             match until_wait::whole(readers, run, encoder, guard).await? {
-                Ok(body) => json_response(StatusCode::OK, body),
+                Ok(body) => failed::json_response(StatusCode::OK, body),
                 Err(error) => failed::response::<P>(&error),
             }
         }
@@ -181,8 +177,4 @@ async fn read<P: FrontProtocol>(
         }
     }
     Ok(response)
-}
-
-fn json_response(status: StatusCode, body: impl Into<Body>) -> Response {
-    (status, [(header::CONTENT_TYPE, "application/json")], body.into()).into_response()
 }

@@ -3,7 +3,10 @@
 use axum::{extract::State, http::StatusCode, response::Response};
 use serde::Deserialize;
 
-use super::{FrontAsked, SessionName, answer};
+use super::{
+    answer,
+    asked::{FrontAsked, SessionName},
+};
 use crate::{Problem, Service, encode::FrontProtocol as _, problem::MAX_SHOWN};
 use forgeline_llm::{
     gateway::ClientProtocol as _,
@@ -18,24 +21,24 @@ use forgeline_types::{
 struct EarlierParts {
     previous_response_id: Option<String>,
     #[serde(default)]
-    input: InputItems,
+    input: EarlierInput,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum InputItems {
-    Items(Vec<InputItem>),
+enum EarlierInput {
+    Items(Vec<EarlierInputItem>),
     /// A text, or something that is refused when the request is read.
     Other(serde::de::IgnoredAny),
 }
 
 #[derive(Debug, Deserialize)]
-struct InputItem {
+struct EarlierInputItem {
     r#type: Option<String>,
     call_id: Option<Text>,
 }
 
-impl Default for InputItems {
+impl Default for EarlierInput {
     fn default() -> Self {
         Self::Items(Vec::new())
     }
@@ -86,8 +89,8 @@ async fn conversation_of(service: &Service, asked: &FrontAsked, id: &str) -> Res
 }
 
 /// Returns a message of the model with the calls whose results these items have.
-fn calls_of(items: InputItems) -> Transcript {
-    let InputItems::Items(items) = items else { return Transcript::default() };
+fn calls_of(items: EarlierInput) -> Transcript {
+    let EarlierInput::Items(items) = items else { return Transcript::default() };
     let results = items
         .into_iter()
         .filter(|item| item.r#type.as_deref().is_some_and(|kind| kind == "function_call_output"));
