@@ -17,6 +17,7 @@ mod failing_stores;
 mod health;
 mod hostile;
 mod late;
+mod listed_runs;
 mod nested;
 pub(super) mod nodes;
 mod origins;
