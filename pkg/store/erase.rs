@@ -1,8 +1,11 @@
 //! Erasure of an owner's data in the stores.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Map;
 
-use super::{EraseMode, Erased, LogInfo, LogKey, RunQuery, StoreError, Stores};
+use super::{
+    AuditEvent, EraseMode, Erased, LogInfo, LogKey, RunQuery, StoreError, Stores, ids::now_ms,
+};
 use forgeline_types::Text;
 
 /// Number of runs, and of streams, read at a time.
@@ -30,7 +33,7 @@ pub fn runs_of(scope: &Text, owner: &str) -> LogKey {
 impl Stores {
     /// Erases the data of an owner in a scope: conversations, runs, their events, latency records, the streams that the owner created,
     /// and the content of audit rows; an owner with an empty name has none. With [`EraseMode::Count`], nothing changes. If a service uses the stores, call `Service::erase` instead, which first
-    /// ends the active runs.
+    /// ends the active runs. An audit row of the type `data.erased` has the numbers, and not whose they are.
     ///
     /// # Errors
     ///
@@ -63,7 +66,11 @@ impl Stores {
             audit = self.audit.erase(&scope, owner, mode).await?;
         }
         let erased = self.conversations.erase(&scope, owner, mode).await?;
-        Ok(Erased { runs, streams, audit, ..erased })
+        let erased = Erased { runs, streams, audit, ..erased };
+        if !mode.is_dry_run() && !owner.is_empty() {
+            self.audit.append(&scope, erasure(mode, &erased)).await?;
+        }
+        Ok(erased)
     }
 
     /// Removes the streams that an owner created; returns their number.
@@ -101,6 +108,24 @@ impl Stores {
         let read = first.and_then(|first| serde_json::from_slice(&first.data).ok());
         Ok(read.unwrap_or_default())
     }
+}
+
+/// Returns the event of an erasure, which the program does that has the stores. It does not name the person.
+fn erasure(mode: EraseMode, erased: &Erased) -> AuditEvent {
+    let Erased { conversations, messages, runs, streams, audit } = *erased;
+    let word = if mode == EraseMode::Tombstone { "tombstone" } else { "hard" };
+    let mut details = Map::new();
+    details.insert("mode".to_owned(), word.into());
+    for (name, count) in [
+        ("conversations", conversations),
+        ("messages", messages),
+        ("runs", runs),
+        ("streams", streams),
+        ("audit", audit),
+    ] {
+        details.insert(name.to_owned(), count.into());
+    }
+    AuditEvent::new("data.erased", "host", "", now_ms()).details(&details)
 }
 
 /// Succeeds if a log is gone, whether removed now or before.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunChange, RunPlace, RunWriter,
-    ScopeConnections, StoreFuture, StoredRun,
+    ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunChange, RunPlace, RunProgress,
+    RunWriter, ScopeConnections, StoreFuture, StoredRun,
 };
 use forgeline_types::{Text, setters};
 
@@ -258,6 +258,12 @@ pub struct RunQuery {
     pub owner: Option<Text>,
     /// The conversation to list, if only one.
     pub conversation: Option<Text>,
+    /// The name of the agent to list, if only one.
+    pub agent: Option<Text>,
+    /// The progress to list, if only one.
+    pub progress: Option<RunProgress>,
+    /// The time at or after which the runs were created, in milliseconds since the Unix epoch.
+    pub since_ms: Option<u64>,
     /// The [`next`](RunPage::next) of the previous page.
     pub after: Option<Text>,
     /// The maximum number of runs of the page.
@@ -268,13 +274,25 @@ impl RunQuery {
     /// Returns a query for the first page of a scope.
     #[must_use]
     pub fn new(scope: impl Into<Text>, most: usize) -> Self {
-        Self { scope: scope.into(), owner: None, conversation: None, after: None, most }
+        Self {
+            scope: scope.into(),
+            owner: None,
+            conversation: None,
+            agent: None,
+            progress: None,
+            since_ms: None,
+            after: None,
+            most,
+        }
     }
 
     setters! {
         RunQuery:
         owner(some into Text),
         conversation(some into Text),
+        agent(some into Text),
+        progress(some RunProgress),
+        since_ms(some u64),
         after(some into Text),
     }
 }

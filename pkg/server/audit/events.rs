@@ -11,7 +11,7 @@ use crate::{
 };
 use forgeline_agent::{Caller, access::AuditRecord, approval::Decision, private::RequestAnswer};
 use forgeline_llm::without_secrets;
-use forgeline_store::{AuditEvent, AuditSubject, EraseMode, Erased, private::now_ms};
+use forgeline_store::{AuditEvent, AuditSubject, private::now_ms};
 use forgeline_types::Text;
 
 /// Prefix of the types of events that the agents report.
@@ -121,15 +121,4 @@ pub(crate) fn decided(run: &ServiceRun, by: &Caller, all: Vec<Decided>) -> Vec<A
 pub(crate) fn conversation_deleted(by: &Caller, id: &str) -> (Text, AuditEvent) {
     let event = AuditEvent::new("conversation.deleted", "service", by.id.clone(), now_ms());
     (scope(by), event.subject(AuditSubject::default().conversation(id)))
-}
-
-/// Returns the event of an erasure, which the host of the service has asked for. It does not name the person.
-pub(crate) fn data_erased(mode: EraseMode, erased: &Erased) -> AuditEvent {
-    let Erased { conversations, messages, runs, streams, audit, .. } = erased;
-    let word = if mode == EraseMode::Tombstone { "tombstone" } else { "hard" };
-    let members = json!({
-        "mode": word, "conversations": conversations, "messages": messages, "runs": runs,
-        "streams": streams, "audit": audit,
-    });
-    AuditEvent::new("data.erased", "host", "", now_ms()).details(&details(members))
 }

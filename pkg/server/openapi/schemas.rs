@@ -255,6 +255,31 @@ pub(crate) enum HistoryAnswer {
     One(ConversationPageAnswer),
 }
 
+/// A page of runs, newest first.
+#[derive(JsonSchema)]
+#[schemars(rename = "Runs")]
+pub(crate) struct RunsAnswer {
+    runs: Vec<ListedRunAnswer>,
+    /// The `after` of the next page.
+    next: Option<String>,
+}
+
+/// A run in a list.
+#[derive(JsonSchema)]
+#[schemars(rename = "ListedRun")]
+struct ListedRunAnswer {
+    run_id: String,
+    conversation_id: String,
+    /// The id of the caller that began it; empty once it was erased.
+    owner: String,
+    agent: String,
+    status: RunWord,
+    begun_ms: u64,
+    ended_ms: Option<u64>,
+    /// The token usage, once it has ended.
+    usage: Option<UsageAnswer>,
+}
+
 /// A page of audit rows, newest first.
 #[derive(JsonSchema)]
 #[schemars(rename = "AuditRows")]

@@ -6,10 +6,7 @@ use futures_util::future::try_join_all;
 
 use super::{DataRetention, Keep};
 use crate::{
-    Problem,
-    access::scope::scope,
-    audit::{conversation_deleted, data_erased},
-    commands::send::end_elsewhere,
+    Problem, access::scope::scope, audit::conversation_deleted, commands::send::end_elsewhere,
     runs::run::ServiceRun,
 };
 use forgeline_agent::Caller;
@@ -86,11 +83,7 @@ impl DataRetention {
                 query.after = Some(next);
             }
         }
-        let erased = stores.erase(scope.clone(), owner, mode).await?;
-        if !mode.is_dry_run() && !owner.is_empty() {
-            self.audit.write(scope, vec![data_erased(mode, &erased)]).await;
-        }
-        Ok(erased)
+        Ok(stores.erase(scope, owner, mode).await?)
     }
 
     /// Removes the data that is not to be kept.

@@ -12,11 +12,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::conversations::page_size;
 use crate::{
     Problem,
-    access::caller::RequestCaller,
+    access::{
+        caller::RequestCaller,
+        identity::{RUNS, check_permission},
+        scope::scope,
+    },
     http::{
-        extract::{JsonBody, PathParameters, RequestKey},
+        extract::{JsonBody, PathParameters, QueryParameters, RequestKey},
         ids::digest,
     },
     input::user_message::UserMessage,
@@ -25,6 +30,7 @@ use crate::{
     runs::directory::RunDirectory,
 };
 use forgeline_agent::RunInput;
+use forgeline_store::{RunProgress, RunQuery, StoredRun, Stores};
 use forgeline_types::Text;
 
 /// A run to start. None of the members reaches the system prompt.
@@ -75,6 +81,67 @@ pub(super) async fn begin(
     let run = lifecycle.begin(caller, asked).await?;
     let ids = json!({ "run_id": run.id(), "conversation_id": run.conversation });
     Ok((StatusCode::ACCEPTED, Json(ids)).into_response())
+}
+
+/// The requested runs.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunsQuery {
+    status: Option<RunProgress>,
+    agent: Option<Text>,
+    conversation: Option<Text>,
+    since: Option<u64>,
+    owner: Option<Text>,
+    after: Option<Text>,
+    limit: Option<usize>,
+}
+
+/// The owner in a query for the runs of everyone in the scope.
+const EVERYONE: &str = "*";
+
+/// Lists the runs of the caller or, with the permission, of others in the scope. Says nothing of what was said in them.
+pub(super) async fn list(
+    State(stores): State<Stores>,
+    State(directory): State<Arc<RunDirectory>>,
+    RequestCaller(caller): RequestCaller,
+    QueryParameters(asked): QueryParameters<RunsQuery>,
+) -> Result<Json<Value>, Problem> {
+    let owner = asked.owner.unwrap_or_else(|| caller.id.clone());
+    if owner != caller.id {
+        check_permission(&caller, RUNS)?;
+    }
+    let mut query = RunQuery::new(scope(&caller), page_size(asked.limit)?);
+    query.owner = Some(owner).filter(|owner| owner != EVERYONE);
+    (query.agent, query.conversation) = (asked.agent, asked.conversation);
+    (query.since_ms, query.after) = (asked.since, asked.after);
+    // In a store of its own, this process does not write down which runs wait: it has them all.
+    let is_here = !stores.runs.is_shared();
+    let is_work = matches!(asked.status, Some(RunProgress::Running | RunProgress::Waiting));
+    query.progress = if is_here && is_work { Some(RunProgress::Running) } else { asked.status };
+    let page = stores.runs.list(query).await?;
+    let status = |run: &StoredRun| {
+        let is_live = is_here && !run.progress.has_ended();
+        if is_live { directory.of_record(run).shown().status() } else { run.progress.as_str() }
+    };
+    let runs = page.runs.iter().map(|run| (run, status(run)));
+    let runs =
+        runs.filter(|(_, status)| asked.status.is_none_or(|asked| asked.as_str() == *status));
+    let runs: Vec<_> = runs.map(|(run, status)| listed(run, status)).collect();
+    Ok(Json(json!({ "runs": runs, "next": page.next })))
+}
+
+/// Returns a run as lists have it.
+fn listed(run: &StoredRun, status: &str) -> Value {
+    json!({
+        "run_id": run.key.name,
+        "conversation_id": run.conversation,
+        "owner": run.owner,
+        "agent": run.agent,
+        "status": status,
+        "begun_ms": run.begun_ms,
+        "ended_ms": run.ended_ms,
+        "usage": run.usage,
+    })
 }
 
 pub(super) async fn show(

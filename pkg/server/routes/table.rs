@@ -21,7 +21,7 @@ use crate::{
             AgentsAnswer, AuditCheckAnswer, AuditRowsAnswer, ConversationAnswer,
             ConversationPageAnswer, ConversationsAnswer, DoneAnswer, HistoryAnswer,
             ListedModelAnswer, ModelsAnswer, NotifiedAnswer, ObjectSchema, ReadyAnswer, RunAnswer,
-            StartedAnswer, ToolsAnswer,
+            RunsAnswer, StartedAnswer, ToolsAnswer,
         },
     },
 };
@@ -97,6 +97,17 @@ pub(super) fn without_query() -> RouteTable {
 /// Returns the other routes that need a caller.
 pub(super) fn with_query() -> RouteTable {
     let mut routes = conversations();
+    routes.push(
+        ApiRoute::get("/v1/runs", runs::list, "Lists the runs of the caller.")
+            .query("status", "Only those with this status; a page may have fewer than `limit`.")
+            .query("agent", "Only those of this agent.")
+            .query("conversation", "Only those of this conversation.")
+            .query("since", "Only those that began at or after this time, in milliseconds since 1970.")
+            .query("owner", "Those of another caller, or `*` for everyone in the scope: needs the permission `service.runs`.")
+            .query("limit", LIMIT)
+            .query("after", "The `next` of the page before.")
+            .answers::<RunsAnswer>(200, "A page, newest first."),
+    );
     routes.extend(readers());
     routes.extend(fronts());
     routes.extend(audited());

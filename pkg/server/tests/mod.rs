@@ -19,6 +19,7 @@ mod fronts_left;
 mod health;
 mod hostile;
 mod late;
+mod listed_runs;
 mod nested;
 pub(super) mod nodes;
 mod origins;

@@ -1,4 +1,4 @@
-//! The chain of a scope, and what is wrong with it.
+//! The chain of a scope, and its faults.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::{event::AuditEvent, hash::AuditHash, row::AuditRow};
 
 /// The two ends of a scope's chain, which the store keeps apart from the rows.
 ///
-/// Whoever keeps an earlier head elsewhere finds with it also what somebody did who could change rows and head: see
+/// Whoever keeps an earlier head elsewhere finds with it also the changes of a person who could write both rows and head: see
 /// [`AuditStore::verify`](super::AuditStore::verify).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

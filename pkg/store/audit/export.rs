@@ -45,7 +45,7 @@ pub fn export_audit(
         while next < head.next {
             let page = store.chain(&scope, next, PAGE).await?;
             let begins = page.first().map(|row| row.seq).filter(|seq| *seq < head.next);
-            // What is missing is found by whoever checks the lines.
+            // Whoever checks the lines finds that rows are missing.
             let Some(begins) = begins else { break };
             if begins != next && store.head(&scope).await?.first > next {
                 Err(StoreError::dropped("scope", scope.clone(), begins))?;

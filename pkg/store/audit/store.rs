@@ -89,7 +89,7 @@ pub trait AuditStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns an error if the store cannot be used. What is wrong with the chain is in the report.
+    /// Returns an error if the store cannot be used. A fault of the chain is in the report.
     fn verify<'a>(
         &'a self,
         scope: &'a str,

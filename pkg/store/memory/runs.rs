@@ -151,6 +151,9 @@ impl RunTable {
             .filter(|run| run.key.scope == query.scope)
             .filter(|run| query.owner.as_ref().is_none_or(|owner| run.owner == *owner))
             .filter(|run| query.conversation.as_ref().is_none_or(|it| run.conversation == *it))
+            .filter(|run| query.agent.as_ref().is_none_or(|agent| run.agent == *agent))
+            .filter(|run| query.progress.is_none_or(|progress| run.progress == progress))
+            .filter(|run| query.since_ms.is_none_or(|since| run.begun_ms >= since))
             .filter(|run| after.as_ref().is_none_or(|after| ListCursor::of_run(run) < *after))
             .collect();
         found.sort_by_key(|run| Reverse(ListCursor::of_run(run)));

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{
     ConversationKey, EraseMode, LogKey, NodeId, NodeNews, RunBegun, RunChange, RunPage, RunPlace,
-    RunQuery, RunStore, RunWriter, ScopeConnections, StoreError, StoreFuture, StoredRun,
+    RunProgress, RunQuery, RunStore, RunWriter, ScopeConnections, StoreError, StoreFuture,
+    StoredRun,
     integers::int,
     list_cursor::{ListCursor, page},
 };
@@ -91,7 +92,8 @@ const LIST: &str = concat!(
     logged_end!(),
     " FROM forgeline.run WHERE scope = $1 AND ($2::text IS NULL OR owner = $2) \
      AND ($3::text IS NULL OR conversation = $3) AND ($4::bigint IS NULL OR (begun_ms, id) < ($4, $5)) \
-     ORDER BY begun_ms DESC, id DESC LIMIT $6"
+     AND ($7::text IS NULL OR agent = $7) AND ($8::text IS NULL OR progress = $8) \
+     AND ($9::bigint IS NULL OR begun_ms >= $9) ORDER BY begun_ms DESC, id DESC LIMIT $6"
 );
 
 const OLD: &str = "
@@ -343,7 +345,11 @@ impl RunStore for PostgresStore {
             let at_ms = after.as_ref().map(|after| int(after.at_ms));
             let name = after.as_ref().map(|after| after.name.as_str());
             let most = int(query.most as u64).saturating_add(1);
-            let values = values![scope, owner, conversation, at_ms, name, most];
+            let (agent, progress) =
+                (query.agent.as_deref(), query.progress.map(RunProgress::as_str));
+            let since = query.since_ms.map(int);
+            let values =
+                values![scope, owner, conversation, at_ms, name, most, agent, progress, since];
             let rows = self.0.pool.rows(RepeatRule::Safe, LIST, values).await?;
             let found = rows.iter().map(run_with_end).collect::<Result<Vec<_>, _>>()?;
             let (page, next) = page(found, query.most, ListCursor::of_run);

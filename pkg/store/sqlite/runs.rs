@@ -12,8 +12,8 @@ use super::{
     statements::{execute, int, read_rows, rows},
 };
 use crate::{
-    EraseMode, LogKey, NodeId, NodeNews, RunBegun, RunChange, RunNote, RunPage, RunQuery, RunStore,
-    RunWriter, StoreError, StoreFuture, StoredRun,
+    EraseMode, LogKey, NodeId, NodeNews, RunBegun, RunChange, RunNote, RunPage, RunProgress,
+    RunQuery, RunStore, RunWriter, StoreError, StoreFuture, StoredRun,
     list_cursor::{ListCursor, page},
 };
 
@@ -127,9 +127,11 @@ fn change(
 
 const OF_SCOPE: &str = "SELECT * FROM run WHERE scope = ?1 AND (?2 IS NULL OR owner = ?2) \
      AND ?3 IS NULL AND (?4 IS NULL OR (begun_ms, name) < (?4, ?5)) \
+     AND (?7 IS NULL OR agent = ?7) AND (?8 IS NULL OR progress = ?8) AND (?9 IS NULL OR begun_ms >= ?9) \
      ORDER BY begun_ms DESC, name DESC LIMIT ?6";
 const OF_CONVERSATION: &str = "SELECT * FROM run WHERE scope = ?1 AND conversation = ?3 \
      AND (?2 IS NULL OR owner = ?2) AND (?4 IS NULL OR (begun_ms, name) < (?4, ?5)) \
+     AND (?7 IS NULL OR agent = ?7) AND (?8 IS NULL OR progress = ?8) AND (?9 IS NULL OR begun_ms >= ?9) \
      ORDER BY begun_ms DESC, name DESC LIMIT ?6";
 
 fn list(connection: &Connection, query: &RunQuery) -> Result<RunPage, StoreError> {
@@ -146,6 +148,9 @@ fn list(connection: &Connection, query: &RunQuery) -> Result<RunPage, StoreError
             after.as_ref().map(|after| int(after.at_ms)),
             after.as_ref().map(|after| after.name.as_str()),
             int(query.most as u64).saturating_add(1),
+            query.agent.as_deref(),
+            query.progress.map(RunProgress::as_str),
+            query.since_ms.map(int),
         ],
         read,
     )?;

@@ -236,6 +236,22 @@ async fn list(store: Arc<impl RunStore>) -> StoreVerdict {
     }
     let own = ids(RunQuery::new("team-a", 1).owner("ann").conversation("c")).await?;
     same("of an owner and a conversation", &own.as_str(), &"r2 r0")?;
+    let since = ids(RunQuery::new("team-a", 2).since_ms(1_001)).await?;
+    same("since a time", &since.as_str(), &"r5 r4 r3 r2")?;
+    let mut other = run("other", "ann", 1_500);
+    other.agent = "other".into();
+    done("begin", begun(&*store, other).await)?;
+    for (id, progress) in [("r1", RunProgress::Completed), ("r4", RunProgress::Waiting)] {
+        done("change", store.change(&writer(id), RunChange::to(progress, 2_000)).await)?;
+    }
+    let agent = |name: &str| RunQuery::new("team-a", 4).agent(name);
+    same("of an agent", &ids(agent("other")).await?.as_str(), &"other")?;
+    same("of the other", &ids(agent("main")).await?.as_str(), &"r5 r4 r3 r2 r1 r0")?;
+    let stage = |progress| RunQuery::new("team-a", 2).progress(progress);
+    same("completed", &ids(stage(RunProgress::Completed)).await?.as_str(), &"r1")?;
+    same("queued", &ids(stage(RunProgress::Queued)).await?.as_str(), &"other r5 r3 r2 r0")?;
+    let both = agent("main").progress(RunProgress::Waiting).conversation("d").since_ms(1_002);
+    same("of all", &ids(both.owner("ann")).await?.as_str(), &"r4")?;
     let bad = store.list(RunQuery::new("team-a", 1).after("x")).await;
     hold("a bad cursor is refused", matches!(bad, Err(StoreError::BadCursor { .. })))
 }

@@ -25,7 +25,7 @@ const LONG: [(&str, usize); 18] = [
     ("observability", 780),
     ("operating", 1_440),
     ("prompts", 700),
-    ("service", 4_180),
+    ("service", 4_250),
     ("skills", 510),
     ("sub-agents", 830),
     ("tools", 940),

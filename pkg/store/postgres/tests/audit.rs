@@ -1,4 +1,4 @@
-//! Audit rows: one chain of all nodes, and what somebody else changes in it.
+//! Audit rows: one chain of all nodes, and the changes of another program in it.
 
 use std::{collections::BTreeSet, sync::Arc};
 
