@@ -117,8 +117,8 @@ impl AuditRecord {
 }
 
 /// Writes a record to the log, and to the sinks if there are any.
-pub(crate) fn write(sink: Option<&dyn AuditSink>, host: Option<&HostAudit>, record: AuditRecord) {
-    let AuditRecord { kind, run_id, id, tool_name, caller, .. } = &record;
+pub(crate) fn write(sink: Option<&dyn AuditSink>, host: Option<&HostAudit>, record: &AuditRecord) {
+    let AuditRecord { kind, run_id, id, tool_name, caller, .. } = record;
     let caller = caller.as_deref();
     tracing::warn!(?kind, %run_id, call = %id, tool = %tool_name, caller, "a call was refused");
     let host = host.map(|HostAudit(sink)| &**sink);

@@ -20,6 +20,6 @@ impl RunConversation<'_> {
             run,
         };
         let record = AuditRecord::new(denial, &refused);
-        audit::write(parts.audit.as_deref(), parts.host_audit.as_ref(), record);
+        audit::write(parts.audit.as_deref(), parts.host_audit.as_ref(), &record);
     }
 }

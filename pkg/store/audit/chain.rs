@@ -220,9 +220,9 @@ mod tests {
         ];
         for (what, change) in changes {
             for at in [1, 3] {
-                let mut changed = rows.clone();
-                change(&mut changed[at]);
-                let fault = check(&changed, &head).unwrap_err();
+                let mut tampered = rows.clone();
+                change(&mut tampered[at]);
+                let fault = check(&tampered, &head).unwrap_err();
                 assert_eq!(fault, AuditFault::Changed { seq: at as u64 }, "{what}");
             }
         }
