@@ -119,14 +119,17 @@ pub(super) async fn list(
     let is_work = matches!(asked.status, Some(RunProgress::Running | RunProgress::Waiting));
     query.progress = if is_here && is_work { Some(RunProgress::Running) } else { asked.status };
     let page = stores.runs.list(query).await?;
-    let status = |run: &StoredRun| {
-        let is_live = is_here && !run.progress.has_ended();
-        if is_live { directory.of_record(run).shown().status() } else { run.progress.as_str() }
-    };
-    let runs = page.runs.iter().map(|run| (run, status(run)));
-    let runs =
-        runs.filter(|(_, status)| asked.status.is_none_or(|asked| asked.as_str() == *status));
-    let runs: Vec<_> = runs.map(|(run, status)| listed(run, status)).collect();
+    let mut runs = Vec::new();
+    for run in &page.runs {
+        let status = if run.progress.has_ended() {
+            run.progress.as_str()
+        } else {
+            directory.of_record(run).await.shown().status()
+        };
+        if asked.status.is_none_or(|asked| asked.as_str() == status) {
+            runs.push(listed(run, status));
+        }
+    }
     Ok(Json(json!({ "runs": runs, "next": page.next })))
 }
 
