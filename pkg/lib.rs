@@ -68,7 +68,7 @@
 //! | `server` | the service: runs over HTTP, read by browsers and other programs, as routes for an axum application |
 //! | `sqlite` | the stores of the service in a file of `SQLite`, whose C source is compiled in |
 //! | `postgres` | stores in a database of `PostgreSQL`, which any number of nodes of the service share |
-//! | `oidc` | callers of the service by the tokens of an OpenID Connect login server |
+//! | `oidc` | callers of the service by the tokens of an `OpenID` Connect login server |
 //! | `redis` | notifications over Redis, for any number of processes |
 //! | `testing` | the demo model and scripted providers, recording and replay of sessions, and the conformance suites for authors of providers and, with `server`, of stores |
 //!

@@ -298,7 +298,7 @@ impl ServiceBuilder {
             tasks.clone(),
         ));
         let sink = Arc::clone(&audit);
-        let refusals = Arc::new(move |record: AuditRecord| sink.refused(record));
+        let refusals = Arc::new(move |record: AuditRecord| sink.refused(&record));
         let mut agents = AgentSet::new(default, watchers, refusals);
         checks.extend(HealthCheck::of_stores(&stores));
         for (name, agent) in given {

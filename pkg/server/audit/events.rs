@@ -39,14 +39,14 @@ fn event_id(parts: &[&str]) -> Text {
 
 impl AuditTrail {
     /// Receives a call that an agent refused.
-    pub(crate) fn refused(self: &Arc<Self>, record: AuditRecord) {
+    pub(crate) fn refused(self: &Arc<Self>, record: &AuditRecord) {
         let name = serde_json::to_value(record.kind).unwrap_or_default();
         let kind = format!("{AGENT_TYPES}{}", name.as_str().unwrap_or("call_refused"));
         let caller = record.caller.clone().unwrap_or_default();
         let scope = record.scope.clone().unwrap_or_else(|| format!("caller:{caller}").into());
         let mut subject = AuditSubject::default().run(record.run_id.clone());
         subject.tool = Some(record.tool_name.clone());
-        subject.conversation = record.conversation.clone();
+        subject.conversation.clone_from(&record.conversation);
         let members = json!({
             "call": record.id,
             "turn": record.turn,

@@ -64,7 +64,9 @@ impl AuditTrail {
         let place = Arc::clone(&self.pending).try_acquire_owned().ok().filter(|_| is_running);
         let Some(place) = place else {
             let reason = StoreError::full("too many audit events wait to be stored");
-            events.iter().for_each(|event| self.lost(&scope, event, &reason));
+            for event in &events {
+                self.lost(&scope, event, &reason);
+            }
             return None;
         };
         let this = Arc::clone(self);

@@ -144,10 +144,11 @@ fn wrong_keys_are_refused_and_never_shown() {
     };
     assert_eq!(refused(""), SealingKeyError::Count { found: 0, most: 16 });
     assert_eq!(refused("# none\n"), SealingKeyError::Count { found: 0, most: 16 });
-    assert_eq!(refused(&OLD[1..]), SealingKeyError::Malformed { number: 1 });
+    let (shorter, shortest) = (OLD.replacen('0', "", 1), OLD.replacen("0f", "", 1));
+    assert_eq!(refused(&shorter), SealingKeyError::Malformed { number: 1 });
     assert_eq!(refused(&format!("{OLD}, {OLD}0")), SealingKeyError::Malformed { number: 2 });
-    assert_eq!(refused(&format!("{}é", &OLD[2..])), SealingKeyError::Malformed { number: 1 });
-    assert_eq!(refused(&format!("+f{}", &OLD[2..])), SealingKeyError::Malformed { number: 1 });
+    assert_eq!(refused(&format!("{shortest}é")), SealingKeyError::Malformed { number: 1 });
+    assert_eq!(refused(&format!("+f{shortest}")), SealingKeyError::Malformed { number: 1 });
     let upper = OLD.to_uppercase();
     assert_eq!(refused(&format!("{OLD}\n{upper}")), SealingKeyError::Twice { number: 2 });
     let many: Vec<_> = (0..17).map(|at| format!("{at:064x}")).collect();
@@ -212,7 +213,7 @@ async fn secrets_of_the_environment_are_the_platforms_and_are_not_changed() {
     let found = secrets.get(&platform, &known).await.unwrap().unwrap();
     assert_eq!(found.expose(), std::env::var("PATH").unwrap());
     assert!(secrets.get(&platform, &unset).await.unwrap().is_none());
-    assert_eq!(secrets.names(&platform).await.unwrap(), [known.clone()]);
+    assert_eq!(secrets.names(&platform).await.unwrap(), std::slice::from_ref(&known));
     for other in [ann(), SecretScope::team("a").unwrap()] {
         assert!(!secrets.has(&other, &known).await.unwrap());
         assert_eq!(secrets.names(&other).await.unwrap(), []);

@@ -74,10 +74,6 @@ async fn get(
     Ok(found.map(|value| value.expose().to_owned()))
 }
 
-fn some(text: &str) -> Option<String> {
-    Some(text.to_owned())
-}
-
 async fn missing(store: Arc<impl SecretStore>) -> StoreVerdict {
     for scope in scopes()? {
         same("nothing", &get(&*store, &scope, "openai").await?, &None)?;
@@ -115,7 +111,7 @@ async fn overwrite(store: Arc<impl SecretStore>) -> StoreVerdict {
         for text in ["a longer one", "sk-1", "sk-2"] {
             set(&*store, &scope, "openai", text).await?;
         }
-        same("the last one", &get(&*store, &scope, "openai").await?, &some("sk-2"))?;
+        same("the last one", &get(&*store, &scope, "openai").await?, &Some("sk-2".to_owned()))?;
     }
     Ok(())
 }
@@ -127,7 +123,7 @@ async fn delete(store: Arc<impl SecretStore>) -> StoreVerdict {
     let was_there = done("delete", store.delete(&scope, &name("openai")?).await)?;
     same("it was there", &was_there, &true)?;
     same("deleted", &get(&*store, &scope, "openai").await?, &None)?;
-    same("another name", &get(&*store, &scope, "other").await?, &some("sk-2"))
+    same("another name", &get(&*store, &scope, "other").await?, &Some("sk-2".to_owned()))
 }
 
 async fn twice(store: Arc<impl SecretStore>) -> StoreVerdict {
@@ -165,7 +161,7 @@ async fn neighbours(store: Arc<impl SecretStore>) -> StoreVerdict {
         set(&*store, &scope, key, key).await?;
     }
     for key in all {
-        same(key, &get(&*store, &scope, key).await?, &some(key))?;
+        same(key, &get(&*store, &scope, key).await?, &Some(key.to_owned()))?;
     }
     Ok(())
 }
@@ -178,7 +174,7 @@ async fn scopes_set(store: Arc<impl SecretStore>) -> StoreVerdict {
     }
     for (at, scope) in scopes.iter().enumerate() {
         let found = get(&*store, scope, "openai").await?;
-        same("the scope's own", &found, &some(scope.container()))?;
+        same("the scope's own", &found, &Some(scope.container().to_owned()))?;
         let names = done("names", store.names(scope).await)?;
         same("names", &names, &vec![name("openai")?, name(&format!("own.{at}"))?])?;
         let other = format!("own.{}", (at + 1) % scopes.len());
@@ -196,7 +192,7 @@ async fn scopes_delete(store: Arc<impl SecretStore>) -> StoreVerdict {
         done("delete", store.delete(scope, &name("openai")?).await)?;
         for left in scopes.iter().skip(at + 1) {
             let found = get(&*store, left, "openai").await?;
-            same("another scope's", &found, &some(left.container()))?;
+            same("another scope's", &found, &Some(left.container().to_owned()))?;
         }
     }
     Ok(())
@@ -224,7 +220,7 @@ async fn clear(store: Arc<impl SecretStore>) -> StoreVerdict {
     set(&*store, &other, "one", "sk-2").await?;
     same("cleared", &done("clear", store.clear(&scope).await)?, &3)?;
     same("nothing left", &done("clear", store.clear(&scope).await)?, &0)?;
-    same("another scope's", &get(&*store, &other, "one").await?, &some("sk-2"))
+    same("another scope's", &get(&*store, &other, "one").await?, &Some("sk-2".to_owned()))
 }
 
 async fn race(store: Arc<impl SecretStore>) -> StoreVerdict {

@@ -132,6 +132,10 @@ impl OidcCallers {
     fn reason(&self, kind: &ErrorKind) -> String {
         let OidcOptions { issuer, audience, leeway, .. } = &self.0.options;
         let leeway = leeway.as_secs();
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "all others are of the signature or the form"
+        )]
         match kind {
             ErrorKind::ExpiredSignature => "it has expired; log in again".to_owned(),
             ErrorKind::ImmatureSignature => format!(

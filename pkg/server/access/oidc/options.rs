@@ -50,7 +50,7 @@ impl OidcOptions {
             scope_claim: None,
             permission_claim: None,
             permissions: BTreeMap::new(),
-            leeway: Duration::from_secs(60),
+            leeway: Duration::from_mins(1),
         }
     }
 

@@ -39,6 +39,7 @@ enum KeyCheck {
     Plain(UnparsedPublicKey<Vec<u8>>),
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the type of a verifier factory")]
 fn new_verifier(algorithm: &Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifier>> {
     let check = match (rsa_parameters(*algorithm), plain_algorithm(*algorithm), key.kind()) {
         (Some(parameters), _, DecodingKeyKind::RsaModulusExponent { n, e }) => {
@@ -52,25 +53,29 @@ fn new_verifier(algorithm: &Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtV
     Ok(Box::new(RingVerifier { algorithm: *algorithm, check }))
 }
 
+/// The algorithms with RSA keys.
+const RSA: [(Algorithm, &RsaParameters); 6] = [
+    (Algorithm::RS256, &RSA_PKCS1_2048_8192_SHA256),
+    (Algorithm::RS384, &RSA_PKCS1_2048_8192_SHA384),
+    (Algorithm::RS512, &RSA_PKCS1_2048_8192_SHA512),
+    (Algorithm::PS256, &RSA_PSS_2048_8192_SHA256),
+    (Algorithm::PS384, &RSA_PSS_2048_8192_SHA384),
+    (Algorithm::PS512, &RSA_PSS_2048_8192_SHA512),
+];
+
+/// The algorithms with keys of other kinds.
+const PLAIN: [(Algorithm, &dyn VerificationAlgorithm); 3] = [
+    (Algorithm::ES256, &ECDSA_P256_SHA256_FIXED),
+    (Algorithm::ES384, &ECDSA_P384_SHA384_FIXED),
+    (Algorithm::EdDSA, &ED25519),
+];
+
 fn rsa_parameters(algorithm: Algorithm) -> Option<&'static RsaParameters> {
-    Some(match algorithm {
-        Algorithm::RS256 => &RSA_PKCS1_2048_8192_SHA256,
-        Algorithm::RS384 => &RSA_PKCS1_2048_8192_SHA384,
-        Algorithm::RS512 => &RSA_PKCS1_2048_8192_SHA512,
-        Algorithm::PS256 => &RSA_PSS_2048_8192_SHA256,
-        Algorithm::PS384 => &RSA_PSS_2048_8192_SHA384,
-        Algorithm::PS512 => &RSA_PSS_2048_8192_SHA512,
-        _ => return None,
-    })
+    RSA.iter().find(|(known, _)| *known == algorithm).map(|(_, parameters)| *parameters)
 }
 
 fn plain_algorithm(algorithm: Algorithm) -> Option<&'static dyn VerificationAlgorithm> {
-    Some(match algorithm {
-        Algorithm::ES256 => &ECDSA_P256_SHA256_FIXED,
-        Algorithm::ES384 => &ECDSA_P384_SHA384_FIXED,
-        Algorithm::EdDSA => &ED25519,
-        _ => return None,
-    })
+    PLAIN.iter().find(|(known, _)| *known == algorithm).map(|(_, plain)| *plain)
 }
 
 impl Verifier<Vec<u8>> for RingVerifier {

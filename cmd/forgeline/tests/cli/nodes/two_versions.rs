@@ -222,9 +222,8 @@ impl TwoVersions {
 
     /// Returns what the database and the nodes say about the first run that a text names.
     fn explain(&self, text: &str) -> String {
-        let Some(at) = text.find("run-") else { return String::new() };
-        let run: String =
-            text[at..].chars().take_while(|it| it.is_alphanumeric() || *it == '-').collect();
+        let mut words = text.split(|sign: char| !sign.is_alphanumeric() && sign != '-');
+        let Some(run) = words.find(|word| word.starts_with("run-")) else { return String::new() };
         let row = format!(
             "SELECT row_to_json(run), (SELECT json_agg(command) FROM forgeline.command WHERE command.run = run.no)
              FROM forgeline.run WHERE id = '{run}'"
