@@ -69,6 +69,9 @@ async fn rows(app: &Router, kind: &str, count: usize) -> Vec<Value> {
     timeout(Duration::from_secs(30), all).await.unwrap()
 }
 
+/// An agent that refuses a call, the type of its row, the tool and the caller.
+type RefusedCase = (fn() -> Agent, &'static str, &'static str, &'static str);
+
 // Covers: T-50, T-59
 #[tokio::test]
 async fn a_refused_call_is_a_row_of_its_caller_without_its_arguments_also_below_another_agent() {
@@ -78,7 +81,7 @@ async fn a_refused_call_is_a_row_of_its_caller_without_its_arguments_also_below_
         let deny = |_: &ClientCall<'_>| Authorization::deny("not on this page");
         calling("page", page).authorizer(deny).build().unwrap()
     };
-    let cases: [(fn() -> Agent, &str, &str, &str); 2] = [
+    let cases: [RefusedCase; 2] = [
         (unauthorized, "_platform.ai.unauthorized_tool", "pay", "less"),
         (denied, "_platform.ai.tool_allowlist_denial", "page", "ann"),
     ];
@@ -294,15 +297,14 @@ async fn pages_of_rows_give_each_once_and_a_sweep_cuts_the_oldest() {
     for query in ["limit=0", "limit=201", "after=x", "since=x", "kind=x"] {
         assert_eq!(get(&app, &format!("/v1/audit?{query}"), "ann").await.status(), 400, "{query}");
     }
-    let mut keep = Keep::default();
-    keep.audit_rows = 4;
+    let mut keep = Keep { audit_rows: 4, ..Keep::default() };
     service.sweep(&keep).await.unwrap();
     let (_, report) = value(get(&app, "/v1/audit/verify", "ann").await).await;
     assert_eq!(
         (&report["whole"], &report["first"], &report["rows"]),
         (&json!(true), &json!(3), &json!(4))
     );
-    keep.audit_age = Some(Duration::from_secs(60));
+    keep.audit_age = Some(Duration::from_mins(1));
     service.sweep(&keep).await.unwrap();
     let (_, report) = value(get(&app, "/v1/audit/verify", "ann").await).await;
     assert_eq!(

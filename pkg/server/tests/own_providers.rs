@@ -16,11 +16,14 @@ use forgeline_store::{
 /// A part of every key, which may be nowhere else.
 const PLANTED: &str = "sk-planted-key";
 
+/// The kind and the model of a provider that was built, and its key.
+type BuiltProvider = (String, Option<String>);
+
 /// The stores of a resolver, and what its kinds were built with.
 struct World {
     secrets: SealedSecrets,
     profiles: InMemoryStore,
-    built: Arc<Mutex<Vec<(String, Option<String>)>>>,
+    built: Arc<Mutex<Vec<BuiltProvider>>>,
 }
 
 fn caller(id: &str, team: &str) -> Caller {
@@ -102,8 +105,8 @@ fn team(caller: &Caller) -> SecretScope {
 /// The key with which the provider of a message was built, by its last word, or the name of the error.
 async fn key_of(resolver: &ProviderResolver, caller: &Caller, choice: &ProviderChoice) -> String {
     match resolver.resolve(caller, choice).await {
-        Ok(resolved) => {
-            let answer = resolved.provider.complete(Asked::prompt("Hi")).await.unwrap();
+        Ok(found) => {
+            let answer = found.provider.complete(Asked::prompt("Hi")).await.unwrap();
             let text = answer.text;
             text.rsplit(' ').next().unwrap().trim_end_matches('.').to_owned()
         }
@@ -281,8 +284,8 @@ async fn the_environment_is_the_last_place_for_a_key_and_a_vendor_is_one_line() 
     // Each process has this variable.
     let kind = world.kind("vendor").variable("PATH").check_key(|_| Ok(()));
     let resolver = world.resolver(KeyPolicy::PlatformOnly).kind(kind);
-    let resolved = resolver.resolve(&caller("ann", "a"), &any()).await.unwrap();
-    assert_eq!((resolved.kind.as_str(), resolved.model.as_str()), ("vendor", "small"));
+    let found = resolver.resolve(&caller("ann", "a"), &any()).await.unwrap();
+    assert_eq!((found.kind.as_str(), found.model.as_str()), ("vendor", "small"));
     let used = world.built.lock().unwrap().pop().unwrap().1;
     assert_eq!(used, std::env::var("PATH").ok());
     world.key(&SecretScope::platform(), "vendor", "platform").await;

@@ -77,10 +77,13 @@ impl Signer {
     }
 }
 
-/// The pages of a login server, by URL.
+/// The status and the bytes of each page, by URL.
+type Pages = BTreeMap<String, (u16, Vec<u8>)>;
+
+/// The pages of a login server.
 #[derive(Clone, Default)]
 struct LoginServer {
-    pages: Arc<Mutex<BTreeMap<String, (u16, Vec<u8>)>>>,
+    pages: Arc<Mutex<Pages>>,
     looks: Arc<AtomicUsize>,
 }
 
@@ -243,7 +246,8 @@ async fn a_token_with_any_changed_sign_is_nobody() {
     let token = signer.token("1", &claims(&json!({})));
     for at in 0..token.len() {
         for sign in ["A", "_", ".", ""] {
-            let changed = format!("{}{sign}{}", &token[..at], &token[at + 1..]);
+            let (before, after) = token.split_at(at);
+            let changed = format!("{before}{sign}{}", after.split_at(1).1);
             assert_eq!(callers.identify(&parts(&changed)).is_ok(), changed == token, "{at} {sign}");
         }
     }

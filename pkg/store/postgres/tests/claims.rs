@@ -186,8 +186,8 @@ async fn a_run_that_is_put_away_is_claimed_when_its_time_has_come() {
 
 #[tokio::test]
 async fn runs_whose_state_is_one_version_newer_are_claimed_by_that_version_alone() {
-    let Some((_, _, [older, newer])) = nodes().await else { return };
     const VERSIONS: [u32; 2] = [1, 2];
+    let Some((_, _, [older, newer])) = nodes().await else { return };
     for at in 0..40_u32 {
         let new = run(&format!("{at}")).version(VERSIONS[usize::from(at % 2 == 1)]);
         RunStore::begin(&*older, new, None).await.unwrap();

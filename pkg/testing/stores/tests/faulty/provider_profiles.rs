@@ -27,10 +27,11 @@ struct FaultyProfiles(InMemoryStore, ProfileFault, AtomicU64);
 
 impl FaultyProfiles {
     fn place(&self, scope: &SecretScope) -> SecretScope {
-        if self.1 == Fault::TeamsAreUsers && scope.container().starts_with("team-") {
-            return SecretScope::user(&scope.container()["team-".len()..]).unwrap();
+        let team = scope.container().strip_prefix("team-");
+        match team.filter(|_| self.1 == Fault::TeamsAreUsers) {
+            Some(team) => SecretScope::user(team).unwrap(),
+            None => scope.clone(),
         }
-        scope.clone()
     }
 }
 
