@@ -232,7 +232,7 @@ impl TwoVersions {
         let living = living.iter().map(|(node, _)| self.bench.node(*node).log());
         let logs: Vec<_> = self.logs.iter().cloned().chain(living).collect();
         let lines = logs.iter().enumerate().flat_map(|(node, log)| {
-            let about = log.lines().filter(|line| line.contains(&run));
+            let about = log.lines().filter(|line| line.contains(run));
             about.map(move |line| format!("node {node}: {line}"))
         });
         let lines: Vec<_> = lines.collect();
