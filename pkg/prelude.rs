@@ -29,17 +29,6 @@
 
 #[cfg(feature = "local-tools")]
 pub use crate::agent::tools::FileTools;
-#[cfg(feature = "runtime")]
-pub use crate::agent::{
-    Agent, AgentBuilder, BuildError, Caller, CancellationToken, Conversation, OutcomeKind,
-    RunError, RunInput, RunOutcome, RunStream,
-    approval::{ApprovalContext, ApprovalPolicy, Decision},
-    channels::AgentChannels,
-    config::{AgentConfig, CallMode},
-    tools::{Calculator, Tool, ToolContext, ToolError, ToolOutput, tool_fn, tool_with},
-};
-#[cfg(feature = "runtime")]
-pub use crate::llm::{Failover, Limited, RetryPolicy, StructuredExt};
 pub use crate::{
     agent::core::{EventStream, StreamMachine, StreamOptions, process_stream},
     llm::{Provider, ProviderError, Request, StreamChunk, ToolSpec},
@@ -48,4 +37,16 @@ pub use crate::{
         FinishReason, Message, MessageContentEvent, MessageRole, Part, ToolCall, ToolCallEvent,
         ToolResult, ToolResultEvent, Transcript,
     },
+};
+#[cfg(feature = "runtime")]
+pub use crate::{
+    agent::{
+        Agent, AgentBuilder, BuildError, Caller, CancellationToken, Conversation, OutcomeKind,
+        RunError, RunInput, RunOutcome, RunStream,
+        approval::{ApprovalContext, ApprovalPolicy, Decision},
+        channels::AgentChannels,
+        config::{AgentConfig, CallMode},
+        tools::{Calculator, Tool, ToolContext, ToolError, ToolOutput, tool_fn, tool_with},
+    },
+    llm::{Failover, Limited, RetryPolicy, StructuredExt},
 };

@@ -35,6 +35,8 @@ mod input;
 mod journal;
 mod lifecycle;
 mod metrics;
+#[cfg(feature = "oidc")]
+pub mod oidc;
 mod openapi;
 mod problem;
 mod providers;
@@ -48,8 +50,6 @@ mod tests;
 #[cfg(test)]
 use tests::nodes::say;
 
-#[cfg(feature = "oidc")]
-pub use self::access::oidc::{OidcCallers, OidcError, OidcOptions};
 pub use self::{
     access::identity::{Identify, Tokens},
     access::limits::Limits,

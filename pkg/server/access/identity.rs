@@ -50,7 +50,7 @@ impl<F: Fn(&Parts) -> Result<Caller, Problem> + Send + Sync + 'static> Identify 
 }
 
 /// Returns the token of a request.
-pub(super) fn bearer(parts: &Parts) -> Option<&str> {
+pub(crate) fn bearer(parts: &Parts) -> Option<&str> {
     let (scheme, token) =
         parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     // The scheme is case-insensitive.

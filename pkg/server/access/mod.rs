@@ -7,8 +7,6 @@ pub(super) mod gate;
 pub(super) mod identity;
 pub(super) mod limits;
 pub(super) mod loopback;
-#[cfg(feature = "oidc")]
-pub(super) mod oidc;
 pub(super) mod origins;
 pub(super) mod scope;
 pub(super) mod usage;

@@ -31,6 +31,8 @@ mod runs;
 mod schema;
 mod secret_rows;
 mod secret_tables;
+#[cfg(test)]
+mod secret_tests;
 mod setup;
 mod statements;
 #[cfg(test)]

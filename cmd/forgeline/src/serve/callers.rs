@@ -6,7 +6,10 @@ use axum::http::request::Parts;
 use forgeline::{
     agent::Caller,
     llm::transport::HttpTransport,
-    server::{Identify, OidcCallers, OidcOptions, Problem},
+    server::{
+        Identify, Problem,
+        oidc::{OidcCallers, OidcOptions},
+    },
 };
 use futures_util::future::BoxFuture;
 

@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forgeline::server::{Keep, Limits, OidcOptions, is_origin};
+use forgeline::server::{Keep, Limits, is_origin, oidc::OidcOptions};
 
 use self::{
     file::ConfigFile,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forgeline::server::OidcOptions;
+use forgeline::server::oidc::OidcOptions;
 
 use super::ConfigValues;
 

@@ -9,7 +9,7 @@ use forgeline_types::{Text, setters};
 /// # Examples
 ///
 /// ```
-/// use forgeline::server::OidcOptions;
+/// use forgeline::server::oidc::OidcOptions;
 ///
 /// let options = OidcOptions::new("https://login.example", "forgeline")
 ///     .scope_claim("org_id")

@@ -26,8 +26,10 @@ use self::{
     pages::read_keys,
 };
 pub use self::{error::OidcError, options::OidcOptions};
-use super::identity::{Identify, bearer};
-use crate::Problem;
+use crate::{
+    Problem,
+    access::identity::{Identify, bearer},
+};
 use forgeline_agent::Caller;
 use forgeline_llm::transport::Transport;
 
@@ -52,7 +54,7 @@ const KEYS_AGE: Duration = Duration::from_mins(15);
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::sync::Arc;
 ///
-/// use forgeline::{llm::transport::HttpTransport, server::{OidcCallers, OidcOptions, Service}};
+/// use forgeline::{llm::transport::HttpTransport, server::{Service, oidc::{OidcCallers, OidcOptions}}};
 ///
 /// let options = OidcOptions::new("https://login.example", "forgeline").scope_claim("org_id");
 /// let callers = OidcCallers::connect(options, Arc::new(HttpTransport::new()?)).await?;
