@@ -34,7 +34,7 @@ pub struct Stores {
     pub notifications: Arc<dyn NotificationChannel>,
     /// The latency records.
     pub latency: Arc<dyn LatencyStore>,
-    /// What was done and refused.
+    /// The acts and refusals.
     pub audit: Arc<dyn AuditStore>,
 }
 

@@ -88,7 +88,7 @@ impl Decided {
     }
 }
 
-/// Returns the last part of the type of a decision's event; `None` if nobody decided.
+/// Returns the last part of the type of a decision's event; `None` without a decision.
 fn word(decision: &Decision) -> Option<&'static str> {
     if matches!(decision, Decision::Unanswered { .. }) {
         None

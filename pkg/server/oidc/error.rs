@@ -5,6 +5,7 @@
 #[non_exhaustive]
 pub enum OidcError {
     /// The URL of the issuer, or of its keys, cannot be used.
+    #[non_exhaustive]
     #[error(
         "{url} cannot be used as the URL of a login server; expected an https URL, or an http one of this machine"
     )]
@@ -13,6 +14,7 @@ pub enum OidcError {
         url: String,
     },
     /// A page of the login server could not be read.
+    #[non_exhaustive]
     #[error("{url} could not be read: {reason}; check the issuer and that this machine reaches it")]
     Unreachable {
         /// The URL, without user, password and query.
@@ -21,6 +23,7 @@ pub enum OidcError {
         reason: String,
     },
     /// The login server has another name than the configured one.
+    #[non_exhaustive]
     #[error(
         "the login server calls itself {actual:?}, not {expected:?}; set the issuer exactly as the server has it"
     )]
@@ -31,8 +34,9 @@ pub enum OidcError {
         actual: String,
     },
     /// The login server has no key that tokens could be checked with.
+    #[non_exhaustive]
     #[error(
-        "{url} has no key for RS256, PS256, ES256 or EdDSA; have the login server sign with one of them"
+        "{url} has no key for RS256, PS256, ES256 or EdDSA; set the login server to sign with one of them"
     )]
     NoKeys {
         /// The URL of the keys, without user, password and query.

@@ -20,9 +20,9 @@ use forgeline_types::{Text, setters};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OidcOptions {
-    /// The issuer: the URL of the login server, exactly as its tokens have it in `iss`.
+    /// Required. The issuer: the URL of the login server, exactly as its tokens have it in `iss`.
     pub issuer: Text,
-    /// The audience: the name under which the login server knows this service, which the tokens have in `aud`.
+    /// Required. The audience: the name under which the login server knows this service, which the tokens have in `aud`.
     pub audience: Text,
     /// The claim with the id of the person or program. It must never be given to another one. Default: `sub`.
     pub caller_claim: Text,
@@ -32,7 +32,7 @@ pub struct OidcOptions {
     pub scope_claim: Option<Text>,
     /// The claim with the groups or roles of the caller: an array of strings, or a string of words. Default: none.
     pub permission_claim: Option<Text>,
-    /// The permissions of each group or role. Others have none.
+    /// The permissions of each group or role. Default: none.
     pub permissions: BTreeMap<Text, Vec<Text>>,
     /// The difference between the clocks of the login server and of this machine that is accepted. Default: 60 s.
     pub leeway: Duration,

@@ -114,7 +114,7 @@ impl Transport for LoginServer {
         self.looks.fetch_add(usize::from(request.url == DESCRIPTION), Ordering::Relaxed);
         let page = self.pages.lock().unwrap().get(&*request.url).cloned();
         Box::pin(async move {
-            // A page that is not there never answers.
+            // A page that does not exist never answers.
             let Some((status, page)) = page else { return std::future::pending().await };
             let pieces: Vec<_> = page.chunks(1 << 10).map(|it| Ok(it.to_vec().into())).collect();
             Ok(HttpResponse::new(status, Box::pin(stream::iter(pieces))))

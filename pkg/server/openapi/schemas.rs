@@ -309,7 +309,7 @@ struct AuditRowAnswer {
     subject: Option<Map<String, Value>>,
     payload: Option<Map<String, Value>>,
     salt: Option<String>,
-    /// Whether actor, owner, subject and payload were erased.
+    /// `true` if actor, owner, subject and payload were erased.
     erased: bool,
     /// The SHA-256 of what an erasure removes.
     seal: String,

@@ -40,13 +40,13 @@ pub struct AuditEvent {
     pub at_ms: u64,
     /// The id of the caller that did it, or tried to.
     pub actor: Text,
-    /// The id of the caller that the affected data belongs to; empty if it is the actor's, or nobody's.
+    /// The id of the caller that the affected data belongs to; empty if it is the actor's, or has no owner.
     pub owner: Text,
     /// The affected items.
     pub subject: AuditSubject,
     /// The details, a JSON object.
     pub(super) payload: String,
-    /// 128 random bits, without which nobody can try names against the hash of an event that was erased.
+    /// 128 random bits, without which a reader cannot try names against the hash of an event that was erased.
     pub salt: Text,
 }
 

@@ -5,11 +5,11 @@ mod event;
 mod export;
 mod hash;
 mod query;
+mod report;
 mod row;
 mod store;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod stored_row;
-mod verify;
 
 pub(super) use self::chain::is_theirs;
 pub(super) use self::query::AuditCursor;
@@ -21,7 +21,7 @@ pub use self::{
     export::export_audit,
     hash::AuditHash,
     query::{AuditPage, AuditQuery},
+    report::AuditReport,
     row::AuditRow,
     store::AuditStore,
-    verify::AuditReport,
 };

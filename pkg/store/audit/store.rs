@@ -1,16 +1,22 @@
 //! The audit store.
 
 use super::{
-    chain::AuditHead,
+    chain::{AuditChain, AuditFault, AuditHead},
     event::AuditEvent,
     query::{AuditPage, AuditQuery},
+    report::AuditReport,
     row::AuditRow,
-    verify::{AuditReport, verify},
 };
-use crate::{EraseMode, StoreFuture};
+use crate::{EraseMode, StoreError, StoreFuture};
 use forgeline_types::Text;
 
-/// What was done and refused, by scope: rows that are added and never changed, numbered from 0 without gaps, each with a hash over itself and all before it.
+/// Number of rows read at a time.
+const PAGE: usize = 200;
+
+/// Maximum number of times that a check begins again because rows were cut meanwhile.
+const MAX_TRIES: usize = 4;
+
+/// A store of acts and refusals, by scope: rows that are added and never changed, numbered from 0 without gaps, each with a hash over itself and all before it.
 ///
 /// A row that is changed, removed or moved breaks the chain of its scope; the [head](AuditHead), kept apart, names the last row, so that missing ones at the end
 /// are found too. Writers at once, of any number of processes, extend one chain. A [cut](Self::cut) removes the oldest rows and leaves the hash before them;
@@ -97,4 +103,63 @@ pub trait AuditStore: Send + Sync + 'static {
     ) -> StoreFuture<'a, AuditReport> {
         Box::pin(verify(self, scope, known))
     }
+}
+
+/// Checks the chain of a scope, after an earlier head if one is known.
+async fn verify(
+    store: &(impl AuditStore + ?Sized),
+    scope: &str,
+    known: Option<&AuditHead>,
+) -> Result<AuditReport, StoreError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let head = store.head(scope).await?;
+        let report = look(store, scope, known, head).await?;
+        // Rows that are cut while they are read are not missing.
+        let is_cut = !report.is_whole() && store.head(scope).await?.first != head.first;
+        if !is_cut || tries == MAX_TRIES {
+            return Ok(report);
+        }
+    }
+}
+
+async fn look(
+    store: &(impl AuditStore + ?Sized),
+    scope: &str,
+    known: Option<&AuditHead>,
+    head: AuditHead,
+) -> Result<AuditReport, StoreError> {
+    let known = known.filter(|known| known.next >= head.first);
+    let mut chain = known.map_or_else(|| AuditChain::new(&head), AuditChain::after);
+    let fault = rows(store, scope, &mut chain, &head).await?;
+    Ok(AuditReport { rows: chain.rows(), erased: chain.erased(), head, fault })
+}
+
+async fn rows(
+    store: &(impl AuditStore + ?Sized),
+    scope: &str,
+    chain: &mut AuditChain,
+    head: &AuditHead,
+) -> Result<Option<AuditFault>, StoreError> {
+    while chain.next() < head.next {
+        let page = store.chain(scope, chain.next(), PAGE).await?;
+        let of_head = page.iter().filter(|row| row.seq < head.next);
+        let before = chain.rows();
+        for row in of_head {
+            if let Err(fault) = chain.add(row) {
+                return Ok(Some(fault));
+            }
+        }
+        if chain.rows() == before {
+            break;
+        }
+    }
+    if let Err(fault) = chain.end(head) {
+        return Ok(Some(fault));
+    }
+    // A row that came meanwhile has moved the head.
+    let Some(extra) = store.chain(scope, head.next, 1).await?.pop() else { return Ok(None) };
+    let is_new = store.head(scope).await?.next > extra.seq;
+    Ok((!is_new).then_some(AuditFault::Extra { seq: extra.seq }))
 }

@@ -170,7 +170,7 @@ impl Bench<'_> {
         Process::service(self.binary, source, ServedDatabase::File(&database))
     }
 
-    /// Returns the path of a database, of which nothing is there.
+    /// Returns the path of a database that does not exist yet.
     fn new_file(&self) -> PathBuf {
         let database = self.folder.join("service.db");
         for end in ["", "-wal", "-shm", ".lock"] {

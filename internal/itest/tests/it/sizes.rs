@@ -35,9 +35,9 @@ const fn budget(
 const BUDGETS: [Budget; 10] = [
     budget("parser", &["llm/parser/"], 17_600, Some(14_500)),
     budget("llm", &["llm/"], 22_800, Some(16_500)),
-    budget("agent, mcp, skills", &["agent/", "mcp/", "skills/"], 31_350, Some(23_000)),
-    budget("server", &["server/"], 18_500, Some(10_200)),
-    budget("store", &["store/"], 13_500, Some(4_000)),
+    budget("agent, mcp, skills", &["agent/", "mcp/", "skills/"], 31_400, Some(23_000)),
+    budget("server", &["server/"], 18_600, Some(10_200)),
+    budget("store", &["store/"], 13_700, Some(4_000)),
     budget("testing", &["testing/"], 6_500, None),
     budget("types", &["types/"], 2_600, None),
     budget("json", &["json/"], 2_600, None),

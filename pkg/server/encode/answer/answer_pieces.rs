@@ -24,9 +24,9 @@ pub(super) trait ReceivePieces {
 /// The end of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum FrontAnswerEnd {
-    /// It ends for this reason.
+    /// The reason for which an answer has ended.
     Finished(FinishReason),
-    /// It is not an answer.
+    /// The error of a run without an answer.
     Failed(AgentError),
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct AnswerStream<P> {
     phase: StreamPhase,
 }
 
-/// Whether a stream has the token counts at its end.
+/// The frames with the token counts at the end of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UsageFrames {
     Shown,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
-use super::{
+use crate::{
     AuditEvent, EraseMode, Erased, LogInfo, LogKey, RunQuery, StoreError, Stores, ids::now_ms,
 };
 use forgeline_types::Text;
