@@ -302,7 +302,8 @@ async fn bad_requests_are_problems_that_say_what_to_do() {
         assert_eq!((status, &problem["status"]), (want, &json!(want)), "{problem}");
     }
     assert_eq!(get(&app, "/nope", "ann").await.status(), 404);
-    assert_eq!(get(&app, "/v1/runs", "ann").await.status(), 405);
+    assert_eq!(get(&app, "/v1/agents/nope", "ann").await.status(), 404);
+    assert_eq!(get(&app, "/v1/runs/nope/cancel", "ann").await.status(), 405);
     assert_eq!(get(&app, "/v1/runs/nope/events", "ann").await.status(), 404);
 }
 

@@ -93,6 +93,9 @@ impl<P: FrontProtocol> EncodeMessages for AnswerWhole<P> {
 
 impl ReceivePieces for KeptPieces {
     fn piece(&mut self, event: &AgentEvent) {
+        if let AgentEvent::ToolCallStart(start) = event {
+            self.builder.place_call(start.index);
+        }
         self.builder.push(event);
     }
 

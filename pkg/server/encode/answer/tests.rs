@@ -268,3 +268,24 @@ fn an_answer_that_begins_again_is_taken_back_or_fails() {
     let (said, _, reason) = joined(&frames::<ChunkWriter>(&events, Some(&end), &[]));
     assert_eq!((said.as_str(), reason.as_deref()), ("A.\n\nC.", Some("stop")));
 }
+
+#[test]
+fn a_whole_answer_has_its_calls_after_its_texts_and_reasoning() {
+    let thinking = event(1, json!({ "type": "thinking_content", "content": "Weather." }));
+    for before in [
+        vec![],
+        vec![text(1, "I look.")],
+        vec![thinking.clone()],
+        vec![thinking, text(1, "I look.")],
+    ] {
+        let count = before.len();
+        let events = [before, vec![request(1, "a"), request(1, "b")]].concat();
+        let response = whole::<ResponseWriter>(&events, None, &[]).unwrap();
+        let output = response["output"].as_array().unwrap();
+        let kinds: Vec<_> = output.iter().map(|item| item["type"].as_str().unwrap()).collect();
+        assert_eq!(kinds[count..], ["function_call", "function_call"], "{response}");
+        let chat = whole::<ChunkWriter>(&events, None, &[]).unwrap();
+        let calls = chat["choices"][0]["message"]["tool_calls"].as_array().unwrap();
+        assert_eq!(calls.len(), 2, "{chat}");
+    }
+}

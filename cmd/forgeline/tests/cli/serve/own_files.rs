@@ -405,7 +405,7 @@ fn n61_no_auth_is_a_word_of_its_own() {
     let demo = ["serve", "--provider", "demo", "--check"];
     let rows: [(&[&str], Option<i32>, &str); 5] = [
         (&["--no-auth", "--tokens", &tokens], Some(2), "cannot be used with"),
-        (&["--config", &both], Some(1), "exclude each other"),
+        (&["--config", &both], Some(1), "excludes a tokens file"),
         (&["--config", &wrong], Some(1), "wrong.toml:1: no_auth: expected true or false"),
         (&["--config", &alone], Some(0), ""),
         (&["--config", &alone, "--listen", "0.0.0.0:0"], Some(1), "--tokens FILE"),
