@@ -11,7 +11,6 @@ mod commands;
 mod conversation_record;
 mod conversations;
 mod entry_texts;
-mod erase;
 mod error;
 mod follow;
 mod ids;
@@ -89,8 +88,8 @@ pub(crate) fn sqlite_folder(name: &str) -> std::path::PathBuf {
 #[doc(hidden)]
 pub mod private {
     pub use crate::{
-        erase::{STREAM_PREFIX, StreamOwner, runs_of},
         ids::{new_id, now_ms},
         log::listed,
+        stores::erase::{STREAM_PREFIX, StreamOwner, runs_of},
     };
 }

@@ -10,7 +10,9 @@ use super::{
     scopes::ScopeTotals,
     stored_log::{LogPhase, StoredLog},
 };
-use crate::{LogInfo, LogKey, LogRecord, Retention, StoreError, erase::RUNS_OF, ids::now_ms};
+use crate::{
+    LogInfo, LogKey, LogRecord, Retention, StoreError, ids::now_ms, stores::erase::RUNS_OF,
+};
 use forgeline_types::Text;
 
 /// Maximum size of all logs that list the runs of an owner, in bytes; these logs are never closed.
@@ -263,7 +265,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
-    use crate::{EventLog as _, InMemoryLog, LogRecord, erase::runs_of};
+    use crate::{EventLog as _, InMemoryLog, LogRecord, stores::erase::runs_of};
 
     async fn noted(log: &InMemoryLog, owner: &str, at: u64) {
         let (key, record) = (runs_of(&"a".into(), owner), LogRecord::new("run", vec![0; 1_000]));

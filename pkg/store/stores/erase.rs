@@ -23,7 +23,7 @@ pub struct StreamOwner {
 }
 
 /// Prefix of the names of logs that list the runs of an owner.
-pub(super) const RUNS_OF: &str = "runs-of/";
+pub(crate) const RUNS_OF: &str = "runs-of/";
 
 /// Returns the key of the log that lists the runs of an owner.
 pub fn runs_of(scope: &Text, owner: &str) -> LogKey {

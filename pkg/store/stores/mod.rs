@@ -1,8 +1,10 @@
 //! The stores of a service.
 
+pub(crate) mod erase;
+
 use std::{fmt, sync::Arc};
 
-use super::{
+use crate::{
     AuditStore, CommandStore, ConversationStore, EventLog, LatencyStore, NotificationChannel,
     RunStore,
 };
