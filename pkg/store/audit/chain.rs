@@ -40,28 +40,32 @@ impl AuditHead {
 #[non_exhaustive]
 pub enum AuditFault {
     /// The row was changed, or is in the place of another.
-    #[error("row {seq} was changed, or comes from another place")]
+    #[error(
+        "row {seq} was changed, or comes from another place; check it against an export or a backup"
+    )]
     #[non_exhaustive]
     Changed {
         /// The number of the row.
         seq: u64,
     },
     /// The row is missing.
-    #[error("row {seq} is missing")]
+    #[error("row {seq} is missing; restore it from an export or a backup")]
     #[non_exhaustive]
     Missing {
         /// The number of the row.
         seq: u64,
     },
     /// The last row is not the one that the head names: rows were removed or written anew.
-    #[error("the chain ends before row {seq} with another hash than its head states")]
+    #[error(
+        "the chain ends before row {seq} with another hash than its head states; check the last rows against an export or a backup"
+    )]
     #[non_exhaustive]
     Ends {
         /// The number of the row that would be next.
         seq: u64,
     },
     /// There is a row after the last one of the head.
-    #[error("row {seq} is not part of the chain")]
+    #[error("row {seq} is not part of the chain; check who can write to the store")]
     #[non_exhaustive]
     Extra {
         /// The number of the row.
