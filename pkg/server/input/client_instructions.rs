@@ -27,6 +27,6 @@ pub enum ClientInstructions {
     /// A request with instructions is refused, with 400 `instructions_refused`.
     Refuse,
     /// The model does not read them. They are in the metadata of the run as `client_instructions`, at most 16 KiB, for a
-    /// [prompt part](forgeline_agent::prompts::PromptPart) of the host, which decides about them.
+    /// [part of the system prompt](forgeline_agent::prompts::SystemPrompt) of the host, which decides about them.
     InMetadata,
 }
