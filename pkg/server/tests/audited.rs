@@ -1,4 +1,4 @@
-//! What was refused, decided and erased is in the audit rows of its scope, with who did it, and nothing of what was said.
+//! The audit rows of a scope: refusals, decisions and erasures with who made them, and nothing of the conversation.
 
 use std::sync::{
     Arc,

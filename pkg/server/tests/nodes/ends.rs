@@ -2,7 +2,7 @@
 
 use super::{on_postgres::node_with, *};
 
-/// How often a run is begun and read to its end.
+/// The number of runs that are begun and read to their end.
 const RUNS: usize = 200;
 
 /// Reads runs to their ends at one node, and asks the other one for them at once.

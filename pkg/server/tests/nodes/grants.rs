@@ -1,4 +1,4 @@
-//! What a person has allowed for a conversation, on the node that goes on with it.
+//! The permissions of a person for a conversation, on the node that goes on with it.
 
 use forgeline_store::{SqliteStore, Stores};
 

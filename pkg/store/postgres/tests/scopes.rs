@@ -1,4 +1,4 @@
-//! What the nodes of a database know together: the runs and connections of a scope, and the ends of runs.
+//! The runs and connections of a scope, and the ends of runs, as all nodes of a database know them.
 
 use forgeline_store::{
     EventLog, LogRecord, PostgresStore, RunBegun, RunChange, RunProgress, RunQuery, RunRequest,

@@ -70,7 +70,7 @@ struct RunLoad {
     begun: Arc<AtomicUsize>,
     ended: Arc<AtomicUsize>,
     is_over: Arc<AtomicBool>,
-    /// What the programs of runs said about themselves: the number of results.
+    /// The number of results that the programs of runs reported.
     results: Arc<AtomicUsize>,
     failures: Arc<Mutex<Vec<String>>>,
 }
