@@ -63,14 +63,14 @@ impl AuditTrail {
 }
 
 /// A decision about a call, until it is given.
-pub(crate) struct Decided {
+pub(crate) struct AuditedDecision {
     request: Text,
     tool: Text,
     call: Text,
     word: &'static str,
 }
 
-impl Decided {
+impl AuditedDecision {
     /// Returns the decisions among answers to open requests of a run.
     pub(crate) fn among(run: &ServiceRun, answers: &[PendingAnswer]) -> Vec<Self> {
         let is_decision = |it: &PendingAnswer| matches!(it.given, RequestAnswer::Decided(_));
@@ -104,8 +104,8 @@ fn word(decision: &Decision) -> Option<&'static str> {
 }
 
 /// Returns the events of decisions that a caller gave.
-pub(crate) fn decided(run: &ServiceRun, by: &Caller, all: Vec<Decided>) -> Vec<AuditEvent> {
-    let event = |Decided { request, tool, call, word }| {
+pub(crate) fn decided(run: &ServiceRun, by: &Caller, all: Vec<AuditedDecision>) -> Vec<AuditEvent> {
+    let event = |AuditedDecision { request, tool, call, word }| {
         let subject = AuditSubject::default().run(run.id()).conversation(run.conversation.clone());
         let subject = subject.tool(tool).request(request.clone());
         let kind = format!("approval.{word}");

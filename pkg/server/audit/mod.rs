@@ -9,7 +9,7 @@ use tokio::{sync::Semaphore, time::timeout};
 use tokio_util::task::TaskTracker;
 
 pub(crate) use self::{
-    events::{Decided, conversation_deleted, decided},
+    events::{AuditedDecision, conversation_deleted, decided},
     refusals::refuse_audited,
 };
 use crate::metrics::ServiceMetrics;

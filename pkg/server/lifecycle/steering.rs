@@ -8,7 +8,7 @@ use tracing::Instrument as _;
 use super::{RunLifecycle, start::StartRun};
 use crate::{
     Problem,
-    audit::{Decided, decided},
+    audit::{AuditedDecision, decided},
     commands::act::{RunAct, SentAct},
     input::{
         pending::{PendingAnswer, QueuedMessage},
@@ -104,7 +104,7 @@ impl RunLifecycle {
     ) -> Result<(), Problem> {
         let answers = firsts(answers);
         let Some(first) = answers.first() else { return Ok(()) };
-        let decisions = Decided::among(run, &answers);
+        let decisions = AuditedDecision::among(run, &answers);
         let (key, progress) = (&run.key, run.kept_progress().await);
         let closed = |id: &str| Problem::not_found("open request", id);
         // Another request may have been faster.
@@ -161,7 +161,7 @@ impl RunLifecycle {
         let mut answers = firsts(answers);
         let (key, progress) = (&run.key, run.kept_progress().await);
         answers.retain(|answer| run.steering.is_open(&answer.id));
-        let decisions = Decided::among(run, &answers);
+        let decisions = AuditedDecision::among(run, &answers);
         let given = answers.iter().map(|answer| (answer.id.clone(), answer.given.clone()));
         let given: Vec<_> = given.collect();
         let is_kept = async {
