@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    io::{self, BufReader, Read as _, Write as _},
+    io::{self, BufReader, ErrorKind, Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex, PoisonError},
     thread,
@@ -16,6 +16,9 @@ use super::http::{field, read_head};
 /// The head of a streamed answer.
 const HEAD: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+
+/// Pause between two signs of life of an answer that is held.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
 /// A server of Chat Completions. A prompt such as `write 20 words, one each 50 ms` sets the length and the pace of the answer; with `and hold 5`, its first
 /// answer stops behind 5 words until its connection ends. To `work`, it calls the program of the agent `worker`. Dropping it leaves its thread to the end of the process.
@@ -122,8 +125,14 @@ fn answer(stream: &mut TcpStream, pace: AnswerPace, asked: usize) -> io::Result<
     write!(stream, "{HEAD}")?;
     for word in 0..pace.words {
         if pace.hold == Some(word) && asked == 1 {
-            // Only the end of the connection ends this.
-            let _gone = stream.read(&mut [0]);
+            // Only the end of the connection ends this; a comment now and then says that the server lives.
+            stream.set_read_timeout(Some(SIGN_OF_LIFE))?;
+            while let Err(error) = stream.read(&mut [0]) {
+                if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
+                    return Err(error);
+                }
+                write!(stream, ": held\n\n")?;
+            }
             return Ok(());
         }
         let delta =
