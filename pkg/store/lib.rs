@@ -38,7 +38,7 @@ mod stores;
 mod time_limit;
 
 #[cfg(feature = "postgres")]
-pub use self::postgres::{PostgresOptions, PostgresStore, SchemaPlan, WakeMode};
+pub use self::postgres::{DeltaCommit, PostgresOptions, PostgresStore, SchemaPlan, WakeMode};
 #[cfg(feature = "redis")]
 pub use self::redis::{RedisNotifications, RedisOptions};
 #[cfg(feature = "sqlite")]

@@ -3,7 +3,7 @@
 use super::RunLifecycle;
 use crate::{encode::RunEnd, journal::resume_error::ResumeError, runs::run::RUN_END};
 use forgeline_agent::notice::{Notice, RunTakenOverNotice};
-use forgeline_store::{LogRecord, StoreError, StoredRun, private::now_ms};
+use forgeline_store::{LogKey, LogRecord, StoreError, StoredRun, private::now_ms};
 use forgeline_types::{
     AgentError, AgentEvent, Envelope, ErrorCode, Text, TokenUsageEvent, ToolQuestionEndEvent,
     UsageInfo,
@@ -16,11 +16,19 @@ const PAGE: usize = 256;
 const TOKEN_USAGE: &str = "token_usage";
 
 impl RunLifecycle {
+    /// Creates the log of a run; one that is there is as good: whoever acknowledges a run first creates its log.
+    pub(super) async fn create_log(&self, key: &LogKey) -> Result<(), StoreError> {
+        match self.stores.log.create(key.clone()).await {
+            Err(StoreError::Exists { .. }) => Ok(()),
+            created => created,
+        }
+    }
+
     /// Returns the number of records of a run's log, which is created if missing.
     pub(super) async fn log_end(&self, record: &StoredRun) -> Result<u64, StoreError> {
         let log = &self.stores.log;
         match log.read(&record.key, u64::MAX, 1).await {
-            Err(StoreError::NotFound { .. }) => log.create(record.key.clone()).await.map(|()| 0),
+            Err(StoreError::NotFound { .. }) => self.create_log(&record.key).await.map(|()| 0),
             Err(StoreError::Behind { end, .. }) => Ok(end),
             other => other.map(|page| page.next),
         }

@@ -146,7 +146,7 @@ impl RunLifecycle {
             if let Some(again) = &again {
                 self.take_back(&run, &conversation, again).await?;
             }
-            log.create(key).await?;
+            self.create_log(&key).await?;
             // A reader of the scope that starts now finds the run in memory until it is noted in the log, and in the log from then on.
             self.runs.active().add(&run);
             Ok(scope_events::note(&**log, &run).await?)
@@ -326,6 +326,10 @@ impl RunLifecycle {
     async fn same(&self, earlier: &StoredRun, digest: u64) -> Result<Arc<ServiceRun>, Problem> {
         if earlier.request.as_ref().is_none_or(|request| request.digest != digest) {
             return Err(other_request());
+        }
+        // The node that began it may have ended before it created the log.
+        if earlier.ended_ms.is_none() {
+            self.create_log(&earlier.key).await?;
         }
         Ok(self.runs.of_record(earlier).await)
     }

@@ -8,15 +8,23 @@ use tokio::{
 use super::{
     errors::StatementFailure,
     session::StatementSession,
+    setup::DeltaCommit,
     values::{column, values},
 };
 use crate::{LogKey, LogRecord, StoreError, integers::int};
 
 /// Appends to each log that is open, ends where the append begins and, if it is the log of a run, is written by the run's newest claim; a run that the database
 /// does not have has none. The row of the run is locked, so that no claim comes between the check and the write.
-const APPEND: &str = "
-WITH allowed AS (
-    SELECT input.* FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+macro_rules! append_statement {
+    ($first:literal, $from:literal) => {
+        concat!(
+            "
+WITH ",
+            $first,
+            "allowed AS (
+    SELECT input.* FROM ",
+            $from,
+            "unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
     WITH ORDINALITY AS input (scope, name, at, count, bytes, epoch, nr)
     LEFT JOIN LATERAL (
         SELECT epoch FROM forgeline.run WHERE run.scope = input.scope AND run.id = input.name FOR NO KEY UPDATE
@@ -31,7 +39,21 @@ added AS (
     SELECT grown.no, grown.at + event.place, event.kind, event.data FROM grown
     JOIN unnest($7::bigint[], $8::bigint[], $9::text[], $10::bytea[]) AS event (nr, place, kind, data)
     ON event.nr = grown.nr)
-SELECT nr, no FROM grown";
+SELECT nr, no FROM grown"
+        )
+    };
+}
+
+const APPEND: &str = append_statement!("", "");
+
+/// The same, without a wait for the disk and for standbys.
+const APPEND_ASYNC: &str = append_statement!(
+    "quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), ",
+    "quick CROSS JOIN "
+);
+
+/// The kinds of the events that carry a piece of the model's answer.
+const DELTA_KINDS: [&str; 3] = ["thinking_content", "message_content", "tool_call_content"];
 
 /// An append that waits for the writer.
 pub(super) struct QueuedAppend {
@@ -76,6 +98,10 @@ impl JoinedAppend {
         self.appends.last().is_some_and(|last| last.end() == next.at && last.epoch == next.epoch)
     }
 
+    fn has_deltas_only(&self) -> bool {
+        self.records().all(|record| DELTA_KINDS.contains(&record.kind.as_str()))
+    }
+
     fn records(&self) -> impl Iterator<Item = &LogRecord> {
         self.appends.iter().flat_map(|append| &append.records)
     }
@@ -85,6 +111,7 @@ impl JoinedAppend {
 pub(super) async fn append(
     session: &StatementSession,
     batch: &[JoinedAppend],
+    deltas: DeltaCommit,
 ) -> Result<Vec<Option<i64>>, StatementFailure> {
     let (mut scopes, mut names, mut ends) = (Vec::new(), Vec::new(), Vec::new());
     let (mut counts, mut sizes, mut epochs) = (Vec::new(), Vec::new(), Vec::new());
@@ -109,7 +136,13 @@ pub(super) async fn append(
         sizes.push(int(size as u64));
     }
     let given = values![scopes, names, ends, counts, sizes, epochs, numbers, places, kinds, data];
-    let rows = session.rows(APPEND, given).await;
+    let statement =
+        if deltas == DeltaCommit::Async && batch.iter().all(JoinedAppend::has_deltas_only) {
+            APPEND_ASYNC
+        } else {
+            APPEND
+        };
+    let rows = session.rows(statement, given).await;
     let mut logs = vec![None; batch.len()];
     for row in rows.map_err(|error| StatementFailure::of(&error))? {
         let (nr, no) = numbered(&row).map_err(StatementFailure::Refused)?;

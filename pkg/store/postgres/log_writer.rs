@@ -14,6 +14,7 @@ use super::{
     log_batch::{JoinedAppend, QueuedAppend, append},
     log_head::LogHeads,
     session::StatementSession,
+    setup::DeltaCommit,
 };
 use crate::{
     LogKey, LogRecord, StoreError,
@@ -47,9 +48,14 @@ pub(super) struct LogWriter {
 
 impl LogWriter {
     /// Starts the writer, which ends after the last handle.
-    pub(super) fn start(dialer: Arc<Dialer>, hub: Arc<ReaderHub>, heads: LogHeads) -> Self {
+    pub(super) fn start(
+        dialer: Arc<Dialer>,
+        hub: Arc<ReaderHub>,
+        heads: LogHeads,
+        deltas: DeltaCommit,
+    ) -> Self {
         let (queue, appends) = mpsc::channel(MAX_QUEUED);
-        let task = AppendTask { dialer, hub, heads, client: None };
+        let task = AppendTask { dialer, hub, heads, deltas, client: None };
         tokio::spawn(task.run(appends));
         Self { queue, quota: Arc::new(Semaphore::new(MAX_QUEUED_KIB as usize)) }
     }
@@ -90,6 +96,7 @@ struct AppendTask {
     dialer: Arc<Dialer>,
     hub: Arc<ReaderHub>,
     heads: LogHeads,
+    deltas: DeltaCommit,
     client: Option<StatementSession>,
 }
 
@@ -215,7 +222,7 @@ impl AppendTask {
             // A connection that was never made has executed nothing.
             None => self.dialer.session().await.map_err(StatementFailure::of_connecting)?,
         };
-        let done = within(async { Ok(append(&client, batch).await) }).await;
+        let done = within(async { Ok(append(&client, batch, self.deltas).await) }).await;
         match done {
             Ok(done) => {
                 self.client = Some(client);

@@ -59,7 +59,10 @@ use self::{
     probe::SessionKind,
     setup::{LifeTimes, SettingsUse},
 };
-pub use self::{migrate::SchemaPlan, setup::PostgresOptions};
+pub use self::{
+    migrate::SchemaPlan,
+    setup::{DeltaCommit, PostgresOptions},
+};
 use super::StoreError;
 
 /// All stores in a database of `PostgreSQL`, for any number of processes. Clones are handles to the same connections.
@@ -142,7 +145,8 @@ impl PostgresStore {
         };
         let pool = Arc::new(SessionPool::new(Arc::clone(&dialer), options.max_connections));
         let (hub, heads) = (Arc::<ReaderHub>::default(), LogHeads(Arc::clone(&pool)));
-        let writer = LogWriter::start(Arc::clone(&dialer), Arc::clone(&hub), heads.clone());
+        let writer =
+            LogWriter::start(Arc::clone(&dialer), Arc::clone(&hub), heads.clone(), options.deltas);
         let (stop, stopped) = watch::channel(());
         tokio::spawn(run_notifier(dialer, Arc::clone(&hub), stopped.clone()));
         let nodes = NodeSessions::new(Arc::clone(&direct), wakes == WakeMode::Notified);

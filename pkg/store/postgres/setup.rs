@@ -52,6 +52,19 @@ pub(super) enum SettingsUse {
     Refused,
 }
 
+/// The commit of appends to the log that have only pieces of the model's answer: the kinds `thinking_content`, `message_content` and `tool_call_content`.
+/// All else is on the disk before it is acknowledged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeltaCommit {
+    /// Waits for the disk, and for synchronous standbys.
+    #[default]
+    Durable,
+    /// Waits for neither (`synchronous_commit = off`). When the database fails, the last pieces may be lost, within three times its `wal_writer_delay`;
+    /// the run then continues from the shorter log, and a reader that has read more is answered with `409 log_behind`.
+    Async,
+}
+
 /// The options of a [`PostgresStore`](super::PostgresStore).
 ///
 /// The password is part of the URL, or comes from a file or an environment variable. It appears in no message and no `Debug` output.
@@ -77,6 +90,8 @@ pub struct PostgresOptions {
     pub root_certificates: Option<PathBuf>,
     /// The maximum number of connections for statements, at least 1. Default: 8. Four more are open for events, notifications and the lock of the node.
     pub max_connections: usize,
+    /// The commit of pieces of answers. Default: [`DeltaCommit::Durable`].
+    pub deltas: DeltaCommit,
     pub(super) times: LifeTimes,
     pub(super) keeps_statements: bool,
 }
@@ -94,6 +109,7 @@ impl PostgresOptions {
             password_variable: None,
             root_certificates: None,
             max_connections: MAX_CONNECTIONS,
+            deltas: DeltaCommit::default(),
             times: LifeTimes::default(),
             keeps_statements: true,
         }
@@ -119,6 +135,7 @@ impl PostgresOptions {
         password_variable(some into String),
         root_certificates(some into PathBuf),
         max_connections(usize),
+        deltas(DeltaCommit),
     }
 
     /// Sets for how long a beat of a node is good, the silence after which a node whose lock is free is dead, and the age of a session from which on its

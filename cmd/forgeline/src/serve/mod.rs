@@ -27,7 +27,7 @@ use self::{
     agents::ServedAgents,
     callers::ServedCallers,
     config::{OverridingFlags, ServeConfig},
-    database::{OpenDatabase, PostgresFlags},
+    database::{DeltaMode, OpenDatabase, PostgresFlags},
     hangup::HangupSignal,
     listen::ListenAddress,
 };
@@ -54,7 +54,7 @@ pub(crate) struct ServeArgs {
     /// The address to listen on; port 0 picks a free port [default: 127.0.0.1:8787]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Read this TOML file: `listen`, `tokens`, `database`, `postgres`, `no_auth`, `database_megabytes`, `database_durability`, `dev`, `origins`, `[limits]`, `[keep]`, `[oidc]`, and a table `[agents.NAME]` for each agent, whose
+    /// Read this TOML file: `listen`, `tokens`, `database`, `postgres`, `no_auth`, `database_megabytes`, `database_durability`, `deltas`, `dev`, `origins`, `[limits]`, `[keep]`, `[oidc]`, and a table `[agents.NAME]` for each agent, whose
     /// keys are the flags of an agent. Variables such as `FORGELINE_LISTEN` override it, and flags override both; the flags of
     /// an agent count where the file defines no agent
     #[arg(long, value_name = "FILE")]
@@ -71,6 +71,9 @@ pub(crate) struct ServeArgs {
     database: Option<PathBuf>,
     #[command(flatten)]
     postgres: PostgresFlags,
+    /// The commit of pieces of answers in the database of `--postgres` [default: durable]
+    #[arg(long, value_name = "MODE")]
+    deltas: Option<DeltaMode>,
     /// Show latencies at `/dev/latency`
     #[arg(long)]
     dev: bool,
@@ -94,6 +97,7 @@ impl ServeArgs {
             tokens: self.tokens.as_deref(),
             database: self.database.as_deref(),
             postgres: self.postgres.clone(),
+            deltas: self.deltas,
             is_dev: self.dev,
             is_open: self.no_auth,
         };

@@ -20,6 +20,30 @@ async fn an_answer_that_was_stored_without_a_reply_reaches_the_run() {
     }
 }
 
+/// The node that began the run ended between its row and its log; the client asks another one.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_acknowledged_by_its_key_can_be_read() {
+    let two = TwoNodes::begin([chatty(), chatty()]).await;
+    let send = |at: usize| {
+        let request = request(Method::POST, "/v1/runs", "ann")
+            .header("content-type", "application/json")
+            .header("idempotency-key", "one")
+            .body(Body::from(json!({ "input": "a" }).to_string()));
+        two.app(at).clone().oneshot(request.unwrap())
+    };
+    two.stores.hangs_log.store(true, Ordering::SeqCst);
+    let first = timeout(Duration::from_secs(1), send(0)).await;
+    assert!(first.is_err(), "the first node does not answer: {first:?}");
+    let (status, begun) = value(send(1).await.unwrap()).await;
+    assert_eq!(status, 202, "{begun}");
+    let run = format!("/v1/runs/{}", begun["run_id"].as_str().unwrap());
+    let read = get(two.app(1), &format!("{run}/events"), "ann").await;
+    assert_eq!(read.status(), 200);
+    two.kill(0);
+    let events = whole(two.app(1), &run).await;
+    assert_eq!(events.last().unwrap()["status"], "completed", "{events:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_message_that_was_stored_without_a_reply_is_there_once() {
     for (at, loses_sends) in [(0, false), (1, false), (1, true)] {

@@ -1,6 +1,6 @@
 //! The logs of shared stores.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use futures_core::stream::BoxStream;
 
@@ -11,6 +11,9 @@ use forgeline_store::{
 
 impl EventLog for StoreHandle {
     fn create(&self, key: LogKey) -> StoreFuture<'_, ()> {
+        if self.0.hangs_log.swap(false, Ordering::SeqCst) {
+            return Box::pin(std::future::pending());
+        }
         self.with(move |stores| stores.log.create(key))
     }
     fn append<'a>(

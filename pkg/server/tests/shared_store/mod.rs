@@ -27,6 +27,8 @@ pub(super) struct SharedStores {
     fails: Mutex<Option<StoreError>>,
     /// Set to lose the reply to the next change that stores notes of a run.
     pub(super) loses_notes: AtomicBool,
+    /// Set to let the next creation of a log never begin.
+    pub(super) hangs_log: AtomicBool,
     /// Set to lose the replies to new commands until they are answered.
     pub(super) loses_sends: AtomicBool,
     /// Set to lose the reply to the next claim that claims a run.
@@ -71,6 +73,7 @@ impl SharedStores {
             connections: Mutex::default(),
             fails: Mutex::default(),
             loses_notes: AtomicBool::new(false),
+            hangs_log: AtomicBool::new(false),
             loses_sends: AtomicBool::new(false),
             loses_claim: AtomicBool::new(false),
             released: Mutex::default(),

@@ -19,6 +19,7 @@ mod message_proxy;
 
 mod audit;
 mod claims;
+mod deltas;
 mod failures;
 mod faults;
 mod kept_statements;

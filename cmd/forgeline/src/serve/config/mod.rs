@@ -21,7 +21,7 @@ use self::{
     variables::{ServiceVariables, variable},
 };
 use super::{
-    database::{PASSWORD, PostgresFlags, StorePlace},
+    database::{DeltaMode, PASSWORD, PostgresFlags, StorePlace},
     listen::ListenAddress,
     own_files::own_files,
     token_file::TokenFile,
@@ -72,6 +72,7 @@ pub(super) struct OverridingFlags<'a> {
     pub(super) tokens: Option<&'a Path>,
     pub(super) database: Option<&'a Path>,
     pub(super) postgres: PostgresFlags,
+    pub(super) deltas: Option<DeltaMode>,
     pub(super) is_dev: bool,
     pub(super) is_open: bool,
 }
@@ -160,7 +161,7 @@ struct ConfigValues<'a, 'f> {
 }
 
 /// The members that the file may have besides agents.
-const MEMBERS: [&str; 11] = [
+const MEMBERS: [&str; 12] = [
     "listen",
     "tokens",
     "no_auth",
@@ -170,6 +171,7 @@ const MEMBERS: [&str; 11] = [
     "postgres",
     "postgres_direct",
     "postgres_password_file",
+    "deltas",
     "dev",
     "origins",
 ];

@@ -2,10 +2,11 @@
 
 use std::{num::NonZeroU32, str::FromStr};
 
+use clap::ValueEnum as _;
 use forgeline::store::{Durability, SqliteOptions};
 
 use super::{
-    super::database::{PostgresFlags, PostgresUrl, StorePlace},
+    super::database::{DeltaMode, PostgresFlags, PostgresUrl, StorePlace},
     ConfigValues, OverridingFlags,
 };
 
@@ -24,6 +25,9 @@ pub(super) fn read_store(
         .parsed("database_durability", "\"process\" or \"power\"")
         .map_or_else(Durability::default, |KnownDurability(durability)| durability);
     let is_file = values.is_given("database", above.database);
+    let deltas =
+        values.parsed("deltas", "\"durable\" or \"async\"").map(|KnownDeltas(deltas)| deltas);
+    let deltas = above.deltas.or(deltas);
     let flags = PostgresFlags {
         postgres: read_url(values, "postgres", above.postgres.postgres.as_ref()),
         postgres_direct: read_url(
@@ -33,7 +37,12 @@ pub(super) fn read_store(
         ),
         postgres_password_file: values
             .path("postgres_password_file", above.postgres.postgres_password_file.as_deref()),
+        deltas: deltas.unwrap_or_default(),
     };
+    if deltas.is_some() && flags.postgres.is_none() {
+        let problem = "`deltas` needs `postgres`, the URL of the database";
+        values.mistakes.push(problem.to_owned());
+    }
     if let Some(place) = read_postgres(values, &flags, is_file) {
         return place;
     }
@@ -56,6 +65,17 @@ impl FromStr for KnownDurability {
             "power" => Ok(Self(Durability::Power)),
             _ => Err(()),
         }
+    }
+}
+
+/// The commit of pieces of answers, by its name in the configuration.
+struct KnownDeltas(DeltaMode);
+
+impl FromStr for KnownDeltas {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        DeltaMode::from_str(name, false).map(Self)
     }
 }
 

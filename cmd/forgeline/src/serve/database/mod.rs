@@ -15,7 +15,7 @@ use self::file::FileDatabase;
 #[cfg(feature = "postgres")]
 use self::postgres::SharedDatabase;
 pub(super) use self::{
-    place::{PASSWORD, PostgresFlags, StorePlace},
+    place::{DeltaMode, PASSWORD, PostgresFlags, StorePlace},
     postgres_url::PostgresUrl,
 };
 

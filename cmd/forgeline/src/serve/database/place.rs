@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use forgeline::store::SqliteOptions;
 
 use super::PostgresUrl;
@@ -57,6 +57,17 @@ pub(in crate::serve) struct PostgresPlace {
     pub(super) password_file: Option<PathBuf>,
     /// The variable with the password, if it is set.
     pub(super) password_variable: Option<String>,
+    pub(super) deltas: DeltaMode,
+}
+
+/// The commit of pieces of answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(in crate::serve) enum DeltaMode {
+    /// Each is on the disk before readers see it
+    #[default]
+    Durable,
+    /// A failing database may lose the last fractions of a second of an answer that is being written
+    Async,
 }
 
 /// The flags for a database of `PostgreSQL`.
@@ -72,6 +83,8 @@ pub(in crate::serve) struct PostgresFlags {
     /// Read the password of `--postgres` from this file, at each connection
     #[arg(long, value_name = "FILE", conflicts_with = "database")]
     pub(in crate::serve) postgres_password_file: Option<PathBuf>,
+    #[arg(skip)]
+    pub(in crate::serve) deltas: DeltaMode,
 }
 
 impl PostgresFlags {
@@ -92,10 +105,11 @@ impl PostgresFlags {
             direct: self.postgres_direct.clone(),
             password_file: self.postgres_password_file.clone(),
             password_variable: std::env::var_os(PASSWORD).map(|_| PASSWORD.to_owned()),
+            deltas: self.deltas,
         })));
         #[cfg(not(feature = "postgres"))]
         {
-            drop(url);
+            drop((url, self.deltas));
             Err(crate::exit::usage(WITHOUT_POSTGRES))
         }
     }

@@ -2,10 +2,10 @@
 
 use forgeline::{
     server::{CheckState, ServiceBuilder},
-    store::{PostgresOptions, PostgresStore, Stores, WakeMode},
+    store::{DeltaCommit, PostgresOptions, PostgresStore, Stores, WakeMode},
 };
 
-use super::place::PostgresPlace;
+use super::place::{DeltaMode, PostgresPlace};
 use crate::exit::UsageResult as _;
 
 /// The name of the check in `/ready`.
@@ -79,6 +79,10 @@ fn options(place: &PostgresPlace) -> PostgresOptions {
     }
     options.password_file.clone_from(&place.password_file);
     options.password_variable.clone_from(&place.password_variable);
+    options.deltas = match place.deltas {
+        DeltaMode::Durable => DeltaCommit::Durable,
+        DeltaMode::Async => DeltaCommit::Async,
+    };
     options
 }
 

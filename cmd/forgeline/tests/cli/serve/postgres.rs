@@ -57,7 +57,7 @@ fn what_is_kept_in_a_shared_database_is_there_after_a_restart() {
 fn what_a_caller_has_in_a_shared_database_is_erased() {
     let Some(server) = PostgresServer::shared() else { return };
     let (url, _) = database(server);
-    let serve = Started::with(&["--provider", "demo", "--postgres", &url]);
+    let serve = Started::with(&["--provider", "demo", "--postgres", &url, "--deltas", "async"]);
     let id = serve.begin("Who are you?");
     serve.answer(&id);
     assert_eq!(serve.end("-TERM"), Some(0));
@@ -104,12 +104,13 @@ fn the_password_of_a_database_is_in_no_message() {
     let at = format!("postgres://ann:p@{PASSWORD}@127.0.0.1:9/app");
     let password = file("password-of-postgres.txt", PASSWORD.as_bytes());
     #[rustfmt::skip]
-    let rows: [(&[&str], &str); 7] = [
+    let rows: [(&[&str], &str); 8] = [
         (&["--postgres", &far],                              "cannot use the database 127.0.0.1/app"),
         (&["--config", &config],                             "cannot use the database 127.0.0.1/app"),
         (&["--postgres", &wrong],                            "--postgres: expected a URL such as postgres://"),
         (&["--postgres", &at],                               "write it as %40"),
         (&["--postgres-direct", &far],                       "need `postgres`"),
+        (&["--deltas", "async"],                             "`deltas` needs `postgres`"),
         (&["--config", &config, "--database", "a.db"],       "`postgres` and `database` exclude each other"),
         (&["--postgres", "postgres://ann@127.0.0.1:9/app", "--postgres-password-file", &password, "--root", env!("CARGO_TARGET_TMPDIR")], "password-of-postgres.txt"),
     ];
