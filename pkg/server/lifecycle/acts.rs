@@ -29,11 +29,25 @@ impl RunLifecycle {
         key: Option<Text>,
     ) -> Result<ActOutcome, Problem> {
         let key = key.filter(|_| self.stores.runs.is_shared());
-        if key.is_none() && run.elsewhere().is_none() {
-            return self.act_here(run, sent, None).await;
+        if key.is_none() && self.works_here(run)? {
+            let done = self.act_here(run, sent.clone(), None).await;
+            // Its requests may have been closed because it moves to another process. What the store may have is not sent again.
+            let is_refused = done.as_ref().is_err_and(|problem| !problem.is_of_store());
+            if !is_refused || self.works_here(run)? {
+                return done;
+            }
         }
         let outcome = send(&*self.stores.commands, &run.key, &sent, key.as_ref()).await?;
         if outcome == ActOutcome::Ended { sent.act.after_end(run.id()) } else { Ok(outcome) }
+    }
+
+    /// Returns `true` for a run that executes its commands here. One that waits for the next process of a store that is not shared takes none.
+    fn works_here(&self, run: &ServiceRun) -> Result<bool, Problem> {
+        if run.is_moving() && !self.stores.runs.is_shared() {
+            let detail = "the run continues once the service has started again; send this then";
+            return Err(Problem::busy(detail, 5));
+        }
+        Ok(run.elsewhere().is_none() && !run.is_moving())
     }
 
     /// Does what an AG-UI client asks of a run, here or on another node. What it does not take stays in `act`.
@@ -44,7 +58,7 @@ impl RunLifecycle {
         act: &mut AgUiAct,
     ) -> Result<ActOutcome, Problem> {
         let mut sent = SentAct::new(caller, RunAct::Cancel);
-        if run.elsewhere().is_none() {
+        if self.works_here(run)? {
             return self.ag_ui_here(run, (caller, sent.at_ms), act, None).await;
         }
         sent.act = RunAct::AgUi(std::mem::take(act));

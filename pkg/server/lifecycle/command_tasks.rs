@@ -123,8 +123,8 @@ impl RunLifecycle {
                     return CommandLook::Over;
                 }
                 let answer = self.execute(run, &stored, is_first).await;
-                // An answer of a run that is stopped here is not that of the run.
-                if run.fence().is_lost() {
+                // An answer of a run that is stopped here, or moves, is not that of the run.
+                if run.fence().is_lost() || run.is_moving() {
                     return CommandLook::Over;
                 }
                 let writer = run.fence().writer();

@@ -213,6 +213,7 @@ impl RunLifecycle {
         match self.comes(run, conversation, (turn, &mut place)).await {
             TurnOutcome::Comes => self.drive_here(run, stream, place, 0).await,
             TurnOutcome::Leaves => {
+                run.begin_move();
                 drop(stream);
                 if !run.fence().is_lost() {
                     run.put_away(&self.stores, self.conversations.log_progress()).await;

@@ -96,6 +96,7 @@ impl ServiceRun {
         stores: &Stores,
         log_progress: &LogProgress,
     ) -> Option<RunEnding> {
+        self.begin_move();
         log_progress.end(self.id());
         let at = *self.kept.lock().await;
         self.keep(stores, RunChange::to(at, now_ms()).is_put_away(true)).await;

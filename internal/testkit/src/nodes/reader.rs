@@ -101,7 +101,11 @@ impl RunReader {
                 return found;
             }
             let kinds: Vec<_> = self.events.iter().map(|event| event.kind.as_str()).collect();
-            assert!(begun.elapsed() < self.patience, "the event does not come behind {kinds:?}");
+            assert!(
+                begun.elapsed() < self.patience,
+                "{}: the event does not come behind {kinds:?}",
+                self.path
+            );
             thread::park_timeout(AGAIN);
         }
     }

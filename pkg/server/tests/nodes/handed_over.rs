@@ -45,6 +45,45 @@ fn asking() -> Agent {
     Agent::builder(provider).tool(remove).build().unwrap()
 }
 
+/// Its requests are closed here, and not yet open there: neither node may say that there are none.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_comes_while_a_run_is_handed_over_reaches_it() {
+    for (at, key) in [(0, ""), (0, "k1"), (1, ""), (1, "k1")] {
+        let two = TwoNodes::begin([asking(), asking()]).await;
+        let run = begin(two.app(0), "ann", &json!({ "input": "Remove it." })).await;
+        let asked = until(two.app(0), &run, "tool_approval_request").await;
+        let held = Arc::<Notify>::default();
+        *two.stores.held_release.lock().unwrap() = Some(Arc::clone(&held));
+        let service = two.nodes[0].0.clone();
+        let ends = tokio::spawn(async move { service.shutdown(Duration::from_mins(1)).await });
+        becomes("the run is put away", async || !two.stores.released.lock().unwrap().is_empty())
+            .await;
+        let decision = json!({ "approval_id": asked["approval_id"], "decision": "grant" });
+        let (app, path) = (two.app(at).clone(), format!("{run}/approvals"));
+        let answered = tokio::spawn(async move {
+            let mut request =
+                request(Method::POST, &path, "ann").header("content-type", "application/json");
+            if !key.is_empty() {
+                request = request.header("idempotency-key", key);
+            }
+            let request = request.body(Body::from(decision.to_string()));
+            app.oneshot(request.unwrap()).await.unwrap()
+        });
+        becomes("the answer is sent", async || two.stores.statements() > 0).await;
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert!(!answered.is_finished(), "node {at}, key {key:?}: it is answered too early");
+        *two.stores.held_release.lock().unwrap() = None;
+        held.notify_one();
+        let answered = answered.await.unwrap();
+        assert!(answered.status().is_success(), "node {at}, key {key:?}: {answered:?}");
+        let read = whole(two.app(1), &run).await;
+        assert_eq!(read.last().unwrap()["status"], "completed", "{read:?}");
+        ends.await.unwrap();
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_run_that_waits_for_a_person_is_handed_over_at_once_and_decided_there() {
     let two = TwoNodes::begin([asking(), asking()]).await;

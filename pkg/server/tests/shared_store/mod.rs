@@ -13,6 +13,8 @@ use std::{
     },
 };
 
+use tokio::sync::Notify;
+
 use forgeline_store::{NodeId, RunWriter, ScopeConnections, StoreError, StoreFuture, Stores};
 
 /// The stores, and what the test does to them.
@@ -27,6 +29,8 @@ pub(super) struct SharedStores {
     fails: Mutex<Option<StoreError>>,
     /// Set to lose the reply to the next change that stores notes of a run.
     pub(super) loses_notes: AtomicBool,
+    /// Holds each release until it is notified.
+    pub(super) held_release: Mutex<Option<Arc<Notify>>>,
     /// Set to let the next creation of a log never begin.
     pub(super) hangs_log: AtomicBool,
     /// Set to lose the replies to new commands until they are answered.
@@ -73,6 +77,7 @@ impl SharedStores {
             connections: Mutex::default(),
             fails: Mutex::default(),
             loses_notes: AtomicBool::new(false),
+            held_release: Mutex::default(),
             hangs_log: AtomicBool::new(false),
             loses_sends: AtomicBool::new(false),
             loses_claim: AtomicBool::new(false),

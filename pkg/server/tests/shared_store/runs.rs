@@ -125,7 +125,15 @@ impl RunStore for StoreHandle {
     fn release<'a>(&'a self, writer: &'a RunWriter, wait: Duration) -> StoreFuture<'a, ()> {
         self.0.released.lock().unwrap().push(writer.clone());
         let wait = if self.0.skips_waits.load(Ordering::SeqCst) { Duration::ZERO } else { wait };
-        self.with(move |stores| stores.runs.release(writer, wait))
+        let held = self.0.held_release.lock().unwrap().clone();
+        self.with(move |stores| {
+            Box::pin(async move {
+                if let Some(held) = held {
+                    held.notified().await;
+                }
+                stores.runs.release(writer, wait).await
+            })
+        })
     }
     fn owned<'a>(&'a self, node: &'a NodeId) -> StoreFuture<'a, Vec<RunWriter>> {
         self.0.looks.fetch_add(1, Ordering::SeqCst);

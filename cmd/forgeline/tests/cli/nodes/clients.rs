@@ -11,7 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use forgeline_testkit::nodes::{HttpReply, PacedModel, RunReader, ask};
+use forgeline_testkit::{
+    nodes::{HttpReply, PacedModel, RunReader, ask},
+    say,
+};
 use serde_json::{Value, json};
 
 /// Pause before a request is sent again.
@@ -124,6 +127,7 @@ impl RunClients {
         let (reply, earlier) =
             self.try_send(1, ["POST", &format!("/v1/runs/{run}/{kind}")], kind, Some(body));
         if ![200, 202].contains(&reply.status) {
+            say(format!("{run}, {kind}: {body}: {reply:?}, before it {earlier:?}"));
             let mut reader = RunReader::new(self.nodes.to_vec(), run, self.patience);
             reader.until_end();
             let events = reader.events().iter().map(|it| (it.id, &*it.kind, it.data.to_string()));

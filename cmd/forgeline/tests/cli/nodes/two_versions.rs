@@ -27,7 +27,7 @@ use super::{
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Pause between the beginnings of two runs.
-const BEGINNING: Duration = Duration::from_millis(200);
+const BEGINNING: Duration = Duration::from_millis(500);
 
 /// Most runs at once: a machine that is slow begins fewer.
 const AT_ONCE: usize = 10;
