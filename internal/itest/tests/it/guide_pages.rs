@@ -23,7 +23,7 @@ const LONG: [(&str, usize); 18] = [
     ("mcp", 2_370),
     ("moving", 760),
     ("observability", 780),
-    ("operating", 1_440),
+    ("operating", 1_510),
     ("prompts", 700),
     ("service", 4_460),
     ("skills", 510),
