@@ -174,16 +174,6 @@ impl ServiceRun {
             .filter(|node| !node.is_after_loss || (self.fence.is_lost() && !self.has_ended()))
     }
 
-    /// Executes no more commands: the requests that it waits for are about to be closed here, and are opened again by whoever continues it.
-    pub(crate) fn begin_move(&self) {
-        self.commands.ends().cancel();
-    }
-
-    /// Returns `true` for a run that executes no more commands here and has not ended: its next owner does, or its end answers them.
-    pub(crate) fn is_moving(&self) -> bool {
-        self.commands.ends().is_cancelled() && !self.has_ended()
-    }
-
     /// Returns `true` for a run that another node may take.
     pub(crate) fn may_move(&self) -> bool {
         self.other.is_some()

@@ -124,6 +124,16 @@ impl ServiceRun {
         }
     }
 
+    /// Executes no more commands: the requests that it waits for are about to be closed here, and are opened again by whoever continues it.
+    pub(crate) fn begin_move(&self) {
+        self.commands.ends().cancel();
+    }
+
+    /// Returns `true` for a run that executes no more commands here and has not ended: its next owner does, or its end answers them.
+    pub(crate) fn is_moving(&self) -> bool {
+        self.commands.ends().is_cancelled() && !self.has_ended()
+    }
+
     /// Stores that the run has come to this state.
     pub(crate) async fn keep_progress(&self, stores: &Stores, progress: RunProgress) {
         let mut kept = self.kept.lock().await;
